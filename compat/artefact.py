@@ -8,8 +8,7 @@ when one of their products is asked for. The last four columns are those of ever
 report a difference, but do not call the file forged) or "" (no digest is known).
 """
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from compat.version import CudaVersion, CudnnVersion, DriverRelease
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key, rider_of
 from compat.cards import Card
@@ -26,6 +25,7 @@ from compat.reason import (
     toolkit_reasons,
     verdict_of,
 )
+from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, FrameworkRow, ToolkitRow
 from compat.spec import Spec
 from compat.version import CudaVersion, CudnnVersion

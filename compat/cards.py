@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from compat.matrix import Matrix, Uncovered
 from compat.reason import row_name
+from compat.record import NamedTuple
 from compat.row import GpuRow
 from compat.version import ComputeCapability
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from compat.build import (
     accepted_cudas,
@@ -29,6 +28,7 @@ from compat.reason import (
     toolkit_reasons,
     verdict_of,
 )
+from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, CudnnWarningRow, FrameworkRow, TargetsRow
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion
 

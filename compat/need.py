@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from compat.record import NamedTuple
 
 ABSENT = "absent"
 AGAIN = "again"

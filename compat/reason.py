@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from compat.build import serves
 from compat.matrix import Matrix, Uncovered
+from compat.record import NamedTuple
 from compat.row import BranchRow, CudnnBuildRow, GenerationRow
 from compat.version import ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
 

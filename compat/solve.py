@@ -8,11 +8,11 @@ partial set is given up only when no build of some package that is still to come
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from compat.build import is_cuda_row
 from compat.matrix import Matrix
 from compat.reason import BAD, UNKNOWN, Circumstances, Reason
+from compat.record import NamedTuple
 from compat.solve_builds import Candidate, candidates, newer_elsewhere, pool, solvable
 from compat.solve_together import Clash, clashes, common_pythons, pins_to_add, remarks
 from compat.spec import Spec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from compat.build import gpu_packages, is_cuda_row, release_key
 from compat.fit import Fit, fit
@@ -11,6 +10,7 @@ from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
 from compat.reason import BAD, UNKNOWN, YES, Circumstances, Reason, row_name
+from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.spec import Spec
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 from compat.matrix import Matrix, Uncovered
 from compat.reason import BAD, Circumstances, driver_drives
+from compat.record import NamedTuple
 from compat.solve import Problem, Solution, solve, solve_unsure
 from compat.spec import Spec
 from compat.version import DriverRelease

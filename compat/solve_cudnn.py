@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.reason import OK, UNKNOWN, Circumstances, Reason, cudnn_reasons
+from compat.record import NamedTuple
 from compat.version import ComputeCapability, CudnnVersion
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from compat.reason import BAD, OK, UNKNOWN, Reason
+from compat.record import NamedTuple
 from compat.solve import Problem, Solution
 from compat.solve_builds import Candidate, pool
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from compat.build import release_key
 from compat.matrix import Matrix
 from compat.overlap import inside, overlap
 from compat.reason import BAD, UNKNOWN, Circumstances, Reason
+from compat.record import NamedTuple
 from compat.row import ConflictRow
 from compat.solve_builds import Candidate
 from compat.solve_cudnn import cudnn_wheel

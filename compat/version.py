@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from compat.error import GpudoctorError
+from compat.record import NamedTuple
 
 
 class VersionError(GpudoctorError, ValueError):

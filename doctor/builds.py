@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from typing import NamedTuple
 
 from compat.build import covers, gpu_packages, is_cuda_row, oldest_cuda, release_key, rider_of
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import WHEELS, Need
+from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.version import CodeTarget, CudaVersion, DriverRelease
 from doctor.facts import Facts

@@ -54,6 +54,11 @@ class Cache:
         self._used: dict[str, Any] = {}
         self._changed = False
 
+    @property
+    def is_in_use(self) -> bool:
+        """Whether anything is remembered at all."""
+        return bool(self._directory)
+
     def get(self, kind: str, status: FileStatus) -> Any:
         """What was remembered of a file, as JSON; None for nothing. Its form is the caller's to check."""
         key = _key(kind, status)
@@ -68,6 +73,8 @@ class Cache:
 
     def put(self, kind: str, status: FileStatus, record: Any) -> None:
         """Remember something of a file, as JSON."""
+        if not self._directory:
+            return
         self._used[_key(kind, status)] = record
         self._changed = True
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from compat.can import Answer, Candidate, Case, Reply, can
 from compat.cards import Card, card_of
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.reason import BAD, NO, OK, UNKNOWN, YES, Circumstances, Reason
+from compat.record import NamedTuple
 from compat.spec import parse_spec
 from compat.version import DriverRelease
 from doctor.choice import one_of

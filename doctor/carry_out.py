@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import NamedTuple
 
 from compat.matrix import Matrix
+from compat.record import NamedTuple
 from compat.version import CudnnVersion
 from doctor.encode import encode
 from doctor.facts import Facts

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.choice import choose, one_of
 from doctor.examine import diagnose, examine, host_of
 from doctor.finding import Report, Severity

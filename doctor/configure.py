@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
 
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.record import NamedTuple
 from compat.specifier import accepts
 from doctor.choice import one_of
 from doctor.facts import Facts

@@ -62,10 +62,9 @@ def displaced(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
 
 def release_of(path: str, soname: str, facts: Facts, matrix: Matrix) -> tuple[int, ...]:
     """The release of a library, from its file's name, else from the wheel that brings it; () where neither tells."""
-    stem = soname.partition(".so.")[0]
-    name = re.fullmatch(rf"{re.escape(stem)}\.so\.(\d+(?:\.\d+){{2,3}})", path.rpartition("/")[2])
-    if name:
-        return tuple(map(int, name[1].split(".")))
+    stem, _, number = path.rpartition("/")[2].partition(".so.")
+    if stem == soname.partition(".so.")[0] and re.fullmatch(r"\d+(?:\.\d+){2,3}", number):
+        return tuple(map(int, number.split(".")))
     try:
         wheel = matrix.library_named(soname).wheel
     except Uncovered:

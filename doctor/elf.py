@@ -7,9 +7,10 @@ describe, glibc's `elf/dl-lookup.c`.
 
 import struct
 from collections.abc import Iterator
-from typing import BinaryIO, Literal, NamedTuple
+from typing import BinaryIO, Literal
 
 from compat.error import GpudoctorError
+from compat.record import NamedTuple
 
 _MACHINES = {
     3: "i386",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from compat.version import CudaVersion
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Extension, Framework

@@ -17,9 +17,10 @@ import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, cast
 
 from compat.error import GpudoctorError
+from compat.record import NamedTuple
 from compat.version import CodeTarget, ComputeCapability
 from doctor.elf import Elf, ElfError
 from doctor.pe import Pe, PeError

@@ -1,9 +1,9 @@
 """What the rules answer, and what becomes of it: answers, findings, remedies, the report."""
 
 from enum import Enum
-from typing import NamedTuple
 
 from compat.need import Need
+from compat.record import NamedTuple
 from doctor.facts import Facts
 from installers.plan import Plan
 

@@ -7,11 +7,11 @@ code is the cause says BAD.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from compat.build import accepted_cudas, compilers_for, covers, name_of, serves
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
+from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.version import CodeTarget, ComputeCapability, CudaVersion
 from doctor.builds import (

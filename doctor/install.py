@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from typing import NamedTuple
 
 from compat.discover import load_one
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
+from compat.record import NamedTuple
 from compat.version import CudaVersion, CudnnVersion, DriverRelease
 from doctor.choice import one_of
 from doctor.cudnn_use import built_for, right_copy

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from compat.error import GpudoctorError
+from compat.record import NamedTuple
 from doctor.carry_out import needing_root
 from doctor.checkup import Options, report_of, severity_of, wanted_rules
 from doctor.facts import Facts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from compat.build import rider_of
 from compat.matrix import Matrix, Uncovered
+from compat.record import NamedTuple
 from doctor.builds import build_row, installed
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment, Framework

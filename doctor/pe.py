@@ -4,9 +4,10 @@ Source: Microsoft, "PE Format". A damaged or hostile file raises PeError.
 """
 
 import struct
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from compat.error import GpudoctorError
+from compat.record import NamedTuple
 
 _MACHINES = {0x14C: "i386", 0x1C0: "arm", 0x8664: "x86_64", 0xAA64: "aarch64"}
 _EXPORT_OFFSETS = {0x10B: 96, 0x20B: 112}  # of the data directories in the optional header: PE32, PE32+

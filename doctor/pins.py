@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from compat.build import release_key
+from compat.record import NamedTuple
 from compat.specifier import accepts
 from doctor.facts.environment import Environment
 from doctor.facts.seen import value_or

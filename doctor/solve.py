@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from compat.cards import Card, card_of
 from compat.matrix import Matrix, Uncovered
 from compat.reason import NO, UNKNOWN, YES
+from compat.record import NamedTuple
 from compat.spec import parse_spec
 from doctor import can
 from doctor.choice import one_of

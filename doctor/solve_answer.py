@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from compat.cards import Card
 from compat.matrix import Matrix, Uncovered
 from compat.need import WHEELS, Need
 from compat.reason import NO, UNKNOWN, YES, Circumstances
+from compat.record import NamedTuple
 from compat.solve import Problem, Solution, newest_unsure, solve, solve_unsure
 from compat.solve_builds import Candidate
 from compat.solve_changes import Change, Task, changes

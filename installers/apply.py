@@ -13,8 +13,8 @@ import subprocess
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from installers.digest import InstallError, verify_file
 from installers.edit import merged
 from installers.fetch import PATIENT, Limits, fetch, require_digest

@@ -8,8 +8,9 @@ import stat
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
+from compat.record import NamedTuple
 from installers.digest import CHUNK_BYTES, InstallError, LoginPage, looks_like_page
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from installers.plan import ByHand, Check, EditText, Plan, RefreshLoader, SetVariable, Step, WriteFile
 
 # What each kind of back end calls things. Sources: theano/configdefaults.py, theano/sandbox/cuda/__init__.py and

@@ -11,9 +11,10 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from compat.record import NamedTuple
 from installers.digest import CHUNK_BYTES, DigestMismatch, InstallError, LoginPage, looks_like_page, require
 from installers.plan import Download
 from installers.progress import Progress, Report, silent

@@ -11,9 +11,10 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from compat.error import GpudoctorError
+from compat.record import NamedTuple
 from installers.stamp import Stamp, sync
 
 Record = dict[str, Any]

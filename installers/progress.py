@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+from compat.record import NamedTuple
 
 
 class Progress(NamedTuple):

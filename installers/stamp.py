@@ -7,7 +7,8 @@ import errno
 import os
 import shutil
 import stat
-from typing import NamedTuple
+
+from compat.record import NamedTuple
 
 
 class Stamp(NamedTuple):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from installers.digest import InstallError
 from installers.journal import Change, Journal, JournalError, State
 from installers.stamp import Stamp, copy_as_it_is, is_same, stamp_of

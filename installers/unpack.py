@@ -11,8 +11,8 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from installers.archive import Member, UnsafeArchive, clean_name, damage_named, is_absolute, members
 from installers.progress import Progress, Report, silent
 

@@ -1,7 +1,6 @@
 """Everything that was seen of one machine."""
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from doctor.facts.code_tools import CodeTools
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.dlls import DllNeeds

@@ -1,7 +1,6 @@
 """Facts about what frameworks compile kernels with at run time: ptxas and libdevice."""
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from doctor.facts.seen import Fact
 
 

@@ -1,7 +1,6 @@
 """Facts about every copy of cuDNN."""
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from compat.version import CudnnVersion
 from doctor.facts.seen import Fact, Unseen
 

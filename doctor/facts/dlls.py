@@ -1,7 +1,6 @@
 """Facts about the DLLs that frameworks need on Windows."""
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from doctor.facts.seen import Fact
 
 

@@ -1,7 +1,6 @@
 """Facts about the NVIDIA kernel driver and its user-space libraries."""
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from compat.version import CudaVersion, DriverRelease
 from doctor.facts.seen import Fact
 

@@ -1,7 +1,6 @@
 """Facts about Python environments and the frameworks in them, read without starting an interpreter."""
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from compat.version import CodeTarget, CudaVersion, CudnnVersion
 from doctor.facts.seen import Fact, Unseen
 

@@ -1,7 +1,6 @@
 """Facts about the cards: as PCI shows them, and as NVML does."""
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from compat.version import ComputeCapability
 from doctor.facts.seen import Fact
 

@@ -1,7 +1,6 @@
 """Facts about the dynamic loader: where it searches, and what it would find."""
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from doctor.facts.seen import Fact
 
 

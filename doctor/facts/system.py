@@ -1,7 +1,6 @@
 """Facts about the operating system and what surrounds it."""
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from doctor.facts.seen import Fact
 
 

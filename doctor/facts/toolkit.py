@@ -1,7 +1,6 @@
 """Facts about installed CUDA toolkits."""
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from compat.version import CudaVersion
 from doctor.facts.seen import Fact
 

@@ -7,9 +7,10 @@ texts with forward slashes, absolute ("/usr/lib", "C:/Windows").
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, Protocol
 
 from compat.error import GpudoctorError
+from compat.record import NamedTuple
 
 READ_LIMIT_BYTES = 4 << 20
 LISTING_LIMIT = 100_000

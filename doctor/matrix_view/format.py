@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from compat.discover import load_one, names_in
+from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from doctor.choice import one_of
 from doctor.matrix_view.sheets import pins_sheet, sheet_of

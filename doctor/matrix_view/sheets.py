@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
+from compat.record import NamedTuple
 from compat.version import CodeTarget
 from doctor.matrix_view.view import Line, Sheet, Table, without_empty_columns
 

@@ -7,8 +7,9 @@ finding check-error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from compat.record import NamedTuple
 from doctor.facts import Facts, Failure, Machine
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.driver import DriverFacts
@@ -18,6 +19,7 @@ from doctor.facts.seen import Fact, Seen, Unseen, all_unseen
 from doctor.facts.system import SystemFacts
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import BadRequest, Host
+from doctor.host.snapshot import Snapshot
 from doctor.judge import failure_of
 
 T = TypeVar("T")
@@ -62,7 +64,14 @@ class Guard:
 
 
 def look(host: Host, request: Request) -> Facts:
-    """Everything that can be seen of this machine."""
+    """Everything that can be seen of this machine; what was costly to read is remembered for the next look."""
+    snapshot = Snapshot(host)
+    facts = _look(snapshot, request)
+    snapshot.memory.save()
+    return facts
+
+
+def _look(host: Host, request: Request) -> Facts:
     from doctor.probes import (
         code_tools,
         compiler,

@@ -8,13 +8,15 @@ the preferred directory); Triton's `triton/knobs.py` (a variable, then its own) 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from doctor.elf import Elf, ElfError
+from compat.record import NamedTuple
+from doctor.elf import ElfError
 from doctor.facts.code_tools import CodeTools, Tool
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.host import Host, HostError
+from doctor.probes.constants import text_among_constants
 from doctor.probes.toolkit import search_path
 
 T = TypeVar("T")
@@ -158,8 +160,7 @@ def _tools(host: Host, folders: list[_Root]) -> Iterator[Tool]:
 def _release(host: Host, path: str) -> Fact[str]:
     """The release in the text that `ptxas --version` prints: "Cuda compilation tools, release 12.8, V12.8.93"."""
     try:
-        with host.open(path) as stream:
-            text = Elf(stream).find_text(".rodata", _SAID, _RODATA_AT_MOST_BYTES)
+        text = text_among_constants(host, path, _SAID, _RODATA_AT_MOST_BYTES)
     except (HostError, ElfError) as error:
         return Unseen(f"{path}: {error}")
     version = text.partition(", V")[2].split("\n")[0].strip()

@@ -4,8 +4,8 @@ Libraries of one major in one directory are one copy: Debian's libcudnn8 and lib
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from compat.version import CudnnVersion
 from doctor.facts.cudnn import CudnnCopy, CudnnLink
 from doctor.facts.environment import Environment

@@ -1,8 +1,8 @@
 """The release that a cuDNN header says: the macros of cudnn_version.h, of cudnn.h before 8."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from compat.version import CudnnVersion
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError

@@ -1,12 +1,15 @@
 """One cuDNN library: what its file name says, what its links say, what its inside says."""
 
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from compat.record import NamedTuple
 from compat.version import CudnnVersion
 from doctor.elf import Elf, ElfError
 from doctor.facts.cudnn import CudnnPart
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError
+from doctor.host.snapshot import remembered
+from doctor.probes.constants import text_among_constants
 
 if TYPE_CHECKING:
     from doctor.pe import Pe
@@ -125,12 +128,23 @@ _Identity = tuple[Fact[str], Fact[str], CudnnVersion | None, str]  # SONAME, mac
 
 def _identity(host: Host, kind: str, path: str) -> _Identity:
     """Raises HostError, ElfError."""
-    with host.open(path) as stream:
-        if path.lower().endswith(".dll"):
+    if path.lower().endswith(".dll"):
+        with host.open(path) as stream:
             return _dll_identity(stream, kind)
+    said = remembered(host, path, f"part of cudnn: {kind}", lambda: _elf_says(host, kind, path), _is_said)
+    soname, machine, number, is_truncated = said
+    return Seen(soname, "DT_SONAME"), Seen(machine, "ELF header"), _version_of(number), _truncated(is_truncated)
+
+
+def _elf_says(host: Host, kind: str, path: str) -> list[Any]:
+    """SONAME, machine, the number that it exports as its release (0 for none), whether it is truncated."""
+    with host.open(path) as stream:
         elf = Elf(stream)
-        machine = Seen(elf.machine, "ELF header")
-        return Seen(elf.soname, "DT_SONAME"), machine, _symbol(elf, kind), _truncated(elf.is_truncated)
+        return [elf.soname, elf.machine, _number(elf, kind), elf.is_truncated]
+
+
+def _is_said(said: Any) -> bool:
+    return isinstance(said, list) and [*map(type, said)] == [str, str, int, bool]
 
 
 def _dll_identity(stream: BinaryIO, kind: str) -> _Identity:
@@ -140,7 +154,7 @@ def _dll_identity(stream: BinaryIO, kind: str) -> _Identity:
     try:
         pe = Pe(stream)
         name: Fact[str] = Unseen("a DLL is asked for by its file name")
-        return name, Seen(pe.machine, "PE header"), _symbol(pe, kind), _truncated(pe.is_truncated)
+        return name, Seen(pe.machine, "PE header"), _version_of(_number(pe, kind)), _truncated(pe.is_truncated)
     except PeError as error:
         raise ElfError(str(error)) from error
 
@@ -149,8 +163,11 @@ def _truncated(is_truncated: bool) -> str:
     return "truncated: its headers speak of bytes beyond its end" if is_truncated else ""
 
 
-def _symbol(library: "Elf | Pe", kind: str) -> CudnnVersion | None:
-    encoded = library.value(_SYMBOLS[kind]) if kind in _SYMBOLS else None
+def _number(library: "Elf | Pe", kind: str) -> int:
+    return (library.value(_SYMBOLS[kind]) or 0) if kind in _SYMBOLS else 0
+
+
+def _version_of(encoded: int) -> CudnnVersion | None:
     return CudnnVersion((encoded >> 16, encoded >> 8 & 0xFF, encoded & 0xFF)) if encoded else None
 
 
@@ -177,8 +194,7 @@ def _is_readable(host: Host, path: str) -> bool:
 def text_version(host: Host, path: str) -> CudnnVersion | None:
     """The release that the library names among its constants; reads some MiB, for libraries that have no symbol."""
     try:
-        with host.open(path) as stream:
-            text = Elf(stream).find_text(".rodata", _TEXT_PREFIX, _TEXT_WITHIN_BYTES)
+        text = text_among_constants(host, path, _TEXT_PREFIX, _TEXT_WITHIN_BYTES)
     except (HostError, ElfError):
         return None
     fields = text[len(_TEXT_PREFIX) :].split("_")  # four numbers, then those of the build

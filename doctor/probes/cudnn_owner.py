@@ -1,8 +1,8 @@
 """Which package put a copy of cuDNN where it lies, and what it lists: RECORD of wheels, conda-meta, dpkg's lists."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from compat.version import CudnnVersion, VersionError
 from doctor.facts.environment import Distribution
 from doctor.facts.seen import Fact, Seen, Unseen

@@ -1,8 +1,8 @@
 """Where copies of cuDNN are put: by NVIDIA's archives, by distributions, by wheels, conda and frameworks, by hand."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen, value_or

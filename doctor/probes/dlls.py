@@ -8,8 +8,8 @@ ONNX Runtime opens its providers itself, with PATH; torch/__init__.py adds its o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.dlls import Dll, DllNeeds
 from doctor.facts.environment import Environment, Framework

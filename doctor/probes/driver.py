@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from compat.version import CudaVersion, DriverRelease, VersionError
 from doctor.facts.driver import DeviceNode, DriverFacts, DriverLibrary, ModuleFile
 from doctor.facts.loader import LoaderFacts

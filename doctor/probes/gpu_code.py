@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
+from compat.record import NamedTuple
 from compat.version import CodeTarget
-from doctor.cache import Cache, cache_for
+from doctor.cache import Cache
 from doctor.elf import Elf, ElfError
 from doctor.facts.environment import Distribution, Environment, Extension, Framework
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.fatbin import FatbinError, GpuCode, Piece, gpu_code_of, unbuffered
 from doctor.host import Host, HostError
+from doctor.host.snapshot import memory_of
 from doctor.pe import Pe, PeError
 from doctor.probes.metadata import fields, header, normal
 
@@ -61,10 +63,8 @@ def look(host: Host, environments: Fact[tuple[Environment, ...]]) -> Fact[tuple[
     """The same environments, with what their binaries say in place of what lists say."""
     if isinstance(environments, Unseen):
         return environments
-    memory = cache_for(host)
-    found = tuple(_with_code(host, memory, one) for one in environments.value)
-    memory.save()
-    return Seen(found, environments.how)
+    memory = memory_of(host)
+    return Seen(tuple(_with_code(host, memory, one) for one in environments.value), environments.how)
 
 
 def _with_code(host: Host, memory: Cache, environment: Environment) -> Environment:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
 from doctor.probes.prefixes import Located, NoSuchInterpreter, is_environment, library_tags, locate

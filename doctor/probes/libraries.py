@@ -6,8 +6,8 @@ What is asked for, and by whom, comes from the simulated process; here it become
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import LoaderFacts, Prediction
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or

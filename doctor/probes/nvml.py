@@ -6,8 +6,9 @@ NVML's own errors are kept with name and number. CUDA_VISIBLE_DEVICES does not c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
+from compat.record import NamedTuple
 from compat.version import ComputeCapability, CudaVersion, DriverRelease
 from doctor.facts.driver import Nvml
 from doctor.facts.gpu import Gpu, GpuNow

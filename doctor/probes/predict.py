@@ -8,8 +8,8 @@ another framework, or a program's own ctypes call, may have loaded a copy alread
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import LoaderFacts, Prediction

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import BadRequest, Host, HostError
 

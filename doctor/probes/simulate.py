@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from doctor.elf import Elf, ElfError
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import UnseenError, value_or
 from doctor.host import Host, HostError
+from doctor.host.snapshot import remembered
 from doctor.probes.loading import Package, loading_of, run
 from doctor.resolve.habits import habits
 from doctor.resolve.library import read_library, read_program
@@ -127,8 +127,17 @@ def _release(process: Process, path: str) -> str:
         return ""
     try:
         folder = process.host.real_path(path).rpartition("/")[0]
-        with process.host.open(f"{folder}/libcudnn_graph.so.9") as stream:
-            number = Elf(stream).value("cudnn_graph_version")
+        graph = f"{folder}/libcudnn_graph.so.9"
+        number = remembered(process.host, graph, "release of cudnn", lambda: _number(process.host, graph), _is_number)
     except (HostError, ElfError):
         return ""
     return f"{number >> 16}.{number >> 8 & 255}.{number & 255}" if number else ""
+
+
+def _number(host: Host, path: str) -> int:
+    with host.open(path) as stream:
+        return Elf(stream).value("cudnn_graph_version") or 0
+
+
+def _is_number(said: object) -> bool:
+    return type(said) is int and said >= 0

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.facts.system import SystemFacts
 from doctor.host import Host, HostError, Missing

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from compat.version import CudaVersion, VersionError
 from doctor.facts.environment import Environment
 from doctor.facts.seen import Fact, Seen, Unseen, value_or

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from datetime import date
-from typing import NamedTuple
 
 from compat.matrix import Matrix
 from compat.overlay import folder
+from compat.record import NamedTuple
 from doctor.choice import one_of
 from doctor.formats import Look
 from doctor.host import BadRequest, Host

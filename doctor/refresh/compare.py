@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from compat.load import columns_of
 from compat.matrix import Matrix, accepts
+from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, CudnnRow, FrameworkRow
 from compat.version import CudnnVersion
 from doctor.encode import encode

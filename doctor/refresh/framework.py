@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.version import CodeTarget, VersionError
 from doctor.facts.environment import Framework

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import pathname2url
 
 from compat.error import GpudoctorError
+from compat.record import NamedTuple
 
 
 class BadIndex(GpudoctorError):

@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
+from compat.record import NamedTuple
 from doctor.refresh.index import Index
 from doctor.refresh.web import JSON, Page, Unreachable, Web, joined, shown
 

@@ -9,8 +9,8 @@ import configparser
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.refresh.index import Connection, Index
 
 _SECTIONS = ("global", "download", "install")  # the later one wins, whatever the file

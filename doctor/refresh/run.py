@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from packaging.version import Version
 
 from compat.load import is_framework, products
 from compat.matrix import Matrix
+from compat.record import NamedTuple
 from doctor.choice import one_of
 from doctor.probes.frameworks import reader_of
 from doctor.probes.metadata import normal

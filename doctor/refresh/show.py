@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any
 
+from compat.record import NamedTuple
 from doctor.encode import encode
 from doctor.formats import Look
 from doctor.page import Page

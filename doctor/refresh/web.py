@@ -10,13 +10,14 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import url2pathname
 
 import requests
 
 from compat.error import GpudoctorError
+from compat.record import NamedTuple
 from doctor.refresh.index import BadIndex, Connection, Index
 
 PAGE_BYTES = 64 << 20  # the largest known page, of a project with daily builds, has 20 MB

@@ -7,7 +7,8 @@ Read from the libraries themselves and seen in their LD_DEBUG traces: cuDNN 8.9.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from compat.record import NamedTuple
 
 _SHELL_PARTS = ("graph", "ops", "cnn", "adv", "ext")
 _GRAPH_PARTS = ("heuristic", "engines_precompiled", "engines_runtime_compiled", "engines_tensor_ir")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
+from compat.record import NamedTuple
 from doctor.elf import Elf, ElfError
 from doctor.host import Host, HostError
+from doctor.host.snapshot import remembered
+
+_FIELDS = 6  # of a record, and then those that it needs
 
 
 class Library(NamedTuple):
@@ -42,14 +46,33 @@ def read_library(host: Host, path: str) -> Library | None:
 
 def library_at(host: Host, path: str) -> Library:
     """What a file says of its search; raises HostError, ElfError."""
+    said = remembered(host, path, "loading", lambda: _said(host, path), _is_said)
+    soname, machine, rpath, runpath, no_default, broken, *needed = said
+    return Library(path, soname, machine, tuple(needed), rpath, runpath, no_default, broken)
+
+
+def _said(host: Host, path: str) -> list[Any]:
+    """All of a `Library` but its path; what it needs comes last."""
     with host.open(path) as stream:
         elf = Elf(stream)
         try:
-            runpath = elf.runpath_text
-            rpath = elf.rpath_text if runpath is None else None
-            return Library(path, elf.soname, elf.machine, elf.needed, rpath, runpath, elf.skips_default_directories)
+            return _identity(elf)
         except ElfError:
-            return Library(path, "", elf.machine, (), None, None, broken=True)
+            return ["", elf.machine, None, None, False, True]
+
+
+def _identity(elf: Elf) -> list[Any]:
+    runpath = elf.runpath_text
+    rpath = elf.rpath_text if runpath is None else None
+    return [elf.soname, elf.machine, rpath, runpath, elf.skips_default_directories, False, *elf.needed]
+
+
+def _is_said(said: Any) -> bool:
+    if not isinstance(said, list) or len(said) < _FIELDS:
+        return False
+    soname, machine, rpath, runpath, no_default, broken, *needed = said
+    texts = [soname, machine, *needed, *(one for one in (rpath, runpath) if one is not None)]
+    return {*map(type, texts)} == {str} and type(no_default) is type(broken) is bool
 
 
 def read_program(host: Host, path: str) -> Library | None:

@@ -6,8 +6,8 @@ Sources: ld.so(8) and dlopen(3); glibc's `elf/dl-load.c` (_dl_map_object, open_p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.elf import ElfError
 from doctor.facts.loader import CacheEntry, LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
@@ -67,6 +67,7 @@ class Search:
         self._expanded: dict[tuple[str, str, str], tuple[str, ...]] = {}
         self._listed: dict[str, frozenset[str] | None] = {}
         self._seen: dict[str, Library | str] = {}
+        self._in_cache: dict[str, list[CacheEntry]] = {}
 
     def find(self, name: str, asker: Library | None, loaded_by: Iterable[Library], machine: str) -> Fact[Found]:
         """What the loader opens; Nowhere where nothing answers, Unseen where a step of the search is not known.
@@ -145,9 +146,10 @@ class Search:
                     yield Place(folder, "LD_LIBRARY_PATH", "", because)
 
     def _by_cache(self, name: str, machine: str) -> Iterator[Place]:
-        if isinstance(self.facts.cache, Unseen):
-            raise UnseenError(self.facts.cache.why)
-        entries = [one for one in self.facts.cache.value if one.soname == name and one.machine == machine]
+        if not self._in_cache:  # it has some thousand entries, and a process asks a hundred times
+            for one in self.facts.cache.get():
+                self._in_cache.setdefault(one.soname, []).append(one)
+        entries = [one for one in self._in_cache.get(name, ()) if one.machine == machine]
         best = self._best(entries, self._of(machine))
         if best:
             yield Place(best.path, "ld.so.cache", "", "it is in ld.so.cache", is_file=True)

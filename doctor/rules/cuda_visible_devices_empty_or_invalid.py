@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.record import NamedTuple
 from doctor.conditions import container, variable
 from doctor.facts import Facts, Machine
 from doctor.facts.environment import Variable

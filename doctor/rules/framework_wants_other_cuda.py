@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from compat.build import name_of
 from compat.matrix import Matrix, accepts, known
 from compat.need import Need
+from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.version import CudaVersion, VersionError
 from doctor.builds import build_row, cuda_need_of, installed, nearest_and_newest, need_of, need_own_cuda, other_builds

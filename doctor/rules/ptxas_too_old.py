@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from compat.build import release_key
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.record import NamedTuple
 from compat.version import ComputeCapability, CudaVersion
 from doctor.code_tools import capabilities, cuda_major_of, interpreter_of, needs_of_nvcc, tool_for, tools_of
 from doctor.cudnn_use import set_in

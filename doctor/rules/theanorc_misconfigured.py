@@ -6,10 +6,10 @@ Sources: theano/configparser.py and theano/configdefaults.py at the tags rel-0.8
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
+from compat.record import NamedTuple
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework, Setting
 from doctor.facts.seen import value_or

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
+from compat.record import NamedTuple
 from doctor.builds import import_symptoms
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Overlap

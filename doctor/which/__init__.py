@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from doctor.choice import NoSuchName, one_of
 from doctor.examine import host_of
 from doctor.facts.environment import Environment

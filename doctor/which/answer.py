@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import UnseenError, value_or

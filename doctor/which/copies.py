@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.facts.environment import Environment
 from doctor.facts.seen import UnseenError, value_or
 from doctor.host import Host

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from doctor.host import BadRequest, HostError
 from doctor.host.live import LiveHost
 from doctor.which.answer import Answer

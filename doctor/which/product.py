@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.choice import NoSuchName
 
 # Short name: the beginnings of its libraries' names up to ".so", the main one first.

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
+from compat.record import NamedTuple
 from compat.version import CudaVersion, CudnnVersion, VersionError
 from installers.method import Method
 from installers.plan import (

@@ -16,6 +16,7 @@ from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.host import Host
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
+from doctor.host.snapshot import Snapshot
 from doctor.probes import environment as environment_probe
 from doctor.probes import gpu_code
 from tests.lab.elf_file import elf_bytes
@@ -211,12 +212,14 @@ def test_the_second_look_opens_nothing_and_says_the_same(tmp_path: Path) -> None
         host = CountingHost({"GPUDOCTOR_CACHE": str(tmp_path / "cache")})
         environments = environment_probe.look(host, (prefix,))
         host.opened.clear()
-        seen.append((gpu_code.look(host, environments), len(host.opened)))
+        snapshot = Snapshot(host)
+        seen.append((gpu_code.look(snapshot, environments), len(host.opened)))
+        snapshot.memory.save()
     assert seen[0][0] == seen[1][0]
     assert seen[0][1] > 0
     assert seen[1][1] == 0
     (tmp_path / SITE / "a" / "_C.so").write_bytes(library("sm_90", needed=("libtorch.so.2",)))
-    again = gpu_code.look(host, environment_probe.look(host, (prefix,)))
+    again = gpu_code.look(Snapshot(host), environment_probe.look(host, (prefix,)))
     assert isinstance(again, Seen)
     assert texts(again.value[0].extensions.get()[0].targets) == ["sm_90"]
 
@@ -224,13 +227,14 @@ def test_the_second_look_opens_nothing_and_says_the_same(tmp_path: Path) -> None
 @pytest.mark.parametrize("record", [1, [], {}, {"pieces": [["sm_x", 1, 1]]}, {"pieces": [1], "needed": None}, "x"])
 def test_records_that_we_did_not_write_do_not_count(tmp_path: Path, record: Any) -> None:
     planted(tmp_path, torch(), wheel("a", "1", {"a/_C.so": library("sm_80")}, "torch"))
-    host = LiveHost({"GPUDOCTOR_CACHE": str(tmp_path / "cache")})
+    host = Snapshot(LiveHost({"GPUDOCTOR_CACHE": str(tmp_path / "cache")}))
     first = look(host, str(tmp_path / "venv"))
+    host.memory.save()
     path = tmp_path / "cache" / "files.json"
     said = json.loads(path.read_text(encoding="utf-8"))
     said["records"] = dict.fromkeys(said["records"], record)
     path.write_text(json.dumps(said), encoding="utf-8")
-    assert look(LiveHost(host.environ), str(tmp_path / "venv")) == first
+    assert look(Snapshot(LiveHost(host.environ)), str(tmp_path / "venv")) == first
 
 
 @pytest.mark.slow

@@ -7,12 +7,11 @@ real imports (docs/which.md).
 
 from __future__ import annotations
 
-import fnmatch
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from compat.discover import code_of, load_one, names_in
+from compat.record import NamedTuple
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.seen import value_or
 from doctor.host import Host, HostError
@@ -20,6 +19,7 @@ from doctor.resolve.process import CannotOpen, Mapped, Process
 
 CTYPES = "_ctypes"  # the asker of a ctypes.CDLL("name")
 _TEXT_BYTES = 1 << 20
+_DIGIT = "[0-9]"
 _IMPORT, _USE = "when it is imported", "when it uses a GPU"
 
 
@@ -96,8 +96,19 @@ def _matching(host: Host, pattern: str) -> Iterator[str]:
     except HostError:
         return
     for name in names:
-        if fnmatch.fnmatchcase(name, last):
+        if _is_like(name, last):
             yield f"{folder}/{name}"
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    """Whether a shell's pattern stands for a name: "libcudnn.so.*[0-9]", "_C.*.so", with one star at most.
+
+    fnmatch would compile an expression for each pattern, of which an import has twenty.
+    """
+    start, _, end = pattern.partition("*")
+    if end == _DIGIT:
+        return name.startswith(start) and len(name) > len(start) and name[-1] in "0123456789"
+    return name.startswith(start) and name.endswith(end) and len(name) >= len(start) + len(end)
 
 
 def family(package: str) -> str:

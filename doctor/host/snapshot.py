@@ -1,0 +1,113 @@
+"""A machine as one look sees it: what was answered once is not asked again, and what files said is remembered.
+
+The probes ask for the same directories and links over and over, each for its own purpose; nothing may depend on an
+answer that changes in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from doctor.cache import Cache, cache_for
+from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError
+from doctor.host.base import StatusHost
+
+T = TypeVar("T")
+
+
+class Snapshot(StatusHost):
+    """A `Host` in front of another one, for a single look."""
+
+    def __init__(self, host: Host) -> None:
+        self.memory = cache_for(host)
+        self.kind, self.name, self.os_family = host.kind, host.name, host.os_family
+        self.environ, self.is_live = host.environ, host.is_live
+        self.open, self.drain = host.open, host.drain
+        self.link_status, self.link_target = host.link_status, host.link_target
+        self.may_access, self.run, self.refuse_unsafe = host.may_access, host.run, host.refuse_unsafe
+        self.kernel_machine, self.libc_version, self.space_bytes = (
+            host.kernel_machine,
+            host.libc_version,
+            host.space_bytes,
+        )
+        self._host = host
+        self._status: dict[str, FileStatus | HostError] = {}
+        self._names: dict[str, tuple[str, ...] | HostError] = {}
+        self._real: dict[str, str | HostError] = {}
+
+    def read_bytes(self, path: str, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        """See Host."""
+        return self._host.read_bytes(path, limit_bytes)
+
+    def status(self, path: str) -> FileStatus:
+        """See Host."""
+        if path not in self._status:
+            try:
+                self._status[path] = self._host.status(path)
+            except HostError as error:
+                self._status[path] = error
+        return _told(self._status[path])
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """See Host."""
+        if path not in self._names:
+            try:
+                self._names[path] = self._host.names(path)
+            except HostError as error:
+                self._names[path] = error
+        return _told(self._names[path])
+
+    def real_path(self, path: str) -> str:
+        """See Host."""
+        if path not in self._real:
+            try:
+                self._real[path] = self._below_its_directory(path) or self._host.real_path(path)
+            except HostError as error:
+                self._real[path] = error
+        return _told(self._real[path])
+
+    def _below_its_directory(self, path: str) -> str:
+        """The real path of what is no link itself, from that of its directory; "" where that does not tell it.
+
+        A Windows disk is asked itself: it knows how the name is really spelled.
+        """
+        folder, _, name = path.rpartition("/")
+        if not folder or name in {"", ".", ".."} or self.os_family == "windows":
+            return ""
+        try:
+            place = f"{self.real_path(folder).rstrip('/')}/{name}"
+            return "" if self.link_status(place).kind == "link" else place
+        except HostError:
+            return ""
+
+
+def _told(answer: T | HostError) -> T:
+    if isinstance(answer, HostError):
+        raise answer.with_traceback(None)
+    return answer
+
+
+_NOTHING = Cache("")
+
+
+def memory_of(host: Host) -> Cache:
+    """What is remembered of files during this look; a host that is asked outside of one remembers nothing."""
+    return host.memory if isinstance(host, Snapshot) else _NOTHING
+
+
+def remembered(host: Host, path: str, kind: str, read: Callable[[], T], is_such: Callable[[Any], bool]) -> T:
+    """What `read` makes of a file, as JSON, from an earlier run where the file is the same and can still be read.
+
+    `is_such` tells what `read` returned from what somebody else wrote. Raises HostError, and what `read` raises.
+    """
+    memory = memory_of(host)
+    if not memory.is_in_use:
+        return read()
+    status = host.status(path)
+    known: T = memory.get(kind, status)
+    if is_such(known) and host.may_access(path, "r"):
+        return known
+    found = read()
+    memory.put(kind, status, found)
+    return found
