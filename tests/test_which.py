@@ -12,14 +12,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from doctor.cli import run
 from doctor.host.root import RootHost
+from doctor.schema import as_text
 from doctor.which import Question, which
+from doctor.which.schema import which_schema
 from tests.lab.cudnn_tree import copy_of, wheel_of
 from tests.lab.elf_file import elf_bytes
 
+COMMITTED = Path(__file__).resolve().parent.parent / "docs" / "which.schema.json"
 SITE = "opt/venv/lib/python3.12/site-packages"
 WHEELS = "$ORIGIN/../../nvidia/cudnn/lib:$ORIGIN"
 INIT = """
@@ -64,7 +68,14 @@ def image(root: Path, *, rpath: str = WHEELS, wheel: bool = True, system: str = 
 
 def told(root: Path, library: str = "cudnn", **how: Any) -> tuple[dict[str, Any], int]:
     text, status = which(Question(library, root=str(root), style="json", **how))
-    return json.loads(text), status
+    return valid(text), status
+
+
+def valid(text: str) -> dict[str, Any]:
+    """A document that satisfies the committed schema, as every one of these tests' does."""
+    document: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator(json.loads(COMMITTED.read_text(encoding="utf-8"))).validate(document)
+    return document
 
 
 def libraries(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -136,6 +147,28 @@ def test_text_and_json_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert one["because"] in text
         assert one["path"].rpartition("/")[0] in text
     assert "torch 2.9.1+cu128 in /opt/venv (Python 3.12.4)" in text
+
+
+def test_the_committed_schema_is_current() -> None:
+    current = as_text(which_schema())
+    assert COMMITTED.read_text(encoding="utf-8") == current, (
+        "run: python -m doctor.which.schema > docs/which.schema.json"
+    )
+
+
+def test_the_schema_is_closed(tmp_path: Path) -> None:
+    document, _ = told(image(tmp_path))
+    for place in (document, document["subjects"][0], document["subjects"][0]["libraries"][0]):
+        place["surprise"] = 1
+        with pytest.raises(jsonschema.ValidationError):
+            valid(json.dumps(document))
+        del place["surprise"]
+        for name in [name for name in place if name != "surprise"]:
+            kept = place.pop(name)
+            with pytest.raises(jsonschema.ValidationError):
+                valid(json.dumps(document))
+            place[name] = kept
+    assert valid(json.dumps(document))
 
 
 @pytest.mark.parametrize(
@@ -216,6 +249,6 @@ def test_a_running_process(tmp_path: Path, opens: str, prediction: str, status: 
     environ = {**os.environ, "LD_LIBRARY_PATH": f"{root}/b"}
     with process(opens.replace("@", str(root)), environ) as pid:
         text, ended = which(Question("cudnn", style="json", pid=pid))
-    live = json.loads(text)["live"]
+    live = valid(text)["live"]
     assert (live["prediction"], ended) == (prediction, status)
     assert [one["predicted"] for one in live["libraries"]] == ([status == 0] if opens else [])

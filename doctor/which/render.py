@@ -10,8 +10,8 @@ from doctor.which.answer import Answer, Item
 from doctor.which.live import Checked
 
 SCHEMA = "gpudoctor.which/1"
-_ANSWERS = {0: "found", 1: "not-found", 4: "unknown"}
-_LIVE = {0: "holds", 1: "does-not-hold", 4: "unknown"}
+ANSWERS = {0: "found", 1: "not-found", 4: "unknown"}
+LIVE = {0: "holds", 1: "does-not-hold", 4: "unknown"}
 
 
 def as_json(library: str, answers: tuple[Answer, ...], checked: Checked | None, status: int) -> str:
@@ -21,7 +21,7 @@ def as_json(library: str, answers: tuple[Answer, ...], checked: Checked | None, 
     if checked:
         told["live"] = {
             "pid": checked.pid,
-            "prediction": _LIVE[checked.status],
+            "prediction": LIVE[checked.status],
             "verdict": checked.verdict,
             "libraries": [line._asdict() for line in checked.lines],
         }
@@ -38,7 +38,7 @@ def render_unknown(library: str, why: str, style: str) -> str:
 
 def _answer(answers: tuple[Answer, ...], checked: Checked | None, status: int) -> str:
     if checked is None:
-        return _ANSWERS[status]
+        return ANSWERS[status]
     return "not-found" if any(one.is_missing for one in answers) else "found" if answers else "unknown"
 
 

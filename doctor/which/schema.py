@@ -1,0 +1,51 @@
+"""The JSON Schema of what `gpudoctor which` answers, made of the types that are encoded.
+
+`python -m doctor.which.schema` prints it; docs/which.schema.json is its committed copy, and a test keeps them equal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.schema import HEAD, TEXT, Types, as_text, closed, list_of, one_of
+from doctor.which.answer import Item
+from doctor.which.live import Line
+from doctor.which.render import ANSWERS, LIVE, SCHEMA
+
+_TEXT_OR_NONE = {"type": ["string", "null"]}
+
+
+def which_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of `gpudoctor.which/1`; `live` and `unknown` are there where they apply."""
+    types = Types()
+    subject = {
+        "environment": TEXT,
+        "python": TEXT,
+        "framework": _TEXT_OR_NONE,
+        "libraries": list_of(types.of(Item)),
+        "failure": _TEXT_OR_NONE,
+        "unknown": _TEXT_OR_NONE,
+        "note": _TEXT_OR_NONE,
+    }
+    live = {
+        "pid": {"type": "integer"},
+        "prediction": one_of(*LIVE.values()),
+        "verdict": TEXT,
+        "libraries": list_of(types.of(Line)),
+    }
+    document = closed(
+        {
+            "schema": {"const": SCHEMA},
+            "library": TEXT,
+            "answer": one_of(*ANSWERS.values()),
+            "subjects": list_of(closed(subject)),
+        }
+    )
+    document["properties"] |= {"live": closed(live), "unknown": TEXT}
+    return {**HEAD, "title": SCHEMA, **document, "$defs": types.definitions()}
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(as_text(which_schema()))
