@@ -25,6 +25,7 @@ _OF_CUDA = ("cudart64_", "cublas64_", "cublaslt64_", "cufft64_", "curand64_", "c
             "nvrtc64_", "nvjitlink_")  # fmt: skip
 _OF_CPP = ("msvcp140", "vcruntime140")
 _FOLDERS_AT_MOST = 100
+PATH_UNKNOWN = "PATH is not known, on which a DLL may be"
 
 
 class _Asker(NamedTuple):
@@ -39,6 +40,21 @@ _ASKERS = {
     "torch": (_Asker("lib/c10.dll", uses_path=True), _Asker("lib/torch_cuda.dll", uses_path=True)),
     "tensorflow": (_Asker("python/_pywrap_tensorflow_internal.pyd", uses_path=False),),
 }
+
+
+class Folder(NamedTuple):
+    """A directory in which Windows looks for a DLL, and why it does."""
+
+    path: str
+    why: str
+
+
+class Asking(NamedTuple):
+    """A library that names DLLs, and where they are looked for."""
+
+    path: str
+    uses_path: bool
+    folders: tuple[Folder, ...]
 
 
 class _Places(NamedTuple):
@@ -65,17 +81,16 @@ def look(
     others += [one.path for one in value_or(copies, ())]
     found = []
     for environment in environments.value:
-        wheels = _of_wheels(host, environment)
+        wheels = of_wheels(host, environment)
         places = _Places(path, tuple(filter(None, (*others, *wheels))))
         for framework in value_or(environment.frameworks, ()):
-            family = framework.package.partition("-")[0]
-            if family in _ASKERS:
-                dlls = _of_framework(host, environment, framework, _ASKERS[family], places)
+            if framework.package.partition("-")[0] in _ASKERS:
+                dlls = _of_framework(host, environment, framework, places)
                 found.append(DllNeeds(environment.prefix, framework.package, dlls))
     return Seen(tuple(found), "the imports of the frameworks' libraries")
 
 
-def _of_wheels(host: Host, environment: Environment) -> list[str]:
+def of_wheels(host: Host, environment: Environment) -> list[str]:
     """site-packages/nvidia/*/bin, from CUDA 13 on with one more folder below."""
     return [
         path
@@ -86,36 +101,47 @@ def _of_wheels(host: Host, environment: Environment) -> list[str]:
     ]
 
 
-def _of_framework(
-    host: Host, environment: Environment, framework: Framework, askers: Iterable[_Asker], places: _Places
-) -> Fact[tuple[Dll, ...]]:
+def _of_framework(host: Host, environment: Environment, framework: Framework, places: _Places) -> Fact[tuple[Dll, ...]]:
     found: list[Dll] = []
-    for asker in askers:
-        path = f"{framework.path}/{asker.below}"
-        folders = _searched(path, environment, places.path if asker.uses_path else ())
-        for name in _needed(host, path):
+    for asking in askers(environment, framework, places.path):
+        folders = [one.path for one in asking.folders]
+        for name in (one for one in imports_of(host, asking.path) if one.lower().startswith((*_OF_CUDA, *_OF_CPP))):
             where = next(_lying(host, folders, name), "")
-            if not where and asker.uses_path and not places.path:
-                return Unseen("PATH is not known, on which a DLL may be")
-            found.append(Dll(name, path, where, () if where else tuple(_lying(host, places.others, name))))
+            if not where and asking.uses_path and not places.path:
+                return Unseen(PATH_UNKNOWN)
+            found.append(Dll(name, asking.path, where, () if where else tuple(_lying(host, places.others, name))))
     return Seen(tuple(found), "imports")
 
 
-def _searched(asker: str, environment: Environment, path: tuple[str, ...]) -> tuple[str, ...]:
+def askers(environment: Environment, framework: Framework, path: tuple[str, ...]) -> Iterator[Asking]:
+    """The libraries of a framework that are known to name DLLs; `path` is PATH."""
+    for asker in _ASKERS.get(framework.package.partition("-")[0], ()):
+        there = f"{framework.path}/{asker.below}"
+        yield Asking(there, asker.uses_path, _searched(there, environment, path if asker.uses_path else ()))
+
+
+def _searched(asker: str, environment: Environment, path: tuple[str, ...]) -> tuple[Folder, ...]:
     beside = asker.rpartition("/")[0]
     program = environment.interpreter.rpartition("/")[0] or environment.prefix
-    return (beside, program, environment.prefix, f"{environment.prefix}/Library/bin", *_SYSTEM, *path)
+    return (
+        Folder(beside, f"it lies beside {asker.rpartition('/')[2]}"),
+        Folder(program, "it lies beside the interpreter"),
+        Folder(environment.prefix, "it lies in the environment's own directory"),
+        Folder(f"{environment.prefix}/Library/bin", "it lies in the environment's Library/bin"),
+        *(Folder(one, "it lies in a directory of the system") for one in _SYSTEM),
+        *(Folder(one, f"PATH names {one}") for one in path),
+    )
 
 
-def _needed(host: Host, path: str) -> Iterator[str]:
-    """The DLLs of CUDA and of the C++ runtime that a library imports, at once or later."""
+def imports_of(host: Host, path: str) -> Iterator[str]:
+    """The DLLs that a library imports, at once or later; none for one that cannot be read."""
     try:
         with host.open(path) as stream:
             library = Pe(stream)
             names = dict.fromkeys((*library.imports, *library.delayed_imports))
     except (HostError, PeError):
         return
-    yield from (name for name in names if name.lower().startswith((*_OF_CUDA, *_OF_CPP)))
+    yield from names
 
 
 def _lying(host: Host, folders: Iterable[str], name: str) -> Iterator[str]:

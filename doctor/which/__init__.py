@@ -51,8 +51,10 @@ def _unknown_loader(host: Host) -> str:
     """Why the loader of this machine is not one whose rules are known, "" where it is."""
     from doctor.probes import loader  # late: bad usage answers at once
 
+    if host.os_family == "windows":
+        return ""
     if host.os_family != "linux":
-        return f"what is loaded on {host.os_family} is not predicted; only the loader of Linux is known"
+        return f"what is loaded on {host.os_family} is not predicted; only Linux and Windows are known"
     if loader.is_musl(host):
         return "the C library is musl, whose loader is not known; CUDA's wheels need glibc"
     return ""
@@ -92,9 +94,21 @@ def _told(
     host: Host, search: LoaderFacts, environment: Environment, product: Product, subjects: list[Subject]
 ) -> list[Answer]:
     """What those tell that ask for the library; where none does, what a program gets that asks for it itself."""
+    if host.os_family == "windows":
+        return _told_of_dlls(host, search, environment, product, subjects)
     told = [about(host, search, one, product) for one in subjects]
     asking = [one for one in told if one.items or one.unknown or one.failure]
     return asking or [without_framework(host, search, environment, product)]
+
+
+def _told_of_dlls(
+    host: Host, search: LoaderFacts, environment: Environment, product: Product, subjects: list[Subject]
+) -> list[Answer]:
+    from doctor.which.windows import about_dlls  # late: only a Windows disk has DLLs
+
+    told = [about_dlls(host, search, one, product) for one in subjects]
+    asking = [one for one in told if one.items or one.unknown or one.failure]
+    return asking or [about_dlls(host, search, Subject(environment, None), product)]
 
 
 def _status(answers: tuple[Answer, ...]) -> int:

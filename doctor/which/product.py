@@ -25,6 +25,8 @@ PRODUCTS = {
     "nvshmem": r"libnvshmem_host",
     "nvml": r"libnvidia-ml",
 }
+# Of Windows, where the name is not that of Linux.
+_DLLS = {"cuda": r"nvcuda\.dll", "nvml": r"nvml\.dll"}
 
 
 class Product(NamedTuple):
@@ -34,14 +36,21 @@ class Product(NamedTuple):
     pattern: str  # of file names and of names that are asked for
     exact: str = ""  # the one name, where a SONAME was given
 
+    def is_dll(self, name: str) -> bool:
+        """Whether the name of a DLL is one of its libraries: cudnn64_9.dll, cublasLt64_12.dll, nvcuda.dll."""
+        if self.exact:
+            return name.lower() == self.exact.lower()
+        pattern = rf"({PRODUCTS[self.name].removeprefix('lib')})(64)?(_[\w.]+)?\.dll"
+        return re.fullmatch(_DLLS.get(self.name, pattern), name, re.IGNORECASE) is not None
+
     def matches(self, name: str) -> bool:
         """Whether a file name, or a name that is asked for, is one of its libraries."""
         return re.match(self.pattern, name.rpartition("/")[2]) is not None
 
 
 def product_of(text: str) -> Product:
-    """A short name, or a SONAME such as libcudnn.so.9; raises NoSuchName."""
-    if ".so" in text and "/" not in text:
+    """A short name, or a SONAME such as libcudnn.so.9, or a DLL's name; raises NoSuchName."""
+    if (".so" in text or text.lower().endswith(".dll")) and "/" not in text:
         return Product(text, re.escape(text) + "$", text)
     if text not in PRODUCTS:
         raise NoSuchName("library", text, [*PRODUCTS, "any SONAME such as libcudnn.so.9"])

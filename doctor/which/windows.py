@@ -1,0 +1,111 @@
+"""The DLL that a framework gets on Windows, as far as the files tell: what lies beside its own libraries.
+
+Sources: Microsoft, "Dynamic-link library search order" (the directory of the DLL that asks comes first with the flags
+that these packages use, and a DLL of a name that is loaded already is the one); torch/__init__.py
+(_load_dll_libraries: every DLL of its lib folder is opened by its path); ONNX Runtime's `core/platform/windows/env.cc`
+(LOAD_WITH_ALTERED_SEARCH_PATH: the system's directories and PATH come next, the interpreter's do not).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts.environment import Environment, Framework
+from doctor.facts.loader import LoaderFacts
+from doctor.facts.seen import value_or
+from doctor.host import Host
+from doctor.host.lenient import names_of, real_path_of, text_of
+from doctor.probes.dlls import PATH_UNKNOWN, Asking, Folder, askers, imports_of, of_wheels
+from doctor.which.answer import Answer, Item, Subject
+from doctor.which.copies import Copy
+from doctor.which.product import Product
+
+_KNOWN = ("torch", "onnxruntime")
+_OF_ENVIRONMENT = 4  # the folders before the system's: beside the asker, and three that ONNX Runtime does not search
+_WHEN = "when it is imported"
+_OPENS_ALL = '"*.dll"'  # in torch/__init__.py
+_PRODUCTS = "C:/Program Files"
+_TOOLKITS = ("NVIDIA GPU Computing Toolkit/CUDA", "NVIDIA/CUDNN")
+_ENTRIES_AT_MOST = 100
+_NOTE = (
+    "what a program loads before it imports the framework comes first, and what cuDNN itself opens when it is used "
+    "is not followed on Windows"
+)
+
+
+def about_dlls(host: Host, search: LoaderFacts, subject: Subject, product: Product) -> Answer:
+    """What a framework's own libraries get of a product, and that it is unknown where the files do not tell."""
+    environment, framework = subject
+    if framework is None:
+        return Answer(subject, (), "", "what a program of its own gets on Windows is not predicted", "")
+    if framework.is_cpu_build:
+        return Answer(subject, (), f"{framework.label} is a CPU build, which loads none of CUDA's libraries", "", "")
+    family = framework.package.partition("-")[0]
+    if family not in _KNOWN:
+        return Answer(subject, (), "", f"how {framework.package} opens CUDA's libraries on Windows is not known", "")
+    path = tuple(one.path for one in value_or(search.search, ()) if one.exists)
+    found = {item.name.lower(): item for item in _opened_by_torch(host, environment, framework, product)}
+    unknown = ""
+    for asking in askers(environment, framework, path):
+        for name in imports_of(host, asking.path):
+            if not product.is_dll(name) or name.lower() in found:
+                continue
+            item = _item(host, environment, asking, _folders(asking, family), name)
+            if not item.path and not path:
+                unknown = f"{name}: {PATH_UNKNOWN}"
+            else:
+                found[name.lower()] = item
+    return Answer(subject, tuple(found.values()), "", unknown, _NOTE)
+
+
+def _opened_by_torch(host: Host, environment: Environment, framework: Framework, product: Product) -> Iterator[Item]:
+    if framework.package != "torch" or _OPENS_ALL not in text_of(host, f"{framework.path}/__init__.py").replace(
+        "'", '"'
+    ):
+        return
+    because = "torch/__init__.py opens every DLL of its lib folder by its path"
+    for name in names_of(host, f"{framework.path}/lib"):
+        if product.is_dll(name):
+            path = f"{framework.path}/lib/{name}"
+            copies = tuple(_others(host, environment, (), name, path))
+            yield Item(name, real_path_of(host, path), path, because, (), _WHEN, copies)
+
+
+def _folders(asking: Asking, family: str) -> tuple[Folder, ...]:
+    if family == "onnxruntime":
+        return (asking.folders[0], *asking.folders[_OF_ENVIRONMENT:])
+    return asking.folders
+
+
+def _item(host: Host, environment: Environment, asking: Asking, folders: tuple[Folder, ...], name: str) -> Item:
+    lying = [folder for folder in folders if host.is_file(f"{folder.path}/{name}")]
+    if not lying:
+        copies = tuple(_others(host, environment, (), name, ""))
+        return Item(name, "", "", "it lies in no directory that is searched", (asking.path,), _WHEN, copies)
+    first, *later = lying
+    path = f"{first.path}/{name}"
+    copies = tuple(_others(host, environment, tuple(later), name, path))
+    return Item(name, real_path_of(host, path), path, first.why, (asking.path,), _WHEN, copies)
+
+
+def _others(host: Host, environment: Environment, later: tuple[Folder, ...], name: str, winner: str) -> Iterator[Copy]:
+    """The copies that lose, each once."""
+    known = {real_path_of(host, winner)} if winner else set()
+    places = [(folder.path, f"comes later: {folder.why}") for folder in later]
+    places += [(path, "no directory that is searched") for path in (*of_wheels(host, environment), *_toolkits(host))]
+    for folder, why in places:
+        if host.is_file(f"{folder}/{name}"):
+            real = real_path_of(host, f"{folder}/{name}")
+            if real not in known:
+                known.add(real)
+                yield Copy(real, why)
+
+
+def _toolkits(host: Host) -> Iterator[str]:
+    """The directories of DLLs of toolkits and of cuDNN 9, whose bin has one more folder for each CUDA."""
+    for root in (f"{_PRODUCTS}/{name}" for name in _TOOLKITS):
+        for version in names_of(host, root)[:_ENTRIES_AT_MOST]:
+            yield f"{root}/{version}/bin"
+            for below in names_of(host, f"{root}/{version}/bin")[:_ENTRIES_AT_MOST]:
+                if host.is_dir(f"{root}/{version}/bin/{below}"):
+                    yield f"{root}/{version}/bin/{below}"
