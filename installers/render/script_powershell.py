@@ -41,11 +41,11 @@ function Test-Cuda([string] $Major, [string] $Headers) {
 }
 
 function Test-Digest([string] $File, [string[]] $Sha256) {
+    if ($env:GPUDOCTOR_SHA256) { $Sha256 += $env:GPUDOCTOR_SHA256 }
     return $Sha256 -contains (Get-FileHash -Algorithm SHA256 -LiteralPath $File).Hash
 }
 
 function Confirm-Digest([string] $File, [string[]] $Sha256) {
-    if ($env:GPUDOCTOR_SHA256) { $Sha256 += $env:GPUDOCTOR_SHA256 }
     if (Test-Digest $File $Sha256) { return }
     $reader = New-Object IO.StreamReader (Resolve-Path -LiteralPath $File).ProviderPath
     $start = New-Object char[] 1024
@@ -57,14 +57,76 @@ function Confirm-Digest([string] $File, [string[]] $Sha256) {
     throw "$File is not the file that was meant: another digest"
 }
 
+function Get-Status($Failure) {
+    # The status that a server answered with; 0 where there was no answer.
+    while ($Failure) {
+        if (($Failure -is [Net.WebException]) -and $Failure.Response) { return [int] $Failure.Response.StatusCode }
+        $Failure = $Failure.InnerException
+    }
+    return 0
+}
+
+function Add-Rest([string] $Url, [string] $File) {
+    # Appends what the server has after the bytes that are there. Invoke-WebRequest of 5.1 cannot go on with a file.
+    $there = [long] 0
+    if (Test-Path -LiteralPath $File) { $there = [long] (Get-Item -LiteralPath $File).Length }
+    $request = [Net.WebRequest]::Create($Url)
+    $request.Timeout = 60000
+    $request.ReadWriteTimeout = 60000
+    if ($there -gt 0) { $request.AddRange($there) }
+    $response = $request.GetResponse()
+    try {
+        # What a server sends with another status than 206 is the file from its start.
+        $mode = [IO.FileMode]::Create
+        if ([int] $response.StatusCode -eq 206) { $mode = [IO.FileMode]::Append }
+        $out = New-Object IO.FileStream ($File, $mode)
+        try {
+            $begun = $out.Position
+            $response.GetResponseStream().CopyTo($out)
+            $arrived = $out.Position - $begun
+        }
+        finally { $out.Close() }
+        if ($response.ContentLength -gt $arrived) { throw "$Url broke off" }
+    }
+    finally { $response.Close() }
+}
+
+function Receive-File([string] $Url, [string] $File) {
+    for ($try = 1; ; $try++) {
+        try {
+            Add-Rest $Url $File
+            return
+        }
+        catch {
+            $status = Get-Status $_.Exception
+            # 416: nothing goes on from here, so from the start; other answers of that kind stay as they are.
+            if ($status -eq 416) { Remove-Item -Force -LiteralPath $File }
+            elseif (($status -ge 400) -and ($status -lt 500)) { throw }
+            if ($try -ge 4) { throw }
+            Start-Sleep -Seconds $try
+        }
+    }
+}
+
 function Get-Archive([string] $Url, [string] $File, [string[]] $Sha256) {
     if ((Test-Path -LiteralPath $File) -and (Test-Digest $File $Sha256)) {
         Write-Output '  it is there already'
         return
     }
-    Invoke-WebRequest -UseBasicParsing -Uri $Url -OutFile "$File.part"
-    Confirm-Digest "$File.part" $Sha256
-    Move-Item -Force -LiteralPath "$File.part" -Destination $File
+    $part = "$File.part"
+    $resumed = Test-Path -LiteralPath $part
+    if (-not $resumed) { Receive-File $Url $part }
+    elseif (-not (Test-Digest $part $Sha256)) {
+        Write-Output '  going on with what an earlier run fetched'
+        Receive-File $Url $part
+        if (-not (Test-Digest $part $Sha256)) {
+            Write-Output '  that is not the beginning of this file: from the start'
+            Remove-Item -Force -LiteralPath $part
+            Receive-File $Url $part
+        }
+    }
+    Confirm-Digest $part $Sha256
+    Move-Item -Force -LiteralPath $part -Destination $File
 }
 
 function Expand-Into([string] $File, [string] $Directory) {
@@ -113,7 +175,7 @@ def _staging(plan: Plan) -> str:
     return (
         "$staging = $env:GPUDOCTOR_STAGING\n"
         f"if (-not $staging) {{ $staging = Join-Path $env:LOCALAPPDATA 'gpudoctor\\scripts\\{name}' }}\n"
-        "New-Item -ItemType Directory -Force -Path $staging | Out-Null\n"
+        "$staging = (New-Item -ItemType Directory -Force -Path $staging).FullName\n"
         "$replaced = Join-Path $staging ('replaced\\' + (Get-Date -Format 'yyyyMMddTHHmmss'))\n"
     )
 
