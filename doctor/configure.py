@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from compat.matrix import Matrix
@@ -31,10 +32,19 @@ from installers.plan import ByHand, Check, EditText, Plan, Step
 
 # Keras 1 to 3: keras/backend/__init__.py and keras/src/backend/__init__.py.
 KERAS_BACK_ENDS = ("cntk", "jax", "openvino", "tensorflow", "theano", "torch")
-_OLD_BACK_END = "<0.9"  # releases without gpuarray; NEWS.txt at rel-0.9.0
+# theano/configdefaults.py, DeviceParam: rel-0.8.2 and rel-0.9.0 take gpu*, rel-1.0.5 refuses it. In 0.8 the gpuarray
+# back end is a preview, from 0.9 on the one to use (NEWS.txt at rel-0.9.0).
+_GPUARRAY_IS_A_PREVIEW = "<0.9"
+_OLD_BACK_END_IS_GONE = ">=0.10.0b1"
 _SETTINGS_BYTES = 256 << 10
 _DEVICE = re.compile(r"(?P<kind>gpu|cuda|)(?P<number>\d*)|cpu")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SLOW_MODES = {
+    "DebugMode": "it computes every value several times over, to find faults",
+    "DEBUG_MODE": "it computes every value several times over, to find faults",
+    "FAST_COMPILE": "it leaves out most optimisations",
+    "NanGuardMode": "it looks at every value for NaN",
+}
 _IDLE_POOL = ByHand(
     "take cnmem under [lib] out of the file",
     "it does nothing with this back end: --cnmem SHARE sets [gpuarray] preallocate in its place",
@@ -61,8 +71,8 @@ def theano_of(asked: TheanoAsked, matrix: Matrix, host: Host, facts: Facts) -> P
     """The same for a machine that was looked at."""
     windows = host.os_family == "windows"
     path, settings = _theano_file(host, facts)
-    back_end = _back_end(asked.version or _installed("theano", facts), matrix)
-    include, library = _cudnn_paths(asked.cudnn_home, windows=windows)
+    version = asked.version or _installed("theano", facts)
+    back_end = _back_end(version, asked.device, matrix)
     held = {one.name: one.value for one in settings}
     order = TheanoOrder(
         path=path,
@@ -70,13 +80,13 @@ def theano_of(asked: TheanoAsked, matrix: Matrix, host: Host, facts: Facts) -> P
         back_end=back_end,
         pool=_pool(asked.cnmem),
         cudnn=asked.cudnn,
-        flags=_one_line("--nvcc-flags", asked.flags),
-        include=include,
-        library=library,
+        flags=_flags(asked.flags, version),
+        paths=_cudnn_paths(asked.cudnn_home, version, frozenset(held), windows=windows),
     )
     plan = theano_plan(order, tuple(map(_line, filter(_is_option, settings))))
     idle = "lib.cnmem" in held and back_end == "cuda"
     more = (*((_IDLE_POOL,) if idle else ()), *_by_hand(settings, path), *_flags_that_win(plan, facts))
+    more = (*more, *_modes(facts))
     return _prepared(facts, plan, more)
 
 
@@ -208,13 +218,37 @@ def _installed(package: str, facts: Facts) -> str:
     return found[0].partition("+")[0] if found else ""
 
 
-def _back_end(version: str, matrix: Matrix) -> str:
-    """ "gpu" for the one of Theano's first releases, else "cuda"; raises BadOrder."""
+def _back_end(version: str, device: str, matrix: Matrix) -> str:
+    """ "gpu" for the one of Theano's first releases, else "cuda"; in 0.9 there are both. Raises BadOrder."""
     if not version:
         return "cuda"
     if not matrix.framework_rows("theano", version):
         raise BadOrder(f"no Theano {version} is known: --theano takes a release such as 1.0.5")
-    return "gpu" if accepts(_OLD_BACK_END, version) else "cuda"
+    asks_for_old = device.startswith("gpu") and not accepts(_OLD_BACK_END_IS_GONE, version)
+    return "gpu" if asks_for_old or accepts(_GPUARRAY_IS_A_PREVIEW, version) else "cuda"
+
+
+def _is_gpuarray_only(version: str) -> bool:
+    return not version or accepts(_OLD_BACK_END_IS_GONE, version)
+
+
+def _flags(flags: str, version: str) -> str:
+    """Raises BadOrder for what Theano refuses. Source: theano/configdefaults.py@rel-0.9.0, filter_nvcc_flags."""
+    flags = _one_line("--nvcc-flags", flags)
+    for word in flags.split():
+        if not word.startswith("-"):
+            raise BadOrder(f"--nvcc-flags: Theano stops at {word!r}: an option and its value are one word, -arch=sm_30")
+    if flags and _is_gpuarray_only(version):
+        raise BadOrder("--nvcc-flags: Theano calls nvcc up to 0.9 only; --theano 0.9.0 says that it is such a release")
+    return flags
+
+
+def _modes(facts: Facts) -> Iterator[ByHand]:
+    """The mode in force, where it is one that slows every function. Source: Theano's doc/tutorial/modes.txt."""
+    modes = [one for one in value_or(facts.configuration.settings, ()) if one.name == "mode"]
+    for one in modes[-1:]:
+        if one.value in _SLOW_MODES:
+            yield ByHand(f"take mode={one.value} out of {one.source} for real work", _SLOW_MODES[one.value])
 
 
 def _device(asked: str, held: str, back_end: str) -> str:
@@ -240,11 +274,20 @@ def _pool(cnmem: str) -> str:
     return f"{share:g}" if cnmem else ""
 
 
-def _cudnn_paths(home: str, *, windows: bool) -> tuple[str, str]:
+def _cudnn_paths(home: str, version: str, held: frozenset[str], *, windows: bool) -> tuple[tuple[str, str], ...]:
+    """Options of [dnn]; from 1.0 on one names the directory, and the others only where they are set already.
+
+    Source: theano/configdefaults.py@rel-1.0.5: what is loaded is bin_path, which base_path alone gives a default.
+    """
     home = _one_line("--cudnn-home", home).rstrip("/\\")
     if not home:
-        return "", ""
-    return (f"{home}\\include", f"{home}\\lib\\x64") if windows else (f"{home}/include", f"{home}/lib64")
+        return ()
+    library = f"{home}\\lib\\x64" if windows else f"{home}/lib64"
+    below = (("include_path", f"{home}\\include" if windows else f"{home}/include"), ("library_path", library))
+    if not _is_gpuarray_only(version):
+        return below
+    below = (*below, ("bin_path", f"{home}\\bin" if windows else library))
+    return (("base_path", home), *(one for one in below if f"dnn.{one[0]}" in held))
 
 
 def _one_line(option: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Scripts fetch with the tool that is there, go on after what an earlier run left, and keep nothing that is not the file."""
+"""Scripts fetch with the tool that is there, go on after an earlier run, and keep nothing that is not the file."""
 
 from __future__ import annotations
 
