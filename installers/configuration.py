@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from installers.plan import ByHand, Check, EditText, Plan, RefreshLoader, SetVariable, Step, WriteFile
+from installers.plan import ByHand, Check, EditText, Plan, SetVariable, Step, WriteFile
 
 # What each kind of back end calls things. Sources: Theano/Theano:theano/configdefaults.py and doc/library/config.txt at
 # rel-0.8.2, rel-0.9.0 and rel-1.0.5; theano/sandbox/cuda/__init__.py@rel-0.8.2, theano/gpuarray/__init__.py@rel-1.0.5.
@@ -30,7 +30,6 @@ _NO_POOL = {
     "cuda": "nothing is reserved at the start; what is freed is kept for the next use",
 }
 _GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
-LOADER_DIRECTORY = "/etc/ld.so.conf.d"
 
 
 class TheanoOrder(NamedTuple):
@@ -140,6 +139,12 @@ def keras_plan(path: str, text: str, back_end: str) -> Plan:
     return Plan(f"let Keras use {back_end}", (WriteFile(path, tuple(new.splitlines()), why),))
 
 
+def keras_unread(path: str, back_end: str) -> Plan:
+    """The same where nobody has read the file: what stands in it must not be lost."""
+    text = f'let {path} hold this, beside what stands in it\n{{"backend": "{back_end}"}}'
+    return Plan(f"let Keras use {back_end}", (ByHand(text, f"keras computes with {back_end}"),))
+
+
 def growth_plan(script: str) -> Plan:
     """TensorFlow takes memory as it needs it; `script` is what the user's shell reads, "" where there is none.
 
@@ -150,17 +155,6 @@ def growth_plan(script: str) -> Plan:
     if script:
         steps.insert(0, EditText(script, "", (), (f"export {_GROWTH}=true",), f"{why}; for new shells"))
     return Plan("let TensorFlow's use of GPU memory grow", tuple(steps))
-
-
-def loader_plan(directory: str, name: str, below: str = LOADER_DIRECTORY) -> Plan:
-    """The directory among those of the loader's cache. Source: ldconfig(8)."""
-    path = f"{below}/{name}.conf"
-    why = "every process finds its libraries, services too, which no LD_LIBRARY_PATH of a shell reaches"
-    steps = (
-        EditText(path, "", (), (directory,), why, needs_root=True),
-        RefreshLoader("the loader finds what its cache lists"),
-    )
-    return Plan(f"let the loader search {directory}", steps)
 
 
 def overridden(name: str, value: str, file: str) -> ByHand:

@@ -12,7 +12,9 @@ import pytest
 
 from compat.matrix import Matrix
 from doctor.cli import run
-from doctor.configure import TheanoAsked, loader, theano_of
+from doctor.configure import TheanoAsked, theano_of
+from doctor.configure_search import loader
+from doctor.configured import Machine
 from doctor.host.root import RootHost
 from doctor.probes import Request, look
 from installers.apply import Means, apply
@@ -163,7 +165,7 @@ def test_windows(tmp_path: Path) -> None:
     (tmp_path / "Users/me/.theanorc.txt").write_bytes(text.encode())
     host = RootHost(str(tmp_path), {"USERPROFILE": "C:\\Users\\me"})
     asked = TheanoAsked(version="0.8.2", cudnn_home="C:\\cudnn\\")
-    plan = theano_of(asked, Matrix(), host, look(host, Request())).plan
+    plan = theano_of(asked, Matrix(), Machine(host.os_family, host, look(host, Request()))).plan
     edits = [step for step in plan.steps if isinstance(step, EditText)]
     assert {step.path for step in edits} == {"C:/Users/me/.theanorc.txt"}
     for step in edits:
@@ -282,7 +284,7 @@ def test_loader(home: Path, tmp_path: Path) -> None:
     (home / "conf/cuda.conf").write_text("# mine\n/opt/lib\n")
     before = digest_of(home)
     ran: list[Command] = []
-    prepared = loader(f"{home}/", "cuda", str(home / "conf"))
+    prepared = loader(f"{home}/", "cuda", below=str(home / "conf"))
     state = State(str(tmp_path / "state"))
     applied = apply(prepared.plan, state, Means(run=ran.append))
     assert (home / "conf/cuda.conf").read_text() == f"# mine\n/opt/lib\n{home}\n"
@@ -318,7 +320,7 @@ def test_loader_is_printed_and_scripted(home: Path, tmp_path: Path, capsys: Show
         (("theano", "--format", "xml"), "no format 'xml'"),
         (("keras", "thenao"), "did you mean theano"),
         (("keras", "theano"), "is no valid JSON"),
-        (("loader", "lib"), "no directory that ldconfig takes"),
+        (("loader", "lib"), "no directory that can be listed"),
         (("loader", "/no/such"), "is not there"),
         (("loader", "/usr/lib", "--name", "../x"), "no name of a file"),
         (("caffe",), "caffe"),

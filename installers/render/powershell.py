@@ -58,7 +58,7 @@ def step_lines(step: Step) -> tuple[str, ...]:
     """One step."""
     if isinstance(step, Command):
         place = comment(f"on {step.place}:") if step.place else ()
-        return (*place, _call(step.argv))
+        return (*place, *(_installer(step) if step.staged else (_call(step.argv),)))
     if isinstance(step, WriteFile):
         return (f"Set-Content -Path {quoted(step.path)} -Value {', '.join(map(quoted, step.lines))}",)
     if isinstance(step, ByHand):
@@ -82,13 +82,22 @@ def _staged(step: Staged) -> tuple[str, ...]:
     if isinstance(step, Extract):
         into = literal(step.to or ".")
         if step.archive.endswith(".zip"):
-            return (f"Expand-Archive -LiteralPath {literal(step.archive)} -DestinationPath {into} -Force",)
+            unpack = f"Expand-Archive -LiteralPath {literal(step.archive)} -DestinationPath {into} -Force"
+            return (unpack, *(_rename(step.to, *pair) for pair in step.renames))
         return (f"New-Item -ItemType Directory -Force {into} | Out-Null", f"tar -xf {literal(step.archive)} -C {into}")
     if isinstance(step, CopyTree):
         return _copies(step)
     if isinstance(step, MakeLink):
         return (f"New-Item -ItemType SymbolicLink -Force -Path {literal(step.path)} -Target {literal(step.text)}",)
     return _rest(step)
+
+
+def _rename(folder: str, before: str, after: str) -> str:
+    """Not every archive has everything that is renamed where it is there."""
+    here, there = (f"{folder or '.'}/{name}".replace("/", "\\") for name in (before, after))
+    parent = literal(there.rpartition("\\")[0])
+    move = f"New-Item -ItemType Directory -Force {parent} | Out-Null; Move-Item -Force {literal(here)} {literal(there)}"
+    return f"if (Test-Path {literal(here)}) {{ {move} }}"
 
 
 def _rest(step: ChangeMode | RefreshLoader | EditText | Check) -> tuple[str, ...]:
@@ -118,6 +127,13 @@ def _copies(step: CopyTree) -> tuple[str, ...]:
         recurse = " -Recurse" if last == "**" else ""
         found.append(f"Copy-Item -Path {literal(what)} -Destination {literal(into)} -Force{recurse}")
     return tuple(found)
+
+
+def _installer(step: Command) -> tuple[str, ...]:
+    """PowerShell does not wait for a program with windows, unless it is told to."""
+    words = ", ".join(map(literal, step.argv[1:]))
+    start = f"Start-Process -Wait -PassThru -FilePath {literal(f'.{chr(92)}{step.argv[0]}')} -ArgumentList {words}"
+    return (f"$ended = {start}", f"if ($ended.ExitCode -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}")
 
 
 def _call(argv: tuple[str, ...]) -> str:

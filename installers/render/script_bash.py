@@ -26,7 +26,7 @@ from installers.plan import (
     UseFile,
     WriteFile,
 )
-from installers.render.bash import quoted_glob, step_lines
+from installers.render.bash import quoted_glob, quoted_path, step_lines
 from installers.render.comments import comment
 from installers.render.words import reason, title
 
@@ -37,7 +37,8 @@ _HEAD = """\
 set -euo pipefail
 umask 022
 """
-_ROOT = '[ "$(id -u)" -eq 0 ] || stop "ldconfig needs root: run this script as root"'
+_END_OF_FILE = "END OF FILE"  # with blanks: no line of a file that gpudoctor writes
+_ROOT = '[ "$(id -u)" -eq 0 ] || stop "some of these steps need root: run this script as root"'
 _FUNCTIONS = {
     "say": """\
 say() { printf '%s\\n' "$*"; }
@@ -174,6 +175,18 @@ unpack() { # ARCHIVE DIRECTORY
   esac
 }
 """,
+    "rename": """\
+rename() { # FILE FILE: what is there under the first name gets the second one; files of a folder join those of another
+  if [ ! -e "$1" ]; then return; fi
+  mkdir -p -- "$(dirname -- "$2")"
+  if [ -d "$1" ] && [ -d "$2" ]; then
+    cp -a -- "$1/." "$2/"
+    rm -r -- "$1"
+  else
+    mv -f -T -- "$1" "$2"
+  fi
+}
+""",
     "copy": """\
 is_same() { # FILE FILE: two links with one text, or two files with one content
   if [ -L "$1" ] || [ -L "$2" ]; then
@@ -287,10 +300,12 @@ _CALLS = {"fetch": ("verify",), "copy_all": ("copy",), "edit": ("write",)}  # wh
 def script(plan: Plan, target: Target) -> str:
     """The whole script, ending with a line feed."""
     steps = [line for number, step in enumerate(plan.steps, 1) for line in _step(number, step, target)]
-    first = [f"writable {quote(step.into)}" for step in plan.steps if isinstance(step, CopyTree)]
+    first = [f"mkdir -p -- {quote(step.into)}" for step in plan.steps if isinstance(step, CopyTree) and step.is_new]
+    first += [f"writable {quote(step.into)}" for step in plan.steps if isinstance(step, CopyTree)]
     majors = [(step.cuda_major, step.into) for step in plan.steps if isinstance(step, CopyTree) and step.cuda_major]
     first += [f"is_for {major} {quote(into)}" for major, into in majors]
-    first += [_ROOT for step in plan.steps if isinstance(step, RefreshLoader)]
+    needing = [step for step in plan.steps if isinstance(step, (RefreshLoader, WriteFile, Command))]
+    first += [_ROOT for step in needing if step.needs_root and not getattr(step, "place", "")]
     body = "\n".join([*dict.fromkeys(first), *steps, *_end(plan)]) + "\n"
     head = "\n".join(("#!/usr/bin/env bash", *comment(f"{plan.summary}: written by gpudoctor, to be read, then run.")))
     return f"{head}\n{_HEAD}\n{_staging(plan)}{_needed(body)}\n{body}"
@@ -332,7 +347,10 @@ def _lines(step: Step, target: Target) -> tuple[str, ...]:
         file = _staged(step.to)
         return (" ".join(("verify", quote(step.path), *step.sha256)), f"cp -- {quote(step.path)} {file}")
     if isinstance(step, Extract):
-        return (f"unpack {_staged(step.archive)} {_staged(step.to)}",)
+        unpack = f"unpack {_staged(step.archive)} {_staged(step.to)}"
+        below = f"{step.to}/" if step.to else ""
+        pairs = ((_staged(f"{below}{before}"), _staged(f"{below}{after}")) for before, after in step.renames)
+        return (unpack, *(f"rename {before} {after}" for before, after in pairs))
     if isinstance(step, CopyTree):
         return tuple(_copy(step, pattern) for pattern in step.patterns)
     return _on_machine(step, target)
@@ -343,7 +361,7 @@ def _on_machine(step: Step, target: Target) -> tuple[str, ...]:
         return (f"chmod {step.add} {' '.join(map(quoted_glob, step.paths))}",)
     if isinstance(step, RefreshLoader):
         return ("ldconfig",)
-    if isinstance(step, EditText) or (isinstance(step, WriteFile) and not step.needs_root):
+    if isinstance(step, (EditText, WriteFile)):
         return _text(step)
     if isinstance(step, MakeLink):
         return (f"ln -sfn -- {quote(step.text)} {quote(step.path)}",)
@@ -351,14 +369,15 @@ def _on_machine(step: Step, target: Target) -> tuple[str, ...]:
         return tuple(f"say {quote(f'   {line}')}" for line in step.text.splitlines()[1:])
     if isinstance(step, Check):
         return ("say '   gpudoctor check'",)
-    lines = step_lines(step, target)
-    return lines if isinstance(step, Command) and not step.place else tuple(map(_told, lines))
+    if isinstance(step, Command) and not step.place:
+        return (" ".join(_staged(word) if word in step.staged else quote(word) for word in step.argv),)
+    return tuple(map(_told, step_lines(step, target)))
 
 
 def _text(step: EditText | WriteFile) -> tuple[str, ...]:
     if isinstance(step, WriteFile):
-        return (f"printf '%s\\n' {' '.join(map(quote, step.lines))} | write {quote(step.path)}",)
-    where = f"edit {quote(step.path)} {quote(step.section)}"
+        return (f"write {quoted_path(step.path)} <<'{_END_OF_FILE}'", *step.lines, _END_OF_FILE)
+    where = f"edit {quoted_path(step.path)} {quote(step.section)}"
     settings = (f"{where} {quote(k)} {quote(v)}{' once' if k in step.once else ''}" for k, v in step.settings)
     return (*settings, *(f"{where} '' {quote(line)}" for line in step.lines))
 

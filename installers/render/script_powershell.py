@@ -153,13 +153,28 @@ function Copy-Into([string] $Source, [string] $Pattern, [string] $Directory) {
         Move-Item -Force -LiteralPath "$to.gpudoctor-new" -Destination $to
     }
 }
+
+function Copy-All([string] $Source, [string] $Directory) {
+    if (@(Get-ChildItem -LiteralPath $Source -File)) { Copy-Into $Source '*' $Directory }
+    foreach ($folder in @(Get-ChildItem -LiteralPath $Source -Directory)) {
+        Copy-All $folder.FullName (Join-Path $Directory $folder.Name)
+    }
+}
+
+function Move-Renamed([string] $From, [string] $To) {
+    if (-not (Test-Path -LiteralPath $From)) { return }
+    New-Item -ItemType Directory -Force -Path (Split-Path -Parent $To) | Out-Null
+    Move-Item -Force -LiteralPath $From -Destination $To
+}
 """
 
 
 def script(plan: Plan) -> str:
     """The whole script, ending with a line feed."""
     steps = [line for number, step in enumerate(plan.steps, 1) for line in _step(number, step)]
-    first = [f"Test-Writable {literal(step.into)}" for step in plan.steps if isinstance(step, CopyTree)]
+    new = [step for step in plan.steps if isinstance(step, CopyTree) and step.is_new]
+    first = [f"New-Item -ItemType Directory -Force -Path {literal(step.into)} | Out-Null" for step in new]
+    first += [f"Test-Writable {literal(step.into)}" for step in plan.steps if isinstance(step, CopyTree)]
     copies = [step for step in plan.steps if isinstance(step, CopyTree) and step.cuda_major]
     first += [f"Test-Cuda {step.cuda_major} {literal(step.into)}" for step in copies]
     head = "\n".join(comment(f"{plan.summary}: written by gpudoctor, to be read, then run."))
@@ -195,7 +210,9 @@ def _lines(step: Step) -> tuple[str, ...]:
             f"Copy-Item -Force -LiteralPath {path} -Destination {_staged(step.to)}",
         )
     if isinstance(step, Extract):
-        return (f"Expand-Into {_staged(step.archive)} {_staged(step.to)}",)
+        expand = f"Expand-Into {_staged(step.archive)} {_staged(step.to)}"
+        pairs = ((_staged(f"{step.to}/{before}"), _staged(f"{step.to}/{after}")) for before, after in step.renames)
+        return (expand, *(f"Move-Renamed {before} {after}" for before, after in pairs))
     if isinstance(step, CopyTree):
         return tuple(_copy(step, pattern) for pattern in step.patterns)
     if isinstance(step, (ByHand, Check)):
@@ -207,10 +224,19 @@ def _lines(step: Step) -> tuple[str, ...]:
 def _checked(step: Step) -> tuple[str, ...]:
     """PowerShell goes on after a program that fails, unless its exit status is looked at."""
     lines = step_lines(step)
+    if isinstance(step, Command) and step.staged:
+        return _installer(step)
     if isinstance(step, Command) and not step.place:
         failed = f"if ($LASTEXITCODE -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}"
         return (*lines, failed)
     return lines
+
+
+def _installer(step: Command) -> tuple[str, ...]:
+    """PowerShell does not wait for a program with windows, unless it is told to."""
+    words = ", ".join(map(literal, step.argv[1:]))
+    start = f"Start-Process -Wait -PassThru -FilePath {_staged(step.argv[0])} -ArgumentList {words}"
+    return (f"$ended = {start}", f"if ($ended.ExitCode -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}")
 
 
 def _digests(digests: tuple[str, ...]) -> str:
@@ -224,4 +250,6 @@ def _staged(name: str) -> str:
 def _copy(step: CopyTree, pattern: str) -> str:
     below, _, last = pattern.rpartition("/")
     source, into = (f"{one}/{below}".rstrip("/").replace("/", "\\") for one in (step.source, step.into))
+    if last == "**":
+        return f"Copy-All {_staged(source)} {literal(into)}"
     return f"Copy-Into {_staged(source)} {literal(last)} {literal(into)}"
