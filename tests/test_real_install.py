@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from compat.version import CudaVersion
-from doctor.carry_out import carry_out, verify
+from doctor.carry_out import carry_out
+from doctor.facts.cudnn import CudnnCopy
 from doctor.formats import Look
 from doctor.install import Prepared, host_with
+from doctor.looked_again import verify
 from doctor.past_runs import taken_back
 from doctor.probes import Request, look
 from installers.apply import Means
@@ -70,8 +72,8 @@ def test_it_is_installed_found_whole_and_taken_back(tmp_path: Path, monkeypatch:
     assert (done.returncode, done.stderr) == (0, "")
     verified = verify(prepared._replace(plan=plan))
     assert verified.is_good
-    assert verified.copy
-    assert str(verified.copy.version.get()) == "9.10.2"
+    assert isinstance(verified.found, CudnnCopy)
+    assert str(verified.found.version.get()) == "9.10.2"
     same = subprocess.run(["diff", "-r", "--no-dereference", str(by_apply), str(by_script)], capture_output=True)
     assert same.stdout == b""
     taken_back("")
