@@ -26,11 +26,8 @@ def local_row(target: Target, matrix: Matrix) -> RepositoryRow:
     """The package that holds a whole repository, for this machine; raises Uncovered."""
     rows: tuple[RepositoryRow, ...] = matrix.rows("index", "local")
     name, version = _distribution(target), target.distribution_version
-    found = [
-        row
-        for row in rows
-        if row.distribution == name and ({version, version.partition(".")[0]} & {*row.versions} or not row.versions)
-    ]
+    among = {version, version.partition(".")[0]}
+    found = [row for row in rows if row.distribution == name and (not row.versions or among & {*row.versions})]
     if not found:
         raise Uncovered(f"a local repository for {target.distribution} {version}".strip())
     return found[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.matrix import Matrix
+from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, fetched, newest
@@ -35,7 +35,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
 
 
 def local_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
-    """Fetch the package, install it, then the toolkit from it; raises NoSuchToolkit, Uncovered."""
+    """Fetch the package, install it, then the toolkit from it; raises NoSuchToolkit."""
     rows = matrix.rows("cuda-installer", "installers")
     fitting = (row for row in rows if (row.os, row.arch, row.kind) == ("linux", target.arch, "runfile"))
     row: CudaInstallerRow = newest(fitting, order.version, f"a local repository for {target.arch}")[0]
@@ -56,7 +56,11 @@ def local_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
 
 
 def _url(row: CudaInstallerRow, target: Target, matrix: Matrix) -> str:
-    local = local_row(target, matrix)
+    try:
+        local = local_row(target, matrix)
+    except Uncovered as error:
+        system = f"{target.distribution} {target.distribution_version}".strip() or target.os_family
+        raise NoSuchToolkit(f"no row knows a local repository for {system}") from error
     kind = "apt" if local.manager == "apt" else "rpm"
     return local.url.format(
         release=row.release,
@@ -87,7 +91,7 @@ _KEY = Inverse(left="the key stays in /usr/share/keyrings, where nothing uses it
 
 
 def _rpm(name: str, target: Target) -> tuple[Step, ...]:
-    package = "-".join(name.split("-local-", maxsplit=1)[0].split("-")) + "-local"
+    package = f"{name.partition('-local-')[0]}-local"
     manager = manager_of(target)
     out = removal(manager, (package,))
     again = ("dnf", "clean", "all") if manager == "dnf" else ("zypper", "--gpg-auto-import-keys", "refresh")
