@@ -26,10 +26,14 @@ def listed(style: str) -> str:
 
 
 def _lines(run: Entry) -> tuple[str, ...]:
-    counts = [f"{len(run.paths)} files"] if run.paths or not run.commands else []
-    counts += [f"{len(run.commands)} commands"] if run.commands else []
+    counts = [_counted(len(run.paths), "file")] if run.paths or not run.commands else []
+    counts += [_counted(len(run.commands), "command")] if run.commands else []
     first = f"{run.id}  {run.state.ljust(6)}  {run.summary} ({', '.join(counts)})"
     return (first, *(line for one in run.commands for line in _of_command(one)))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _of_command(one: Ran) -> tuple[str, ...]:
@@ -63,8 +67,8 @@ def taken_back(run: str, *, commands: bool = False, as_root: tuple[str, ...] = (
 def _told(undone: Undone) -> str:
     left = f"; left as they are: {', '.join(undone.left)}" if undone.left else ""
     back = sum(one.reversed for one in undone.commands)
-    done = f"{undone.restored} files as before" if undone.restored or not back else ""
-    reversed_ = f"{back} commands taken back by others" if back else ""
+    done = f"{_counted(undone.restored, 'file')} as before" if undone.restored or not back else ""
+    reversed_ = f"{_counted(back, 'command')} taken back by others" if back else ""
     lines = [f"taken back: {undone.summary} ({', '.join(filter(None, (done, reversed_)))}{left})"]
     inverses = [one.inverse for one in undone.commands if one.reversed and one.inverse]
     lines += [f"note: {inverse.left}" for inverse in inverses if inverse.left]

@@ -16,11 +16,11 @@ class CommandFailed(InstallError):
     hint = "Run the command by itself to see what it says."
 
 
-def run_command(command: Command) -> None:
-    """Run a command as a child, with our terminal; raises CommandFailed."""
+def run_command(command: Command, output: int | None = None) -> None:
+    """Run a command as a child, with our terminal or its output to another descriptor; raises CommandFailed."""
     line = " ".join(command.argv)
     try:
-        code = subprocess.run(command.argv, check=False, timeout=command.timeout_s).returncode
+        code = subprocess.run(command.argv, check=False, stdout=output, timeout=command.timeout_s).returncode
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"`{line}` did not end within {command.timeout_s} s") from error
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,6 +32,7 @@ Style = Annotated[str, typer.Option("--format", metavar="NAME", help="text or js
 
 _MIB = 1 << 20
 _BLINK_S = 0.1
+_STDERR = 2  # the descriptor: a child knows no sys.stderr
 
 
 def answer(asked: Asked, *, apply: bool, sudo: bool) -> None:
@@ -55,13 +57,16 @@ def _applied(asked: Asked, *, sudo: bool) -> tuple[str, int]:
     from doctor.install import prepare
     from doctor.output import terminal_look
     from installers.apply import Means
+    from installers.command import run_command
 
     one_of("format", asked.style, ("text", "json"))
     prepared = prepare(asked, Matrix.of_user())
     lines = needing_root(prepared)
     if lines and not sudo and sys.stdin.isatty():
         sudo = typer.confirm(f"These need root: {'; '.join(lines)}. Run them so?", err=True)
-    means = Means(report=show_progress(), as_root=("sudo",) if sudo and lines else ())
+    # What a command says stands beside our text, but JSON has its stream for itself.
+    run = partial(run_command, output=_STDERR) if asked.style == "json" else run_command
+    means = Means(report=show_progress(), run=run, as_root=("sudo",) if sudo and lines else ())
     return carry_out(prepared, means, asked.style, terminal_look())
 
 
