@@ -64,15 +64,15 @@ def _staged(step: Staged, target: Target) -> tuple[str, ...]:
         return (*take, *_verify(step.to, step.sha256))
     if isinstance(step, Extract):
         return _extract(step)
-    sudo = _sudo(getattr(step, "needs_root", False), "", target)
+    as_root = _sudo(getattr(step, "needs_root", False), "", target)
     if isinstance(step, CopyTree):
-        return tuple(f"{sudo}{line}" for line in _copies(step))
+        return tuple(f"{as_root}{line}" for line in _copies(step))
     if isinstance(step, ChangeMode):
-        return (f"{sudo}chmod {step.add} {' '.join(map(quoted_glob, step.paths))}",)
+        return (f"{as_root}chmod {step.add} {' '.join(map(quoted_glob, step.paths))}",)
     if isinstance(step, MakeLink):
-        return (f"{sudo}ln -sfn -- {quote(step.text)} {quote(step.path)}",)
+        return (f"{as_root}ln -sfn -- {quote(step.text)} {quote(step.path)}",)
     if isinstance(step, RefreshLoader):
-        return (f"{sudo}ldconfig",)
+        return (f"{as_root}ldconfig",)
     return ("gpudoctor check",) if isinstance(step, Check) else _edit(step)
 
 
@@ -100,6 +100,13 @@ def _rename(before: str, after: str) -> str:
     return f"[ ! -e {quote(before)} ] || {{ mkdir -p {quote(dirname(after))} && mv {quote(before)} {quote(after)}; }}"
 
 
+def _renamed(old: str, new: str) -> tuple[str, ...]:
+    """What not every archive holds may be missing."""
+    folder, made = old.rpartition("/")[0], new.rpartition("/")[0]
+    make = () if made == folder else (f"mkdir -p {quote(made)}",)
+    return (*make, f"[ ! -e {quote(old)} ] || mv {quote(old)} {quote(new)}")
+
+
 def _copies(step: CopyTree) -> tuple[str, ...]:
     """One command a directory of the patterns, which `cp` keeps below the one it copies into."""
     found = [f"mkdir -p {quote(step.into)}"] if step.is_new else []
@@ -107,6 +114,7 @@ def _copies(step: CopyTree) -> tuple[str, ...]:
         below, _, last = pattern.rpartition("/")
         source, into = (f"{one}/{below}".rstrip("/") for one in (step.source, step.into))
         what = f"-R -P {quote(source)}/." if last == "**" else f"-P {quoted_glob(f'{source}/{last}')}"
+        found += [f"mkdir -p {quote(into)}"] if step.is_new else []
         found += [f"cp {what} {quote(into)}/"]
     return tuple(found)
 

@@ -100,6 +100,21 @@ def _rename(folder: str, before: str, after: str) -> str:
     return f"if (Test-Path {literal(here)}) {{ {move} }}"
 
 
+def _extract(step: Extract) -> tuple[str, ...]:
+    into = literal(step.to or ".")
+    if step.archive.endswith(".zip"):
+        return (f"Expand-Archive -LiteralPath {literal(step.archive)} -DestinationPath {into} -Force",)
+    return (f"New-Item -ItemType Directory -Force {into} | Out-Null", f"tar -xf {literal(step.archive)} -C {into}")
+
+
+def _renamed(folder: str, old: str, new: str) -> str:
+    """What not every archive holds may be missing."""
+    before, after = (f"{folder}/{one}".replace("/", "\\") for one in (old, new))
+    make = f"New-Item -ItemType Directory -Force {literal(after.rpartition(chr(92))[0])} | Out-Null"
+    move = f"Move-Item -Force -LiteralPath {literal(before)} -Destination {literal(after)}"
+    return f"if (Test-Path -LiteralPath {literal(before)}) {{ {make}; {move} }}"
+
+
 def _rest(step: ChangeMode | RefreshLoader | EditText | Check) -> tuple[str, ...]:
     """Windows has neither modes nor a cache of the loader."""
     if isinstance(step, EditText):
@@ -142,6 +157,17 @@ def _call(argv: tuple[str, ...]) -> str:
     return " ".join(("&", *words) if words[0].startswith("'") else words)
 
 
+def installer(step: Command, file: str = "") -> str:
+    """A program with windows, for which PowerShell does not wait unless told to; `file` is an expression.
+
+    Start-Process of 5.1 joins its arguments with blanks and quotes none of them.
+    """
+    name, *words = step.argv
+    told = ", ".join(literal(f'"{one}"' if set(one) & set(" \t") else one) for one in words)
+    where = file or literal(f".\\{name}")
+    return f"Start-Process -Wait -PassThru -FilePath {where}" + (f" -ArgumentList {told}" if told else "")
+
+
 def _variable(name: str, value: str) -> tuple[str, ...]:
     """For later processes of the user, and for the shell at hand."""
     return (f"[Environment]::SetEnvironmentVariable('{name}', {value}, 'User')", f"$env:{name} = {value}")
@@ -155,10 +181,18 @@ def _unset(step: UnsetVariable) -> tuple[str, ...]:
 
 
 def _without(step: RemoveFromPath) -> tuple[str, ...]:
+    """In the registry itself: GetEnvironmentVariable would put the values of `%NAME%` in for good.
+
+    Setting a variable tells the programs that run; one that is not there serves for that.
+    """
     bare = literal(step.directory.replace("/", "\\").rstrip("\\"))
     kept = "-split ';' | Where-Object { $_.TrimEnd('\\') -ne " + bare + " }) -join ';'"
-    saved = f"([Environment]::GetEnvironmentVariable('{step.name}', 'User') {kept}"
+    saved = f"($key.GetValue('{step.name}', '', 'DoNotExpandEnvironmentNames') {kept}"
+    save = f"$key.SetValue('{step.name}', ({saved}), $key.GetValueKind('{step.name}'))"
     return (
-        f"[Environment]::SetEnvironmentVariable('{step.name}', ({saved}), 'User')",
+        "$key = [Microsoft.Win32.Registry]::CurrentUser.OpenSubKey('Environment', $true)",
+        f"if ($key.GetValueNames() -contains '{step.name}') {{ {save} }}",
+        "$key.Close()",
+        "[Environment]::SetEnvironmentVariable('GPUDOCTOR', $null, 'User')",
         f"$env:{step.name} = ($env:{step.name} {kept}",
     )

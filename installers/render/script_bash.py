@@ -302,13 +302,17 @@ def script(plan: Plan, target: Target) -> str:
     steps = [line for number, step in enumerate(plan.steps, 1) for line in _step(number, step, target)]
     first = [f"mkdir -p -- {quote(step.into)}" for step in plan.steps if isinstance(step, CopyTree) and step.is_new]
     first += [f"writable {quote(step.into)}" for step in plan.steps if isinstance(step, CopyTree)]
-    majors = [(step.cuda_major, step.into) for step in plan.steps if isinstance(step, CopyTree) and step.cuda_major]
-    first += [f"is_for {major} {quote(into)}" for major, into in majors]
+    majors = [step for step in plan.steps if isinstance(step, CopyTree) and step.cuda_major]
+    first += [f"is_for {step.cuda_major} {quote(_headers(step))}" for step in majors]
     needing = [step for step in plan.steps if isinstance(step, (RefreshLoader, WriteFile, Command))]
     first += [_ROOT for step in needing if step.needs_root and not getattr(step, "place", "")]
     body = "\n".join([*dict.fromkeys(first), *steps, *_end(plan)]) + "\n"
     head = "\n".join(("#!/usr/bin/env bash", *comment(f"{plan.summary}: written by gpudoctor, to be read, then run.")))
     return f"{head}\n{_HEAD}\n{_staging(plan)}{_needed(body)}\n{body}"
+
+
+def _headers(step: CopyTree) -> str:
+    return f"{step.into}/include" if step.patterns == ("**",) else step.into
 
 
 def _needed(body: str) -> str:

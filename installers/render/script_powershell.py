@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from installers.plan import ByHand, Check, Command, CopyTree, Download, Extract, Plan, Step, UseFile
+from installers.plan import (
+    ByHand,
+    Check,
+    Command,
+    CopyTree,
+    Download,
+    EditText,
+    Extract,
+    Plan,
+    Step,
+    UseFile,
+    WriteFile,
+)
 from installers.render.comments import comment
-from installers.render.powershell import literal, step_lines
+from installers.render.powershell import installer, literal, step_lines
 from installers.render.words import reason, title
 
 _HEAD = """\
@@ -167,6 +179,18 @@ function Move-Renamed([string] $From, [string] $To) {
     Move-Item -Force -LiteralPath $From -Destination $To
 }
 """
+_WRITE = """\
+function Write-Text([string] $File, [string[]] $Lines) {
+    # UTF-8 without a mark before it, which Set-Content of 5.1 cannot write; what was there is kept beside the file.
+    $text = ($Lines -join "`n") + "`n"
+    if (Test-Path -LiteralPath $File) {
+        if ([IO.File]::ReadAllText($File) -ceq $text) { return }
+        Copy-Item -LiteralPath $File -Destination ($File + (Get-Date -Format '.yyyyMMddTHHmmss') + '.before')
+    }
+    New-Item -ItemType Directory -Force -Path (Split-Path -Parent $File) | Out-Null
+    [IO.File]::WriteAllText($File, $text)
+}
+"""
 
 
 def script(plan: Plan) -> str:
@@ -176,12 +200,17 @@ def script(plan: Plan) -> str:
     first = [f"New-Item -ItemType Directory -Force -Path {literal(step.into)} | Out-Null" for step in new]
     first += [f"Test-Writable {literal(step.into)}" for step in plan.steps if isinstance(step, CopyTree)]
     copies = [step for step in plan.steps if isinstance(step, CopyTree) and step.cuda_major]
-    first += [f"Test-Cuda {step.cuda_major} {literal(step.into)}" for step in copies]
+    first += [f"Test-Cuda {step.cuda_major} {literal(_headers(step))}" for step in copies]
     head = "\n".join(comment(f"{plan.summary}: written by gpudoctor, to be read, then run."))
     works_on_files = any(isinstance(step, (Download, UseFile, Extract, CopyTree)) for step in plan.steps)
     top = f"{_staging(plan)}\n{_FUNCTIONS}" if works_on_files else ""
+    top += f"\n{_WRITE}" if any(isinstance(step, WriteFile) for step in plan.steps) else ""
     body = "\n".join([*dict.fromkeys(first), *steps, "", "Write-Output 'Done.'"])
     return f"{head}\n{_HEAD}{top}\n{body}\n"
+
+
+def _headers(step: CopyTree) -> str:
+    return f"{step.into}\\include" if step.patterns == ("**",) else step.into
 
 
 def _staging(plan: Plan) -> str:
@@ -215,10 +244,20 @@ def _lines(step: Step) -> tuple[str, ...]:
         return (expand, *(f"Move-Renamed {before} {after}" for before, after in pairs))
     if isinstance(step, CopyTree):
         return tuple(_copy(step, pattern) for pattern in step.patterns)
-    if isinstance(step, (ByHand, Check)):
-        lines = step.text.splitlines()[1:] if isinstance(step, ByHand) else ["gpudoctor check"]
-        return tuple(f"Write-Output {literal(f'   {line}')}" for line in lines)
+    if isinstance(step, WriteFile):
+        return (f"Write-Text {literal(step.path)} @({', '.join(map(literal, step.lines))})",)
+    if isinstance(step, (ByHand, Check, EditText)):
+        return tuple(f"Write-Output {literal(f'   {line}')}" for line in _told(step))
     return _checked(step)
+
+
+def _told(step: ByHand | Check | EditText) -> tuple[str, ...]:
+    """What is left to a person: settings are merged into a file by `--apply`, not by a script."""
+    if isinstance(step, EditText):
+        settings = (f"{key} = {value}" for key, value in step.settings)
+        head = (f"[{step.section}]",) if step.section else ()
+        return (f"left for you, in {step.path}:", *head, *settings, *step.lines)
+    return tuple(step.text.splitlines()[1:]) if isinstance(step, ByHand) else ("gpudoctor check",)
 
 
 def _checked(step: Step) -> tuple[str, ...]:
@@ -233,10 +272,8 @@ def _checked(step: Step) -> tuple[str, ...]:
 
 
 def _installer(step: Command) -> tuple[str, ...]:
-    """PowerShell does not wait for a program with windows, unless it is told to."""
-    words = ", ".join(map(literal, step.argv[1:]))
-    start = f"Start-Process -Wait -PassThru -FilePath {_staged(step.argv[0])} -ArgumentList {words}"
-    return (f"$ended = {start}", f"if ($ended.ExitCode -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}")
+    failed = f"if ($ended.ExitCode -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}"
+    return (f"$ended = {installer(step, _staged(step.argv[0]))}", failed)
 
 
 def _digests(digests: tuple[str, ...]) -> str:

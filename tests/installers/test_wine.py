@@ -96,8 +96,8 @@ def test_a_scripts_copies_leave_the_tree_that_apply_leaves(era: Era, wine: Wine,
     copies = [words[1:] for words in calls(script, "C:\\staging") if words[0] == "Copy-Into"]
     lines = []
     for source, pattern, into in copies:
-        kept = f"C:\\replaced\\{into.replace(':', '')}"
-        lines.append(f'call :copy_into "{source}" "{pattern}" "{into}" "{kept}"')
+        old = f"C:\\replaced\\{into.replace(':', '')}"
+        lines.append(f'call :copy_into "{source}" "{pattern}" "{into}" "{old}"')
     wine.batch(*lines, *COPY_INTO)
     assert tree(there) == tree(here)
     assert tree(there)["bin/cudart64_12.dll"] == b"runtime"
