@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from tests.installers.test_scripts import mistakes
 from tests.installers.trees import digest_of
 
 Shown = pytest.CaptureFixture[str]
-SHELLS = [one for one in ("bash", "dash", "sh") if shutil.which(one)]
+SHELLS = ["bash", "sh", *(pytest.param(one, marks=pytest.mark.system) for one in ("dash", "zsh"))]
 
 
 @pytest.fixture
