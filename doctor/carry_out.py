@@ -9,6 +9,7 @@ from doctor.formats import Look
 from doctor.install import BadOrder, Prepared
 from doctor.looked_again import Verified, described, verify
 from doctor.page import Page
+from doctor.past_runs import way_back
 from installers.apply import Applied, Means, apply, is_left, stay_done
 from installers.journal import State
 from installers.plan import Check, Command, RefreshLoader, Step
@@ -46,7 +47,7 @@ def carry_out(prepared: Prepared, means: Means, style: str, view: Look) -> tuple
     status = _UNKNOWN if verified.waits else 0 if verified.is_good else 1
     if style == "json":
         return json.dumps(_encoded(applied, verified), indent=2, ensure_ascii=False) + "\n", status
-    return _page(applied, verified, view), status
+    return _page(applied, verified, prepared.plan.steps, view), status
 
 
 def _encoded(applied: Applied, verified: Verified) -> dict[str, object]:
@@ -62,17 +63,18 @@ def _encoded(applied: Applied, verified: Verified) -> dict[str, object]:
     }
 
 
-def _page(applied: Applied, verified: Verified, view: Look) -> str:
+def _page(applied: Applied, verified: Verified, steps: tuple[Step, ...], view: Look) -> str:
     page = Page(view)
     for one in applied.recovered:
         page.paragraph(f"An earlier run that was killed is taken back: {one.id}, {one.summary}", colour="yellow")
-        page.paragraph(stay_done(one.commands), colour="yellow")
+        if stay_done(one.commands):
+            page.paragraph(stay_done(one.commands), colour="yellow")
     page.paragraph(_verdict(verified), colour="green" if verified.is_good else "yellow" if verified.waits else "red")
     for fault in verified.faults:
         page.paragraph(f"  {fault.code}: {fault.why}", hang=4)
     for step in applied.left:
         _left(page, step)
-    page.paragraph(f"To take it back: gpudoctor install rollback {applied.id}")
+    page.paragraph(way_back(applied.id, steps))
     return page.text()
 
 

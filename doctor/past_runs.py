@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterable
 
 from doctor.choice import one_of
 from doctor.encode import encode
 from installers.apply import stay_done
 from installers.command import run_command
 from installers.journal import Entry, Ran, State, history
+from installers.plan import ChangeMode, Command, CopyTree, EditText, MakeLink, RefreshLoader, Step, WriteFile
 from installers.undo import Reversal, Undone, finished, rollback
 
 SCHEMA = "gpudoctor.history/1"
@@ -45,6 +47,18 @@ def _of_command(one: Ran) -> tuple[str, ...]:
         return (*lines, "      nobody knows what takes it back")
     lines += [f"      back: {'sudo ' if one.needs_root else ''}{shlex.join(argv)}" for argv in one.inverse.commands]
     return (*lines, *([f"      note: {one.inverse.left}"] if one.inverse.left else []))
+
+
+def way_back(run: str, steps: Iterable[Step]) -> str:
+    """What to type to take a run back, "" where nothing does: --commands where it ran some that can be taken back."""
+    steps = tuple(steps)
+    inverses = [one.inverse for one in steps if isinstance(one, Command) and not one.place]
+    reversible = any(inverse is not None and inverse.commands for inverse in inverses)
+    reversible = reversible or any(isinstance(one, RefreshLoader) for one in steps)
+    changed = any(isinstance(one, (CopyTree, WriteFile, EditText, MakeLink, ChangeMode)) for one in steps)
+    if not (changed or reversible):
+        return ""
+    return f"To take it back: gpudoctor install rollback {run}{' --commands' if reversible else ''}"
 
 
 def to_reverse(run: str) -> tuple[str, ...]:

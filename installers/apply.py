@@ -305,6 +305,10 @@ def stay_done(commands: tuple[Ran, ...]) -> str:
         inverse = one.inverse or Inverse(left="nobody knows what takes it back")
         if one.reversed or not (inverse.commands or inverse.left):
             continue
+        if inverse.afterwards:
+            again = "`, `".join(map(shlex.join, inverse.commands))
+            sentences.append(f"What `{shlex.join(one.argv)}` made is of the files as they were: run `{again}` once.")
+            continue
         how = f", take it back with `{'`, `'.join(map(shlex.join, inverse.commands))}`" if inverse.commands else ""
         left = f" ({inverse.left})" if inverse.left else ""
         what = "stays done" if one.ended else "may have done a part"
