@@ -22,13 +22,17 @@ from doctor.past_runs import taken_back
 from installers.apply import Means
 from installers.cuda_order import CudaOrder, NoSuchToolkit
 from installers.methods.cuda_archive import archive_plan
+from installers.methods.cuda_container import container_plan
 from installers.methods.cuda_installer import installer_plan
 from installers.methods.cuda_local import local_plan
-from installers.plan import Command, Download, Target
-from installers.render import script_bash
+from installers.methods.cuda_wheel import wheel_plan
+from installers.plan import Command, Download, Plan, Target
+from installers.render import script_bash, script_powershell
 from tests.installers import cuda_archives
 from tests.installers import target as machines
 from tests.installers.archives import PPC, SBSA, served
+from tests.installers.test_methods import shellcheck
+from tests.installers.test_scripts import mistakes
 from tests.installers.trees import digest_of
 from tests.lab.elf_file import elf_bytes
 
@@ -315,3 +319,40 @@ def test_cudnn_in_a_directory_of_its_own(capsys: Shown) -> None:
     [written] = (step for step in told["plan"]["steps"] if step["kind"] == "WriteFile")
     assert written["path"] == "/home/u/cudnn/cudnn-env.sh"
     assert "RefreshLoader" not in {step["kind"] for step in told["plan"]["steps"]}
+
+
+def plans_of(target: Target) -> Iterator[Plan]:
+    """Every way to a toolkit that this machine has."""
+    for ordered in (archive_plan, installer_plan, local_plan, wheel_plan, container_plan):
+        for order in (CudaOrder("12.8"), CudaOrder("12.8", "/home/a user/it's", own=True)):
+            try:
+                yield ordered(order, target, MATRIX)
+            except NoSuchToolkit:
+                continue
+
+
+@pytest.mark.parametrize("name", ["ubuntu", "rocky", "sles"])
+def test_shellcheck_finds_nothing_in_scripts(name: str, tmp_path: Path) -> None:
+    target = machines.LINUX[name]
+    paths = []
+    for number, plan in enumerate(plans_of(target)):
+        paths.append(tmp_path / f"{number}.sh")
+        paths[-1].write_text(script_bash.script(plan, target))
+    assert len(paths) >= 7
+    assert subprocess.run([shellcheck(), *map(str, paths)], capture_output=True, text=True).stdout == ""
+
+
+def test_scripts_that_need_root_say_so_first(tmp_path: Path) -> None:
+    plan = container_plan(CudaOrder("12.8"), machines.UBUNTU, MATRIX)
+    text = script_bash.script(plan, machines.UBUNTU)
+    assert text.index("run this script as root") < text.index("docker pull")
+    assert "sudo" not in text.replace("# ", "")
+
+
+@pytest.mark.parametrize("version", ["8.0", "10.2", "12.8", "13.0"])
+def test_scripts_for_windows_parse(version: str) -> None:
+    plans = [installer_plan(CudaOrder(version), machines.WINDOWS, MATRIX)]
+    if version in {"12.8", "13.0"}:
+        plans += [archive_plan(CudaOrder(version, "C:\\it's\\cuda", own=True), machines.WINDOWS, MATRIX)]
+    for plan in plans:
+        assert mistakes(script_powershell.script(plan)) == []

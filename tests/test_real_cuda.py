@@ -20,11 +20,14 @@ from doctor.formats import Look
 from doctor.install import Asked, prepare
 from doctor.past_runs import taken_back
 from installers.apply import Means
+from installers.cuda_order import CudaOrder
 from installers.fetch import Limits
+from installers.methods.cuda_wheel import wheel_plan
+from installers.plan import Command
 from tests.installers import cuda_archives
 from tests.installers.archives import Era, served
 from tests.installers.server import serving
-from tests.installers.target import ROOT
+from tests.installers.target import ROOT, UBUNTU
 from tests.installers.trees import digest_of
 from tests.test_real_install import packed
 from tests.wheels import fetch, unpack
@@ -145,3 +148,12 @@ def test_a_toolkit_of_real_components_compiles(tmp_path: Path, monkeypatch: pyte
         assert (tmp_path / "add.cubin").read_bytes()[:4] == b"\x7fELF"
     taken_back("")
     assert not home.exists()
+
+
+@pytest.mark.parametrize("version", ["12.8", "13.0"])
+def test_the_wheels_of_a_release_are_on_the_index(version: str) -> None:
+    plan = wheel_plan(CudaOrder(version), UBUNTU._replace(python=sys.executable), Matrix())
+    [command] = (step for step in plan.steps if isinstance(step, Command))
+    argv = (*command.argv, "--dry-run", "--no-deps", "--ignore-installed", "--quiet")
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
