@@ -1,4 +1,4 @@
-"""Configure Theano, Keras, TensorFlow or the loader: the steps, a script of them, or do it and take it back."""
+"""Configure Theano, Keras, TensorFlow, the loader or PATH: the steps, a script of them, or do it and take it back."""
 
 from __future__ import annotations
 
