@@ -1,4 +1,7 @@
-"""A plan is data: printing, scripting and applying use this same object."""
+"""A plan is data: printing, scripting and applying use this same object.
+
+Steps that change files carry no inverse: the journal keeps what was there. A command carries one (`Inverse`).
+"""
 
 from __future__ import annotations
 
