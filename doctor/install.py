@@ -70,6 +70,7 @@ _ORDERED: dict[str, Callable[[CudaOrder, Target, Matrix], Plan]] = {
     "wheel": cuda_wheel.wheel_plan,
     "container": cuda_container.container_plan,
 }
+_NAMES = {"cuda": "CUDA", "cudnn": "cuDNN"}
 _INSTALLERS = {"linux": "runfile", "windows": "exe"}
 _SCRIPTS = {"linux": "bash", "windows": "powershell"}
 _GIB = 1 << 30
@@ -264,7 +265,7 @@ def _and_looked_for(plan: Plan, need: Need) -> Plan:
     """With a last step that looks for what was installed, where gpudoctor installs something at all."""
     if any(isinstance(step, Check) for step in plan.steps) or not any(isinstance(one, Command) for one in plan.steps):
         return plan
-    what = f"{need.product}{spoken(need.spec)}"
+    what = f"{_NAMES.get(need.product, need.product)}{spoken(need.spec)}"
     return plan._replace(steps=(*plan.steps, Check(f"{what} must be found, and nothing wrong with it", (), need)))
 
 

@@ -82,7 +82,7 @@ def _told(undone: Undone) -> str:
     left = f"; left as they are: {', '.join(undone.left)}" if undone.left else ""
     back = sum(one.reversed for one in undone.commands)
     done = f"{_counted(undone.restored, 'file')} as before" if undone.restored or not back else ""
-    reversed_ = f"{_counted(back, 'command')} taken back by others" if back else ""
+    reversed_ = f"{_counted(back, 'command')} reversed" if back else ""
     lines = [f"taken back: {undone.summary} ({', '.join(filter(None, (done, reversed_)))}{left})"]
     inverses = [one.inverse for one in undone.commands if one.reversed and one.inverse]
     lines += [f"note: {inverse.left}" for inverse in inverses if inverse.left]

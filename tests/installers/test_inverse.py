@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -212,3 +214,16 @@ def test_an_inverse_that_fails_can_be_tried_again(tmp_path: Path, state: State) 
     other.touch()
     rollback(state, reversal=Reversal(run_command))
     assert history(state)[0].state == "undone"
+
+
+@pytest.mark.system
+def test_a_real_package_manager_takes_back_what_was_not_there(state: State) -> None:
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        pytest.skip("apt-get as root is needed")
+    assert settled(install(machines.DEBIAN, "dpkg", why="x")).inverse == Inverse(
+        (), "dpkg was there before, and no earlier release comes back", names=("dpkg",), present=("dpkg", "-s")
+    )
+    apply(Plan("install hello", (install(machines.DEBIAN, "hello", why="x"),)), state)
+    assert shutil.which("hello")
+    rollback(state, reversal=Reversal(run_command))
+    assert not shutil.which("hello")
