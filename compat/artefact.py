@@ -72,6 +72,23 @@ class CudaInstallerRow(NamedTuple):
     note: str
 
 
+class InstallerOptionsRow(NamedTuple):
+    """How an installer of the CUDA toolkit works without asking. File cuda-installer.json, table options.
+
+    In an option {home} stands for the CUDA directory and {cuda} for "12.8". The driver is left as it is.
+    """
+
+    id: str
+    kind: str  # "runfile", "exe"
+    versions: str  # PEP 440 specifier on the CUDA version
+    options: tuple[str, ...]
+    removes: tuple[str, ...]  # the command that removes the toolkit again; () where there is none to name
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class ManifestRow(NamedTuple):
     """One redistributable manifest, which lists the parts of a release with digests. File redist.json, manifests."""
 
@@ -82,6 +99,26 @@ class ManifestRow(NamedTuple):
     sha256: str  # of the manifest itself
     digest_from: str  # "several": a copy of the file and an independent pin agree
     released: str | None  # ISO date that the manifest gives, which may be that of its re-issue
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class ComponentRow(NamedTuple):
+    """One component of a CUDA release, as its manifest lists it. File redist-component.json, table components.
+
+    The archive is COMPONENT/PLATFORM/COMPONENT-PLATFORM-VERSION-archive.tar.xz (.zip on Windows) beside the manifest.
+    What belongs to the driver, Nsight, samples and documentation are left out.
+    """
+
+    id: str
+    release: str  # of the toolkit, "12.8.1"
+    component: str  # "cuda_cudart"
+    version: str  # of the component, "12.8.90"
+    title: str  # "CUDA Runtime (cudart)"
+    sha256: dict[str, str]  # by platform: "linux-x86_64", "linux-sbsa", "windows-x86_64"
+    size_bytes: dict[str, int]
     source: str
     read_on: str
     confidence: str
@@ -121,9 +158,10 @@ class StatusRow(NamedTuple):
 
 
 ARTEFACT_TABLES: dict[str, dict[str, type]] = {
-    "cuda-installer": {"installers": CudaInstallerRow},
+    "cuda-installer": {"installers": CudaInstallerRow, "options": InstallerOptionsRow},
     "cudnn-archive": {"archives": CudnnArchiveRow, "layouts": CudnnLayoutRow},
     "forward-compat": {"packages": ForwardCompatRow},
     "redist": {"manifests": ManifestRow},
+    "redist-component": {"components": ComponentRow},
     "status": {"codes": StatusRow},
 }

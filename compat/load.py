@@ -37,6 +37,11 @@ def _text_mapping(value: Any) -> dict[str, str]:
     return {text(key): text(item) for key, item in mapping.items()}
 
 
+def _number_mapping(value: Any) -> dict[str, int]:
+    mapping: dict[Any, Any] = _exactly(dict)(value)
+    return {_exactly(str)(key): _exactly(int)(item) for key, item in mapping.items()}
+
+
 def _text_then(parse: Callable[[str], Any]) -> Parse:
     return lambda value: parse(_exactly(str)(value))
 
@@ -51,6 +56,7 @@ _PARSERS: dict[str, Parse] = {
     "ComputeCapability": _text_then(ComputeCapability.parse),
     "CodeTarget": _text_then(CodeTarget.parse),
     "dict[str, str]": _text_mapping,
+    "dict[str, int]": _number_mapping,
 }
 
 

@@ -286,13 +286,29 @@ class WheelIndexRow(NamedTuple):
 
 
 class RepositoryRow(NamedTuple):
-    """NVIDIA's package repository for one distribution. File index.json, table repositories."""
+    """NVIDIA's package repository for one distribution. File index.json, tables repositories and local.
+
+    One of table local is a package that holds the repository of one CUDA release: {release} is "12.8.1", {cuda} "12-8",
+    {driver} the release of the driver that came with it, {arch} the processor as the package manager names it.
+    """
 
     id: str
     distribution: str  # "ubuntu", "rhel" (also its rebuilds), "wsl" (any distribution inside WSL 2 with apt)
     versions: tuple[str, ...]  # of the distribution, "24.04"; () is every version, put in place of {version}
     manager: str  # "apt" (the URL is a keyring package), "dnf", "dnf5", "zypper" (the URL is a .repo file)
     url: str  # {arch} stands for x86_64 or sbsa, {version} for the distribution's major version
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class ImageRow(NamedTuple):
+    """A container image with a CUDA toolkit and cuDNN. File index.json, table images."""
+
+    id: str  # its tag
+    release: str  # "12.8.1"
+    image: str  # "nvidia/cuda:12.8.1-cudnn-devel-ubuntu24.04"
     source: str
     read_on: str
     confidence: str
@@ -343,9 +359,15 @@ TABLES: dict[str, dict[str, type]] = {
     },
     "libraries": {"sonames": LibraryRow, "tools": ToolRow, "asked": AskedRow},
     "conflicts": {"known": ConflictRow},
-    "index": {"wheels": WheelIndexRow, "repositories": RepositoryRow, "pages": PageRow},
+    "index": {
+        "wheels": WheelIndexRow,
+        "repositories": RepositoryRow,
+        "local": RepositoryRow,
+        "images": ImageRow,
+        "pages": PageRow,
+    },
     "xid": {"codes": XidRow},
 }
 # files to download and status codes, whose row types are in compat/artefact.py
-ARTEFACT_PRODUCTS = ("cuda-installer", "cudnn-archive", "forward-compat", "redist", "status")
+ARTEFACT_PRODUCTS = ("cuda-installer", "cudnn-archive", "forward-compat", "redist", "redist-component", "status")
 FRAMEWORK_TABLES: dict[str, type] = {"builds": FrameworkRow}

@@ -36,6 +36,7 @@ _TYPES: dict[str, Json] = {
     "ComputeCapability": {"type": "string", "pattern": r"^\d+\.\d$"},
     "CodeTarget": {"type": "string", "pattern": r"^(sm|compute)_\d{2,3}[af]?$"},
     "dict[str, str]": {"type": "object", "additionalProperties": {"type": "string"}},
+    "dict[str, int]": {"type": "object", "additionalProperties": {"type": "integer"}},
 }
 
 

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Iterator
 
 from compat.matrix import Matrix
-from compat.need import Need
 from compat.record import NamedTuple
 from compat.specifier import accepts
 from doctor.choice import one_of
-from doctor.facts import Facts
+from doctor.configured import Machine, machine, prepared, shell_script
 from doctor.facts.environment import Setting
-from doctor.facts.seen import UnseenError, value_or
-from doctor.host import Host, HostError, Missing
-from doctor.install import BadOrder, Prepared, host_with
-from doctor.prescribe import target_of
+from doctor.facts.seen import UnseenError
+from doctor.install import BadOrder, Prepared
 from doctor.subjects import FRAMEWORKS
 from installers.configuration import (
-    LOADER_DIRECTORY,
     Line,
     TheanoOrder,
     growth_plan,
     keras_plan,
-    loader_plan,
+    keras_unread,
     overridden,
     theano_plan,
 )
-from installers.plan import ByHand, Check, EditText, Plan, Step
+from installers.plan import ByHand, EditText, Plan
 
 # Keras 1 to 3: keras/backend/__init__.py and keras/src/backend/__init__.py.
 KERAS_BACK_ENDS = ("cntk", "jax", "openvino", "tensorflow", "theano", "torch")
-_OLD_BACK_END = "<0.9"  # releases without gpuarray; NEWS.txt at rel-0.9.0
-_SETTINGS_BYTES = 256 << 10
+# theano/configdefaults.py, DeviceParam: rel-0.8.2 and rel-0.9.0 take gpu*, rel-1.0.5 refuses it. In 0.8 the gpuarray
+# back end is a preview, from 0.9 on the one to use (NEWS.txt at rel-0.9.0).
+_GPUARRAY_IS_A_PREVIEW = "<0.9"
+_OLD_BACK_END_IS_GONE = ">=0.10.0b1"
 _DEVICE = re.compile(r"(?P<kind>gpu|cuda|)(?P<number>\d*)|cpu")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SLOW_MODES = {
+    "DebugMode": "it computes every value several times over, to find faults",
+    "DEBUG_MODE": "it computes every value several times over, to find faults",
+    "FAST_COMPILE": "it leaves out most optimisations",
+    "NanGuardMode": "it looks at every value for NaN",
+}
 _IDLE_POOL = ByHand(
     "take cnmem under [lib] out of the file",
     "it does nothing with this back end: --cnmem SHARE sets [gpuarray] preallocate in its place",
@@ -52,17 +55,16 @@ class TheanoAsked(NamedTuple):
     cudnn: bool = True
 
 
-def theano(asked: TheanoAsked, matrix: Matrix) -> Prepared:
-    """The plan for .theanorc of this user; raises BadOrder."""
-    return theano_of(asked, matrix, *_machine())
+def theano(asked: TheanoAsked, matrix: Matrix, os_family: str = "") -> Prepared:
+    """The plan for .theanorc of this user, or for another system; raises BadOrder, NoSuchName."""
+    return theano_of(asked, matrix, machine(os_family))
 
 
-def theano_of(asked: TheanoAsked, matrix: Matrix, host: Host, facts: Facts) -> Prepared:
+def theano_of(asked: TheanoAsked, matrix: Matrix, at: Machine) -> Prepared:
     """The same for a machine that was looked at."""
-    windows = host.os_family == "windows"
-    path, settings = _theano_file(host, facts)
-    back_end = _back_end(asked.version or _installed("theano", facts), matrix)
-    include, library = _cudnn_paths(asked.cudnn_home, windows=windows)
+    path, settings = _theano_file(at)
+    version = asked.version or _installed("theano", at)
+    back_end = _back_end(version, asked.device, matrix)
     held = {one.name: one.value for one in settings}
     order = TheanoOrder(
         path=path,
@@ -70,97 +72,51 @@ def theano_of(asked: TheanoAsked, matrix: Matrix, host: Host, facts: Facts) -> P
         back_end=back_end,
         pool=_pool(asked.cnmem),
         cudnn=asked.cudnn,
-        flags=_one_line("--nvcc-flags", asked.flags),
-        include=include,
-        library=library,
+        flags=_flags(asked.flags, version),
+        paths=_cudnn_paths(asked.cudnn_home, version, frozenset(held), windows=at.os_family == "windows"),
     )
     plan = theano_plan(order, tuple(map(_line, filter(_is_option, settings))))
     idle = "lib.cnmem" in held and back_end == "cuda"
-    more = (*((_IDLE_POOL,) if idle else ()), *_by_hand(settings, path), *_flags_that_win(plan, facts))
-    return _prepared(facts, plan, more)
+    more = (*((_IDLE_POOL,) if idle else ()), *_by_hand(settings, path), *_flags_that_win(plan, at), *_modes(at))
+    return prepared(at, plan, more)
 
 
-def keras(back_end: str) -> Prepared:
-    """The plan for keras.json of this user; raises NoSuchName, BadOrder."""
+def keras(back_end: str, os_family: str = "") -> Prepared:
+    """The plan for keras.json of this user, or for another system; raises NoSuchName, BadOrder."""
     one_of("back end", back_end, KERAS_BACK_ENDS)
-    host, facts = _machine()
-    folder = host.environ.get("KERAS_HOME") or f"{_home(host)}/.keras"
-    path = f"{folder}/keras.json"
+    at = machine(os_family)
+    path = f"{at.variable('KERAS_HOME') or at.home() + '/.keras'}/keras.json"
+    if at.host is None:
+        return prepared(at, keras_unread(path, back_end))
     try:
-        text = _text_of(host, path)
+        text = at.text_of(path)
         if "\ufffd" in text:  # `read_text` puts it in place of what is no UTF-8: that would be lost
             raise BadOrder(f"{path} is no UTF-8 text and is left as it is")
         plan = keras_plan(path, text, back_end)
     except (ValueError, RecursionError) as error:
         raise BadOrder(f"{path} is no valid JSON and is left as it is: {error}") from error
-    own = host.environ.get("KERAS_BACKEND", "")
-    return _prepared(facts, plan, (overridden("KERAS_BACKEND", own, path),) if own not in {"", back_end} else ())
+    own = at.variable("KERAS_BACKEND")
+    return prepared(at, plan, (overridden("KERAS_BACKEND", own, path),) if own not in {"", back_end} else ())
 
 
-def tensorflow() -> Prepared:
-    """The plan for this user's shell; on Windows the variable alone."""
-    host, facts = _machine()
-    shell = host.environ.get("SHELL", "").rpartition("/")[2]
-    script = {"zsh": ".zshrc", "bash": ".bashrc"}.get(shell, ".profile")
-    return _prepared(facts, growth_plan("" if host.os_family == "windows" else f"{_home(host)}/{script}"))
-
-
-def loader(directory: str, name: str, below: str = LOADER_DIRECTORY) -> Prepared:
-    """The plan for the loader of this machine; raises BadOrder."""
-    host, facts = _machine()
-    if host.os_family != "linux":
-        raise BadOrder("only Linux has directories of a loader: elsewhere, add the directory to PATH")
-    if not _NAME.fullmatch(name):
-        raise BadOrder(f"--name {name!r} is no name of a file: letters, digits, '.', '_' and '-'")
-    directory = directory.rstrip("/") or "/"
-    if not directory.startswith("/") or set(directory) & set(" \t\r\n#,:="):
-        raise BadOrder(f"{directory!r} is no directory that ldconfig takes: whole from / on, without blanks")
-    if not host.is_dir(directory):
-        raise BadOrder(f"{directory} is not there")
-    return _prepared(facts, loader_plan(directory, name, below))
-
-
-def _machine() -> tuple[Host, Facts]:
-    from doctor.probes import Request, look  # late: bad input must not wait for the probes
-
-    host = host_with("")
-    return host, look(host, Request())
-
-
-def _prepared(facts: Facts, plan: Plan, more: tuple[Step, ...] = ()) -> Prepared:
-    target = target_of(facts, Need("configuration", "", ""))
-    before = plan.steps[:-1] if isinstance(plan.steps[-1], Check) else plan.steps
-    return Prepared(plan._replace(steps=(*before, *more, *plan.steps[len(before) :])), target, facts)
-
-
-def _home(host: Host) -> str:
-    home = host.environ.get("HOME") or host.environ.get("USERPROFILE") or os.path.expanduser("~")
-    return home.replace("\\", "/").rstrip("/")
-
-
-def _text_of(host: Host, path: str) -> str:
-    """ "" where there is no file yet; raises BadOrder."""
-    try:
-        return host.read_text(path, _SETTINGS_BYTES)
-    except Missing:
-        return ""
-    except HostError as error:
-        raise BadOrder(str(error)) from error
+def tensorflow(os_family: str = "") -> Prepared:
+    """The plan for this user's shell, or for another system's; on Windows the variable alone. Raises NoSuchName."""
+    at = machine(os_family)
+    return prepared(at, growth_plan(shell_script(at)))
 
 
 # --- Theano -------------------------------------------------------------------------------------------------------
 
 
-def _theano_file(host: Host, facts: Facts) -> tuple[str, tuple[Setting, ...]]:
+def _theano_file(at: Machine) -> tuple[str, tuple[Setting, ...]]:
     """The file that Theano reads last, whose settings win; and what it holds."""
-    windows = host.os_family == "windows"
+    windows = at.os_family == "windows"
     name = ".theanorc.txt" if windows else ".theanorc"
-    listed = [one for one in host.environ.get("THEANORC", "").split(";" if windows else ":") if one]
+    listed = [one for one in at.variable("THEANORC").split(";" if windows else ":") if one]
     shown = listed[-1].replace("\\", "/") if listed else f"~/{name}"
-    path = f"{_home(host)}{shown[1:]}" if shown.startswith("~/") else shown
-    _text_of(host, path)  # what is there and cannot be read must not look like nothing
-    settings = value_or(facts.configuration.settings, ())
-    return path, tuple(one for one in settings if one.source.startswith(f"{shown}, line "))
+    path = f"{at.home()}{shown[1:]}" if shown.startswith("~/") else shown
+    at.text_of(path)  # what is there and cannot be read must not look like nothing
+    return path, tuple(one for one in at.settings() if one.source.startswith(f"{shown}, line "))
 
 
 def _is_option(setting: Setting) -> bool:
@@ -183,7 +139,7 @@ def _by_hand(settings: tuple[Setting, ...], path: str) -> tuple[ByHand, ...]:
     return tuple(ByHand(f"correct {path}: {one.name}: {one.problem}", one.source) for one in faults)
 
 
-def _flags_that_win(plan: Plan, facts: Facts) -> tuple[ByHand, ...]:
+def _flags_that_win(plan: Plan, at: Machine) -> tuple[ByHand, ...]:
     """THEANO_FLAGS wins over every file."""
     mine = {
         key if step.section == "global" else f"{step.section}.{key}": value
@@ -191,7 +147,7 @@ def _flags_that_win(plan: Plan, facts: Facts) -> tuple[ByHand, ...]:
         if isinstance(step, EditText)
         for key, value in step.settings
     }
-    flags = [one for one in value_or(facts.configuration.settings, ()) if one.source == "THEANO_FLAGS"]
+    flags = [one for one in at.settings() if one.source == "THEANO_FLAGS"]
     return tuple(
         ByHand(f"take {one.name}={one.value} out of THEANO_FLAGS", "it wins over every file")
         for one in flags
@@ -199,22 +155,48 @@ def _flags_that_win(plan: Plan, facts: Facts) -> tuple[ByHand, ...]:
     )
 
 
-def _installed(package: str, facts: Facts) -> str:
+def _installed(package: str, at: Machine) -> str:
     """The release that is installed, "" for none."""
+    if at.facts is None:
+        return ""
     try:
-        found = [one.version for one in FRAMEWORKS.of(facts) if one.package == package]
+        found = [one.version for one in FRAMEWORKS.of(at.facts) if one.package == package]
     except UnseenError:
         return ""
     return found[0].partition("+")[0] if found else ""
 
 
-def _back_end(version: str, matrix: Matrix) -> str:
-    """ "gpu" for the one of Theano's first releases, else "cuda"; raises BadOrder."""
+def _back_end(version: str, device: str, matrix: Matrix) -> str:
+    """ "gpu" for the one of Theano's first releases, else "cuda"; in 0.9 there are both. Raises BadOrder."""
     if not version:
         return "cuda"
     if not matrix.framework_rows("theano", version):
         raise BadOrder(f"no Theano {version} is known: --theano takes a release such as 1.0.5")
-    return "gpu" if accepts(_OLD_BACK_END, version) else "cuda"
+    asks_for_old = device.startswith("gpu") and not accepts(_OLD_BACK_END_IS_GONE, version)
+    return "gpu" if asks_for_old or accepts(_GPUARRAY_IS_A_PREVIEW, version) else "cuda"
+
+
+def _is_gpuarray_only(version: str) -> bool:
+    return not version or accepts(_OLD_BACK_END_IS_GONE, version)
+
+
+def _flags(flags: str, version: str) -> str:
+    """Raises BadOrder for what Theano refuses. Source: theano/configdefaults.py@rel-0.9.0, filter_nvcc_flags."""
+    flags = _one_line("--nvcc-flags", flags)
+    for word in flags.split():
+        if not word.startswith("-"):
+            raise BadOrder(f"--nvcc-flags: Theano stops at {word!r}: an option and its value are one word, -arch=sm_30")
+    if flags and _is_gpuarray_only(version):
+        raise BadOrder("--nvcc-flags: Theano calls nvcc up to 0.9 only; --theano 0.9.0 says that it is such a release")
+    return flags
+
+
+def _modes(at: Machine) -> Iterator[ByHand]:
+    """The mode in force, where it is one that slows every function. Source: Theano's doc/tutorial/modes.txt."""
+    modes = [one for one in at.settings() if one.name == "mode"]
+    for one in modes[-1:]:
+        if one.value in _SLOW_MODES:
+            yield ByHand(f"take mode={one.value} out of {one.source} for real work", _SLOW_MODES[one.value])
 
 
 def _device(asked: str, held: str, back_end: str) -> str:
@@ -240,11 +222,20 @@ def _pool(cnmem: str) -> str:
     return f"{share:g}" if cnmem else ""
 
 
-def _cudnn_paths(home: str, *, windows: bool) -> tuple[str, str]:
+def _cudnn_paths(home: str, version: str, held: frozenset[str], *, windows: bool) -> tuple[tuple[str, str], ...]:
+    """Options of [dnn]; from 1.0 on one names the directory, and the others only where they are set already.
+
+    Source: theano/configdefaults.py@rel-1.0.5: what is loaded is bin_path, which base_path alone gives a default.
+    """
     home = _one_line("--cudnn-home", home).rstrip("/\\")
     if not home:
-        return "", ""
-    return (f"{home}\\include", f"{home}\\lib\\x64") if windows else (f"{home}/include", f"{home}/lib64")
+        return ()
+    library = f"{home}\\lib\\x64" if windows else f"{home}/lib64"
+    below = (("include_path", f"{home}\\include" if windows else f"{home}/include"), ("library_path", library))
+    if not _is_gpuarray_only(version):
+        return below
+    all_below = (*below, ("bin_path", f"{home}\\bin" if windows else library))
+    return (("base_path", home), *(one for one in all_below if f"dnn.{one[0]}" in held))
 
 
 def _one_line(option: str, text: str) -> str:

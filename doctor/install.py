@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 
 from compat.discover import load_one
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.record import NamedTuple
-from compat.version import CudaVersion, CudnnVersion, DriverRelease
+from compat.version import CudaVersion, CudnnVersion
 from doctor.choice import one_of
 from doctor.cudnn_use import built_for, right_copy
+from doctor.driver_choice import MODULES as _MODULES
+from doctor.driver_choice import driver_plan
 from doctor.encode import encode_plan
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
@@ -26,11 +29,15 @@ from doctor.rule import NotApplicable
 from doctor.subjects import FRAMEWORKS
 from installers import methods
 from installers.choose import plan_for
+from installers.cuda_order import CudaOrder
 from installers.method import Method
+from installers.methods import cuda_archive, cuda_container, cuda_installer, cuda_local, cuda_wheel
 from installers.methods.cudnn_archive import Order, archive_plan
-from installers.plan import ByHand, CopyTree, Download, EditText, Plan, Step, Target
+from installers.methods.wheel import interpreter
+from installers.plan import ByHand, Check, Command, CopyTree, Download, EditText, Plan, Step, Target
 from installers.render import commands
 from installers.render.words import reason, title
+from installers.requirement import spoken
 
 SCHEMA = "gpudoctor.plan/1"
 _SYSTEMS = ("linux", "windows")
@@ -44,8 +51,27 @@ _METHODS = {
         "conda": "cudnn_conda",
         "packages": "cudnn_system",
     },
-    "cuda": {"packages": "cuda_toolkit", "conda": "cudnn_conda"},
+    "cuda": {
+        _ARCHIVE: "cuda_archive",
+        "runfile": "cuda_installer",
+        "exe": "cuda_installer",
+        "packages": "cuda_toolkit",
+        "local": "cuda_local",
+        "wheel": "cuda_wheel",
+        "conda": "cudnn_conda",
+        "container": "cuda_container",
+    },
 }
+_ORDERED: dict[str, Callable[[CudaOrder, Target, Matrix], Plan]] = {
+    _ARCHIVE: cuda_archive.archive_plan,
+    "runfile": cuda_installer.installer_plan,
+    "exe": cuda_installer.installer_plan,
+    "local": cuda_local.local_plan,
+    "wheel": cuda_wheel.wheel_plan,
+    "container": cuda_container.container_plan,
+}
+_NAMES = {"cuda": "CUDA", "cudnn": "cuDNN"}
+_INSTALLERS = {"linux": "runfile", "windows": "exe"}
 _SCRIPTS = {"linux": "bash", "windows": "powershell"}
 _GIB = 1 << 30
 
@@ -65,6 +91,9 @@ class Asked(NamedTuple):
     python: str = ""
     script: str = ""
     style: str = "text"
+    prefix: str = ""
+    components: str = ""
+    module: str = ""
 
 
 class BadOrder(GpudoctorError):
@@ -108,7 +137,7 @@ def prepare(asked: Asked, matrix: Matrix) -> Prepared:
     from doctor.probes import Request  # late, as what follows: another machine's plan needs no probes
     from doctor.probes import look as look_at
 
-    facts = look_at(host_with(asked.home), Request((asked.python,) if asked.python else ()))
+    facts = look_at(host_with(asked.prefix or asked.home), Request((asked.python,) if asked.python else ()))
     target = target_of(facts, Need(asked.product, "", _interpreter(facts)))
     return Prepared(_plan(asked, target, facts, matrix), target, facts)
 
@@ -135,6 +164,10 @@ def _checked(asked: Asked) -> Asked:
         raise BadOrder(f"{asked.product} is installed in one way only: leave --method out")
     if asked.method:
         one_of("method", asked.method, known)
+    if asked.module:
+        one_of("kernel module", asked.module, _MODULES)
+    if asked.prefix and asked.home:
+        raise BadOrder("--prefix is a directory of its own and --cuda-home one of CUDA's: say one of them")
     if asked.cuda and "." in asked.cuda:
         CudaVersion.parse(asked.cuda)
     elif asked.cuda and not asked.cuda.isdigit():
@@ -142,7 +175,14 @@ def _checked(asked: Asked) -> Asked:
     digest = asked.sha256.lower()
     if digest and (len(digest) != 64 or set(digest) - set("0123456789abcdef")):
         raise BadOrder("--sha256 takes the 64 hexadecimal digits that `sha256sum FILE` prints")
-    return asked._replace(sha256=digest)
+    return asked._replace(sha256=digest, prefix=_absolute(asked))
+
+
+def _absolute(asked: Asked) -> str:
+    """Another machine's directory is taken as it is said."""
+    if not asked.prefix or asked.os_family:
+        return asked.prefix
+    return os.path.abspath(os.path.expanduser(asked.prefix))
 
 
 def _elsewhere(asked: Asked) -> Target:
@@ -168,14 +208,65 @@ def _plan(asked: Asked, target: Target, facts: Facts | None, matrix: Matrix) -> 
     if asked.product == "cudnn":
         return _cudnn(asked, target, facts, matrix)
     if asked.product == "cuda":
-        spec = f"=={CudaVersion.parse(asked.version)}.*" if asked.version else ""
-        return _by_method(asked, Need("cuda", spec, asked.home), target, matrix)
+        return _cuda(asked, target, facts, matrix)
     if asked.product == "driver":
-        spec = f"=={DriverRelease.parse(asked.version)}.*" if asked.version else ""
-        return plan_for(Need("driver", spec), target, matrix)
+        return driver_plan(asked.version, asked.module, target, facts, matrix)
     build = f"cu{asked.cuda.replace('.', '')}" if asked.cuda else ""
     spec = f"=={asked.version}" if asked.version else ""
-    return plan_for(Need(asked.product, spec, target.python, build), target, matrix)
+    plan = plan_for(Need(asked.product, spec, target.python, build), target, matrix)
+    return _and_looked_for(plan, Need(asked.product, spec, interpreter(target)))
+
+
+def _cuda(asked: Asked, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+    asked = _with_a_way(asked, target)
+    if asked.components and asked.method != _ARCHIVE:
+        raise BadOrder("only --method archive takes components apart")
+    if asked.method in _ORDERED:
+        if facts is not None:
+            _need_no_other(asked, facts)
+        home, parts = asked.prefix or asked.home, tuple(filter(None, asked.components.split(",")))
+        version = asked.version or _newest_for(target)
+        order = CudaOrder(version, home, asked.prefix != "", parts, asked.archive, asked.sha256)
+        return _ORDERED[asked.method](order, target, matrix)
+    spec = f"=={CudaVersion.parse(asked.version)}.*" if asked.version else ""
+    plan = _by_method(asked, Need("cuda", spec, asked.home), target, matrix)
+    return _and_looked_for(plan, Need("cuda", spec))
+
+
+def _with_a_way(asked: Asked, target: Target) -> Asked:
+    """A directory of one's own asks for archives; an installer is a runfile on Linux and an .exe on Windows."""
+    if asked.method in _INSTALLERS.values() and asked.method != _INSTALLERS[target.os_family]:
+        raise BadOrder(f"for {target.os_family} there is no {asked.method}: say {_INSTALLERS[target.os_family]}")
+    if not asked.method and asked.prefix:
+        return asked._replace(method=_ARCHIVE)
+    if asked.prefix and asked.method not in {_ARCHIVE, "runfile"}:
+        raise BadOrder(f"--method {asked.method} chooses its directory itself: leave --prefix out")
+    if asked.archive and not asked.method:
+        raise BadOrder("say what the file is: --method runfile, exe or local")
+    return asked
+
+
+def _newest_for(target: Target) -> str:
+    """The newest CUDA major that the driver runs; "" where nobody knows, and the order must say it."""
+    return str(target.cuda_major) if target.cuda_major else ""
+
+
+def _need_no_other(asked: Asked, facts: Facts) -> None:
+    """Raise BadOrder where the directory holds another CUDA: two of them in one place are neither."""
+    home = (asked.prefix or asked.home).rstrip("/")
+    for one in value_or(facts.toolkit.toolkits, ()):
+        cuda = value_or(one.cuda, None)
+        inside = home in {one.path, *one.links}
+        if home and inside and cuda and not f"{asked.version}.".startswith(f"{cuda}."):
+            raise BadOrder(f"{one.path} holds CUDA {cuda}: name another directory for CUDA {asked.version}")
+
+
+def _and_looked_for(plan: Plan, need: Need) -> Plan:
+    """With a last step that looks for what was installed, where gpudoctor installs something at all."""
+    if any(isinstance(step, Check) for step in plan.steps) or not any(isinstance(one, Command) for one in plan.steps):
+        return plan
+    what = f"{_NAMES.get(need.product, need.product)}{spoken(need.spec)}"
+    return plan._replace(steps=(*plan.steps, Check(f"{what} must be found, and nothing wrong with it", (), need)))
 
 
 def _by_method(asked: Asked, need: Need, target: Target, matrix: Matrix) -> Plan:
@@ -186,17 +277,31 @@ def _by_method(asked: Asked, need: Need, target: Target, matrix: Matrix) -> Plan
 
 
 def _cudnn(asked: Asked, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+    if asked.prefix and asked.method not in {"", _ARCHIVE}:
+        raise BadOrder(f"--method {asked.method} chooses its directory itself: leave --prefix out")
     if not asked.version:
         need, asked = _wanted(asked, facts, matrix)
-        if not (asked.method or asked.home or asked.archive):
-            return plan_for(need, target_of(facts, need) if facts else target, matrix)
+        if not (asked.method or asked.home or asked.prefix or asked.archive):
+            plan = plan_for(need, target_of(facts, need) if facts else target, matrix)
+            return _and_looked_for(plan, need)
     if asked.method not in {"", _ARCHIVE}:
         need = Need("cudnn", f"=={asked.version}", asked.home, asked.cuda.partition(".")[0])
-        return _by_method(asked, need, target, matrix)
-    if facts is not None:
+        plan = _by_method(asked, need, target, matrix)
+        return _and_looked_for(plan, _of_method(asked, need, target))
+    if facts is not None and not asked.prefix:
         asked = _at_a_toolkit(asked, facts)
-    version = CudnnVersion.parse(asked.version)
-    return archive_plan(Order(version, asked.cuda, asked.home, asked.archive, asked.sha256), target, matrix)
+    version, home = CudnnVersion.parse(asked.version), asked.prefix or asked.home
+    order = Order(version, asked.cuda, home, asked.archive, asked.sha256, asked.prefix != "")
+    return archive_plan(order, target, matrix)
+
+
+def _of_method(asked: Asked, need: Need, target: Target) -> Need:
+    """What to look for: a wheel is a distribution, and a package's copy lies where the distribution keeps libraries."""
+    if asked.method != "wheel":
+        return need._replace(where="")
+    major = need.build or str(target.cuda_major or 12)
+    exact = need.spec.count(".") > 2
+    return Need(f"nvidia-cudnn-cu{major}", need.spec if exact else f"{need.spec}.*", interpreter(target))
 
 
 def _wanted(asked: Asked, facts: Facts | None, matrix: Matrix) -> tuple[Need, Asked]:

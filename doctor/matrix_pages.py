@@ -119,10 +119,22 @@ def _manifests(rows: Table) -> Sheet:
     return Sheet("Redistributable manifests", ("product", "releases (* digest from several sources)"), tuple(lines))
 
 
+def _components(rows: Table) -> Sheet:
+    lines = (
+        Line(
+            (release, ", ".join(f"{row.component} {row.version}" for row in group)),
+            "; ".join(dict.fromkeys(row.source for row in group)),
+        )
+        for release, group in _grouped(rows.rows, lambda row: row.release)
+    )
+    return Sheet("Components", ("CUDA", "components"), tuple(lines))
+
+
 _SUMMARIES: dict[str, Callable[[Table], Sheet]] = {
     "cudnn-archive.archives": _archives,
     "cuda-installer.installers": _installers,
     "redist.manifests": _manifests,
+    "redist-component.components": _components,
 }
 
 

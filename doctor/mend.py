@@ -15,15 +15,15 @@ from doctor.formats import Look
 from doctor.formats.text import render
 from doctor.install import Prepared, show_step
 from doctor.page import Page
+from doctor.past_runs import way_back
 from doctor.prescribe import target_of
 from doctor.report import exit_status
-from installers.apply import MEANS, Applied, Means, apply, is_left
+from installers.apply import MEANS, Applied, Means, apply, is_left, stay_done
 from installers.journal import State
-from installers.plan import ByHand, Check, Command, Plan, RefreshLoader, Step, Target
+from installers.plan import ByHand, Check, Command, Plan, Step, Target
 
 _YES, _NO, _QUIT = "y", "n", "q"
 _RESTART = "restart"
-_LEAVES_NO_FILE = (Command, RefreshLoader)
 
 
 class CannotMend(GpudoctorError):
@@ -206,12 +206,14 @@ def _left(offer: Offer, applied: Applied, view: Look) -> str:
     page = Page(view)
     for one in applied.recovered:
         page.paragraph(f"An earlier run that was killed is taken back: {one.id}, {one.summary}", colour="yellow")
+        if stay_done(one.commands):
+            page.paragraph(stay_done(one.commands), colour="yellow")
     done = {id(step) for step in offer.carried}
     for number, step in enumerate(offer.steps[offer.first :], offer.first + 1):
         if id(step) not in done and not isinstance(step, Check):
             page.paragraph(f"Left for you: step {number}", hang=2)
-    if any(not isinstance(step, _LEAVES_NO_FILE) for step in offer.carried):
-        page.paragraph(f"To take it back: gpudoctor install rollback {applied.id}")
+    if way_back(applied.id, offer.carried):
+        page.paragraph(way_back(applied.id, offer.carried))
     return page.text().lstrip("\n")
 
 

@@ -53,6 +53,7 @@ def target_of(facts: Facts, need: Need) -> Target:
         container=value_or(system.container, ""),
         user=value_or(system.sudo_user, "") or value_or(system.user, ""),
         kernel=value_or(system.kernel, ""),
+        releases=_releases(environment),
     )
 
 
@@ -79,6 +80,10 @@ def _in_a_site(where: str, environment: Environment) -> bool:
 
 
 def _installed(environment: Environment | None) -> frozenset[str]:
+    return frozenset(name for name, _ in _releases(environment))
+
+
+def _releases(environment: Environment | None) -> tuple[tuple[str, str], ...]:
     if environment is None:
-        return frozenset()
-    return frozenset(one.name for one in value_or(environment.distributions, ()))
+        return ()
+    return tuple((one.name, one.version) for one in value_or(environment.distributions, ()) if not one.hidden_by)

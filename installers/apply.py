@@ -7,18 +7,19 @@ import errno
 import glob
 import os
 import re
+import shlex
 import shutil
 import stat
-import subprocess
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from functools import partial
 
 from compat.record import NamedTuple
+from installers.command import as_root, run_command, settled
 from installers.digest import InstallError, verify_file
 from installers.edit import merged
 from installers.fetch import PATIENT, Limits, fetch, require_digest
-from installers.journal import Journal, State
+from installers.journal import Journal, Ran, State, record_of_command
 from installers.plan import (
     ByHand,
     ChangeMode,
@@ -28,6 +29,7 @@ from installers.plan import (
     Download,
     EditText,
     Extract,
+    Inverse,
     MakeLink,
     Plan,
     RefreshLoader,
@@ -39,6 +41,7 @@ from installers.plan import (
     WriteFile,
 )
 from installers.progress import Progress, Report, silent
+from installers.stamp import link_or_copy
 from installers.suits import require_cuda, require_machine
 from installers.transaction import Item, Transaction
 from installers.undo import Undone, recover, undo
@@ -48,6 +51,9 @@ _FOR_THE_USER = (ByHand, SetVariable, UnsetVariable, RemoveFromPath, Check)
 _UNPACKED_RATIO = 4  # an archive of CUDA libraries unpacks to less than this many times its size
 _BITS = {"r": 0o444, "w": 0o222, "x": 0o111}
 _WHO = {"u": 0o700, "g": 0o070, "o": 0o007, "a": 0o777}
+_LDCONFIG = Command(
+    ("ldconfig",), "the loader finds what its cache lists", inverse=Inverse((("ldconfig",),), afterwards=True)
+)
 _LARGEST_TEXT_BYTES = 16 << 20  # of a file that settings are merged into
 
 
@@ -59,12 +65,6 @@ class NotInArchive(InstallError):
     """An archive does not hold what the plan copies from it."""
 
     hint = "Most likely this is another archive than its name says: compare it with the one that the plan names."
-
-
-class CommandFailed(InstallError):
-    """A command of the plan failed; the files that were changed before it are as they were."""
-
-    hint = "Run the command by itself to see what it says."
 
 
 class NotUndone(InstallError):
@@ -86,7 +86,7 @@ class Means(NamedTuple):
 
     report: Report = silent
     limits: Limits = PATIENT
-    run: Callable[[Command], None] | None = None  # None: as a child of this process
+    run: Callable[[Command], None] = run_command
     as_root: tuple[str, ...] = ()  # ("sudo",) once the user agreed: goes before commands that need root
 
 
@@ -113,7 +113,9 @@ def apply(plan: Plan, state: State, means: Means = MEANS) -> Applied:
 
 def _undo(journal: Journal, state: State, reason: BaseException) -> None:
     try:
-        undo(journal, state)
+        undone = undo(journal, state)
+        if undone.commands and isinstance(reason, InstallError):
+            reason.hint = f"{reason.hint} {stay_done(undone.commands)}".strip()
     except OSError as error:
         raise NotUndone(f"{reason}; and not everything could be put back yet: {_refused(error)}") from error
 
@@ -126,7 +128,8 @@ def refuse_early(plan: Plan, state: State) -> None:
         for path in _targets(step):
             _require_writable(path)
         if isinstance(step, CopyTree) and step.cuda_major:
-            require_cuda(step.into, step.cuda_major)
+            for headers in (step.into, os.path.join(step.into, "include")):
+                require_cuda(headers, step.cuda_major)
     known_bytes = sum(step.size_bytes or 0 for step in plan.steps if isinstance(step, Download))
     _require_space(state.directory, known_bytes)
     for into in {step.into for step in plan.steps if isinstance(step, CopyTree)}:
@@ -197,6 +200,8 @@ class _Run:
         self._means = means
         self._staging = state.path("staging", journal.id)
         self._archives: dict[str, str] = {}  # name in the staging directory: file of the user's
+        self._journal = journal
+        self._number = 0
         self._transaction = Transaction(journal)
 
     def steps(self, plan: Plan) -> tuple[Step, ...]:
@@ -240,6 +245,8 @@ class _Run:
     def _extract(self, step: Extract) -> None:
         archive = self._archives.get(step.archive) or self._staged(step.archive)
         unpack(archive, self._staged(step.to), self._means.report)
+        for before, after in step.renames:
+            _rename(os.path.join(self._staged(step.to), before), os.path.join(self._staged(step.to), after))
 
     def _staged(self, name: str) -> str:
         return os.path.join(self._staging, *name.split("/")) if name else self._staging
@@ -270,26 +277,49 @@ class _Run:
             self._transaction.put([Item(path, partial(_write, text, path))])
 
     def _run(self, step: Command | RefreshLoader) -> None:
-        command = Command(("ldconfig",), step.why, step.needs_root) if isinstance(step, RefreshLoader) else step
+        command = _LDCONFIG._replace(needs_root=step.needs_root) if isinstance(step, RefreshLoader) else step
         if command.place:
             return
-        if command.needs_root:
-            command = command._replace(argv=(*self._means.as_root, *command.argv))
+        self._number += 1
+        command = settled(command._replace(argv=tuple(map(self._word_of(command), command.argv))))
+        self._journal.append(record_of_command(self._number, command))
         self._means.report(Progress("run", command.argv[0], 0, None))
-        (self._means.run or run_command)(command)
+        self._means.run(as_root(command, self._means.as_root))
+        self._journal.append({"what": "ended", "number": self._number})
+
+    def _word_of(self, command: Command) -> Callable[[str], str]:
+        """A downloaded installer by its path, under its own name: Windows runs nothing that is not called .exe."""
+        return lambda word: self._program(word) if word in command.staged else word
+
+    def _program(self, name: str) -> str:
+        path = self._staged(name)
+        if not os.path.lexists(path):
+            link_or_copy(os.path.abspath(self._archives[name]), path)
+        return path
 
 
-def run_command(command: Command) -> None:
-    """Run a command of a plan as a child, with our terminal; raises CommandFailed."""
-    line = " ".join(command.argv)
-    try:
-        code = subprocess.run(command.argv, check=False, timeout=command.timeout_s).returncode
-    except subprocess.TimeoutExpired as error:
-        raise CommandFailed(f"`{line}` did not end within {command.timeout_s} s") from error
-    except OSError as error:
-        raise CommandFailed(f"`{line}` cannot be run: {error.strerror}") from error
-    if code:
-        raise CommandFailed(f"`{line}` failed with exit status {code}")
+def stay_done(commands: tuple[Ran, ...]) -> str:
+    """What a run that was taken back leaves behind, and how a person takes that back; "" where it is nothing."""
+    sentences = []
+    for one in reversed(commands):
+        inverse = one.inverse or Inverse(left="nobody knows what takes it back")
+        if one.reversed or not (inverse.commands or inverse.left):
+            continue
+        if inverse.afterwards:
+            again = "`, `".join(map(shlex.join, inverse.commands))
+            sentences.append(f"What `{shlex.join(one.argv)}` made is of the files as they were: run `{again}` once.")
+            continue
+        how = f", take it back with `{'`, `'.join(map(shlex.join, inverse.commands))}`" if inverse.commands else ""
+        left = f" ({inverse.left})" if inverse.left else ""
+        what = "stays done" if one.ended else "may have done a part"
+        sentences.append(f"`{shlex.join(one.argv)}` {what}{how}{left}.")
+    return " ".join(sentences)
+
+
+def _rename(before: str, after: str) -> None:
+    if os.path.lexists(before):
+        os.makedirs(os.path.dirname(after), exist_ok=True)
+        os.rename(before, after)
 
 
 def is_left(step: Step) -> bool:

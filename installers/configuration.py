@@ -7,14 +7,29 @@ import re
 from collections.abc import Iterator
 
 from compat.record import NamedTuple
-from installers.plan import ByHand, Check, EditText, Plan, RefreshLoader, SetVariable, Step, WriteFile
+from installers.plan import ByHand, Check, EditText, Plan, SetVariable, Step, WriteFile
 
-# What each kind of back end calls things. Sources: theano/configdefaults.py, theano/sandbox/cuda/__init__.py and
-# theano/gpuarray/__init__.py at rel-0.8.2, rel-0.9.0 and rel-1.0.5; doc/library/config.txt at the same tags.
+# What each kind of back end calls things. Sources: Theano/Theano:theano/configdefaults.py and doc/library/config.txt at
+# rel-0.8.2, rel-0.9.0 and rel-1.0.5; theano/sandbox/cuda/__init__.py@rel-0.8.2, theano/gpuarray/__init__.py@rel-1.0.5.
 _POOL = {"gpu": ("lib", "cnmem"), "cuda": ("gpuarray", "preallocate")}
+_INCLUDING = ("global", "optimizer_including")  # tags with ":" between them
 _CUDNN = {"gpu": ("global", "optimizer_including", "cudnn"), "cuda": ("dnn", "enabled", "True")}
+# With 1, and with a share above 0.95, either back end takes 95%: theano/sandbox/cuda/cuda_ndarray.cu@rel-0.8.2,
+# CudaNdarray_gpu_init (config.txt there says .985), and theano/gpuarray/__init__.py@rel-1.0.5, init_dev. Above 1 both
+# count in MB. Without a pool the old back end asks the driver for each piece; gpuarray keeps what is freed (its
+# negative values turn that off).
+_POOL_MOST = 0.95
+_PATHS = {
+    "include_path": "where cudnn.h lies",
+    "library_path": "where the linker finds cuDNN",
+    "base_path": "where cuDNN lies: include, lib64 (on Windows lib\\x64) and bin below it",
+    "bin_path": "where cuDNN is loaded from",
+}
+_NO_POOL = {
+    "gpu": "no pool: each piece of memory is asked of the driver and given back to it",
+    "cuda": "nothing is reserved at the start; what is freed is kept for the next use",
+}
 _GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
-LOADER_DIRECTORY = "/etc/ld.so.conf.d"
 
 
 class TheanoOrder(NamedTuple):
@@ -26,8 +41,7 @@ class TheanoOrder(NamedTuple):
     pool: str = ""  # share of the memory to reserve at the start: "0" none, "1" all
     cudnn: bool = True
     flags: str = ""  # for nvcc, added to those that are there
-    include: str = ""  # directory of cudnn.h
-    library: str = ""  # directory of libcudnn
+    paths: tuple[tuple[str, str], ...] = ()  # options of [dnn] and their directories
 
 
 class Line(NamedTuple):
@@ -45,6 +59,8 @@ def theano_plan(order: TheanoOrder, lines: tuple[Line, ...]) -> Plan:
     for where, values in held.items():
         if where == ("nvcc", "flags") and (len(values) > 1 or order.flags):
             wanted[where] = _joined((*values, order.flags)), _why_flags(values)
+        elif where == _INCLUDING and where in wanted:
+            wanted[where] = ":".join(dict.fromkeys((*values[-1].split(":"), "cudnn"))), wanted[where][1]
         elif len(values) > 1 and where not in wanted:
             wanted[where] = values[-1], f"is there {len(values)} times; the last one counts, and is kept"
     if order.flags:
@@ -64,12 +80,17 @@ def _wanted(order: TheanoOrder) -> Iterator[tuple[tuple[str, str], tuple[str, st
         section, key, value = _CUDNN[order.back_end]
         yield (section, key), (value, "with cuDNN; where it cannot be used, Theano stops and says why")
     if order.pool:
-        meaning = {0.0: "no memory is reserved at the start", 1.0: "all memory is reserved at the start"}
-        share = f"{float(order.pool):.0%} of the memory is reserved at the start"
-        yield _POOL[order.back_end], (order.pool, meaning.get(float(order.pool), share))
-    for key, value in (("include_path", order.include), ("library_path", order.library)):
-        if value:
-            yield ("dnn", key), (value, "where cuDNN lies" if key == "library_path" else "where cudnn.h lies")
+        yield _POOL[order.back_end], (order.pool, _pool(float(order.pool), order.back_end))
+    for key, value in order.paths:
+        yield ("dnn", key), (value, _PATHS[key])
+
+
+def _pool(share: float, back_end: str) -> str:
+    """What a share of the memory means."""
+    if not share:
+        return _NO_POOL[back_end]
+    most = ", the most that Theano takes" if share >= _POOL_MOST else ""
+    return f"{min(share, _POOL_MOST):.0%} of the memory is reserved at the start{most}"
 
 
 def _values(lines: tuple[Line, ...]) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -118,6 +139,12 @@ def keras_plan(path: str, text: str, back_end: str) -> Plan:
     return Plan(f"let Keras use {back_end}", (WriteFile(path, tuple(new.splitlines()), why),))
 
 
+def keras_unread(path: str, back_end: str) -> Plan:
+    """The same where nobody has read the file: what stands in it must not be lost."""
+    text = f'let {path} hold this, beside what stands in it\n{{"backend": "{back_end}"}}'
+    return Plan(f"let Keras use {back_end}", (ByHand(text, f"keras computes with {back_end}"),))
+
+
 def growth_plan(script: str) -> Plan:
     """TensorFlow takes memory as it needs it; `script` is what the user's shell reads, "" where there is none.
 
@@ -128,17 +155,6 @@ def growth_plan(script: str) -> Plan:
     if script:
         steps.insert(0, EditText(script, "", (), (f"export {_GROWTH}=true",), f"{why}; for new shells"))
     return Plan("let TensorFlow's use of GPU memory grow", tuple(steps))
-
-
-def loader_plan(directory: str, name: str, below: str = LOADER_DIRECTORY) -> Plan:
-    """The directory among those of the loader's cache. Source: ldconfig(8)."""
-    path = f"{below}/{name}.conf"
-    why = "every process finds its libraries, services too, which no LD_LIBRARY_PATH of a shell reaches"
-    steps = (
-        EditText(path, "", (), (directory,), why, needs_root=True),
-        RefreshLoader("the loader finds what its cache lists"),
-    )
-    return Plan(f"let the loader search {directory}", steps)
 
 
 def overridden(name: str, value: str, file: str) -> ByHand:

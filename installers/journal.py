@@ -15,6 +15,7 @@ from typing import Any
 
 from compat.error import GpudoctorError
 from compat.record import NamedTuple
+from installers.plan import Command, Inverse
 from installers.stamp import Stamp, sync
 
 Record = dict[str, Any]
@@ -43,6 +44,17 @@ class Change(NamedTuple):
     aside: str = ""  # until the run ends: another name of it in its own file system, where putting back takes no space
 
 
+class Ran(NamedTuple):
+    """A command of a run; what it did is in no backup, and only its inverse can take it back."""
+
+    number: int
+    argv: tuple[str, ...]
+    needs_root: bool
+    inverse: Inverse | None
+    ended: bool  # False: it failed, or the run was killed while it was at work
+    reversed: bool = False  # its inverse was run
+
+
 class Entry(NamedTuple):
     """One run of the history."""
 
@@ -51,6 +63,7 @@ class Entry(NamedTuple):
     when: str  # UTC, ISO 8601
     state: str  # "done", "undone", "killed": to be undone by the next run
     paths: tuple[str, ...]  # what it changed
+    commands: tuple[Ran, ...] = ()  # what it ran
 
 
 class Journal:
@@ -91,11 +104,23 @@ class Journal:
         """In the order in which they were made."""
         return tuple(_change(one) for one in self.records() if one["what"] == "change")
 
+    def commands(self) -> tuple[Ran, ...]:
+        """In the order in which they were run."""
+        found: dict[int, Ran] = {}
+        for one in self.records():
+            if one["what"] == "command":
+                found[one["number"]] = _command(one)
+            elif one["what"] == "ended":
+                found[one["number"]] = found[one["number"]]._replace(ended=True)
+            elif one["what"] == "reversed":
+                found[one["number"]] = found[one["number"]]._replace(reversed=True)
+        return tuple(found.values())
+
     def entry(self) -> Entry:
         """This run as a line of the history."""
         first = next(iter(self.records()), {})
         paths = tuple(dict.fromkeys(change.path for change in self.changes() if change.kind != "mkdir"))
-        return Entry(self.id, first.get("summary", ""), first.get("when", ""), self.state(), paths)
+        return Entry(self.id, first.get("summary", ""), first.get("when", ""), self.state(), paths, self.commands())
 
 
 class State:
@@ -154,6 +179,26 @@ def history(state: State) -> tuple[Entry, ...]:
 def record_of(change: Change) -> Record:
     """A change as a record."""
     return {"what": "change", **change._asdict()}
+
+
+def record_of_command(number: int, command: Command) -> Record:
+    """A command as a record, written before it is run."""
+    inverse = command.inverse and command.inverse._asdict()
+    return {
+        "what": "command",
+        "number": number,
+        "argv": command.argv,
+        "needs_root": command.needs_root,
+        "inverse": inverse,
+    }
+
+
+def _command(record: Record) -> Ran:
+    inverse = record["inverse"]
+    if inverse is not None:
+        commands = tuple(map(tuple, inverse["commands"]))
+        inverse = Inverse(commands, inverse["left"], inverse["afterwards"])
+    return Ran(record["number"], tuple(record["argv"]), record["needs_root"], inverse, ended=False)
 
 
 def _change(record: Record) -> Change:

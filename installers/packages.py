@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from installers.plan import Command, Target
+from installers.plan import NOTHING_TO_TAKE_BACK, Command, Inverse, Target
 
 _MANAGERS = {
     "apt": {"debian", "ubuntu", "linuxmint", "pop", "elementary", "zorin", "neon", "kali", "raspbian", "devuan"},
@@ -16,6 +16,13 @@ _INSTALL = {
     "zypper": ("zypper", "--non-interactive", "install"),
     "pacman": ("pacman", "-S", "--needed", "--noconfirm"),
 }
+_REMOVE = {
+    "apt": ("apt-get", "remove", "-y"),
+    "dnf": ("dnf", "remove", "-y"),
+    "zypper": ("zypper", "--non-interactive", "remove"),
+    "pacman": ("pacman", "-R", "--noconfirm"),
+}
+_PRESENT = {"apt": ("dpkg", "-s"), "dnf": ("rpm", "-q"), "zypper": ("rpm", "-q"), "pacman": ("pacman", "-Q")}
 
 
 def manager_of(target: Target) -> str:
@@ -35,21 +42,29 @@ _REINSTALL = {
 
 def install(target: Target, *names: str, why: str) -> Command:
     """Install packages of the distribution; only where `manager_of` knows it."""
-    return Command((*_INSTALL[manager_of(target)], *names), why, needs_root=True, timeout_s=3600)
+    argv = (*_INSTALL[manager_of(target)], *names)
+    return Command(argv, why, needs_root=True, timeout_s=3600, inverse=removal(manager_of(target), names))
+
+
+def removal(manager: str, names: tuple[str, ...]) -> Inverse:
+    """Remove packages again, but for those that were there before."""
+    bare = tuple(name.partition("=")[0] for name in names)  # "libcudnn9=9.10": a release, which removing does not take
+    left = "what came along with them stays, and no earlier release comes back"
+    return Inverse(((*_REMOVE[manager], *bare),), left, names=bare, present=_PRESENT[manager])
 
 
 def install_again(target: Target, name: str) -> Command:
     """Put back every file of a package that is installed; only where `manager_of` knows how."""
-    return Command(
-        (*_REINSTALL[manager_of(target)], name), f"all files of {name} anew", needs_root=True, timeout_s=3600
-    )
+    left = Inverse(left="its files as they were before, changed or missing, are not kept")
+    argv = (*_REINSTALL[manager_of(target)], name)
+    return Command(argv, f"all files of {name} anew", needs_root=True, timeout_s=3600, inverse=left)
 
 
 def refresh(target: Target) -> tuple[Command, ...]:
     """Read the package lists anew, where the package manager does not do so by itself."""
     if manager_of(target) != "apt":
         return ()
-    return (Command(("apt-get", "update"), "read the package lists", needs_root=True),)
+    return (Command(("apt-get", "update"), "read the package lists", needs_root=True, inverse=NOTHING_TO_TAKE_BACK),)
 
 
 def kernel_headers(target: Target, kernel: str) -> tuple[str, ...]:

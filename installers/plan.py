@@ -1,9 +1,13 @@
-"""A plan is data: printing, scripting and applying use this same object."""
+"""A plan is data: printing, scripting and applying use this same object.
+
+Steps that change files carry no inverse: the journal keeps what was there. A command carries one (`Inverse`).
+"""
 
 from __future__ import annotations
 
 from typing import Union
 
+from compat.need import Need
 from compat.record import NamedTuple
 
 
@@ -27,6 +31,22 @@ class Target(NamedTuple):
     user: str = ""  # login name
     kernel: str = ""  # kernel release that runs, "6.8.0-87-generic"
     tool: str = ""  # who makes environments and installs into them: "pip", "uv", "conda"; "" for whoever is there
+    releases: tuple[tuple[str, str], ...] = ()  # the release of each of `installed`, where it is known
+
+
+class Inverse(NamedTuple):
+    """How a person takes a command back. A rollback runs it only where the user agrees, and never claims more."""
+
+    commands: tuple[tuple[str, ...], ...] = ()  # in order, with the privilege of the command itself
+    left: str = ""  # what they do not bring back, or why there are none; "" where nothing is left
+    afterwards: bool = False  # it makes something anew from files: it comes after those are put back
+    # What the command may find there already, and the command that tells so (with one of these as its last word,
+    # exit status 0): what was there before is taken out of the inverse when the command is run.
+    names: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+
+
+NOTHING_TO_TAKE_BACK = Inverse()
 
 
 class Command(NamedTuple):
@@ -37,6 +57,8 @@ class Command(NamedTuple):
     needs_root: bool = False
     timeout_s: int = 600
     place: str = ""  # "" this machine; else a person types it there: "the container's host", "Windows"
+    inverse: Inverse | None = None  # None: nobody thought about it, which is said as such
+    staged: tuple[str, ...] = ()  # words of `argv` that are names in the staging directory: downloaded installers
 
 
 class WriteFile(NamedTuple):
@@ -107,6 +129,7 @@ class Extract(NamedTuple):
     archive: str
     to: str  # "" is the staging directory itself
     why: str
+    renames: tuple[tuple[str, str], ...] = ()  # below `to`: what is there under the first name gets the second one
 
 
 class CopyTree(NamedTuple):
@@ -122,6 +145,7 @@ class CopyTree(NamedTuple):
     needs_root: bool = False
     arch: str = ""  # as in Target: libraries for another processor are refused; "" takes all
     cuda_major: int = 0  # a directory with the headers of another CUDA is refused; 0 takes all
+    is_new: bool = False  # the directory need not be there yet
 
 
 class ChangeMode(NamedTuple):
@@ -166,6 +190,7 @@ class Check(NamedTuple):
 
     why: str
     expects: tuple[str, ...]  # codes of the findings that must be gone
+    finds: Need | None = None  # what must be there: "cudnn", "cuda", "driver" or a distribution; None is nothing new
 
 
 Step = Union[

@@ -8,20 +8,35 @@ from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered
 from compat.row import RepositoryRow
-from installers.packages import refresh
-from installers.plan import ByHand, Command, Step, Target
+from installers.packages import install, refresh, removal
+from installers.plan import ByHand, Command, Inverse, Step, Target
 
 _REBUILDS_OF_RHEL = frozenset({"rhel", "centos", "rocky", "almalinux", "ol"})
 _KEYRING = "/tmp/cuda-keyring.deb"  # noqa: S108 - a name in a printed command
 _WHY = "make NVIDIA's package repository known"
+_WITHOUT_KEYRING = removal("apt", ("cuda-keyring",))._replace(commands=(("dpkg", "--purge", "cuda-keyring"),))
 
 
 def repository_row(target: Target, matrix: Matrix) -> RepositoryRow:
     """The repository for this machine; raises Uncovered."""
+    return matrix.repository(_distribution(target), target.distribution_version)
+
+
+def local_row(target: Target, matrix: Matrix) -> RepositoryRow:
+    """The package that holds a whole repository, for this machine; raises Uncovered."""
+    rows: tuple[RepositoryRow, ...] = matrix.rows("index", "local")
+    name, version = _distribution(target), target.distribution_version
+    among = {version, version.partition(".")[0]}
+    found = [row for row in rows if row.distribution == name and (not row.versions or among & {*row.versions})]
+    if not found:
+        raise Uncovered(f"a local repository for {target.distribution} {version}".strip())
+    return found[0]
+
+
+def _distribution(target: Target) -> str:
     if target.wsl and target.distribution in {"ubuntu", "debian"}:
-        return matrix.repository("wsl", target.distribution_version)
-    distribution = "rhel" if target.distribution in _REBUILDS_OF_RHEL else target.distribution
-    return matrix.repository(distribution, target.distribution_version)
+        return "wsl"
+    return "rhel" if target.distribution in _REBUILDS_OF_RHEL else target.distribution
 
 
 def add_repository(target: Target, matrix: Matrix) -> tuple[Step, ...]:
@@ -38,28 +53,46 @@ def add_repository(target: Target, matrix: Matrix) -> tuple[Step, ...]:
 
 def _apt(url: str, target: Target) -> tuple[Step, ...]:
     return (
-        Command(("curl", "-fsSL", "-o", _KEYRING, url), _WHY),
-        Command(("dpkg", "-i", _KEYRING), _WHY, needs_root=True),
+        Command(("curl", "-fsSL", "-o", _KEYRING, url), _WHY, inverse=Inverse((("rm", "-f", _KEYRING),))),
+        Command(("dpkg", "-i", _KEYRING), _WHY, needs_root=True, inverse=_WITHOUT_KEYRING),
         *refresh(target),
     )
 
 
-def _dnf(url: str, _: Target) -> tuple[Step, ...]:
+def _dnf(url: str, target: Target) -> tuple[Step, ...]:
     return (
-        Command(("dnf", "install", "-y", "dnf-plugins-core"), "dnf's config-manager", needs_root=True),
-        Command(("dnf", "config-manager", "--add-repo", url), _WHY, needs_root=True),
+        install(target, "dnf-plugins-core", why="dnf's config-manager"),
+        Command(("dnf", "config-manager", "--add-repo", url), _WHY, needs_root=True, inverse=_without_file(url)),
     )
 
 
 def _dnf5(url: str, _: Target) -> tuple[Step, ...]:
-    return (Command(("dnf", "config-manager", "addrepo", f"--from-repofile={url}"), _WHY, needs_root=True),)
+    argv = ("dnf", "config-manager", "addrepo", f"--from-repofile={url}")
+    return (Command(argv, _WHY, needs_root=True, inverse=_without_file(url)),)
 
 
-def _zypper(url: str, _: Target) -> tuple[Step, ...]:
+def _zypper(url: str, target: Target) -> tuple[Step, ...]:
     return (
-        Command(("zypper", "addrepo", url), _WHY, needs_root=True),
-        Command(("zypper", "--gpg-auto-import-keys", "refresh"), _WHY, needs_root=True),
+        Command(("zypper", "addrepo", url), _WHY, needs_root=True, inverse=_without_alias(url, target)),
+        Command(
+            ("zypper", "--gpg-auto-import-keys", "refresh"),
+            _WHY,
+            needs_root=True,
+            inverse=Inverse(left="the keys that were taken in stay: rpm -qa gpg-pubkey* lists them"),
+        ),
     )
+
+
+def _without_file(url: str) -> Inverse:
+    """dnf keeps the file under its own name."""
+    path = f"/etc/yum.repos.d/{url.rpartition('/')[2]}"
+    return Inverse((("rm", "-f", path),), names=(path,), present=("test", "-e"))
+
+
+def _without_alias(url: str, target: Target) -> Inverse:
+    """The alias is the section's name in NVIDIA's file: cuda-sles15.repo has [cuda-sles15-x86_64]."""
+    alias = f"{url.rpartition('/')[2].removesuffix('.repo')}-{'sbsa' if target.arch == 'sbsa' else 'x86_64'}"
+    return Inverse((("zypper", "removerepo", alias),), names=(alias,), present=("zypper", "lr"))
 
 
 _STEPS = {"apt": _apt, "dnf": _dnf, "dnf5": _dnf5, "zypper": _zypper}

@@ -29,10 +29,12 @@ def exact_version(specifier: str) -> str:
 
 
 def spoken(specifier: str) -> str:
-    """A specifier for a sentence, with a blank before it: " 9.10.2", " 580 or newer"; others as they are, "" for ""."""
+    """A specifier for a sentence, with a blank before it: " 9.10.2", " 12.8", " 580 or newer"; others as they are."""
     exact = exact_version(specifier)
     if exact:
         return f" {exact}"
+    if specifier.startswith("==") and specifier.endswith(".*") and "," not in specifier:
+        return f" {specifier[2:-2]}"
     if specifier.startswith(">=") and "," not in specifier:
         return f" {specifier.removeprefix('>=')} or newer"
     return f" {specifier}" if specifier else ""

@@ -8,15 +8,26 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from collections.abc import Callable
 
 from compat.record import NamedTuple
+from installers.command import as_root, inverses
 from installers.digest import InstallError
-from installers.journal import Change, Journal, JournalError, State
+from installers.journal import Change, Journal, JournalError, Ran, State
+from installers.plan import Command
 from installers.stamp import Stamp, copy_as_it_is, is_same, stamp_of
+
+_REVERSAL_S = 3600  # removing a driver's packages builds an initramfs
 
 
 class NoSuchRun(JournalError):
     """No run of that id can be taken back."""
+
+
+class OnlyCommands(JournalError):
+    """A run changed no file of its own, and nobody agreed to run other commands."""
+
+    hint = "See `gpudoctor install history` for what takes them back; --commands runs that."
 
 
 class ChangedSince(InstallError):
@@ -36,6 +47,14 @@ class Undone(NamedTuple):
     summary: str
     restored: int  # files and links that are as before
     left: tuple[str, ...]  # paths that somebody changed since: left as they are
+    commands: tuple[Ran, ...] = ()  # what the run ran, and what of it was taken back
+
+
+class Reversal(NamedTuple):
+    """How commands are taken back, once a person agreed to it."""
+
+    run: Callable[[Command], None]
+    as_root: tuple[str, ...] = ()  # ("sudo",): goes before what needs root
 
 
 def recover(state: State) -> tuple[Undone, ...]:
@@ -44,16 +63,38 @@ def recover(state: State) -> tuple[Undone, ...]:
     return tuple(undo(journal, state) for journal in killed)
 
 
-def rollback(state: State, run: str = "") -> Undone:
-    """Take back a finished run, "" for the last; raises NoSuchRun, ChangedSince, Busy, OSError."""
+def rollback(state: State, run: str = "", reversal: Reversal | None = None) -> Undone:
+    """Take back a finished run, "" for the last: its files, and with a `reversal` what its commands did.
+
+    Raises NoSuchRun, ChangedSince, OnlyCommands, CommandFailed, Busy, OSError.
+    """
     with state.lock():
         recover(state)
-        journal = _finished(state, run)
+        journal = finished(state, run)
         foreign = {**_foreign(journal.changes()), **_changed_by_later(journal, state)}
         if foreign:
             raise ChangedSince(journal.id, tuple(foreign))
+        commands = journal.commands()
+        if commands and not journal.changes() and reversal is None:
+            raise OnlyCommands(f"run {journal.id} changed the machine by commands alone: nothing was taken back")
+        _reverse(journal, reversal, afterwards=False)
         journal.append({"what": "undo"})
-        return undo(journal, state)
+        undone = undo(journal, state)
+        _reverse(journal, reversal, afterwards=True)
+        return undone._replace(commands=journal.commands())
+
+
+def _reverse(journal: Journal, reversal: Reversal | None, *, afterwards: bool) -> None:
+    """Run the inverses, the last command's first; what makes files anew comes after those are put back."""
+    if reversal is None:
+        return
+    for one in reversed(journal.commands()):
+        if one.reversed or one.inverse is None or not one.inverse.commands or one.inverse.afterwards != afterwards:
+            continue
+        command = Command(one.argv, "", one.needs_root, timeout_s=_REVERSAL_S)
+        for each in inverses(one.inverse, command):
+            reversal.run(as_root(each, reversal.as_root))
+        journal.append({"what": "reversed", "number": one.number})
 
 
 def undo(journal: Journal, state: State) -> Undone:
@@ -68,10 +109,11 @@ def undo(journal: Journal, state: State) -> Undone:
     shutil.rmtree(state.path("staging", journal.id), ignore_errors=True)  # first: a full disk has room again
     journal.append({"what": "undone"})
     shutil.rmtree(journal.backup, ignore_errors=True)
-    return Undone(journal.id, journal.entry().summary, len(restored), tuple(foreign))
+    return Undone(journal.id, journal.entry().summary, len(restored), tuple(foreign), journal.commands())
 
 
-def _finished(state: State, run: str) -> Journal:
+def finished(state: State, run: str) -> Journal:
+    """A run that can be taken back, "" for the last; raises NoSuchRun."""
     done = [journal for journal in state.journals() if journal.state() == "done" and run in {"", journal.id}]
     if not done:
         raise NoSuchRun(f"no finished run {run}".rstrip() + " is there to be taken back")

@@ -12,7 +12,9 @@ import pytest
 
 from compat.matrix import Matrix
 from doctor.cli import run
-from doctor.configure import TheanoAsked, loader, theano_of
+from doctor.configure import TheanoAsked, theano_of
+from doctor.configure_search import loader
+from doctor.configured import Machine
 from doctor.host.root import RootHost
 from doctor.probes import Request, look
 from installers.apply import Means, apply
@@ -30,6 +32,7 @@ TWICE = (
     "[global]\nfloatX = float32\ndevice = gpu\noptimizer_including=cudnn\n\n"
     "[nvcc]\nflags=-LC:\\Python27\\libs\ncompiler_bindir=C:\\VC\\bin\nflags=-arch=sm_30\n"
 )
+BASE = "[dnn]\nlibrary_path = /opt/cudnn/lib64\nbin_path = /opt/cudnn/lib64\nbase_path = /opt/cudnn\n"
 DNN = "[dnn]\nenabled = True\ninclude_path = /opt/cudnn/include\nlibrary_path = /opt/cudnn/lib64\n"
 
 
@@ -83,7 +86,22 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (
             None,
             "--theano 1.0 --cudnn-home /opt/cudnn",
+            "[global]\ndevice = cuda\nfloatX = float32\n\n[dnn]\nenabled = True\nbase_path = /opt/cudnn\n",
+        ),
+        (
+            "[dnn]\nlibrary_path = /old/lib\nbin_path = /old/lib\n",
+            "--theano 1.0.5 --cudnn-home /opt/cudnn --no-cudnn",
+            f"{BASE}\n[global]\ndevice = cuda\nfloatX = float32\n",
+        ),
+        (
+            None,
+            "--theano 0.9.0 --cudnn-home /opt/cudnn",
             "[global]\ndevice = cuda\nfloatX = float32\n\n" + DNN,
+        ),
+        (
+            "[global]\noptimizer_including = fusion:inplace\n",
+            "--theano 0.9.0 --device gpu",
+            "[global]\noptimizer_including = fusion:inplace:cudnn\ndevice = gpu\nfloatX = float32\n",
         ),
     ],
 )
@@ -147,7 +165,7 @@ def test_windows(tmp_path: Path) -> None:
     (tmp_path / "Users/me/.theanorc.txt").write_bytes(text.encode())
     host = RootHost(str(tmp_path), {"USERPROFILE": "C:\\Users\\me"})
     asked = TheanoAsked(version="0.8.2", cudnn_home="C:\\cudnn\\")
-    plan = theano_of(asked, Matrix(), host, look(host, Request())).plan
+    plan = theano_of(asked, Matrix(), Machine(host.os_family, host, look(host, Request()))).plan
     edits = [step for step in plan.steps if isinstance(step, EditText)]
     assert {step.path for step in edits} == {"C:/Users/me/.theanorc.txt"}
     for step in edits:
@@ -161,6 +179,27 @@ def test_a_pool_of_the_old_back_end_is_named(home: Path, capsys: Shown) -> None:
     (home / ".theanorc").write_text(SHARE)
     assert run(["install", "config", "theano", "--theano", "1.0.5"]) == 0
     assert "take cnmem under [lib] out of the file" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("0.8.2 --cnmem 0", "cnmem: no pool: each piece"),
+        ("0.8.2 --cnmem 0.5", "cnmem: 50% of the memory is reserved at the start [lib]"),
+        ("0.8.2 --cnmem 1", "cnmem: 95% of the memory is reserved at the start, the most that Theano takes"),
+        ("1.0.5 --cnmem 0", "preallocate: nothing is reserved at the start; what is freed is kept"),
+        ("1.0.5 --cnmem 1", "preallocate: 95% of the memory is reserved at the start, the most"),
+    ],
+)
+def test_what_a_share_of_the_memory_means(words: str, said: str, home: Path, capsys: Shown) -> None:
+    assert run(["install", "config", "theano", "--theano", *words.split(), "--no-cudnn"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_mode_for_looking_for_faults_is_named(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Shown) -> None:
+    monkeypatch.setenv("THEANO_FLAGS", "mode=DebugMode")
+    assert run(["install", "config", "theano"]) == 0
+    assert "take mode=DebugMode out of THEANO_FLAGS" in " ".join(capsys.readouterr().out.split())
 
 
 def test_keras_leaves_what_is_no_utf_8(home: Path, capsys: Shown) -> None:
@@ -245,7 +284,7 @@ def test_loader(home: Path, tmp_path: Path) -> None:
     (home / "conf/cuda.conf").write_text("# mine\n/opt/lib\n")
     before = digest_of(home)
     ran: list[Command] = []
-    prepared = loader(f"{home}/", "cuda", str(home / "conf"))
+    prepared = loader(f"{home}/", "cuda", below=str(home / "conf"))
     state = State(str(tmp_path / "state"))
     applied = apply(prepared.plan, state, Means(run=ran.append))
     assert (home / "conf/cuda.conf").read_text() == f"# mine\n/opt/lib\n{home}\n"
@@ -274,12 +313,14 @@ def test_loader_is_printed_and_scripted(home: Path, tmp_path: Path, capsys: Show
         (("theano", "--device", "GPU0"), "is no device"),
         (("theano", "--device", "gpu0", "--theano", "1.0.5"), "of the other back end"),
         (("theano", "--nvcc-flags", "a\nb"), "one line"),
+        (("theano", "--nvcc-flags=-O3"), "up to 0.9 only"),
+        (("theano", "--nvcc-flags=-arch sm_30", "--theano", "0.8.2"), "one word"),
         (("theano", "--script", "zsh"), "no kind of script 'zsh'"),
         (("theano", "--script", "bash", "--apply"), "say one of them"),
         (("theano", "--format", "xml"), "no format 'xml'"),
         (("keras", "thenao"), "did you mean theano"),
         (("keras", "theano"), "is no valid JSON"),
-        (("loader", "lib"), "no directory that ldconfig takes"),
+        (("loader", "lib"), "no directory that can be listed"),
         (("loader", "/no/such"), "is not there"),
         (("loader", "/usr/lib", "--name", "../x"), "no name of a file"),
         (("caffe",), "caffe"),

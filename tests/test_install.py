@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,41 @@ def test_apply_ends_with_what_is_found_and_rollback_takes_it_back(machine: Machi
     assert digest_of(machine.home) == before
     assert run(["install", "history", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["state"] == "undone"
+
+
+def test_a_directory_of_its_own_is_made_filled_and_removed(machine: Machine, tmp_path: Path, capsys: Shown) -> None:
+    prefix = tmp_path / "own"
+    order = ("install", "cudnn", "9.10.2", "--cuda-version", "12.8", "--prefix", str(prefix))
+    file = ("--archive", str(machine.archive), "--sha256", machine.digest)
+    assert run([*order, *file, "--apply"]) == 0
+    assert f"Done: cuDNN 9.10.2 is in {prefix}/lib64, whole." in " ".join(capsys.readouterr().out.split())
+    shown = 'printf "%s\n" "$CUDNN_PATH" "$CPATH" "$LD_LIBRARY_PATH"'
+    line = ["bash", "-c", f". {prefix}/cudnn-env.sh; {shown}"]
+    done = subprocess.run(line, env={"PATH": "/usr/bin:/bin", "CPATH": "/a"}, capture_output=True, text=True)
+    assert done.stdout.split() == [str(prefix), f"{prefix}/include:/a", f"{prefix}/lib64"]
+    assert run(["install", "rollback"]) == 0
+    assert not prefix.exists()
+    capsys.readouterr()
+    assert run([*order, *file, "--script", "bash"]) == 0
+    script = subprocess.run(["bash", "-s"], input=capsys.readouterr().out, capture_output=True, text=True)
+    assert (script.returncode, script.stderr) == (0, "")
+    assert os.readlink(prefix / "lib64/libcudnn.so.9") == "libcudnn.so.9.10.2"
+    assert (prefix / "cudnn-env.sh").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "product", "where"),
+    [
+        (("cudnn", "9.10.2", "--method", "wheel"), "nvidia-cudnn-cu12", "/v/bin/python"),
+        (("torch", "2.9.1"), "torch", "/v/bin/python"),
+        (("cuda", "12.8", "--method", "wheel"), "nvidia-cuda-runtime-cu12", "/v/bin/python"),
+        (("cuda", "12.8", "--method", "runfile"), "cuda", "/usr/local/cuda-12.8"),
+    ],
+)
+def test_the_plan_says_what_is_looked_for(words: tuple[str, ...], product: str, where: str, capsys: Shown) -> None:
+    assert run(["install", *words, "--os", "linux", "--python", "/v/bin/python", "--format", "json"]) == 0
+    last = json.loads(capsys.readouterr().out)["plan"]["steps"][-1]
+    assert (last["kind"], last["finds"]["product"], last["finds"]["where"]) == ("Check", product, where)
 
 
 def test_apply_says_what_is_left(machine: Machine, capsys: Shown) -> None:

@@ -18,7 +18,7 @@ from doctor.finding import Answer, Finding, Remedy, Report, Severity, unknown
 from doctor.formats import Look
 from doctor.mend import Setting, Talk, mend, walk
 from installers.apply import Means
-from installers.plan import ByHand, Command, Plan, SetVariable, Step, WriteFile
+from installers.plan import ByHand, Command, Inverse, Plan, SetVariable, Step, WriteFile
 from tests.installers.trees import digest_of
 from tests.lab.cudnn_tree import wheel_of
 from tests.machine import machine, seen, system
@@ -241,6 +241,13 @@ def test_files_are_written_whole_and_can_be_taken_back(tmp_path: Path) -> None:
     assert "To take it back: gpudoctor install rollback" in person.text
     assert run(["install", "rollback"]) == 0
     assert not file.exists()
+
+
+def test_commands_are_taken_back_by_others() -> None:
+    back = Command(("mend-it",), "why", inverse=Inverse((("undo-it",),)))
+    assert "gpudoctor install rollback" in (text := Bench((back,)).walk("y").text)
+    assert text.count("--commands") == 1
+    assert "gpudoctor install rollback" not in Bench((BY_USER,)).walk("y").text
 
 
 def test_quitting_leaves_the_rest_unasked() -> None:

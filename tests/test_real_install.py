@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from compat.version import CudaVersion
-from doctor.carry_out import carry_out, verify
+from doctor.carry_out import carry_out
+from doctor.facts.cudnn import CudnnCopy
 from doctor.formats import Look
 from doctor.install import Prepared, host_with
+from doctor.looked_again import verify
 from doctor.past_runs import taken_back
 from doctor.probes import Request, look
 from installers.apply import Means
 from installers.render import script_bash
-from tests.installers.archives import LINUX, plan_of, served
+from tests.installers.archives import LINUX, Era, plan_of, served
 from tests.installers.trees import digest_of
 from tests.lab.elf_file import elf_bytes
 from tests.wheels import fetch, unpack
@@ -26,18 +28,18 @@ ERA = next(era for era in LINUX if era.version == "9.10.2" and "x86_64" in era.n
 CUDA = CudaVersion(12, 8)
 
 
-def packed(wheel: Path, folder: Path) -> Path:
+def packed(wheel: Path, folder: Path, era: Era = ERA) -> Path:
     """As NVIDIA packs it: libcudnn_ops.so.9.10.2 and the links to it. Quickly: gzip, which is known by its content."""
     tree = unpack(wheel, folder / "wheel", ["nvidia/cudnn/"]) / "nvidia/cudnn"
-    archive = folder / ERA.name
+    archive = folder / era.name
     with tarfile.open(archive, "w:gz", compresslevel=1) as content:
         for path in sorted((tree / "include").glob("*.h")):
-            content.add(path, f"{ERA.headers}/{path.name}")
+            content.add(path, f"{era.headers}/{path.name}")
         for path in sorted((tree / "lib").glob("lib*.so.9")):
-            full = f"{path.name}.10.2"
-            content.add(path, f"{ERA.libraries}/{full}")
+            full = f"{path.name}.{era.version.partition('.')[2]}"
+            content.add(path, f"{era.libraries}/{full}")
             for name, text in ((path.name, full), (path.name.removesuffix(".9"), path.name)):
-                link = tarfile.TarInfo(f"{ERA.libraries}/{name}")
+                link = tarfile.TarInfo(f"{era.libraries}/{name}")
                 link.type, link.linkname = tarfile.SYMTYPE, text
                 content.addfile(link)
     return archive
@@ -70,8 +72,8 @@ def test_it_is_installed_found_whole_and_taken_back(tmp_path: Path, monkeypatch:
     assert (done.returncode, done.stderr) == (0, "")
     verified = verify(prepared._replace(plan=plan))
     assert verified.is_good
-    assert verified.copy
-    assert str(verified.copy.version.get()) == "9.10.2"
+    assert isinstance(verified.found, CudnnCopy)
+    assert str(verified.found.version.get()) == "9.10.2"
     same = subprocess.run(["diff", "-r", "--no-dereference", str(by_apply), str(by_script)], capture_output=True)
     assert same.stdout == b""
     taken_back("")

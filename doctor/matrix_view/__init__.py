@@ -28,6 +28,7 @@ ABOUT = {
     "gpu": "GPUs by name, and their generations",
     "index": "package indexes, repositories and pages",
     "redist": "NVIDIA's redistributable manifests, with digests",
+    "redist-component": "the components of each CUDA release as archives, with digests",
     "status": "status codes of NVML, the CUDA runtime and cuDNN",
     "xid": "error codes of the kernel module",
 }

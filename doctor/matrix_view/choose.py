@@ -132,7 +132,8 @@ def _installers(name: str, matrix: Matrix) -> list[Table]:
     found = tuple(row for row in rows if _within(row.release, name))
     if not found:
         raise Uncovered(f"an installer of CUDA {name}", nearest(name, (row.release for row in rows)))
-    return [Table("cuda-installer.installers", found)]
+    options = tuple(matrix.rows("cuda-installer", "options"))
+    return [Table("cuda-installer.installers", found), Table("cuda-installer.options", options)]
 
 
 def _gpu(name: str, matrix: Matrix) -> list[Table]:
@@ -199,7 +200,13 @@ def _conflicts(name: str, matrix: Matrix) -> list[Table]:
 
 
 def _index(name: str, matrix: Matrix) -> list[Table]:
-    keys = {"wheels": "package", "repositories": "distribution", "pages": "id"}
+    keys = {
+        "wheels": "package",
+        "repositories": "distribution",
+        "local": "distribution",
+        "images": "release",
+        "pages": "id",
+    }
     tables = [
         Table(
             f"index.{table}", tuple(row for row in matrix.rows("index", table) if name in {row.id, getattr(row, key)})
@@ -217,6 +224,14 @@ def _forward_compat(name: str, matrix: Matrix) -> list[Table]:
     if not found:
         raise Uncovered(f"forward compatibility for CUDA {name}", nearest(name, (str(row.cuda) for row in rows)))
     return [Table("forward-compat.packages", found)]
+
+
+def _redist_component(name: str, matrix: Matrix) -> list[Table]:
+    rows = matrix.rows("redist-component", "components")
+    found = tuple(row for row in rows if name in {row.id, row.release, row.component})
+    if not found:
+        raise Uncovered(f"components of CUDA {name}", nearest(name, (row.release for row in rows)))
+    return [Table("redist-component.components", found)]
 
 
 def _redist(name: str, matrix: Matrix) -> list[Table]:
@@ -239,6 +254,7 @@ _CHOICES: dict[str, Choose] = {
     "gpu": _gpu,
     "index": _index,
     "redist": _redist,
+    "redist-component": _redist_component,
     "status": _status,
     "xid": _xid,
 }

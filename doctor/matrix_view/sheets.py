@@ -322,6 +322,24 @@ LAYOUTS: dict[str, Layout] = {
         "Forward-compatibility packages",
         _columns(id="package", cuda="CUDA", libcuda="libcuda inside", base_branches="driver branches under it"),
     ),
+    "ComponentRow": Layout(
+        "Components",
+        (
+            *_columns(release="CUDA", component="component", version="release", title="what it is"),
+            ("platforms", lambda row: ", ".join(row.sha256)),
+            ("SHA-256", lambda row: ", ".join(row.sha256.values())),
+        ),
+    ),
+    "InstallerOptionsRow": Layout(
+        "Options of installers",
+        (
+            ("kind", _column("kind")),
+            ("CUDA", lambda row: exact(row.versions)),
+            ("options", lambda row: " ".join(row.options)),
+            ("removed by", lambda row: " ".join(row.removes)),
+        ),
+    ),
+    "ImageRow": Layout("Container images", _columns(release="CUDA", image="image")),
     "ManifestRow": Layout(
         "Redistributable manifests",
         _columns(product="product", release="release", released="dated", url="address", sha256="SHA-256"),

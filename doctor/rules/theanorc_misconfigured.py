@@ -5,6 +5,7 @@ Sources: theano/configparser.py and theano/configdefaults.py at the tags rel-0.8
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from compat.matrix import Matrix, Uncovered
@@ -47,7 +48,8 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *_misplaced(settings),
         *_device(in_force, theano, matrix),
         *_precision(in_force, theano, matrix),
-        *_memory(in_force),
+        *_memory(in_force, theano, matrix),
+        *_compiler(in_force, theano, matrix),
         *_paths(in_force),
     ]
     if not faults:
@@ -132,25 +134,49 @@ def _precision(in_force: Mapping[str, Setting], theano: Framework, matrix: Matri
         yield _Fault(Severity.ERROR, precision or device, why, f"set floatX = float32 under [global] ({device.source})")
 
 
-def _memory(in_force: Mapping[str, Setting]) -> Iterator[_Fault]:
-    """lib.cnmem: 0 is off, up to 1 a share of the memory, above 1 a number of MB."""
-    pool, device = in_force.get("lib.cnmem"), in_force.get("device")
-    if not pool:
-        return
-    try:
-        size = float(pool.value)
-    except ValueError:
-        size = -1.0
-    if not size >= 0:
-        why = f"lib.cnmem = {pool.value} is no share of the memory: Theano stops"
-        yield _Fault(Severity.ERROR, pool, why, f"set cnmem to a number from 0 to 1 under [lib] ({pool.source})")
-    elif 1 < size <= _PERCENT:
-        why = f"lib.cnmem = {pool.value} asks for {pool.value} MB, not for {pool.value} percent"
-        yield _Fault(Severity.WARNING, pool, why, f"set cnmem = {size / 100:g} under [lib] ({pool.source})")
-    elif size and device and device.value.startswith("cuda"):
+def _memory(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) -> Iterator[_Fault]:
+    """Either pool is up to 1 a share of the memory, above 1 a number of MB; below 0 gpuarray keeps nothing freed."""
+    old, new, device = (in_force.get(name) for name in ("lib.cnmem", "gpuarray.preallocate", "device"))
+    faults = list(_pool(old, "lib", least=0.0)) if old and _has_old_back_end(theano, matrix) else []
+    yield from faults
+    if old and not faults and _number(old) > 0 and device and device.value.startswith("cuda"):
         why = f"lib.cnmem belongs to the old GPU back end and does nothing with device = {device.value}"
-        remedy = f"set preallocate = {pool.value} under [gpuarray] in its place ({pool.source})"
-        yield _Fault(Severity.INFO, pool, why, remedy)
+        remedy = f"set preallocate = {old.value} under [gpuarray] in its place ({old.source})"
+        yield _Fault(Severity.INFO, old, why, remedy)
+    if new:
+        yield from _pool(new, "gpuarray", least=-math.inf)
+
+
+def _number(setting: Setting) -> float:
+    try:
+        return float(setting.value)
+    except ValueError:
+        return math.nan
+
+
+def _pool(pool: Setting, section: str, least: float) -> Iterator[_Fault]:
+    size, option = _number(pool), pool.name.rpartition(".")[2]
+    if not size >= least:
+        why = f"{pool.name} = {pool.value} is no share of the memory: Theano stops"
+        yield _Fault(
+            Severity.ERROR, pool, why, f"set {option} to a number from 0 to 1 under [{section}] ({pool.source})"
+        )
+    elif 1 < size <= _PERCENT:
+        why = f"{pool.name} = {pool.value} asks for {pool.value} MB, not for {pool.value} percent"
+        yield _Fault(Severity.WARNING, pool, why, f"set {option} = {size / 100:g} under [{section}] ({pool.source})")
+
+
+def _compiler(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) -> Iterator[_Fault]:
+    """Words for nvcc begin with "-", or Theano stops: filter_nvcc_flags. From 0.10 on nobody reads them."""
+    flags = in_force.get("nvcc.flags")
+    if not flags or not _has_old_back_end(theano, matrix):
+        return
+    for word in flags.value.split():
+        if not word.startswith("-"):
+            why = f"nvcc.flags holds {word!r}, which does not begin with '-': import theano stops there"
+            remedy = f"write option and value as one word, -arch=sm_30, or remove {word!r} ({flags.source})"
+            yield _Fault(Severity.ERROR, flags, why, remedy)
+            return
 
 
 def _paths(in_force: Mapping[str, Setting]) -> Iterator[_Fault]:

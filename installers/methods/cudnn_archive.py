@@ -17,6 +17,7 @@ from compat.need import Need
 from compat.record import NamedTuple
 from compat.version import CudaVersion, CudnnVersion, VersionError
 from installers.method import Method
+from installers.own_directory import findable
 from installers.plan import (
     ByHand,
     ChangeMode,
@@ -58,6 +59,7 @@ class Order(NamedTuple):
     home: str = ""  # CUDA directory; the usual one of the system by default
     archive: str = ""  # file of the user's, in place of a download
     sha256: str = ""  # digest that the user trusts, for a file that no row knows
+    own: bool = False  # the directory is the user's own, outside those where programs look
 
 
 class NoSuchArchive(GpudoctorError):
@@ -114,13 +116,9 @@ def archive_plan(order: Order, target: Target, matrix: Matrix) -> Plan:
     source = _source(order, target, matrix)
     summary = f"install cuDNN {source.version} for CUDA {source.cuda} in {home_of(order, source.cuda, target)}"
     copying = _windows if target.os_family == "windows" else _linux
+    home = home_of(order, source.cuda, target)
     return Plan(
-        summary,
-        (
-            *_driver_first(source.cuda, target),
-            *source.steps,
-            *copying(source, home_of(order, source.cuda, target), target),
-        ),
+        summary, (*driver_first(source.cuda, target), *source.steps, *copying(source, home, target, own=order.own))
     )
 
 
@@ -247,7 +245,7 @@ def _inside(source: _Source, directory: str, arch: str) -> str:
     return "/".join(filter(None, (UNPACKED, root, directory)))
 
 
-def _linux(source: _Source, home: str, target: Target) -> tuple[Step, ...]:
+def _linux(source: _Source, home: str, target: Target, *, own: bool) -> tuple[Step, ...]:
     headers, libraries = f"{home}/include", f"{home}/lib64"
     root = f"{home}/".startswith(_OF_ROOT)
     mode = (f"{headers}/cudnn*.h", f"{libraries}/libcudnn*")
@@ -259,6 +257,7 @@ def _linux(source: _Source, home: str, target: Target) -> tuple[Step, ...]:
             "all headers: since cuDNN 8, cudnn.h alone only includes the others",
             root,
             cuda_major=_major(source.cuda),
+            is_new=own,
         ),
         CopyTree(
             _inside(source, source.layout.libs_linux, target.arch),
@@ -267,9 +266,10 @@ def _linux(source: _Source, home: str, target: Target) -> tuple[Step, ...]:
             "links as links (cp -P): copies in their place would be several releases under one name later",
             root,
             target.arch,
+            is_new=own,
         ),
         ChangeMode(mode, "a+r", "every user's programs read them, whatever the umask of who unpacked them", root),
-        *_loader(libraries, root),
+        *(findable("cudnn", home, libraries, target) if own else _loader(libraries, root)),
         _check(source, libraries),
     )
 
@@ -283,7 +283,7 @@ def _loader(libraries: str, root: bool) -> tuple[Step, ...]:
     return (RefreshLoader("the loader finds what its cache lists", root), line) if root else (line,)
 
 
-def _windows(source: _Source, home: str, target: Target) -> tuple[Step, ...]:
+def _windows(source: _Source, home: str, target: Target, *, own: bool) -> tuple[Step, ...]:
     dlls = source.layout.dlls or ""
     pairs = (
         (dlls, f"{home}\\{dlls.replace('/', chr(92)) or 'bin'}", "cudnn*.dll", "what programs load"),
@@ -299,6 +299,7 @@ def _windows(source: _Source, home: str, target: Target) -> tuple[Step, ...]:
             needs_root=True,
             arch=target.arch if pattern.endswith(".dll") else "",
             cuda_major=_major(source.cuda) if pattern.endswith(".h") else 0,
+            is_new=own,
         )
         for inside, into, pattern, why in pairs
     ]
@@ -316,7 +317,8 @@ def _zlib(source: _Source) -> tuple[Step, ...]:
     return (ByHand("zlibwapi.dll (64-bit) must lie in a directory of Path", "this cuDNN loads it when it starts"),)
 
 
-def _driver_first(cuda: str, target: Target) -> tuple[Step, ...]:
+def driver_first(cuda: str, target: Target) -> tuple[Step, ...]:
+    """What to do where an old CUDA installer stops over the driver; of newer ones nobody needs it."""
     if target.os_family != "windows" or _major(cuda) > _DRIVER_FIRST:
         return ()
     return (
@@ -333,7 +335,8 @@ def _major(cuda: str) -> int:
 
 
 def _check(source: _Source, libraries: str) -> Check:
-    return Check(f"cuDNN {source.version} must be found in {libraries}, whole", _FAULTS)
+    finds = Need("cudnn", f"=={source.version}", libraries, source.cuda.partition(".")[0])
+    return Check(f"cuDNN {source.version} must be found in {libraries}, whole", _FAULTS, finds)
 
 
 METHOD = Method("cuDNN from an archive", serves, plan, rank=30)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from installers.method import Method
-from installers.plan import ByHand, Command, Plan, Target
+from installers.plan import ByHand, Command, Inverse, Plan, Target
 
 _LOG_IN = ByHand("log out and in again: a running session keeps its groups")
 
@@ -28,10 +28,16 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         return Plan(summary, (ByHand(text),))
     if group and group != "root":
         user = target.user or "USER"
-        join = Command(("usermod", "-aG", group, user), f"{group} may open {node}", needs_root=True)
+        out = Inverse((("gpasswd", "-d", user, group),), "a session that is open keeps the group until it ends")
+        join = Command(("usermod", "-aG", group, user), f"{group} may open {node}", needs_root=True, inverse=out)
         return Plan(summary, (join, _LOG_IN))
     steps = (
-        Command(("chmod", "0666", node), "as the driver sets it by default, until the next start", needs_root=True),
+        Command(
+            ("chmod", "0666", node),
+            "as the driver sets it by default, until the next start",
+            needs_root=True,
+            inverse=Inverse(left="the next start brings back the mode that the module's options ask for"),
+        ),
         ByHand("for good: take NVreg_DeviceFileMode, -UID and -GID out of /etc/modprobe.d, and restart"),
     )
     return Plan(summary, steps)

@@ -13,11 +13,15 @@ from compat.need import Need
 from compat.row import BranchRow
 from installers.method import Method
 from installers.packages import install, kernel_headers, manager_of, refresh
-from installers.plan import ByHand, Command, Plan, Step, Target
+from installers.plan import ByHand, Command, Inverse, Plan, Step, Target
 from installers.repository import add_repository
 from installers.requirement import spoken, wanted_version
 
 _WHY = "the NVIDIA driver"
+_CHOSEN = Inverse(
+    left="it chose the packages itself (/var/log/apt/history.log lists them): apt-get purge removes them; the driver "
+    "that was there before comes back with ubuntu-drivers install nvidia:BRANCH"
+)
 _RESTART = ByHand("restart the machine: the new module and the new libraries must come into use together")
 
 
@@ -63,7 +67,7 @@ def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step,
     return (
         *refresh(target),
         install(target, "ubuntu-drivers-common", why="the tool that picks the signed packages"),
-        Command(("ubuntu-drivers", "install", *driver), _WHY, needs_root=True, timeout_s=3600),
+        Command(("ubuntu-drivers", "install", *driver), _WHY, needs_root=True, timeout_s=3600, inverse=_CHOSEN),
     )
 
 
@@ -79,7 +83,7 @@ def _dnf(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step,
     if target.distribution != "fedora" and target.distribution_version.partition(".")[0] in {"8", "9"}:
         stream = "open-dkms" if need.build == "open" else f"{branch}-dkms" if branch else "latest-dkms"
         argv = ("dnf", "module", "install", "-y", f"nvidia-driver:{stream}")
-        return (*steps, Command(argv, _WHY, needs_root=True, timeout_s=3600))
+        return (*steps, Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream)))
     return (*steps, install(target, "nvidia-open" if need.build == "open" else "cuda-drivers", why=_WHY))
 
 
@@ -92,6 +96,12 @@ def _zypper(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[St
 def _pacman(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     """Arch carries one release, with the open module, for Turing and newer; older cards use the AUR."""
     return (install(target, *kernel_headers(target, ""), "nvidia-open-dkms", "nvidia-utils", why=_WHY),)
+
+
+def _stream_left(stream: str) -> Inverse:
+    module = f"nvidia-driver:{stream}"
+    out = (("dnf", "module", "remove", "-y", module), ("dnf", "module", "reset", "-y", "nvidia-driver"))
+    return Inverse(out, "the driver that was there before does not come back; restart the machine")
 
 
 _WRITERS = {"apt": _apt, "dnf": _dnf, "zypper": _zypper, "pacman": _pacman}

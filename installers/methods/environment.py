@@ -9,7 +9,7 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from installers.method import Method
-from installers.plan import Command, Plan, Target
+from installers.plan import Command, Inverse, Plan, Target
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -22,7 +22,15 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     python = need.spec.removeprefix("==").removesuffix(".*")
     make = {"uv": _uv, "conda": _conda}.get(target.tool, _venv)
     summary = f"make an environment in {need.where}" + (f" with Python {python}" if python else "")
-    return Plan(summary, (Command(make(python, need.where, target), "an environment of its own", timeout_s=3600),))
+    argv = make(python, need.where, target)
+    return Plan(summary, (Command(argv, "an environment of its own", timeout_s=3600, inverse=removal(need, target)),))
+
+
+def removal(need: Need, target: Target) -> Inverse:
+    """Remove the directory, unless it was there before."""
+    if target.os_family == "windows":
+        return Inverse(left=f"remove the directory {need.where}")
+    return Inverse((("rm", "-r", "--", need.where),), names=(need.where,), present=("test", "-e"))
 
 
 def _venv(python: str, where: str, target: Target) -> tuple[str, ...]:

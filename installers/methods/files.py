@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from installers.method import Method
-from installers.plan import Command, Plan, Target
+from installers.plan import Command, Inverse, Plan, Target
 
 _OF_THE_SYSTEM = ("/usr/", "/etc/", "/opt/", "/lib", "/var/", "/bin/", "/sbin/", "/dev/")
 
@@ -19,9 +19,11 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """Renamed rather than removed: nothing of the user's is lost."""
     as_root = target.os_family == "linux" and need.where.startswith(_OF_THE_SYSTEM)
     if need.product == "link":
-        link = Command(_link_argv(need, target), "the link leads to the right file", needs_root=as_root)
+        lost = Inverse(left="where the link led before is not kept")
+        link = Command(_link_argv(need, target), "the link leads to the right file", needs_root=as_root, inverse=lost)
         return Plan(f"let {need.where} lead to {need.spec}", (link,))
-    aside = Command(_aside_argv(need.where, target), "renamed, so that it can be brought back", needs_root=as_root)
+    argv, back = _renaming(need.where, f"{need.where}.bak", target), _renaming(f"{need.where}.bak", need.where, target)
+    aside = Command(argv, "renamed, so that it can be brought back", needs_root=as_root, inverse=Inverse((back,)))
     return Plan(f"put {need.where} aside", (aside,))
 
 
@@ -31,10 +33,10 @@ def _link_argv(need: Need, target: Target) -> tuple[str, ...]:
     return ("ln", "-sfn", "--", need.spec, need.where)
 
 
-def _aside_argv(path: str, target: Target) -> tuple[str, ...]:
+def _renaming(path: str, to: str, target: Target) -> tuple[str, ...]:
     if target.os_family == "windows":
-        return ("Move-Item", "-LiteralPath", path, "-Destination", f"{path}.bak")
-    return ("mv", "--", path, f"{path}.bak")
+        return ("Move-Item", "-LiteralPath", path, "-Destination", to)
+    return ("mv", "--", path, to)
 
 
 METHOD = Method("a file or a link", serves, plan)

@@ -11,9 +11,14 @@ from compat.matrix import Matrix
 from compat.need import Need
 from installers.method import Method
 from installers.packages import install, kernel_headers, manager_of
-from installers.plan import ByHand, Command, Plan, Step, Target
+from installers.plan import ByHand, Command, Inverse, Plan, Step, Target
 
 _ENROL = ByHand('restart; in the blue "MOK management" screen choose "Enroll MOK" and give that password again')
+_REVOKED = Inverse(
+    (("mokutil", "--revoke-import"),),
+    "only the request is taken back; a key that the firmware trusts already leaves with mokutil --delete",
+)
+_KEY_STAYS = Inverse(left="the key stays in /etc/pki/akmods, where the next module is signed with it")
 _FIRMWARE = ByHand("or turn Secure Boot off in the firmware's set-up")
 
 
@@ -36,7 +41,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
 
 
 def _modprobe(name: str) -> Command:
-    return Command(("modprobe", name), "load it with what it depends on", needs_root=True, timeout_s=60)
+    out = Inverse((("modprobe", "-r", name),), "it stays while a program uses it")
+    return Command(("modprobe", name), "load it with what it depends on", needs_root=True, timeout_s=60, inverse=out)
 
 
 def _rebuilt(kernel: str, name: str, target: Target) -> Plan:
@@ -46,7 +52,13 @@ def _rebuilt(kernel: str, name: str, target: Target) -> Plan:
         headers = (install(target, *kernel_headers(target, kernel), why="what DKMS builds against"),)
     steps = (
         *headers,
-        Command(("dkms", "autoinstall", *which), "build the module for that kernel", needs_root=True, timeout_s=1800),
+        Command(
+            ("dkms", "autoinstall", *which),
+            "build the module for that kernel",
+            needs_root=True,
+            timeout_s=1800,
+            inverse=Inverse(left="what it built stays: `dkms status` lists it, `dkms remove` takes one away"),
+        ),
         _modprobe(name),
     )
     return Plan(f"rebuild the NVIDIA module{f' for kernel {kernel}' if kernel else ''}", steps)
@@ -56,10 +68,10 @@ def _enrol(target: Target) -> tuple[Step, ...]:
     manager = manager_of(target)
     if manager == "apt" and target.distribution != "debian":
         argv: tuple[str, ...] = ("update-secureboot-policy", "--enroll-key")
-        return (Command(argv, "ask the firmware to trust the key DKMS signs with", needs_root=True),)
+        return (Command(argv, "ask the firmware to trust the key DKMS signs with", needs_root=True, inverse=_REVOKED),)
     if target.distribution == "fedora":
         return (
-            Command(("kmodgenca", "-a"), "make akmods' key, if there is none", needs_root=True),
+            Command(("kmodgenca", "-a"), "make akmods' key, if there is none", needs_root=True, inverse=_KEY_STAYS),
             _import("/etc/pki/akmods/certs/public_key.der"),
         )
     if manager in {"apt", "dnf"}:
@@ -68,7 +80,8 @@ def _enrol(target: Target) -> tuple[Step, ...]:
 
 
 def _import(certificate: str) -> Command:
-    return Command(("mokutil", "--import", certificate), "asks for a password to be given once", needs_root=True)
+    argv = ("mokutil", "--import", certificate)
+    return Command(argv, "asks for a password to be given once", needs_root=True, inverse=_REVOKED)
 
 
 METHOD = Method("the kernel module", serves, plan)

@@ -10,7 +10,7 @@ from compat.matrix import Matrix
 from compat.need import ABSENT, Need
 from installers.method import Method
 from installers.packages import manager_of
-from installers.plan import ByHand, Command, Plan, Step, Target, WriteFile
+from installers.plan import ByHand, Command, Inverse, Plan, Step, Target, WriteFile
 
 _INITRAMFS = {
     "apt": ("update-initramfs", "-u"),
@@ -40,7 +40,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     argv = _INITRAMFS.get(manager_of(target))
     initramfs: Step = ByHand("make the initramfs anew with your system's tool")
     if argv:
-        initramfs = Command(argv, "the initramfs carries a copy of both", needs_root=True)
+        again = Inverse((argv,), "restart the machine", afterwards=True)
+        initramfs = Command(argv, "the initramfs carries a copy of both", needs_root=True, inverse=again)
     steps = (blacklist, initramfs, ByHand("restart the machine"))
     return Plan(f"keep {module} from taking the card", steps)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from installers.method import Method
-from installers.plan import ByHand, Command, Plan, Step, Target
+from installers.plan import NOTHING_TO_TAKE_BACK, ByHand, Command, Plan, Step, Target
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -24,8 +24,9 @@ def _step(target: Target) -> Step:
     if target.container:
         return ByHand("restart the container; if that does not help, its host")
     if target.os_family == "windows":
-        return Command(("Restart-Computer",), "save your work first")
-    return Command(("systemctl", "reboot"), "save your work first", needs_root=True)
+        return Command(("Restart-Computer",), "save your work first", inverse=NOTHING_TO_TAKE_BACK)
+    argv = ("systemctl", "reboot")
+    return Command(argv, "save your work first", needs_root=True, inverse=NOTHING_TO_TAKE_BACK)
 
 
 METHOD = Method("a restart", serves, plan, sole=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from installers.method import Method
-from installers.plan import Command, Plan, Target
+from installers.plan import Command, Inverse, Plan, Target
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -17,7 +17,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """systemd; a container's services are its host's."""
     argv = ("systemctl", "enable", "--now", need.build)
     place = "the container's host" if target.container else ""
-    step = Command(argv, "now, and at every start", needs_root=True, place=place)
+    off = Inverse((("systemctl", "disable", "--now", need.build),))
+    step = Command(argv, "now, and at every start", needs_root=True, place=place, inverse=off)
     return Plan(f"start {need.build}", (step,))
 
 

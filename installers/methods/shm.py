@@ -8,7 +8,7 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from installers.method import Method
-from installers.plan import ByHand, Command, Plan, Step, Target
+from installers.plan import ByHand, Command, Inverse, Plan, Step, Target
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -28,7 +28,8 @@ def _step(size: int, target: Target) -> Step:
     if target.container:
         return ByHand(f"start the container anew with: {_runner(target)} run --shm-size={size}g ... (or --ipc=host)")
     argv = ("mount", "-o", f"remount,size={size}G", "/dev/shm")  # noqa: S108 - that very mount
-    return Command(argv, "until the next start; for good in /etc/fstab", needs_root=True)
+    back = Inverse(left="the next start brings its size back")
+    return Command(argv, "until the next start; for good in /etc/fstab", needs_root=True, inverse=back)
 
 
 def _runner(target: Target) -> str:

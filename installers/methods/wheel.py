@@ -15,7 +15,8 @@ from compat.need import ABSENT, AGAIN, Need
 from compat.overlap import NO, overlap
 from compat.spec import Spec, parse_spec
 from installers.method import Method
-from installers.plan import ByHand, Command, Plan, Step, Target
+from installers.methods.environment import removal
+from installers.plan import ByHand, Command, Inverse, Plan, Step, Target
 from installers.requirement import exact_version
 
 # what the table in compat/need.py names as something other than a Python distribution
@@ -26,6 +27,7 @@ _NOT_PYTHON = frozenset(
     }
 )
 _LABELLED = frozenset({"torch"})  # whose index tells builds apart by local version, "2.9.1+cu128"
+_BROUGHT_ALONG = "what came along with it, or changed with it, stays as it is"
 _VISION = ("torchvision", "torchaudio")  # built against one torch and its CUDA: they change with it
 
 
@@ -43,7 +45,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         argv = _installer(inside, "--force-reinstall", "--no-deps", f"{need.product}{need.spec}")
         why = "all its files anew, and no other package"
         summary = f"install {need.product}{need.spec} anew"
-        return Plan(summary, (*first, *_guarded(inside, (Command(argv, why),))))
+        again = Command(argv, why, inverse=Inverse(left="its files as they were before are not kept"))
+        return Plan(summary, (*first, *_guarded(inside, (again,))))
     return Plan(_summary(need), (*first, *_guarded(inside, _install(need, inside, matrix))))
 
 
@@ -63,7 +66,9 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> t
     indexes = [word for url in dict.fromkeys(urls) for word in ("--extra-index-url", url)]
     if indexes and not _has_pip(inside):
         indexes += ["--index-strategy", "unsafe-best-match"]
-    command = Command(_installer(inside, *spelled, *indexes), "all at once: one resolver sees what all of them require")
+    argv, names = _installer(inside, *spelled, *indexes), tuple(parse_spec(one).name for one in requirements)
+    why = "all at once: one resolver sees what all of them require"
+    command = Command(argv, why, inverse=_earlier(inside, *names))
     return (*first, *_guarded(inside, (command,)))
 
 
@@ -81,7 +86,9 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
     if not target.externally_managed:
         return (), target
     text = f"{_python(target)} belongs to the operating system, and pip refuses to change it (PEP 668)"
-    make = Command((_python(target), "-m", "venv", ".venv"), "an environment of your own, in this directory")
+    gone = removal(Need("environment", "", ".venv"), target)
+    argv = (_python(target), "-m", "venv", ".venv")
+    make = Command(argv, "an environment of your own, in this directory", inverse=gone)
     inside = target._replace(python=".venv/bin/python", installed=frozenset(), externally_managed=False)
     return (ByHand(f"{text}: use an environment of your own"), make), inside
 
@@ -94,7 +101,7 @@ def _install(need: Need, target: Target, matrix: Matrix) -> tuple[Step, ...]:
     """Another build of the same release counts as installed already, so it is removed first."""
     requirement = _requirement(need, target, matrix)
     if not need.build:
-        return (Command(_installer(target, requirement), need.product),)
+        return (Command(_installer(target, requirement), need.product, inverse=_earlier(target, need.product)),)
     names = (need.product, *(_companions(need.product, target)))
     steps: tuple[Step, ...] = ()
     if need.product in target.installed:
@@ -102,9 +109,9 @@ def _install(need: Need, target: Target, matrix: Matrix) -> tuple[Step, ...]:
     try:
         row = matrix.wheel_index(need.product, need.build, exact_version(need.spec))
     except Uncovered:
-        return (*steps, Command(_installer(target, requirement), _summary(need)))
+        return (*steps, Command(_installer(target, requirement), _summary(need), inverse=_absent(target, names[:1])))
     argv = _installer(target, requirement, *names[1:], "--index-url", row.url)
-    return (*steps, Command(argv, f"the index that serves {need.build} builds"))
+    return (*steps, Command(argv, f"the index that serves {need.build} builds", inverse=_absent(target, names)))
 
 
 def _requirement(need: Need, target: Target, matrix: Matrix) -> str:
@@ -131,6 +138,11 @@ def _python(target: Target) -> str:
     return target.python or ("python" if target.os_family == "windows" else "python3")
 
 
+def interpreter(target: Target) -> str:
+    """The interpreter of the environment that is installed into: a new one where the system owns the target's."""
+    return _own_environment(target)[1].python
+
+
 def _has_pip(target: Target) -> bool:
     """Where nothing is known of the environment, pip is what one tries."""
     if target.tool:
@@ -147,9 +159,37 @@ def _installer(target: Target, *arguments: str) -> tuple[str, ...]:
 
 def _uninstall(target: Target, *names: str) -> Command:
     why = "the files of this build leave before others come"
+    return Command(_removing(target, *names), why, inverse=_back(target, names))
+
+
+def _removing(target: Target, *names: str) -> tuple[str, ...]:
     if _has_pip(target):
-        return Command((_python(target), "-m", "pip", "uninstall", "-y", *names), why)
-    return Command(("uv", "pip", "uninstall", "--python", _python(target), *names), why)
+        return (_python(target), "-m", "pip", "uninstall", "-y", *names)
+    return ("uv", "pip", "uninstall", "--python", _python(target), *names)
+
+
+def _earlier(target: Target, *names: str) -> Inverse:
+    """The releases that were there; what was not there is removed."""
+    new = tuple(name for name in names if name not in target.installed)
+    old = _back(target, tuple(name for name in names if name in target.installed))
+    commands = (*_absent(target, new).commands, *old.commands)
+    return Inverse(commands, old.left or _BROUGHT_ALONG)
+
+
+def _absent(target: Target, names: tuple[str, ...]) -> Inverse:
+    return Inverse((_removing(target, *names),) if names else (), _BROUGHT_ALONG)
+
+
+def _back(target: Target, names: tuple[str, ...]) -> Inverse:
+    """A local version, "2.9.1+cu128", tells a build that another index serves: that one is not kept anywhere."""
+    known = dict(target.releases)
+    wanted = tuple(f"{name}=={known[name]}" for name in names if name in known)
+    commands = (_installer(target, "--no-deps", *wanted),) if wanted else ()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        return Inverse(commands, f"which release of {', '.join(unknown)} was there is not known")
+    local = "; a build with a + in its version needs --index-url of the index that it came from"
+    return Inverse(commands, f"{_BROUGHT_ALONG}{local if any('+' in one for one in wanted) else ''}" if wanted else "")
 
 
 def _guarded(target: Target, steps: tuple[Step, ...]) -> tuple[Step, ...]:

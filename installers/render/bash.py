@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from posixpath import dirname
 from shlex import join, quote
 from typing import Union
 
@@ -63,15 +64,15 @@ def _staged(step: Staged, target: Target) -> tuple[str, ...]:
         return (*take, *_verify(step.to, step.sha256))
     if isinstance(step, Extract):
         return _extract(step)
-    sudo = _sudo(getattr(step, "needs_root", False), "", target)
+    as_root = _sudo(getattr(step, "needs_root", False), "", target)
     if isinstance(step, CopyTree):
-        return tuple(f"{sudo}{line}" for line in _copies(step))
+        return tuple(f"{as_root}{line}" for line in _copies(step))
     if isinstance(step, ChangeMode):
-        return (f"{sudo}chmod {step.add} {' '.join(map(quoted_glob, step.paths))}",)
+        return (f"{as_root}chmod {step.add} {' '.join(map(quoted_glob, step.paths))}",)
     if isinstance(step, MakeLink):
-        return (f"{sudo}ln -sfn -- {quote(step.text)} {quote(step.path)}",)
+        return (f"{as_root}ln -sfn -- {quote(step.text)} {quote(step.path)}",)
     if isinstance(step, RefreshLoader):
-        return (f"{sudo}ldconfig",)
+        return (f"{as_root}ldconfig",)
     return ("gpudoctor check",) if isinstance(step, Check) else _edit(step)
 
 
@@ -88,18 +89,32 @@ def _digest(name: str) -> str:
 def _extract(step: Extract) -> tuple[str, ...]:
     into = step.to or "."
     make = () if into == "." else (f"mkdir -p {quote(into)}",)
+    unpack = f"tar -xf {quote(step.archive)} -C {quote(into)}"
     if step.archive.endswith(".zip"):
-        return (*make, f"unzip -q -o {quote(step.archive)} -d {quote(into)}")
-    return (*make, f"tar -xf {quote(step.archive)} -C {quote(into)}")
+        unpack = f"unzip -q -o {quote(step.archive)} -d {quote(into)}"
+    return (*make, unpack, *(_rename(f"{into}/{before}", f"{into}/{after}") for before, after in step.renames))
+
+
+def _rename(before: str, after: str) -> str:
+    """Not every archive has everything that is renamed where it is there."""
+    return f"[ ! -e {quote(before)} ] || {{ mkdir -p {quote(dirname(after))} && mv {quote(before)} {quote(after)}; }}"
+
+
+def _renamed(old: str, new: str) -> tuple[str, ...]:
+    """What not every archive holds may be missing."""
+    folder, made = old.rpartition("/")[0], new.rpartition("/")[0]
+    make = () if made == folder else (f"mkdir -p {quote(made)}",)
+    return (*make, f"[ ! -e {quote(old)} ] || mv {quote(old)} {quote(new)}")
 
 
 def _copies(step: CopyTree) -> tuple[str, ...]:
     """One command a directory of the patterns, which `cp` keeps below the one it copies into."""
-    found = []
+    found = [f"mkdir -p {quote(step.into)}"] if step.is_new else []
     for pattern in step.patterns:
         below, _, last = pattern.rpartition("/")
         source, into = (f"{one}/{below}".rstrip("/") for one in (step.source, step.into))
         what = f"-R -P {quote(source)}/." if last == "**" else f"-P {quoted_glob(f'{source}/{last}')}"
+        found += [f"mkdir -p {quote(into)}"] if step.is_new else []
         found += [f"cp {what} {quote(into)}/"]
     return tuple(found)
 
@@ -107,6 +122,11 @@ def _copies(step: CopyTree) -> tuple[str, ...]:
 def quoted_glob(pattern: str) -> str:
     """A path whose `*`, `?` stay for the shell to expand; all else is quoted."""
     return "".join(one if one in {"*", "?"} else quote(one) for one in re.split(r"([*?])", pattern) if one)
+
+
+def quoted_path(path: str) -> str:
+    """A path in quotes; "~/" at its front stays for the shell to expand."""
+    return f"~/{quote(path[2:])}" if path.startswith("~/") else quote(path)
 
 
 def _edit(step: EditText) -> tuple[str, ...]:
@@ -136,7 +156,7 @@ def _write(step: WriteFile, target: Target) -> str:
     text = f"printf '%s\\n' {join(step.lines)}"
     if _sudo(step.needs_root, "", target):
         return f"{text} | sudo tee {quote(step.path)} >/dev/null"
-    return f"{text} >{quote(step.path)}"
+    return f"{text} >{quoted_path(step.path)}"
 
 
 def _set_in(where: str, what: str) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def step_lines(step: Step) -> tuple[str, ...]:
     """One step."""
     if isinstance(step, Command):
         place = comment(f"on {step.place}:") if step.place else ()
-        return (*place, _call(step.argv))
+        return (*place, *(_installer(step) if step.staged else (_call(step.argv),)))
     if isinstance(step, WriteFile):
         return (f"Set-Content -Path {quoted(step.path)} -Value {', '.join(map(quoted, step.lines))}",)
     if isinstance(step, ByHand):
@@ -82,13 +82,37 @@ def _staged(step: Staged) -> tuple[str, ...]:
     if isinstance(step, Extract):
         into = literal(step.to or ".")
         if step.archive.endswith(".zip"):
-            return (f"Expand-Archive -LiteralPath {literal(step.archive)} -DestinationPath {into} -Force",)
+            unpack = f"Expand-Archive -LiteralPath {literal(step.archive)} -DestinationPath {into} -Force"
+            return (unpack, *(_rename(step.to, *pair) for pair in step.renames))
         return (f"New-Item -ItemType Directory -Force {into} | Out-Null", f"tar -xf {literal(step.archive)} -C {into}")
     if isinstance(step, CopyTree):
         return _copies(step)
     if isinstance(step, MakeLink):
         return (f"New-Item -ItemType SymbolicLink -Force -Path {literal(step.path)} -Target {literal(step.text)}",)
     return _rest(step)
+
+
+def _rename(folder: str, before: str, after: str) -> str:
+    """Not every archive has everything that is renamed where it is there."""
+    here, there = (f"{folder or '.'}/{name}".replace("/", "\\") for name in (before, after))
+    parent = literal(there.rpartition("\\")[0])
+    move = f"New-Item -ItemType Directory -Force {parent} | Out-Null; Move-Item -Force {literal(here)} {literal(there)}"
+    return f"if (Test-Path {literal(here)}) {{ {move} }}"
+
+
+def _extract(step: Extract) -> tuple[str, ...]:
+    into = literal(step.to or ".")
+    if step.archive.endswith(".zip"):
+        return (f"Expand-Archive -LiteralPath {literal(step.archive)} -DestinationPath {into} -Force",)
+    return (f"New-Item -ItemType Directory -Force {into} | Out-Null", f"tar -xf {literal(step.archive)} -C {into}")
+
+
+def _renamed(folder: str, old: str, new: str) -> str:
+    """What not every archive holds may be missing."""
+    before, after = (f"{folder}/{one}".replace("/", "\\") for one in (old, new))
+    make = f"New-Item -ItemType Directory -Force {literal(after.rpartition(chr(92))[0])} | Out-Null"
+    move = f"Move-Item -Force -LiteralPath {literal(before)} -Destination {literal(after)}"
+    return f"if (Test-Path -LiteralPath {literal(before)}) {{ {make}; {move} }}"
 
 
 def _rest(step: ChangeMode | RefreshLoader | EditText | Check) -> tuple[str, ...]:
@@ -120,10 +144,28 @@ def _copies(step: CopyTree) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _installer(step: Command) -> tuple[str, ...]:
+    """PowerShell does not wait for a program with windows, unless it is told to."""
+    words = ", ".join(map(literal, step.argv[1:]))
+    start = f"Start-Process -Wait -PassThru -FilePath {literal(f'.{chr(92)}{step.argv[0]}')} -ArgumentList {words}"
+    return (f"$ended = {start}", f"if ($ended.ExitCode -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}")
+
+
 def _call(argv: tuple[str, ...]) -> str:
     """A program whose name had to be quoted is a string until the call operator runs it."""
     words = tuple(map(quoted, argv))
     return " ".join(("&", *words) if words[0].startswith("'") else words)
+
+
+def installer(step: Command, file: str = "") -> str:
+    """A program with windows, for which PowerShell does not wait unless told to; `file` is an expression.
+
+    Start-Process of 5.1 joins its arguments with blanks and quotes none of them.
+    """
+    name, *words = step.argv
+    told = ", ".join(literal(f'"{one}"' if set(one) & set(" \t") else one) for one in words)
+    where = file or literal(f".\\{name}")
+    return f"Start-Process -Wait -PassThru -FilePath {where}" + (f" -ArgumentList {told}" if told else "")
 
 
 def _variable(name: str, value: str) -> tuple[str, ...]:
@@ -139,10 +181,18 @@ def _unset(step: UnsetVariable) -> tuple[str, ...]:
 
 
 def _without(step: RemoveFromPath) -> tuple[str, ...]:
+    """In the registry itself: GetEnvironmentVariable would put the values of `%NAME%` in for good.
+
+    Setting a variable tells the programs that run; one that is not there serves for that.
+    """
     bare = literal(step.directory.replace("/", "\\").rstrip("\\"))
     kept = "-split ';' | Where-Object { $_.TrimEnd('\\') -ne " + bare + " }) -join ';'"
-    saved = f"([Environment]::GetEnvironmentVariable('{step.name}', 'User') {kept}"
+    saved = f"($key.GetValue('{step.name}', '', 'DoNotExpandEnvironmentNames') {kept}"
+    save = f"$key.SetValue('{step.name}', ({saved}), $key.GetValueKind('{step.name}'))"
     return (
-        f"[Environment]::SetEnvironmentVariable('{step.name}', ({saved}), 'User')",
+        "$key = [Microsoft.Win32.Registry]::CurrentUser.OpenSubKey('Environment', $true)",
+        f"if ($key.GetValueNames() -contains '{step.name}') {{ {save} }}",
+        "$key.Close()",
+        "[Environment]::SetEnvironmentVariable('GPUDOCTOR', $null, 'User')",
         f"$env:{step.name} = ($env:{step.name} {kept}",
     )

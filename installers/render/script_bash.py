@@ -26,7 +26,7 @@ from installers.plan import (
     UseFile,
     WriteFile,
 )
-from installers.render.bash import quoted_glob, step_lines
+from installers.render.bash import quoted_glob, quoted_path, step_lines
 from installers.render.comments import comment
 from installers.render.words import reason, title
 
@@ -37,7 +37,8 @@ _HEAD = """\
 set -euo pipefail
 umask 022
 """
-_ROOT = '[ "$(id -u)" -eq 0 ] || stop "ldconfig needs root: run this script as root"'
+_END_OF_FILE = "END OF FILE"  # with blanks: no line of a file that gpudoctor writes
+_ROOT = '[ "$(id -u)" -eq 0 ] || stop "some of these steps need root: run this script as root"'
 _FUNCTIONS = {
     "say": """\
 say() { printf '%s\\n' "$*"; }
@@ -65,43 +66,98 @@ is_for() { # CUDA, DIRECTORY of its headers: not that of another major
 }
 """,
     "fetch": """\
-fetch() { # URL FILE SHA256...
-  local url=$1 file=$2
+get() { # URL FILE: appends to it; 0 when all has arrived, 75 when another try may bring more
+  local status=0 code
+  if command -v curl >/dev/null 2>&1; then
+    code=$(curl --fail --location --silent --show-error --connect-timeout 30 --speed-limit 1 --speed-time 60 \\
+      --continue-at - --output "$2" --write-out '%{http_code}' "$1") || status=$?
+    case $status,$code in
+      0,*) return 0 ;;
+      33,* | 36,* | 22,416) rm -f -- "$2" ;; # the server has nothing that goes on from here: from the start
+      22,408 | 22,429 | 22,5*) ;;
+      22,* | [1-4],* | 23,*) return 1 ;; # no such file, no such address, no room
+    esac
+    return 75
+  elif command -v wget >/dev/null 2>&1; then
+    wget --quiet --tries=4 --timeout=60 --continue --output-document="$2" "$1" || status=$?
+    if [ "$status" -eq 4 ]; then return 75; fi
+    if [ "$status" -eq 8 ]; then printf 'wget: no such file (404), or an error of the server\\n' >&2; fi
+    return "$status"
+  fi
+  python3 -c 'import os, shutil, sys, urllib.error, urllib.request
+url, path = sys.argv[1:]
+there = os.path.getsize(path) if os.path.exists(path) else 0
+request = urllib.request.Request(url, headers={"Range": "bytes=%d-" % there} if there else {})
+try:
+    with urllib.request.urlopen(request, timeout=60) as source:
+        goes_on = there and (source.headers["Content-Range"] or "").startswith("bytes %d-" % there)
+        with open(path, "ab" if goes_on else "wb") as file:
+            begun = file.tell()
+            shutil.copyfileobj(source, file)
+            length = source.headers["Content-Length"]
+            sys.exit(75 if length and file.tell() - begun < int(length) else 0)
+except urllib.error.HTTPError as error:
+    print(error, file=sys.stderr)
+    if error.code == 416:
+        os.remove(path)
+    sys.exit(75 if error.code in (408, 416, 429) or error.code >= 500 else 1)
+except OSError as error:
+    print(error, file=sys.stderr)
+    sys.exit(75)' "$1" "$2"
+}
+
+receive() { # URL FILE: goes on after what is there, and again for as long as that brings something
+  local failed=0 status before
+  while :; do
+    before=$(stat --format %s -- "$2" 2>/dev/null || printf 0)
+    status=0
+    get "$1" "$2" || status=$?
+    if [ "$status" -eq 0 ]; then return; fi
+    [ "$status" -eq 75 ] || stop "$1 could not be fetched"
+    if [ "$(stat --format %s -- "$2" 2>/dev/null || printf 0)" -gt "$before" ]; then failed=0; fi
+    failed=$((failed + 1))
+    [ "$failed" -lt 4 ] || stop "the connection broke again and again: run this script again to go on from here"
+    sleep "$failed"
+  done
+}
+
+fetch() { # URL FILE SHA256...: goes on where an earlier run stopped; a part of another file is thrown away once
+  local url=$1 file=$2 part=$2.part there=
   shift 2
   if [ -f "$file" ] && is_one_of "$file" "$@"; then
     say "  it is there already"
     return
   fi
-  rm -f -- "$file.part"
-  if command -v curl >/dev/null 2>&1; then
-    curl --fail --location --retry 3 --silent --show-error --output "$file.part" "$url"
-  elif command -v wget >/dev/null 2>&1; then
-    wget --quiet --tries=4 --output-document="$file.part" "$url"
-  else
-    python3 -c 'import shutil, sys, urllib.request
-with urllib.request.urlopen(sys.argv[1]) as source, open(sys.argv[2], "wb") as file:
-    shutil.copyfileobj(source, file)' "$url" "$file.part"
+  if [ -s "$part" ]; then there=$(stat --format %s -- "$part"); fi
+  if [ -z "$there" ] || ! is_one_of "$part" "$@"; then
+    if [ -n "$there" ]; then say "  going on after $there bytes"; fi
+    receive "$url" "$part"
+    if [ -n "$there" ] && ! is_one_of "$part" "$@"; then
+      say "  what was there is not the beginning of this file: from the start"
+      rm -f -- "$part"
+      receive "$url" "$part"
+    fi
   fi
-  verify "$file.part" "$@"
-  mv -f -- "$file.part" "$file"
+  verify "$part" "$@"
+  mv -f -- "$part" "$file"
 }
 """,
     "verify": """\
-is_one_of() { # FILE SHA256...
+is_one_of() { # FILE SHA256...: or GPUDOCTOR_SHA256
   local found one
   found=$(sha256sum <"$1")
   shift
-  for one in "$@"; do
+  for one in "$@" ${GPUDOCTOR_SHA256:+"$GPUDOCTOR_SHA256"}; do
     if [ "${found%% *}" = "$one" ]; then return 0; fi
   done
   return 1
 }
 
-verify() { # FILE SHA256...: any of them; without one GPUDOCTOR_SHA256 is what counts
+verify() { # FILE SHA256...: any of them
   local file=$1
   shift
   [ -r "$file" ] || stop "$file cannot be read"
-  if is_one_of "$file" "$@" ${GPUDOCTOR_SHA256:+"$GPUDOCTOR_SHA256"}; then return; fi
+  if is_one_of "$file" "$@"; then return; fi
   if head -c 1024 "$file" | grep -qiE '<(!doctype )?html'; then
     stop "$file is a web page: log in, and download again"
   fi
@@ -117,6 +173,18 @@ unpack() { # ARCHIVE DIRECTORY
     *.zip) python3 -m zipfile -e "$1" "$2" ;;
     *) tar --extract --no-same-owner --file "$1" --directory "$2" ;;
   esac
+}
+""",
+    "rename": """\
+rename() { # FILE FILE: what is there under the first name gets the second one; files of a folder join those of another
+  if [ ! -e "$1" ]; then return; fi
+  mkdir -p -- "$(dirname -- "$2")"
+  if [ -d "$1" ] && [ -d "$2" ]; then
+    cp -a -- "$1/." "$2/"
+    rm -r -- "$1"
+  else
+    mv -f -T -- "$1" "$2"
+  fi
 }
 """,
     "copy": """\
@@ -232,13 +300,19 @@ _CALLS = {"fetch": ("verify",), "copy_all": ("copy",), "edit": ("write",)}  # wh
 def script(plan: Plan, target: Target) -> str:
     """The whole script, ending with a line feed."""
     steps = [line for number, step in enumerate(plan.steps, 1) for line in _step(number, step, target)]
-    first = [f"writable {quote(step.into)}" for step in plan.steps if isinstance(step, CopyTree)]
-    majors = [(step.cuda_major, step.into) for step in plan.steps if isinstance(step, CopyTree) and step.cuda_major]
-    first += [f"is_for {major} {quote(into)}" for major, into in majors]
-    first += [_ROOT for step in plan.steps if isinstance(step, RefreshLoader)]
+    first = [f"mkdir -p -- {quote(step.into)}" for step in plan.steps if isinstance(step, CopyTree) and step.is_new]
+    first += [f"writable {quote(step.into)}" for step in plan.steps if isinstance(step, CopyTree)]
+    majors = [step for step in plan.steps if isinstance(step, CopyTree) and step.cuda_major]
+    first += [f"is_for {step.cuda_major} {quote(_headers(step))}" for step in majors]
+    needing = [step for step in plan.steps if isinstance(step, (RefreshLoader, WriteFile, Command))]
+    first += [_ROOT for step in needing if step.needs_root and not getattr(step, "place", "")]
     body = "\n".join([*dict.fromkeys(first), *steps, *_end(plan)]) + "\n"
     head = "\n".join(("#!/usr/bin/env bash", *comment(f"{plan.summary}: written by gpudoctor, to be read, then run.")))
     return f"{head}\n{_HEAD}\n{_staging(plan)}{_needed(body)}\n{body}"
+
+
+def _headers(step: CopyTree) -> str:
+    return f"{step.into}/include" if step.patterns == ("**",) else step.into
 
 
 def _needed(body: str) -> str:
@@ -277,7 +351,10 @@ def _lines(step: Step, target: Target) -> tuple[str, ...]:
         file = _staged(step.to)
         return (" ".join(("verify", quote(step.path), *step.sha256)), f"cp -- {quote(step.path)} {file}")
     if isinstance(step, Extract):
-        return (f"unpack {_staged(step.archive)} {_staged(step.to)}",)
+        unpack = f"unpack {_staged(step.archive)} {_staged(step.to)}"
+        below = f"{step.to}/" if step.to else ""
+        pairs = ((_staged(f"{below}{before}"), _staged(f"{below}{after}")) for before, after in step.renames)
+        return (unpack, *(f"rename {before} {after}" for before, after in pairs))
     if isinstance(step, CopyTree):
         return tuple(_copy(step, pattern) for pattern in step.patterns)
     return _on_machine(step, target)
@@ -288,7 +365,7 @@ def _on_machine(step: Step, target: Target) -> tuple[str, ...]:
         return (f"chmod {step.add} {' '.join(map(quoted_glob, step.paths))}",)
     if isinstance(step, RefreshLoader):
         return ("ldconfig",)
-    if isinstance(step, EditText) or (isinstance(step, WriteFile) and not step.needs_root):
+    if isinstance(step, (EditText, WriteFile)):
         return _text(step)
     if isinstance(step, MakeLink):
         return (f"ln -sfn -- {quote(step.text)} {quote(step.path)}",)
@@ -296,14 +373,15 @@ def _on_machine(step: Step, target: Target) -> tuple[str, ...]:
         return tuple(f"say {quote(f'   {line}')}" for line in step.text.splitlines()[1:])
     if isinstance(step, Check):
         return ("say '   gpudoctor check'",)
-    lines = step_lines(step, target)
-    return lines if isinstance(step, Command) and not step.place else tuple(map(_told, lines))
+    if isinstance(step, Command) and not step.place:
+        return (" ".join(_staged(word) if word in step.staged else quote(word) for word in step.argv),)
+    return tuple(map(_told, step_lines(step, target)))
 
 
 def _text(step: EditText | WriteFile) -> tuple[str, ...]:
     if isinstance(step, WriteFile):
-        return (f"printf '%s\\n' {' '.join(map(quote, step.lines))} | write {quote(step.path)}",)
-    where = f"edit {quote(step.path)} {quote(step.section)}"
+        return (f"write {quoted_path(step.path)} <<'{_END_OF_FILE}'", *step.lines, _END_OF_FILE)
+    where = f"edit {quoted_path(step.path)} {quote(step.section)}"
     settings = (f"{where} {quote(k)} {quote(v)}{' once' if k in step.once else ''}" for k, v in step.settings)
     return (*settings, *(f"{where} '' {quote(line)}" for line in step.lines))
 

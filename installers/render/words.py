@@ -57,7 +57,8 @@ _Files = CopyTree | ChangeMode | MakeLink | RefreshLoader | EditText
 
 def _of_files(step: _Files | _Other) -> str:
     if isinstance(step, CopyTree):
-        return f"copy {', '.join(step.patterns)} to {step.into}"
+        what = "everything in it" if step.patterns == ("**",) else ", ".join(step.patterns)
+        return f"copy {what} to {step.into}"
     if isinstance(step, ChangeMode):
         return f"give {step.add} to {', '.join(step.paths)}"
     if isinstance(step, MakeLink):

@@ -12,15 +12,17 @@ import pytest
 
 from compat.artefact import (
     ARTEFACT_TABLES,
+    ComponentRow,
     CudaInstallerRow,
     CudnnArchiveRow,
     CudnnLayoutRow,
+    InstallerOptionsRow,
     ManifestRow,
     StatusRow,
 )
 from compat.load import is_framework, products, tables_of
 from compat.matrix import Matrix, accepts
-from compat.row import ARTEFACT_PRODUCTS, TABLES
+from compat.row import ARTEFACT_PRODUCTS, TABLES, ImageRow
 from compat.version import CudaVersion, CudnnVersion, DriverRelease
 
 MATRIX = Matrix()
@@ -28,9 +30,11 @@ ARCHIVES: tuple[CudnnArchiveRow, ...] = MATRIX.rows("cudnn-archive", "archives")
 LAYOUTS: tuple[CudnnLayoutRow, ...] = MATRIX.rows("cudnn-archive", "layouts")
 INSTALLERS: tuple[CudaInstallerRow, ...] = MATRIX.rows("cuda-installer", "installers")
 MANIFESTS: tuple[ManifestRow, ...] = MATRIX.rows("redist", "manifests")
+COMPONENTS: tuple[ComponentRow, ...] = MATRIX.rows("redist-component", "components")
 CODES: tuple[StatusRow, ...] = MATRIX.rows("status", "codes")
 # Toolkits older than the first whose driver floor is known.
 OLDER_THAN_THE_TABLE = {"6.0.37", "6.5.14"}
+SHA256 = re.compile("[0-9a-f]{64}")
 VENDOR = re.compile(r"https://developer\.(download\.)?nvidia\.com/")
 # Files that NVIDIA keeps on its other host.
 
@@ -192,3 +196,49 @@ def test_a_contradiction_is_told_in_one_form(product: str) -> None:
         for row in MATRIX.rows(product, table):
             if "disagree" in row.note:
                 assert re.search(r"sources disagree: .+; the row (follows|keeps) ", row.note), row.id
+
+
+def test_components_are_of_known_manifests_and_named_as_nvidia_names_them() -> None:
+    releases = {row.release for row in MANIFESTS if row.product == "cuda"}
+    assert {row.release for row in COMPONENTS} <= releases  # of later ones only the digest of the manifest is known
+    for row in COMPONENTS:
+        assert row.id == f"{row.release}-{row.component}"
+        assert row.sha256.keys() == row.size_bytes.keys()
+        assert row.sha256.keys() <= {"linux-x86_64", "linux-sbsa", "windows-x86_64"}
+        assert row.source.endswith(f"/compute/cuda/redist/redistrib_{row.release}.json")
+        assert not row.component.startswith(("nvidia_driver", "fabricmanager", "nsight"))
+
+
+def test_a_digest_of_a_component_is_of_one_file() -> None:
+    """The same file may be part of several releases, but never under two names."""
+    names: dict[str, set[tuple[str, str, str]]] = {}
+    for row in COMPONENTS:
+        for platform, digest in row.sha256.items():
+            assert SHA256.fullmatch(digest)
+            assert row.size_bytes[platform] > 0
+            names.setdefault(digest, set()).add((row.component, row.version, platform))
+    assert {digest: found for digest, found in names.items() if len(found) > 1} == {}
+
+
+def test_every_installer_has_options_that_ask_nothing() -> None:
+    options: tuple[InstallerOptionsRow, ...] = MATRIX.rows("cuda-installer", "options")
+    for row in INSTALLERS:
+        if row.kind != "exe-network":
+            found = [one for one in options if one.kind == row.kind and accepts(one.versions, str(row.cuda))]
+            assert len(found) == 1, row.id
+    for one in options:
+        assert one.options[0] in {"--silent", "-s"}
+        assert not any(word.startswith(("Display", "--driver")) for word in one.options)
+
+
+def test_images_and_local_repositories_are_of_known_releases() -> None:
+    toolkits = {row.release for row in MATRIX.rows("cuda", "toolkits")}
+    images: tuple[ImageRow, ...] = MATRIX.rows("index", "images")
+    for image in images:
+        assert image.release in toolkits
+        assert image.image == f"nvidia/cuda:{image.id}"
+        assert image.id.startswith(f"{image.release}-")
+    for row in MATRIX.rows("index", "local"):
+        assert VENDOR.match(row.url)
+        assert {"{release}", "{cuda}"} <= set(re.findall(r"{\w+}", row.url))
+        assert MATRIX.repository(row.distribution, (*row.versions, "")[0]).distribution == row.distribution

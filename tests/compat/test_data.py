@@ -291,7 +291,10 @@ def test_conflicts_name_what_is_there_and_what_to_do() -> None:
             SpecifierSet(specifier)
 
 
+_MOST_BYTES = {"redist-component": 650_000}  # three digests for each of 936 components; only an installation reads it
+
+
 def test_files_stay_quick_to_read() -> None:
     large = {name: Path(DATA, f"{name}.json").stat().st_size for name in products()}
-    assert [name for name, size in large.items() if size > 300_000] == []
+    assert [name for name, size in large.items() if size > _MOST_BYTES.get(name, 300_000)] == []
     assert set(FRAMEWORK_TABLES) == {"builds"}

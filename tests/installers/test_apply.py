@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from installers.apply import CannotChange, CommandFailed, Means, NotInArchive, apply
+from installers.apply import CannotChange, Means, NotInArchive, apply
+from installers.command import CommandFailed
 from installers.digest import DigestMismatch, NoDigest
 from installers.journal import Busy, State, history
 from installers.plan import ByHand, ChangeMode, Command, CopyTree, Plan, RefreshLoader, UseFile, WriteFile

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from compat.matrix import Uncovered
@@ -26,8 +28,8 @@ from tests.installers.archives import LINUX, MATRIX, WINDOWS_ERAS, Era
 from tests.installers.target import UBUNTU, WINDOWS
 
 
-def plan(version: str, cuda: str, target: Target, **more: str) -> Plan:
-    return archive_plan(Order(CudnnVersion.parse(version), cuda, **more), target, MATRIX)
+def plan(version: str, cuda: str, target: Target, **more: Any) -> Plan:
+    return archive_plan(Order(CudnnVersion.parse(version), cuda)._replace(**more), target, MATRIX)
 
 
 def copies(found: Plan) -> list[tuple[str, str, tuple[str, ...]]]:

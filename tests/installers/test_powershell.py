@@ -11,6 +11,13 @@ from installers.render import commands
 from installers.render.powershell import quoted
 from tests.installers.target import WINDOWS
 
+# Another variable in it, %USERPROFILE%, keeps its name there.
+IN_REGISTRY = (
+    "if ($key.GetValueNames() -contains 'PATH') { $key.SetValue('PATH', (($key.GetValue('PATH', '', "
+    "'DoNotExpandEnvironmentNames') -split ';' | Where-Object { $_.TrimEnd('\\') -ne 'C:\\old\\bin' }) -join ';'), "
+    "$key.GetValueKind('PATH')) }"
+)
+
 
 @pytest.mark.parametrize(
     ("word", "expected"),
@@ -45,6 +52,10 @@ def test_quoting(word: str, expected: str) -> None:
         (
             Need("variable", "without C:/old/bin", "", "PATH"),
             "$env:PATH = ($env:PATH -split ';' | Where-Object { $_.TrimEnd('\\') -ne 'C:\\old\\bin' }) -join ';'",
+        ),
+        (
+            Need("variable", "without C:/old/bin", "", "PATH"),
+            IN_REGISTRY,
         ),
         (Need("file", ABSENT, "C:\\a.dll"), "Move-Item -LiteralPath C:\\a.dll -Destination C:\\a.dll.bak"),
         (Need("restart"), "Restart-Computer"),

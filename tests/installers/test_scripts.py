@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import re
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import tree_sitter
+import tree_sitter_powershell
 
 from doctor.cli import run
 from installers.apply import apply
 from installers.choose import plan_for
 from installers.journal import State
 from installers.methods.cudnn_archive import archive_plan
-from installers.plan import ByHand, CopyTree, Download, Plan, RefreshLoader, UseFile
+from installers.plan import ByHand, CopyTree, Download, EditText, Plan, RefreshLoader, UseFile, WriteFile
 from installers.render import script_bash, script_powershell
 from tests.installers import target as machines
 from tests.installers.archives import LINUX, MATRIX, WINDOWS_ERAS, Era, pack, plan_of, served
@@ -52,12 +53,14 @@ def test_shellcheck_finds_nothing_in_other_plans(name: str, tmp_path: Path) -> N
     assert subprocess.run([shellcheck(), *map(str, paths)], capture_output=True, text=True).stdout == ""
 
 
+def tree_of(text: str) -> tree_sitter.Node:
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_powershell.language())).parse(text.encode()).root_node
+
+
 def mistakes(text: str) -> list[str]:
     """What the grammar of PowerShell does not take."""
-    tree_sitter = pytest.importorskip("tree_sitter")
-    grammar = pytest.importorskip("tree_sitter_powershell")
     source = text.encode()
-    nodes, found = [tree_sitter.Parser(tree_sitter.Language(grammar.language())).parse(source).root_node], []
+    nodes, found = [tree_of(text)], []
     while nodes:
         node = nodes.pop()
         nodes.extend(node.children)
@@ -79,6 +82,87 @@ def test_powershell_of_other_plans_parses() -> None:
 
 def test_the_parser_does_find_mistakes() -> None:
     assert mistakes("if ($a { throw }")
+
+
+# What the scripts may call, with the parameters that Windows PowerShell 5.1 gives it. Source: Microsoft Learn,
+# modules Microsoft.PowerShell.Core, .Management, .Utility and .Archive, version 5.1.
+KNOWN = {
+    "copy-item": "force literalpath destination",
+    "expand-archive": "force literalpath destinationpath",
+    "get-childitem": "literalpath filter file directory",
+    "get-date": "format",
+    "get-filehash": "algorithm literalpath",
+    "get-item": "literalpath",
+    "join-path": "",
+    "move-item": "force literalpath destination",
+    "new-item": "itemtype force path target",
+    "new-object": "",
+    "out-null": "",
+    "remove-item": "erroraction force literalpath",
+    "resolve-path": "literalpath",
+    "restart-computer": "",
+    "select-object": "first",
+    "select-string": "literalpath pattern",
+    "set-strictmode": "version",
+    "split-path": "parent",
+    "start-process": "wait passthru filepath argumentlist",
+    "start-sleep": "seconds",
+    "test-path": "literalpath",
+    "where-object": "",
+    "write-output": "",
+}
+
+
+def unknown_calls(text: str) -> list[str]:
+    """Calls of what is neither a function of the script nor known, or with a parameter that is not."""
+    functions = {name.lower() for name in re.findall(r"^function ([\w-]+)", text, re.MULTILINE)}
+    found = []
+    for call in commands_of(text):
+        name, *parameters = call.lower().split("\0")
+        if "-" not in name or name in functions:  # programs, and what the script defines
+            continue
+        found += [
+            call for one in (parameters or [""]) if name not in KNOWN or not {one[1:]} <= {"", *KNOWN[name].split()}
+        ]
+    return found
+
+
+def commands_of(text: str) -> list[str]:
+    """Names of cmdlets and functions that are called, each with its parameters after NULs."""
+    nodes, found = [tree_of(text)], []
+    while nodes:
+        node = nodes.pop()
+        nodes.extend(node.children)
+        if node.type == "command" and node.children[0].type == "command_name":
+            elements = [one for child in node.children for one in child.children if one.type == "command_parameter"]
+            found.append("\0".join((one.text or b"").decode() for one in (node.children[0], *elements)))
+    return found
+
+
+@pytest.mark.parametrize("era", WINDOWS_ERAS, ids=lambda era: era.name)
+def test_powershell_calls_what_5_1_has(era: Era) -> None:
+    assert unknown_calls(script_powershell.script(archive_plan(era.order(), era.target, MATRIX))) == []
+
+
+def test_powershell_of_other_plans_calls_what_5_1_has() -> None:
+    for need in ANYWHERE:
+        assert unknown_calls(script_powershell.script(plan_for(need, machines.WINDOWS, MATRIX))) == [], need
+
+
+@pytest.mark.parametrize("line", ["Get-Fliehash x", "New-Item -LiteralPath x", "Test-Path -Literal x"])
+def test_a_call_that_5_1_has_not_is_found(line: str) -> None:
+    assert unknown_calls(line) != []
+
+
+def test_powershell_writes_and_leaves_text() -> None:
+    edit = EditText("~/.theanorc.txt", "global", (("device", "gpu"),), (), "why")
+    write = WriteFile("C:\\it's\\keras.json", ('{"backend": "theano"}',), "why")
+    text = script_powershell.script(Plan("configure", (edit, write)))
+    assert mistakes(text) == []
+    assert unknown_calls(text) == []
+    assert "Write-Output '   left for you, in ~/.theanorc.txt:'" in text
+    assert "Write-Output '   device = gpu'" in text
+    assert "Write-Text 'C:\\it''s\\keras.json' @('{\"backend\": \"theano\"}')" in text
 
 
 class Bench:
@@ -204,37 +288,6 @@ def test_what_is_replaced_is_kept(bench: Bench, url: str) -> None:
     assert (kept / "include/cudnn_version.h").read_bytes() == old
     assert os.readlink(kept / "lib64/libcudnn.so.9") == "libcudnn.so.9.5.1"
     assert f"What was replaced is in {bench.staging}/replaced/" in done.stdout
-
-
-@pytest.mark.parametrize("tool", ["wget", "python3"])
-def test_it_fetches_with_what_is_there(bench: Bench, url: str, tool: str, tmp_path: Path) -> None:
-    if not shutil.which(tool, path="/usr/bin:/bin:/usr/local/bin"):
-        pytest.skip(f"no {tool} here")
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    needed = (
-        "sed",
-        "cat",
-        "chmod",
-        "cmp",
-        "cp",
-        "date",
-        "dirname",
-        "grep",
-        "head",
-        "id",
-        "mkdir",
-        "mv",
-        "readlink",
-        "rm",
-    )
-    for name in (*needed, "sha256sum", "tar", "xz", "bash", tool):
-        found = os.path.realpath(sys.executable) if name == "python3" else shutil.which(name)
-        assert found, name
-        (tools / name).symlink_to(found)
-    done = bench.run(bench.plan(url), PATH=str(tools))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (bench.home / "lib64/libcudnn.so.9").is_symlink()
 
 
 def _other_digest(plan: Plan) -> Plan:

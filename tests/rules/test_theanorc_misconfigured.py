@@ -53,6 +53,14 @@ GPU, CUDA, FLOAT = option("device", "gpu"), option("device", "cuda0"), option("f
         ("0.8.2", (GPU, FLOAT, option("lib.cnmem", "80%")), Kind.BAD, Severity.ERROR),
         ("0.8.2", (GPU, FLOAT, option("lib.cnmem", "nan")), Kind.BAD, Severity.ERROR),
         ("0.9.0", (CUDA, FLOAT, option("lib.cnmem", "0.8")), Kind.BAD, Severity.INFO),
+        ("1.0.5", (CUDA, FLOAT, option("lib.cnmem", "80%")), Kind.OK, None),  # not read any more
+        ("1.0.5", (CUDA, FLOAT, option("gpuarray.preallocate", "0.8")), Kind.OK, None),
+        ("1.0.5", (CUDA, FLOAT, option("gpuarray.preallocate", "-1")), Kind.OK, None),
+        ("1.0.5", (CUDA, FLOAT, option("gpuarray.preallocate", "80")), Kind.BAD, Severity.WARNING),
+        ("1.0.5", (CUDA, FLOAT, option("gpuarray.preallocate", "all")), Kind.BAD, Severity.ERROR),
+        ("0.8.2", (GPU, FLOAT, option("nvcc.flags", "-O3 -arch=sm_30")), Kind.OK, None),
+        ("0.8.2", (GPU, FLOAT, option("nvcc.flags", "-arch sm_30")), Kind.BAD, Severity.ERROR),
+        ("1.0.5", (CUDA, FLOAT, option("nvcc.flags", "-arch sm_30")), Kind.OK, None),  # nobody calls nvcc
         ("0.8.2", (option("lib.device", "gpu"),), Kind.BAD, Severity.WARNING),
         ("0.8.2", (option("global.lib.cnmem", "1", "is ignored here"),), Kind.BAD, Severity.WARNING),
         ("0.8.2", (GPU, FLOAT, option("dnn.include_path", "/x", GONE)), Kind.BAD, Severity.WARNING),

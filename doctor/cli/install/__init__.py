@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from doctor.install import Asked
     from installers.progress import Progress, Report
 
 OTHERWISE = "package"  # `gpudoctor install torch` is `gpudoctor install package torch`
@@ -22,10 +24,50 @@ System = Annotated[str, typer.Option("--os", metavar="NAME", help="linux or wind
 Arch = Annotated[str, typer.Option(metavar="NAME", help="x86_64, sbsa (ARM servers), jetson, ppc64le.")]
 Python = Annotated[str, typer.Option(metavar="EXE", help="Interpreter of the environment to install into.")]
 Script = Annotated[str, typer.Option(metavar="SHELL", help="Print a script instead: bash or powershell.")]
+Apply = Annotated[bool, typer.Option("--apply", help="Do it, then look again; `rollback` takes it back.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print, whatever else is said.")]
+Sudo = Annotated[bool, typer.Option("--sudo", help="With --apply: run what needs root through sudo.")]
+Prefix = Annotated[str, typer.Option(metavar="DIR", help="Install into a directory of its own, without root.")]
 Style = Annotated[str, typer.Option("--format", metavar="NAME", help="text or json.")]
 
 _MIB = 1 << 20
 _BLINK_S = 0.1
+_STDERR = 2  # the descriptor: a child knows no sys.stderr
+
+
+def answer(asked: Asked, *, apply: bool, sudo: bool) -> None:
+    """Print the plan, or carry it out and exit with what came of it."""
+    from doctor.install import BadOrder, ask  # late, as what follows: `gpudoctor install --help` loads this module, too
+    from doctor.output import terminal_look
+
+    if not apply:
+        print(ask(asked, terminal_look()), end="")
+        return
+    if asked.script:
+        raise BadOrder("--script prints and --apply does: say one of them")
+    text, status = _applied(asked, sudo=sudo)
+    print(text, end="")
+    raise typer.Exit(status)
+
+
+def _applied(asked: Asked, *, sudo: bool) -> tuple[str, int]:
+    from compat.matrix import Matrix
+    from doctor.carry_out import carry_out, needing_root
+    from doctor.choice import one_of
+    from doctor.install import prepare
+    from doctor.output import terminal_look
+    from installers.apply import Means
+    from installers.command import run_command
+
+    one_of("format", asked.style, ("text", "json"))
+    prepared = prepare(asked, Matrix.of_user())
+    lines = needing_root(prepared)
+    if lines and not sudo and sys.stdin.isatty():
+        sudo = typer.confirm(f"These need root: {'; '.join(lines)}. Run them so?", err=True)
+    # What a command says stands beside our text, but JSON has its stream for itself.
+    run = partial(run_command, output=_STDERR) if asked.style == "json" else run_command
+    means = Means(report=show_progress(), run=run, as_root=("sudo",) if sudo and lines else ())
+    return carry_out(prepared, means, asked.style, terminal_look())
 
 
 def show_progress() -> Report:

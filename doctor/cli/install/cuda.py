@@ -7,29 +7,75 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import Arch, Python, Script, Style, System, Version
+from doctor.cli.install import (
+    Apply,
+    Arch,
+    Archive,
+    Digest,
+    DryRun,
+    Home,
+    Prefix,
+    Python,
+    Script,
+    Style,
+    Sudo,
+    System,
+    Version,
+    answer,
+)
+
+_METHODS = "packages, local, runfile, exe, archive, wheel, conda or container."
 
 
 def cuda(
     version: Version = "",
-    method: Annotated[str, typer.Option(metavar="NAME", help="packages or conda.")] = "",
+    method: Annotated[str, typer.Option(metavar="NAME", help=_METHODS)] = "",
+    components: Annotated[str, typer.Option(metavar="A,B", help="With archive: only these, cudart,nvcc.")] = "",
+    home: Home = "",
+    prefix: Prefix = "",
+    archive: Archive = "",
+    sha256: Digest = "",
     os_family: System = "",
     arch: Arch = "",
     python: Python = "",
     script: Script = "",
+    apply: Apply = False,
+    dry_run: DryRun = False,
+    sudo: Sudo = False,
     style: Style = "text",
 ) -> None:
-    """Print the steps that install a CUDA toolkit, each with its reason; nothing is changed.
+    """Print the steps that install a CUDA toolkit, each with its reason; with --apply, carry them out.
 
-    Without VERSION it is the newest that this machine's driver runs.
+    Without VERSION it is the newest that this machine's driver runs. The driver stays as it is. --method archive takes
+    NVIDIA's archives of the toolkit's components into a directory, --prefix DIR one of your own without root; runfile
+    and exe run its installer; packages and local use its repository, on the network or in one file.
 
-    Exit status: 0 printed; 2 bad usage or input.
+    Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or nothing was
+    changed.
     """
-    from doctor.install import Asked, ask  # late: `gpudoctor install --help` loads this module, too
-    from doctor.output import terminal_look
+    from doctor.install import Asked  # late: `gpudoctor install --help` loads this module, too
 
-    asked = Asked("cuda", version, method, os_family=os_family, arch=arch, python=python, script=script, style=style)
-    print(ask(asked, terminal_look()), end="")
+    asked = Asked(
+        "cuda",
+        version,
+        method,
+        "",
+        home,
+        archive,
+        sha256,
+        os_family,
+        arch,
+        python,
+        script,
+        style,
+        prefix,
+        components,
+    )
+    answer(asked, apply=apply and not dry_run, sudo=sudo)
 
 
-COMMAND = Command(cuda, "Examples: gpudoctor install cuda | gpudoctor install cuda 12.8 | gpudoctor install cuda 13.0")
+COMMAND = Command(
+    cuda,
+    "Examples: gpudoctor install cuda | gpudoctor install cuda 12.8 | gpudoctor install cuda 12.8 --method archive "
+    "--prefix ~/cuda-12.8 --components cudart,nvcc,cublas --apply | gpudoctor install cuda 10.1 --method runfile",
+)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from doctor.cli import Command
 from doctor.cli.install import (
+    Apply,
     Arch,
     Archive,
     Cuda,
     Digest,
+    DryRun,
     Home,
+    Prefix,
     Python,
     Script,
     Style,
+    Sudo,
     System,
     Version,
-    show_progress,
+    answer,
 )
-
-if TYPE_CHECKING:
-    from doctor.install import Asked
 
 
 def cudnn(
@@ -31,15 +31,16 @@ def cudnn(
     method: Annotated[str, typer.Option(metavar="NAME", help="archive, wheel, conda or packages.")] = "",
     cuda: Cuda = "",
     home: Home = "",
+    prefix: Prefix = "",
     archive: Archive = "",
     sha256: Digest = "",
     os_family: System = "",
     arch: Arch = "",
     python: Python = "",
     script: Script = "",
-    apply: Annotated[bool, typer.Option("--apply", help="Do it, then look again; `rollback` takes it back.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print, whatever else is said.")] = False,
-    sudo: Annotated[bool, typer.Option("--sudo", help="With --apply: run what needs root through sudo.")] = False,
+    apply: Apply = False,
+    dry_run: DryRun = False,
+    sudo: Sudo = False,
     style: Style = "text",
 ) -> None:
     """Print the steps that install cuDNN, each with its reason; with --apply, carry them out.
@@ -54,33 +55,10 @@ def cudnn(
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, nobody knows
     such an archive, or nothing was changed.
     """
-    from doctor.install import Asked, ask  # late: `gpudoctor install --help` loads this module, too
-    from doctor.output import terminal_look
+    from doctor.install import Asked  # late: `gpudoctor install --help` loads this module, too
 
-    asked = Asked("cudnn", version, method, cuda, home, archive, sha256, os_family, arch, python, script, style)
-    if dry_run or not apply:
-        print(ask(asked, terminal_look()), end="")
-        return
-    text, status = _apply(asked, sudo=sudo)
-    print(text, end="")
-    raise typer.Exit(status)
-
-
-def _apply(asked: Asked, *, sudo: bool) -> tuple[str, int]:
-    from compat.matrix import Matrix
-    from doctor.carry_out import carry_out, needing_root
-    from doctor.choice import one_of
-    from doctor.install import prepare
-    from doctor.output import terminal_look
-    from installers.apply import Means
-
-    one_of("format", asked.style, ("text", "json"))
-    prepared = prepare(asked, Matrix.of_user())
-    lines = needing_root(prepared)
-    if lines and not sudo and sys.stdin.isatty():
-        sudo = typer.confirm(f"These need root: {'; '.join(lines)}. Run them so?", err=True)
-    means = Means(report=show_progress(), as_root=("sudo",) if sudo and lines else ())
-    return carry_out(prepared, means, asked.style, terminal_look())
+    asked = Asked("cudnn", version, method, cuda, home, archive, sha256, os_family, arch, python, script, style, prefix)
+    answer(asked, apply=apply and not dry_run, sudo=sudo)
 
 
 COMMAND = Command(

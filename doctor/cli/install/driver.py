@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from doctor.cli import Command
-from doctor.cli.install import Arch, Script, Style, System, Version
+from doctor.cli.install import Apply, Arch, DryRun, Script, Style, Sudo, System, Version, answer
 
 
 def driver(
     version: Version = "",
+    module: Annotated[str, typer.Option(metavar="NAME", help="open or proprietary kernel module.")] = "",
     os_family: System = "",
     arch: Arch = "",
     script: Script = "",
+    apply: Apply = False,
+    dry_run: DryRun = False,
+    sudo: Sudo = False,
     style: Style = "text",
 ) -> None:
-    """Print the steps that install NVIDIA's driver, each with its reason; nothing is changed.
+    """Print the steps that install NVIDIA's driver, each with its reason; with --apply, carry them out.
 
-    VERSION is a branch (580) or a release. Inside WSL, containers and on Jetson boards a driver comes from outside, and
-    the steps say from where.
+    VERSION is a branch (580) or a release; without one, and without --module, what this machine's GPU needs decides:
+    the last branch that drives an old card, the open module for one that has no other. Where Secure Boot is on, the
+    steps that enrol the signing key follow. Inside WSL, containers and on Jetson boards a driver comes from outside,
+    and the steps say from where.
 
-    Exit status: 0 printed; 2 bad usage or input.
+    Exit status: 0 printed, or done and found running; 1 done, but a fault is left; 2 bad usage or input, or nothing
+    was changed; 4 done, but the machine must be restarted before it can be told.
     """
-    from doctor.install import Asked, ask  # late: `gpudoctor install --help` loads this module, too
-    from doctor.output import terminal_look
+    from doctor.install import Asked  # late: `gpudoctor install --help` loads this module, too
 
-    asked = Asked("driver", version, os_family=os_family, arch=arch, script=script, style=style)
-    print(ask(asked, terminal_look()), end="")
+    asked = Asked("driver", version, os_family=os_family, arch=arch, script=script, style=style, module=module)
+    answer(asked, apply=apply and not dry_run, sudo=sudo)
 
 
-COMMAND = Command(driver, "Examples: gpudoctor install driver | gpudoctor install driver 580 --script bash")
+COMMAND = Command(
+    driver,
+    "Examples: gpudoctor install driver | gpudoctor install driver 580 --script bash | gpudoctor install driver 580 "
+    "--module open --apply --sudo",
+)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import Arch, Cuda, Python, Script, Style, System, Version
+from doctor.cli.install import Apply, Arch, Cuda, DryRun, Python, Script, Style, Sudo, System, Version, answer
 
 
 def package(
@@ -18,22 +18,26 @@ def package(
     arch: Arch = "",
     python: Python = "",
     script: Script = "",
+    apply: Apply = False,
+    dry_run: DryRun = False,
+    sudo: Sudo = False,
     style: Style = "text",
 ) -> None:
-    """Print the steps that install a framework, each with its reason; nothing is changed.
+    """Print the steps that install a framework, each with its reason; with --apply, carry them out and look again.
 
     The word "package" may be left out: gpudoctor install torch 2.9.1.
 
-    Exit status: 0 printed; 2 bad usage or input.
+    Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or a command
+    failed.
     """
-    from doctor.install import Asked, ask  # late: `gpudoctor install --help` loads this module, too
-    from doctor.output import terminal_look
+    from doctor.install import Asked  # late: `gpudoctor install --help` loads this module, too
 
     asked = Asked(name, version, cuda=cuda, os_family=os_family, arch=arch, python=python, script=script, style=style)
-    print(ask(asked, terminal_look()), end="")
+    answer(asked, apply=apply and not dry_run, sudo=sudo)
 
 
 COMMAND = Command(
     package,
-    "Examples: gpudoctor install torch | gpudoctor install torch 2.9.1 --cuda-version 12.8 --python .venv/bin/python",
+    "Examples: gpudoctor install torch | gpudoctor install torch 2.9.1 --cuda-version 12.8 --python .venv/bin/python "
+    "--apply",
 )

@@ -1,4 +1,4 @@
-"""Configure Theano, Keras, TensorFlow or the loader: the steps, a script of them, or do it and take it back."""
+"""Configure Theano, Keras, TensorFlow, the loader or PATH: the steps, a script of them, or do it and take it back."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.install import Script, Style, show_progress
+from doctor.cli.install import Script, Style, System, show_progress
 
 if TYPE_CHECKING:
     from doctor.install import Prepared
 
-__all__ = ["Apply", "Script", "Style", "Sudo", "answer"]
+__all__ = ["Apply", "Conda", "Name", "Script", "Style", "Sudo", "System", "answer"]
 
 Apply = Annotated[bool, typer.Option("--apply", help="Do it; `gpudoctor install rollback` takes it back.")]
+Conda = Annotated[str, typer.Option(metavar="PREFIX", help="Only while this conda environment is active.")]
+Name = Annotated[str, typer.Option(metavar="NAME", help="Of the file that is written.")]
 Sudo = Annotated[bool, typer.Option("--sudo", help="With --apply: run what needs root through sudo.")]
 
 

@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Script, Style, answer
+from doctor.cli.install.config import Apply, Script, Style, System, answer
 
 
 def keras(
     back_end: Annotated[str, typer.Argument(metavar="BACKEND", help="tensorflow, theano, jax, torch, cntk, openvino.")],
+    system: System = "",
     script: Script = "",
     apply: Apply = False,
     style: Style = "text",
@@ -22,7 +23,7 @@ def keras(
     """
     from doctor.configure import keras as prepared  # late: `gpudoctor install --help` loads this module, too
 
-    answer(prepared(back_end), script, style, apply=apply)
+    answer(prepared(back_end, system), script, style, apply=apply)
 
 
 COMMAND = Command(keras, "Examples: gpudoctor install config keras theano | gpudoctor install config keras jax --apply")

@@ -1,4 +1,4 @@
-"""`gpudoctor install config loader`: a directory of libraries for every process."""
+"""`gpudoctor install config loader`: a directory of libraries, for every process or for a conda environment."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Script, Style, Sudo, answer
+from doctor.cli.install.config import Apply, Conda, Name, Script, Style, Sudo, System, answer
 
 
 def loader(
     directory: Annotated[
-        str, typer.Argument(metavar="DIR", help="A directory of libraries.")
-    ] = "/usr/local/cuda/lib64",
-    name: Annotated[str, typer.Option(metavar="NAME", help="Of the file in /etc/ld.so.conf.d.")] = "gpudoctor-cuda",
+        str, typer.Argument(metavar="[DIR]", help="A directory of libraries, /usr/local/cuda/lib64 by default.")
+    ] = "",
+    name: Name = "gpudoctor-cuda",
+    conda: Conda = "",
+    system: System = "",
     script: Script = "",
     apply: Apply = False,
     sudo: Sudo = False,
@@ -22,16 +24,18 @@ def loader(
 ) -> None:
     """Print the steps that let Linux's loader search a directory; with --apply, carry them out (as root).
 
-    It is a file in /etc/ld.so.conf.d and ldconfig, in place of LD_LIBRARY_PATH in every shell.
+    It is a file in /etc/ld.so.conf.d and ldconfig, in place of LD_LIBRARY_PATH in every shell. With --conda, it is
+    LD_LIBRARY_PATH (on Windows PATH) in hooks of that environment, and needs no root.
 
     Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
-    from doctor.configure import loader as prepared  # late: `gpudoctor install --help` loads this module, too
+    from doctor.configure_search import loader as prepared  # late: `gpudoctor install --help` loads this module, too
 
-    answer(prepared(directory, name), script, style, apply=apply, sudo=sudo)
+    answer(prepared(directory, name, conda, system), script, style, apply=apply, sudo=sudo)
 
 
 COMMAND = Command(
     loader,
-    "Examples: gpudoctor install config loader | gpudoctor install config loader /opt/cudnn/lib --name cudnn --apply",
+    "Examples: gpudoctor install config loader | gpudoctor install config loader /opt/cudnn/lib --name cudnn --apply | "
+    "gpudoctor install config loader --conda $CONDA_PREFIX --apply",
 )

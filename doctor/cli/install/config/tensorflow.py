@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Script, Style, answer
+from doctor.cli.install.config import Apply, Script, Style, System, answer
 
 
-def tensorflow(script: Script = "", apply: Apply = False, style: Style = "text") -> None:
+def tensorflow(system: System = "", script: Script = "", apply: Apply = False, style: Style = "text") -> None:
     """Print the line that lets TensorFlow take GPU memory as it needs it; with --apply, add it to your shell's file.
 
     Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
     from doctor.configure import tensorflow as prepared  # late: `gpudoctor install --help` loads this module, too
 
-    answer(prepared(), script, style, apply=apply)
+    answer(prepared(system), script, style, apply=apply)
 
 
 COMMAND = Command(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Script, Style, answer
+from doctor.cli.install.config import Apply, Script, Style, System, answer
 
 
 def theano(
@@ -17,6 +17,7 @@ def theano(
     flags: Annotated[str, typer.Option("--nvcc-flags", metavar="WORDS", help="Added under [nvcc].")] = "",
     home: Annotated[str, typer.Option("--cudnn-home", metavar="DIR", help="Directory that cuDNN lies in.")] = "",
     cudnn: Annotated[bool, typer.Option("--cudnn/--no-cudnn", help="Let Theano insist on cuDNN.")] = True,
+    system: System = "",
     script: Script = "",
     apply: Apply = False,
     style: Style = "text",
@@ -33,7 +34,7 @@ def theano(
     from doctor.configure import theano as prepared
 
     asked = TheanoAsked(device, cnmem, version, flags, home, cudnn)
-    answer(prepared(asked, Matrix.of_user()), script, style, apply=apply)
+    answer(prepared(asked, Matrix.of_user(), system), script, style, apply=apply)
 
 
 COMMAND = Command(

@@ -1,0 +1,149 @@
+"""Plans that let programs find CUDA: the loader's own directories, PATH, and hooks of a conda environment.
+
+A hook is a script that conda runs when an environment is activated or left: those of `etc/conda/activate.d` and
+`etc/conda/deactivate.d` below its prefix whose suffix is that of the shell. Source: conda's guide "Managing
+environments", "Saving environment variables"; for the order of things conda/conda:conda/activate.py, _yield_commands.
+"""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from compat.record import NamedTuple
+from installers.plan import ByHand, EditText, Plan, RefreshLoader, WriteFile
+
+LOADER_DIRECTORY = "/etc/ld.so.conf.d"
+_BY = "written by gpudoctor, `install config`"
+
+
+class Found(NamedTuple):
+    """What programs are to find: a directory, in a variable that lists directories."""
+
+    variable: str  # "LD_LIBRARY_PATH", "PATH"
+    directory: str
+
+
+def loader_plan(directory: str, name: str, below: str = LOADER_DIRECTORY) -> Plan:
+    """The directory among those of the loader's cache. Source: ldconfig(8)."""
+    path = f"{below}/{name}.conf"
+    why = "every process finds its libraries, services too, which no LD_LIBRARY_PATH of a shell reaches"
+    steps = (
+        EditText(path, "", (), (directory,), why, needs_root=True),
+        RefreshLoader("the loader finds what its cache lists"),
+    )
+    return Plan(f"let the loader search {directory}", steps)
+
+
+def path_plan(directory: str, script: str) -> Plan:
+    """The directory on PATH; `script` is what new shells read, "" where there is none, on Windows."""
+    summary = f"let shells find the programs in {directory}"
+    if not script:
+        text = f"add {directory} to Path: Settings, System, About, Advanced system settings, Environment Variables"
+        return Plan(summary, (ByHand(text, "NVIDIA's installer does so for the toolkit that it installs"),))
+    line = _export(Found("PATH", directory))
+    steps = (
+        EditText(script, "", (), (line,), "new shells find the programs of this CUDA first"),
+        ByHand(
+            f"open a new shell, or type this in the one at hand\n{line}", "a shell reads the file once, at its start"
+        ),
+    )
+    return Plan(summary, steps)
+
+
+def hooks_plan(found: Found, prefix: str, name: str, *, windows: bool) -> Plan:
+    """The directory in the variable while a conda environment is active, and out of it again when it is left."""
+    hooks = {".bat": (_bat(found, name), _bat_back(found, name)), ".ps1": (_ps1(found), _ps1_back(found))}
+    if not windows:
+        hooks = {".sh": (_sh(found), _sh_back(found))}
+    # `conda activate OTHER` from within works PATH out before the hooks run, and sets it after them.
+    stays = "; `conda activate OTHER` straight from here keeps it: leave this one first" * (found.variable == "PATH")
+    whys = (
+        f"from the next `conda activate` on, {found.variable} begins with it in this environment",
+        f"`conda deactivate` takes that directory out, and nothing else{stays}",
+    )
+    steps = tuple(
+        WriteFile(f"{prefix}/etc/conda/{folder}/{name}{suffix}", lines, why)
+        for suffix, both in hooks.items()
+        for folder, lines, why in zip(("activate.d", "deactivate.d"), both, whys, strict=True)
+    )
+    return Plan(f"put {found.directory} into {found.variable} while {prefix} is active", steps)
+
+
+def _export(found: Found) -> str:
+    name = found.variable
+    return f"export {name}={quote(found.directory)}${{{name}:+:${name}}}"
+
+
+def _sh(found: Found) -> tuple[str, ...]:
+    return (f"# {_BY}: {found.directory} comes first in {found.variable}", _export(found))
+
+
+def _sh_back(found: Found) -> tuple[str, ...]:
+    """Parameter expansion only: a hook is read by bash, zsh and dash alike, under `set -eu` as well."""
+    name = found.variable
+    return (
+        f"# {_BY}: takes {found.directory} out of {name} again, once",
+        f"_gpudoctor_directory={quote(found.directory)}",
+        f'_gpudoctor_all=":${{{name}-}}:"',
+        'case "$_gpudoctor_all" in',
+        '*":$_gpudoctor_directory:"*)',
+        '  _gpudoctor_rest="${_gpudoctor_all#*":$_gpudoctor_directory:"}"',
+        '  _gpudoctor_all="${_gpudoctor_all%%":$_gpudoctor_directory:"*}:$_gpudoctor_rest"',
+        '  _gpudoctor_all="${_gpudoctor_all#:}"',
+        f'  export {name}="${{_gpudoctor_all%:}}"',
+        f'  if [ -z "${name}" ]; then unset {name}; fi',
+        "  unset _gpudoctor_rest",
+        "  ;;",
+        "esac",
+        "unset _gpudoctor_directory _gpudoctor_all",
+    )
+
+
+def _flag(name: str) -> str:
+    return "GPUDOCTOR_" + "".join(one if one.isascii() and one.isalnum() else "_" for one in name).upper()
+
+
+def _bat(found: Found, name: str) -> tuple[str, ...]:
+    """Nothing where the directory is there already: cmd replaces all occurrences, and that one must stay."""
+    variable, directory = found
+    return (
+        f"@rem {_BY}: {directory} comes first in {variable}",
+        f'@if not "%{variable}:{directory};=%"=="%{variable}%" goto :eof',
+        f'@set "{variable}={directory};%{variable}%"',
+        f'@set "{_flag(name)}=1"',
+    )
+
+
+def _bat_back(found: Found, name: str) -> tuple[str, ...]:
+    variable, directory = found
+    return (
+        f"@rem {_BY}: takes {directory} out of {variable} again",
+        f"@if not defined {_flag(name)} goto :eof",
+        f'@set "{variable}=%{variable}:{directory};=%"',
+        f'@set "{_flag(name)}="',
+    )
+
+
+def _ps1(found: Found) -> tuple[str, ...]:
+    variable, directory = found
+    return (
+        f"# {_BY}: {directory} comes first in {variable}",
+        f"$env:{variable} = {_literal(directory)} + ';' + $env:{variable}",
+    )
+
+
+def _ps1_back(found: Found) -> tuple[str, ...]:
+    variable, directory = found
+    return (
+        f"# {_BY}: takes {directory} out of {variable} again, once",
+        f"$gpudoctorParts = [Collections.Generic.List[string]] ($env:{variable} -split ';')",
+        f"[void] $gpudoctorParts.Remove({_literal(directory)})",
+        f"$env:{variable} = $gpudoctorParts -join ';'",
+        "Remove-Variable gpudoctorParts",
+    )
+
+
+def _literal(text: str) -> str:
+    from installers.render.powershell import literal  # late: Linux needs none of it
+
+    return literal(text)

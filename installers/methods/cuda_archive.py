@@ -1,0 +1,136 @@
+"""A CUDA toolkit from NVIDIA's archives of its components, copied together in one directory.
+
+Sources: NVIDIA's redistributable manifests (names, versions, digests, sizes) and its archives, whose top directory has
+bin, include, lib, nvvm and LICENSE; in an installed toolkit the libraries of Linux lie in lib64, where nvcc.profile
+and the tools that look for CUDA expect them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from compat.matrix import Matrix
+from compat.need import Need
+from installers import cuda_order
+from installers.cuda_order import CudaOrder, NoSuchToolkit, home_of, is_of_root, newest
+from installers.method import Method
+from installers.own_directory import findable
+from installers.plan import ByHand, Check, CopyTree, Download, Extract, Plan, RefreshLoader, Step, Target, WriteFile
+from installers.requirement import exact_version
+
+if TYPE_CHECKING:
+    from compat.artefact import ComponentRow
+
+_UNPACKED = "unpacked"
+_RUNTIME = "cuda_cudart"  # brings cuda.h, by which a toolkit tells its version
+_WHAT = "a set of archives"
+
+
+def serves(need: Need, target: Target) -> bool:
+    """A directory that no package and no installer fills, and a release that is named."""
+    return need.product == "cuda" and need.where != "" and not is_of_root(need.where, target) and _names(need)
+
+
+def _names(need: Need) -> bool:
+    return exact_version(need.spec) != "" or need.spec.endswith(".*")
+
+
+def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+    """The whole toolkit of the newest release that the need names."""
+    return archive_plan(cuda_order.order_of(need), target, matrix)
+
+
+def archive_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
+    """Every step from NVIDIA's archives to a toolkit; raises NoSuchToolkit."""
+    if order.archive:
+        raise NoSuchToolkit("a toolkit has many archives: leave --archive out, they are fetched")
+    platform = _platform(target)
+    known = (row for row in matrix.rows("redist-component", "components") if platform in row.sha256)
+    rows = _chosen(newest(known, order.version, _WHAT), order)
+    release = rows[0].release
+    home = home_of(order, release, target)
+    steps = [step for row in rows for step in _component(row, platform, home, target, matrix)]
+    whole = not order.components
+    steps += [_version_file(rows, release, home, target)] if whole else []
+    summary = f"install {'CUDA' if whole else _spoken(rows) + ' of CUDA'} {release} in {home}"
+    return Plan(summary, (*steps, *_afterwards(order, home, target), *_check(rows, release, home, whole=whole)))
+
+
+def _platform(target: Target) -> str:
+    arch = {"x86_64": "x86_64", "sbsa": "sbsa"}.get(target.arch, "")
+    if not arch or (target.os_family, arch) == ("windows", "sbsa"):
+        raise NoSuchToolkit(f"no row knows archives of CUDA for {target.os_family} {target.arch}")
+    return f"{target.os_family}-{arch}"
+
+
+def _chosen(rows: tuple[ComponentRow, ...], order: CudaOrder) -> tuple[ComponentRow, ...]:
+    """Those that are asked for, under NVIDIA's name or without its "cuda_" or "lib"."""
+    if not order.components:
+        return rows
+    names = {name: row for row in rows for name in (_short(row), row.component)}
+    missing = [one for one in order.components if one not in names]
+    if missing:
+        known = ", ".join(sorted({_short(row) for row in rows}))
+        raise NoSuchToolkit(f"CUDA {rows[0].release} has no component {missing[0]!r}; there are {known}")
+    wanted = {names[one].component for one in order.components}
+    return tuple(row for row in rows if row.component in wanted)
+
+
+def _short(row: ComponentRow) -> str:
+    return row.component.removeprefix("cuda_").removeprefix("lib")
+
+
+def _spoken(rows: tuple[ComponentRow, ...]) -> str:
+    return ", ".join(map(_short, rows))
+
+
+def _component(row: ComponentRow, platform: str, home: str, target: Target, matrix: Matrix) -> tuple[Step, ...]:
+    windows = target.os_family == "windows"
+    stem = f"{row.component}-{platform}-{row.version}-archive"
+    name = f"{stem}.{'zip' if windows else 'tar.xz'}"
+    folder = next(one.url for one in matrix.rows("redist", "manifests") if one.id == f"cuda-{row.release}")
+    url = f"{folder.rpartition('/')[0]}/{row.component}/{platform}/{name}"
+    title = f"{row.title} {row.version}"
+    licence = (f"{stem}/LICENSE", f"{stem}/share/licenses/{row.component}.txt")  # each archive has one of that name
+    renames = (licence,) if windows else ((f"{stem}/lib", f"{stem}/lib64"), licence)
+    root, major = is_of_root(home, target), int(row.release.partition(".")[0])
+    return (
+        Download(url, name, (row.sha256[platform],), row.size_bytes[platform], "manifest", title),
+        Extract(name, _UNPACKED, "a toolkit keeps the libraries in lib64" if not windows else title, renames),
+        CopyTree(f"{_UNPACKED}/{stem}", home, ("**",), title, root, cuda_major=major, is_new=True),
+    )
+
+
+def _version_file(rows: tuple[ComponentRow, ...], release: str, home: str, target: Target) -> WriteFile:
+    """As NVIDIA's installers write it, and as tools read it: the release, and each component's."""
+    told = {"cuda": {"name": "CUDA SDK", "version": release}}
+    told.update({row.component: {"name": row.title, "version": row.version} for row in rows})
+    separator = "\\" if target.os_family == "windows" else "/"
+    lines = tuple(json.dumps(told, indent=3).splitlines())
+    why = "no archive holds it, and tools tell the release by it"
+    return WriteFile(f"{home}{separator}version.json", lines, why, is_of_root(home, target))
+
+
+def _afterwards(order: CudaOrder, home: str, target: Target) -> tuple[Step, ...]:
+    if target.os_family == "windows":
+        return findable("cuda", home, f"{home}\\bin", target)
+    libraries = f"{home}/lib64"
+    if order.own or not is_of_root(home, target):
+        return findable("cuda", home, libraries, target)
+    if order.home:  # a directory that is in use already
+        return (RefreshLoader("the loader finds what its cache lists"),)
+    link = ByHand(
+        f"to make it the usual one: sudo ln -sfn {home} /usr/local/cuda", "programs that name no version look there"
+    )
+    return (*findable("cuda", home, libraries, target), link)
+
+
+def _check(rows: tuple[ComponentRow, ...], release: str, home: str, *, whole: bool) -> tuple[Check, ...]:
+    if not any(row.component == _RUNTIME for row in rows):
+        return ()
+    spec = "" if whole else f"=={cuda_order.cuda_of(release)}.*"  # without version.json only cuda.h tells it
+    return (cuda_order.check(release, home, spec),)
+
+
+METHOD = Method("the CUDA toolkit from archives", serves, plan, rank=35)

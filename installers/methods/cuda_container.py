@@ -1,0 +1,111 @@
+"""A CUDA toolkit inside a container, with the host's GPUs: the image, the run flags, the toolkit that passes them on.
+
+Sources: NVIDIA Container Toolkit documentation, "Installing the NVIDIA Container Toolkit"; NVIDIA's list of supported
+tags of its cuda images, which are rows of the matrix.
+"""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import Need
+from compat.row import ImageRow
+from installers import cuda_order
+from installers.cuda_order import CudaOrder, NoSuchToolkit, newest
+from installers.method import Method
+from installers.packages import install, manager_of, refresh
+from installers.plan import NOTHING_TO_TAKE_BACK, ByHand, Command, Inverse, Plan, Step, Target
+
+_KEY = "/usr/share/keyrings/nvidia-container-toolkit.asc"
+_LIST = "/etc/apt/sources.list.d/nvidia-container-toolkit.list"
+_REPO = "/etc/yum.repos.d/nvidia-container-toolkit.repo"
+_PACKAGE = "nvidia-container-toolkit"
+_FLAGS = ("--rm", "--gpus", "all")
+_PATIENCE_S = 3600
+
+
+def serves(need: Need, target: Target) -> bool:
+    """Only where it is asked for."""
+    return False
+
+
+def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+    """The newest release that the need names."""
+    return container_plan(cuda_order.order_of(need), target, matrix)
+
+
+def container_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
+    """From a host with a driver and Docker to nvidia-smi in a container; raises NoSuchToolkit."""
+    if target.container:
+        raise NoSuchToolkit("this is a container: its host starts others")
+    rows: tuple[ImageRow, ...] = matrix.rows("index", "images")
+    row: ImageRow = newest(rows, order.version, "a container image")[0]
+    remove = Inverse((("docker", "image", "rm", row.image),), names=(row.image,), present=_PRESENT)
+    proof = ("docker", "run", *_FLAGS, row.image, "nvidia-smi")
+    steps = (
+        *_host(target, matrix),
+        Command(("docker", "pull", row.image), "CUDA and cuDNN", timeout_s=_PATIENCE_S, inverse=remove),
+        Command(proof, "the GPUs are seen inside", timeout_s=600, inverse=NOTHING_TO_TAKE_BACK),
+        ByHand(f"start your own container\ndocker run -it --gpus all --ipc=host {row.image}", _SHARED),
+    )
+    return Plan(f"use CUDA {row.release} in a container", steps)
+
+
+_PRESENT = ("docker", "image", "inspect")
+_SHARED = "--ipc=host: data loaders share memory, of which a container has 64 MiB by default"
+
+
+def _host(target: Target, matrix: Matrix) -> tuple[Step, ...]:
+    """What passes the GPUs on. Docker Desktop on Windows does so by itself."""
+    if target.os_family == "windows":
+        return (ByHand("Docker Desktop must use its WSL 2 engine", "it passes the GPUs on by itself then"),)
+    return (
+        *_toolkit(target, matrix),
+        _root("nvidia-ctk", "runtime", "configure", "--runtime=docker", why="make the runtime known to Docker"),
+        _root("systemctl", "restart", "docker", why="Docker reads its configuration when it starts"),
+    )
+
+
+def _root(*argv: str, why: str) -> Command:
+    left = "" if argv[0] == "systemctl" else "the entry nvidia stays in /etc/docker/daemon.json"
+    return Command(argv, why, needs_root=True, inverse=Inverse(left=left))
+
+
+def _toolkit(target: Target, matrix: Matrix) -> tuple[Step, ...]:
+    manager = manager_of(target)
+    if manager not in {"apt", "dnf", "zypper"}:
+        return (ByHand(f"install the NVIDIA Container Toolkit: {matrix.page('container-toolkit').url}"),)
+    package = install(target, _PACKAGE, why="it passes GPUs on into containers")
+    return (*_REPOSITORIES[manager](matrix), *refresh(target), package)
+
+
+def _apt(matrix: Matrix) -> tuple[Step, ...]:
+    why = "apt trusts what that key signed"
+    fetch = ("curl", "-fsSL", "-o", _KEY, matrix.page("container-toolkit-key").url)
+    gone = Inverse((("rm", "-f", _KEY),), names=(_KEY,), present=("test", "-e"))
+    line = f"deb [signed-by={_KEY}] {matrix.page('container-toolkit-deb').url}/$(ARCH) /"
+    return (
+        Command(fetch, why, needs_root=True, inverse=gone),
+        Command(
+            ("sh", "-c", f"echo '{line}' > {_LIST}"),
+            "NVIDIA's repository of it",
+            needs_root=True,
+            inverse=Inverse((("rm", "-f", _LIST),), names=(_LIST,), present=("test", "-e")),
+        ),
+    )
+
+
+def _dnf(matrix: Matrix) -> tuple[Step, ...]:
+    fetch = ("curl", "-fsSL", "-o", _REPO, matrix.page("container-toolkit-rpm").url)
+    gone = Inverse((("rm", "-f", _REPO),), names=(_REPO,), present=("test", "-e"))
+    return (Command(fetch, "NVIDIA's repository of it", needs_root=True, inverse=gone),)
+
+
+def _zypper(matrix: Matrix) -> tuple[Step, ...]:
+    add = ("zypper", "addrepo", matrix.page("container-toolkit-rpm").url)
+    gone = Inverse((("zypper", "removerepo", _PACKAGE),), names=(_PACKAGE,), present=("zypper", "lr"))
+    return (Command(add, "NVIDIA's repository of it", needs_root=True, inverse=gone),)
+
+
+_REPOSITORIES = {"apt": _apt, "dnf": _dnf, "zypper": _zypper}
+
+METHOD = Method("the CUDA toolkit in a container", serves, plan, rank=99)

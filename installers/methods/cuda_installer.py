@@ -1,0 +1,98 @@
+"""A CUDA toolkit with NVIDIA's own installer: a runfile on Linux, an .exe on Windows, without questions.
+
+Sources: CUDA Installation Guides for Linux ("Runfile Installation", "Advanced Options") and for Microsoft Windows
+("Silent Installation"); which options which release takes are rows of the matrix.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.matrix import Matrix, accepts
+from compat.need import Need
+from installers import cuda_order
+from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, fetched, home_of, is_of_root, newest
+from installers.method import Method
+from installers.methods.cudnn_archive import driver_first
+from installers.own_directory import findable
+from installers.plan import ByHand, Command, Download, Inverse, Plan, Step, Target
+from installers.requirement import wanted_version
+
+if TYPE_CHECKING:
+    from compat.artefact import CudaInstallerRow, InstallerOptionsRow
+
+_KINDS = {"linux": "runfile", "windows": "exe"}
+_WHY = "the toolkit alone, without questions: the driver stays as it is"
+_PATIENCE_S = 3600
+
+
+def serves(need: Need, target: Target) -> bool:
+    """Windows, where it is the usual way."""
+    return need.product == "cuda" and target.os_family == "windows" and wanted_version(need.spec) != ""
+
+
+def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+    """The installer of the newest release that the need names; NVIDIA's page for one that no row knows."""
+    try:
+        return installer_plan(cuda_order.order_of(need)._replace(home=""), target, matrix)
+    except NoSuchToolkit:
+        from installers.methods import cuda_toolkit  # late: it is asked only where no row helps
+
+        return cuda_toolkit.plan(need, target, matrix)
+
+
+def installer_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
+    """Fetch, verify, run; raises NoSuchToolkit."""
+    kind = _KINDS[target.os_family]
+    if order.home and kind == "exe":
+        raise NoSuchToolkit("NVIDIA's installer chooses its directory itself: leave it out, or say --method archive")
+    rows = matrix.rows("cuda-installer", "installers")
+    fitting = (row for row in rows if (row.os, row.arch, row.kind) == (target.os_family, target.arch, kind))
+    row: CudaInstallerRow = newest(fitting, order.version, f"a {kind} for {target.os_family} {target.arch}")[0]
+    home, name = home_of(order, row.release, target), _name(row)
+    digests = (row.sha256,) if row.sha256 else ()
+    title = f"CUDA {row.release}, {row.os} {row.arch}"
+    steps = (
+        *driver_first(cuda_of(row.release), target),
+        fetched(order, Download(row.url, name, digests, None, row.digest_from, title)),
+        _run(name, row, home, target, matrix),
+        *_afterwards(order, home, target),
+        cuda_order.check(str(row.cuda), home, f"=={row.cuda}.*"),
+    )
+    return Plan(f"install CUDA {row.release} with NVIDIA's installer in {home}", steps)
+
+
+def _name(row: CudaInstallerRow) -> str:
+    """Older files have no ending by which Windows would know a program."""
+    if row.kind != "exe" or row.id.endswith(".exe"):
+        return row.id
+    return f"{row.id.removesuffix('-exe')}.exe"
+
+
+def _run(name: str, row: CudaInstallerRow, home: str, target: Target, matrix: Matrix) -> Command:
+    options = _options(row, matrix)
+    known = {"home": home, "cuda": str(row.cuda)}
+    words = tuple(one.format(**known) for one in options.options)
+    argv = ("sh", name, *words) if row.kind == "runfile" else (name, *words)
+    removes = tuple(one.format(**known) for one in options.removes)
+    left = "what it replaced in that directory does not come back" if removes else "remove it in Apps and Features"
+    inverse = Inverse((removes,) if removes else (), left)
+    root = is_of_root(home, target)
+    return Command(argv, _WHY, root, _PATIENCE_S, inverse=inverse, staged=(name,))
+
+
+def _options(row: CudaInstallerRow, matrix: Matrix) -> InstallerOptionsRow:
+    rows: tuple[InstallerOptionsRow, ...] = matrix.rows("cuda-installer", "options")
+    found = next((one for one in rows if one.kind == row.kind and accepts(one.versions, str(row.cuda))), None)
+    if found is None:
+        raise NoSuchToolkit(f"no row knows how the {row.kind} of CUDA {row.cuda} works without questions")
+    return found
+
+
+def _afterwards(order: CudaOrder, home: str, target: Target) -> tuple[Step, ...]:
+    if target.os_family == "windows":
+        return (ByHand("start a new terminal", "the installer enters CUDA_PATH and Path for later ones"),)
+    return findable("cuda", home, f"{home}/lib64", target)
+
+
+METHOD = Method("the CUDA toolkit with NVIDIA's installer", serves, plan, rank=36)

@@ -1,0 +1,104 @@
+"""A CUDA toolkit from a package that holds NVIDIA's whole repository of one release, for machines without a network.
+
+Source: CUDA Installation Guide for Linux, "Local Repo Installation" of each distribution; the addresses are rows of
+the matrix, made of the release and of the driver that came with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.matrix import Matrix, Uncovered
+from compat.need import Need
+from installers import cuda_order
+from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, fetched, newest
+from installers.method import Method
+from installers.packages import install, manager_of, refresh, removal
+from installers.plan import NOTHING_TO_TAKE_BACK, Command, Download, Inverse, Plan, Step, Target
+from installers.repository import local_row
+
+if TYPE_CHECKING:
+    from compat.artefact import CudaInstallerRow
+
+_ARCHES = {"apt": {"x86_64": "amd64", "sbsa": "arm64"}, "rpm": {"x86_64": "x86_64", "sbsa": "aarch64"}}
+_WHY = "the repository lies in /var then, and no network is needed"
+
+
+def serves(need: Need, target: Target) -> bool:
+    """Only where it is asked for: the repository on the network is the usual way."""
+    return False
+
+
+def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+    """The newest release that the need names."""
+    return local_plan(cuda_order.order_of(need), target, matrix)
+
+
+def local_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
+    """Fetch the package, install it, then the toolkit from it; raises NoSuchToolkit."""
+    rows = matrix.rows("cuda-installer", "installers")
+    fitting = (row for row in rows if (row.os, row.arch, row.kind) == ("linux", target.arch, "runfile"))
+    row: CudaInstallerRow = newest(fitting, order.version, f"a local repository for {target.arch}")[0]
+    if row.driver_bundled is None:
+        raise NoSuchToolkit(f"no row knows the driver by which the local repository of CUDA {row.release} is named")
+    url = _url(row, target, matrix)
+    name = url.rpartition("/")[2]
+    cuda = cuda_of(row.release)
+    writer = _deb if manager_of(target) == "apt" else _rpm
+    title = f"the repository of CUDA {row.release}"
+    steps = (
+        fetched(order, Download(url, name, (), None, "", title)),
+        *writer(name, target),
+        install(target, f"cuda-toolkit-{cuda.replace('.', '-')}", why=f"CUDA toolkit {cuda}"),
+        cuda_order.check(cuda, f"/usr/local/cuda-{cuda}", f"=={cuda}.*"),
+    )
+    return Plan(f"install the CUDA toolkit {row.release} from a local repository", steps)
+
+
+def _url(row: CudaInstallerRow, target: Target, matrix: Matrix) -> str:
+    try:
+        local = local_row(target, matrix)
+    except Uncovered as error:
+        system = f"{target.distribution} {target.distribution_version}".strip() or target.os_family
+        raise NoSuchToolkit(f"no row knows a local repository for {system}") from error
+    kind = "apt" if local.manager == "apt" else "rpm"
+    return local.url.format(
+        release=row.release,
+        cuda=cuda_of(row.release).replace(".", "-"),
+        driver=row.driver_bundled,
+        arch=_ARCHES[kind][target.arch],
+        version=target.distribution_version.partition(".")[0],
+    )
+
+
+def _deb(name: str, target: Target) -> tuple[Step, ...]:
+    package = name.partition("_")[0]
+    directory = f"/var/{package}"
+    # Its own key in the older ones, from before NVIDIA changed how packages are signed, is no keyring yet.
+    keys = f"cp {directory}/*-keyring.gpg /usr/share/keyrings/ || apt-key add {directory}/*.pub"
+    return (
+        Command(("dpkg", "-i", name), _WHY, needs_root=True, inverse=_purged(package), staged=(name,)),
+        Command(("sh", "-c", keys), "apt trusts what that key signed", needs_root=True, inverse=_KEY),
+        *refresh(target),
+    )
+
+
+def _purged(package: str) -> Inverse:
+    return removal("apt", (package,))._replace(commands=(("dpkg", "--purge", package),))
+
+
+_KEY = Inverse(left="the key stays in /usr/share/keyrings, where nothing uses it without the repository")
+
+
+def _rpm(name: str, target: Target) -> tuple[Step, ...]:
+    package = f"{name.partition('-local-')[0]}-local"
+    manager = manager_of(target)
+    out = removal(manager, (package,))
+    again = ("dnf", "clean", "all") if manager == "dnf" else ("zypper", "--gpg-auto-import-keys", "refresh")
+    return (
+        Command(("rpm", "-i", name), _WHY, needs_root=True, inverse=out, staged=(name,)),
+        Command(again, "its lists are read anew", needs_root=True, inverse=NOTHING_TO_TAKE_BACK),
+    )
+
+
+METHOD = Method("the CUDA toolkit from a local repository", serves, plan, rank=99)

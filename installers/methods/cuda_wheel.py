@@ -1,0 +1,65 @@
+"""CUDA's libraries and compiler as wheels of a Python environment, all of one release.
+
+Sources: CUDA Installation Guide for Linux, "Pip Wheels"; the wheels' names are rows of the matrix (libraries), their
+versions those of the components in NVIDIA's manifest of the release.
+"""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix, accepts
+from compat.need import Need
+from installers import cuda_order
+from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, newest
+from installers.method import Method
+from installers.methods import wheel
+from installers.plan import Check, Plan, Target
+
+# component of the manifest: the library by which the matrix knows its wheel
+_STEMS = {
+    "cuda_cudart": "libcudart",
+    "cuda_nvrtc": "libnvrtc",
+    "libcublas": "libcublas",
+    "libcufft": "libcufft",
+    "libcurand": "libcurand",
+    "libcusolver": "libcusolver",
+    "libcusparse": "libcusparse",
+    "libnvjitlink": "libnvJitLink",
+}
+_COMPILER = "cuda_nvcc"  # its wheel is named as that of the runtime is
+
+
+def serves(need: Need, target: Target) -> bool:
+    """A directory inside site-packages, of an environment whose interpreter is known."""
+    inside = "/site-packages/" in f"{need.where}/" or "/dist-packages/" in f"{need.where}/"
+    return need.product == "cuda" and inside and target.python != "" and target.environment_kind != "conda"
+
+
+def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+    """Those of the newest release that the need names."""
+    return wheel_plan(cuda_order.order_of(need), target, matrix)
+
+
+def wheel_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
+    """One installer command for all, so that one resolver sees them together; raises NoSuchToolkit."""
+    platform = f"{target.os_family}-{target.arch}"
+    known = (row for row in matrix.rows("redist-component", "components") if platform in row.sha256)
+    rows = newest(known, order.version, "a set of components")
+    release = rows[0].release
+    versions = {row.component: row.version for row in rows}
+    names = {component: _wheel(stem, release, matrix) for component, stem in _STEMS.items() if component in versions}
+    if not names.get("cuda_cudart"):
+        raise NoSuchToolkit(f"no row knows the wheels of CUDA {release}")
+    names[_COMPILER] = names["cuda_cudart"].replace("runtime", "nvcc")
+    wanted = tuple(f"{name}=={versions[component]}" for component, name in sorted(names.items()) if name)
+    steps = wheel.together(wanted, target, matrix)
+    finds = Need(names["cuda_cudart"], f"=={versions['cuda_cudart']}", wheel.interpreter(target))
+    check = Check(f"CUDA {release} must be found in the environment", (), finds)
+    return Plan(f"install CUDA {release} as wheels", (*steps, check))
+
+
+def _wheel(stem: str, release: str, matrix: Matrix) -> str:
+    rows = matrix.rows("libraries", "sonames")
+    return next((row.wheel for row in rows if row.stem == stem and accepts(row.cuda, cuda_of(release))), "")
+
+
+METHOD = Method("CUDA as wheels", serves, plan, rank=20)

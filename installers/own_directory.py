@@ -1,0 +1,58 @@
+"""How programs find what lies in a directory of the user's own, or in one of the system that nobody searches."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from installers.cuda_order import OF_ROOT
+from installers.plan import ByHand, RefreshLoader, SetVariable, Step, Target, WriteFile
+
+_WHY = "programs that are started where this file was read find it, and no other programs do"
+_LOADER = "/etc/ld.so.conf.d/gpudoctor-{name}.conf"
+
+
+def findable(name: str, home: str, libraries: str, target: Target) -> tuple[Step, ...]:
+    """The steps after a product was copied into its own directory: `name` is "cuda" or "cudnn"."""
+    if target.os_family == "windows":
+        return _windows(name, home, libraries)
+    if f"{home}/".startswith(OF_ROOT):
+        return _of_the_system(name, home, libraries)
+    file = f"{home}/{name}-env.sh"
+    by_hand = ByHand(
+        f"in each shell that needs it, or once in ~/.bashrc\n. {quote(file)}",
+        "a directory of your own is not searched by itself",
+    )
+    return (WriteFile(file, _lines(name, home, libraries), _WHY), by_hand)
+
+
+def _lines(name: str, home: str, libraries: str) -> tuple[str, ...]:
+    lines = {
+        "cuda": (("CUDA_HOME", home, False), ("PATH", f"{home}/bin", True)),
+        "cudnn": (
+            ("CUDNN_PATH", home, False),
+            ("CPATH", f"{home}/include", True),
+            ("LIBRARY_PATH", libraries, True),
+        ),
+    }[name]
+    return tuple(_export(key, value, adds=adds) for key, value, adds in (*lines, ("LD_LIBRARY_PATH", libraries, True)))
+
+
+def _export(name: str, value: str, *, adds: bool) -> str:
+    return f"export {name}={quote(value)}" + (f'"${{{name}:+:${name}}}"' if adds else "")
+
+
+def _of_the_system(name: str, home: str, libraries: str) -> tuple[Step, ...]:
+    why = "every process finds its libraries, services too, which no LD_LIBRARY_PATH of a shell reaches"
+    write = WriteFile(_LOADER.format(name=name), (libraries,), why, needs_root=True)
+    steps: tuple[Step, ...] = (write, RefreshLoader("the loader finds what its cache lists"))
+    if name == "cuda":
+        lines = f"export CUDA_HOME={quote(home)}\n{_export('PATH', f'{home}/bin', adds=True)}"
+        steps += (ByHand(f"in ~/.bashrc of those who compile\n{lines}", "nvcc is found on PATH"),)
+    return steps
+
+
+def _windows(name: str, home: str, libraries: str) -> tuple[Step, ...]:
+    path = ByHand(f"Path must name {libraries}", "Windows looks for DLLs there")
+    if name != "cuda":
+        return (path,)
+    return (SetVariable("CUDA_PATH", home, "CMake, CuPy and others look there"), path)
