@@ -1,0 +1,9 @@
+"""The proof: cuDNN loaded, asked and made to convolve, in a child process that may crash, hang or be cut off.
+
+Flow: `run.run(Order)` starts one child a copy (`worker`), which goes through the stages of `outcome.STAGES` and writes
+an event before and after each; what it said, and how it ended, comes back as an `Outcome`. Nothing here judges:
+`doctor/verify/` makes findings of it.
+
+The child's side: `cudnn_api` (ctypes binding) -> `convolution` (problems, passes, algorithms) on `memory` (CuPy's, or
+the host's for a library that computes there), compared with `reference`.
+"""
