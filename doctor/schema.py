@@ -1,4 +1,4 @@
-"""The JSON Schema of the report, generated from the very types that are encoded.
+"""The JSON Schema of the report, generated from the very types that are encoded; other commands' are made of its parts.
 
 `python -m doctor.schema` prints it; docs/report.schema.json is its committed copy, and a test keeps them equal.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import typing
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -16,7 +17,9 @@ from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, Unseen
 from doctor.finding import Evidence, Severity, Symptom
 
-_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+HEAD = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+TEXT = {"type": "string"}
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _UNSEEN = {
     "type": "object",
     "description": "not seen, and why",
@@ -44,70 +47,74 @@ _GROUPS = {
 }
 
 
-_TEXT = {"type": "string"}
-
-
 def report_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of `gpudoctor.report/1`."""
-    types = _Types()
-    kinds = _one_of("ok", "bad", "unknown", "not-applicable")
-    report = _closed(
+    types = Types()
+    kinds = one_of("ok", "bad", "unknown", "not-applicable")
+    report = closed(
         {
             "schema": {"const": REPORT_SCHEMA},
-            "gpudoctor": _TEXT,
+            "gpudoctor": TEXT,
             "matrix_as_of": {"type": "string", "format": "date"},
             "subject": types.of(Machine),
-            "verdict": _one_of("healthy", "warnings", "broken", "no-gpu", "unknown"),
-            "facts": _closed({name: _group(types, path, bare=bare) for name, (path, bare) in _GROUPS.items()}),
-            "findings": _list_of(_finding(types)),
-            "answers": _list_of(_closed({"code": _TEXT, "subject": _TEXT, "answer": kinds, "why": _TEXT})),
+            "verdict": one_of("healthy", "warnings", "broken", "no-gpu", "unknown"),
+            "facts": closed({name: _group(types, path, bare=bare) for name, (path, bare) in _GROUPS.items()}),
+            "findings": list_of(_finding(types)),
+            "answers": list_of(closed({"code": TEXT, "subject": TEXT, "answer": kinds, "why": TEXT})),
             "elapsed_s": {"type": "number"},
         }
     )
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": REPORT_SCHEMA}
-    return {**head, **report, "$defs": dict(sorted(types.defined.items()))}
+    return {**HEAD, "title": REPORT_SCHEMA, **report, "$defs": types.definitions()}
 
 
-def as_text() -> str:
-    """The schema as the committed file holds it."""
-    return json.dumps(report_schema(), indent=1) + "\n"
+def as_text(schema: dict[str, Any]) -> str:
+    """A schema as its committed file holds it."""
+    return json.dumps(schema, indent=1) + "\n"
 
 
-class _Types:
+class Types:
     """Schemas of what `doctor.encode.encode` makes of our types; each NamedTuple is defined once."""
 
     def __init__(self) -> None:
         self.defined: dict[str, Any] = {}
+
+    def definitions(self) -> dict[str, Any]:
+        """What `of` referred to, for the key "$defs"."""
+        return dict(sorted(self.defined.items()))
 
     def of(self, kind: Any) -> dict[str, Any]:
         """The schema of one type."""
         if kind in _PLAIN:
             return {"type": _PLAIN[kind]}
         if kind in VERSIONS:
-            return _TEXT
+            return TEXT
         if kind is Unseen:
             return _UNSEEN
+        if kind is Any:
+            return {}
         if isinstance(kind, type) and issubclass(kind, Enum):
-            return _one_of(*(one.value for one in kind))
+            return one_of(*(one.value for one in kind))
         if hasattr(kind, "_fields"):
             return self._named(kind)
         origin, arguments = typing.get_origin(kind), typing.get_args(kind)
         if origin is tuple and arguments[-1:] == (...,):
-            return _list_of(self.of(arguments[0]))
+            return list_of(self.of(arguments[0]))
         if origin is tuple:
             return {"type": "array", "prefixItems": [self.of(one) for one in arguments], "items": False}
+        if origin is Mapping:
+            return {"type": "object", "additionalProperties": self.of(arguments[1])}
         if origin is Seen:
-            return _closed({"value": self.of(arguments[0]), "how": _TEXT})
+            return closed({"value": self.of(arguments[0]), "how": TEXT})
         return {"anyOf": [self.of(one) for one in arguments]}
 
     def _named(self, kind: Any) -> dict[str, Any]:
         name = kind.__name__
         if name not in self.defined:
-            self.defined[name] = _closed({field: self.of(hint) for field, hint in typing.get_type_hints(kind).items()})
+            self.defined[name] = closed({field: self.of(hint) for field, hint in typing.get_type_hints(kind).items()})
         return {"$ref": f"#/$defs/{name}"}
 
 
-def _group(types: _Types, path: str, *, bare: bool) -> dict[str, Any]:
+def _group(types: Types, path: str, *, bare: bool) -> dict[str, Any]:
     kind: Any = Facts
     for name in path.split("."):
         kind = typing.get_type_hints(kind)[name]
@@ -117,30 +124,31 @@ def _group(types: _Types, path: str, *, bare: bool) -> dict[str, Any]:
     return {"anyOf": [types.of(typing.get_args(seen)[0]), _UNSEEN]}
 
 
-def _finding(types: _Types) -> dict[str, Any]:
-    step = {"type": "object", "properties": {"kind": _TEXT}, "required": ["kind"]}
+def _finding(types: Types) -> dict[str, Any]:
+    step = {"type": "object", "properties": {"kind": TEXT}, "required": ["kind"]}
     remedy = {
-        "summary": _TEXT,
+        "summary": TEXT,
         "need": types.of(Need),
-        "plan": _closed({"summary": _TEXT, "steps": _list_of(step)}),
-        "commands": _list_of(_TEXT),
+        "plan": closed({"summary": TEXT, "steps": list_of(step)}),
+        "commands": list_of(TEXT),
     }
-    return _closed(
+    return closed(
         {
-            "code": _TEXT,
+            "code": TEXT,
             "severity": types.of(Severity),
-            "subject": _TEXT,
-            "summary": _TEXT,
-            "evidence": _list_of(types.of(Evidence)),
-            "explains": _list_of(types.of(Symptom)),
-            "explained_by": _TEXT,
-            "remedies": _list_of(_closed(remedy)),
-            "docs": _TEXT,
+            "subject": TEXT,
+            "summary": TEXT,
+            "evidence": list_of(types.of(Evidence)),
+            "explains": list_of(types.of(Symptom)),
+            "explained_by": TEXT,
+            "remedies": list_of(closed(remedy)),
+            "docs": TEXT,
         }
     )
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+def closed(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object that has these properties, all of them, and no others."""
     return {
         "type": "object",
         "properties": properties,
@@ -149,15 +157,17 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _list_of(items: dict[str, Any]) -> dict[str, Any]:
+def list_of(items: dict[str, Any]) -> dict[str, Any]:
+    """A list of such items."""
     return {"type": "array", "items": items}
 
 
-def _one_of(*values: str) -> dict[str, Any]:
+def one_of(*values: str) -> dict[str, Any]:
+    """One of these texts."""
     return {"enum": list(values)}
 
 
 if __name__ == "__main__":
     import sys
 
-    sys.stdout.write(as_text())
+    sys.stdout.write(as_text(report_schema()))
