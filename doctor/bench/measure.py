@@ -7,6 +7,6 @@ from collections.abc import Callable
 from doctor.bench.outcome import Bench, Order, Progress
 
 
-def run(order: Order, report: Callable[[Progress], None] = lambda progress: None) -> Bench:
+def run(order: Order, report: Callable[[Progress], None] = lambda _: None) -> Bench:
     """Measure everything that was ordered; what could not be measured stands in `Bench.lacks`. Raises nothing."""
     raise NotImplementedError

@@ -118,9 +118,7 @@ def weight_shapes(layer: Layer, shape: Shape) -> tuple[Shape, ...]:
 def parameters(network: Network) -> int:
     """How many weights and biases the network has in all."""
     known = shapes(network)
-    return sum(
-        prod(shape) for layer in network.layers for shape in weight_shapes(layer, known[layer.inputs[0]])
-    )
+    return sum(prod(shape) for layer in network.layers for shape in weight_shapes(layer, known[layer.inputs[0]]))
 
 
 def multiplications(network: Network) -> int:

@@ -1,0 +1,45 @@
+"""What a path differs in: the array module, who computes convolutions, what the clock is.
+
+`host` is NumPy, `gpu` is CuPy; both convolve by `im2col`. `cudnn` puts cuDNN in the convolution's place on either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from doctor.bench.shapes import Geometry
+
+
+class Convolver(Protocol):
+    """One convolution: always the same geometry, any batch. Arrays are N,C,H,W and contiguous."""
+
+    def forward(self, x: Any, weights: Any) -> Any:
+        """What goes out, without the bias."""
+
+    def backward_data(self, weights: Any, dy: Any) -> Any:
+        """The gradient of what went in."""
+
+    def backward_filter(self, x: Any, dy: Any) -> Any:
+        """The gradient of the weights."""
+
+
+class Backend(Protocol):
+    """One path's means."""
+
+    @property
+    def xp(self) -> Any:
+        """The array module: NumPy, or CuPy, which has its interface."""
+
+    @property
+    def clock(self) -> str:
+        """What `seconds` measures with."""
+
+    def convolver(self, name: str, geometry: Geometry, batch: int) -> Convolver:
+        """The convolution of the layer of that name."""
+
+    def seconds(self, work: Callable[[], None]) -> float:
+        """How long this takes, to its very end: what a GPU was given to do is done."""
+
+    def peak_bytes(self) -> int:
+        """The most memory that was held at once; 0 where it is not known."""

@@ -1,0 +1,50 @@
+"""The GPU without cuDNN: CuPy, whose products of matrices are cuBLAS'."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from doctor.bench.backends.im2col import Im2col
+from doctor.bench.shapes import Geometry
+
+# The columns of AlexNet's first layer take 1.1 GB for a batch of 256.
+_COLUMNS_BYTES = 1 << 30
+
+
+class GpuBackend:
+    """CuPy on one GPU.
+
+    Source of the pool's switch: CuPy's guide to memory management: `set_allocator(None)` asks CUDA for every array
+    anew, which is what Theano did before CNMeM.
+    """
+
+    clock = "CUDA events"
+
+    def __init__(self, gpu: int, has_pool: bool = True) -> None:
+        """Take the GPU of that number; raises ImportError without CuPy, CuPy's own errors without driver or GPU."""
+        import cupy  # late: only the child that measures has any use for it
+
+        self.xp: Any = cupy
+        cupy.cuda.Device(gpu).use()
+        self._pool = cupy.get_default_memory_pool() if has_pool else None
+        if not has_pool:
+            cupy.cuda.set_allocator(None)
+        self._events = cupy.cuda.Event(), cupy.cuda.Event()
+
+    def convolver(self, name: str, geometry: Geometry, batch: int) -> Im2col:
+        """By im2col."""
+        return Im2col(self.xp, geometry, _COLUMNS_BYTES)
+
+    def seconds(self, work: Callable[[], None]) -> float:
+        """By events in the stream, around everything that the work puts there."""
+        start, end = self._events
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        return float(self.xp.cuda.get_elapsed_time(start, end)) / 1e3
+
+    def peak_bytes(self) -> int:
+        """What the pool took from the GPU: it gives nothing back by itself."""
+        return int(self._pool.total_bytes()) if self._pool is not None else 0
