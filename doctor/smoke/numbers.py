@@ -1,0 +1,124 @@
+"""Numbers for the proof: how a dtype is stored, data whose convolution is exact in it, how far an answer may be off.
+
+The data are small integers, so thin that the sum of the magnitudes of all products of any one output is an integer that
+the dtype holds. Then every product, every partial sum in any order, and the output are exact, even where partial sums
+are kept in the dtype itself (atomics, split sums): an algorithm that multiplies and adds must give the very answer.
+Winograd and FFT transform the data first, which rounds: they are given a tolerance.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doctor.smoke.convolution import Problem
+from doctor.smoke.reference import convolve
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+
+class Dtype(NamedTuple):
+    """How a dtype is stored, and what it holds."""
+
+    storage: str  # NumPy's name; NumPy has no bfloat16, so its bits stand in 16-bit words
+    exact_to: int  # every integer up to this one in magnitude is held exactly
+    tolerance: float  # of what was rounded in a transform, over the greatest value of the answer
+
+
+_SINGLE_AND_DOUBLE, _ELEVEN_BITS, _EIGHT_BITS = 2**10, 2**6, 2**4
+# A transform rounds the data some tens of times at up to some hundred times their size (F(4x4,3x3): rows of at most
+# 10, 1 and 19 by sum of magnitudes, squared in 2D; most of it cancels), so a result is off by many units of roundoff:
+# 1024 are allowed where they are small. Where the unit is large that would prove nothing: a wrong tap changes a value
+# by at least one, some hundredths of the greatest. There 64 (11 bits) and 16 (8 bits) stay below it and above what
+# such transforms showed when they were done with each dtype's rounding (tests/smoke/test_numbers.py).
+DTYPES: dict[str, Dtype] = {
+    "fp64": Dtype("float64", 2**53, _SINGLE_AND_DOUBLE * 2.0**-53),
+    "fp32": Dtype("float32", 2**24, _SINGLE_AND_DOUBLE * 2.0**-24),
+    # the operands are rounded to 11 bits, sums and output are single precision
+    "tf32": Dtype("float32", 2**11, _ELEVEN_BITS * 2.0**-11),
+    "fp16": Dtype("float16", 2**11, _ELEVEN_BITS * 2.0**-11),
+    "bf16": Dtype("uint16", 2**8, _EIGHT_BITS * 2.0**-8),
+}
+_TRANSFORMS = ("WINOGRAD", "FFT")
+_HALVINGS = 16
+
+
+def tolerance(dtype: str, algorithm: str) -> float:
+    """How far the worst value may be off, over the greatest value of the answer; 0.0 where it must be exact."""
+    return DTYPES[dtype].tolerance if algorithm.startswith(_TRANSFORMS) else 0.0
+
+
+def to_storage(values: Array, dtype: str) -> Array:
+    """Float64 values as the dtype's bits, rounded to nearest, ties to even."""
+    import numpy as np
+
+    if dtype != "bf16":
+        return np.ascontiguousarray(values, dtype=DTYPES[dtype].storage)
+    bits: Array = np.ascontiguousarray(values, dtype="float32").view("uint32")
+    rounded: Array = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return rounded.astype("uint16")
+
+
+def from_storage(stored: Array, dtype: str) -> Array:
+    """The same values in float64."""
+    if dtype != "bf16":
+        return stored.astype("float64")
+    wide: Array = stored.astype("uint32") << 16
+    return wide.view("float32").astype("float64")
+
+
+def operands(direction: str, problem: Problem, seed: int = 0) -> tuple[Array, Array]:
+    """The two inputs of a pass in float64: integers of -2 to 2 and -1 to 1, exact in the problem's dtype.
+
+    The second is thinned out until the magnitudes' convolution stays within the dtype.
+    """
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    first_shape, second_shape, _ = problem.shapes(direction)
+    first = random.integers(-2, 3, first_shape).astype("float64")
+    second = random.integers(-1, 2, second_shape).astype("float64")
+    for _ in range(_HALVINGS):
+        if greatest_sum(direction, first, second, problem) <= DTYPES[problem.dtype].exact_to:
+            return first, second
+        second = second * random.integers(0, 2, second_shape)
+    raise ValueError(f"no thin enough data for {problem.dtype} {problem.label}")
+
+
+def greatest_sum(direction: str, first: Array, second: Array, problem: Problem) -> float:
+    """The greatest sum of magnitudes of one output's products, which bounds every partial sum in any order."""
+    return float(convolve(direction, abs(first), abs(second), problem).max())
+
+
+class Comparison(NamedTuple):
+    """An answer beside the reference."""
+
+    difference: float  # greatest absolute one over the reference's greatest magnitude; the greatest float for no number
+    detail: str  # where, and what stands there; "" where nothing differs
+
+
+def compare(answer: Array, expected: Array) -> Comparison:
+    """How far an answer is off, both in float64."""
+    import numpy as np
+
+    if answer.shape != expected.shape:
+        return Comparison(_no_number(), f"has shape {answer.shape}, expected {expected.shape}")
+    finite = np.isfinite(answer)
+    if not finite.all():
+        return Comparison(_no_number(), f"{answer.size - int(finite.sum())} of {answer.size} values are no numbers")
+    off = np.abs(answer - expected)
+    if not off.any():
+        return Comparison(0.0, "")
+    worst = np.unravel_index(int(off.argmax()), off.shape)
+    where = ", ".join(str(int(one)) for one in worst)
+    detail = f"{int((off > 0).sum())} of {off.size} values differ, most at ({where})"
+    scale = max(float(np.abs(expected).max()), 1.0)
+    return Comparison(float(off.max()) / scale, f"{detail}: {answer[worst]:g}, expected {expected[worst]:g}")
+
+
+def _no_number() -> float:
+    import sys
+
+    return sys.float_info.max  # JSON has no infinity
