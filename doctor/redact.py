@@ -44,6 +44,8 @@ class Redactor:
             return type(value)(*map(self.value, value))
         if type(value) is tuple:
             return tuple(map(self.value, value))
+        if isinstance(value, dict):
+            return {name: self.value(item) for name, item in value.items()}
         return value
 
 

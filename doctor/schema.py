@@ -59,7 +59,7 @@ def report_schema() -> dict[str, Any]:
             "subject": types.of(Machine),
             "verdict": one_of("healthy", "warnings", "broken", "no-gpu", "unknown"),
             "facts": closed({name: _group(types, path, bare=bare) for name, (path, bare) in _GROUPS.items()}),
-            "findings": list_of(_finding(types)),
+            "findings": list_of(finding_schema(types)),
             "answers": list_of(closed({"code": TEXT, "subject": TEXT, "answer": kinds, "why": TEXT})),
             "elapsed_s": {"type": "number"},
         }
@@ -124,7 +124,8 @@ def _group(types: Types, path: str, *, bare: bool) -> dict[str, Any]:
     return {"anyOf": [types.of(typing.get_args(seen)[0]), _UNSEEN]}
 
 
-def _finding(types: Types) -> dict[str, Any]:
+def finding_schema(types: Types) -> dict[str, Any]:
+    """The schema of one finding, with its remedies."""
     step = {"type": "object", "properties": {"kind": TEXT}, "required": ["kind"]}
     remedy = {
         "summary": TEXT,
