@@ -81,9 +81,9 @@ class Outcome(NamedTuple):
 
     @property
     def has_passed(self) -> bool:
-        """Whether every stage of the level was gone through and none failed."""
+        """Whether every stage of the level was gone through, none failed, and the child came to its end."""
         passed = {one.name for one in self.stages if one.status == "passed"}
-        return self.ending.kind == "exited" and passed >= set(LEVELS[self.level])
+        return (self.ending.kind, self.ending.code) == ("exited", 0) and passed >= set(LEVELS[self.level])
 
 
 class Order(NamedTuple):
