@@ -15,7 +15,9 @@ class Canvas:
         self._elements: list[str] = []
 
     def text(self, x: float, y: float, text: str, style: str, *, anchor: str = "start") -> None:
-        """A line of text at its baseline; `style` names classes of the style sheet."""
+        """A line of text at its baseline, nothing for none; `style` names a class of the style sheet."""
+        if not text:
+            return
         end = "" if anchor == "start" else f' text-anchor="{anchor}"'
         self._elements.append(f'<text class="{style}" x="{x:.1f}" y="{y:.1f}"{end}>{escape(text)}</text>')
 

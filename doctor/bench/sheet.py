@@ -118,7 +118,7 @@ def seconds(value: float) -> str:
     """Three digits, as a reader wants seconds: 1,234  152  27.4  2.60  0.0714."""
     if value >= 100:
         return f"{value:,.0f}"
-    return f"{value:#.3g}"
+    return f"{value:#.3g}".rstrip(".")
 
 
 def shape(size: tuple[int, int, int]) -> str:
@@ -180,7 +180,7 @@ def throttling(bench: Bench) -> tuple[str, ...]:
 def _reading(now: GpuNow) -> str:
     held_back = value_or(now.throttle_reasons, None)
     parts = (
-        _with_unit(now.temperature_c, "°C"),
+        _with_unit(now.temperature_c, "degrees C"),
         _with_unit(now.sm_clock_mhz, "MHz"),
         _with_unit(now.power_w, "W"),
         "throttling not told" if held_back is None else f"held back by {', '.join(held_back)}" if held_back else "",
