@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from doctor.bench.shapes import Geometry
@@ -43,3 +43,14 @@ class Backend(Protocol):
 
     def peak_bytes(self) -> int:
         """The most memory that was held at once; 0 where it is not known."""
+
+    def address(self, array: Any) -> int:
+        """Where its values lie."""
+
+    @property
+    def stream(self) -> int:
+        """The CUDA stream that the work is put on; 0 for the default one, and where there is none."""
+
+    @property
+    def algorithms(self) -> Mapping[str, str]:
+        """What was chosen for convolutions, where there is a choice: {"conv1 forward": "IMPLICIT_GEMM"}."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from doctor.bench.backends.im2col import Im2col
@@ -20,6 +20,7 @@ class GpuBackend:
     """
 
     clock = "CUDA events"
+    algorithms: Mapping[str, str] = {}
 
     def __init__(self, gpu: int, has_pool: bool = True) -> None:
         """Take the GPU of that number; raises ImportError without CuPy, CuPy's own errors without driver or GPU."""
@@ -44,6 +45,15 @@ class GpuBackend:
         end.record()
         end.synchronize()
         return float(self.xp.cuda.get_elapsed_time(start, end)) / 1e3
+
+    def address(self, array: Any) -> int:
+        """In the GPU's memory."""
+        return int(array.data.ptr)
+
+    @property
+    def stream(self) -> int:
+        """CuPy's current one."""
+        return int(self.xp.cuda.get_current_stream().ptr)
 
     def peak_bytes(self) -> int:
         """What the pool took from the GPU: it gives nothing back by itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from doctor.bench.backends.im2col import Im2col
@@ -17,6 +17,8 @@ class HostBackend:
     """NumPy."""
 
     clock = "perf_counter"
+    stream = 0
+    algorithms: Mapping[str, str] = {}
 
     def __init__(self) -> None:
         """Load NumPy; raises ImportError where there is none."""
@@ -33,6 +35,10 @@ class HostBackend:
         started = time.perf_counter()
         work()
         return time.perf_counter() - started
+
+    def address(self, array: Any) -> int:
+        """In host memory."""
+        return int(array.ctypes.data)
 
     def peak_bytes(self) -> int:
         """The process's largest resident size."""

@@ -50,12 +50,23 @@ def load(name: str) -> Network:
     try:
         with open(path, encoding="utf-8") as stream:
             content = json.load(stream)
-        return _network(content, name)
+        return parse(content, name)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: {type(error).__name__}: {error}") from error
 
 
-def _network(content: dict[str, Any], name: str) -> Network:
+def content_of(network: Network) -> dict[str, Any]:
+    """The row that `parse` reads as this network."""
+    content = network._asdict()
+    content["optimiser"] = {"kind": network.optimiser.kind, **network.optimiser.settings}
+    content["layers"] = [
+        {"name": one.name, "kind": one.kind, "inputs": list(one.inputs), **one.settings} for one in network.layers
+    ]
+    return {"schema": SCHEMA, **content, "shape": list(network.shape)}
+
+
+def parse(content: dict[str, Any], name: str) -> Network:
+    """A row as JSON has it, which is used up; raises ValueError, KeyError, TypeError for what is wrong with it."""
     if content.pop("schema") != SCHEMA or content["name"] != name:
         raise ValueError(f"schema or name is not {SCHEMA}, {name}")
     if content["confidence"] not in CONFIDENCES:
