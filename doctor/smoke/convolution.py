@@ -27,7 +27,7 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
 
 _NAMES = {"forward": "Forward", "backward-data": "BackwardData", "backward-filter": "BackwardFilter"}
 # dtype: cudnnDataType_t of the tensors, and of the sums
-_DATA_TYPES = {
+DATA_TYPES = {
     "fp64": (c.DATA_DOUBLE, c.DATA_DOUBLE),
     "fp32": (c.DATA_FLOAT, c.DATA_FLOAT),
     "tf32": (c.DATA_FLOAT, c.DATA_FLOAT),
@@ -193,15 +193,15 @@ class Convolution:
         return made
 
     def _tensor(self, shape: tuple[int, ...]) -> ctypes.c_void_p:
-        made, sizes = self._create("Tensor"), _at_least_4d(shape)
-        strides = _strides(sizes, self.problem.layout)
-        data_type = _DATA_TYPES[self.problem.dtype][0]
+        made, sizes = self._create("Tensor"), at_least_4d(shape)
+        strides = strides_of(sizes, self.problem.layout)
+        data_type = DATA_TYPES[self.problem.dtype][0]
         self._cudnn.call("cudnnSetTensorNdDescriptor", made, data_type, len(sizes), _ints(sizes), _ints(strides))
         return made
 
     def _filter(self, shape: tuple[int, ...]) -> ctypes.c_void_p:
-        made, sizes = self._create("Filter"), _at_least_4d(shape)
-        data_type = _DATA_TYPES[self.problem.dtype][0]
+        made, sizes = self._create("Filter"), at_least_4d(shape)
+        data_type = DATA_TYPES[self.problem.dtype][0]
         order = c.TENSOR_NHWC if self.problem.layout == "nhwc" else c.TENSOR_NCHW
         self._cudnn.call("cudnnSetFilterNdDescriptor", made, data_type, order, len(sizes), _ints(sizes))
         return made
@@ -213,7 +213,7 @@ class Convolution:
         if problem.dims == 1:
             padding, stride, dilation = (0, *padding), (1, *stride), (1, *dilation)
         numbers = (_ints(padding), _ints(stride), _ints(dilation))
-        kinds = (c.CROSS_CORRELATION, _DATA_TYPES[problem.dtype][1])
+        kinds = (c.CROSS_CORRELATION, DATA_TYPES[problem.dtype][1])
         self._cudnn.call("cudnnSetConvolutionNdDescriptor", made, len(padding), *numbers, *kinds)
         if problem.groups != 1:
             self._cudnn.call("cudnnSetConvolutionGroupCount", made, problem.groups)
@@ -223,7 +223,7 @@ class Convolution:
 
     def _check_shape(self) -> None:
         """Whether cuDNN means the same output as we do: else the passes would write past its end."""
-        function, expected = "cudnnGetConvolutionNdForwardOutputDim", _at_least_4d(self.problem.y)
+        function, expected = "cudnnGetConvolutionNdForwardOutputDim", at_least_4d(self.problem.y)
         sizes = (ctypes.c_int * _MOST_DIMENSIONS)()
         self._cudnn.call(function, self._convolution, self._x, self._w, len(expected), sizes)
         answered = tuple(sizes[: len(expected)])
@@ -231,12 +231,12 @@ class Convolution:
             raise CudnnError(function, 0, "", f"the output has shape {answered}, expected {expected}")
 
 
-def _at_least_4d(shape: tuple[int, ...]) -> tuple[int, ...]:
+def at_least_4d(shape: tuple[int, ...]) -> tuple[int, ...]:
     """N, C, L as N, C, 1, L: many functions take no tensor of less than four dimensions."""
     return shape if len(shape) > 3 else (*shape[:2], 1, *shape[2:])
 
 
-def _strides(sizes: tuple[int, ...], layout: str) -> tuple[int, ...]:
+def strides_of(sizes: tuple[int, ...], layout: str) -> tuple[int, ...]:
     """In elements, of N, C, spatial..., as they lie in memory by the layout."""
     outer_first = (0, *range(2, len(sizes)), 1) if layout == "nhwc" else tuple(range(len(sizes)))
     strides, step = [0] * len(sizes), 1

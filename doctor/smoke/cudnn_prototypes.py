@@ -15,6 +15,8 @@ _ADDRESS = ctypes.c_void_p  # of the device, or an opaque handle or descriptor
 _INT = ctypes.c_int
 _INTS = ctypes.POINTER(ctypes.c_int)
 _NEW = ctypes.POINTER(ctypes.c_void_p)  # where a handle or a descriptor is put
+_INT64 = ctypes.c_int64
+_INT64_OUT = ctypes.POINTER(ctypes.c_int64)
 _SIZE = ctypes.c_size_t
 _SIZE_OUT = ctypes.POINTER(ctypes.c_size_t)
 _SCALAR = ctypes.c_void_p  # of a float in host memory; of a double for fp64
@@ -102,6 +104,17 @@ PROTOTYPES: dict[str, Prototype] = {
     "cudnnGetConvolutionForwardAlgorithm_v7": Prototype(_HEURISTIC, "cnn_infer", "cnn", since=7),
     "cudnnGetConvolutionBackwardDataAlgorithm_v7": Prototype(_HEURISTIC, "cnn_infer", "cnn", since=7),
     "cudnnGetConvolutionBackwardFilterAlgorithm_v7": Prototype(_HEURISTIC, "cnn_train", "cnn", since=7),
+    # the graph API: type of the descriptor, where it is put
+    "cudnnBackendCreateDescriptor": Prototype((_INT, _NEW), "cnn_infer", "graph", since=8),
+    "cudnnBackendDestroyDescriptor": Prototype((_ADDRESS,), "cnn_infer", "graph", since=8),
+    "cudnnBackendFinalize": Prototype((_ADDRESS,), "cnn_infer", "graph", since=8),
+    # descriptor, attribute, its type, how many, the values
+    "cudnnBackendSetAttribute": Prototype((_ADDRESS, _INT, _INT, _INT64, _ADDRESS), "cnn_infer", "graph", since=8),
+    # descriptor, attribute, its type, how many there is room for, how many there are, the values
+    "cudnnBackendGetAttribute": Prototype(
+        (_ADDRESS, _INT, _INT, _INT64, _INT64_OUT, _ADDRESS), "cnn_infer", "graph", since=8
+    ),
+    "cudnnBackendExecute": Prototype((_ADDRESS, _ADDRESS, _ADDRESS), "cnn_infer", "graph", since=8),
 }
 
 
