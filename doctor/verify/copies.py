@@ -13,7 +13,7 @@ from doctor.smoke.outcome import Ending, Order, Outcome
 from doctor.verify import cause as codes
 from doctor.verify.findings import answers_of
 from doctor.verify.lacks import lacks_of
-from doctor.verify.subject import Known, Subject, Tested, library_dirs
+from doctor.verify.subject import Known, Patient, Subject, library_dirs
 from doctor.verify.verification import Tried
 
 _GPUS_AT_MOST = 64
@@ -63,8 +63,8 @@ def _try(subject: Subject, gpu: int, manner: Manner) -> Tried:
     except HostError as refused:
         return _refused(subject, order, refused)
     outcome = run(order)
-    tested = Tested(subject.label, subject.copy, subject.why)
-    return Tried(subject, outcome, answers_of(outcome, tested, facts, matrix), lacks_of(outcome, subject, facts))
+    patient = Patient(subject.label, subject.copy, subject.why)
+    return Tried(subject, outcome, answers_of(outcome, patient, facts, matrix), lacks_of(outcome, subject, facts))
 
 
 def _refused(subject: Subject, order: Order, refused: HostError) -> Tried:

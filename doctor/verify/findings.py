@@ -12,7 +12,7 @@ from doctor.smoke.outcome import STAGES, Ending, Fault, Outcome, Row, Stage
 from doctor.verify import cause as codes
 from doctor.verify.cause import Cause
 from doctor.verify.needs import Circumstances, needs_of
-from doctor.verify.subject import Tested
+from doctor.verify.subject import Patient
 
 _ON_GPU = STAGES[4:]
 _COMPUTING = ("convolution", "matrix", "strategies")
@@ -41,7 +41,7 @@ class Trouble(NamedTuple):
     evidence: tuple[Evidence, ...]
 
 
-def answers_of(outcome: Outcome, subject: Tested, facts: Facts, matrix: Matrix) -> tuple[Answer, ...]:
+def answers_of(outcome: Outcome, subject: Patient, facts: Facts, matrix: Matrix) -> tuple[Answer, ...]:
     """What one trial shows to be wrong (BAD), and what it leaves open (UNKNOWN).
 
     Nothing only for a trial that passed, or that says in a stage what it lacks.
@@ -224,14 +224,14 @@ def rooted(answer: Answer, label: str) -> Answer:
     return answer._replace(explains=tuple(mine))
 
 
-def _open(outcome: Outcome, subject: Tested) -> Iterator[Answer]:
+def _open(outcome: Outcome, subject: Patient) -> Iterator[Answer]:
     """What was tried and could not be compared, without anything being wrong."""
     for dtype in not_computed(outcome):
         why = f"no algorithm computed {dtype} on GPU {outcome.gpu}"
         yield unknown(f"{subject.label}: {why}")._replace(code=codes.WRONG, subject=subject.label)
 
 
-def _unsaid(outcome: Outcome, subject: Tested) -> Answer:
+def _unsaid(outcome: Outcome, subject: Patient) -> Answer:
     """A trial that ended before it was through, for a reason that is not the stack's: never a pass."""
     text = f"{subject.label}: {_end(outcome.ending)}"
     return unknown(text)._replace(code=codes.OURS, subject=subject.label)

@@ -16,7 +16,7 @@ from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.smoke.outcome import Outcome
 from doctor.verify import cause as codes
 from doctor.verify.cause import Cause
-from doctor.verify.subject import Tested
+from doctor.verify.subject import Patient
 
 _FABRIC_UNIT = "nvidia-fabricmanager"
 
@@ -24,7 +24,7 @@ _FABRIC_UNIT = "nvidia-fabricmanager"
 class Circumstances(NamedTuple):
     """What was tried, and what is known around it."""
 
-    subject: Tested
+    subject: Patient
     facts: Facts
     matrix: Matrix
     outcome: Outcome

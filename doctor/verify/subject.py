@@ -44,7 +44,7 @@ class Subject(NamedTuple):
         return self.copy.label
 
 
-class Tested(NamedTuple):
+class Patient(NamedTuple):
     """Whom a trial is about: a copy by itself, or a framework with the copy that it loads."""
 
     label: str  # how findings name it

@@ -18,7 +18,7 @@ from doctor.smoke.outcome import Outcome
 from doctor.verify import cause as codes
 from doctor.verify.findings import answers_of
 from doctor.verify.lacks import lacks_of_framework
-from doctor.verify.subject import Known, Tested
+from doctor.verify.subject import Known, Patient
 from doctor.verify.trial import Case, Trial, program_of, try_framework
 from doctor.verify.verification import FrameworkTried
 
@@ -70,9 +70,9 @@ def _answers(trial: Trial, framework: Framework, known: Known) -> Iterator[Answe
         why = f"{trial.framework} mapped {one.mapped}, where check predicts {one.predicted or 'that nothing is found'}"
         yield unknown(why)._replace(code=codes.OURS, subject=trial.framework)
     if not own and not trial.has_passed:
-        tested = Tested(trial.framework, _copy(framework, known.facts))
+        patient = Patient(trial.framework, _copy(framework, known.facts))
         outcome = Outcome(trial.interpreter, trial.gpu, "conv", trial.stages, trial.rows, trial.ending)
-        yield from answers_of(outcome, tested, known.facts, known.matrix)
+        yield from answers_of(outcome, patient, known.facts, known.matrix)
 
 
 def _of_python(trial: Trial) -> Iterator[Answer]:
