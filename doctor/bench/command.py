@@ -8,19 +8,25 @@ import shlex
 from collections.abc import Callable
 from contextlib import ExitStack
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.bench import networks
 from doctor.bench.encode import NotABench, decode_bench
 from doctor.bench.format import BenchFormat, format_of
+from doctor.bench.lacks import explained
 from doctor.bench.measure import run
 from doctor.bench.outcome import PATHS, Bench, Network, Order, Progress
 from doctor.bench.pictures import Pictures, notes_on, pictures_for
 from doctor.bench.sheet import Report, subject_of
 from doctor.choice import one_of
+from doctor.facts import Facts
+from doctor.facts.seen import value_or
 from doctor.formats import Look
-from doctor.host import BadRequest
+from doctor.host import BadRequest, Host, HostError
 from doctor.output import write_file
+
+if TYPE_CHECKING:
+    from doctor.verify.subject import Subject as Copy
 
 COMPLETE, INCOMPLETE = 0, 4
 SMALL = ("cifar10", "mnist", "dogs-vs-cats", "lenet")  # those of a minute, not of an evening
@@ -41,6 +47,7 @@ class Options(NamedTuple):
     gpu: int = 0
     batch: int = 0
     steps: int = 0
+    seconds: float = 20.0  # how long one network may be timed on one path, where the steps are not said
     pool: str = "both"
     data: str | None = None
     style: str = "text"
@@ -83,7 +90,9 @@ def _saved(path: str) -> Report:
 
 def _measured(options: Options, report: Note) -> Report:
     wanted = chosen_networks(options.networks)
-    order = order_of(options, wanted)
+    order, facts = order_of(options, wanted), None
+    if options.device != "cpu":
+        order, facts = _with_cudnn(options, order)
     with ExitStack() as stack:
         pictures = _pictures(options, wanted, stack)
         order = order._replace(
@@ -92,6 +101,7 @@ def _measured(options: Options, report: Note) -> Report:
         )
         done = run(order, report)
     done = _with_data(done, options, {one.name: one for one in wanted}, pictures)
+    done = done._replace(lacks=tuple(explained(one, facts) for one in done.lacks))
     return Report(command_of(options), tuple(map(subject_of, wanted)), done)
 
 
@@ -109,19 +119,24 @@ def order_of(options: Options, wanted: tuple[Network, ...]) -> Order:
     for name, value in (("--batch", options.batch), ("--steps", options.steps), ("--gpu", options.gpu)):
         if value < 0:
             raise BadRequest(f"{name} {value}: a number from {'0' if name == '--gpu' else '1'} up")
-    order = Order(wanted, paths, gpu=options.gpu, batch=options.batch, steps=options.steps, pools=pools)
-    if options.device == "cpu":
-        return order
-    library, directories = _cudnn(options)
-    return order._replace(library=library, library_dirs=directories)
+    if not 0 < options.seconds < float("inf"):
+        raise BadRequest(f"--seconds {options.seconds}: a number of seconds above 0")
+    return Order(
+        wanted,
+        paths,
+        gpu=options.gpu,
+        batch=options.batch,
+        steps=options.steps,
+        seconds=options.seconds,
+        pools=pools,
+    )
 
 
-def _cudnn(options: Options) -> tuple[str, tuple[str, ...]]:
-    """The library to measure with, and where CUDA's others lie; "" where there is none. Raises BadRequest."""
+def _with_cudnn(options: Options, order: Order) -> tuple[Order, Facts]:
+    """With the library to measure, if there is one, and what was seen of this machine. Raises BadRequest."""
     from doctor.examine import host_of  # late, as what follows: on the CPU nothing is looked for
     from doctor.probes import Request, look
-    from doctor.verify.command import library_dirs
-    from doctor.verify.subject import named, predicted
+    from doctor.verify.subject import library_dirs, named, predicted
 
     host = host_of(None)
     facts = look(host, Request((options.python,) if options.python else ()))
@@ -133,7 +148,19 @@ def _cudnn(options: Options) -> tuple[str, tuple[str, ...]]:
     subject = next((one for one in chosen.subjects if one.library), None)
     if subject is None and options.cudnn:
         raise BadRequest(f"--cudnn {options.cudnn}: it has no main library")
-    return (subject.library, library_dirs(subject, facts)) if subject else ("", ())
+    if subject is None:
+        return order, facts
+    _refuse_unsafe(host, subject)
+    return order._replace(library=subject.library, library_dirs=library_dirs(subject, facts)), facts
+
+
+def _refuse_unsafe(host: Host, subject: Copy) -> None:
+    """Root loads nothing that others may write; raises BadRequest."""
+    try:
+        for path in (subject.library, *(part.path for part in value_or(subject.copy.parts, ()))):
+            host.refuse_unsafe(path)
+    except HostError as refused:
+        raise BadRequest(f"{subject.library} is not loaded: {refused}") from refused
 
 
 def _pictures(options: Options, wanted: tuple[Network, ...], stack: ExitStack) -> dict[str, Pictures]:
@@ -163,8 +190,8 @@ def command_of(options: Options) -> str:
     """The command that measures the same again."""
     words = ["gpudoctor", "bench", *options.networks]
     defaults = Options()
-    for name in ("device", "cudnn", "python", "gpu", "batch", "steps", "data"):
+    for name in ("device", "cudnn", "python", "gpu", "batch", "steps", "seconds", "data"):
         if getattr(options, name) != getattr(defaults, name):
-            words += [f"--{name}", str(getattr(options, name))]
+            words += [f"--{name}", f"{getattr(options, name)}"]
     words += ["--memory-pool", options.pool] if options.pool != defaults.pool else []
     return shlex.join(words)

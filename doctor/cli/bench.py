@@ -29,7 +29,8 @@ def bench(
     python: Annotated[Text, typer.Option(metavar="EXE", help="Measure the cuDNN that this environment loads.")] = None,
     gpu: Annotated[int, typer.Option(metavar="N", help="Which GPU, as CUDA numbers them.")] = 0,
     batch: Annotated[int, typer.Option(metavar="N", help="Images a step; the network's own by default.")] = 0,
-    steps: Annotated[int, typer.Option(metavar="N", help="Steps to time; 3 to 50 in 20 s by default.")] = 0,
+    steps: Annotated[int, typer.Option(metavar="N", help="Steps to time; 3 to 50 by default.")] = 0,
+    seconds: Annotated[float, typer.Option(metavar="N", help="For the steps of one network on one path.")] = 20.0,
     data: Annotated[Text, typer.Option(metavar="DIR", help="Train on the pictures in DIR/train/<class>.")] = None,
     pool: Annotated[str, typer.Option("--memory-pool", metavar="WAY", help="on, off or both.")] = "both",
     style: Annotated[str, typer.Option("--format", metavar="NAME", help="text, json, svg or markdown.")] = "text",
@@ -51,7 +52,8 @@ def bench(
     from doctor.bench.command import bench as measure
     from doctor.output import terminal_look
 
-    options = Options(tuple(networks or ()), device, cudnn, python, gpu, batch, steps, pool, data, style, output, saved)
+    numbers = (gpu, batch, steps, seconds)
+    options = Options(tuple(networks or ()), device, cudnn, python, *numbers, pool, data, style, output, saved)
     with Bar() as bar:
         text, status = measure(options, terminal_look(), bar.report)
     print(text, end="")
