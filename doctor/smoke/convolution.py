@@ -13,6 +13,8 @@ from doctor.smoke.cudnn_api import Cudnn, CudnnError
 from doctor.smoke.cudnn_prototypes import perf_struct
 
 DIRECTIONS = ("forward", "backward-data", "backward-filter")
+# What goes in, in cuDNN's order, and what comes out; of the gradients' passes "y" is dy, and what comes out dx, dw.
+OPERANDS = {"forward": ("x", "w", "y"), "backward-data": ("w", "y", "x"), "backward-filter": ("x", "y", "w")}
 
 # The position is the value of cudnnConvolution{Fwd,BwdData,BwdFilter}Algo_t; the same in cudnn.h of 5.1.5 to 9.13.0
 # (5.0 ends the first at WINOGRAD). Those that a release or a GPU does not have are declined.
@@ -82,11 +84,9 @@ class Problem(NamedTuple):
 
     def shapes(self, direction: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """What goes in and what comes out: (x, w, y), (w, dy, dx) or (x, dy, dw)."""
-        return {
-            "forward": (self.x, self.w, self.y),
-            "backward-data": (self.w, self.y, self.x),
-            "backward-filter": (self.x, self.y, self.w),
-        }[direction]
+        every = {"x": self.x, "w": self.w, "y": self.y}
+        first, second, out = OPERANDS[direction]
+        return every[first], every[second], every[out]
 
 
 def _by(sizes: Sequence[int]) -> str:
@@ -122,10 +122,10 @@ class Convolution:
             self._convolution = self._described()
             self._check_shape()
             self._made = made.pop_all()
-        self._inputs = {  # the descriptors in the order of the arguments
-            "forward": (self._x, self._w, self._y),
-            "backward-data": (self._w, self._y, self._x),
-            "backward-filter": (self._x, self._y, self._w),
+        descriptors = {"x": self._x, "w": self._w, "y": self._y}
+        self._inputs = {
+            direction: (descriptors[first], descriptors[second], descriptors[out])
+            for direction, (first, second, out) in OPERANDS.items()
         }
         scalar = ctypes.c_double if problem.dtype == "fp64" else ctypes.c_float
         self._one, self._zero = scalar(1), scalar(0)
@@ -174,12 +174,13 @@ class Convolution:
         `x`, `w`, `y` are addresses on the device of the data or, of the output, of room for it. Raises CudnnError.
         """
         results, came = (perf_struct(self._cudnn.major) * _MOST_RESULTS)(), ctypes.c_int()
-        addresses = {id(self._x): x, id(self._w): w, id(self._y): y}
+        addresses = {"x": x, "w": w, "y": y}
+        a, b, into = (addresses[name] for name in OPERANDS[direction])
         first, second, out = self._inputs[direction]
         self._cudnn.call(
             f"cudnnFindConvolution{_NAMES[direction]}AlgorithmEx",
-            *(self._cudnn.handle, first, addresses[id(first)], second, addresses[id(second)], self._convolution),
-            *(out, addresses[id(out)], _MOST_RESULTS, ctypes.byref(came)),
+            *(self._cudnn.handle, first, a, second, b, self._convolution),
+            *(out, into, _MOST_RESULTS, ctypes.byref(came)),
             *(ctypes.cast(results, ctypes.c_void_p), workspace, workspace_bytes),
         )
         return [

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 Block = Any  # an array of NumPy, or one of CuPy: a piece of memory and what keeps it
+_PEER_ACCESS_ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 _NOT_A_NUMBER = 0xFF  # every byte so: not a number in each of the dtypes
 
 
@@ -116,6 +117,8 @@ class CupyMemory:
 
     def copy_to_peer(self, array: Array, source: int, target: int) -> Array:
         """`Memory.copy_to_peer`, by cudaMemcpyPeer, which goes by way of the host where it must."""
+        if self.reaches_peer(source, target):
+            self._on(source, self._enable_peer, target)
         there = self._on(source, self._cupy.asarray, array)
         room = self._on(target, self._cupy.zeros_like, array)
         self._cupy.cuda.runtime.memcpyPeer(room.data.ptr, target, there.data.ptr, source, array.nbytes)
@@ -125,6 +128,15 @@ class CupyMemory:
     def reaches_peer(self, source: int, target: int) -> bool:
         """`Memory.reaches_peer`."""
         return bool(self._cupy.cuda.runtime.deviceCanAccessPeer(source, target))
+
+    def _enable_peer(self, target: int) -> None:
+        """Without it CUDA would go by way of the host, and the link between the two would not be tried."""
+        runtime = self._cupy.cuda.runtime
+        try:
+            runtime.deviceEnablePeerAccess(target)
+        except runtime.CUDARuntimeError as refused:
+            if refused.status != _PEER_ACCESS_ALREADY_ENABLED:
+                raise
 
     def _on(self, gpu: int, make: Callable[[Any], Any], what: Any) -> Any:
         """Done on that GPU's default stream, and finished: our own stream belongs to one GPU."""

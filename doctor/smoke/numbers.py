@@ -76,15 +76,21 @@ def operands(direction: str, problem: Problem, seed: int = 0) -> tuple[Array, Ar
     """
     import numpy as np
 
-    random = np.random.default_rng(seed)
     first_shape, second_shape, _ = problem.shapes(direction)
-    first = random.integers(-2, 3, first_shape).astype("float64")
-    second = random.integers(-1, 2, second_shape).astype("float64")
+    first, second = whole_numbers(first_shape, 2, seed), whole_numbers(second_shape, 1, seed + 1)
+    random = np.random.default_rng(seed + 2)
     for _ in range(_HALVINGS):
         if greatest_sum(direction, first, second, problem) <= DTYPES[problem.dtype].exact_to:
             return first, second
         second = second * random.integers(0, 2, second_shape)
     raise ValueError(f"no thin enough data for {problem.dtype} {problem.label}")
+
+
+def whole_numbers(shape: tuple[int, ...], greatest: int, seed: int) -> Array:
+    """Integers from -greatest to greatest in float64, the same for the same seed."""
+    import numpy as np
+
+    return np.random.default_rng(seed).integers(-greatest, greatest, shape, "int8", endpoint=True).astype("float64")
 
 
 def greatest_sum(direction: str, first: Array, second: Array, problem: Problem) -> float:
