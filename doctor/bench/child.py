@@ -34,7 +34,7 @@ def run(told: Job, threads: int, hear: Callable[[Event], None], environ: Mapping
     """Measure in a child; `hear` is told every event as it comes. Raises nothing but KeyboardInterrupt."""
     with tempfile.TemporaryDirectory(prefix="gpudoctor-bench-") as folder:
         job.write(told, os.path.join(folder, "job"))
-        return _Listening(folder, hear).follow(told, _environment(told, threads, environ or os.environ))
+        return _Listening(folder, hear).follow(told, environment(told, threads, environ or os.environ))
 
 
 class _Listening:
@@ -124,7 +124,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         process.returncode = -signal.SIGTERM  # stuck in the kernel: do not let the finaliser wait for it
 
 
-def _environment(told: Job, threads: int, environ: Mapping[str, str]) -> dict[str, str]:
+def environment(told: Job, threads: int, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a child: threads of BLAS, how products may be rounded, where libraries are."""
     found = dict(environ, PYTHONDONTWRITEBYTECODE="1")
     found.update(dict.fromkeys(_THREAD_VARIABLES, str(threads)))
     found.pop("NVIDIA_TF32_OVERRIDE", None)  # it overrules what the order says
