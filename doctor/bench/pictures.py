@@ -45,7 +45,7 @@ def pictures_for(network: Network, directory: str, batch: int, into: str) -> Pic
         raise BadRequest(f"--data needs {answer['missing']}, which is not installed: install 'gpudoctor[bench]'")
     skipped = tuple((str(name), str(why)) for name, why in answer["skipped"])
     counts = (answer["found"], answer["read"], answer["bad"])
-    return _fit(network, directory, Pictures(into, tuple(answer["classes"]), *counts, skipped))
+    return _fit(network, directory, batch, Pictures(into, tuple(answer["classes"]), *counts, skipped))
 
 
 def _bytes_of(network: Network) -> int:
@@ -75,7 +75,7 @@ def _words(error: Exception) -> str:
     return "the process that read them ended without an answer" if isinstance(error, ValueError) else str(error)
 
 
-def _fit(network: Network, directory: str, pictures: Pictures) -> Pictures:
+def _fit(network: Network, directory: str, batch: int, pictures: Pictures) -> Pictures:
     if not pictures.classes:
         raise BadRequest(f"--data {directory}: train has no directory, so there is no class")
     if len(pictures.classes) > network.classes:
@@ -86,6 +86,11 @@ def _fit(network: Network, directory: str, pictures: Pictures) -> Pictures:
     if not pictures.read:
         first = f"; the first: {': '.join(pictures.skipped[0])}" if pictures.skipped else ""
         raise BadRequest(f"--data {directory}: of {pictures.found} pictures none could be read{first}")
+    if pictures.read < batch:
+        raise BadRequest(
+            f"--data {directory}: {pictures.read} pictures are too few for a step of {network.name}, which takes "
+            f"{batch}; --batch says otherwise"
+        )
     return pictures
 
 

@@ -34,7 +34,7 @@ def cats_and_dogs(root: Path, each: int = 3) -> Path:
     return root
 
 
-def read(network: Network, root: Path, tmp_path: Path, batch: int = 32) -> Pictures:
+def read(network: Network, root: Path, tmp_path: Path, batch: int = 2) -> Pictures:
     into = tmp_path / "into"
     into.mkdir()
     return pictures_for(network, str(root), batch, str(into))
@@ -121,6 +121,10 @@ def no_pictures(root: Path) -> None:
     (root / "train" / "cats").mkdir(parents=True)
 
 
+def one_picture(root: Path) -> None:
+    put(root / "train" / "cats", "0.jpg", RED)
+
+
 def all_broken(root: Path) -> None:
     (root / "train" / "cats").mkdir(parents=True)
     (root / "train" / "cats" / "0.jpg").write_bytes(b"\xff\xd8\xff")
@@ -133,6 +137,7 @@ def all_broken(root: Path) -> None:
         (no_classes, "there is no class"),
         (too_many_classes, "3 classes are more than dogs-vs-cats can tell apart, 2"),
         (no_pictures, "of 0 pictures none could be read"),
+        (one_picture, "1 pictures are too few for a step of dogs-vs-cats, which takes 2"),
         (all_broken, r"of 1 pictures none could be read; the first: cats/0.jpg: "),
     ],
 )
