@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from compat.matrix import Uncovered
 from compat.need import Need
 from doctor.cudnn_use import mending, set_in
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, value_or
-from doctor.finding import Answer, Evidence, Kind, Severity, bad, unknown
+from doctor.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
 from doctor.judge import judge, load_rules
 from doctor.verify import cause as codes
+from doctor.verify.contents import of_contents
 from doctor.verify.findings import rooted
 from doctor.verify.subject import Chosen, Known, Subject, displacing
 
 _MISSING = "cudnn-missing"
+_JIT_LACKS = "engines_precompiled"
 _OF_COPIES = (codes.INCOMPLETE, codes.MIXED, codes.ZLIB_MISSING)
 _OF_FRAMEWORKS = (codes.SHADOWED, codes.PART_MISSING, _MISSING, "cudnn-wrong-major")
 
@@ -29,6 +32,8 @@ def answers_around(chosen: Chosen, known: Known, level: str, tried: Iterable[Ans
     found += [unknown(why)._replace(code=_MISSING, subject=who) for who, why in chosen.unknown if who not in blamed]
     for subject in chosen.subjects:
         found += _of_displaced(subject, known)
+        found += of_contents(subject.copy, known.host, known.facts, every=level == "full")
+        found += _of_jit_edition(subject, known, level)
         if not subject.library:
             found.append(_without_main(subject, known.facts))
     if not chosen.subjects and not any(one.kind is Kind.BAD for one in (*found, *tried)):
@@ -73,7 +78,23 @@ def _of_displaced(subject: Subject, known: Known) -> Iterator[Answer]:
         f"a program that opens {subject.library} gets {name} from {entry}",
         need,
         evidence=tuple(Evidence(one, f"{other}: {why}") for one, other, why in found),
+        explains=(Symptom(codes.MIXED, subject.label), Symptom(codes.PART_MISSING, subject.label)),
     )._replace(code=codes.SHADOWED, subject=subject.label)
+
+
+def _of_jit_edition(subject: Subject, known: Known, level: str) -> Iterator[Answer]:
+    """Without the precompiled engines it is NVIDIA's JIT edition, or damaged: no package says which, a trial does."""
+    copy = subject.copy
+    if copy.owner or level != "load" or not isinstance(copy.version, Seen):
+        return
+    try:
+        listed = known.matrix.cudnn(copy.version.value).parts_linux or ()
+    except Uncovered:
+        return  # the rule about the copy's files says so
+    there = {part.name for part in value_or(copy.parts, ())}
+    if any(_JIT_LACKS in name and name not in there for name in listed):
+        why = f"{copy.label} has no precompiled engines: NVIDIA's JIT edition has none, another is damaged"
+        yield unknown(f"{why}; level conv tells")._replace(code=codes.INCOMPLETE, subject=copy.label)
 
 
 def _without_main(subject: Subject, facts: Facts) -> Answer:

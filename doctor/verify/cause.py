@@ -23,6 +23,7 @@ DRIVER_HANG = "driver-hang"
 DRIVER_CRASH = "driver-library-crash"
 FABRIC = "fabric-manager-not-running"
 COMPAT = "forward-compat-mistake"
+STUB = "stub-libcuda-on-path"
 HARDWARE = "ecc-xid-hardware-fault"
 MEMORY = "out-of-memory-not-a-stack-fault"
 WRONG = "cudnn-wrong-result"
@@ -157,7 +158,7 @@ def of_status(name: str, text: str) -> Cause:
     return Cause(CALL, f"it answers {name}")
 
 
-# By name; cuda_runtime_api.h, "CUDA Error types". Numbers: 2, 35, 46, 100 ...
+# By name; CUDA's documentation of cudaError_t and CUresult, which share most of their numbers.
 _CUDA = {
     "cudaErrorMemoryAllocation": (MEMORY, "the GPU has no memory left for it"),
     "CUDA_ERROR_OUT_OF_MEMORY": (MEMORY, "the GPU has no memory left for it"),
@@ -166,6 +167,8 @@ _CUDA = {
     "CUDA_ERROR_UNSUPPORTED_PTX_VERSION": (OLD_DRIVER, "the driver is older than the code that it is to compile"),
     "cudaErrorSystemDriverMismatch": (DRIVER_MIXED, "kernel module and driver libraries are of different releases"),
     "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": (DRIVER_MIXED, "kernel module and driver libraries are of different releases"),
+    "cudaErrorStubLibrary": (STUB, "the libcuda that is found is the toolkit's stub"),
+    "CUDA_ERROR_STUB_LIBRARY": (STUB, "the libcuda that is found is the toolkit's stub"),
     "cudaErrorSystemNotReady": (FABRIC, "the system is not ready: the fabric manager does not run"),
     "CUDA_ERROR_SYSTEM_NOT_READY": (FABRIC, "the system is not ready: the fabric manager does not run"),
     "cudaErrorCompatNotSupportedOnDevice": (COMPAT, "cuda-compat does not work on this GPU"),
@@ -175,16 +178,31 @@ _CUDA = {
     "cudaErrorNoKernelImageForDevice": (NOT_IN_BUILD, "there is no code for this GPU in it"),
     "CUDA_ERROR_NO_BINARY_FOR_GPU": (NOT_IN_BUILD, "there is no code for this GPU in it"),
 }
-_KERNEL_DIED = ("IllegalAddress", "LaunchFailure", "MisalignedAddress", "IllegalInstruction", "HardwareStackError")
+_NUMBERS = {
+    2: "cudaErrorMemoryAllocation",
+    34: "cudaErrorStubLibrary",
+    35: "cudaErrorInsufficientDriver",
+    209: "cudaErrorNoKernelImageForDevice",
+    214: "cudaErrorECCUncorrectable",
+    222: "cudaErrorUnsupportedPtxVersion",
+    802: "cudaErrorSystemNotReady",
+    803: "cudaErrorSystemDriverMismatch",
+    804: "cudaErrorCompatNotSupportedOnDevice",
+}
+_KERNEL_DIED = (
+    *("IllegalAddress", "LaunchFailure", "MisalignedAddress", "IllegalInstruction", "HardwareStackError"),
+    *("ILLEGAL_ADDRESS", "LAUNCH_FAILED", "MISALIGNED_ADDRESS", "ILLEGAL_INSTRUCTION", "HARDWARE_STACK_ERROR"),
+)
 
 
-def of_cuda(name: str) -> Cause:
-    """What an error of CUDA's runtime or driver means, by its name."""
+def of_cuda(name: str, status: int = 0) -> Cause:
+    """What an error of CUDA's runtime or driver means, by its name; drivers before CUDA 6 give the number alone."""
+    name = name or _NUMBERS.get(status, "")
     if name in _CUDA:
         return Cause(*_CUDA[name])
     if name.endswith(_KERNEL_DIED):
         return Cause(CRASH, f"a kernel died on the GPU: {name}")
-    return Cause(CUDA_CALL, f"CUDA answers {name or 'with an error'}")
+    return Cause(CUDA_CALL, f"CUDA answers {name or f'with error {status}'}")
 
 
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}

@@ -64,7 +64,7 @@ def _try(subject: Subject, gpu: int, manner: Manner) -> Tried:
         return _refused(subject, order, refused)
     outcome = run(order)
     patient = Patient(subject.label, subject.copy, subject.why)
-    return Tried(subject, outcome, answers_of(outcome, patient, facts, matrix), lacks_of(outcome, subject, facts))
+    return Tried(subject, outcome, answers_of(outcome, patient, facts, matrix), lacks_of(outcome, facts))
 
 
 def _refused(subject: Subject, order: Order, refused: HostError) -> Tried:

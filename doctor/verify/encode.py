@@ -15,6 +15,7 @@ from doctor.formats import Look
 from doctor.smoke.outcome import Ending, Row, Stage
 from doctor.verify.verification import FrameworkTried, Tried, Verification
 
+_MOMENTARY = ("free_bytes", "chosen", "measured")  # facts of stages
 SCHEMA = "gpudoctor.verification/1"
 
 
@@ -90,7 +91,7 @@ def _course(stages: Iterable[Stage], rows: Iterable[Row], ending: Ending) -> dic
 
 def _stage(one: Stage) -> dict[str, Any]:
     facts = dict(one.facts)
-    momentary = facts.pop("now", {})
+    momentary = {name: facts.pop(name) for name in _MOMENTARY if name in facts}
     return {
         "name": one.name,
         "status": one.status,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from compat.matrix import Matrix
 from doctor.facts import Facts
+from doctor.facts.seen import value_or
 from doctor.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
 from doctor.smoke.outcome import STAGES, Ending, Fault, Outcome, Row, Stage
 from doctor.verify import cause as codes
@@ -76,14 +77,16 @@ def _of_preloading(outcome: Outcome) -> Iterator[Trouble]:
 
 def _of_stages(outcome: Outcome) -> Iterator[Trouble]:
     for stage in outcome.stages:
-        if stage.status == "failed" and stage.fault and not _is_told_by_rows(stage, outcome):
+        if stage.status == "failed" and stage.fault and not _is_told_elsewhere(stage, outcome):
             yield Trouble(cause_of(stage.fault, stage), stage.name, tuple(_said(stage.fault, stage)))
         if stage.name == "parts":
             yield from _of_parts(stage)
 
 
-def _is_told_by_rows(stage: Stage, outcome: Outcome) -> bool:
-    """A stage that computes says in its rows what was wrong, with more words."""
+def _is_told_elsewhere(stage: Stage, outcome: Outcome) -> bool:
+    """Rows say what was wrong with more words, and the parts that could not be opened all say why."""
+    if stage.fault and stage.fault.text in stage.facts.get("preload_errors", {}).values():
+        return True
     return any(row.status in {"wrong", "failed"} for row in outcome.rows) and stage.name in _COMPUTING
 
 
@@ -100,7 +103,7 @@ def cause_of(fault: Fault, stage: Stage) -> Cause:
     if fault.kind == "cudnn":
         return codes.of_status(fault.name, fault.text)
     if fault.kind == "cuda":
-        cause = codes.of_cuda(fault.name)
+        cause = codes.of_cuda(fault.name, fault.status)
         in_cudnn = cause.code == codes.NOT_IN_BUILD and stage.name not in {"device", "peers"}
         return cause._replace(code=codes.ARCH) if in_cudnn else cause
     if fault.kind == "loader":
@@ -198,7 +201,7 @@ def _answer(trouble: Trouble, about: Circumstances) -> Answer:
         *needs_of(about),
         severity=Severity.WARNING if code == codes.MEMORY else Severity.ERROR,
         evidence=(*trouble.evidence, *where),
-        explains=_explains(code, subject.label, gpu),
+        explains=(*_explains(code, subject.label, gpu), *_of_sizes(code, subject)),
     )
     return answer._replace(code=code, subject=subject.label + gpu)
 
@@ -214,6 +217,12 @@ def _explains(code: str, label: str, gpu: str) -> tuple[Symptom, ...]:
     return tuple(Symptom(one, subject) for one in later for subject in dict.fromkeys((label, label + gpu)))
 
 
+def _of_sizes(code: str, subject: Patient) -> tuple[Symptom, ...]:
+    """A part of another release has another size than the package lists, too."""
+    listed = subject.copy and subject.copy.owner and not value_or(subject.copy.missing, ())
+    return (Symptom(codes.INCOMPLETE, subject.label),) if listed and code == codes.MIXED else ()
+
+
 def rooted(answer: Answer, label: str) -> Answer:
     """An answer of one of `check`'s rules about a copy, which explains what a trial of it showed, on whatever GPU."""
     if answer.kind is not Kind.BAD or answer.code not in (*_ROOTS, codes.PART_MISSING):
@@ -226,8 +235,10 @@ def rooted(answer: Answer, label: str) -> Answer:
 
 def _open(outcome: Outcome, subject: Patient) -> Iterator[Answer]:
     """What was tried and could not be compared, without anything being wrong."""
-    for dtype in not_computed(outcome):
-        why = f"no algorithm computed {dtype} on GPU {outcome.gpu}"
+    stage = outcome.stage("matrix")
+    silent = stage.facts.get("dtypes_without_result", {}) if stage and stage.status == "passed" else {}
+    for dtype, given in sorted(silent.items()):
+        why = f"no algorithm computed {dtype} on GPU {outcome.gpu}: {given}"
         yield unknown(f"{subject.label}: {why}")._replace(code=codes.WRONG, subject=subject.label)
 
 
@@ -247,14 +258,6 @@ def _end(ending: Ending) -> str:
     return f"the trial ended before it was through, with exit status {ending.code}" + (f": {words}" if words else "")
 
 
-def not_computed(outcome: Outcome) -> tuple[str, ...]:
-    """The number formats that were tried, and of which no result was compared."""
-    tried = dict.fromkeys(row.dtype for row in outcome.rows)
-    done = {row.dtype for row in outcome.rows if row.status in {"right", "wrong"}}
-    failed = {row.dtype for row in outcome.rows if row.status == "failed"}
-    return tuple(dtype for dtype in tried if dtype not in done | failed)
-
-
 def merged(answers: Iterable[Answer]) -> tuple[Answer, ...]:
     """One answer for each code and subject: what the files show, and what the trial showed, in one chain."""
     found: dict[tuple[str, str, Kind], Answer] = {}
@@ -262,7 +265,9 @@ def merged(answers: Iterable[Answer]) -> tuple[Answer, ...]:
         key = (answer.code, answer.subject, answer.kind)
         before = found.get(key)
         found[key] = _joined(before, answer) if before and answer.kind is Kind.BAD else before or answer
-    return tuple(sorted(found.values(), key=lambda one: (one.code, one.subject, one.why)))
+    bad_ones = {(code, subject) for code, subject, kind in found if kind is Kind.BAD}
+    kept = [one for one in found.values() if one.kind is Kind.BAD or (one.code, one.subject) not in bad_ones]
+    return tuple(sorted(kept, key=lambda one: (one.code, one.subject, one.why)))
 
 
 def _joined(one: Answer, other: Answer) -> Answer:

@@ -33,7 +33,7 @@ class Circumstances(NamedTuple):
     @property
     def cuda(self) -> CudaVersion | None:
         """The CUDA that the copy was built with, by its own word, else its package's major; None where neither says."""
-        told = self.fact("version", "cudart")
+        told = self.fact("version", "cudart_version")
         if isinstance(told, int) and told > 0:
             return CudaVersion.from_encoded(told)
         major = value_or(self.subject.copy.cuda_major, 0) if self.subject.copy else 0
@@ -42,7 +42,7 @@ class Circumstances(NamedTuple):
     @property
     def capability(self) -> ComputeCapability | None:
         """The compute capability of the GPU that was tried, None where nothing tells."""
-        told = self.fact("device", "capability")
+        told = self.fact("device", "compute_capability")
         if isinstance(told, str):
             return ComputeCapability.parse(told)
         known = [gpu.capability.value for gpu in value_or(self.facts.gpus, ()) if isinstance(gpu.capability, Seen)]
@@ -185,6 +185,7 @@ _BY_HAND = {
     codes.DRIVER_MISSING: _LOOK_AT_THE_REST,
     codes.DRIVER_HANG: _LOOK_AT_THE_REST,
     codes.DRIVER_CRASH: _LOOK_AT_THE_REST,
+    codes.STUB: "Take the toolkit's stubs directory off the loader's path: it is for linking alone.",
     codes.COMPAT: "Take cuda-compat's directory off the loader's path, or install a newer driver instead.",
     codes.HARDWARE: "Look at nvidia-smi -q -d ECC and at the kernel's log; restart; if it returns, it is the card.",
     codes.MEMORY: _FREE_MEMORY,

@@ -31,9 +31,9 @@ def as_text(done: Verification, look: Look) -> str:
     for finding in roots:
         show_finding(page, finding)
     for copy in done.copies:
-        _copy(page, copy, done.level)
+        _copy(page, copy, done)
     for framework in done.frameworks:
-        _framework(page, framework)
+        _framework(page, framework, done)
     _open_questions(page, done)
     page.gap()
     page.paragraph(_totals(done, page), colour="dim")
@@ -66,7 +66,7 @@ def _so_far(done: Verification) -> str:
     return "it loads, and was not tried on a GPU" if set(LEVELS["load"]) <= set(passed) else "not tried on a GPU"
 
 
-def _copy(page: Page, one: Tried, level: str) -> None:
+def _copy(page: Page, one: Tried, done: Verification) -> None:
     page.gap()
     page.line(page.paint("bold", one.subject.label))
     page.row("library", one.outcome.library)
@@ -74,14 +74,14 @@ def _copy(page: Page, one: Tried, level: str) -> None:
         page.row("loaded by", ", ".join(one.subject.frameworks))
     if one.subject.why:
         page.row("because", one.subject.why)
-    _stages(page, one.outcome.stages, LEVELS[level])
-    if one.lacks:
+    _stages(page, one.outcome.stages, LEVELS[done.level])
+    if one.lacks and done.verdict == FAILED:  # else it is the headline
         page.row("lacks", one.lacks)
-    if level == "full" and one.outcome.rows:
+    if done.level == "full" and one.outcome.rows:
         _table(page, one.outcome.rows)
 
 
-def _framework(page: Page, one: FrameworkTried) -> None:
+def _framework(page: Page, one: FrameworkTried, done: Verification) -> None:
     trial = one.trial
     page.gap()
     page.line(page.paint("bold", f"{trial.framework} in {trial.environment}"))
@@ -91,7 +91,7 @@ def _framework(page: Page, one: FrameworkTried) -> None:
     if trial.compared:
         as_predicted = "all" if not trial.surprises else f"{trial.compared - len(trial.surprises)}"
         page.row("files", f"{trial.compared} mapped libraries compared, {as_predicted} as check predicts")
-    if one.lacks:
+    if one.lacks and done.verdict == FAILED:
         page.row("lacks", one.lacks)
 
 
@@ -132,11 +132,13 @@ def _told(stage: Stage) -> str:
 
 def _loaded(stage: Stage) -> str:
     files = stage.facts.get("preloaded")
-    return f"{len(files) + 1} libraries opened by their paths" if isinstance(files, (list, tuple)) else ""
+    if not isinstance(files, (list, tuple)):
+        return ""
+    return f"{len(files) + 1} libraries opened by their paths" if files else "opened by its path"
 
 
 def _version(stage: Stage) -> str:
-    cudart = stage.facts.get("cudart")
+    cudart = stage.facts.get("cudart_version")
     built = f", built with CUDA {cudart // 1000}.{cudart % 1000 // 10}" if isinstance(cudart, int) and cudart else ""
     return f"{stage.facts.get('version', '')}{built}"
 
@@ -147,20 +149,37 @@ def _parts(stage: Stage) -> str:
 
 
 def _mapped(stage: Stage) -> str:
-    files = stage.facts.get("files", ())
-    return f"{len(files)} files of this copy, and no other's" if files else ""
+    files = stage.facts.get("cudnn", ())
+    number = "1 file" if len(files) == 1 else f"{len(files)} files"
+    return f"{number} of this copy, and no other's" if files else ""
 
 
 def _device(stage: Stage) -> str:
     if stage.facts.get("memory") == "host":
         return "in host memory: no GPU took part"
-    name, capability = stage.facts.get("name", ""), stage.facts.get("capability", "")
+    name, capability = stage.facts.get("gpu", ""), stage.facts.get("compute_capability", "")
     return " ".join(filter(None, (str(name), f"(compute capability {capability})" if capability else "")))
 
 
 def _computed(stage: Stage) -> str:
     right = stage.facts.get("right")
     return f"{right} results right" if isinstance(right, int) else ""
+
+
+def _strategies(stage: Stage) -> str:
+    """The fastest of each pass, as cuDNN measured."""
+    chosen = stage.facts.get("chosen", {})
+    found = [(direction, each.get("fastest")) for direction, each in chosen.items()]
+    words = [f"{direction} {one['algorithm']} {one['time_ms']:g} ms" for direction, one in found if one]
+    return f"fastest: {', '.join(words)}" if words else ""
+
+
+def _peers(stage: Stage) -> str:
+    pairs = stage.facts.get("pairs", ())
+    if not pairs:
+        return "one GPU: nothing to copy between"
+    direct = sum(bool(one["direct"]) for one in pairs)
+    return f"{len(pairs)} copies between {stage.facts.get('gpus')} GPUs right, {direct} of them direct"
 
 
 _WORDS = {
@@ -171,7 +190,8 @@ _WORDS = {
     "device": _device,
     "convolution": _computed,
     "matrix": _computed,
-    "strategies": _computed,
+    "strategies": _strategies,
+    "peers": _peers,
 }
 
 

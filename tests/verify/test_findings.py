@@ -94,6 +94,9 @@ V9 = "Unable to load any of {libcudnn_ops.so.9.10.2, libcudnn_ops.so.9}\nInvalid
         (cuda("cudaErrorIllegalAddress", "convolution"), "cudnn-crash"),
         (cuda("cudaErrorECCUncorrectable"), "ecc-xid-hardware-fault"),
         (cuda("cudaErrorDevicesUnavailable"), "cuda-call-failed"),
+        (cuda("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"), "driver-library-mismatch"),
+        (failing("device", fault("cuda", "", "", 803, "cuInit")), "driver-library-mismatch"),
+        (cuda("CUDA_ERROR_STUB_LIBRARY"), "stub-libcuda-on-path"),
         # memory
         (cudnn("ALLOC_FAILED", 2), "out-of-memory-not-a-stack-fault"),
         (cudnn("INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED", 4004), "out-of-memory-not-a-stack-fault"),
@@ -143,8 +146,10 @@ def test_what_is_not_the_stacks_is_open_and_never_a_pass(one: Outcome) -> None:
 
 
 def test_a_number_format_that_nothing_computed_is_open() -> None:
-    rows = (row(), row("declined", dtype="bf16"), row("too-big", dtype="bf16"))
-    (answer,) = judged(outcome(level="full", rows=rows))
+    one = outcome(level="full", rows=(row(), row("declined", dtype="bf16")))
+    facts = {"dtypes_without_result": {"bf16": "NOT_SUPPORTED"}}
+    stages = [stage._replace(facts=facts) if stage.name == "matrix" else stage for stage in one.stages]
+    (answer,) = judged(one._replace(stages=tuple(stages)))
     assert answer.kind is Kind.UNKNOWN
     assert "bf16" in answer.why
 
@@ -195,27 +200,27 @@ def test_what_the_files_show_explains_what_the_trial_shows() -> None:
     }
 
 
+CUPY = "CuPy beside gpudoctor (install 'gpudoctor[cuda13]')"
+
+
 @pytest.mark.parametrize(
-    ("lacks", "facts", "words"),
+    ("lacks", "also", "facts", "line"),
     [
-        ("cupy", machine(), "install 'gpudoctor[cuda12]'"),
-        ("cupy", NO_GPU, "and an NVIDIA GPU, which this machine has not got"),
-        ("driver", NO_GPU, "the NVIDIA driver"),
-        ("gpu", machine(), "CUDA sees no GPU 0"),
+        ("cupy", [], machine(), f"level conv needs {CUPY}"),
+        ("driver", [], machine(), "level conv needs the NVIDIA driver, whose libcuda is not found"),
+        ("gpu", [], machine(), "level conv needs a GPU: CUDA sees none numbered 0"),
+        (
+            "driver",
+            ["numpy", "cupy"],
+            NO_GPU,
+            f"level conv needs an NVIDIA GPU (this machine has none) and {CUPY}",
+        ),
     ],
 )
-def test_what_is_missing_is_one_line(lacks: str, facts: Facts, words: str) -> None:
-    one = outcome("device", status="missing", lacks=lacks)
-    subject = Subject(COPY, one.library, (), "")
-    line = lacks_of(one, subject, facts)
-    assert words in line
-    assert "\n" not in line
-    tried = Tried(subject, one, judged(one, facts), line)
+def test_what_is_missing_is_one_line(lacks: str, also: list[str], facts: Facts, line: str) -> None:
+    told = {"extra": "cuda13", "also_lacks": also}
+    one = outcome("device", status="missing", lacks=lacks, facts=told)
+    assert lacks_of(one, facts) == line
+    tried = Tried(Subject(COPY, one.library, (), ""), one, judged(one, facts), line)
     assert tried.answers == ()
     assert tried.result == "incomplete"
-
-
-def test_the_extra_is_that_of_the_copys_own_cuda() -> None:
-    one = outcome("device", status="missing", lacks="cupy")
-    stages = [stage._replace(facts={"cudart": 13000}) if stage.name == "version" else stage for stage in one.stages]
-    assert "gpudoctor[cuda13]" in lacks_of(one._replace(stages=tuple(stages)), Subject(COPY, "", (), ""), machine())
