@@ -10,7 +10,7 @@ from typing import Any
 
 from doctor.bench.backends import Backend
 from doctor.bench.outcome import Layer
-from doctor.bench.shapes import Shape, Window, geometry, weight_shapes, window
+from doctor.bench.shapes import Shape, geometry, weight_shapes, window
 from doctor.bench.start import Start
 
 
@@ -87,6 +87,9 @@ class Dense(Computed):
 class Relu(Computed):
     """Nothing below zero."""
 
+    def _prepare(self, shapes: tuple[Shape, ...], backend: Backend, batch: int, start: Start) -> None:
+        self._gradient = backend.operations.relu_gradient
+
     def forward(self, *inputs: Any) -> Any:
         """In place where nobody minds."""
         (x,) = inputs
@@ -96,8 +99,7 @@ class Relu(Computed):
 
     def backward(self, dy: Any) -> tuple[Any, ...]:
         """What was cut off learns nothing."""
-        dy *= self._take() > 0
-        return (dy,)
+        return (self._gradient(self._take(), dy),)
 
 
 class Dropout(Computed):
@@ -161,8 +163,8 @@ class Pool(Computed):
     """The greatest or the mean value of every window."""
 
     def _prepare(self, shapes: tuple[Shape, ...], backend: Backend, batch: int, start: Start) -> None:
-        method = MaxPooling if self.said["method"] == "max" else AveragePooling
-        self._pooling = method(self.xp, shapes[0], window(self.layer, shapes[0]))
+        found = window(self.layer, shapes[0])
+        self._pooling = backend.operations.pooling(self.said["method"], shapes[0], found)
 
     def forward(self, *inputs: Any) -> Any:
         """Down to one value a window."""
@@ -174,150 +176,20 @@ class Pool(Computed):
         return (self._pooling.backward(dy, self._take()),)
 
 
-class Taps:
-    """Windows as one strided view for every place in them: no loop goes over images or pixels."""
-
-    def __init__(self, xp: Any, shape: Shape, size: Window) -> None:
-        """`shape`: of one image."""
-        self.xp = xp
-        self.size = size
-        _, self._height, self._width = shape
-        edge = size.padding
-        self._rows = max((size.height - 1) * size.stride + size.kernel, self._height + edge)
-        self._columns = max((size.width - 1) * size.stride + size.kernel, self._width + edge)
-
-    def padded(self, x: Any, value: float) -> Any:
-        """The images with the edge that the windows reach over."""
-        if (self._rows, self._columns) == (self._height, self._width):
-            return x
-        found = self.xp.full((*x.shape[:2], self._rows, self._columns), value, x.dtype)
-        found[self._inside()] = x
-        return found
-
-    def zeros(self, like: Any) -> Any:
-        """An empty gradient of padded images."""
-        return self.xp.zeros((*like.shape[:2], self._rows, self._columns), like.dtype)
-
-    def cut(self, padded: Any) -> Any:
-        """The images without that edge."""
-        if padded.shape[2:] == (self._height, self._width):
-            return padded
-        return self.xp.ascontiguousarray(padded[self._inside()])
-
-    def views(self, padded: Any) -> list[Any]:
-        """For every place in the window, the values that stand there."""
-        size = self.size
-        return [
-            padded[
-                ...,
-                row : row + (size.height - 1) * size.stride + 1 : size.stride,
-                column : column + (size.width - 1) * size.stride + 1 : size.stride,
-            ]
-            for row in range(size.kernel)
-            for column in range(size.kernel)
-        ]
-
-    def _inside(self) -> tuple[Any, ...]:
-        edge = self.size.padding
-        return ..., slice(edge, edge + self._height), slice(edge, edge + self._width)
-
-
-class MaxPooling(Taps):
-    """The greatest value of every window, the first of equal ones."""
-
-    def __init__(self, xp: Any, shape: Shape, size: Window) -> None:
-        """`shape`: of one image."""
-        super().__init__(xp, shape, size)
-        self._numbers = xp.arange(size.kernel**2, dtype="uint8")
-
-    def forward(self, x: Any) -> tuple[Any, Any]:
-        """The values, and at which place of its window each stood."""
-        first, *others = self.views(self.padded(x, -self.xp.inf))
-        best = first.copy()
-        place = self.xp.zeros(best.shape, "uint8")
-        for number, values in enumerate(others, 1):
-            # Numbers rise, so that the last place to be greater has the greatest: three plain passes, no masked copy.
-            self.xp.maximum(place, (values > best).astype("uint8") * self._numbers[number], out=place)
-            self.xp.maximum(best, values, out=best)
-        return best, place
-
-    def backward(self, dy: Any, place: Any) -> Any:
-        """Each to where it came from."""
-        padded = self.zeros(dy)
-        for number, values in enumerate(self.views(padded)):
-            values[...] += dy * (place == number)
-        return self.cut(padded)
-
-
-class AveragePooling(Taps):
-    """The mean of every window; padding counts as zeros, what lies beyond it does not count (as in Caffe)."""
-
-    def forward(self, x: Any) -> tuple[Any, Any]:
-        """The values; nothing needs to be kept."""
-        total = sum(self.views(self.padded(x, 0.0)))
-        return total * self._shares(x.dtype), ()
-
-    def backward(self, dy: Any, _: Any) -> Any:
-        """To everyone alike."""
-        padded = self.zeros(dy)
-        dy = dy * self._shares(dy.dtype)
-        for values in self.views(padded):
-            values[...] += dy
-        return self.cut(padded)
-
-    def _shares(self, dtype: Any) -> Any:
-        edge = self.size.padding
-        ends = self._height + 2 * edge, self._width + 2 * edge
-        heights, widths = (
-            [
-                min(place * self.size.stride + self.size.kernel, end) - place * self.size.stride
-                for place in range(length)
-            ]
-            for length, end in zip((self.size.height, self.size.width), ends, strict=True)
-        )
-        return 1 / (self.xp.asarray(heights, dtype)[:, None] * self.xp.asarray(widths, dtype))
-
-
 class Lrn(Computed):
-    """Local response normalisation across channels: x / (k + alpha / size * sum of neighbours' squares) ** beta.
+    """Local response normalisation across channels."""
 
-    Source: Caffe, lrn_layer.cpp, which divides alpha by the size as here.
-    """
+    def _prepare(self, shapes: tuple[Shape, ...], backend: Backend, batch: int, start: Start) -> None:
+        self._normalisation = backend.operations.normalisation(self.said)
 
     def forward(self, *inputs: Any) -> Any:
         """Against its neighbours."""
-        (x,) = inputs
-        scale = self._neighbours(x * x)
-        scale *= self.said["alpha"] / self.said["size"]
-        scale += self.said["k"]
-        self._kept = x, scale
-        return x * self._power(scale)
+        y, self._kept = self._normalisation.forward(inputs[0])
+        return y
 
     def backward(self, dy: Any) -> tuple[Any, ...]:
         """Its own share, less what it did to its neighbours."""
-        x, scale = self._take()
-        power = self._power(scale)
-        dx = dy * power
-        others = self._neighbours(dx * x / scale)
-        others *= x
-        others *= 2 * self.said["alpha"] * self.said["beta"] / self.said["size"]
-        dx -= others
-        return (dx,)
-
-    def _power(self, scale: Any) -> Any:
-        """Scale to the power of -beta; 0.75, which all of these networks have, by square roots: pow is slow."""
-        if self.said["beta"] != 0.75:
-            return scale ** -self.said["beta"]
-        root = 1 / self.xp.sqrt(scale)
-        return root * self.xp.sqrt(root)
-
-    def _neighbours(self, values: Any) -> Any:
-        """Sums over the channels around each."""
-        total = values.copy()
-        for far in range(1, self.said["size"] // 2 + 1):
-            total[:, far:] += values[:, :-far]
-            total[:, :-far] += values[:, far:]
-        return total
+        return (self._normalisation.backward(dy, self._take()),)
 
 
 class Loss(Computed):

@@ -8,7 +8,6 @@ from doctor.bench import shapes
 from doctor.bench.backends import Backend
 from doctor.bench.layers import KINDS, Computed, Loss
 from doctor.bench.networks import DATA
-from doctor.bench.optimisers import KINDS as OPTIMISERS
 from doctor.bench.outcome import Layer, Network
 from doctor.bench.start import Start
 
@@ -28,7 +27,7 @@ class Model:
             for layer in network.layers
         }
         self._losses = [one for one in self._layers.values() if isinstance(one, Loss)]
-        self._optimiser = OPTIMISERS[network.optimiser.kind](network.optimiser, backend.xp)
+        self._optimiser = backend.operations.updates(network.optimiser)
         self._mark(network.layers)
 
     def _mark(self, layers: tuple[Layer, ...]) -> None:

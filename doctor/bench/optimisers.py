@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from doctor.bench.outcome import Optimiser
@@ -40,8 +41,7 @@ class Sgd(Updates):
     def change(self, weights: Any, gradient: Any, memory: list[Any], is_bias: bool) -> None:
         """The speed is what is remembered."""
         (speed,) = memory
-        rate = self.said["rate"] * (self.said.get("bias_rate", 1.0) if is_bias else 1.0)
-        decay = self.said.get("weight_decay", 0.0) * (self.said.get("bias_decay", 1.0) if is_bias else 1.0)
+        rate, decay = rate_and_decay(self.said, is_bias)
         speed *= self.said.get("momentum", 0.0)
         if decay:
             gradient += decay * weights
@@ -92,6 +92,14 @@ class Adam(Updates):
         _mix(mean, gradient, first)
         rate = self.said["rate"] * (1 - second**self.step) ** 0.5 / (1 - first**self.step)
         weights -= rate * mean / (self.xp.sqrt(square) + self.said["epsilon"])
+
+
+def rate_and_decay(said: Mapping[str, float], is_bias: bool) -> tuple[float, float]:
+    """Of SGD: Caffe has factors for both of every array, and gives biases their own."""
+    rate, decay = said["rate"], said.get("weight_decay", 0.0)
+    if is_bias:
+        return rate * said.get("bias_rate", 1.0), decay * said.get("bias_decay", 1.0)
+    return rate, decay
 
 
 def _mix(mean: Any, value: Any, old_share: float) -> None:

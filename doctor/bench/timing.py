@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 LEAST_STEPS = 3
 MOST_STEPS = 50
-LEAST_WARMUP = 1
+LEAST_WARMUP = 2
 MOST_WARMUP = 5
 
 
@@ -42,11 +42,13 @@ def take(
 ) -> Samples:
     """Warm up, then time steps: as many as `asked`, or with 0 as fit. `step` makes one and says its seconds.
 
-    The first step loads kernels and chooses algorithms; warming up goes on for up to `MOST_WARMUP` steps or a tenth of
-    the seconds.
+    The first step loads kernels and chooses algorithms, so that its time says nothing: there is always a second. More
+    follow for a tenth of the seconds, up to `MOST_WARMUP`.
     """
     report("warming up")
-    spent, last, warmup = 0.0, step(), LEAST_WARMUP
+    step()
+    last = spent = step()
+    warmup = LEAST_WARMUP
     while warmup < MOST_WARMUP and spent + last < seconds / 10:
         last = step()
         spent += last

@@ -6,8 +6,22 @@ from typing import Any
 
 from doctor.bench.networks import SETTINGS
 from doctor.bench.outcome import Layer, Network, Optimiser
+from doctor.bench.shapes import Geometry
 
 SGD = Optimiser("sgd", {"rate": 0.05, "momentum": 0.9, "weight_decay": 0.001, "bias_rate": 2.0, "bias_decay": 0.0})
+
+
+GEOMETRIES = [
+    Geometry(3, 8, 7, 4, 3, 1, 1, 1),
+    Geometry(3, 8, 7, 4, 3, 1, 0, 1),
+    Geometry(2, 6, 6, 5, 1, 1, 0, 1),
+    Geometry(4, 9, 9, 6, 5, 1, 2, 2),
+    Geometry(4, 9, 9, 6, 5, 1, 4, 2),
+    Geometry(3, 23, 23, 8, 11, 4, 0, 1),
+    Geometry(3, 14, 14, 4, 7, 2, 3, 1),
+    Geometry(4, 8, 9, 4, 2, 3, 1, 4),
+    Geometry(2, 5, 5, 4, 3, 1, 3, 1),  # more padding than the mirrored convolution can have
+]
 
 
 def layer(name: str, kind: str, *inputs: str, **said: Any) -> Layer:

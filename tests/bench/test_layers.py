@@ -29,7 +29,7 @@ def numbers(*shape: int) -> Any:
 def pooled_slowly(row: Layer, x: Any) -> Any:
     """Window by window."""
     size = shapes.window(row, x.shape[1:])
-    padding, height, width = size.padding, *x.shape[2:]
+    padding, (height, width) = size.padding, x.shape[2:]
     y = np.zeros((*x.shape[:2], size.height, size.width))
     for i in range(size.height):
         for j in range(size.width):

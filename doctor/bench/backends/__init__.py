@@ -1,6 +1,7 @@
 """What a path differs in: the array module, who computes convolutions, what the clock is.
 
-`host` is NumPy, `gpu` is CuPy; both convolve by `im2col`. `cudnn` puts cuDNN in the convolution's place on either.
+`host` is NumPy, `gpu` is CuPy with kernels of our own (`kernels`); both convolve by `im2col`. `cudnn` puts cuDNN in the
+convolution's place on either, and leaves all else as it is.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from doctor.bench.operations import Operations
 from doctor.bench.shapes import Geometry
 
 
@@ -34,6 +36,10 @@ class Backend(Protocol):
     @property
     def clock(self) -> str:
         """What `seconds` measures with."""
+
+    @property
+    def operations(self) -> Operations:
+        """How everything but convolutions is computed."""
 
     def convolver(self, name: str, geometry: Geometry, batch: int) -> Convolver:
         """The convolution of the layer of that name."""

@@ -24,6 +24,7 @@ class CudnnBackend:
     def __init__(self, base: Backend, cudnn: Cudnn, dtype: str, limit_bytes: int, note: Callable[[str], None]) -> None:
         """`cudnn` has a handle on the base's stream; `limit_bytes`: of workspace; `note` is told before each search."""
         self.xp = base.xp
+        self.operations = base.operations
         self.clock = base.clock
         self.seconds = base.seconds
         self.peak_bytes = base.peak_bytes

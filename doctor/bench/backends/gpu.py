@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from doctor.bench.backends.im2col import Im2col
+from doctor.bench.backends.kernels import KernelIm2col, KernelOperations, Kernels
 from doctor.bench.shapes import Geometry
 
 # The columns of AlexNet's first layer take 1.1 GB for a batch of 256.
@@ -31,11 +31,12 @@ class GpuBackend:
         self._pool = cupy.get_default_memory_pool() if has_pool else None
         if not has_pool:
             cupy.cuda.set_allocator(None)
+        self.operations = KernelOperations(cupy, Kernels(cupy))
         self._events = cupy.cuda.Event(), cupy.cuda.Event()
 
-    def convolver(self, name: str, geometry: Geometry, batch: int) -> Im2col:
+    def convolver(self, name: str, geometry: Geometry, batch: int) -> KernelIm2col:
         """By im2col."""
-        return Im2col(self.xp, geometry, _COLUMNS_BYTES)
+        return KernelIm2col(self.xp, geometry, _COLUMNS_BYTES, self.operations.launch)
 
     def seconds(self, work: Callable[[], None]) -> float:
         """By events in the stream, around everything that the work puts there."""

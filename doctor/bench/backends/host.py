@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from doctor.bench.backends.im2col import Im2col
+from doctor.bench.operations import Operations
 from doctor.bench.shapes import Geometry
 
 # Columns that stay within a desktop processor's last cache: larger ones were slower, smaller ones no faster.
@@ -25,6 +26,7 @@ class HostBackend:
         import numpy as np  # late: only the child that measures has any use for it
 
         self.xp: Any = np
+        self.operations = Operations(np)
 
     def convolver(self, name: str, geometry: Geometry, batch: int) -> Im2col:
         """By im2col."""

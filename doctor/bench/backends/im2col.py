@@ -62,8 +62,12 @@ class Im2col:
                 padding=shape.kernel - 1 - shape.padding,
                 groups=shape.groups,
             )
-            self._mirror = Im2col(self._xp, back, self._limit)
+            self._mirror = self._like(back)
         return self._mirror
+
+    def _like(self, geometry: Geometry) -> Im2col:
+        """Another convolution, computed in the same way."""
+        return Im2col(self._xp, geometry, self._limit)
 
     def _mirror_filters(self, weights: Any) -> Any:
         shape = self._geometry
