@@ -197,7 +197,7 @@ def _answer(trouble: Trouble, about: Circumstances) -> Answer:
     if code == codes.OURS:
         return unknown(trouble.cause.why)._replace(code=code, subject=subject.label + gpu)
     answer = bad(
-        f"{subject.label}{gpu}: {trouble.cause.why}",
+        f"{subject.name}{gpu}: {trouble.cause.why}",
         *needs_of(about),
         severity=Severity.WARNING if code == codes.MEMORY else Severity.ERROR,
         evidence=(*trouble.evidence, *where),

@@ -51,6 +51,11 @@ class Patient(NamedTuple):
     copy: CudnnCopy | None  # None where it is not known
     why: str = ""
 
+    @property
+    def name(self) -> str:
+        """The same without its place, for a sentence whose finding names that already."""
+        return self.label.partition(" in /")[0]
+
 
 class Chosen(NamedTuple):
     """What is tried, and what could not be told."""
