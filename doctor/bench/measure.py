@@ -17,6 +17,7 @@ from doctor.host import Host
 
 # What one child misses, every other child of the same kind will miss.
 _ALIKE = ("numpy", "cupy", "driver", "gpu")
+_BUSY = 0.25  # of its cores, by what else runs
 
 
 def run(order: Order, report: Callable[[Progress], None] = lambda _: None, host: Host | None = None) -> Bench:
@@ -43,6 +44,7 @@ class _Run:
         self._report = report
         self._host = host
         self._threads = order.threads or cores()
+        self._busy = busy()
         self._card = Card(host) if self._uses_gpu() else None
         self._told: dict[str, str] = {}
         self._timings: list[Timing] = []
@@ -68,7 +70,7 @@ class _Run:
             timings=tuple(self._timings),
             choices=tuple(self._choices),
             lacks=tuple(dict.fromkeys(self._lacks)),
-            notes=tuple(self._card.notes() if self._card else ()),
+            notes=tuple(filter(None, (self._busy, *(self._card.notes() if self._card else ())))),
         )
 
     def _uses_gpu(self) -> bool:
@@ -156,6 +158,14 @@ def _choice(fields: dict[str, Any]) -> Choice:
 def cores() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def busy() -> str:
+    """That others compute here too, as a sentence; "" where nobody does, or where the system does not tell."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load < _BUSY * cores():
+        return ""
+    return f"the machine was busy before anything was measured: a load of {load:.1f} on {cores()} cores"
 
 
 def cpu_name(host: Host) -> str:

@@ -14,6 +14,7 @@ from doctor.bench.optimisers import KINDS
 from doctor.bench.outcome import Network, Optimiser
 from doctor.bench.start import Start
 from tests.bench.small import branched, straight
+from tests.bench.strict import Device, Refused, StrictBackend, StrictModule
 from tests.bench.test_layers import differences
 
 
@@ -217,3 +218,35 @@ def test_a_folder_is_shuffled_and_images_keep_their_labels(tmp_path: Any) -> Non
 def test_a_folder_of_other_contents_is_refused(tmp_path: Any, shape: tuple[int, ...], dtype: str, label: int) -> None:
     with pytest.raises(ValueError, match=r"npy holds"):
         images.of_folder(saved(tmp_path, np.zeros(shape, dtype), np.full(4, label)), straight())
+
+
+# What CuPy would refuse
+
+
+@pytest.mark.parametrize("network", [branched(), straight()], ids=["branched", "straight"])
+def test_nothing_is_mixed_with_numpy_s_arrays(network: Network) -> None:
+    losses = []
+    for backend in (HostBackend(), StrictBackend()):
+        model = Model(network, backend, 8)
+        source = images.Images(*images.made_up(network, 8), backend, 8)
+        for _ in range(3):
+            model.train(*source.take())
+        assert {type(weights) for one in model.layers for weights in one.weights} == {type(backend.xp.zeros(1))}
+        losses.append(model.loss())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_optimisers_mix_nothing_either(kind: str) -> None:
+    xp = StrictModule()
+    said = {"rate": 0.1, "decay": 0.9, "epsilon": 1e-8, "beta_1": 0.9, "beta_2": 0.999}
+    KINDS[kind](Optimiser(kind, said), xp).apply([(0, xp.ones(3), xp.ones(3), False)])
+
+
+def test_strictness_is_real() -> None:
+    xp = StrictModule()
+    device, host = xp.ones(3), np.ones(3)
+    for mix in (lambda: device + host, lambda: xp.maximum(device, host), lambda: device[np.arange(2)]):
+        with pytest.raises(Refused):
+            mix()
+    assert type(device.sum()) is type(device[0]) is Device
