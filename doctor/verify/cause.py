@@ -216,7 +216,9 @@ def of_signal(number: int, doing: str, stderr: str) -> Cause:
         return said
     at = f" at {doing}" if doing else ""
     if name == "SIGBUS":
-        return Cause(INCOMPLETE, f"{doing or 'a library'} is cut short: reading it ended the process (SIGBUS)", doing)
+        library = doing if re.search(r"\.so|\.dll", doing) else ""
+        when = "" if library else at
+        return Cause(INCOMPLETE, f"{library or 'a library'} is cut short: reading it{when} raised SIGBUS", library)
     if name == "SIGILL":
         return Cause(CRASH, f"it ends the process with SIGILL{at}: this processor lacks an instruction that it uses")
     return Cause(CRASH, f"it ends the process with {name}{at}")

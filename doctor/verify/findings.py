@@ -150,7 +150,8 @@ def _of_row(row: Row) -> Evidence:
     if row.status != "wrong":
         return Evidence(source, row.detail)
     allowed = f"at most {row.tolerance:.1g} of the greatest value" if row.tolerance else "nothing at all"
-    return Evidence(source, f"differs from the reference by {row.difference:.1g}; allowed is {allowed}")
+    more = f" ({row.detail})" if row.detail else ""
+    return Evidence(source, f"differs from the reference by {row.difference:.1g}; allowed is {allowed}{more}")
 
 
 def _more(total: int) -> tuple[Evidence, ...]:
