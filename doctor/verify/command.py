@@ -110,8 +110,8 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
 
 
 def _frameworks(wanted: tuple[str, ...], options: Options, known: Known, note: Note) -> tuple[FrameworkTried, ...]:
-    if not wanted:
-        return ()
+    if not wanted or options.level == "load":
+        return ()  # level load computes nothing: a framework is then only a way to name its copy
     from doctor.verify.through import Way, through  # late: only where a framework is named
 
     gpu = gpus_of("conv", options.gpu, known.facts)[0]

@@ -59,17 +59,18 @@ def _cases(name: str, way: Way) -> Iterator[Case]:
 def _tried(case: Case, way: Way) -> FrameworkTried:
     trial = try_framework(case, value_or(way.known.facts.loader.predictions, ()), way.timeout_s)
     return FrameworkTried(
-        trial, tuple(_answers(trial, case.framework, way.known)), lacks_of_framework(trial, way.known.facts)
+        trial, tuple(answers_through(trial, case.framework, way.known)), lacks_of_framework(trial, way.known.facts)
     )
 
 
-def _answers(trial: Trial, framework: Framework, known: Known) -> Iterator[Answer]:
+def answers_through(trial: Trial, framework: Framework, known: Known) -> Iterator[Answer]:
+    """What is wrong (BAD), and what stays open (UNKNOWN); nothing for a trial that passed."""
     own = tuple(_of_python(trial))
     yield from own
     for one in trial.surprises:
         why = f"{trial.framework} mapped {one.mapped}, where check predicts {one.predicted or 'that nothing is found'}"
         yield unknown(why)._replace(code=codes.OURS, subject=trial.framework)
-    if not own and not trial.has_passed:
+    if not own and not trial._replace(surprises=()).has_passed:
         patient = Patient(trial.framework, _copy(framework, known.facts))
         outcome = Outcome(trial.interpreter, trial.gpu, "conv", trial.stages, trial.rows, trial.ending)
         yield from answers_of(outcome, patient, known.facts, known.matrix)
