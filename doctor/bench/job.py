@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from typing import Any, NamedTuple
 
 from doctor.bench import networks
@@ -38,8 +40,9 @@ def jobs(order: Order) -> tuple[Job, ...]:
 
 
 def write(job: Job, path: str) -> None:
-    """Into a file."""
+    """Into a file, with where to import from: packages may lie where only this process knows."""
     content: dict[str, Any] = job._asdict()
+    content["import_from"] = [os.path.abspath(one) for one in sys.path]
     content["network"] = networks.content_of(job.network)
     content["order"] = {**job.order._asdict(), "data": dict(job.order.data)}
     with open(path, "w", encoding="utf-8") as stream:

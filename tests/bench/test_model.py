@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -246,7 +247,12 @@ def test_optimisers_mix_nothing_either(kind: str) -> None:
 def test_strictness_is_real() -> None:
     xp = StrictModule()
     device, host = xp.ones(3), np.ones(3)
-    for mix in (lambda: device + host, lambda: xp.maximum(device, host), lambda: device[np.arange(2)]):
+    mixes: tuple[Callable[[], Any], ...] = (
+        lambda: device + host,
+        lambda: xp.maximum(device, host),
+        lambda: device[np.arange(2)],
+    )
+    for mix in mixes:
         with pytest.raises(Refused):
             mix()
     assert type(device.sum()) is type(device[0]) is Device
