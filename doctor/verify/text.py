@@ -237,8 +237,8 @@ def _counts(done: Verification) -> Iterator[str]:
     roots = [one for one in done.findings if not one.explained_by]
     errors = sum(one.severity is Severity.ERROR for one in roots)
     yield f"{errors} {'error' if errors == 1 else 'errors'}"
-    if len(roots) > errors:
-        yield f"{len(roots) - errors} not of the stack, or a warning"
+    warnings = len(roots) - errors
+    yield f"{warnings} {'warning' if warnings == 1 else 'warnings'}"
     if len(done.findings) > len(roots):
         yield f"{len(done.findings) - len(roots)} more explained by them"
     yield f"level {done.level}"

@@ -93,4 +93,5 @@ def test_text_and_json_agree(one: Outcome) -> None:
     assert (told["verdict"] == "passed") is text.startswith("✓")
     roots = [finding for finding in told["findings"] if not finding["explained_by"]]
     assert all(finding["code"] in text for finding in roots)
-    assert re.search(rf"^{len(roots)} errors?", text.splitlines()[-1])
+    errors = sum(finding["severity"] == "error" for finding in roots)
+    assert re.search(rf"^{errors} errors? · {len(roots) - errors} warnings? ·", text.splitlines()[-1])
