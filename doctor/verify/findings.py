@@ -194,7 +194,7 @@ def _last_words(ending: Ending) -> Iterator[Evidence]:
 def _answer(trouble: Trouble, about: Circumstances) -> Answer:
     code, outcome, subject = trouble.cause.code, about.outcome, about.subject
     where = (Evidence(outcome.library, subject.why),) if subject.why else ()
-    gpu = f" on GPU {outcome.gpu}" if trouble.stage in _ON_GPU else ""
+    gpu = f" on GPU {outcome.gpu}" if trouble.stage in _ON_GPU and about.fact("device", "memory") != "host" else ""
     if code == codes.OURS:
         return unknown(trouble.cause.why)._replace(code=code, subject=subject.label + gpu)
     answer = bad(

@@ -19,6 +19,8 @@ _PROOFS = {
     "full": "convolves in every number format, and every result is right",
 }
 _FILES_NAMED = 3
+_DIRECTIONS = ("forward", "backward-data", "backward-filter")
+_DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16")
 _ALGORITHM_WIDTH, _CELL_WIDTH = 40, 7
 
 
@@ -197,8 +199,8 @@ _WORDS = {
 
 def _table(page: Page, rows: Iterable[Row]) -> None:
     """One line an algorithm, one column a number format: how many results were right, or what else."""
-    rows = tuple(rows)
-    dtypes = list(dict.fromkeys(row.dtype for row in rows))
+    rows = sorted(rows, key=lambda row: _DIRECTIONS.index(row.direction))
+    dtypes = sorted({row.dtype for row in rows}, key=_DTYPES.index)
     page.gap()
     page.line(
         "  " + "results that are right".ljust(_ALGORITHM_WIDTH) + "".join(one.rjust(_CELL_WIDTH) for one in dtypes)
