@@ -186,7 +186,11 @@ def timed(told: Job, backend: Backend, write: Write) -> Timing:
 def _notes(told: Job, batch: int, losses: list[float]) -> list[str]:
     found = []
     if batch != told.network.batch:
-        found.append(f"batches of {batch} instead of the network's own {told.network.batch}")
+        often = "more" if batch < told.network.batch else "less"
+        found.append(
+            f"batches of {batch} instead of the network's own {told.network.batch}: "
+            f"an epoch updates the weights {often} often"
+        )
     if any(loss != loss for loss in losses):  # noqa: PLR0124 - what is no number differs from itself
         found.append("the loss became no number: what was timed is not a training that works")
     return found

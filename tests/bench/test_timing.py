@@ -109,7 +109,8 @@ def test_the_cpu_is_measured() -> None:
 def test_another_batch_than_the_network_s_own_is_said() -> None:
     (found,) = measure.run(Order((straight(),), ("cpu",), batch=4, **QUICK)).timings  # type: ignore[arg-type]
     assert found.batch == 4
-    assert found.notes == ("batches of 4 instead of the network's own 8",)
+    (note,) = found.notes
+    assert note == "batches of 4 instead of the network's own 8: an epoch updates the weights more often"
     assert found.epoch_s == pytest.approx(found.step_s_median * 80 / 4)
 
 

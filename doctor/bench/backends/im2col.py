@@ -35,10 +35,11 @@ class Im2col:
     def backward_filter(self, x: Any, dy: Any) -> Any:
         """The gradient of the weights."""
         shape = self._geometry
-        total: Any = 0
+        total: Any = None
         for part in self._parts(x):
             by_filter = dy[part].transpose(1, 0, 2, 3).reshape(shape.groups, shape.filters // shape.groups, -1)
-            total = total + self._xp.matmul(by_filter, self._columns(x[part]).transpose(0, 2, 1))
+            product = self._xp.matmul(by_filter, self._columns(x[part]).transpose(0, 2, 1))
+            total = product if total is None else total + product
         return total.reshape(shape.weights)
 
     def backward_data(self, weights: Any, dy: Any) -> Any:
