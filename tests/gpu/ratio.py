@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from doctor.smoke.convolution import ALGORITHMS, DIRECTIONS, Convolution, Problem
 from doctor.smoke.cudnn_api import Cudnn, CudnnError
 from doctor.smoke.graph import GraphConvolution, Plan
-from tests.gpu.problems import KINDS, LAYERS, TINY, all_problems
+from tests.gpu.problems import KINDS, LAYERS, TINY, Layer, all_problems
 
 LEAST = 0.98  # of torch's speed
 WORKSPACE_BYTES = 4 << 30  # torch has no limit of its own but the memory
@@ -51,6 +51,14 @@ class Row(NamedTuple):
     is_right: bool
     torch_kernels: tuple[str, ...]  # looked up only where the ratio is too low
     problem: str  # why there is no figure, "" where there is one
+
+
+class Asked(NamedTuple):
+    """What is to be compared."""
+
+    layers: tuple[Layer, ...]
+    kinds: tuple[tuple[str, str], ...]
+    seconds: float  # after which no other problem is begun
 
 
 class Way(NamedTuple):
@@ -142,9 +150,16 @@ class Case:
         }[direction]
 
 
-def rows(device: Device, cudnn: Cudnn, layers: Any, kinds: Any, note: Callable[[str], None]) -> Iterator[Row]:
-    """Every problem and pass."""
-    for layer, problem in all_problems(layers, kinds):
+def rows(device: Device, cudnn: Cudnn, asked: Asked, note: Callable[[str], None]) -> Iterator[Row]:
+    """Every problem and pass; those that the time did not suffice for say so."""
+    deadline = time.monotonic() + asked.seconds
+    for layer, problem in all_problems(asked.layers, asked.kinds):
+        if time.monotonic() > deadline:
+            yield from (
+                nothing(layer.name, problem, way)._replace(problem=f"not reached in {asked.seconds:.0f} s")
+                for way in DIRECTIONS
+            )
+            continue
         note(f"{layer.name} {problem.dtype} {problem.layout}")
         case = Case(device, problem)
         for direction in DIRECTIONS:
@@ -152,10 +167,16 @@ def rows(device: Device, cudnn: Cudnn, layers: Any, kinds: Any, note: Callable[[
                 yield row(case, cudnn, layer.name, direction, stack)
 
 
+def nothing(name: str, problem: Problem, direction: str) -> Row:
+    """A row without figures."""
+    place = (name, problem.label, problem.dtype, problem.layout, direction)
+    return Row(*place, 0.0, "", 0.0, "", 0.0, 0.0, -1.0, False, (), "")
+
+
 def row(case: Case, cudnn: Cudnn, name: str, direction: str, stack: ExitStack) -> Row:
     """One comparison; what stands in its way is said in it."""
     problem, device = case.problem, case.device
-    empty = Row(name, problem.label, problem.dtype, problem.layout, direction, *_NOTHING)
+    empty = nothing(name, problem, direction)
     try:
         expected = case.of_torch(direction)
         first, second, like = case.inputs(direction)
@@ -188,9 +209,6 @@ def row(case: Case, cudnn: Cudnn, name: str, direction: str, stack: ExitStack) -
         torch_kernels=kernels(case, direction) if ratio < LEAST and device.on_gpu else (),
         problem="",
     )
-
-
-_NOTHING = (0.0, "", 0.0, "", 0.0, 0.0, -1.0, False, (), "")
 
 
 class Pass(NamedTuple):
@@ -303,6 +321,7 @@ def main() -> int:
         "--tiny", action="store_true", help="small problems on the CPU, for a libcudnn that computes there"
     )
     parser.add_argument("--quick", action="store_true", help="small problems on the GPU: are they right")
+    parser.add_argument("--seconds", type=float, default=450.0, help="after which no other problem is begun")
     told = parser.parse_args()
     try:
         import torch
@@ -315,9 +334,10 @@ def main() -> int:
     device = Device(torch, on_gpu=not told.tiny)
     cudnn = Cudnn(told.library or library_of_torch(torch))
     cudnn.create_handle(device.stream)
-    layers, kinds = (TINY, KINDS[:1]) if told.tiny or told.quick else (LAYERS, KINDS)
+    is_small = told.tiny or told.quick
+    asked = Asked(TINY if is_small else LAYERS, KINDS[:1] if is_small else KINDS, told.seconds)
     with torch.no_grad():
-        found = list(rows(device, cudnn, layers, kinds, say))
+        found = list(rows(device, cudnn, asked, say))
     head = {"torch": torch.__version__, "cudnn": cudnn.version, "least": LEAST, "rounds": ROUNDS}
     machine = torch.cuda.get_device_name() if device.on_gpu else "CPU"
     with open(told.output, "w", encoding="utf-8") as stream:
