@@ -59,8 +59,7 @@ def test_the_host_keeps_float32() -> None:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = stub.build(tmp_path_factory.mktemp("stub"))
-    return folder / "libcudnn.so.9"
+    return stub.build(tmp_path_factory.mktemp("stub")) / "libcudnn.so.9"
 
 
 def with_cudnn(library: Path, limit_bytes: int = LIMIT_BYTES) -> CudnnBackend:
@@ -86,7 +85,9 @@ def test_cudnn_is_asked_for_the_same_convolution(library: Path, geometry: Geomet
     assert set(backend.algorithms) == {f"conv1 {one}" for one in ("forward", "backward-data", "backward-filter")}
 
 
-def test_a_network_trains_alike_with_and_without_cudnn(library: Path) -> None:
+@pytest.mark.parametrize("release", ["7.6.5", "8.9.7", "9.10.2"])
+def test_a_network_trains_alike_with_and_without_cudnn(tmp_path: Path, release: str) -> None:
+    library = stub.build(tmp_path, release) / f"libcudnn.so.{release[0]}"
     losses = []
     for backend in (HostBackend(), with_cudnn(library)):
         model = Model(branched(), backend, 8)

@@ -8,7 +8,7 @@ from typing import Any
 from doctor.bench.backends.kernels import KernelIm2col, KernelOperations, Kernels
 from doctor.bench.shapes import Geometry
 
-# The columns of AlexNet's first layer would take 1.1 GB for its batch of 256; a product of this size keeps any GPU busy.
+# All columns of AlexNet's first layer would take 1.1 GB at its batch of 256; products of this size keep any GPU busy.
 _COLUMNS_BYTES = 256 << 20
 
 
