@@ -6,11 +6,20 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from doctor.smoke import graph
+from doctor.smoke.convolution import DIRECTIONS, Problem
+from doctor.smoke.cudnn_api import Cudnn, CudnnError
+from doctor.smoke.memory import HostMemory
+from doctor.smoke.numbers import DTYPES, from_storage, operands, to_storage
+from doctor.smoke.reference import convolve
+from tests.smoke import stub
 from tests.wheels import fetch, unpack
 
 HEADERS = {
@@ -100,6 +109,76 @@ for dtype in ("fp64", "fp32", "tf32", "fp16", "bf16"):
                 found[f"{dtype} {n}D {direction}"] = labels
 print(json.dumps(found))
 """
+
+
+@pytest.fixture(scope="module")
+def cudnn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cudnn]:
+    folder = stub.build(tmp_path_factory.mktemp("copy"), "9.10.2")
+    opened = Cudnn(str(folder / "libcudnn.so.9"))
+    opened.create_handle()
+    yield opened
+    opened.destroy_handle()
+
+
+PLAIN = Problem("fp32", (2, 4, 7, 6), (6, 4, 3, 3), (1, 1), (1, 1), (1, 1))
+PROBLEMS = [
+    PLAIN,
+    PLAIN._replace(dtype="fp64", stride=(2, 1)),
+    PLAIN._replace(dtype="fp16", dilation=(2, 2), padding=(2, 2)),
+    PLAIN._replace(dtype="bf16", w=(6, 2, 3, 3), groups=2),
+    PLAIN._replace(dtype="tf32", layout="nhwc"),
+    Problem("fp32", (2, 4, 9), (6, 4, 3), (1,), (1,), (1,)),
+    Problem("fp32", (1, 2, 5, 6, 7), (4, 2, 3, 3, 3), (1, 1, 1), (1, 2, 1), (1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=[f"{one.dtype} {one.dims}D {one.label}" for one in PROBLEMS])
+def test_every_engine_gives_the_reference_s_answer(cudnn: Cudnn, problem: Problem, direction: str) -> None:
+    memory, (first, second) = HostMemory(), operands(direction, problem)
+    expected = convolve(direction, first, second, problem)
+    order = _stored if problem.layout == "nhwc" else np.ascontiguousarray
+    given = [memory.up(order(to_storage(one, problem.dtype))) for one in (first, second)]
+    with graph.GraphConvolution(cudnn, problem) as convolution:
+        plans = convolution.plans(direction)
+        assert [one.engine for one in plans] == ([0, 2] if problem.dtype == "fp32" else [0, 1, 2])
+        for plan in plans:
+            out = order(memory.garbage(problem.shapes(direction)[2], DTYPES[problem.dtype].storage))
+            room = memory.empty(plan.workspace_bytes)
+            addresses = [memory.address(one) for one in (*given, out)]
+            convolution.run(direction, plan, addresses, memory.address(room))
+            found = np.moveaxis(out, -1, 1) if problem.layout == "nhwc" else out
+            assert np.array_equal(from_storage(found, problem.dtype), expected), plan.label
+
+
+def _stored(array: Any) -> Any:
+    """N, C, H, W as it lies in memory with the channel last."""
+    return np.ascontiguousarray(np.moveaxis(array, 1, -1))
+
+
+def test_strict_single_precision_has_no_tensor_cores(cudnn: Cudnn) -> None:
+    for dtype, labels in (
+        ("fp32", ["engine 0", "engine 2"]),
+        ("tf32", ["engine 0", "engine 1 (tensor core)", "engine 2"]),
+    ):
+        with graph.GraphConvolution(cudnn, PLAIN._replace(dtype=dtype)) as convolution:
+            assert [one.label for one in convolution.plans("forward")] == labels
+
+
+@pytest.mark.parametrize("fault", ["status:3000@cudnnBackendFinalize", "status:3007@cudnnBackendSetAttribute"])
+def test_what_is_refused_is_declined(cudnn: Cudnn, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with graph.GraphConvolution(cudnn, PLAIN) as convolution:
+        monkeypatch.setenv("STUB_CUDNN_FAULT", fault)
+        with pytest.raises(CudnnError) as caught:
+            convolution.plans("forward")
+        assert caught.value.is_declined
+        monkeypatch.delenv("STUB_CUDNN_FAULT")
+
+
+def test_before_8_there_is_no_such_api(tmp_path: Path) -> None:
+    folder = stub.build(tmp_path, "7.6.5")
+    with pytest.raises(CudnnError, match="cudnnBackendCreateDescriptor"):
+        graph.GraphConvolution(Cudnn(str(folder / "libcudnn.so.7")), PLAIN).plans("forward")
 
 
 def numbers(header: str) -> dict[str, int]:
