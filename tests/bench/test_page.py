@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,9 @@ def test_text_keeps_to_80_columns(one: Report, symbols: bool) -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert symbols or text.isascii()
     assert "?" not in text
+    rows = [line for line in text.splitlines() if re.match(r"  (CPU|GPU)[^:]*  ", line)]
+    rows = [line for line in rows if "not measured" not in line]
+    assert all(len(re.split(r"  +", line.strip())) == 6 for line in rows), rows  # label, five cells
 
 
 def test_text_says_what_was_not_measured() -> None:

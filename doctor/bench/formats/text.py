@@ -24,7 +24,7 @@ from doctor.formats import Look
 from doctor.page import Page
 
 _HEADS = ("s per epoch", "quartiles", "x CPU", "article", "x CPU")
-_WIDTHS = (11, 15, 7, 9, 7)
+_WIDTHS = (13, 21, 7, 9, 7)
 _LABEL = 15
 
 
