@@ -29,6 +29,7 @@ from doctor.smoke.outcome import LEVELS, Fault, Order, Outcome
 from doctor.smoke.run import run
 from doctor.smoke.stages import device as device_stage
 from doctor.smoke.stages import strategies as strategies_stage
+from doctor.smoke.stages.convolving import problem_of, problems
 from doctor.smoke.stages.device import extra_for
 from doctor.smoke.stages.peers import peers
 from doctor.smoke.trial import Lacking, StageFailed, Trial
@@ -36,7 +37,8 @@ from tests.lab.stub import compiled
 from tests.smoke import stub
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the stub is built for Linux")
-VERSIONS = ("9.10.2", "8.9.7", "7.6.5")
+VERSIONS = ("9.10.2", "8.9.7", "7.6.5", "6.0.21", "5.1.5")
+PLAIN = ((2, 8, 14, 14), (16, 8, 3, 3), 1)
 ABORTED, SEGV, SIGBUS = (int(one) for one in (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS))
 
 
@@ -74,9 +76,10 @@ def test_a_sound_copy_passes(library: Callable[[str], str], whole: Callable[[str
     assert facts["version"]["version"] == version
     assert facts["mapped"]["cudnn"]
     assert all(os.path.dirname(one) == os.path.dirname(library(version)) for one in facts["mapped"]["cudnn"])
-    in_matrix = [row for row in outcome.rows if row.problem.count("of") == 0][facts["convolution"]["rows"] :]
+    in_matrix = outcome.rows[facts["convolution"]["rows"] :][: facts["matrix"]["rows"]]
     found = Counter(row.status for row in in_matrix)
-    assert facts["matrix"]["rows"] == len(in_matrix)
+    strategies = outcome.rows[facts["convolution"]["rows"] + facts["matrix"]["rows"] :]
+    assert {row.problem for row in strategies} == {"3x3 of 2x4x8x8"}
     assert (facts["matrix"]["right"], facts["matrix"]["declined"]) == (found["right"], found["declined"])
     assert set(found) == {"right", "declined"}
 
@@ -95,6 +98,16 @@ def test_the_whole_matrix_is_gone_through(whole: Callable[[str], Outcome]) -> No
             assert {(dtype, dims, problem, direction) for direction in DIRECTIONS} <= proved
 
 
+def test_what_is_multiplied_and_added_is_exact(whole: Callable[[str], Outcome]) -> None:
+    """The stub's transforms round, as real ones do."""
+    rows = [row for row in whole("9.10.2").rows if row.status == "right"]
+    exact = [row for row in rows if not row.algorithm.startswith(("WINOGRAD", "FFT"))]
+    transformed = [row for row in rows if row not in exact]
+    assert {(row.tolerance, row.difference) for row in exact} == {(0.0, 0.0)}
+    assert any(0 < row.difference <= row.tolerance for row in transformed)
+    assert all(row.difference <= row.tolerance for row in transformed)
+
+
 def test_what_a_release_does_not_have_is_said_and_not_passed_over(whole: Callable[[str], Outcome]) -> None:
     matrix = whole("7.6.5").stage("matrix")
     assert matrix is not None
@@ -107,8 +120,6 @@ def test_what_a_release_does_not_have_is_said_and_not_passed_over(whole: Callabl
 @pytest.mark.parametrize(("version", "rows"), [("7.6.5", 735), ("6.0.21", 630), ("5.1.5", 525)])
 def test_older_releases_are_not_asked_for_what_came_later(version: str, rows: int) -> None:
     """Groups came with 7, dilation with 6."""
-    from doctor.smoke.stages.convolving import problems
-
     major = int(version[0])
     assert len(list(problems(major))) * sum(map(len, ALGORITHMS.values())) == rows
 
@@ -170,7 +181,7 @@ def test_a_wrong_number_is_shown_in_its_rows(library: Callable[[str], str]) -> N
     outcome = tried(library("9.10.2"), "full", "wrong@cudnnConvolutionForward")
     wrong = [row for row in outcome.rows if row.status == "wrong"]
     assert {row.direction for row in wrong} == {"forward"}
-    assert all("1 of " in row.detail and row.difference > row.tolerance for row in wrong)
+    assert all("values differ, most at (" in row.detail and row.difference > row.tolerance for row in wrong)
     assert [one.name for one in outcome.stages if one.status == "failed"] == ["convolution", "matrix", "strategies"]
     right = {row.direction for row in outcome.rows if row.status == "right"}
     assert right == {"backward-data", "backward-filter"}
@@ -334,16 +345,28 @@ def test_tf32_is_not_claimed_where_fp32_would_run(library: Callable[[str], str])
     """A GPU before compute capability 8.0 multiplies fp32 instead, and the right answer would prove nothing."""
     one = trial()
     one.cudnn, one.capability = Cudnn(library("9.10.2")), (7, 5)
-    problem = next(iter(attempt_problems("tf32")))
-    rows = [each.row for each in attempt.attempts(one, problem, ALGORITHMS)]
+    rows = [each.row for each in attempt.attempts(one, problem_of("tf32", PLAIN), ALGORITHMS)]
     assert {row.status for row in rows} == {"declined"}
     assert {row.detail for row in rows} == {"a GPU of compute capability 7.5 has no TF32"}
 
 
-def attempt_problems(dtype: str) -> list[Any]:
-    from doctor.smoke.stages.convolving import problems
+class Blurred(HostMemory):
+    """Answers come back a millionth off, as from a transform."""
 
-    return [one for one in problems(9) if one.dtype == dtype]
+    def down(self, block: Any) -> Any:
+        return block * np.float32(1 + 1e-6)
+
+
+def test_what_must_be_exact_and_is_not_is_wrong(library: Callable[[str], str]) -> None:
+    """A millionth is within the tolerance of Winograd and FFT, and not within that of products and sums."""
+    one = trial()
+    one.cudnn, one.memory = Cudnn(library("9.10.2")), Blurred()
+    one.cudnn.create_handle()
+    rows = [each.row for each in attempt.attempts(one, problem_of("fp32", PLAIN), ALGORITHMS)]
+    computed = [row for row in rows if row.status != "declined"]
+    assert {row.status for row in computed if row.tolerance == 0} == {"wrong"}
+    assert {row.status for row in computed if row.tolerance > 0} == {"right"}
+    assert all(0 < row.difference < 1e-5 for row in computed)
 
 
 class ManyGpus(HostMemory):
