@@ -97,6 +97,18 @@ def child_environment(order: Order, environ: Mapping[str, str], folder: str) -> 
 
 
 def _own_directories(library: str) -> list[str]:
-    """Where the copy lies, and where it is linked from; not where its neighbours would shadow the system's."""
-    both = dict.fromkeys((os.path.dirname(library), os.path.dirname(os.path.realpath(library))))
-    return [one for one in both if not any(os.path.exists(os.path.join(one, name)) for name in _SHARED)]
+    """Where the copy lies: where the path leads if only the main library is linked there.
+
+    None where its neighbours would shadow the system's libraries.
+    """
+    directory = os.path.dirname(library)
+    if not any(name.startswith(("libcudnn_", "cudnn_")) for name in _names_in(directory)):
+        directory = os.path.dirname(os.path.realpath(library))
+    return [] if any(os.path.exists(os.path.join(directory, name)) for name in _SHARED) else [directory]
+
+
+def _names_in(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []  # the child will say that the library cannot be opened

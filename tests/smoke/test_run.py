@@ -235,14 +235,17 @@ def test_what_is_searched_for_libraries(tmp_path: Path, neighbour: str, before: 
     assert made["LD_LIBRARY_PATH"] == after.format(own=tmp_path)
 
 
-def test_a_copy_that_is_linked_is_searched_in_both_places(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("parts", "expected"), [((), "real"), (("libcudnn_ops.so.9",), "linked")])
+def test_a_link_is_followed_only_where_it_stands_alone(tmp_path: Path, parts: tuple[str, ...], expected: str) -> None:
+    """A directory of links is a copy of its own: what it lacks must not be found where the links lead."""
     real, linked = tmp_path / "real", tmp_path / "linked"
     real.mkdir()
     linked.mkdir()
-    (real / "libcudnn.so.9").touch()
-    (linked / "libcudnn.so.9").symlink_to(real / "libcudnn.so.9")
+    for name in ("libcudnn.so.9", *parts):
+        (real / name).touch()
+        (linked / name).symlink_to(real / name)
     made = child_environment(ORDER._replace(library=f"{linked}/libcudnn.so.9"), {}, "/t")
-    assert made["LD_LIBRARY_PATH"] == f"{linked}:{real}"
+    assert made["LD_LIBRARY_PATH"] == str(tmp_path / expected)
 
 
 def test_the_environment_is_the_users_but_for_what_would_bend_the_trial() -> None:
