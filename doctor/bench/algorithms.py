@@ -47,8 +47,7 @@ class Trial(NamedTuple):
             needed = self.convolution.workspace_bytes(self.direction, algorithm)
             if needed > limit_bytes:
                 return Measured(algorithm, "too-big", 0.0, needed, "")
-            backend.seconds(lambda: self.run(algorithm, needed))
-            taken = [backend.seconds(lambda: self.run(algorithm, needed)) for _ in range(runs)]
+            _, *taken = backend.seconds(lambda: self.run(algorithm, needed), 1 + runs)
             return Measured(algorithm, "ran", 1e3 * median(taken), needed, "")
         except CudnnError as error:
             return Measured(algorithm, "declined" if error.is_declined else "failed", 0.0, needed, str(error))

@@ -124,6 +124,8 @@ class MaxPooling(Taps):
 class AveragePooling(Taps):
     """The mean of every window; padding counts as zeros, what lies beyond it does not count (as in Caffe)."""
 
+    _made: Any = None
+
     def forward(self, x: Any) -> tuple[Any, Any]:
         """The values; nothing needs to be kept."""
         total = sum(self.views(self.padded(x, 0.0)))
@@ -138,16 +140,18 @@ class AveragePooling(Taps):
         return self.cut(padded)
 
     def _shares(self, dtype: Any) -> Any:
-        edge = self.size.padding
-        ends = self._height + 2 * edge, self._width + 2 * edge
-        heights, widths = (
-            [
-                min(place * self.size.stride + self.size.kernel, end) - place * self.size.stride
-                for place in range(length)
-            ]
-            for length, end in zip((self.size.height, self.size.width), ends, strict=True)
-        )
-        return 1 / (self.xp.asarray(heights, dtype)[:, None] * self.xp.asarray(widths, dtype))
+        if self._made is None or self._made.dtype != dtype:
+            heights, widths = (
+                self.xp.asarray(self._lengths(windows, size), dtype)
+                for windows, size in ((self.size.height, self._height), (self.size.width, self._width))
+            )
+            self._made = 1 / (heights[:, None] * widths)
+        return self._made
+
+    def _lengths(self, windows: int, size: int) -> list[int]:
+        """How far the windows reach along one dimension: the last may be cut off by the padding's end."""
+        stride, end = self.size.stride, size + 2 * self.size.padding
+        return [min(place * stride + self.size.kernel, end) - place * stride for place in range(windows)]
 
 
 class Normalisation:

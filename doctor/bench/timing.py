@@ -10,6 +10,7 @@ LEAST_STEPS = 3
 MOST_STEPS = 50
 LEAST_WARMUP = 2
 MOST_WARMUP = 5
+LONG_STEP_S = 0.5  # a progress bar moves once a step from here on
 
 
 class Samples(NamedTuple):
@@ -38,26 +39,31 @@ def steps_within(step_s: float, seconds: float, asked: int) -> int:
 
 
 def take(
-    step: Callable[[], float], seconds: float, asked: int, report: Callable[[str], None] = lambda _: None
+    steps: Callable[[int], Sequence[float]],
+    seconds: float,
+    asked: int,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Samples:
-    """Warm up, then time steps: as many as `asked`, or with 0 as fit. `step` makes one and says its seconds.
+    """Warm up, then time steps: as many as `asked`, or with 0 as fit. `steps` makes so many and says their seconds.
 
     The first step loads kernels and chooses algorithms, so that its time says nothing: there is always a second. More
-    follow for a tenth of the seconds, up to `MOST_WARMUP`.
+    follow for a tenth of the seconds, up to `MOST_WARMUP`. Short steps are made in two goes, without a stop between
+    one and the next.
     """
     report("warming up")
-    step()
-    last = spent = step()
-    warmup = LEAST_WARMUP
+    steps(1)
+    (last,) = steps(1)
+    spent, warmup = last, LEAST_WARMUP
     while warmup < MOST_WARMUP and spent + last < seconds / 10:
-        last = step()
+        (last,) = steps(1)
         spent += last
         warmup += 1
     wanted = steps_within(last, seconds, asked)
-    found = []
-    for number in range(1, wanted + 1):
-        report(f"step {number} of {wanted}")
-        found.append(step())
+    at_once = 1 if last > LONG_STEP_S else max(1, wanted // 2)
+    found: list[float] = []
+    while len(found) < wanted:
+        report(f"step {len(found) + 1} of {wanted}")
+        found += steps(min(at_once, wanted - len(found)))
     return Samples(warmup, tuple(found))
 
 

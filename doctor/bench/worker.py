@@ -150,12 +150,12 @@ def timed(told: Job, backend: Backend, write: Write) -> Timing:
     model = Model(network, backend, batch)
     losses: list[float] = []
 
-    def step() -> float:
-        taken = backend.seconds(lambda: model.train(*source.take()))
+    def steps(times: int) -> list[float]:
+        taken = backend.seconds(lambda: model.train(*source.take()), times)
         losses.append(model.loss())
         return taken
 
-    samples = timing.take(step, order.seconds, order.steps, lambda doing: write({"doing": doing}))
+    samples = timing.take(steps, order.seconds, order.steps, lambda doing: write({"doing": doing}))
     figures = timing.figures(samples.seconds)
     epoch = len(pixels) if folder else network.images_per_epoch
     return Timing(

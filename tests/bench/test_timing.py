@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from doctor.facts.seen import Seen, Unseen
 from doctor.host.live import LiveHost
 from doctor.probes import nvml
 from doctor.smoke.cudnn_api import CudnnError
+from tests.bench.host_kernels import build
 from tests.bench.small import branched, straight
 from tests.smoke import stub
 
@@ -30,17 +31,37 @@ def test_as_many_steps_as_fit(step_s: float, seconds: float, asked: int, expecte
     assert timing.steps_within(step_s, seconds, asked) == expected
 
 
+def of(taken: Iterator[float], asked: list[int]) -> Callable[[int], list[float]]:
+    """Steps that take these seconds; how many were asked for at once."""
+
+    def steps(times: int) -> list[float]:
+        asked.append(times)
+        return [next(taken) for _ in range(times)]
+
+    return steps
+
+
 def test_the_first_steps_are_not_timed() -> None:
-    taken = iter([9.0, 0.6, *[0.5] * 50])
     said: list[str] = []
-    samples = timing.take(lambda: next(taken), 20.0, 0, said.append)
+    asked: list[int] = []
+    samples = timing.take(of(iter([9.0, 0.6, *[0.5] * 50]), asked), 20.0, 0, said.append)
     assert samples.warmup_steps == 4  # until a tenth of the seconds is gone, the first aside
-    assert set(samples.seconds) == {0.5}
-    assert said[:2] == ["warming up", "step 1 of 40"]
+    assert samples.seconds == (0.5,) * 40
+    assert said == ["warming up", "step 1 of 40", "step 21 of 40"]
+    assert asked == [1, 1, 1, 1, 20, 20]
 
 
-def test_long_steps_are_few() -> None:
-    assert timing.take(lambda: 30.0, 20.0, 0) == timing.Samples(2, (30.0, 30.0, 30.0))
+def test_long_steps_are_few_and_made_one_by_one() -> None:
+    asked: list[int] = []
+    samples = timing.take(of(iter([30.0] * 5), asked), 20.0, 0)
+    assert samples == timing.Samples(2, (30.0, 30.0, 30.0))
+    assert asked == [1] * 5
+
+
+def test_an_odd_number_of_steps_is_made_whole() -> None:
+    asked: list[int] = []
+    assert len(timing.take(of(iter([0.1] * 20), asked), 1.0, 7).seconds) == 7
+    assert sum(asked) == 7 + 2
 
 
 @pytest.mark.parametrize(
@@ -102,7 +123,7 @@ def test_the_cpu_is_measured() -> None:
     assert bench.machine.numpy
     assert bench.machine.threads == 1
     assert bench.machine.gpu == bench.machine.cupy == ""
-    assert [one.doing for one in heard][-1] == "step 3 of 3"
+    assert [one.doing for one in heard][-1].endswith("of 3")
     assert {(one.done, one.total, one.network) for one in heard} == {(0, 1, "small")}
 
 
@@ -311,3 +332,37 @@ def test_the_smallest_network_is_measured_as_it_is() -> None:
     bench = measure.run(Order((networks.load("lenet"),), ("cpu",), **QUICK))  # type: ignore[arg-type]
     assert bench.timings[0].images_per_epoch == 60_000
     assert bench.timings[0].losses[0] == pytest.approx(2.3, abs=0.2)
+
+
+# The GPU's paths, with what stands in for CuPy
+
+
+@pytest.fixture
+def cupy_log(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    build(tmp_path)
+    monkeypatch.setenv("FAKE_CUPY_KERNELS", str(tmp_path / "libkernels.so"))
+    monkeypatch.setenv("FAKE_CUPY_LOG", str(tmp_path / "log"))
+    monkeypatch.syspath_prepend(Path(__file__).parent / "fake")
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent.parent)
+    return tmp_path / "log"
+
+
+def test_all_paths_side_by_side(library: str, cupy_log: Path) -> None:
+    order = Order((branched(),), ("cpu", "gpu", "gpu+cudnn"), library=library, gpu=1, **QUICK)  # type: ignore[arg-type]
+    bench = measure.run(order)
+    assert bench.lacks == ()
+    found = {(one.path, one.pool): one for one in bench.timings}
+    assert list(found) == [("cpu", None), ("gpu", True), ("gpu", False), ("gpu+cudnn", True)]
+    for one in found.values():
+        assert one.losses == pytest.approx(found["cpu", None].losses, rel=1e-3)
+    assert {one.clock for one in bench.timings} == {"perf_counter", "CUDA events"}
+    assert [one.peak_bytes for one in bench.timings][1:] == [123 << 20, 0, 123 << 20]
+    assert [bool(one.algorithms) for one in bench.timings] == [False, False, False, True]
+    assert {one.status for one in bench.choices} >= {"ran"}
+    machine = bench.machine
+    assert (machine.gpu, machine.capability, machine.cupy) == ("Imagined GPU", "9.0", "14.2.0")
+    assert (machine.cuda_runtime, machine.gpu_before) == ("13.0", None)
+    asked = cupy_log.read_text().splitlines()
+    assert asked.count("GPU 1") == 4  # with the pool, without, cuDNN, the table
+    assert asked.count("allocator None") == 1
+    assert {"kernel im2col", "kernel max_pool", "kernel lrn_gradient", "kernel sgd"} <= set(asked)

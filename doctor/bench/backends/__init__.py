@@ -44,8 +44,8 @@ class Backend(Protocol):
     def convolver(self, name: str, geometry: Geometry, batch: int) -> Convolver:
         """The convolution of the layer of that name."""
 
-    def seconds(self, work: Callable[[], None]) -> float:
-        """How long this takes, to its very end: what a GPU was given to do is done."""
+    def seconds(self, work: Callable[[], None], times: int = 1) -> list[float]:
+        """How long each of so many in a row takes; when it returns, what a GPU was given to do is done."""
 
     def peak_bytes(self) -> int:
         """The most memory that was held at once; 0 where it is not known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from doctor.bench.backends.kernels import KernelIm2col, KernelOperations, Kernels
@@ -32,20 +33,21 @@ class GpuBackend:
         if not has_pool:
             cupy.cuda.set_allocator(None)
         self.operations = KernelOperations(cupy, Kernels(cupy))
-        self._events = cupy.cuda.Event(), cupy.cuda.Event()
 
     def convolver(self, name: str, geometry: Geometry, batch: int) -> KernelIm2col:
         """By im2col."""
         return KernelIm2col(self.xp, geometry, _COLUMNS_BYTES, self.operations.launch)
 
-    def seconds(self, work: Callable[[], None]) -> float:
-        """By events in the stream, around everything that the work puts there."""
-        start, end = self._events
-        start.record()
-        work()
-        end.record()
-        end.synchronize()
-        return float(self.xp.cuda.get_elapsed_time(start, end)) / 1e3
+    def seconds(self, work: Callable[[], None], times: int = 1) -> list[float]:
+        """By events in the stream between one and the next: nobody waits until the last, as in training."""
+        cuda = self.xp.cuda
+        events = [cuda.Event() for _ in range(times + 1)]
+        events[0].record()
+        for event in events[1:]:
+            work()
+            event.record()
+        events[-1].synchronize()
+        return [float(cuda.get_elapsed_time(*pair)) / 1e3 for pair in pairwise(events)]
 
     def address(self, array: Any) -> int:
         """In the GPU's memory."""
