@@ -105,10 +105,16 @@ def _without_main(subject: Subject, facts: Facts) -> Answer:
     )._replace(code=codes.INCOMPLETE, subject=subject.label)
 
 
+def _cuda_major(facts: Facts) -> str:
+    """Of the newest toolkit, which programs would be built with; else what the driver runs; else the usual one."""
+    toolkits = [one.cuda.value for one in value_or(facts.toolkit.toolkits, ()) if isinstance(one.cuda, Seen)]
+    cuda = max(toolkits, default=value_or(facts.driver.cuda, None))
+    return str(cuda.major) if cuda else "12"
+
+
 def _nothing_found(facts: Facts) -> Answer:
     """No copy at all: a wheel for the environment where there is one, else the system's."""
-    cuda = value_or(facts.driver.cuda, None)
-    major = str(cuda.major) if cuda else "12"
+    major = _cuda_major(facts)
     environment = next((one for one in value_or(facts.environments, ()) if one.kind in {"venv", "conda"}), None)
     wheel = (Need(f"nvidia-cudnn-cu{major}", "", environment.interpreter),) if environment else ()
     looked = ", ".join(one.label for one in value_or(facts.environments, ())) or "no Python environment was found"
