@@ -71,8 +71,8 @@ def encode_report(report: Report) -> dict[str, Any]:
         "subject": encode(report.facts.machine),
         "verdict": report.verdict,
         "facts": encode_facts(report.facts),
-        "findings": [_encode_finding(finding) for finding in report.findings],
-        "answers": [_encode_answer(answer) for answer in report.answers],
+        "findings": [encode_finding(finding) for finding in report.findings],
+        "answers": [encode_answer(answer) for answer in report.answers],
         "elapsed_s": round(report.elapsed_s, 3),
     }
 
@@ -81,7 +81,8 @@ def _bare(fact: Fact[tuple[Any, ...]]) -> Any:
     return encode(fact.value) if isinstance(fact, Seen) else encode(fact)
 
 
-def _encode_finding(finding: Finding) -> dict[str, Any]:
+def encode_finding(finding: Finding) -> dict[str, Any]:
+    """One finding, with its remedies."""
     encoded: dict[str, Any] = encode(finding._replace(remedies=()))
     encoded["remedies"] = [_encode_remedy(remedy) for remedy in finding.remedies]
     return encoded
@@ -102,5 +103,6 @@ def _encode_remedy(remedy: Remedy) -> dict[str, Any]:
     }
 
 
-def _encode_answer(answer: Answer) -> dict[str, Any]:
+def encode_answer(answer: Answer) -> dict[str, Any]:
+    """One answer, in short."""
     return {"code": answer.code, "subject": answer.subject, "answer": answer.kind.value, "why": answer.why}

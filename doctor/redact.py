@@ -42,8 +42,10 @@ class Redactor:
             return Unseen(self.text(value.why))
         if hasattr(value, "_fields"):
             return type(value)(*map(self.value, value))
-        if type(value) is tuple:
-            return tuple(map(self.value, value))
+        if type(value) in {tuple, list}:
+            return type(value)(map(self.value, value))
+        if isinstance(value, dict):
+            return {name: self.value(item) for name, item in value.items()}
         return value
 
 

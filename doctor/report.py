@@ -17,7 +17,7 @@ EXIT_FINE, EXIT_BAD, EXIT_UNKNOWN = 0, 1, 4
 def make_report(facts: Facts, matrix: Matrix, rules: Rules, started: float) -> Report:
     """Judge the facts; `started` is `time.perf_counter()` at the begin of the run."""
     answers = judge(facts, matrix, rules)
-    findings = _findings(answers, facts, matrix)
+    findings = findings_of(answers, facts, matrix)
     return Report(
         facts=facts,
         answers=answers,
@@ -35,7 +35,7 @@ def exit_status(report: Report, fail_on: Severity) -> int:
     return EXIT_UNKNOWN if _is_open(report.answers) else EXIT_FINE
 
 
-def _findings(answers: tuple[Answer, ...], facts: Facts, matrix: Matrix) -> tuple[Finding, ...]:
+def findings_of(answers: tuple[Answer, ...], facts: Facts, matrix: Matrix) -> tuple[Finding, ...]:
     """Roots first, worst first; what a root explains comes after all roots, without remedies of its own."""
     causes = explained(answers)
     found = []

@@ -22,7 +22,7 @@ def render(report: Report, look: Look) -> str:
     if not any(finding.severity is not Severity.INFO for finding in roots):
         page.line(page.paint("green", page.symbol("✓", "ok") + " " + _HEADLINES[report.verdict]))
     for finding in roots:
-        _finding(page, finding)
+        show_finding(page, finding)
     page.gap()
     page.line(page.paint("bold", "The stack"))
     for label, text in stack_lines(report.facts):
@@ -33,7 +33,8 @@ def render(report: Report, look: Look) -> str:
     return page.text()
 
 
-def _finding(page: Page, finding: Finding) -> None:
+def show_finding(page: Page, finding: Finding) -> None:
+    """What is wrong, how it is known, what to do."""
     symbol, plain, colour = _MARKS[finding.severity]
     page.gap()
     page.paragraph(f"{page.symbol(symbol, plain)} {finding.summary}", colour=colour, hang=2)

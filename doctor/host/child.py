@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping
+from types import TracebackType
 from typing import BinaryIO
 
 from doctor.host import NotRunnable, Ran, TooSlow
@@ -42,20 +43,38 @@ class Child:
 
     def finish(self, timeout_s: float) -> Ran:
         """Wait for the end; raises TooSlow when it did not come in time (the group is killed by then)."""
+        with self:
+            status = self.wait(timeout_s)
+            if status is not None:
+                return Ran(status, _text(self._stdout), _text(self._stderr))
+            self.kill()
+            raise TooSlow(self._program, timeout_s, _text(self._stdout), _text(self._stderr))
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Kill it if it still runs: it leads its own session, so that the terminal's Ctrl-C does not reach it."""
+        self.kill()
+        self._close()
+
+    def wait(self, timeout_s: float) -> int | None:
+        """How it ended (the number of a signal is negative), None if it did not in that time."""
         try:
-            status = self._process.wait(timeout_s)
-            return Ran(status, _text(self._stdout), _text(self._stderr))
+            return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
+            return None
+
+    def kill(self) -> None:
+        """Kill it and its group, if it still runs; one that is stuck in the kernel (D state) is abandoned."""
+        if self._process.returncode is None:
             self._kill()
-            raise TooSlow(self._program, timeout_s, _text(self._stdout), _text(self._stderr)) from None
-        except KeyboardInterrupt:
-            self._kill()  # it leads its own session: the terminal's Ctrl-C does not reach it
-            raise
-        finally:
-            self._close()
+
+    def last_words(self, limit_bytes: int) -> str:
+        """The end of what it has written to its error output."""
+        return _text(self._stderr).encode("utf-8", "replace")[-limit_bytes:].decode("utf-8", "ignore")
 
     def _kill(self) -> None:
-        """Kill the group; a process stuck in the kernel (D state) is abandoned."""
         try:
             if os.name == "posix":
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -17,7 +17,7 @@ from doctor.host.lenient import real_path_of
 from doctor.probes.cudnn_header import Header, header_in, header_of
 from doctor.probes.cudnn_library import LibraryName, Reading, parse_name, read_library, text_version
 from doctor.probes.cudnn_owner import Package, owner_among, packages_of
-from doctor.probes.cudnn_places import Place, places
+from doctor.probes.cudnn_places import Place, named_place, places
 
 _COMPANION = "zlibwapi.dll"
 _LIBRARIES_AT_MOST = 200  # in one directory; a release has 9, each under three names
@@ -66,6 +66,14 @@ def look(
         found += _copies_in(host, place, real, ranks, on_path)
     found += _headers_alone(host, headers, found)
     return Seen(tuple(sorted(found, key=lambda one: (one.path, str(value_or(one.version, ""))))), "files")
+
+
+def look_in(host: Host, search: LoaderFacts, directory: str) -> tuple[CudnnCopy, ...]:
+    """The copies in one directory that a user names, wherever it lies; none where no library of cuDNN is there."""
+    on_path = tuple(one.path for one in value_or(search.search, ()))
+    real = real_path_of(host, directory)
+    found = _copies_in(host, named_place(host, real), real, _ranks(host, search), on_path)
+    return tuple(one for one in found if value_or(one.parts, ()) or isinstance(one.parts, Unseen))
 
 
 def _ranks(host: Host, search: LoaderFacts) -> Fact[Mapping[str, int]]:

@@ -9,6 +9,7 @@ from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host
 from doctor.host.lenient import names_of
+from doctor.probes.distributions import installed
 
 _SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 _VARIABLES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDNN_ROOT_DIR")
@@ -146,6 +147,15 @@ def _of_the_loader(search: LoaderFacts) -> Iterator[Place]:
         if entry.soname.startswith("libcudnn"):
             path = entry.path.rpartition("/")[0]
             yield Place(path, "directory", header_dirs(path))
+
+
+def named_place(host: Host, path: str) -> Place:
+    """A directory that a user names: that of an unpacked wheel knows what the wheel lists."""
+    site, wheel, _ = path.rpartition("/nvidia/cudnn/")
+    listing = {site: names_of(host, site)} if wheel else {}
+    wheels = tuple(one for one in installed(host, "", listing) if one.name.startswith("nvidia-cudnn"))
+    origin = "wheel" if wheels else "directory"
+    return Place(path, origin, header_dirs(path), site=site, packages=wheels)
 
 
 def header_dirs(path: str) -> tuple[str, ...]:

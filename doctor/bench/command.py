@@ -1,0 +1,197 @@
+"""What `gpudoctor bench` does, apart from reading its command line and printing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Callable
+from contextlib import ExitStack
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.bench import networks
+from doctor.bench.encode import NotABench, decode_bench
+from doctor.bench.format import BenchFormat, format_of
+from doctor.bench.lacks import explained
+from doctor.bench.measure import run
+from doctor.bench.outcome import PATHS, Bench, Network, Order, Progress
+from doctor.bench.pictures import Pictures, notes_on, pictures_for
+from doctor.bench.sheet import Report, subject_of
+from doctor.choice import one_of
+from doctor.facts import Facts
+from doctor.facts.seen import value_or
+from doctor.formats import Look
+from doctor.host import BadRequest, Host, HostError
+from doctor.output import write_file
+
+if TYPE_CHECKING:
+    from doctor.verify.subject import Subject as Copy
+
+COMPLETE, INCOMPLETE = 0, 4
+SMALL = ("cifar10", "mnist", "dogs-vs-cats", "lenet")  # those of a minute, not of an evening
+DEVICES = {"cpu": PATHS[:1], "gpu": PATHS[1:], "all": PATHS}
+_POOLS = {"on": (True,), "off": (False,), "both": (True, False)}
+_READ_AT_MOST = 64 << 20  # bytes of a saved benchmark
+
+Note = Callable[[Progress], None]
+
+
+class Options(NamedTuple):
+    """What the user asked for; the defaults are those of the command line."""
+
+    networks: tuple[str, ...] = ()
+    device: str = "all"
+    cudnn: str | None = None
+    python: str | None = None
+    gpu: int = 0
+    batch: int = 0
+    steps: int = 0
+    seconds: float = 20.0  # how long one network may be timed on one path, where the steps are not said
+    pool: str = "both"
+    data: str | None = None
+    style: str = "text"
+    output: str | None = None
+    saved: str | None = None  # show this one again, measure nothing
+
+
+def bench(options: Options, look: Look, report: Note) -> tuple[str, int]:
+    """Measure and show: the text to print ("" when it went to a file) and the exit status.
+
+    Raises NoSuchName, BadRequest, NotABench and NotWritten for what the user got wrong.
+    """
+    chosen = format_of(options.style)
+    found = _saved(options.saved) if options.saved is not None else _measured(options, report)
+    status = INCOMPLETE if found.bench.lacks else COMPLETE
+    if options.output is None:
+        return chosen.render(found, look, ""), status
+    _write(chosen, found, options.output)
+    return "", status
+
+
+def _write(chosen: BenchFormat, found: Report, path: str) -> None:
+    """The file, and beside it the chart that it shows."""
+    chart = f"{os.path.splitext(path)[0]}.svg" if chosen.has_chart else ""
+    if chart:
+        write_file(chart, format_of("svg").render(found, Look(), ""))
+    write_file(path, chosen.render(found, Look(), os.path.basename(chart)))
+
+
+def _saved(path: str) -> Report:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read(_READ_AT_MOST)
+        return decode_bench(json.loads(text))
+    except (OSError, ValueError, RecursionError) as error:
+        raise NotABench(f"{path}: {error}") from error
+    except NotABench as error:
+        raise NotABench(f"{path}: {error}") from error
+
+
+def _measured(options: Options, report: Note) -> Report:
+    wanted = chosen_networks(options.networks)
+    order, facts = order_of(options, wanted), None
+    if options.device != "cpu":
+        order, facts = _with_cudnn(options, order)
+    with ExitStack() as stack:
+        pictures = _pictures(options, wanted, stack)
+        order = order._replace(
+            networks=tuple(_sized(one, pictures) for one in wanted),
+            data={name: one.folder for name, one in pictures.items()},
+        )
+        done = run(order, report)
+    done = _with_data(done, options, {one.name: one for one in wanted}, pictures)
+    done = done._replace(lacks=tuple(explained(one, facts) for one in done.lacks))
+    return Report(command_of(options), tuple(map(subject_of, wanted)), done)
+
+
+def chosen_networks(names: tuple[str, ...]) -> tuple[Network, ...]:
+    """The networks of these names, each once; the small ones where none is named; raises NoSuchName."""
+    known = networks.names()
+    every = [one for name in names for one in (known if name == "all" else (one_of("network", name, known),))]
+    return tuple(networks.load(name) for name in dict.fromkeys(every or SMALL))
+
+
+def order_of(options: Options, wanted: tuple[Network, ...]) -> Order:
+    """What is to be measured; raises NoSuchName, BadRequest."""
+    paths = DEVICES[one_of("device", options.device, tuple(DEVICES))]
+    pools = _POOLS[one_of("way of the memory pool", options.pool, tuple(_POOLS))]
+    for name, value in (("--batch", options.batch), ("--steps", options.steps), ("--gpu", options.gpu)):
+        if value < 0:
+            raise BadRequest(f"{name} {value}: a number from {'0' if name == '--gpu' else '1'} up")
+    if not 0 < options.seconds < float("inf"):
+        raise BadRequest(f"--seconds {options.seconds}: a number of seconds above 0")
+    return Order(
+        wanted,
+        paths,
+        gpu=options.gpu,
+        batch=options.batch,
+        steps=options.steps,
+        seconds=options.seconds,
+        pools=pools,
+    )
+
+
+def _with_cudnn(options: Options, order: Order) -> tuple[Order, Facts]:
+    """With the library to measure, if there is one, and what was seen of this machine. Raises BadRequest."""
+    from doctor.examine import host_of  # late, as what follows: on the CPU nothing is looked for
+    from doctor.probes import Request, look
+    from doctor.verify.subject import library_dirs, named, predicted
+
+    host = host_of(None)
+    facts = look(host, Request((options.python,) if options.python else ()))
+    if options.cudnn:
+        path = os.path.abspath(options.cudnn).replace(os.sep, "/")
+        chosen = named((path,), host, facts)
+    else:
+        chosen = predicted(host, facts)
+    subject = next((one for one in chosen.subjects if one.library), None)
+    if subject is None and options.cudnn:
+        raise BadRequest(f"--cudnn {options.cudnn}: it has no main library")
+    if subject is None:
+        return order, facts
+    _refuse_unsafe(host, subject)
+    return order._replace(library=subject.library, library_dirs=library_dirs(subject, facts)), facts
+
+
+def _refuse_unsafe(host: Host, subject: Copy) -> None:
+    """Root loads nothing that others may write; raises BadRequest."""
+    try:
+        for path in (subject.library, *(part.path for part in value_or(subject.copy.parts, ()))):
+            host.refuse_unsafe(path)
+    except HostError as refused:
+        raise BadRequest(f"{subject.library} is not loaded: {refused}") from refused
+
+
+def _pictures(options: Options, wanted: tuple[Network, ...], stack: ExitStack) -> dict[str, Pictures]:
+    if options.data is None:
+        return {}
+    folders = {one.name: stack.enter_context(TemporaryDirectory(prefix="gpudoctor-bench-")) for one in wanted}
+    return {one.name: pictures_for(one, options.data, options.batch or one.batch, folders[one.name]) for one in wanted}
+
+
+def _sized(network: Network, pictures: dict[str, Pictures]) -> Network:
+    """With an epoch over the user's own pictures, where there are some."""
+    own = pictures.get(network.name)
+    return network._replace(images_per_epoch=own.usable) if own else network
+
+
+def _with_data(done: Bench, options: Options, wanted: dict[str, Network], pictures: dict[str, Pictures]) -> Bench:
+    """With the user's own name for the data, and what became of it."""
+    if not pictures:
+        return done
+    told = tuple(note for name, one in pictures.items() for note in notes_on(wanted[name], one))
+    own = str(options.data)
+    timings = tuple(one._replace(data=own) if one.network in pictures else one for one in done.timings)
+    return done._replace(timings=timings, notes=(*done.notes, *told))
+
+
+def command_of(options: Options) -> str:
+    """The command that measures the same again."""
+    words = ["gpudoctor", "bench", *options.networks]
+    defaults = Options()
+    for name in ("device", "cudnn", "python", "gpu", "batch", "steps", "seconds", "data"):
+        if getattr(options, name) != getattr(defaults, name):
+            words += [f"--{name}", f"{getattr(options, name)}"]
+    words += ["--memory-pool", options.pool] if options.pool != defaults.pool else []
+    return shlex.join(words)

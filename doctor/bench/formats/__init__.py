@@ -1,0 +1,1 @@
+"""One format of a benchmark a file; its module holds `FORMAT`."""

@@ -1,0 +1,57 @@
+"""What a child is told to measure, as a file of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, NamedTuple
+
+from doctor.bench import networks
+from doctor.bench.outcome import Network, Order
+
+
+class Job(NamedTuple):
+    """One measurement: one child's work."""
+
+    network: Network
+    path: str  # of outcome.PATHS
+    pool: bool | None
+    is_table: bool  # algorithms x workspaces, and not steps
+    order: Order  # its networks and paths mean nothing here
+
+    @property
+    def what(self) -> str:
+        """As a Lack names it."""
+        return "choices" if self.is_table else self.path
+
+
+def jobs(order: Order) -> tuple[Job, ...]:
+    """Everything that an order comes to, network by network."""
+    found = []
+    bare = order._replace(networks=(), paths=())
+    for network in order.networks:
+        for path in order.paths:
+            pools = {"cpu": (None,), "gpu": order.pools, "gpu+cudnn": (True,)}[path]
+            found += [Job(network, path, pool, False, bare) for pool in pools]
+        if order.has_choices and "gpu+cudnn" in order.paths:
+            found.append(Job(network, "gpu+cudnn", True, True, bare))
+    return tuple(found)
+
+
+def write(job: Job, path: str) -> None:
+    """Into a file, with where to import from: packages may lie where only this process knows."""
+    content: dict[str, Any] = job._asdict()
+    content["import_from"] = [os.path.abspath(one) for one in sys.path]
+    content["network"] = networks.content_of(job.network)
+    content["order"] = {**job.order._asdict(), "data": dict(job.order.data)}
+    with open(path, "w", encoding="utf-8") as stream:
+        json.dump(content, stream)
+
+
+def read(path: str) -> Job:
+    """Out of it."""
+    with open(path, encoding="utf-8") as stream:
+        content = json.load(stream)
+    network = networks.parse(content["network"], content["network"]["name"])
+    return Job(network, content["path"], content["pool"], content["is_table"], Order(**content["order"]))

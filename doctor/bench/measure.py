@@ -1,0 +1,180 @@
+"""One child a measurement: a crash, a hang or want of memory costs that measurement, and our process loads nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import platform
+from collections.abc import Callable
+from typing import Any
+
+from doctor.bench import child
+from doctor.bench.card import Card
+from doctor.bench.child import Event
+from doctor.bench.job import Job, jobs
+from doctor.bench.outcome import Bench, Choice, Lack, Machine, Order, Progress, Timing
+from doctor.host import Host
+
+# What one child misses, every other child of the same kind will miss.
+_ALIKE = ("numpy", "cupy", "driver", "gpu")
+_BUSY = 0.25  # of its cores, by what else runs
+
+
+def run(order: Order, report: Callable[[Progress], None] = lambda _: None, host: Host | None = None) -> Bench:
+    """Measure everything that was ordered; what could not be measured stands in `Bench.lacks`.
+
+    Raises ValueError for an order that makes no sense, KeyboardInterrupt when the user ends it (the child is killed).
+    """
+    if order.batch < 0 or order.steps < 0 or order.seconds <= 0:
+        raise ValueError("batch and steps may not be negative, and seconds must be more than 0")
+    return _Run(order, report, host or _this_machine()).measured()
+
+
+def _this_machine() -> Host:
+    from doctor.host.live import LiveHost  # late: tests bring their own
+
+    return LiveHost()
+
+
+class _Run:
+    """One order's work."""
+
+    def __init__(self, order: Order, report: Callable[[Progress], None], host: Host) -> None:
+        self._order = order
+        self._report = report
+        self._host = host
+        self._threads = order.threads or cores()
+        self._busy = busy()
+        self._card = Card(host) if self._uses_gpu() else None
+        self._told: dict[str, str] = {}
+        self._timings: list[Timing] = []
+        self._choices: list[Choice] = []
+        self._lacks: list[Lack] = []
+
+    def measured(self) -> Bench:
+        """Job after job."""
+        if self._card:
+            self._card.look_before()
+        waiting = jobs(self._order)
+        for done, told in enumerate(waiting):
+            lack = self._missing(told)
+            if lack:
+                self._lacks.append(lack)
+            else:
+                self._measure(told, done, len(waiting))
+        if self._card:
+            self._card.look_after()
+        return Bench(
+            measured_on=dt.date.today().isoformat(),
+            machine=self._machine(),
+            timings=tuple(self._timings),
+            choices=tuple(self._choices),
+            lacks=tuple(dict.fromkeys(self._lacks)),
+            notes=tuple(filter(None, (self._busy, *(self._card.notes() if self._card else ())))),
+        )
+
+    def _uses_gpu(self) -> bool:
+        return self._order.memory != "host" and any(path != "cpu" for path in self._order.paths)
+
+    def _missing(self, told: Job) -> Lack | None:
+        """What is known to be missing, without a child to find out."""
+        if told.path == "gpu+cudnn" and not told.order.library:
+            return Lack("", "gpu+cudnn", "cudnn", "no copy of cuDNN was found or named")
+        alike = [one for one in self._lacks if one.needs in _ALIKE and _is_alike(one.path, told.path)]
+        return alike[0] if alike else None
+
+    def _measure(self, told: Job, done: int, total: int) -> None:
+        lacks: list[Lack] = []
+
+        def hear(event: Event) -> None:
+            if "doing" in event:
+                self._report(Progress(done, total, told.network.name, told.path, told.pool, event["doing"]))
+                if self._card:
+                    self._card.listen(event["doing"])
+            self._keep(event, told, lacks)
+
+        ended = child.run(told, self._threads, hear)
+        if ended.why:
+            lacks.append(Lack(told.network.name, told.what, ended.needs, ended.why))
+        self._lacks += lacks
+        if self._card and told.path != "cpu":
+            self._note(told, self._card)
+
+    def _keep(self, event: Event, told: Job, lacks: list[Lack]) -> None:
+        self._told.update(event.get("machine", {}))
+        if "timing" in event:
+            self._timings.append(_timing(event["timing"]))
+        if "choice" in event:
+            self._choices.append(_choice(event["choice"]))
+        if "lack" in event:
+            needs, why = event["lack"]["needs"], event["lack"]["why"]
+            network = "" if needs in _ALIKE else told.network.name
+            lacks.append(Lack(network, told.path if needs in _ALIKE else told.what, needs, why))
+
+    def _note(self, told: Job, card: Card) -> None:
+        """What the card said while this was timed."""
+        seen = card.seen_while_busy(self._told.get("pci", ""))
+        if seen and self._timings and self._timings[-1].network == told.network.name and not told.is_table:
+            last = self._timings[-1]
+            self._timings[-1] = last._replace(notes=(*last.notes, seen))
+
+    def _machine(self) -> Machine:
+        told, card = self._told, self._card
+        pci = told.get("pci", "")
+        return Machine(
+            cpu=cpu_name(self._host),
+            cores=cores(),
+            threads=self._threads,
+            system=f"{platform.system()} {platform.release()}",
+            python=told.get("python", ""),
+            numpy=told.get("numpy", ""),
+            blas=told.get("blas", ""),
+            cupy=told.get("cupy", ""),
+            gpu=told.get("gpu", ""),
+            capability=told.get("capability", ""),
+            driver=card.driver if card else "",
+            cuda_runtime=told.get("cuda_runtime", ""),
+            cudnn=told.get("cudnn", ""),
+            cudnn_path=told.get("cudnn_path", ""),
+            gpu_before=card.before(pci) if card else None,
+            gpu_after=card.after(pci) if card else None,
+        )
+
+
+def _is_alike(lacking: str, path: str) -> bool:
+    """Whether what one path lacks, the other lacks too: the CPU needs no CuPy."""
+    return (lacking == "cpu") == (path == "cpu")
+
+
+def _timing(fields: dict[str, Any]) -> Timing:
+    first, last = fields["losses"]
+    return Timing(**{**fields, "losses": (first, last), "notes": tuple(fields["notes"])})
+
+
+def _choice(fields: dict[str, Any]) -> Choice:
+    return Choice(**{**fields, "strategies": tuple(fields["strategies"])})
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def busy() -> str:
+    """That others compute here too, as a sentence; "" where nobody does, or where the system does not tell."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load < _BUSY * cores():
+        return ""
+    return f"the machine was busy before anything was measured: a load of {load:.1f} on {cores()} cores"
+
+
+def cpu_name(host: Host) -> str:
+    """As the kernel calls it; "" where it does not say."""
+    from doctor.host import HostError
+
+    try:
+        lines = host.read_text("/proc/cpuinfo").splitlines()
+    except HostError:
+        return platform.processor()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())

@@ -1,0 +1,77 @@
+"""`gpudoctor verify`: the proof by convolution."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+
+import typer
+
+from doctor.cli import Command
+
+Texts = Optional[List[str]]  # noqa: UP006, UP045
+Text = Optional[str]  # noqa: UP045
+
+
+def verify(
+    cudnn: Annotated[
+        Texts, typer.Option(metavar="PATH", help="This copy: a directory, or its main library; repeatable.")
+    ] = None,
+    python: Annotated[Text, typer.Option(metavar="EXE", help="Interpreter or environment whose copy is meant.")] = None,
+    framework: Annotated[
+        str, typer.Option(metavar="NAME,...", help="Also through torch, tensorflow, jax, cupy or onnxruntime.")
+    ] = "",
+    gpu: Annotated[str, typer.Option(metavar="N|all", help="The GPU, as CUDA numbers it.")] = "0",
+    level: Annotated[str, typer.Option(metavar="NAME", help="load, conv or full.")] = "conv",
+    style: Annotated[str, typer.Option("--format", metavar="NAME", help="text or json.")] = "text",
+    output: Annotated[Text, typer.Option(metavar="FILE", help="Write the report there.")] = None,
+    timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that one trial may take.")] = 300.0,
+    redact: Annotated[bool, typer.Option("--redact", help="Take out users, hosts, serial numbers, UUIDs.")] = False,
+    memory: Annotated[str, typer.Option(hidden=True, help="host: for a library that computes there.")] = "cupy",
+) -> None:
+    """Put cuDNN to the test: load it, start it, convolve, and compare with the right answer.
+
+    Without --cudnn it is the copy that the frameworks of the environment would load. Each copy is tried in a child
+    process: a crash or a hang is a finding. Level load needs neither a GPU nor CuPy; conv and full need both.
+
+    Exit status: 0 everything that the level asks for was tried, and passed; 1 a finding; 2 bad usage or input; 3 a
+    fault of gpudoctor; 4 nothing is wrong, but something could not be tried: what is missing is said.
+    """
+    from doctor.output import terminal_look  # late: `gpudoctor --help` loads this module, too
+    from doctor.verify.command import Options
+    from doctor.verify.command import verify as answer
+
+    options = Options(
+        cudnn=tuple(cudnn or ()),
+        python=python,
+        frameworks=framework,
+        gpu=gpu,
+        level=level,
+        style=style,
+        output=output,
+        timeout_s=timeout,
+        redact=redact,
+        memory=memory,
+    )
+    note = _progress()
+    try:
+        text, status = answer(options, terminal_look(), note)
+    finally:
+        note("")
+    print(text, end="")
+    raise typer.Exit(status)
+
+
+def _progress() -> Callable[[str], None]:
+    """One line on a terminal's standard error, written anew for each thing that is begun."""
+    if not sys.stderr.isatty():
+        return lambda text: None  # noqa: ARG005
+    return lambda text: print(f"\r\x1b[K{text[:79]}", end="", file=sys.stderr, flush=True)
+
+
+COMMAND = Command(
+    verify,
+    "Examples: gpudoctor verify | gpudoctor verify --level load --cudnn /opt/cudnn/lib | gpudoctor verify --level full "
+    "--gpu all --format json | gpudoctor verify --framework torch --python .venv/bin/python",
+)

@@ -1,0 +1,51 @@
+"""What the stages of one trial share, and how a stage says that it did not pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.smoke.cudnn_api import Cudnn
+from doctor.smoke.events import EventWriter
+from doctor.smoke.memory import Memory
+from doctor.smoke.outcome import Fault, Order
+
+
+class StageFailed(Exception):
+    """A stage found a fault."""
+
+    def __init__(self, fault: Fault, facts: Mapping[str, Any]) -> None:
+        super().__init__(fault.text)
+        self.fault = fault
+        self.facts = facts
+
+
+class Lacking(Exception):
+    """What a stage needs is not on this machine: "driver", "gpu", "numpy" or "cupy"."""
+
+    def __init__(self, what: str, facts: Mapping[str, Any]) -> None:
+        super().__init__(what)
+        self.what = what
+        self.facts = facts
+
+
+class Trial:
+    """One copy on one GPU. Each stage finds what those before it have made."""
+
+    cudnn: Cudnn  # from `load` on
+    memory: Memory  # from `device` on
+    capability: tuple[int, int] | None = None  # compute capability, from `device` on; None on the host
+
+    def __init__(self, order: Order, events: EventWriter) -> None:
+        self.order = order
+        self.events = events
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the main library could be opened."""
+        return hasattr(self, "cudnn")
+
+    @property
+    def is_on_host(self) -> bool:
+        """Whether the library computes in host memory."""
+        return self.order.memory == "host"

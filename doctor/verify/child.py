@@ -1,0 +1,103 @@
+"""Run one framework's program (`doctor/verify/frameworks/`) in the interpreter of the user's environment.
+
+Started by `doctor.verify.trial` as text (`python -c`, with a call of `main` at its end), so that the directory of the
+programs, in which a torch.py lies, is never searched for modules. Plain Python of 3.6 and later. Arguments: path of the
+program, a JSON object with `gpu` (-1: the CPU) and `problem`. Each event is one line on standard output that begins
+with `MARK`; the frameworks write there, too.
+"""
+
+import json
+import os
+import re
+import sys
+import time
+import traceback
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # and annotations are texts: those of 3.6 know no tuple[...]
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+MARK = "\x1egpudoctor "
+_LIBRARIES = re.compile(r"lib(cudnn|cublas|cublasLt|nvrtc|cudart|cuda|cufft|nccl)[\w.-]*\.so[\d.]*$")
+
+
+def say(**event: "object") -> None:
+    """Write an event."""
+    sys.stdout.write("\n" + MARK + json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+def stage(name: str, work: "Callable[[], tuple[Any, dict[str, Any]]]") -> "tuple[bool, Any]":
+    """Whether it could be gone through, and what `work` gives; ends the process where it fails."""
+    say(begin=name)
+    started = time.time()
+    try:
+        found, facts = work()
+    except LookupError as error:
+        if type(error) is not LookupError:  # a KeyError is the framework's own fault
+            fail(name, started)
+        say(end=name, status="missing", seconds=time.time() - started, lacks=str(error))
+        return False, None
+    except BaseException:  # noqa: BLE001 - an import may raise anything, SystemExit included
+        fail(name, started)
+    say(end=name, status="passed", seconds=time.time() - started, facts=facts)
+    return True, found
+
+
+def fail(name: str, started: float) -> "NoReturn":
+    """Say what was raised and which files are mapped, and end."""
+    kind, error = sys.exc_info()[:2]
+    words = "".join(traceback.format_exception_only(kind, error)).strip()
+    called = kind.__name__ if kind else ""
+    say(end=name, status="failed", seconds=time.time() - started, error=called, text=words[-2000:])
+    if name != "mapped":
+        stage("mapped", mapped)
+    leave()
+
+
+def leave() -> "NoReturn":
+    """At once: what libraries do at the end of a process can hang or crash, and says nothing of the stack."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def mapped() -> "tuple[None, dict[str, list[str] | None]]":
+    """The files of CUDA's libraries that are mapped, by the kernel's own account."""
+    found = []  # type: list[str]
+    try:
+        with open("/proc/self/maps") as lines:
+            for line in lines:
+                path = "/" + line.rstrip("\n").partition("/")[2]
+                if _LIBRARIES.search(path) and path not in found:
+                    found.append(path)
+    except OSError:
+        return None, {"files": None}
+    return None, {"files": found}
+
+
+def main() -> "NoReturn":
+    """Go through the stages; the process ends with the last."""
+    if sys.path[:1] == [""]:  # of `python -c`: whatever lies in the working directory is not the environment's
+        del sys.path[0]
+    path, order = sys.argv[1], json.loads(sys.argv[2])
+    program = {"__name__": "program"}  # type: dict[str, Any]
+    with open(path) as stream:
+        exec(compile(stream.read(), path, "exec"), program)  # noqa: S102 - our own file, of doctor/verify/frameworks
+
+    def load() -> "tuple[Any, dict[str, Any]]":
+        return None, program["load"]()
+
+    def device() -> "tuple[Any, dict[str, Any]]":
+        return (program["cpu"]() if order["gpu"] < 0 else program["gpu"](order["gpu"])), {}
+
+    def convolution() -> "tuple[Any, dict[str, Any]]":
+        return None, {"results": program["convolve"](place, order["problem"])}
+
+    stage("import", load)
+    is_there, place = stage("device", device)
+    if is_there:
+        stage("convolution", convolution)
+    stage("mapped", mapped)
+    leave()

@@ -1,0 +1,118 @@
+"""What `gpudoctor verify` does, apart from reading its command line and printing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from compat.matrix import Matrix
+from doctor.choice import one_of
+from doctor.examine import host_of
+from doctor.formats import Look
+from doctor.host import BadRequest
+from doctor.output import write_file
+from doctor.probes import Request, look
+from doctor.report import findings_of
+from doctor.smoke.outcome import LEVELS, Order
+from doctor.verify.around import answers_around
+from doctor.verify.copies import Manner, gpus_of, try_copies
+from doctor.verify.findings import merged
+from doctor.verify.subject import Known, named, predicted
+from doctor.verify.trial import programs
+from doctor.verify.verification import FrameworkTried, Verification
+
+FORMATS = ("text", "json")
+Note = Callable[[str], None]
+
+
+class Options(NamedTuple):
+    """What the user asked for; the defaults are those of the command line."""
+
+    cudnn: tuple[str, ...] = ()
+    python: str | None = None
+    frameworks: str = ""  # names with commas between them
+    gpu: str = "0"  # a number, or "all"
+    level: str = "conv"
+    style: str = "text"
+    output: str | None = None
+    timeout_s: float = 300.0
+    redact: bool = False
+    memory: str = "cupy"  # "host": for a library that computes there, as the tests' own does
+
+
+def verify(options: Options, terminal: Look, note: Note) -> tuple[str, int]:
+    """Put cuDNN to the test: the text to print ("" when it went to a file) and the exit status.
+
+    `note` is told what is under way. Raises NoSuchName, BadRequest and NotWritten for what the user got wrong.
+    """
+    started = time.perf_counter()
+    one_of("format", options.style, FORMATS)
+    one_of("level", options.level, tuple(LEVELS))
+    one_of("memory", options.memory, ("cupy", "host"))
+    wanted = tuple(one_of("framework", name.strip(), programs()) for name in options.frameworks.split(",") if name)
+    if options.timeout_s <= 0:
+        raise BadRequest("--timeout: a number of seconds above 0")
+    done = verification_of(options, wanted, note, started)
+    if options.redact:
+        from doctor.redact import Redactor  # late: only runs that ask for it pay for its patterns
+
+        done = Redactor(done.facts).value(done)
+    if options.output is None:
+        return _rendered(done, options.style, terminal), done.status
+    write_file(options.output, _rendered(done, options.style, Look()))
+    return "", done.status
+
+
+def _rendered(done: Verification, style: str, terminal: Look) -> str:
+    if style == "json":
+        from doctor.verify.encode import as_json
+
+        return as_json(done, terminal)
+    from doctor.verify.text import as_text
+
+    return as_text(done, terminal)
+
+
+def verification_of(options: Options, wanted: tuple[str, ...], note: Note, started: float) -> Verification:
+    """Look at the machine, try every copy that is meant, and judge what came of it."""
+    note("looking at this machine")
+    host = host_of(None)
+    facts = look(host, Request((options.python,) if options.python else ()))
+    known = Known(host, facts, Matrix.of_user())
+    paths = tuple(os.path.abspath(path).replace(os.sep, "/") for path in options.cudnn)
+    chosen = named(paths, host, facts) if paths else predicted(host, facts, wanted)
+    gpus = gpus_of(options.level, options.gpu, facts)
+    order = Order(
+        "",
+        level=options.level,
+        memory=options.memory,
+        timeout_s=options.timeout_s,
+        stage_timeout_s=min(Order("").stage_timeout_s, options.timeout_s),
+    )
+    copies = try_copies(chosen.subjects, gpus, Manner(known, order, note))
+    frameworks = _frameworks(wanted, options, known, note)
+    tried = [answer for one in copies for answer in one.answers] + [
+        answer for one in frameworks for answer in one.answers
+    ]
+    answers = merged((*answers_around(chosen, known, options.level, tried), *tried))
+    return Verification(
+        facts=facts,
+        level=options.level,
+        copies=copies,
+        frameworks=frameworks,
+        answers=answers,
+        findings=findings_of(answers, facts, known.matrix),
+        matrix_as_of=known.matrix.as_of(),
+        elapsed_s=time.perf_counter() - started,
+    )
+
+
+def _frameworks(wanted: tuple[str, ...], options: Options, known: Known, note: Note) -> tuple[FrameworkTried, ...]:
+    if not wanted or options.level == "load":
+        return ()  # level load computes nothing: a framework is then only a way to name its copy
+    from doctor.verify.through import Way, through  # late: only where a framework is named
+
+    gpu = gpus_of("conv", options.gpu, known.facts)[0]
+    return through(wanted, Way(known, gpu, options.timeout_s), note)

@@ -1,0 +1,80 @@
+"""What is in the files of a wheel's copy, held against the digests that the wheel lists.
+
+The main library of cuDNN 9 says no release of its own, and one of another release has the very same size: only its
+digest tells. The others say a release or differ in size, and are hashed where there is time for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import posixpath
+from collections.abc import Iterator
+
+from doctor.cudnn_use import is_main, mending
+from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy
+from doctor.facts.seen import Seen, value_or
+from doctor.finding import Answer, Evidence, bad
+from doctor.host import Host, HostError
+from doctor.verify import cause as codes
+
+_RECORD = "/RECORD"
+_LIST_AT_MOST_BYTES = 32 << 20
+_AT_ONCE = 1 << 20
+
+
+def changed(copy: CudnnCopy, host: Host, *, every: bool) -> tuple[str, ...]:
+    """Libraries whose content is not what the wheel lists: the main one, or all; () where no wheel lists them."""
+    if not isinstance(copy.missing, Seen) or not copy.missing.how.endswith(_RECORD):
+        return ()
+    listed = _digests(copy.missing.how, host)
+    paths = [part.path for part in value_or(copy.parts, ()) if every or is_main(part.name)]
+    site = posixpath.dirname(posixpath.dirname(copy.missing.how))
+    return tuple(path for path in paths if _differs(path, listed.get(posixpath.relpath(path, _real(site, host))), host))
+
+
+def _real(path: str, host: Host) -> str:
+    return host.real_path(path) if host.is_dir(path) else path
+
+
+def _digests(record: str, host: Host) -> dict[str, str]:
+    """By the path as it is listed; RECORD writes them as "sha256=" and base64 without its padding (PEP 376)."""
+    try:
+        text = host.read_text(record, _LIST_AT_MOST_BYTES)
+    except HostError:
+        return {}
+    return dict(_digest_lines(text))
+
+
+def _digest_lines(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        path, _, rest = line.partition(",")
+        digest = rest.partition(",")[0]
+        if digest.startswith("sha256="):
+            yield path, digest.removeprefix("sha256=")
+
+
+def _differs(path: str, listed: str | None, host: Host) -> bool:
+    if not listed:
+        return False
+    found = hashlib.sha256()
+    try:
+        with host.open(path) as stream:
+            while piece := stream.read(_AT_ONCE):
+                found.update(piece)
+    except (HostError, OSError):
+        return False  # that it cannot be read is for the trial to say
+    return base64.urlsafe_b64encode(found.digest()).rstrip(b"=").decode() != listed
+
+
+def of_contents(copy: CudnnCopy, host: Host, facts: Facts, *, every: bool) -> Iterator[Answer]:
+    """The finding that files of a copy are not the wheel's."""
+    paths = changed(copy, host, every=every)
+    if paths:
+        more = f", and {len(paths) - 1} more" if len(paths) > 1 else ""
+        yield bad(
+            f"{copy.label} is not what {copy.owner} brought: {posixpath.basename(paths[0])} is another{more}",
+            mending(copy, facts),
+            evidence=tuple(Evidence(path, "its SHA-256 is not the one that RECORD lists") for path in paths),
+        )._replace(code=codes.INCOMPLETE, subject=copy.label)

@@ -1,0 +1,73 @@
+"""Each copy of cuDNN in a child of its own, on each GPU that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from doctor.facts import Facts
+from doctor.facts.seen import value_or
+from doctor.finding import unknown
+from doctor.host import BadRequest, HostError
+from doctor.smoke.outcome import Ending, Order, Outcome
+from doctor.verify import cause as codes
+from doctor.verify.findings import answers_of
+from doctor.verify.lacks import lacks_of
+from doctor.verify.subject import Known, Patient, Subject, library_dirs
+from doctor.verify.verification import Tried
+
+_GPUS_AT_MOST = 64
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+class Manner(NamedTuple):
+    """How copies are tried."""
+
+    known: Known
+    order: Order  # with everything but the library, its neighbours and the GPU
+    note: Callable[[str], None]
+
+
+def gpus_of(level: str, wanted: str, facts: Facts) -> tuple[int, ...]:
+    """The GPUs that are meant, as CUDA numbers them; raises BadRequest.
+
+    CUDA_VISIBLE_DEVICES counts: GPU 0 is the first that it names.
+    """
+    if wanted != "all" and not (wanted.isascii() and wanted.isdigit() and int(wanted) < _GPUS_AT_MOST):
+        raise BadRequest(f"--gpu {wanted}: a number, or all")
+    if level == "load":
+        return (0,)
+    if wanted != "all":
+        return (int(wanted),)
+    visible = next((one.value for one in value_or(facts.configuration.variables, ()) if one.name == _VISIBLE), None)
+    total = len(value_or(facts.gpus, ()))
+    shown = total if visible is None else min(total, len([one for one in visible.split(",") if one.strip()]))
+    return tuple(range(min(max(1, shown), _GPUS_AT_MOST)))
+
+
+def try_copies(subjects: Iterable[Subject], gpus: tuple[int, ...], manner: Manner) -> tuple[Tried, ...]:
+    """Every copy that has a main library, on every GPU."""
+    return tuple(_try(subject, gpu, manner) for subject in subjects if subject.library for gpu in gpus)
+
+
+def _try(subject: Subject, gpu: int, manner: Manner) -> Tried:
+    from doctor.smoke.run import run  # late: bad usage answers at once
+
+    host, facts, matrix = manner.known
+    level = manner.order.level
+    manner.note(f"trying {subject.label}" + ("" if level == "load" else f" on GPU {gpu}") + f", level {level}")
+    order = manner.order._replace(library=subject.library, gpu=gpu, library_dirs=library_dirs(subject, facts))
+    try:
+        for path in (subject.library, *(part.path for part in value_or(subject.copy.parts, ()))):
+            host.refuse_unsafe(path)
+    except HostError as refused:
+        return _refused(subject, order, refused)
+    outcome = run(order)
+    patient = Patient(subject.label, subject.copy, subject.why)
+    return Tried(subject, outcome, answers_of(outcome, patient, facts, matrix), lacks_of(outcome, facts))
+
+
+def _refused(subject: Subject, order: Order, refused: HostError) -> Tried:
+    outcome = Outcome(order.library, order.gpu, order.level, (), (), Ending("not-started", 0, "", "", str(refused)))
+    answer = unknown(f"{subject.label} was not loaded: {refused}")._replace(code=codes.OURS, subject=subject.label)
+    return Tried(subject, outcome, (answer,), "")

@@ -1,0 +1,44 @@
+"""What a trial had not got: CuPy, NumPy, the driver, the GPU; in one sentence that names what to install."""
+
+from __future__ import annotations
+
+from doctor.facts import Facts
+from doctor.smoke.outcome import Outcome
+from doctor.verify.trial import Trial
+
+_NO_GPU = "an NVIDIA GPU (this machine has none)"
+
+
+def lacks_of(outcome: Outcome, facts: Facts) -> str:
+    """Why a trial stopped where nothing is wrong, "" where it did not."""
+    stage = next((one for one in outcome.stages if one.status == "missing"), None)
+    if stage is None:
+        return ""
+    lacking = (stage.lacks, *stage.facts.get("also_lacks", ()))
+    parts = [_NO_GPU] if facts.has_gpu is False else [_of_machine(one, outcome.gpu) for one in lacking]
+    if "cupy" in lacking or "numpy" in lacking:
+        parts.append(_of_ours(lacking, str(stage.facts.get("extra", ""))))
+    return f"level {outcome.level} needs {' and '.join(filter(None, parts))}"
+
+
+def lacks_of_framework(trial: Trial, facts: Facts) -> str:
+    """The same of a framework's trial, whose own libraries are there."""
+    stage = next((one for one in trial.stages if one.status == "missing"), None)
+    if stage is None:
+        return ""
+    none = _NO_GPU if facts.has_gpu is False else f"GPU {trial.gpu}"
+    return f"{trial.framework} needs {none}" + (f": {stage.lacks}" if stage.lacks else "")
+
+
+def _of_machine(what: str, gpu: int) -> str:
+    return {
+        "driver": "the NVIDIA driver, whose libcuda is not found",
+        "gpu": f"a GPU: CUDA sees none numbered {gpu}",
+    }.get(what, "")
+
+
+def _of_ours(lacking: tuple[str, ...], extra: str) -> str:
+    """The extra brings both."""
+    what = "CuPy" if "cupy" in lacking else "NumPy"
+    wanted = f"'gpudoctor[{extra}]'" if extra else "'gpudoctor[cuda12]' or 'gpudoctor[cuda13]'"
+    return f"{what} beside gpudoctor (install {wanted})"

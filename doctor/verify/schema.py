@@ -1,0 +1,78 @@
+"""The JSON Schema of a verification, made of the types that are encoded.
+
+`python -m doctor.verify.schema` prints it; docs/verification.schema.json is its committed copy, and a test keeps them
+equal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.facts import Machine
+from doctor.schema import HEAD, TEXT, Types, as_text, closed, finding_schema, list_of, one_of
+from doctor.smoke.outcome import STAGES, Fault, Row
+from doctor.verify import trial
+from doctor.verify.encode import SCHEMA
+from doctor.verify.verification import FAILED, INCOMPLETE, PASSED
+
+_RESULT = one_of(PASSED, FAILED, INCOMPLETE)
+_INTEGER, _NUMBER, _OPEN = {"type": "integer"}, {"type": "number"}, {"type": "object"}
+
+
+def verification_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of `gpudoctor.verification/1`."""
+    types = Types()
+    kinds = one_of("ok", "bad", "unknown", "not-applicable")
+    document = closed(
+        {
+            "schema": {"const": SCHEMA},
+            "gpudoctor": TEXT,
+            "matrix_as_of": {"type": "string", "format": "date"},
+            "subject": types.of(Machine),
+            "level": one_of("load", "conv", "full"),
+            "verdict": _RESULT,
+            "missing": list_of(TEXT),
+            "copies": list_of(closed(_copy(types))),
+            "frameworks": list_of(closed(_framework(types))),
+            "findings": list_of(finding_schema(types)),
+            "answers": list_of(closed({"code": TEXT, "subject": TEXT, "answer": kinds, "why": TEXT})),
+            "elapsed_s": _NUMBER,
+        }
+    )
+    return {**HEAD, "title": SCHEMA, **document, "$defs": types.definitions()}
+
+
+def _copy(types: Types) -> dict[str, Any]:
+    texts = {"label": TEXT, "library": TEXT, "origin": TEXT, "owner": TEXT, "loaded_by": list_of(TEXT), "why": TEXT}
+    return {**texts, "gpu": _INTEGER, "result": _RESULT, "lacks": TEXT, **_course(types, STAGES)}
+
+
+def _framework(types: Types) -> dict[str, Any]:
+    texts = {"label": TEXT, "package": TEXT, "environment": TEXT, "interpreter": TEXT}
+    compared = {"compared": _INTEGER, "surprises": list_of(types.of(trial.Surprise))}
+    return {**texts, "gpu": _INTEGER, "result": _RESULT, "lacks": TEXT, **compared, **_course(types, trial.STAGES)}
+
+
+def _course(types: Types, stages: tuple[str, ...]) -> dict[str, Any]:
+    stage = {
+        "name": one_of(*stages),
+        "status": one_of("passed", "failed", "missing", "cut-off"),
+        "fault": {"anyOf": [types.of(Fault), {"type": "null"}]},
+        "lacks": TEXT,
+        "facts": _OPEN,
+        "now": _OPEN,
+    }
+    ending = {
+        "kind": one_of("exited", "signal", "timed-out", "not-started"),
+        "code": _INTEGER,
+        "stage": TEXT,
+        "doing": TEXT,
+        "now": _OPEN,
+    }
+    return {"stages": list_of(closed(stage)), "rows": list_of(types.of(Row)), "ending": closed(ending)}
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(as_text(verification_schema()))

@@ -1,0 +1,106 @@
+"""The same convolution through the user's frameworks, judged as a trial of a copy is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from compat.need import Need
+from doctor.cudnn_use import loaded_copy
+from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy
+from doctor.facts.environment import Framework
+from doctor.facts.seen import UnseenError, value_or
+from doctor.finding import Answer, Evidence, bad, unknown
+from doctor.host import BadRequest
+from doctor.rule import NotApplicable
+from doctor.smoke.outcome import Outcome
+from doctor.verify import cause as codes
+from doctor.verify.findings import answers_of
+from doctor.verify.lacks import lacks_of_framework
+from doctor.verify.subject import Known, Patient
+from doctor.verify.trial import Case, Trial, program_of, try_framework
+from doctor.verify.verification import FrameworkTried
+
+_FAILED = "framework-convolution-failed"
+_WORDS_AT_MOST = 600
+_LOOK = "Run gpudoctor check --deep, which looks at this framework's files and libraries."
+
+
+class Way(NamedTuple):
+    """How frameworks are tried."""
+
+    known: Known
+    gpu: int
+    timeout_s: float
+
+
+def through(wanted: tuple[str, ...], way: Way, note: Callable[[str], None]) -> tuple[FrameworkTried, ...]:
+    """A trial of every installed framework that is named; raises BadRequest for one that is not installed."""
+    found = []
+    for name in wanted:
+        cases = tuple(_cases(name, way))
+        if not cases:
+            where = ", ".join(one.label for one in value_or(way.known.facts.environments, ())) or "no environment"
+            raise BadRequest(f"--framework {name}: it is not installed in {where}; --python names another")
+        for case in cases:
+            note(f"trying {case.framework.label} on GPU {case.gpu}")
+            found.append(_tried(case, way))
+    return tuple(found)
+
+
+def _cases(name: str, way: Way) -> Iterator[Case]:
+    for environment in value_or(way.known.facts.environments, ()):
+        for framework in value_or(environment.frameworks, ()):
+            if program_of(framework.package) == name:
+                yield Case(way.known.host, environment, framework, way.gpu)
+
+
+def _tried(case: Case, way: Way) -> FrameworkTried:
+    trial = try_framework(case, value_or(way.known.facts.loader.predictions, ()), way.timeout_s)
+    return FrameworkTried(
+        trial, tuple(answers_through(trial, case.framework, way.known)), lacks_of_framework(trial, way.known.facts)
+    )
+
+
+def answers_through(trial: Trial, framework: Framework, known: Known) -> Iterator[Answer]:
+    """What is wrong (BAD), and what stays open (UNKNOWN); nothing for a trial that passed."""
+    own = tuple(_of_python(trial))
+    yield from own
+    for one in trial.surprises:
+        why = f"{trial.framework} mapped {one.mapped}, where check predicts {one.predicted or 'that nothing is found'}"
+        yield unknown(why)._replace(code=codes.OURS, subject=trial.framework)
+    if not own and not trial._replace(surprises=()).has_passed:
+        patient = Patient(trial.framework, _copy(framework, known.facts))
+        outcome = Outcome(trial.interpreter, trial.gpu, "conv", trial.stages, trial.rows, trial.ending)
+        yield from answers_of(outcome, patient, known.facts, known.matrix)
+
+
+def _of_python(trial: Trial) -> Iterator[Answer]:
+    """Failures that speak of the framework, not of cuDNN: its import, and exceptions whose words name no cause."""
+    ending = trial.ending
+    if ending.stage == "import" and ending.kind in {"signal", "timed-out"}:
+        how = codes.SIGNALS.get(ending.code, f"signal {ending.code}") if ending.kind == "signal" else "a hang"
+        code = "framework-import-crash" if ending.kind == "signal" else "framework-import-hang"
+        yield _bad(trial, code, f"importing {trial.framework} ends in {how}", ending.stderr)
+    for stage in trial.stages:
+        if stage.status == "failed" and stage.fault and stage.fault.kind == "python":
+            what = "cannot be imported" if stage.name == "import" else f"fails in stage {stage.name}"
+            yield _bad(trial, _FAILED, f"{trial.framework} {what}: {_last_line(stage.fault.text)}", stage.fault.text)
+
+
+def _bad(trial: Trial, code: str, why: str, words: str) -> Answer:
+    evidence = (Evidence(f"{trial.interpreter}, {trial.package}", " ".join(words.split())[-_WORDS_AT_MOST:]),)
+    return bad(why, Need("by-hand", _LOOK), evidence=evidence)._replace(code=code, subject=trial.framework)
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]
+
+
+def _copy(framework: Framework, facts: Facts) -> CudnnCopy | None:
+    """The copy that a framework was predicted to load, None where that could not be told."""
+    try:
+        return loaded_copy(framework, facts)
+    except (NotApplicable, UnseenError):
+        return None

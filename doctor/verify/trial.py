@@ -1,0 +1,221 @@
+"""The same small convolution through a framework, in its own interpreter, and the files that it really mapped.
+
+One child a framework, in the environment that the user's own program would have. What it answers is compared here, in
+plain Python: neither NumPy nor CuPy is needed, in our environment or in the user's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from compat.discover import names_in
+from doctor.facts.environment import Environment, Framework
+from doctor.facts.loader import Prediction
+from doctor.facts.seen import Seen
+from doctor.host import Host, HostError, NotRunnable, TooSlow
+from doctor.host.lenient import real_path_of
+from doctor.smoke.outcome import Ending, Fault, Row, Stage
+from doctor.verify import frameworks
+from doctor.verify.child import MARK
+from doctor.verify.problem import SmallProblem, difference, small_problem
+
+STAGES = ("import", "device", "convolution", "mapped")
+CPU = -1
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_STDERR_BYTES = 4096
+# Winograd and FFT transform the numbers before they multiply; TF32 and fp32 both stay far below this.
+_TOLERANCE = 2e-3
+_DIRECTIONS = ("forward", "backward-data", "backward-filter")
+_FORWARD_ONLY = ("onnxruntime",)  # an inference engine
+# What exceptions of frameworks say, and whose fault that is; the first that matches.
+_FAULTS = (
+    ("cudnn", r"\b(CUDNN_STATUS_\w+)"),
+    ("cudnn", r"(cuDNN version incompatibility)"),  # pytorch/pytorch:torch/backends/cudnn/__init__.py@v2.9.1
+    ("cuda", r"\b(cudaError[A-Z]\w+|CUDA_ERROR_[A-Z_]+)"),
+    ("memory", r"(?i)(out of memory|RESOURCE_EXHAUSTED|OutOfMemoryError)"),
+    ("kernel", r"(?i)(no kernel image is available)"),
+    ("loader", r"(\S+\.(?:so[\d.]*|dll)\b.{0,80}(?:cannot open|undefined symbol|not found|failed)|DLL load failed)"),
+)
+_NAMES = {"memory": ("cuda", "cudaErrorMemoryAllocation"), "kernel": ("cuda", "cudaErrorNoKernelImageForDevice")}
+
+
+class Surprise(NamedTuple):
+    """A library that the process mapped from another place than was predicted."""
+
+    name: str  # "libcudnn_ops.so.9"
+    mapped: str  # real path of the file
+    predicted: str  # real path; "" where it was predicted that none is found
+
+
+class Trial(NamedTuple):
+    """What one framework of one environment came to."""
+
+    framework: str  # label, "torch 2.9.1+cu128"
+    package: str
+    environment: str  # prefix
+    interpreter: str
+    gpu: int
+    stages: tuple[Stage, ...]  # those of STAGES that were begun
+    rows: tuple[Row, ...]  # one a direction
+    surprises: tuple[Surprise, ...]
+    compared: int  # mapped libraries of which it was predicted where they come from
+    ending: Ending
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether it convolved on the device, every answer was right, and the process did what was predicted."""
+        passed = {one.name for one in self.stages if one.status == "passed"}
+        right = bool(self.rows) and all(one.status == "right" for one in self.rows)
+        return self.ending.kind == "exited" and passed >= set(STAGES) and right and not self.surprises
+
+
+def programs() -> tuple[str, ...]:
+    """The frameworks that a convolution can be tried through, by the names that a user gives them."""
+    return names_in(frameworks)
+
+
+def program_of(package: str) -> str:
+    """The program for a distribution ("tensorflow-gpu", "cupy-cuda12x"), "" for one that has none."""
+    plain = package.replace("-", "_").lower()
+    for name in programs():
+        if plain == name or plain.startswith(f"{name}_"):
+            return "" if "plugin" in plain or "pjrt" in plain else name
+    return ""
+
+
+class Case(NamedTuple):
+    """Through what, where."""
+
+    host: Host
+    environment: Environment
+    framework: Framework
+    gpu: int = 0  # `CPU`: on none
+
+
+def try_framework(case: Case, predictions: Iterable[Prediction], timeout_s: float = 300.0) -> Trial:
+    """Convolve through a framework in a child; raises NotRunnable for one that there is no program for."""
+    name = program_of(case.framework.package)
+    if not name:
+        raise NotRunnable(case.framework.path, f"there is a trial for {programs()}, not for {case.framework.package}")
+    problem = small_problem()
+    order = {"gpu": case.gpu, "problem": {"x": problem.x, "w": problem.w, "dy": problem.dy, "padding": problem.padding}}
+    with open(os.path.join(_HERE, "child.py"), encoding="utf-8") as stream:
+        text = stream.read()
+    path = os.path.join(_HERE, "frameworks", f"{name}.py")
+    # -B: looking must not write bytecode into the user's environment
+    argv = (case.environment.interpreter, "-B", "-c", f"{text}\nmain()\n", path, json.dumps(order))
+    said, ending = _run(case, argv, timeout_s)
+    return _trial(case, problem, said, ending, predictions)
+
+
+def _run(case: Case, argv: tuple[str, ...], timeout_s: float) -> tuple[str, Ending]:
+    try:
+        case.host.refuse_unsafe(case.framework.path)
+        ran = case.host.run(argv, timeout_s)
+    except TooSlow as error:
+        return error.stdout, Ending("timed-out", 0, "", "", _tail(error.stderr))
+    except HostError as error:
+        return "", Ending("not-started", 0, "", "", str(error))
+    kind = "signal" if ran.status < 0 else "exited"
+    return ran.stdout, Ending(kind, abs(ran.status), "", "", _tail(ran.stderr))
+
+
+def _tail(text: str) -> str:
+    return text.strip()[-_STDERR_BYTES:]
+
+
+def _trial(case: Case, problem: SmallProblem, said: str, ending: Ending, predictions: Iterable[Prediction]) -> Trial:
+    framework, environment = case.framework, case.environment
+    events = tuple(_events(said))
+    stages = tuple(_stages(events))
+    results = _facts(events, "convolution").get("results")
+    told = [one for one in predictions if (one.environment, one.asker) == (environment.prefix, framework.package)]
+    surprises, compared = _surprises(case.host, _facts(events, "mapped").get("files"), told)
+    return Trial(
+        framework=framework.label,
+        package=framework.package,
+        environment=environment.prefix,
+        interpreter=environment.interpreter,
+        gpu=case.gpu,
+        stages=stages,
+        rows=tuple(_rows(framework.package, problem, results)) if isinstance(results, dict) else (),
+        surprises=surprises,
+        compared=compared,
+        ending=ending._replace(stage=next((one.name for one in stages if one.status == "cut-off"), "")),
+    )
+
+
+def _events(said: str) -> Iterator[dict[str, Any]]:
+    """The lines that are the child's own; the last one of a process that was killed may be cut."""
+    for line in said.split("\n"):  # splitlines() would also split at the mark
+        if line.startswith(MARK):
+            try:
+                event = json.loads(line[len(MARK) :])
+            except ValueError:
+                continue
+            if isinstance(event, dict):
+                yield event
+
+
+def _facts(events: tuple[dict[str, Any], ...], name: str) -> dict[str, Any]:
+    found = next((one.get("facts") for one in events if one.get("end") == name), None)
+    return found if isinstance(found, dict) else {}
+
+
+def _stages(events: tuple[dict[str, Any], ...]) -> Iterator[Stage]:
+    ended = {one["end"]: one for one in events if one.get("end") in STAGES}
+    for event in events:
+        name = event.get("begin")
+        if name not in STAGES:
+            continue
+        end = ended.get(name)
+        if end is None:
+            yield Stage(name, "cut-off", 0.0, None, "", {})
+            continue
+        facts = {key: value for key, value in _facts(events, name).items() if key not in {"results", "files"}}
+        fault = fault_of(str(end.get("error", "")), str(end.get("text", ""))) if end.get("status") == "failed" else None
+        yield Stage(
+            name, str(end.get("status")), float(end.get("seconds") or 0), fault, str(end.get("lacks", "")), facts
+        )
+
+
+def fault_of(error: str, text: str) -> Fault:
+    """What an exception of a framework means, by its words."""
+    for kind, pattern in _FAULTS:
+        match = re.search(pattern, text)
+        if match:
+            known, name = _NAMES.get(kind, (kind, match[1] if kind in {"cudnn", "cuda"} else error))
+            return Fault(known, "", 0, name, text)
+    return Fault("python", "", 0, error, text)
+
+
+def _rows(package: str, problem: SmallProblem, results: dict[str, Any]) -> Iterator[Row]:
+    """One a direction; a direction that the framework has, and gave nothing for, has failed."""
+    for direction in _DIRECTIONS[:1] if program_of(package) in _FORWARD_ONLY else _DIRECTIONS:
+        worst = difference(results.get(direction), problem.expected[direction])
+        status = "failed" if direction not in results else "right" if worst <= _TOLERANCE else "wrong"
+        yield Row(direction, "", "fp32", 2, "3x3", status, worst, _TOLERANCE, 0)
+
+
+def _surprises(host: Host, files: Any, predictions: list[Prediction]) -> tuple[tuple[Surprise, ...], int]:
+    """The mapped files that were predicted elsewhere, and how many could be compared."""
+    told = {one.soname: one.path.value if isinstance(one.path, Seen) else "" for one in predictions}
+    by_path = {path for path in told.values() if path}
+    found, compared = [], 0
+    for path in files if isinstance(files, list) else ():
+        real = real_path_of(host, str(path)) or str(path)
+        name = _asked_as(os.path.basename(real), told)
+        if real in by_path or name:
+            compared += 1
+            if real not in by_path:
+                found.append(Surprise(name, real, told[name]))
+    return tuple(found), compared
+
+
+def _asked_as(file_name: str, told: dict[str, str]) -> str:
+    """The name by which a file is asked for: libcudnn_ops.so.9 of libcudnn_ops.so.9.10.2; "" for none that was told."""
+    return next((name for name in told if file_name == name or file_name.startswith(f"{name}.")), "")

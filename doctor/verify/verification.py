@@ -1,0 +1,81 @@
+"""What `verify` comes to, as values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from doctor.facts import Facts
+from doctor.finding import Answer, Finding, Kind, Severity
+from doctor.report import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN
+from doctor.smoke.outcome import Outcome
+from doctor.verify.subject import Subject
+from doctor.verify.trial import Trial
+
+PASSED, FAILED, INCOMPLETE = "passed", "failed", "incomplete"
+_STATUS = {PASSED: EXIT_FINE, FAILED: EXIT_BAD, INCOMPLETE: EXIT_UNKNOWN}
+
+
+class Tried(NamedTuple):
+    """One copy on one GPU, and what came of it."""
+
+    subject: Subject
+    outcome: Outcome
+    answers: tuple[Answer, ...]  # BAD: what is wrong; UNKNOWN: what stays open; () where it passed or lacks something
+    lacks: str  # what was missing for the rest, as one sentence; "" for nothing
+
+    @property
+    def result(self) -> str:
+        """In one word."""
+        return _result(self.answers, is_complete=self.outcome.has_passed)
+
+
+class FrameworkTried(NamedTuple):
+    """One framework in its own interpreter, and what came of it."""
+
+    trial: Trial
+    answers: tuple[Answer, ...]
+    lacks: str
+
+    @property
+    def result(self) -> str:
+        """In one word."""
+        return _result(self.answers, is_complete=self.trial.has_passed)
+
+
+def _result(answers: tuple[Answer, ...], *, is_complete: bool) -> str:
+    if any(one.kind is Kind.BAD for one in answers):
+        return FAILED
+    return PASSED if is_complete and not answers else INCOMPLETE
+
+
+class Verification(NamedTuple):
+    """Everything that `verify` has to say."""
+
+    facts: Facts
+    level: str
+    copies: tuple[Tried, ...]
+    frameworks: tuple[FrameworkTried, ...]
+    answers: tuple[Answer, ...]  # those of the trials and those of the rules about the copies
+    findings: tuple[Finding, ...]
+    matrix_as_of: str
+    elapsed_s: float
+
+    @property
+    def verdict(self) -> str:
+        """PASSED only where something was tried, every stage was gone through and nothing is wrong or open."""
+        results = [*(one.result for one in self.copies), *(one.result for one in self.frameworks)]
+        if FAILED in results or any(one.severity is Severity.ERROR for one in self.findings):
+            return FAILED
+        is_open = any(one.kind is Kind.UNKNOWN and one.matters for one in self.answers)
+        return PASSED if results and not is_open and set(results) == {PASSED} else INCOMPLETE
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        return _STATUS[self.verdict]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What was not here for a complete trial, each said once."""
+        lacks = [*(one.lacks for one in self.copies), *(one.lacks for one in self.frameworks)]
+        return tuple(dict.fromkeys(filter(None, lacks)))

@@ -1,0 +1,211 @@
+"""The steps of `python -m tests.gpu`: each runs programs, keeps what they wrote, and says what came of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.gpu.ratio import LEAST
+
+ROOT = Path(__file__).resolve().parents[2]
+GPUDOCTOR = (sys.executable, "-c", "from doctor.cli import main; main()")
+VERIFY_AT_MOST_S = 5.0  # `verify --level conv`, the whole process
+RUNS = 3
+BENCH_SECONDS = 6  # for the steps of one network on one path: seven networks, four ways
+_ASK = "import ctypes as c; d=c.CDLL('libcuda.so.1'); n=c.c_int(); d.cuInit(0); d.cuDeviceGetCount(c.byref(n)); "
+_ASK += "b=c.create_string_buffer(99); d.cuDeviceGetName(b, 99, 0) if n.value else 0; print(b.value.decode())"
+
+
+class Result(NamedTuple):
+    """One line of the table."""
+
+    what: str
+    figure: str
+    is_met: bool | None  # None where there is nothing to meet
+
+
+class Stage(NamedTuple):
+    """Where the steps are run."""
+
+    folder: Path  # for what they wrote
+    gpu: str
+
+
+class Ran(NamedTuple):
+    """What became of a program."""
+
+    status: int  # 124 where it took too long
+    output: str
+    seconds: float
+
+
+def gpu_name() -> str:
+    """The first GPU that the driver shows, "" for none; asked in a child, for a driver may crash."""
+    done = ran((sys.executable, "-c", _ASK), 60)
+    return done.output.strip() if done.status == 0 else ""
+
+
+def ran(argv: tuple[str, ...], timeout_s: float, keep: Path | None = None) -> Ran:
+    """Run a program from the top of the tree; its output is kept in a file, errors beside it."""
+    begin = time.perf_counter()
+    try:
+        done = subprocess.run(argv, cwd=ROOT, capture_output=True, timeout=timeout_s, check=False)
+        status, output, errors = done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired as late:
+        status, output, errors = 124, late.stdout or b"", late.stderr or b""
+    seconds = time.perf_counter() - begin
+    if keep:
+        keep.write_bytes(output)
+        if errors:
+            keep.with_name(keep.name + ".errors.txt").write_bytes(errors)
+    return Ran(status, output.decode("utf-8", "replace"), seconds)
+
+
+def machine(stage: Stage) -> list[Result]:
+    """What the card and the packages are."""
+    ran(("nvidia-smi", "-q") if _has("nvidia-smi") else (sys.executable, "-c", ""), 60, stage.folder / "nvidia-smi.txt")
+    ran((sys.executable, "-m", "pip", "list"), 60, stage.folder / "packages.txt")
+    return []
+
+
+def _has(program: str) -> bool:
+    from shutil import which
+
+    return which(program) is not None
+
+
+def tests(stage: Stage) -> list[Result]:
+    """The suite's tests that are marked so."""
+    argv = (sys.executable, "-m", "pytest", "-m", "gpu", "-p", "no:cacheprovider", "-q", "tests")
+    done = ran(argv, 420, stage.folder / "tests.txt")
+    last = done.output.strip().splitlines()[-1:] or ["no output"]
+    return [Result("pytest -m gpu", last[0].strip("= "), done.status == 0)]
+
+
+def check(stage: Stage) -> list[Result]:
+    """The report of a real stack."""
+    argv = (*GPUDOCTOR, "check", "--python", sys.executable, "--format", "json", "--redact")
+    done = ran(argv, 60, stage.folder / "check.json")
+    report = _json(done.output)
+    codes = ", ".join(one["code"] for one in report.get("findings", ()))
+    figure = f"{report.get('verdict', f'exit {done.status}')}{': ' + codes if codes else ''}, {done.seconds:.2f} s"
+    return [Result("gpudoctor check", figure, done.status in {0, 1, 4} and bool(report))]
+
+
+def verify(stage: Stage) -> list[Result]:
+    """The proof: through CuPy, through torch, and how long the everyday level takes."""
+    results = []
+    ways: dict[str, tuple[str, ...]] = {"cupy": (), "torch": ("--framework", "torch")}
+    for way, extra in ways.items():
+        argv = (*GPUDOCTOR, "verify", "--python", sys.executable, "--level", "full", "--format", "json", *extra)
+        done = ran(argv, 300, stage.folder / f"verify-{way}.json")
+        results.append(Result(f"verify --level full, {way}", _said(done), done.status == 0))
+    argv = (*GPUDOCTOR, "verify", "--python", sys.executable, "--level", "conv")
+    runs = [ran(argv, 120, stage.folder / "verify-conv.txt") for _ in range(RUNS)]
+    middle = statistics.median(one.seconds for one in runs)
+    is_met = middle <= VERIFY_AT_MOST_S and all(one.status == 0 for one in runs)
+    figure = f"{middle:.2f} s, median of {RUNS}, exit {runs[-1].status}"
+    return [*results, Result(f"verify --level conv takes at most {VERIFY_AT_MOST_S:.0f} s", figure, is_met)]
+
+
+def _said(done: Ran) -> str:
+    report = _json(done.output)
+    codes = ", ".join(one["code"] for one in report.get("findings", ()))
+    return (
+        f"exit {done.status}, {report.get('verdict', 'no report')}{': ' + codes if codes else ''}, {done.seconds:.1f} s"
+    )
+
+
+def bench(stage: Stage) -> list[Result]:
+    """Every network on every path; the page and the chart as they belong into docs/benchmarks."""
+    name = f"bench-{re.sub(r'[^a-z0-9]+', '-', stage.gpu.lower()).strip('-')}"
+    saved, page = stage.folder / f"{name}.json", stage.folder / f"{name}.md"
+    argv = (*GPUDOCTOR, "bench", "all", "--python", sys.executable, "--seconds", str(BENCH_SECONDS), "--format", "json")
+    done = ran(argv, 560, saved)
+    ran((*GPUDOCTOR, "bench", "--from", str(saved), "--format", "markdown", "--output", str(page)), 60)
+    ran((*GPUDOCTOR, "bench", "--from", str(saved)), 60, stage.folder / f"{name}.txt")
+    report = _json(done.output)
+    lacks = len(report.get("lacks", ()))
+    figure = f"exit {done.status}, {len(report.get('timings', ()))} measured, {lacks} lacking, {done.seconds:.0f} s"
+    gains = [Result(f"bench {one}", *_gain(report, one)) for one in _networks(report)]
+    return [Result("bench all", figure, done.status == 0 and page.is_file()), *gains]
+
+
+def _networks(report: dict[str, Any]) -> list[str]:
+    return [one["name"] for one in report.get("networks", ())]
+
+
+def _gain(report: dict[str, Any], network: str) -> tuple[str, None]:
+    """Seconds per epoch on each path, and how many times as fast as the CPU."""
+    lines = [one for one in report["comparisons"] if one["network"] == network and one["epoch_s"] is not None]
+    words = [
+        f"{one['path']}{' no pool' if one['pool'] is False else ''} {one['epoch_s']:.3g} s"
+        + (f" ({one['times_cpu']:.0f}x)" if one["times_cpu"] is not None and one["path"] != "cpu" else "")
+        for one in lines
+    ]
+    return ", ".join(words) or "not measured", None
+
+
+def ratio(stage: Stage) -> list[Result]:
+    """Our best convolution beside torch's."""
+    saved = stage.folder / "ratio.json"
+    done = ran((sys.executable, "-m", "tests.gpu.ratio", str(saved)), 560, stage.folder / "ratio.txt")
+    report = _json(saved.read_text(encoding="utf-8")) if saved.is_file() else {}
+    if not report:
+        last = done.output.strip().splitlines()[-1:] or [""]
+        return [Result(f"convolutions at least {LEAST} of torch's", f"exit {done.status}: {last[0]}", False)]
+    return of_ratios(report["rows"])
+
+
+def of_ratios(rows: list[dict[str, Any]]) -> list[Result]:
+    """The criterion, then each row that misses it, with what torch ran."""
+    timed = [one for one in rows if not one["problem"]]
+    low = [one for one in timed if one["ratio"] < LEAST or not one["is_right"]]
+    missing = [one for one in rows if one["problem"]]
+    mean = math.exp(statistics.fmean(math.log(one["ratio"]) for one in timed)) if timed else 0.0
+    least = min((one["ratio"] for one in timed), default=0.0)
+    figure = f"{len(timed) - len(low)} of {len(rows)} do, geometric mean {mean:.3f}, least {least:.3f}"
+    head = Result(f"convolutions at least {LEAST} of torch's", figure, bool(timed) and not low and not missing)
+    return [head, *(Result(f"  {_row(one)}", _reason(one), False) for one in (*low, *missing))]
+
+
+def _row(one: dict[str, Any]) -> str:
+    return f"{one['layer']} {one['dtype']} {one['layout']} {one['direction']}"
+
+
+def _reason(one: dict[str, Any]) -> str:
+    if one["problem"]:
+        return str(one["problem"])
+    wrong = "" if one["is_right"] else f", differs by {one['difference']:.2g}"
+    ran_there = f"; torch ran {', '.join(one['torch_kernels'])}" if one["torch_kernels"] else ""
+    return (
+        f"{one['ratio']:.3f}: {one['ours_ms']:.3f} ms by {one['ours_by']}, {one['torch_ms']:.3f} ms{wrong}{ran_there}"
+    )
+
+
+def _json(text: str) -> dict[str, Any]:
+    """A report, {} where it is none."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+# The proofs first: the time on such a machine is short.
+STEPS: dict[str, Callable[[Stage], list[Result]]] = {
+    "machine": machine,
+    "check": check,
+    "verify": verify,
+    "ratio": ratio,
+    "tests": tests,
+    "bench": bench,
+}

@@ -1,0 +1,181 @@
+"""`python -m tests.gpu` itself, where there is no GPU: what it says, what it would compare, what its table holds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.smoke.convolution import ALGORITHMS, DIRECTIONS
+from doctor.smoke.cudnn_api import Cudnn
+from tests.gpu import __main__ as command
+from tests.gpu import ratio, steps
+from tests.gpu.numpy_torch import numpy_torch
+from tests.gpu.problems import KINDS, LAYERS, TINY, all_problems
+from tests.gpu.ratio import Asked, Device, Row
+from tests.gpu.steps import ROOT, STEPS, Result, Stage, of_ratios
+from tests.smoke import stub
+
+
+def test_without_a_gpu_every_step_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(command, "gpu_name", lambda: "")
+    assert command.main(["--output", str(tmp_path / "out")]) == command.NO_GPU == 4
+    assert capsys.readouterr().out == "".join(f"{step}: not run: no GPU\n" for step in STEPS)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_driver_is_asked_in_a_child() -> None:
+    assert isinstance(steps.gpu_name(), str)
+
+
+@pytest.mark.skipif(bool(steps.gpu_name()), reason="there is a GPU")
+@pytest.mark.parametrize("module", ["tests.gpu", "tests.gpu.ratio"])
+def test_as_programs_they_end_with_4(module: str, tmp_path: Path) -> None:
+    argv = [sys.executable, "-m", module, *([str(tmp_path / "x.json")] if module.endswith("ratio") else ())]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 4, done.stderr
+    assert "not run: " in done.stdout
+
+
+def test_steps_are_kept_and_the_table_comes_last(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    told = {
+        "check": [Result("good", "1", True), Result("fact", "2", None)],
+        "verify": [Result("a bad one", "3", False)],
+    }
+    monkeypatch.setattr(command, "gpu_name", lambda: "NVIDIA Test 1")
+    monkeypatch.setattr(command, "STEPS", {name: lambda _, found=found: found for name, found in told.items()})
+    assert command.main(["--output", str(tmp_path)]) == 1
+    assert command.main(["--output", str(tmp_path), "--only", "check"]) == 0
+    first = capsys.readouterr().out.partition("check ...\n")[2].partition("check ...")[0]
+    assert "met     good       1\n-       fact       2\nNOT MET a bad one  3\n" in first
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert summary["gpu"] == "NVIDIA Test 1"
+    assert [one["what"] for one in summary["results"]] == ["good", "fact"]
+
+
+def test_check_is_a_real_report_and_is_kept(tmp_path: Path) -> None:
+    [result] = steps.check(Stage(tmp_path, ""))
+    assert result.is_met, result
+    assert json.loads((tmp_path / "check.json").read_text(encoding="utf-8"))["schema"] == "gpudoctor.report/1"
+
+
+def test_a_program_that_takes_too_long_is_an_answer(tmp_path: Path) -> None:
+    code = "import time; print('begun', flush=True); time.sleep(60)"
+    done = steps.ran((sys.executable, "-c", code), 2, tmp_path / "kept")
+    assert done.status == 124
+    assert (tmp_path / "kept").read_text(encoding="utf-8") == "begun\n"
+
+
+def test_verify_too_slow_or_failing_is_not_met(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for status, seconds, is_met in ((0, 4.9, True), (0, 5.1, False), (4, 1.0, False)):
+        answer = steps.Ran(status, '{"findings": [{"code": "a-code"}]}', seconds)
+        monkeypatch.setattr(steps, "ran", lambda *_, answer=answer: answer)
+        *full, quick = steps.verify(Stage(tmp_path, ""))
+        assert quick.is_met is is_met
+        assert [one.is_met for one in full] == [status == 0] * 2
+        assert "a-code" in full[0].figure
+
+
+def test_bench_without_a_report_is_not_met(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(steps, "ran", lambda *_: steps.Ran(3, "no json", 1.0))
+    [result] = steps.bench(Stage(tmp_path, "NVIDIA H200"))
+    assert result.is_met is False
+
+
+# The comparison, on a libcudnn that computes in host memory and NumPy under torch's names
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return next(stub.build(tmp_path_factory.mktemp("stub")).glob("libcudnn.so.9"))
+
+
+def compared(library: Path, monkeypatch: pytest.MonkeyPatch, seconds: float = 60.0) -> list[Row]:
+    monkeypatch.setattr(ratio, "ROUNDS", 3)
+    monkeypatch.setattr(ratio, "LEAST_MS", 0.01)
+    cudnn = Cudnn(str(library))
+    cudnn.create_handle(0)
+    device = Device(numpy_torch(), on_gpu=False)
+    return list(ratio.rows(device, cudnn, Asked(TINY, KINDS[:1], seconds), lambda _: None))
+
+
+def test_ours_and_theirs_are_timed_and_agree(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compared(library, monkeypatch)
+    assert [(one.layer, one.direction) for one in found] == [(layer.name, way) for layer in TINY for way in DIRECTIONS]
+    for one in found:
+        assert not one.problem
+        assert one.is_right, one
+        assert one.difference < 1e-5
+        assert one.classic_by in ALGORITHMS[one.direction]
+        assert one.ours_ms > 0
+        assert one.ratio == pytest.approx(one.torch_ms / one.ours_ms)
+
+
+def test_a_wrong_answer_is_no_success(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STUB_CUDNN_FAULT", "wrong@cudnnConvolutionForward")
+    found = compared(library, monkeypatch)
+    assert {one.direction for one in found if not one.is_right} == {"forward"}
+    assert of_ratios([one._asdict() for one in found])[0].is_met is False
+
+
+def test_what_the_time_did_not_suffice_for_is_no_success(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compared(library, monkeypatch, seconds=-1.0)
+    assert [one.problem for one in found] == ["not reached in -1 s"] * len(TINY) * len(DIRECTIONS)
+    assert of_ratios([one._asdict() for one in found])[0].is_met is False
+
+
+def test_an_error_is_said_and_no_success(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STUB_CUDNN_FAULT", "status:5000@cudnnConvolutionBackwardData")
+    found = compared(library, monkeypatch)
+    told = {one.direction: one.problem for one in found}
+    assert told["backward-data"].startswith("CudnnError")
+    assert not told["forward"]
+    head, *rest = of_ratios([one._asdict() for one in found])
+    assert head.is_met is False
+    assert any("backward-data" in one.what and "CudnnError" in one.figure for one in rest)
+
+
+def made(ratio_: float, **other: Any) -> dict[str, Any]:
+    row = Row(
+        "vgg", "3x3", "fp16", "nhwc", "forward", 1.0, "engine 38", 1.2, "WINOGRAD", ratio_, ratio_, 1e-3, True, (), ""
+    )
+    return {**row._asdict(), **other}
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_met", "figure"),
+    [
+        ([made(0.98), made(1.3)], True, "2 of 2 do, geometric mean 1.129, least 0.980"),
+        ([made(0.979), made(1.3)], False, "1 of 2 do"),
+        ([made(1.0, is_right=False)], False, "0 of 1 do"),
+        ([made(1.0), made(0.0, problem="no algorithm of ours ran")], False, "1 of 2 do"),
+        ([], False, "0 of 0 do"),
+    ],
+)
+def test_the_criterion(rows: list[dict[str, Any]], is_met: bool, figure: str) -> None:
+    head, *rest = of_ratios(rows)
+    assert head.is_met is is_met
+    assert figure in head.figure
+    assert bool(rest) is (bool(rows) and not is_met)
+
+
+def test_a_miss_names_what_torch_ran() -> None:
+    _, miss = of_ratios([made(0.9, torch_kernels=("sm90_xmma_fprop",))])
+    assert miss.what == "  vgg fp16 nhwc forward"
+    assert miss.figure == "0.900: 1.000 ms by engine 38, 0.900 ms; torch ran sm90_xmma_fprop"
+
+
+def test_every_layer_is_asked_for_in_every_kind() -> None:
+    found = list(all_problems())
+    assert len(found) == len(LAYERS) * len(KINDS)
+    assert {(problem.dtype, problem.layout) for _, problem in found} == set(KINDS)
+    assert all(min(problem.y) > 0 for _, problem in found)
+    assert {problem.dtype for _, problem in found} <= set(ratio.TOLERANCES)

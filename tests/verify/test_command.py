@@ -1,0 +1,190 @@
+"""`gpudoctor verify` from end to end, on a library of our own that really convolves, and fails where it is told to."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from doctor.cli import run
+from doctor.schema import as_text
+from doctor.verify.schema import verification_schema
+from tests.smoke import stub
+
+COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "verification.schema.json"
+Verify = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    found: dict[str, Path] = {}
+
+    def get(version: str) -> Path:
+        if version not in found:
+            found[version] = stub.build(tmp_path_factory.mktemp("stub"), version=version)
+        return found[version]
+
+    return get
+
+
+@pytest.fixture
+def verify(
+    library: Callable[[str], Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Verify:
+    def tell(version: str, *options: str, level: str = "conv", fault: str = "") -> tuple[int, dict[str, Any]]:
+        argv = ["--level", level, "--format", "json", "--cudnn", str(library(version)), *options]
+        if fault:
+            monkeypatch.setenv("STUB_CUDNN_FAULT", fault)
+        status = run(["verify", "--memory", "host", *argv])
+        shown = capsys.readouterr()
+        assert shown.err == ""
+        report: dict[str, Any] = json.loads(shown.out)
+        jsonschema.Draft202012Validator(json.loads(COMMITTED.read_text(encoding="utf-8"))).validate(report)
+        return status, report
+
+    return tell
+
+
+def roots(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["code"]: one for one in report["findings"] if not one["explained_by"]}
+
+
+def test_the_committed_schema_is_current() -> None:
+    wanted = "run: python -m doctor.verify.schema > docs/verification.schema.json"
+    assert COMMITTED.read_text(encoding="utf-8") == as_text(verification_schema()), wanted
+
+
+@pytest.mark.parametrize("version", ["7.6.5", "8.9.7", "9.10.2"])
+@pytest.mark.parametrize("level", ["load", "conv"])
+def test_a_copy_that_works_passes(level: str, version: str, verify: Verify) -> None:
+    status, report = verify(version, level=level)
+    assert (status, report["verdict"], report["findings"]) == (0, "passed", [])
+    (copy,) = report["copies"]
+    assert copy["result"] == "passed"
+    assert {stage["status"] for stage in copy["stages"]} == {"passed"}
+    assert bool(copy["rows"]) is (level == "conv")
+    assert {row["status"] for row in copy["rows"]} <= {"right", "declined", "too-big"}
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "remedy"),
+    [
+        ("9.10.2 abort@cudnnCreate", "cudnn-crash", "cuDNN 9.10.2"),
+        ("9.10.2 segv@cudnnConvolutionForward", "cudnn-crash", "cuDNN 9.10.2"),
+        ("8.9.7 abort@cudnnGetVersion", "cudnn-crash", "cuDNN 8.9.7"),
+        ("9.10.2 sigbus@cudnnConvolutionBackwardData", "cudnn-install-incomplete", "cuDNN 9.10.2"),
+        ("7.6.5 wrong@cudnnConvolutionForward", "cudnn-wrong-result", "Run this again"),
+        ("9.10.2 wrong@cudnnConvolutionBackwardFilter", "cudnn-wrong-result", "Run this again"),
+        ("7.6.5 status:6@cudnnCreate", "cudnn-arch-mismatch", "cuDNN"),
+        ("9.10.2 status:3007@cudnnCreate", "cudnn-arch-mismatch", "cuDNN"),
+        ("8.9.7 status:2@cudnnCreate", "out-of-memory-not-a-stack-fault", "Free memory"),
+        ("9.10.2 status:4004@cudnnCreate", "out-of-memory-not-a-stack-fault", "Free memory"),
+        ("9.10.2 status:1002@cudnnOpsVersionCheck", "cudnn-sublibrary-mixed", "cuDNN 9.10.2"),
+        ("8.9.7 status:14@cudnnOpsInferVersionCheck", "cudnn-sublibrary-mixed", "cuDNN 8.9.7"),
+        ("9.10.2 status:3009@cudnnCnnVersionCheck", "cudnn-sublibrary-missing", "cuDNN 9.10.2"),
+        ("9.10.2 status:1001@cudnnCreate", "cudnn-call-failed", "gpudoctor check"),
+        ("9.10.2 status:5000@cudnnConvolutionForward", "cudnn-call-failed", "gpudoctor check"),
+        ("7.6.5 status:8@cudnnConvolutionForward", "cudnn-call-failed", "gpudoctor check"),
+        ("9.10.2 status:3005@cudnnCreate", "driver-too-old-for-runtime", "driver"),
+    ],
+)
+def test_each_fault_is_its_finding(where: str, code: str, remedy: str, verify: Verify) -> None:
+    version, _, fault = where.partition(" ")
+    status, report = verify(version, fault=fault)
+    assert (status, report["verdict"]) == (1, "failed")
+    found = roots(report)
+    assert set(found) == {code}
+    assert remedy in found[code]["remedies"][0]["summary"]
+    assert found[code]["evidence"]
+    if code == "out-of-memory-not-a-stack-fault":
+        assert [one["plan"]["steps"][0]["kind"] for one in found[code]["remedies"]] == ["ByHand"]
+
+
+def test_a_hang_is_ended_and_told(verify: Verify) -> None:
+    status, report = verify("9.10.2", "--timeout", "2", fault="hang@cudnnCreate")
+    assert (status, set(roots(report))) == (1, {"cudnn-hang"})
+    assert "cudnnCreate" in report["findings"][0]["summary"]
+    assert report["elapsed_s"] < 20
+
+
+def test_a_fault_after_the_level_does_not_count(verify: Verify) -> None:
+    assert verify("9.10.2", level="load", fault="abort@cudnnCreate")[0] == 0
+
+
+def test_level_full_proves_every_number_format(verify: Verify) -> None:
+    status, report = verify("9.10.2", level="full")
+    (copy,) = report["copies"]
+    assert (status, copy["result"], report["findings"]) == (0, "passed", [])
+    right = {row["dtype"] for row in copy["rows"] if row["status"] == "right"}
+    assert right == {"fp64", "fp32", "tf32", "fp16", "bf16"}
+    assert {row["dims"] for row in copy["rows"]} == {1, 2, 3}
+    assert [stage["name"] for stage in copy["stages"]][-3:] == ["matrix", "strategies", "peers"]
+
+
+def test_two_copies_are_two_trials(library: Any, verify: Verify) -> None:
+    status, report = verify("9.10.2", "--cudnn", str(library("8.9.7")))
+    assert status == 0
+    assert [one["label"].split()[1] for one in report["copies"]] == ["9.10.2", "8.9.7"]
+
+
+def test_the_same_again_is_the_same_but_for_the_time(verify: Verify) -> None:
+    def timeless() -> str:
+        report = verify("9.10.2")[1]
+        del report["elapsed_s"]
+        for copy in report["copies"]:
+            for stage in copy["stages"]:
+                del stage["now"]
+        return json.dumps(report)
+
+    assert timeless() == timeless()
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--cudnn", "/no/such/dir"], "--cudnn /no/such/dir: there is no such file or directory"),
+        (["--level", "lod"], "did you mean load?"),
+        (["--format", "jsn"], "did you mean json?"),
+        (["--framework", "trch"], "did you mean torch?"),
+        (["--gpu", "first"], "--gpu first: a number, or all"),
+        (["--timeout", "0"], "--timeout: a number of seconds above 0"),
+        (["--timeout", "soon"], "'soon'"),
+        (["--python", "/no/such/python"], "/no/such/python"),
+        (["--memory", "disk"], "known are cupy, host"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status = run(["verify", *argv])
+    shown = capsys.readouterr()
+    assert (status, shown.out) == (2, "")
+    assert message in shown.err
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_an_output_that_cannot_be_written(library: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["verify", "--level", "load", "--cudnn", str(library("9.10.2")), "--output", "/no/such/dir/report.txt"]
+    assert run(argv) == 2
+    assert "/no/such/dir/report.txt" in capsys.readouterr().err
+
+
+def test_it_goes_to_a_file(library: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "report.json"
+    argv = ["verify", "--level", "load", "--cudnn", str(library("9.10.2")), "--format", "json", "--output", str(target)]
+    assert run(argv) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads(target.read_text(encoding="utf-8"))["verdict"] == "passed"
+
+
+def test_redacted(library: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    home = tmp_path / "home/jane"
+    shutil.copytree(library("9.10.2"), home / "cudnn")
+    argv = ["--level", "load", "--format", "json", "--redact", "--cudnn", str(home / "cudnn")]
+    assert run(["verify", *argv]) == 0
+    shown = capsys.readouterr().out
+    assert "/home/jane" not in shown
+    assert "/home/<user>/cudnn/libcudnn.so.9" in shown
