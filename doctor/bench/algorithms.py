@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from statistics import median
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.bench.backends import Backend
 from doctor.bench.outcome import STRATEGIES
 from doctor.smoke.convolution import ALGORITHMS, Convolution

@@ -1,6 +1,6 @@
 """The row type of articles.json; None means that the article does not say."""
 
-from typing import NamedTuple
+from compat.record import NamedTuple
 
 
 class ArticleRow(NamedTuple):

@@ -9,8 +9,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from compat.record import NamedTuple
 from doctor.bench import job
 from doctor.bench.job import Job
 from doctor.host import NotRunnable

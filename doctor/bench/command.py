@@ -8,8 +8,9 @@ import shlex
 from collections.abc import Callable
 from contextlib import ExitStack
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from compat.record import NamedTuple
 from doctor.bench import networks
 from doctor.bench.encode import NotABench, decode_bench
 from doctor.bench.format import BenchFormat, format_of

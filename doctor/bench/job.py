@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
+from compat.record import NamedTuple
 from doctor.bench import networks
 from doctor.bench.outcome import Network, Order
 

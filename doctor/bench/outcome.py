@@ -1,8 +1,9 @@
 """What a benchmark is asked for and what it comes to: values only."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from compat.record import NamedTuple
 from doctor.facts.gpu import GpuNow
 
 # What is compared. Between the last two nothing differs but who computes the convolutions.

@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
+from compat.record import NamedTuple
 from doctor.bench.outcome import Network
 from doctor.host import BadRequest
 

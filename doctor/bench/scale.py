@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+
+from compat.record import NamedTuple
 
 _LOGARITHMIC_FROM = 8.0  # greatest value over least: below it, bars from zero all show
 _STEPS = (1, 2, 5)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.bench.networks import DATA
 from doctor.bench.outcome import Layer, Network
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.bench.article_row import ArticleRow
 from doctor.bench.articles import article_on, ratio_of, seconds_of
 from doctor.bench.outcome import Bench, Choice, Lack, Network, Timing

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import median, quantiles
-from typing import NamedTuple
+
+from compat.record import NamedTuple
 
 LEAST_STEPS = 3
 MOST_STEPS = 50

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from compat.record import NamedTuple
 from doctor.smoke.convolution import Convolution, Problem
 from doctor.smoke.cudnn_api import CudnnError
 from doctor.smoke.faults import fault_of

@@ -6,8 +6,8 @@ import ctypes
 from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.smoke import cudnn_prototypes as c
 from doctor.smoke.cudnn_api import Cudnn, CudnnError
 from doctor.smoke.cudnn_prototypes import perf_struct

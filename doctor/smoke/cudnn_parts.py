@@ -10,8 +10,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.probes.cudnn_library import LibraryName, parse_name
 
 # A part comes after those that it needs (DT_NEEDED of 8.9.7, 9.10.2 and 9.13.0).

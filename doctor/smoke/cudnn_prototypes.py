@@ -9,7 +9,9 @@ libraries of 8.9.7 and 9.10.2.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple
+from typing import Any
+
+from compat.record import NamedTuple
 
 _ADDRESS = ctypes.c_void_p  # of the device, or an opaque handle or descriptor
 _INT = ctypes.c_int

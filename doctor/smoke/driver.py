@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import NamedTuple
+
+from compat.record import NamedTuple
 
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
+from compat.record import NamedTuple
 from doctor.smoke.outcome import STAGES, Fault, Row, Stage
 
 _ENDS = {"passed", "failed", "missing"}

@@ -11,8 +11,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
+from compat.record import NamedTuple
 from doctor.smoke.convolution import DATA_TYPES, Problem, at_least_4d, strides_of
 from doctor.smoke.cudnn_api import Cudnn, CudnnError
 from doctor.smoke.cudnn_prototypes import CROSS_CORRELATION

@@ -8,8 +8,9 @@ Winograd and FFT transform the data first, which rounds: they are given a tolera
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from compat.record import NamedTuple
 from doctor.smoke.convolution import Problem
 from doctor.smoke.reference import convolve
 

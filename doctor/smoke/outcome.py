@@ -1,7 +1,9 @@
 """What one trial of one copy of cuDNN came to: values that the child's events are turned into."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from compat.record import NamedTuple
 
 # In the order in which they are gone through. The first four need neither a GPU nor CuPy.
 STAGES = (

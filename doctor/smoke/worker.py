@@ -6,8 +6,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
+from compat.record import NamedTuple
 from doctor.smoke.events import EventWriter
 from doctor.smoke.faults import fault_of
 from doctor.smoke.outcome import LEVELS, Fault, Order, Stage

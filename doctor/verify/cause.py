@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from compat.record import NamedTuple
 
 INCOMPLETE = "cudnn-install-incomplete"
 PART_MISSING = "cudnn-sublibrary-missing"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from compat.matrix import Matrix
+from compat.record import NamedTuple
 from doctor.choice import one_of
 from doctor.examine import host_of
 from doctor.formats import Look

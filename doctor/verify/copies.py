@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
+from compat.record import NamedTuple
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.finding import unknown

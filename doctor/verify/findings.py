@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from compat.matrix import Matrix
+from compat.record import NamedTuple
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
+from compat.record import NamedTuple
 from compat.row import CudnnBuildRow
 from compat.version import ComputeCapability, CudaVersion
 from doctor.conditions import on_host

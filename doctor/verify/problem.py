@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
+
+from compat.record import NamedTuple
 
 Nested = list[Any]  # of lists ... of numbers, in N, C, H, W order
 BATCH, CHANNELS, FILTERS, SIZE, KERNEL, PADDING = 2, 3, 4, 8, 3, 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from compat.matrix import Matrix
+from compat.record import NamedTuple
 from doctor.cudnn_use import is_main, loaded_copy, prediction, predictions, searched
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from compat.need import Need
+from compat.record import NamedTuple
 from doctor.cudnn_use import loaded_copy
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy

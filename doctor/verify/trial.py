@@ -10,9 +10,10 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from compat.discover import names_in
+from compat.record import NamedTuple
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen

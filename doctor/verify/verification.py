@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from compat.record import NamedTuple
 from doctor.facts import Facts
 from doctor.finding import Answer, Finding, Kind, Severity
 from doctor.report import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from compat.record import NamedTuple
 from doctor.smoke.attempt import wrong_numbers
 from doctor.smoke.convolution import DIRECTIONS, OPERANDS, Convolution, Found, Problem
 from doctor.smoke.cudnn_api import CudnnError
