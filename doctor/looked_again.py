@@ -48,7 +48,7 @@ def verify(prepared: Prepared) -> Verified:
     """
     wanted = _promised(prepared.plan.steps)
     facts = look(_host(wanted), _request(wanted))
-    found = _find(wanted, facts) if wanted else None
+    found = found_for(wanted, facts) if wanted else None
     if wanted and wanted.product == "driver" and found is None:
         return Verified(wanted, None, (), "restart the machine, then look with gpudoctor check")
     return Verified(wanted, found, _faults(prepared.plan.steps, wanted, found, facts))
@@ -91,7 +91,8 @@ def _is_cudnn(wanted: Need | None) -> bool:
     return wanted is None or wanted.product == "cudnn"
 
 
-def _find(wanted: Need, facts: Facts) -> Thing | None:
+def found_for(wanted: Need, facts: Facts) -> Thing | None:
+    """What a need asks for, if it is there: where the need says, in a release that it admits."""
     return {"cudnn": _cudnn, "cuda": _toolkit, "driver": _driver}.get(wanted.product, _package)(wanted, facts)
 
 
@@ -103,10 +104,13 @@ def _cudnn(wanted: Need, facts: Facts) -> Thing | None:
 
 def _is_that(spec: str, version: CudnnVersion | None) -> bool:
     """A file tells three parts of a version, and an order may tell four."""
-    asked = spec.removeprefix("==")
-    if not asked or asked == spec:
+    if not spec:
         return True
-    return version is not None and version.agrees_with(CudnnVersion.parse(asked))
+    if version is None:
+        return False
+    if spec.startswith("==") and "," not in spec:
+        return version.agrees_with(CudnnVersion.parse(spec[2:].removesuffix(".*")))
+    return accepts(spec, str(version))
 
 
 def _toolkit(wanted: Need, facts: Facts) -> Thing | None:

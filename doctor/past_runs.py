@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from doctor.choice import one_of
 from doctor.encode import encode
-from installers.apply import stay_done
+from installers.apply import stay_done, to_type
 from installers.command import run_command
 from installers.journal import Entry, Ran, State, history
 from installers.plan import ChangeMode, Command, CopyTree, EditText, MakeLink, RefreshLoader, Step, WriteFile
@@ -45,7 +45,7 @@ def _of_command(one: Ran) -> tuple[str, ...]:
         return tuple(lines)
     if one.inverse is None:
         return (*lines, "      nobody knows what takes it back")
-    lines += [f"      back: {'sudo ' if one.needs_root else ''}{shlex.join(argv)}" for argv in one.inverse.commands]
+    lines += [f"      back: {to_type(argv, needs_root=one.needs_root)}" for argv in one.inverse.commands]
     return (*lines, *([f"      note: {one.inverse.left}"] if one.inverse.left else []))
 
 
@@ -65,7 +65,9 @@ def to_reverse(run: str) -> tuple[str, ...]:
     """The commands that would take back those of a run, the first to be run first; raises NoSuchRun, JournalError."""
     inverses = [one for one in reversed(finished(State(), run).commands()) if one.inverse and not one.reversed]
     ordered = sorted(inverses, key=lambda one: one.inverse is not None and one.inverse.afterwards)
-    return tuple(shlex.join(argv) for one in ordered if one.inverse for argv in one.inverse.commands)
+    return tuple(
+        to_type(argv, needs_root=one.needs_root) for one in ordered if one.inverse for argv in one.inverse.commands
+    )
 
 
 def taken_back(run: str, *, commands: bool = False, as_root: tuple[str, ...] = ()) -> tuple[str, int]:

@@ -114,8 +114,11 @@ def apply(plan: Plan, state: State, means: Means = MEANS) -> Applied:
 def _undo(journal: Journal, state: State, reason: BaseException) -> None:
     try:
         undone = undo(journal, state)
-        if undone.commands and isinstance(reason, InstallError):
-            reason.hint = f"{reason.hint} {stay_done(undone.commands)}".strip()
+        stays = stay_done(undone.commands)
+        if stays and isinstance(reason, InstallError):
+            reversible = any(one.inverse and one.inverse.commands for one in undone.commands)
+            back = f" All of it: gpudoctor install rollback {journal.id} --commands" if reversible else ""
+            reason.hint = f"{reason.hint} {stays}{back}".strip()
     except OSError as error:
         raise NotUndone(f"{reason}; and not everything could be put back yet: {_refused(error)}") from error
 
@@ -298,6 +301,12 @@ class _Run:
         return path
 
 
+def to_type(argv: tuple[str, ...], *, needs_root: bool) -> str:
+    """A command as this user types it."""
+    is_root = not hasattr(os, "geteuid") or os.geteuid() == 0
+    return f"{'sudo ' if needs_root and not is_root else ''}{shlex.join(argv)}"
+
+
 def stay_done(commands: tuple[Ran, ...]) -> str:
     """What a run that was taken back leaves behind, and how a person takes that back; "" where it is nothing."""
     sentences = []
@@ -305,11 +314,11 @@ def stay_done(commands: tuple[Ran, ...]) -> str:
         inverse = one.inverse or Inverse(left="nobody knows what takes it back")
         if one.reversed or not (inverse.commands or inverse.left):
             continue
+        typed = "`, `".join(to_type(argv, needs_root=one.needs_root) for argv in inverse.commands)
         if inverse.afterwards:
-            again = "`, `".join(map(shlex.join, inverse.commands))
-            sentences.append(f"What `{shlex.join(one.argv)}` made is of the files as they were: run `{again}` once.")
+            sentences.append(f"What `{shlex.join(one.argv)}` made is of the files as they were: run `{typed}` once.")
             continue
-        how = f", take it back with `{'`, `'.join(map(shlex.join, inverse.commands))}`" if inverse.commands else ""
+        how = f", take it back with `{typed}`" if inverse.commands else ""
         left = f" ({inverse.left})" if inverse.left else ""
         what = "stays done" if one.ended else "may have done a part"
         sentences.append(f"`{shlex.join(one.argv)}` {what}{how}{left}.")

@@ -71,6 +71,8 @@ def rollback(state: State, run: str = "", reversal: Reversal | None = None) -> U
     with state.lock():
         recover(state)
         journal = finished(state, run)
+        if journal.state() == "undone":
+            return _only_commands(journal, reversal)
         foreign = {**_foreign(journal.changes()), **_changed_by_later(journal, state)}
         if foreign:
             raise ChangedSince(journal.id, tuple(foreign))
@@ -82,6 +84,15 @@ def rollback(state: State, run: str = "", reversal: Reversal | None = None) -> U
         undone = undo(journal, state)
         _reverse(journal, reversal, afterwards=True)
         return undone._replace(commands=journal.commands())
+
+
+def _only_commands(journal: Journal, reversal: Reversal | None) -> Undone:
+    """The files of the run are back already; what its commands did may still be."""
+    if reversal is None:
+        raise OnlyCommands(f"the files of run {journal.id} are as before already: what its commands did stays")
+    _reverse(journal, reversal, afterwards=False)
+    _reverse(journal, reversal, afterwards=True)
+    return Undone(journal.id, journal.entry().summary, 0, (), journal.commands())
 
 
 def _reverse(journal: Journal, reversal: Reversal | None, *, afterwards: bool) -> None:
@@ -113,11 +124,19 @@ def undo(journal: Journal, state: State) -> Undone:
 
 
 def finished(state: State, run: str) -> Journal:
-    """A run that can be taken back, "" for the last; raises NoSuchRun."""
-    done = [journal for journal in state.journals() if journal.state() == "done" and run in {"", journal.id}]
+    """A run that can be taken back, "" for the last that was finished; raises NoSuchRun.
+
+    One that is named may be undone: it failed, or its files were taken back, and commands of it can still be reversed.
+    """
+    done = [one for one in state.journals() if run in {"", one.id} and (one.state() == "done" or (run and _stays(one)))]
     if not done:
         raise NoSuchRun(f"no finished run {run}".rstrip() + " is there to be taken back")
     return done[-1]
+
+
+def _stays(journal: Journal) -> bool:
+    reversible = [one for one in journal.commands() if one.inverse and one.inverse.commands]
+    return journal.state() == "undone" and not all(one.reversed for one in reversible)
 
 
 def _foreign(changes: tuple[Change, ...]) -> dict[str, None]:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +32,7 @@ from installers.render import script_bash, script_powershell
 from tests.installers import cuda_archives
 from tests.installers import target as machines
 from tests.installers.archives import PPC, SBSA, served
+from tests.installers.namespace import run as run_as_root
 from tests.installers.test_methods import shellcheck
 from tests.installers.test_scripts import mistakes
 from tests.installers.trees import digest_of
@@ -125,6 +127,17 @@ def test_components_join_a_toolkit_that_is_there(setting: Setting) -> None:
     assert (lib / "libcublas.so.12.4.1").exists()
     taken_back("")
     assert digest_of(home) == before
+
+
+@pytest.mark.system
+def test_root_installs_where_every_process_finds_it(setting: Setting) -> None:
+    """In /usr/local and /etc/ld.so.conf.d of a mount namespace, with ldconfig; the rollback runs that once more."""
+    argv = (sys.executable, "-m", "tests.installers.cuda_namespace", str(setting.folder / "data"))
+    seen = json.loads(run_as_root(setting.folder / "namespace", 12080, *argv))
+    assert seen["statuses"] == [0, 0], seen
+    assert {"libcudart.so.12", "libcublas.so.12"} <= set(seen["during"])
+    assert (seen["after"], seen["left"]) == ([], [])
+    assert "Done: CUDA 12.8.1 is in /usr/local/cuda-12.8, whole." in " ".join(seen["text"].split())
 
 
 def test_a_file_that_is_not_the_manifests_changes_nothing(setting: Setting) -> None:

@@ -21,7 +21,7 @@ from installers.methods.cuda_local import local_plan
 from installers.methods.cuda_wheel import wheel_plan
 from installers.packages import install, manager_of
 from installers.plan import ByHand, Command, Inverse, Plan, RefreshLoader, WriteFile
-from installers.undo import OnlyCommands, Reversal, recover, rollback
+from installers.undo import NoSuchRun, OnlyCommands, Reversal, recover, rollback
 from tests.installers import target as machines
 from tests.installers.needs import ANYWHERE, LINUX_ONLY
 
@@ -160,6 +160,22 @@ def test_commands_alone_are_not_called_taken_back(tmp_path: Path, state: State) 
     assert not made.exists()
     assert stay_done(undone.commands) == ""
     assert history(state)[0].state == "undone"
+
+
+def test_commands_of_a_run_that_is_undone_can_still_be_taken_back(tmp_path: Path, state: State) -> None:
+    made = tmp_path / "made"
+    with pytest.raises(CommandFailed) as caught:
+        apply(Plan("x", (touching(made), Command(("false",), "x", inverse=Inverse()))), state)
+    [entry] = history(state)
+    assert (entry.state, entry.id in caught.value.hint) == ("undone", True)
+    with pytest.raises(NoSuchRun):
+        rollback(state)  # unnamed, it is not meant
+    with pytest.raises(OnlyCommands, match="what its commands did stays"):
+        rollback(state, entry.id)
+    rollback(state, entry.id, Reversal(run_command))
+    assert not made.exists()
+    with pytest.raises(NoSuchRun):
+        rollback(state, entry.id, Reversal(run_command))
 
 
 def test_the_last_command_is_taken_back_first_and_caches_after_the_files(tmp_path: Path, state: State) -> None:

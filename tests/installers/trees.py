@@ -8,7 +8,18 @@ import os
 import tarfile
 from pathlib import Path
 
-from installers.plan import ChangeMode, CopyTree, EditText, Extract, MakeLink, Plan, UseFile, WriteFile
+from installers.plan import (
+    NOTHING_TO_TAKE_BACK,
+    ChangeMode,
+    Command,
+    CopyTree,
+    EditText,
+    Extract,
+    MakeLink,
+    Plan,
+    UseFile,
+    WriteFile,
+)
 
 NOON = 1_600_000_000
 STEM = "cudnn-linux-x86_64-9.10.2.21_cuda12-archive"
@@ -94,6 +105,7 @@ def plan(cuda: Path, packed: Path, sha256: str = "") -> Plan:
             CopyTree(STEM, f"{cuda}/extras/cudnn", ("lib/**",), "once more, in directories that are not there"),
             ChangeMode((f"{cuda}/include/cudnn*.h", f"{cuda}/lib64/libcudnn*"), "a+r", "readable by all"),
             MakeLink(f"{cuda}/current", "extras/cudnn", "a short name"),
+            Command(("true",), "a command between changes of files", inverse=NOTHING_TO_TAKE_BACK),
             EditText(f"{cuda}/settings.ini", "global", (("device", "cuda"),), (), "use the GPU"),
             WriteFile(f"{cuda}/ld.so.conf.d/cudnn.conf", (f"{cuda}/lib64",), "where the loader looks"),
         ),

@@ -1,0 +1,40 @@
+"""`python -m tests.installers.cuda_namespace DATA`, as root in a mount namespace: install CUDA as root does, and back.
+
+Prints the exit statuses, what the loader's cache lists after each, and what is left, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from compat.matrix import Matrix
+from doctor.carry_out import carry_out
+from doctor.formats import Look
+from doctor.install import Asked, prepare
+from doctor.past_runs import taken_back
+from installers.apply import Means
+
+HOME = "/usr/local/cuda-12.8"
+LOADER = "/etc/ld.so.conf.d/gpudoctor-cuda.conf"
+
+
+def _listed() -> list[str]:
+    told = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    return sorted(line.split()[0] for line in told.splitlines() if HOME in line)
+
+
+def _main(data: str) -> None:
+    prepared = prepare(Asked("cuda", "12.8", "archive"), Matrix(data=data))
+    text, installed = carry_out(prepared, Means(), "text", Look())
+    during = _listed()
+    told, reversed_ = taken_back("", commands=True)
+    left = [path for path in (HOME, LOADER) if os.path.lexists(path)]
+    found = {"text": text, "statuses": [installed, reversed_], "told": told}
+    sys.stdout.write(json.dumps({**found, "during": during, "after": _listed(), "left": left}))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
