@@ -22,6 +22,7 @@ from doctor.schema import as_text
 from tests.bench.made import ALL, FOUR, report
 
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "bench.schema.json"
+PAGES = sorted((COMMITTED.parent / "benchmarks").glob("bench-*.json"))
 CASES = [report(ALL), report(FOUR, paths=("cpu",)), report({}, paths=("cpu",)), report(FOUR, notes=("a note",))]
 
 
@@ -46,6 +47,20 @@ def test_what_is_written_satisfies_it_and_comes_back_whole(one: Report) -> None:
     written = json.loads(shown("json", one))
     jsonschema.Draft202012Validator(schema_of_today()).validate(written)
     assert decode_bench(written) == one
+
+
+@pytest.mark.parametrize("saved", PAGES, ids=lambda path: str(path.stem))
+def test_the_committed_pages_and_charts_are_what_their_measurements_give(saved: Path) -> None:
+    written = json.loads(saved.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema_of_today()).validate(written)
+    one, chart = decode_bench(written), saved.with_suffix(".svg")
+    advice = f"run: gpudoctor bench --from {saved.name} --format markdown --output {saved.stem}.md"
+    assert chart.read_text(encoding="utf-8") == shown("svg", one), advice
+    assert saved.with_suffix(".md").read_text(encoding="utf-8") == shown("markdown", one, chart=chart.name), advice
+
+
+def test_there_is_a_committed_page() -> None:
+    assert PAGES
 
 
 def test_the_schema_is_closed() -> None:
