@@ -1,8 +1,11 @@
-"""cuDNN's algorithms for one pass of one convolution, each timed: the fastest is trained with, all make the table."""
+"""cuDNN's algorithms for one pass of one convolution, each timed: the fastest is trained with, all make the table.
+
+Those are the classic ones and, from cuDNN 8 on, the engines of the graph API, among which PyTorch chooses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from statistics import median
 
 from compat.record import NamedTuple
@@ -10,6 +13,7 @@ from doctor.bench.backends import Backend
 from doctor.bench.outcome import STRATEGIES
 from doctor.smoke.convolution import ALGORITHMS, Convolution
 from doctor.smoke.cudnn_api import CudnnError
+from doctor.smoke.graph import GraphConvolution, Plan
 
 
 class Measured(NamedTuple):
@@ -26,6 +30,8 @@ class Trial(NamedTuple):
     """One pass of one convolution, with what it works on: addresses in the order of `Convolution.run`."""
 
     convolution: Convolution
+    graph: GraphConvolution | None  # what `plans` are run by
+    plans: Mapping[str, Plan]  # engines of the graph API, by their labels
     direction: str
     first: int
     second: int
@@ -34,23 +40,32 @@ class Trial(NamedTuple):
 
     def run(self, algorithm: str, needed_bytes: int) -> None:
         """Put it on the stream; raises CudnnError."""
-        addresses = (self.first, self.second, self.out, self.room(needed_bytes))
-        self.convolution.run(self.direction, algorithm, *addresses, needed_bytes)
+        addresses = (self.first, self.second, self.out)
+        workspace = self.room(needed_bytes)
+        if self.graph and algorithm in self.plans:
+            self.graph.run(self.direction, self.plans[algorithm], addresses, workspace)
+        else:
+            self.convolution.run(self.direction, algorithm, *addresses, workspace, needed_bytes)
 
     def measured(self, backend: Backend, limit_bytes: int, runs: int) -> tuple[Measured, ...]:
-        """Every algorithm there is, once to warm up and then timed; raises nothing of cuDNN's: it is an answer."""
-        return tuple(self._one(algorithm, backend, limit_bytes, runs) for algorithm in ALGORITHMS[self.direction])
+        """Every algorithm and engine, once to warm up and then timed; raises nothing of cuDNN's: it is an answer."""
+        names = (*ALGORITHMS[self.direction], *self.plans)
+        return tuple(self._one(name, backend, limit_bytes, runs) for name in names)
 
     def _one(self, algorithm: str, backend: Backend, limit_bytes: int, runs: int) -> Measured:
         needed = 0
         try:
-            needed = self.convolution.workspace_bytes(self.direction, algorithm)
+            needed = self._needed_bytes(algorithm)
             if needed > limit_bytes:
                 return Measured(algorithm, "too-big", 0.0, needed, "")
             _, *taken = backend.seconds(lambda: self.run(algorithm, needed), 1 + runs)
             return Measured(algorithm, "ran", 1e3 * median(taken), needed, "")
         except CudnnError as error:
             return Measured(algorithm, "declined" if error.is_declined else "failed", 0.0, needed, str(error))
+
+    def _needed_bytes(self, algorithm: str) -> int:
+        plan = self.plans.get(algorithm)
+        return plan.workspace_bytes if plan else self.convolution.workspace_bytes(self.direction, algorithm)
 
 
 def fastest(found: Iterable[Measured], limit_bytes: int) -> Measured | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import Any
 
@@ -80,6 +81,8 @@ NOTES = {0: "tensor core", 1: "down-converts its inputs", 2: "reduced precision"
 TENSOR_CORE, DOWN_CONVERTS = "tensor core", "down-converts its inputs"
 # cudnnBackendHeurMode_t: the usual one, and the engines of last resort
 MODES = {"a": 3, "fallback": 2}
+# As many as PyTorch tries (torch.backends.cudnn.benchmark_limit): some are compiled when their plan is made.
+PLANS = 10
 _NOTES_AT_MOST = 16
 _ENGINES_AT_MOST = 64  # of one heuristic
 _ALIGNMENT_BYTES = 16  # CuPy's allocations are aligned to 512
@@ -120,17 +123,19 @@ _OPERATIONS = {
 
 
 class Plan(NamedTuple):
-    """One engine that can compute it."""
+    """One engine that can compute it, with one choice of its settings."""
 
     engine: int  # cuDNN's number of it
+    variant: int  # of its settings, 1 is the one that comes first
     notes: tuple[str, ...]  # of NOTES
     workspace_bytes: int
     descriptor: int
 
     @property
     def label(self) -> str:
-        """How tables name it: "engine 38 (tensor core)"."""
-        return f"engine {self.engine}" + (f" ({', '.join(self.notes)})" if self.notes else "")
+        """How tables name it: "engine 38 (tensor core)", "engine 38.2" for other settings of the same."""
+        number = f"{self.engine}.{self.variant}" if self.variant > 1 else str(self.engine)
+        return f"engine {number}" + (f" ({', '.join(self.notes)})" if self.notes else "")
 
 
 class GraphConvolution:
@@ -176,19 +181,28 @@ class GraphConvolution:
             ),
         )
 
-    def plans(self, direction: str) -> list[Plan]:
-        """Every engine that can be made into a plan on this GPU, best first by cuDNN's own guess.
+    def plans(self, direction: str, at_most: int = PLANS) -> list[Plan]:
+        """The engines that can be made into a plan on this GPU, best first by cuDNN's own guess.
 
-        For "fp32" none that rounds its inputs: that would be TF32. Raises CudnnError where there is no heuristic.
+        Those of last resort come only where there is room left. For "fp32" none that rounds its inputs: that would be
+        TF32. Raises CudnnError where there is no heuristic.
         """
         graph = self._finalized(
             GRAPH,
             *self._for("OPERATIONGRAPH_HANDLE", ""),
             ("OPERATIONGRAPH_OPS", DESCRIPTOR, [self.operation(direction)]),
         )
-        found = list(self._of_heuristic(graph, MODES["a"]))
-        known = {one.engine for one in found}  # an engine may come several times, with different settings
-        return [*found, *(one for one in self._of_heuristic(graph, MODES["fallback"]) if one.engine not in known)]
+        found: list[Plan] = []
+        for mode in MODES.values():
+            known = {one.engine for one in found}
+            fitting = (one for one in self._of_heuristic(graph, mode) if one.engine not in known and self._suits(one))
+            for plan in islice(fitting, at_most - len(found)):
+                variant = 1 + sum(one.engine == plan.engine for one in found)
+                found.append(plan._replace(variant=variant))
+        return found
+
+    def _suits(self, plan: Plan) -> bool:
+        return not (self._problem.dtype == "fp32" and {TENSOR_CORE, DOWN_CONVERTS} & set(plan.notes))
 
     def run(self, direction: str, plan: Plan, addresses: Sequence[int], workspace: int) -> None:
         """Compute on the handle's stream: addresses of the two inputs and the output, as `Convolution.run` has them.
@@ -218,7 +232,7 @@ class GraphConvolution:
         configs = [self._new(ENGINE_CONFIG) for _ in range(_ENGINES_AT_MOST)]
         for config in self._get(heuristic, "ENGINEHEUR_RESULTS", DESCRIPTOR, configs):
             plan = self._plan(config)
-            if plan and not (self._problem.dtype == "fp32" and {TENSOR_CORE, DOWN_CONVERTS} & set(plan.notes)):
+            if plan:
                 yield plan
 
     def _plan(self, config: int) -> Plan | None:
@@ -237,7 +251,7 @@ class GraphConvolution:
             if not error.is_declined:
                 raise
             return None
-        return Plan(number, tuple(NOTES[one] for one in notes if one in NOTES), workspace_bytes, plan)
+        return Plan(number, 1, tuple(NOTES[one] for one in notes if one in NOTES), workspace_bytes, plan)
 
     def _for(self, handle: str, device: str) -> list[_Attribute]:
         """Whose something is: the handle's GPU, or the one described, by the attribute that takes it; "" for none."""

@@ -100,7 +100,26 @@ def test_a_network_trains_alike_with_and_without_cudnn(tmp_path: Path, release: 
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)
 
 
-def test_no_algorithm_within_the_workspace_is_said(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_of_the_graph_api_can_be_what_is_chosen(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = with_cudnn(library)
+    convolver = backend.convolver("conv1", GEOMETRIES[0], BATCH)
+    monkeypatch.setenv("STUB_CUDNN_FAULT", "status:3000@cudnnConvolutionForward")  # of every classic algorithm
+    x, weights = (np.full(shape, 2, "float32") for shape in ((BATCH, 3, 8, 7), (4, 3, 3, 3)))
+    found = convolver.forward(x, weights)
+    assert backend.algorithms["conv1 forward"].startswith("engine ")
+    assert found[0, 0, 4, 4] == 27 * 4
+
+
+def test_without_engines_the_classic_algorithms_are_left(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = with_cudnn(library)
+    monkeypatch.setenv("STUB_CUDNN_FAULT", "status:4000@cudnnBackendFinalize")
+    found = backend.convolver("conv1", GEOMETRIES[0], BATCH).measured("forward", LIMIT_BYTES, 1)
+    assert [one.algorithm for one in found] == list(ALGORITHMS["forward"])
+    assert any(one.status == "ran" for one in found)
+
+
+def test_no_algorithm_within_the_workspace_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = stub.build(tmp_path, "7.6.5") / "libcudnn.so.7"  # which has no engines besides
     convolver = with_cudnn(library).convolver("conv1", GEOMETRIES[0], BATCH)
     monkeypatch.setenv("STUB_CUDNN_FAULT", "status:9@cudnnConvolutionForward")
     with pytest.raises(NoAlgorithm, match="conv1 forward 3x3: IMPLICIT_GEMM"):
@@ -110,7 +129,8 @@ def test_no_algorithm_within_the_workspace_is_said(library: Path, monkeypatch: p
 def test_a_table_has_every_algorithm_once(library: Path) -> None:
     convolver = with_cudnn(library).convolver("conv1", GEOMETRIES[0], BATCH)
     found = convolver.measured("forward", LIMIT_BYTES, 1)
-    assert [one.algorithm for one in found] == list(ALGORITHMS["forward"])
+    engines = ["engine 0", "engine 2"]  # of the stub's three, the one that is left out has tensor cores
+    assert [one.algorithm for one in found] == [*ALGORITHMS["forward"], *engines]
     assert all(one.ms > 0 for one in found if one.status == "ran")
     assert {one.status for one in found} <= {"ran", "declined", "too-big"}
     assert any(one.status == "ran" for one in found)

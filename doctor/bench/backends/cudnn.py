@@ -9,7 +9,8 @@ from doctor.bench.algorithms import Measured, Trial, fastest
 from doctor.bench.backends import Backend
 from doctor.bench.shapes import Geometry
 from doctor.smoke.convolution import Convolution, Problem
-from doctor.smoke.cudnn_api import Cudnn
+from doctor.smoke.cudnn_api import Cudnn, CudnnError
+from doctor.smoke.graph import GraphConvolution, Plan
 
 _RUNS_TO_CHOOSE = 3
 
@@ -58,6 +59,8 @@ class CudnnConvolver:
         self._name = name
         self._problem = problem(geometry, batch, backend.dtype)
         self._convolution = Convolution(backend.cudnn, self._problem)
+        self._graph: GraphConvolution | None = None
+        self._plans: dict[str, dict[str, Plan]] = {}
         self._chosen: dict[str, Measured] = {}
 
     def forward(self, x: Any, weights: Any) -> Any:
@@ -80,7 +83,7 @@ class CudnnConvolver:
         return f"{shapes} {extra}".strip()
 
     def measured(self, direction: str, limit_bytes: int, runs: int) -> tuple[Measured, ...]:
-        """Every algorithm for this pass, timed on numbers that nobody needs."""
+        """Every algorithm and engine for this pass, timed on numbers that nobody needs."""
         shapes = self._problem.shapes(direction)
         first, second, out = (self._backend.xp.zeros(shape, "float32") for shape in shapes)
         return self._trial(direction, first, second, out).measured(self._backend, limit_bytes, runs)
@@ -97,7 +100,19 @@ class CudnnConvolver:
     def _trial(self, direction: str, first: Any, second: Any, out: Any) -> Trial:
         backend = self._backend
         addresses = (backend.address(first), backend.address(second), backend.address(out))
-        return Trial(self._convolution, direction, *addresses, backend.room)
+        plans = self._plans_for(direction)
+        return Trial(self._convolution, self._graph, plans, direction, *addresses, backend.room)
+
+    def _plans_for(self, direction: str) -> dict[str, Plan]:
+        """The engines of the graph API, by their labels: none before cuDNN 8, or where it has none for this."""
+        if direction not in self._plans:
+            self._plans[direction] = {}
+            try:
+                self._graph = self._graph or GraphConvolution(self._backend.cudnn, self._problem)
+                self._plans[direction] = {plan.label: plan for plan in self._graph.plans(direction)}
+            except CudnnError:
+                self._backend.note(f"{self._name} {direction}: no engines of the graph API")
+        return self._plans[direction]
 
     def _choose(self, trial: Trial) -> Measured:
         backend, place = self._backend, f"{self._name} {trial.direction}"
