@@ -19,6 +19,7 @@ from doctor.rule import NotApplicable
 from doctor.subjects import FRAMEWORKS, environment_of
 
 _JIT_LACKS = "engines_precompiled"  # NVIDIA's JIT edition of cuDNN ships without this part
+_JIT_HAS = ("libcudnn.so.", "libcudnn_graph.so.", "libcudnn_engines_runtime_compiled.so.")  # nvidia-cudnn-jit-cu12 9.27
 
 
 def built_for(framework: Framework, facts: Facts, matrix: Matrix) -> Seen[CudnnVersion]:
@@ -208,7 +209,8 @@ def lacking(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
     there = part_names(copy)
     main = () if windows else (row.soname,)
     lacks = tuple(name for name in (*main, *listed) if name.lower() not in there)
-    return () if len(lacks) == 1 and _JIT_LACKS in lacks[0] else lacks
+    is_jit_edition = len(there) == len(_JIT_HAS) and all(any(map(one.startswith, _JIT_HAS)) for one in there)
+    return () if is_jit_edition or (len(lacks) == 1 and _JIT_LACKS in lacks[0]) else lacks
 
 
 def _is_library(name: str) -> bool:

@@ -17,6 +17,7 @@ from doctor.smoke.cudnn_prototypes import CHECKED_PARTS, PROTOTYPES, version_che
 from doctor.smoke.status import says_bad_parameter, says_unsupported, status_name
 
 _LAST_ERROR_BYTES = 2048
+_JIT_EDITION = {"graph", "engines_runtime_compiled"}
 NOT_EXPORTED = "NOT_EXPORTED"  # stands where a status' name stands, for a function that this release does not have
 
 
@@ -159,7 +160,16 @@ class Cudnn:
 
         Each check opens its part; 8 aborts where that is missing, 9 answers SUBLIBRARY_UNAVAILABLE.
         """
-        return {part: self._check(version_check(part)) for part in CHECKED_PARTS.get(self.major, ())}
+        checked = ("graph",) if self.is_jit_edition else CHECKED_PARTS.get(self.major, ())
+        return {part: self._check(version_check(part)) for part in checked}
+
+    @property
+    def is_jit_edition(self) -> bool:
+        """Whether it is NVIDIA's JIT edition, which has the graph API and one kind of engines, and nothing classic.
+
+        Source: the files of nvidia-cudnn-jit-cu12 9.27.0.42.
+        """
+        return {part.kind for part in parts_of(self.path)} == _JIT_EDITION
 
     def _check(self, function: str) -> str:
         self._note(function)

@@ -5,11 +5,12 @@ from typing import Any
 
 from compat.record import NamedTuple
 
-# In the order in which they are gone through. The first four need neither a GPU nor CuPy.
+# In the order in which they are gone through. The first five need neither a GPU nor CuPy.
 STAGES = (
     "load",  # the parts and the main library are opened, by absolute path
     "version",  # cudnnGetVersion, and what it was built with
     "parts",  # each sub-library's own version check
+    "plans",  # a convolution is planned for a GPU that is only described: engines and heuristics are opened
     "mapped",  # the files that are mapped are this copy's
     "device",  # CuPy, the driver, the GPU; a copy to it and back
     "handle",  # cudnnCreate
@@ -18,7 +19,7 @@ STAGES = (
     "strategies",  # no workspace, a limited one, the fastest
     "peers",  # copies between GPUs, where there are several
 )
-LEVELS = {"load": STAGES[:4], "conv": STAGES[:7], "full": STAGES}
+LEVELS = {"load": STAGES[:5], "conv": STAGES[:8], "full": STAGES}
 
 
 class Row(NamedTuple):
@@ -53,7 +54,7 @@ class Stage(NamedTuple):
     status: str  # "passed", "failed", "missing" (what it needs is not here: CuPy, a driver, a GPU), "cut-off"
     seconds: float
     fault: Fault | None  # of "failed"
-    lacks: str  # of "missing": "cupy", "numpy", "driver", "gpu"; "" otherwise
+    lacks: str  # of "missing": "cupy", "numpy", "driver", "gpu", "classic" (functions); "" otherwise
     facts: Mapping[str, Any]  # what it found: {"version": "9.10.2", ...}; see docs/verify.md
 
 

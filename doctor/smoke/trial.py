@@ -21,7 +21,7 @@ class StageFailed(Exception):
 
 
 class Lacking(Exception):
-    """What a stage needs is not on this machine: "driver", "gpu", "numpy" or "cupy"."""
+    """What a stage needs is not here: "driver", "gpu", "numpy" or "cupy"; "classic" functions, in the copy."""
 
     def __init__(self, what: str, facts: Mapping[str, Any]) -> None:
         super().__init__(what)

@@ -16,6 +16,7 @@ from doctor.smoke.stages.convolving import convolution, matrix
 from doctor.smoke.stages.device import device, handle
 from doctor.smoke.stages.library import load, mapped, parts, version
 from doctor.smoke.stages.peers import peers
+from doctor.smoke.stages.planning import plans
 from doctor.smoke.stages.strategies import strategies
 from doctor.smoke.trial import Lacking, StageFailed, Trial
 
@@ -23,6 +24,7 @@ _STAGES: dict[str, Callable[[Trial], dict[str, Any]]] = {
     "load": load,
     "version": version,
     "parts": parts,
+    "plans": plans,
     "mapped": mapped,
     "device": device,
     "handle": handle,
@@ -34,7 +36,7 @@ _STAGES: dict[str, Callable[[Trial], dict[str, Any]]] = {
 
 _OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
 # What can still be learnt after these have failed. Not after "mapped": it would be said of another copy.
-_GOES_ON_AFTER = {"load", "parts", "convolution", "matrix", "strategies"}
+_GOES_ON_AFTER = {"load", "parts", "plans", "convolution", "matrix", "strategies"}
 _SEM_FAILCRITICALERRORS, _SEM_NOGPFAULTERRORBOX, _SEM_NOOPENFILEERRORBOX = 0x0001, 0x0002, 0x8000
 
 

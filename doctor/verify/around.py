@@ -5,7 +5,7 @@ Without a GPU the engines and heuristics of cuDNN 9 are opened by nobody: only t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from compat.matrix import Uncovered
 from compat.need import Need
@@ -25,15 +25,20 @@ _OF_COPIES = (codes.INCOMPLETE, codes.MIXED, codes.ZLIB_MISSING)
 _OF_FRAMEWORKS = (codes.SHADOWED, codes.PART_MISSING, _MISSING, "cudnn-wrong-major")
 
 
-def answers_around(chosen: Chosen, known: Known, level: str, tried: Iterable[Answer]) -> tuple[Answer, ...]:
-    """What the rules say of the same copies and frameworks, and what is wrong where there is nothing to try."""
+def answers_around(
+    chosen: Chosen, known: Known, level: str, tried: Iterable[Answer], planned: Container[Subject]
+) -> tuple[Answer, ...]:
+    """What the rules say of the same copies and frameworks, and what is wrong where there is nothing to try.
+
+    `planned` are those of the copies that were made to open their engines, whatever came of it.
+    """
     found = list(_of_rules(chosen, known, level))
     blamed = {one.subject for one in found if one.kind is Kind.BAD}
     found += [unknown(why)._replace(code=_MISSING, subject=who) for who, why in chosen.unknown if who not in blamed]
     for subject in chosen.subjects:
         found += _of_displaced(subject, known)
         found += of_contents(subject.copy, known.host, known.facts, every=level == "full")
-        found += _of_jit_edition(subject, known, level)
+        found += () if subject in planned else _of_jit_edition(subject, known, level)
         if not subject.library:
             found.append(_without_main(subject, known.facts))
     if not chosen.subjects and not any(one.kind is Kind.BAD for one in (*found, *tried)):

@@ -15,7 +15,7 @@ from doctor.host import BadRequest
 from doctor.output import write_file
 from doctor.probes import Request, look
 from doctor.report import findings_of
-from doctor.smoke.outcome import LEVELS, Order
+from doctor.smoke.outcome import LEVELS, Order, Outcome
 from doctor.verify.around import answers_around
 from doctor.verify.copies import Manner, gpus_of, try_copies
 from doctor.verify.findings import merged
@@ -96,7 +96,8 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
     tried = [answer for one in copies for answer in one.answers] + [
         answer for one in frameworks for answer in one.answers
     ]
-    answers = merged((*answers_around(chosen, known, options.level, tried), *tried))
+    asked = {one.subject for one in copies if _has_planned(one.outcome)}
+    answers = merged((*answers_around(chosen, known, options.level, tried, asked), *tried))
     return Verification(
         facts=facts,
         level=options.level,
@@ -107,6 +108,11 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
         matrix_as_of=known.matrix.as_of(),
         elapsed_s=time.perf_counter() - started,
     )
+
+
+def _has_planned(outcome: Outcome) -> bool:
+    stage = outcome.stage("plans")
+    return stage is not None and not stage.facts.get("not_asked")
 
 
 def _frameworks(wanted: tuple[str, ...], options: Options, known: Known, note: Note) -> tuple[FrameworkTried, ...]:

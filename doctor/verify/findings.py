@@ -15,7 +15,7 @@ from doctor.verify.cause import Cause
 from doctor.verify.needs import Circumstances, needs_of
 from doctor.verify.subject import Patient
 
-_ON_GPU = STAGES[4:]
+_ON_GPU = STAGES[STAGES.index("device") :]
 _COMPUTING = ("convolution", "matrix", "strategies")
 _ROWS_SHOWN = 8
 _STDERR_LINES = 4
@@ -78,9 +78,18 @@ def _of_preloading(outcome: Outcome) -> Iterator[Trouble]:
 def _of_stages(outcome: Outcome) -> Iterator[Trouble]:
     for stage in outcome.stages:
         if stage.status == "failed" and stage.fault and not _is_told_elsewhere(stage, outcome):
-            yield Trouble(cause_of(stage.fault, stage), stage.name, tuple(_said(stage.fault, stage)))
+            yield _of_fault(stage.fault, stage, outcome.ending.stderr)
         if stage.name == "parts":
             yield from _of_parts(stage)
+
+
+def _of_fault(fault: Fault, stage: Stage, stderr: str) -> Trouble:
+    """Which part could not be opened cuDNN says on standard error alone."""
+    evidence = tuple(_said(fault, stage))
+    said = codes.of_last_words(stderr) if fault.name.endswith("SUBLIBRARY_LOADING_FAILED") else None
+    if said is None:
+        return Trouble(cause_of(fault, stage), stage.name, evidence)
+    return Trouble(said, stage.name, (*evidence, *_of_stderr(stderr)))
 
 
 def _is_told_elsewhere(stage: Stage, outcome: Outcome) -> bool:
@@ -187,7 +196,13 @@ def _cause_of_ending(ending: Ending) -> Cause | None:
 def _last_words(ending: Ending) -> Iterator[Evidence]:
     how = codes.SIGNALS.get(ending.code, f"signal {ending.code}") if ending.kind == "signal" else "no answer in time"
     yield Evidence(f"stage {ending.stage}" + (f", {ending.doing}" if ending.doing else ""), how)
-    for line in [line.strip() for line in ending.stderr.splitlines() if line.strip()][:_STDERR_LINES]:
+    yield from _of_stderr(ending.stderr)
+
+
+def _of_stderr(text: str) -> Iterator[Evidence]:
+    """Its first lines, each once."""
+    lines = dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())
+    for line in [*lines][:_STDERR_LINES]:
         yield Evidence("standard error", line)
 
 

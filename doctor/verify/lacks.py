@@ -34,6 +34,7 @@ def _of_machine(what: str, gpu: int) -> str:
     return {
         "driver": "the NVIDIA driver, whose libcuda is not found",
         "gpu": f"a GPU: CUDA sees none numbered {gpu}",
+        "classic": "cuDNN's classic functions, which NVIDIA's JIT edition leaves out",
     }.get(what, "")
 
 

@@ -106,7 +106,8 @@ def _stages(page: Page, stages: Iterable[Stage], wanted: tuple[str, ...]) -> Non
     for stage in stages:
         begun.add(stage.name)
         took = "" if stage.seconds < 0.05 else f" ({stage.seconds:.1f} s)"
-        page.row(_label(stage.name), f"{_mark(page, stage.status)} {_told(stage)}{took}")
+        mark = page.symbol("·", "-") if stage.facts.get("not_asked") else _mark(page, stage.status)
+        page.row(_label(stage.name), f"{mark} {_told(stage)}{took}")
     left = [name for name in wanted if name not in begun]
     if left:
         page.row("not tried", ", ".join(left))
@@ -184,10 +185,19 @@ def _peers(stage: Stage) -> str:
     return f"{len(pairs)} copies between {stage.facts.get('gpus')} GPUs right, {direct} of them direct"
 
 
+def _planned(stage: Stage) -> str:
+    """What cuDNN planned, or why it was not asked."""
+    first = stage.facts.get("planned")
+    if first:
+        return f"{first} for a GPU that was only described: engines and heuristics open"
+    return f"not asked: {stage.facts.get('not_asked')}"
+
+
 _WORDS = {
     "load": _loaded,
     "version": _version,
     "parts": _parts,
+    "plans": _planned,
     "mapped": _mapped,
     "device": _device,
     "convolution": _computed,

@@ -15,6 +15,7 @@ from tests.rules.cudnn import OPT, loading, other, parts
 CODE = "cudnn-install-incomplete"
 NO_OPS = tuple(name for name in CUDNN_9_PARTS if "_ops" not in name)
 NO_ENGINES = tuple(name for name in CUDNN_9_PARTS if "precompiled" not in name)
+JIT = ("libcudnn.so.9", "libcudnn_graph.so.9", "libcudnn_engines_runtime_compiled.so.9")
 WHEEL_WITHOUT_OPS = cudnn_copy(
     parts=parts("9.10.2", CUDNN_DIR, NO_OPS), missing=seen((f"{CUDNN_DIR}/libcudnn_ops.so.9",))
 )
@@ -33,6 +34,8 @@ WHEEL_WITHOUT_OPS = cudnn_copy(
         (other("9.10.2"), Kind.OK),
         (other("9.10.2", parts=parts("9.10.2", OPT, NO_OPS)), Kind.BAD),
         (other("9.10.2", parts=parts("9.10.2", OPT, NO_ENGINES)), Kind.OK),  # NVIDIA's JIT edition
+        (other("9.10.2", parts=parts("9.10.2", OPT, JIT)), Kind.OK),  # as its wheel has it
+        (other("9.10.2", parts=parts("9.10.2", OPT, JIT[:2])), Kind.BAD),
         (other("8.9.7"), Kind.OK),
         (other("99.1.0"), Kind.UNKNOWN),
         (other(version=unseen("no symbol")), Kind.UNKNOWN),

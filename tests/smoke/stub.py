@@ -40,14 +40,19 @@ PARTS: dict[int, dict[str, str]] = {
 _CUDART = {5: 7050, 6: 8000, 7: 10010, 8: 12020, 9: 12090}  # what the last release of each was built with, about
 
 
-def build(folder: Path, version: str = "9.10.2", *, without: Iterable[str] = ()) -> Path:
-    """The copy's directory: main library and parts, by the names that they are asked for; `without` some of those."""
+def build(folder: Path, version: str = "9.10.2", *, without: Iterable[str] = (), has_cublas: bool = False) -> Path:
+    """The copy's directory: main library and parts, by the names that they are asked for; `without` some of those.
+
+    `has_cublas` puts something beside them that is called as the cuBLAS which cuDNN needs to plan.
+    """
     major = int(version.partition(".")[0])
     folder.mkdir(parents=True, exist_ok=True)
     for part in ("", *PARTS.get(major, {})):
         name = f"libcudnn{'_' if part else ''}{part}.so.{major}"
         if part not in without:
             shutil.copy(_compiled(version, part), folder / name)
+    if has_cublas:
+        shutil.copy(_compiled(version, "ops"), folder / f"libcublasLt.so.{_CUDART[major] // 1000}")
     return folder
 
 

@@ -625,9 +625,9 @@ API cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, 
 }
 
 static const int *required(int kind) {
-    static const int convolution[] = {100, 101, 102, 103, 104, 105, 106, 0}, heuristic[] = {200, 201, 0}, plan[] = {400, 401, 0};
+    static const int convolution[] = {100, 101, 102, 103, 104, 105, 106, 0}, heuristic[] = {200, 201, 0}, plan[] = {401, 0};
     static const int forward[] = {700, 701, 702, 703, 704, 705, 0}, data[] = {706, 707, 708, 709, 710, 711, 0};
-    static const int filter[] = {712, 713, 714, 715, 716, 717, 0}, graph[] = {800, 801, 0}, pack[] = {1000, 1001, 1003, 0};
+    static const int filter[] = {712, 713, 714, 715, 716, 717, 0}, graph[] = {801, 0}, pack[] = {1000, 1001, 1003, 0};
     static const int tensor[] = {900, 901, 902, 903, 906, 0}, nothing[] = {0};
     switch (kind) {
         case K_CONVOLUTION: return convolution;
@@ -648,7 +648,15 @@ API cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
     backend_t *one = (backend_t *)descriptor;
     for (const int *name = required(one->kind); *name; name++)
         if (!attribute(one, *name)) return said(BAD_PARAM, "an attribute is missing");
-    if (one->kind == K_GRAPH && !pointer(one, 800, 0)) return said(BAD_PARAM, "no handle");
+    if (one->kind == K_GRAPH && attribute(one, 800) && !pointer(one, 800, 0)) return said(BAD_PARAM, "no handle");
+    if (one->kind == K_HEURISTIC && IS_9) {
+        static const char *const opened[] = {"heuristic", "engines_precompiled", "engines_runtime_compiled"};
+        for (int i = 0; i < 3; i++)
+            if (check_part(opened[i])) {
+                fprintf(stderr, "Unable to load any of {libcudnn_%s.so.9}\n", opened[i]);
+                return said(1008, "ptrDesc->finalize()");
+            }
+    }
     one->is_final = 1;
     return CUDNN_STATUS_SUCCESS;
 }

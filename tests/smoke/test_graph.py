@@ -18,6 +18,7 @@ from doctor.smoke.cudnn_api import Cudnn, CudnnError
 from doctor.smoke.memory import HostMemory
 from doctor.smoke.numbers import DTYPES, from_storage, operands, to_storage
 from doctor.smoke.reference import convolve
+from doctor.smoke.stages.planning import H200
 from tests.smoke import headers, stub
 from tests.wheels import fetch, unpack
 
@@ -47,32 +48,6 @@ NAMES = {
     "TYPE_CHAR": graph.CHAR,
     "HEUR_MODE_A": graph.MODES["a"],
     "HEUR_MODE_FALLBACK": graph.MODES["fallback"],
-}
-# A GPU as CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION takes it: an H200 by NVIDIA's figures; the library is asked what
-# it would do there, and says for a member that is missing which one it wants.
-H200 = {
-    "deviceVer": 900,
-    "driverVer": 13000,
-    "deviceName": "NVIDIA H200",
-    "cudaDeviceId": 0,
-    "pciDeviceId": 0,
-    "maxGridSize": [2147483647, 65535, 65535],
-    "maxBlockSize": [1024, 1024, 64],
-    "warpSize": 32,
-    "multiProcessorCount": 132,
-    "maxCtasPerSM": 32,
-    "maxThreadsPerSM": 2048,
-    "maxRegistersPerSM": 65536,
-    "regsPerBlock": 65536,
-    "maxSharedMemoryPerBlock": 49152,
-    "maxSharedMemoryPerBlockOptin": 232448,
-    "reservedSharedMemoryPerBlock": 1024,
-    "l2CacheSize": 62914560,
-    "totalGlobalMem": 150000000000,
-    "smClockRateKHz": 1980000,
-    "memClockRateKHz": 3201000,
-    "isTccDriver": 0,
-    "supportCoopLaunch": 1,
 }
 # A stand-in for cuBLAS' libcublasLt.so.12 (half a gigabyte): cuDNN binds these names when it makes plans.
 CUBLAS = [

@@ -29,7 +29,7 @@ def whole(name):
 def half():
     events.write(b'{"ev')
     os.kill(os.getpid(), signal.SIGBUS)
-LEVEL = ("load", "version", "parts", "mapped")
+LEVEL = ("load", "version", "parts", "plans", "mapped")
 """
 ALL_PASS = "for name in LEVEL: whole(name)\n"
 

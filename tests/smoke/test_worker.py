@@ -198,6 +198,49 @@ def test_a_damaged_part_does_not_hide_what_still_works(library: Callable[[str], 
     assert not outcome.has_passed
 
 
+# version, parts that are not there, cuBLAS beside it, -> status of stage plans, what it says
+PLANS = [
+    ("9.10.2", (), True, "passed", "engine 0"),
+    ("9.10.2", (), False, "passed", "libcublasLt.so.12, which it needs for that, is not found from here"),
+    ("9.5.1", (), True, "passed", "cuDNN before 9.8 plans only for a GPU that is there"),
+    ("8.9.7", (), True, "passed", "cuDNN before 9.8 plans only for a GPU that is there"),
+    ("9.10.2", ("engines_precompiled",), True, "failed", "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED"),
+    ("9.10.2", ("heuristic",), True, "failed", "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED"),
+]
+
+
+@pytest.mark.parametrize(("version", "without", "has_cublas", "status", "says"), PLANS)
+def test_engines_are_opened_without_a_gpu(  # noqa: PLR0917
+    tmp_path: Path, version: str, without: tuple[str, ...], has_cublas: bool, status: str, says: str
+) -> None:
+    folder = stub.build(tmp_path, version, without=without, has_cublas=has_cublas)
+    outcome = tried(str(folder / f"libcudnn.so.{version[0]}"), "load")
+    stage = outcome.stage("plans")
+    assert stage is not None
+    assert stage.status == status
+    assert says in (stage.fault.name if stage.fault else stage.facts["planned"] or stage.facts["not_asked"])
+    assert outcome.stages[-1].name == "mapped"  # what is left can still be learnt
+    assert outcome.has_passed is (status == "passed")
+    if without:
+        assert f"Unable to load any of {{libcudnn_{without[0]}.so.9" in outcome.ending.stderr
+
+
+def test_an_answer_about_the_description_is_no_fault(tmp_path: Path) -> None:
+    library = stub.build(tmp_path, has_cublas=True) / "libcudnn.so.9"
+    stage = tried(str(library), "load", "status:2000@cudnnBackendSetAttribute").stage("plans")
+    assert stage is not None
+    assert stage.status == "passed"
+    assert "CUDNN_STATUS_BAD_PARAM" in stage.facts["not_asked"]
+
+
+def test_the_jit_edition_is_whole_and_has_nothing_classic(tmp_path: Path) -> None:
+    parts = ("ops", "cnn", "adv", "heuristic", "engines_precompiled")
+    library = str(stub.build(tmp_path, "9.10.2", without=parts) / "libcudnn.so.9")
+    assert tried(library, "load").has_passed
+    stage = tried(library, "conv").stages[-1]
+    assert (stage.name, stage.status, stage.lacks) == ("convolution", "missing", "classic")
+
+
 DEATHS = [
     ("9.10.2", "abort@cudnnGetVersion", ("version", "cudnnGetVersion"), ABORTED),
     ("8.9.7", "abort@cudnnCnnInferVersionCheck", ("parts", "cudnnCnnInferVersionCheck"), ABORTED),

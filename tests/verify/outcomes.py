@@ -11,6 +11,7 @@ FACTS: dict[str, dict[str, Any]] = {
     "load": {"preloaded": [f"{CUDNN_DIR}/libcudnn_graph.so.9"], "preload_errors": {}},
     "version": {"version": "9.10.2", "raw_version": 91002, "cudart_version": 12090, "max_device_version": 1210},
     "parts": {"parts": {"graph": "", "ops": "", "cnn": "", "adv": ""}},
+    "plans": {"planned": "engine 70", "not_asked": ""},
     "mapped": {"cudnn": [f"{CUDNN_DIR}/libcudnn.so.9"], "called": []},
     "device": {"gpu": "NVIDIA H200", "compute_capability": "9.0", "memory": "cupy", "extra": "cuda12"},
     "handle": {"free_bytes": 1 << 30},

@@ -50,6 +50,26 @@ def verify(
     return tell
 
 
+@pytest.mark.parametrize("part", ["heuristic", "engines_precompiled", "engines_runtime_compiled"])
+def test_a_part_that_only_a_gpu_would_open_is_missed_without_one(
+    part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stub.build(tmp_path, without=[part], has_cublas=True)
+    status = run(["verify", "--level", "load", "--format", "json", "--cudnn", str(folder)])
+    report = json.loads(capsys.readouterr().out)
+    assert status == 1
+    codes = {one["code"]: one for one in report["findings"]}
+    assert "cudnn-sublibrary-missing" in codes
+    evidence = [one["detail"] for one in codes["cudnn-sublibrary-missing"]["evidence"]]
+    assert any(f"libcudnn_{part}.so.9" in one for one in evidence)
+    assert report["answers"] == [] or not any(one["answer"] == "unknown" for one in report["answers"])
+
+
+def test_a_stage_that_was_not_asked_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["verify", "--level", "load", "--cudnn", str(stub.build(tmp_path, "8.9.7"))]) == 0
+    assert "plans     · not asked: cuDNN before 9.8 plans only for a GPU that is there" in capsys.readouterr().out
+
+
 def roots(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["code"]: one for one in report["findings"] if not one["explained_by"]}
 

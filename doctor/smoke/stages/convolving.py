@@ -11,7 +11,7 @@ from doctor.smoke.convolution import ALGORITHMS, DIRECTIONS, Problem
 from doctor.smoke.numbers import DTYPES
 from doctor.smoke.outcome import Fault, Row
 from doctor.smoke.stages.library import mapped
-from doctor.smoke.trial import StageFailed, Trial
+from doctor.smoke.trial import Lacking, StageFailed, Trial
 
 # They multiply and add, nothing else: the answer must be exact.
 _GEMM: Algorithms = {
@@ -39,6 +39,8 @@ def convolution(trial: Trial) -> dict[str, Any]:
     Facts: `rows`, and of those how many are `right`, `wrong`, `declined`, `too_big`, `failed`; `cudnn` and `called`,
     the files that are mapped now (see `library.mapped`: some are opened only when they are needed).
     """
+    if trial.cudnn.is_jit_edition:
+        raise Lacking("classic", {})
     tried = list(attempts(trial, problem_of("fp32", _QUICK), _GEMM))
     facts = _counts(tried)
     _demand_no_fault(tried, facts)
