@@ -209,8 +209,13 @@ def lacking(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
     there = part_names(copy)
     main = () if windows else (row.soname,)
     lacks = tuple(name for name in (*main, *listed) if name.lower() not in there)
-    is_jit_edition = len(there) == len(_JIT_HAS) and all(any(map(one.startswith, _JIT_HAS)) for one in there)
-    return () if is_jit_edition or (len(lacks) == 1 and _JIT_LACKS in lacks[0]) else lacks
+    return () if is_jit_edition(copy) or (len(lacks) == 1 and _JIT_LACKS in lacks[0]) else lacks
+
+
+def is_jit_edition(copy: CudnnCopy) -> bool:
+    """Whether it has the files of NVIDIA's JIT edition, and no others; raises UnseenError."""
+    there = part_names(copy)
+    return len(there) == len(_JIT_HAS) and all(any(map(one.startswith, _JIT_HAS)) for one in there)
 
 
 def _is_library(name: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from compat.matrix import Uncovered
 from compat.need import Need
-from doctor.cudnn_use import mending, set_in
+from doctor.cudnn_use import is_jit_edition, mending, set_in
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, value_or
 from doctor.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
@@ -91,6 +91,8 @@ def _of_jit_edition(subject: Subject, known: Known, level: str) -> Iterator[Answ
     """Without the precompiled engines it is NVIDIA's JIT edition, or damaged: no package says which, a trial does."""
     copy = subject.copy
     if copy.owner or level != "load" or not isinstance(copy.version, Seen):
+        return
+    if isinstance(copy.parts, Seen) and is_jit_edition(copy):
         return
     try:
         listed = known.matrix.cudnn(copy.version.value).parts_linux or ()

@@ -148,6 +148,8 @@ def _version(stage: Stage) -> str:
 
 def _parts(stage: Stage) -> str:
     parts = stage.facts.get("parts", {})
+    if len(parts) == 1:
+        return f"{next(iter(parts))} is the only part that can be asked, and fits"
     return f"{', '.join(parts)} are of one release" if parts else "one library, without parts"
 
 

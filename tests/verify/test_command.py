@@ -70,6 +70,14 @@ def test_a_stage_that_was_not_asked_says_so(tmp_path: Path, capsys: pytest.Captu
     assert "plans     · not asked: cuDNN before 9.8 plans only for a GPU that is there" in capsys.readouterr().out
 
 
+def test_the_jit_edition_passes_level_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = stub.build(tmp_path, without=["ops", "cnn", "adv", "heuristic", "engines_precompiled"])
+    assert run(["verify", "--level", "load", "--cudnn", str(folder)]) == 0
+    assert "graph is the only part that can be asked" in capsys.readouterr().out
+    assert run(["verify", "--memory", "host", "--cudnn", str(folder)]) == 4
+    assert "classic functions, which NVIDIA's JIT edition leaves out" in " ".join(capsys.readouterr().out.split())
+
+
 def roots(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["code"]: one for one in report["findings"] if not one["explained_by"]}
 
