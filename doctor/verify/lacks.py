@@ -15,7 +15,8 @@ def lacks_of(outcome: Outcome, facts: Facts) -> str:
     if stage is None:
         return ""
     lacking = (stage.lacks, *stage.facts.get("also_lacks", ()))
-    parts = [_NO_GPU] if facts.has_gpu is False else [_of_machine(one, outcome.gpu) for one in lacking]
+    is_without = facts.has_gpu is False and stage.lacks != "classic"
+    parts = [_NO_GPU] if is_without else [_of_machine(one, outcome.gpu) for one in lacking]
     if "cupy" in lacking or "numpy" in lacking:
         parts.append(_of_ours(lacking, str(stage.facts.get("extra", ""))))
     return f"level {outcome.level} needs {' and '.join(filter(None, parts))}"
