@@ -25,6 +25,8 @@ LINUX = (
     "linux_x86_64",
 )
 WINDOWS = ("win_amd64",)
+# JAX on a CPU, without what the tests bring themselves (NumPy).
+JAX_WHEELS = ("jax==0.7.2", "jaxlib==0.7.2", "ml-dtypes==0.5.1", "opt-einsum==3.4.0", "scipy==1.15.3")
 
 
 def fetch(requirement: str, *, python: str = "3.11", platforms: Iterable[str] = LINUX) -> Path:

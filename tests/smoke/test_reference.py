@@ -1,8 +1,13 @@
-"""The float64 reference, against a plain loop, against what a gradient is, and against PyTorch."""
+"""The float64 reference, against a plain loop, against what a gradient is, and against JAX."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +17,7 @@ import pytest
 from doctor.smoke.convolution import DIRECTIONS, OPERANDS, Problem
 from doctor.smoke.numbers import whole_numbers
 from doctor.smoke.reference import convolve
+from tests.wheels import JAX_WHEELS, fetch, unpack
 
 Array = npt.NDArray[Any]
 
@@ -93,13 +99,42 @@ def test_any_storage_type_is_computed_in_float64() -> None:
     assert np.array_equal(answer, computed("forward", one))
 
 
+# Another one's convolutions, in a process of their own: whole problems in, the three answers out.
+JAX = """
+import sys, json
+import jax
+import numpy as np
+jax.config.update("jax_enable_x64", True)
+answers = []
+for one in json.load(sys.stdin):
+    pads = [(p, p) for p in one["padding"]]
+    def forward(x, w):
+        how = dict(rhs_dilation=one["dilation"], feature_group_count=one["groups"])
+        return jax.lax.conv_general_dilated(x, w, one["stride"], pads, **how)
+    x, w, dy = (jax.numpy.array(one[name], "float64") for name in "xwy")
+    y, backward = jax.vjp(forward, x, w)
+    answers.append([np.asarray(found).tolist() for found in (y, *backward(dy))])
+print(json.dumps(answers))
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("one", PROBLEMS, ids=LABELS)
-def test_against_torch(one: Problem) -> None:
-    torch = pytest.importorskip("torch")
-    x, w = (torch.tensor(values(one)[name], requires_grad=True) for name in "xw")
-    convolution = (torch.conv1d, torch.conv2d, torch.conv3d)[one.dims - 1]
-    y = convolution(x, w, None, one.stride, one.padding, one.dilation, one.groups)
-    y.backward(torch.tensor(values(one)["y"]))
-    for direction, theirs in zip(DIRECTIONS, (y, x.grad, w.grad), strict=True):
-        assert np.array_equal(computed(direction, one), theirs.detach().numpy())
+def test_against_jax(tmp_path: Path) -> None:
+    for requirement in JAX_WHEELS:
+        unpack(fetch(requirement, python=f"{sys.version_info.major}.{sys.version_info.minor}"), tmp_path)
+    asked = [
+        {name: value.tolist() for name, value in values(one).items()}
+        | {name: getattr(one, name) for name in ("padding", "stride", "dilation", "groups")}
+        for one in PROBLEMS
+    ]
+    ran = subprocess.run(
+        [sys.executable, "-c", JAX],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "JAX_PLATFORMS": "cpu"},
+    )
+    for one, theirs in zip(PROBLEMS, json.loads(ran.stdout), strict=True):
+        for direction, answer in zip(DIRECTIONS, theirs, strict=True):
+            assert np.array_equal(computed(direction, one), np.array(answer)), f"{one.label} {direction}"

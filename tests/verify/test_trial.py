@@ -18,7 +18,7 @@ from doctor.host.live import LiveHost
 from doctor.verify.problem import small_problem
 from doctor.verify.trial import CPU, Case, Trial, fault_of, program_of, programs, try_framework
 from tests import machine
-from tests.wheels import fetch, unpack
+from tests.wheels import JAX_WHEELS, fetch, unpack
 
 # A made-up onnxruntime: the program for it needs the least of a framework.
 FAKE = """
@@ -228,7 +228,7 @@ def test_the_real_onnxruntime_convolves(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_real_jax_convolves(tmp_path: Path) -> None:
-    site = site_of(tmp_path, "jax==0.7.2", "jaxlib==0.7.2", "ml-dtypes==0.5.1", "opt-einsum==3.4.0", "scipy==1.15.3")
+    site = site_of(tmp_path, *JAX_WHEELS)
     trial = tried(site, "jax", CPU)
     assert trial.has_passed, trial
     assert [row.direction for row in trial.rows] == ["forward", "backward-data", "backward-filter"]
