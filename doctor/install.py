@@ -23,6 +23,7 @@ from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.facts.toolkit import Toolkit
 from doctor.formats import Look
 from doctor.host import Host
+from doctor.package_choice import package_plan
 from doctor.page import Page
 from doctor.prescribe import target_of
 from doctor.rule import NotApplicable
@@ -211,10 +212,7 @@ def _plan(asked: Asked, target: Target, facts: Facts | None, matrix: Matrix) -> 
         return _cuda(asked, target, facts, matrix)
     if asked.product == "driver":
         return driver_plan(asked.version, asked.module, target, facts, matrix)
-    build = f"cu{asked.cuda.replace('.', '')}" if asked.cuda else ""
-    spec = f"=={asked.version}" if asked.version else ""
-    plan = plan_for(Need(asked.product, spec, target.python, build), target, matrix)
-    return _and_looked_for(plan, Need(asked.product, spec, interpreter(target)))
+    return _and_looked_for(*package_plan(asked.product, asked.version, asked.cuda, target, matrix))
 
 
 def _cuda(asked: Asked, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
