@@ -106,7 +106,34 @@ def test_a_branch_that_no_row_knows_is_the_one_that_is_named() -> None:
         ("wsl", Need("cuda", "==12.8.*"), "sudo apt-get install -y cuda-toolkit-12-8"),
         ("conda", Need("cuda", "==12.8.*"), "-c conda-forge cuda-toolkit 'cuda-version==12.8.*'"),
         ("ubuntu", Need("cudnn", ">=9.10", "", "12"), "sudo apt-get install -y cudnn9-cuda-12"),
-        ("rocky", Need("cudnn", "==8.9.7", "", "12"), "sudo dnf install -y libcudnn8 libcudnn8-devel"),
+        (
+            "ubuntu",
+            Need("cudnn", "==9.10.2", "", "12"),
+            "sudo apt-get install -y libcudnn9-cuda-12=9.10.2.21-1 libcudnn9-dev-cuda-12=9.10.2.21-1 "
+            "libcudnn9-headers-cuda-12=9.10.2.21-1",
+        ),
+        (
+            "debian",
+            Need("cudnn", "==9.1.0", "", "12"),
+            "sudo apt-get install -y libcudnn9-cuda-12=9.1.0.70-1 libcudnn9-dev-cuda-12=9.1.0.70-1",
+        ),
+        (
+            "fedora",
+            Need("cudnn", "==9.10.2.21", "", "12"),
+            "sudo dnf install -y libcudnn9-cuda-12-9.10.2.21-1 libcudnn9-devel-cuda-12-9.10.2.21-1",
+        ),
+        (
+            "ubuntu",
+            Need("cudnn", "==8.9.7", "", "12"),
+            "sudo apt-get install -y libcudnn8=8.9.7.29-1+cuda12.2 libcudnn8-dev=8.9.7.29-1+cuda12.2",
+        ),
+        (
+            "rocky",
+            Need("cudnn", "==8.9.7", "", "12"),
+            "sudo dnf install -y libcudnn8-8.9.7.29-1.cuda12.2 libcudnn8-devel-8.9.7.29-1.cuda12.2",
+        ),
+        ("rocky", Need("cudnn", ">=8.9,<9", "", "12"), "sudo dnf install -y libcudnn8 libcudnn8-devel"),
+        ("ubuntu", Need("cudnn", "==9.99.9", "", "12"), "sudo apt-get install -y cudnn9-cuda-12"),
         (
             "ubuntu",
             Need("cudnn", "==9.10.2.21", f"{SITE}/nvidia/cudnn/lib", "12"),
