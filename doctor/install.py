@@ -270,6 +270,8 @@ def _and_looked_for(plan: Plan, need: Need) -> Plan:
 def _by_method(asked: Asked, need: Need, target: Target, matrix: Matrix) -> Plan:
     if not asked.method:
         return plan_for(need, target, matrix)
+    if asked.method == "conda" and target.environment_kind not in {"", "conda"}:
+        raise BadOrder(f"{target.prefix} is no conda environment: --python names the interpreter of one")
     method = load_one(methods, _METHODS[asked.product][asked.method], "METHOD", Method)
     return method.plan(need, target, matrix)
 

@@ -1,8 +1,8 @@
 """cuDNN for the whole system, from NVIDIA's repository.
 
-Source: NVIDIA cuDNN installation guide, "Package Manager Installation" (`cudnn9-cuda-12`, the newest); of cuDNN 8 the
-archived guide (`libcudnn8=VERSION-1+CUDA`, `libcudnn8-dev`). One release of 9 is asked for as in the recipes of NVIDIA's
-CUDA images (`libcudnn9-cuda-12=9.10.2.21-1`, `libcudnn9-dev-cuda-12`): the meta package is always the newest.
+Sources: NVIDIA cuDNN installation guide, "Package Manager Installation" (`cudnn9-cuda-12`); of cuDNN 8 the archived
+guide (`libcudnn8=VERSION-1+CUDA`, `libcudnn8-dev`). One release of 9 is asked for as in the recipes of NVIDIA's CUDA
+images (`libcudnn9-cuda-12=9.10.2.21-1`, `libcudnn9-dev-cuda-12`): the meta package is always the newest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """Packages where NVIDIA has them, else its download page."""
     wanted = f"cuDNN{spoken(need.spec)}{f' for CUDA {need.build}' if need.build else ''}"
     if manager_of(target) in {"apt", "dnf", "zypper"}:
-        steps: tuple[Step, ...] = (*add_repository(target, matrix), install(target, *_names(need, target, matrix), why=wanted))
+        steps: tuple[Step, ...] = (
+            *add_repository(target, matrix),
+            install(target, *_names(need, target, matrix), why=wanted),
+        )
     else:
         steps = (_download(wanted, need, matrix),)
     return Plan(f"install {wanted}", steps)

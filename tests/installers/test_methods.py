@@ -104,13 +104,18 @@ def test_a_branch_that_no_row_knows_is_the_one_that_is_named() -> None:
         ("ubuntu", Need("cuda", "==12.8.*"), "sudo apt-get install -y cuda-toolkit-12-8"),
         ("ubuntu", Need("cuda"), "sudo apt-get install -y cuda-toolkit-13"),
         ("wsl", Need("cuda", "==12.8.*"), "sudo apt-get install -y cuda-toolkit-12-8"),
-        ("conda", Need("cuda", "==12.8.*"), "-c conda-forge cuda-toolkit 'cuda-version==12.8.*'"),
+        ("conda", Need("cuda", "==12.8.*"), "-c conda-forge cuda-toolkit cuda-version=12.8"),
+        ("conda", Need("cuda", "==11.8.*"), "-c conda-forge cudatoolkit=11.8"),
+        ("conda", Need("cuda"), "-c conda-forge cuda-toolkit"),
+        ("conda", Need("cudnn", "==9.10.2", "", "12"), "-c conda-forge cudnn=9.10.2 cuda-version=12"),
         ("ubuntu", Need("cudnn", ">=9.10", "", "12"), "sudo apt-get install -y cudnn9-cuda-12"),
         (
             "ubuntu",
             Need("cudnn", "==9.10.2", "", "12"),
-            "sudo apt-get install -y libcudnn9-cuda-12=9.10.2.21-1 libcudnn9-dev-cuda-12=9.10.2.21-1 "
-            "libcudnn9-headers-cuda-12=9.10.2.21-1",
+            " ".join(
+                ["sudo apt-get install -y"]
+                + [f"libcudnn9-{part}cuda-12=9.10.2.21-1" for part in ("", "dev-", "headers-")]
+            ),
         ),
         (
             "debian",
