@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 
 from compat.discover import load_one
@@ -23,6 +24,7 @@ from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.facts.toolkit import Toolkit
 from doctor.formats import Look
 from doctor.host import Host
+from doctor.package_choice import package_plan
 from doctor.page import Page
 from doctor.prescribe import target_of
 from doctor.rule import NotApplicable
@@ -32,7 +34,7 @@ from installers.choose import plan_for
 from installers.cuda_order import CudaOrder
 from installers.method import Method
 from installers.methods import cuda_archive, cuda_container, cuda_installer, cuda_local, cuda_wheel
-from installers.methods.cudnn_archive import Order, archive_plan
+from installers.methods.cudnn_archive import NoSuchArchive, Order, archive_plan
 from installers.methods.wheel import interpreter
 from installers.plan import ByHand, Check, Command, CopyTree, Download, EditText, Plan, Step, Target
 from installers.render import commands
@@ -70,10 +72,12 @@ _ORDERED: dict[str, Callable[[CudaOrder, Target, Matrix], Plan]] = {
     "wheel": cuda_wheel.wheel_plan,
     "container": cuda_container.container_plan,
 }
+_WITHOUT_FILE = ("wheel", "conda", "packages", "container")  # methods that fetch from an index of their own
 _NAMES = {"cuda": "CUDA", "cudnn": "cuDNN"}
 _INSTALLERS = {"linux": "runfile", "windows": "exe"}
 _SCRIPTS = {"linux": "bash", "windows": "powershell"}
 _GIB = 1 << 30
+_USUAL = "/usr/local/cuda"  # the CUDA directory of a Linux machine that names none
 
 
 class Asked(NamedTuple):
@@ -170,28 +174,34 @@ def _checked(asked: Asked) -> Asked:
         raise BadOrder("--prefix is a directory of its own and --cuda-home one of CUDA's: say one of them")
     if asked.cuda and "." in asked.cuda:
         CudaVersion.parse(asked.cuda)
-    elif asked.cuda and not asked.cuda.isdigit():
+    elif asked.cuda and not re.fullmatch(r"[0-9]+", asked.cuda):
         raise BadOrder(f"{asked.cuda!r} is not a CUDA version such as 12.8")
+    if asked.script and asked.style != "text":
+        raise BadOrder("--script prints a script: leave --format out")
+    if asked.archive and asked.method in _WITHOUT_FILE:
+        raise BadOrder(f"--method {asked.method} takes no file: leave --archive out")
     digest = asked.sha256.lower()
     if digest and (len(digest) != 64 or set(digest) - set("0123456789abcdef")):
         raise BadOrder("--sha256 takes the 64 hexadecimal digits that `sha256sum FILE` prints")
-    return asked._replace(sha256=digest, prefix=_absolute(asked))
+    prefix, home = (_absolute(one, asked.os_family) for one in (asked.prefix, asked.home))
+    return asked._replace(sha256=digest, prefix=prefix, home=home)
 
 
-def _absolute(asked: Asked) -> str:
+def _absolute(directory: str, os_family: str) -> str:
     """Another machine's directory is taken as it is said."""
-    if not asked.prefix or asked.os_family:
-        return asked.prefix
-    return os.path.abspath(os.path.expanduser(asked.prefix))
+    return os.path.abspath(os.path.expanduser(directory)) if directory and not os_family else directory
 
 
 def _elsewhere(asked: Asked) -> Target:
     family = asked.os_family or "linux"
+    arch = "sbsa" if (family, asked.arch) == ("linux", "arm64") else asked.arch or "x86_64"
+    if family == "windows" and arch != "x86_64":
+        raise BadOrder(f"NVIDIA has nothing for Windows on {arch} that is known here: x86_64 only")
     return Target(
         os_family=family,
         distribution="",
         distribution_version="",
-        arch=asked.arch or "x86_64",
+        arch=arch,
         wsl=False,
         live=False,
         python=asked.python,
@@ -211,10 +221,7 @@ def _plan(asked: Asked, target: Target, facts: Facts | None, matrix: Matrix) -> 
         return _cuda(asked, target, facts, matrix)
     if asked.product == "driver":
         return driver_plan(asked.version, asked.module, target, facts, matrix)
-    build = f"cu{asked.cuda.replace('.', '')}" if asked.cuda else ""
-    spec = f"=={asked.version}" if asked.version else ""
-    plan = plan_for(Need(asked.product, spec, target.python, build), target, matrix)
-    return _and_looked_for(plan, Need(asked.product, spec, interpreter(target)))
+    return _and_looked_for(*package_plan(asked.product, asked.version, asked.cuda, target, matrix))
 
 
 def _cuda(asked: Asked, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
@@ -225,12 +232,19 @@ def _cuda(asked: Asked, target: Target, facts: Facts | None, matrix: Matrix) -> 
         if facts is not None:
             _need_no_other(asked, facts)
         home, parts = asked.prefix or asked.home, tuple(filter(None, asked.components.split(",")))
+        if asked.components and not parts:
+            raise BadOrder("--components names some, as in cudart,nvcc")
         version = asked.version or _newest_for(target)
         order = CudaOrder(version, home, asked.prefix != "", parts, asked.archive, asked.sha256)
         return _ORDERED[asked.method](order, target, matrix)
-    spec = f"=={CudaVersion.parse(asked.version)}.*" if asked.version else ""
+    version = asked.version if re.fullmatch(r"[0-9]{1,2}", asked.version) else _minor(asked.version)
+    spec = f"=={version}.*" if version else ""
     plan = _by_method(asked, Need("cuda", spec, asked.home), target, matrix)
     return _and_looked_for(plan, Need("cuda", spec))
+
+
+def _minor(version: str) -> str:
+    return str(CudaVersion.parse(version)) if version else ""
 
 
 def _with_a_way(asked: Asked, target: Target) -> Asked:
@@ -272,6 +286,8 @@ def _and_looked_for(plan: Plan, need: Need) -> Plan:
 def _by_method(asked: Asked, need: Need, target: Target, matrix: Matrix) -> Plan:
     if not asked.method:
         return plan_for(need, target, matrix)
+    if asked.method == "conda" and target.environment_kind not in {"", "conda"}:
+        raise BadOrder(f"{target.prefix} is no conda environment: --python names the interpreter of one")
     method = load_one(methods, _METHODS[asked.product][asked.method], "METHOD", Method)
     return method.plan(need, target, matrix)
 
@@ -288,11 +304,17 @@ def _cudnn(asked: Asked, target: Target, facts: Facts | None, matrix: Matrix) ->
         need = Need("cudnn", f"=={asked.version}", asked.home, asked.cuda.partition(".")[0])
         plan = _by_method(asked, need, target, matrix)
         return _and_looked_for(plan, _of_method(asked, need, target))
+    said = asked.cuda
     if facts is not None and not asked.prefix:
         asked = _at_a_toolkit(asked, facts)
     version, home = CudnnVersion.parse(asked.version), asked.prefix or asked.home
     order = Order(version, asked.cuda, home, asked.archive, asked.sha256, asked.prefix != "")
-    return archive_plan(order, target, matrix)
+    try:
+        return archive_plan(order, target, matrix)
+    except NoSuchArchive as error:
+        if said == asked.cuda:
+            raise
+        raise BadOrder(f"{error} (CUDA {asked.cuda} is what {home} holds: --cuda-version says another)") from error
 
 
 def _of_method(asked: Asked, need: Need, target: Target) -> Need:
@@ -331,21 +353,24 @@ def _at_a_toolkit(asked: Asked, facts: Facts) -> Asked:
     toolkits = [one for one in value_or(facts.toolkit.toolkits, ()) if one.kind in {"directory", "windows"}]
     versions = [(one.cuda.value, one) for one in toolkits if isinstance(one.cuda, Seen)]
     if asked.home:
-        _need_same_major(asked, [pair for pair in versions if asked.home.rstrip("/") in {pair[1].path, *pair[1].links}])
+        _need_same_major(asked, asked.home, versions)
         return asked
     fitting = [pair for pair in versions if not asked.cuda or f"{pair[0]}.".startswith(f"{asked.cuda}.")]
-    usual = [pair for pair in fitting if "/usr/local/cuda" in pair[1].links]
+    usual = [pair for pair in fitting if _USUAL in pair[1].links]
     found = usual or sorted(fitting, key=lambda pair: pair[0])
     if not found:
+        _need_same_major(asked, _USUAL, versions)  # where it would go otherwise
         return asked
     cuda, toolkit = found[-1]
-    return asked._replace(cuda=asked.cuda or str(cuda), home="/usr/local/cuda" if usual else toolkit.path)
+    return asked._replace(cuda=asked.cuda or str(cuda), home=_USUAL if usual else toolkit.path)
 
 
-def _need_same_major(asked: Asked, found: list[tuple[CudaVersion, Toolkit]]) -> None:
-    for cuda, toolkit in found:
-        if asked.cuda and asked.cuda.partition(".")[0] != str(cuda.major):
-            raise BadOrder(f"{toolkit.path} holds CUDA {cuda}: a cuDNN for CUDA {asked.cuda} does not work there")
+def _need_same_major(asked: Asked, home: str, known: list[tuple[CudaVersion, Toolkit]]) -> None:
+    for cuda, toolkit in known:
+        is_there = home.rstrip("/") in {toolkit.path, *toolkit.links}
+        if is_there and asked.cuda and asked.cuda.partition(".")[0] != str(cuda.major):
+            other = "" if asked.home else "; --cuda-home or --prefix names another directory"
+            raise BadOrder(f"{home} holds CUDA {cuda}: a cuDNN for CUDA {asked.cuda} does not work there{other}")
 
 
 def script_of(shell: str, prepared: Prepared) -> str:

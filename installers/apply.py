@@ -61,6 +61,15 @@ class CannotChange(InstallError):
     """The system refuses a change: no space, no permission, a read-only file system."""
 
 
+class NoToolkit(InstallError):
+    """The directory that an archive belongs into is not there."""
+
+    hint = "Install the CUDA toolkit first; --cuda-home names another directory, --prefix one of its own."
+
+    def __init__(self, place: str) -> None:
+        super().__init__(f"{place} is not there")
+
+
 class NotInArchive(InstallError):
     """An archive does not hold what the plan copies from it."""
 
@@ -131,6 +140,8 @@ def refuse_early(plan: Plan, state: State) -> None:
         for path in _targets(step):
             _require_writable(path)
         if isinstance(step, CopyTree) and step.cuda_major:
+            if not step.is_new and not os.path.isdir(os.path.dirname(step.into)):
+                raise NoToolkit(os.path.dirname(step.into))
             for headers in (step.into, os.path.join(step.into, "include")):
                 require_cuda(headers, step.cuda_major)
     known_bytes = sum(step.size_bytes or 0 for step in plan.steps if isinstance(step, Download))

@@ -48,7 +48,8 @@ def install(target: Target, *names: str, why: str) -> Command:
 
 def removal(manager: str, names: tuple[str, ...]) -> Inverse:
     """Remove packages again, but for those that were there before."""
-    bare = tuple(name.partition("=")[0] for name in names)  # "libcudnn9=9.10": a release, which removing does not take
+    # "libcudnn9=9.10", "cuda-drivers<581": a release, which removing does not take
+    bare = tuple(name.partition("=")[0].partition("<")[0] for name in names)
     left = "what came along with them stays, and no earlier release comes back"
     return Inverse(((*_REMOVE[manager], *bare),), left, names=bare, present=_PRESENT[manager])
 

@@ -14,6 +14,7 @@ from installers.plan import ByHand, Command, Inverse, Step, Target
 _REBUILDS_OF_RHEL = frozenset({"rhel", "centos", "rocky", "almalinux", "ol"})
 _KEYRING = "/tmp/cuda-keyring.deb"  # noqa: S108 - a name in a printed command
 _WHY = "make NVIDIA's package repository known"
+_FETCH = "fetch the package with NVIDIA's repository and its signing key"
 _WITHOUT_KEYRING = removal("apt", ("cuda-keyring",))._replace(commands=(("dpkg", "--purge", "cuda-keyring"),))
 
 
@@ -53,7 +54,7 @@ def add_repository(target: Target, matrix: Matrix) -> tuple[Step, ...]:
 
 def _apt(url: str, target: Target) -> tuple[Step, ...]:
     return (
-        Command(("curl", "-fsSL", "-o", _KEYRING, url), _WHY, inverse=Inverse((("rm", "-f", _KEYRING),))),
+        Command(("curl", "-fsSL", "-o", _KEYRING, url), _FETCH, inverse=Inverse((("rm", "-f", _KEYRING),))),
         Command(("dpkg", "-i", _KEYRING), _WHY, needs_root=True, inverse=_WITHOUT_KEYRING),
         *refresh(target),
     )

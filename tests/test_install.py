@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from compat.matrix import Matrix
 from doctor.cli import run
+from doctor.install import Asked, BadOrder, prepare
 from tests.installers.archives import LINUX, Era, pack
 from tests.installers.trees import digest_of
 from tests.lab.elf_file import elf_bytes
+from tests.machine import machine as a_machine
+from tests.machine import toolkit, toolkits
 
 ERA = next(era for era in LINUX if era.version == "9.10.2")
 ARTICLE = """\
@@ -112,6 +117,15 @@ def test_what_is_printed(words: tuple[str, ...], said: str, capsys: Shown) -> No
         (("cudnn", "9.10.2", "--os", "linux", "--script", "zsh"), "no kind of script 'zsh'"),
         (("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "linux", "--apply"), "leave --os and --arch out"),
         (("cudnn", "9.10.2", "--os", "linux", "--format", "xml"), "no format 'xml'"),
+        (("cudnn", "9.10.2", "--os", "linux", "--script", "bash", "--format", "json"), "leave --format out"),
+        (("cudnn", "9.10.2", "--os", "linux", "--method", "wheel", "--archive", "x"), "takes no file"),
+        (("cudnn", "9.10.2", "--cuda-version", "\u0661\u0662", "--os", "linux"), "is not a CUDA version"),
+        (("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "windows", "--arch", "sbsa"), "x86_64 only"),
+        (("cudnn", "99", "--cuda-version", "13.0", "--os", "linux"), "no row knows a cuDNN 99"),
+        (("cuda", "12.8", "--method", "archive", "--components", ",", "--os", "linux"), "--components names some"),
+        (("cuda", "new", "--os", "linux"), "is not a CUDA version"),
+        (("torch==2.9.1", "--os", "linux"), "the release is a word of its own"),
+        (("by-hand", "--os", "linux"), "is not the name of a distribution"),
     ],
 )
 def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: Shown) -> None:
@@ -186,6 +200,22 @@ def test_a_directory_of_its_own_is_made_filled_and_removed(machine: Machine, tmp
 
 
 @pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (Asked("cudnn", "9.10.2", cuda="12.8"), "cuDNN for CUDA 12.8 does not work there; --cuda-home or --prefix"),
+        (Asked("cudnn", "9.10.2"), "CUDA 13.0 is what /usr/local/cuda holds: --cuda-version says another"),
+        (Asked("cudnn", "9.10.2", "conda"), "is no conda environment"),
+    ],
+)
+def test_what_does_not_suit_this_machine(asked: Asked, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its /usr/local/cuda holds CUDA 13: nothing for 12 is printed for that directory."""
+    facts = a_machine(toolkit=toolkits(toolkit("13.0.0")))
+    monkeypatch.setattr("doctor.probes.look", lambda *_: facts)
+    with pytest.raises(BadOrder, match=re.escape(said)):
+        prepare(asked, Matrix())
+
+
+@pytest.mark.parametrize(
     ("words", "product", "where"),
     [
         (("cudnn", "9.10.2", "--method", "wheel"), "nvidia-cudnn-cu12", "/v/bin/python"),
@@ -198,6 +228,22 @@ def test_the_plan_says_what_is_looked_for(words: tuple[str, ...], product: str, 
     assert run(["install", *words, "--os", "linux", "--python", "/v/bin/python", "--format", "json"]) == 0
     last = json.loads(capsys.readouterr().out)["plan"]["steps"][-1]
     assert (last["kind"], last["finds"]["product"], last["finds"]["where"]) == ("Check", product, where)
+
+
+def test_a_toolkit_that_is_not_there_is_refused_by_both(machine: Machine, tmp_path: Path, capsys: Shown) -> None:
+    """Before anything is fetched: a directory with nothing but cuDNN in it is no CUDA directory."""
+    missing = tmp_path / "mistyped"
+    order = ("install", "cudnn", "9.10.2", "--cuda-version", "12.8", "--cuda-home", str(missing))
+    file = ("--archive", str(machine.archive), "--sha256", machine.digest)
+    assert run([*order, *file, "--apply"]) == 2
+    assert capsys.readouterr().err.startswith(f"gpudoctor: {missing} is not there. Install the CUDA toolkit first")
+    assert run([*order, *file, "--script", "bash"]) == 0
+    script = subprocess.run(["bash", "-s"], input=capsys.readouterr().out, capture_output=True, text=True)
+    assert (script.returncode, script.stderr) == (
+        1,
+        f"stopped: {missing} is not there: install the CUDA toolkit first\n",
+    )
+    assert not missing.exists()
 
 
 def test_apply_says_what_is_left(machine: Machine, capsys: Shown) -> None:

@@ -203,7 +203,9 @@ def test_what_no_archive_brings(order: CudaOrder, target: Target, said: str) -> 
         ("13.0", SBSA, "sh # --silent --toolkit --override --installpath=/usr/local/cuda-13.0"),
         ("12.4", PPC, "sh # --silent --toolkit --override --installpath=/usr/local/cuda-12.4"),
         ("8.0", machines.WINDOWS, "# -s compiler_8.0 cublas_8.0"),
-        ("10.0", machines.WINDOWS, "# -s nvcc_10.0 cublas_10.0"),
+        ("10.0", machines.WINDOWS, "# -s nvcc_10.0 cuobjdump_10.0"),
+        ("11.1", machines.WINDOWS, "# -s nvcc_11.1 cudart_11.1 cublas_11.1"),
+        ("13.0", machines.WINDOWS, "# -s nvcc_13.0 crt_13.0 nvvm_13.0 cudart_13.0 thrust_13.0"),
         ("12.8", machines.WINDOWS, "# -s nvcc_12.8 cudart_12.8 thrust_12.8"),
     ],
 )  # fmt: skip
@@ -214,6 +216,15 @@ def test_installers_ask_nothing(version: str, target: Target, argv: str) -> None
     assert command.staged == (download.to,)
     assert " ".join(command.argv).startswith(argv.replace("#", download.to))
     assert target.os_family == "linux" or download.to.endswith(".exe")
+
+
+@pytest.mark.parametrize("version", ["8.0", "9.2", "10.0", "10.1", "10.2", "11.0", "11.3", "12.9", "13.0"])
+def test_every_exe_brings_the_libraries_of_frameworks(version: str) -> None:
+    [command] = (
+        one for one in installer_plan(CudaOrder(version), machines.WINDOWS, MATRIX).steps if isinstance(one, Command)
+    )
+    for library in ("cublas", "cufft", "curand", "cusolver", "cusparse"):
+        assert {f"{library}_{version}", f"{library}_dev_{version}"} <= {*command.argv}
 
 
 @pytest.mark.parametrize("version", ["6.0", "7.5", "9.2", "11.3", "12.9", "13.3"])

@@ -52,7 +52,7 @@ def verify(options: Options, terminal: Look, note: Note) -> tuple[str, int]:
     one_of("level", options.level, tuple(LEVELS))
     one_of("memory", options.memory, ("cupy", "host"))
     wanted = tuple(one_of("framework", name.strip(), programs()) for name in options.frameworks.split(",") if name)
-    if options.timeout_s <= 0:
+    if not 0 < options.timeout_s < float("inf"):
         raise BadRequest("--timeout: a number of seconds above 0")
     done = verification_of(options, wanted, note, started)
     if options.redact:

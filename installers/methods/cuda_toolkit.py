@@ -14,6 +14,10 @@ from installers.plan import ByHand, Plan, Step, Target
 from installers.repository import add_repository
 from installers.requirement import spoken, wanted_version
 
+_ANY = (
+    "which distribution it is for is not known; --method runfile, archive, wheel, conda and container need not know it"
+)
+
 
 def serves(need: Need, target: Target) -> bool:
     """Every toolkit that conda does not serve."""
@@ -28,7 +32,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     elif manager_of(target) == "pacman":
         steps = (install(target, "cuda", why=wanted),)
     else:
-        steps = (ByHand(f"download and install the {wanted} from {matrix.page('cuda-archive').url}"),)
+        text = f"download and install the {wanted} from {matrix.page('cuda-archive').url}"
+        steps = (ByHand(text, _ANY if target.os_family == "linux" and not target.distribution else ""),)
     return Plan(f"install the {wanted}", steps)
 
 

@@ -35,6 +35,7 @@ from installers.requirement import exact_version, spoken, wanted_version
 
 if TYPE_CHECKING:
     from compat.artefact import CudnnArchiveRow, CudnnLayoutRow
+    from compat.row import CudnnBuildRow
 
 _OF_PACKAGES = ("/usr/lib/", "/usr/lib64")
 _OF_ROOT = ("/usr/", "/opt/")
@@ -42,6 +43,7 @@ UNPACKED = "unpacked"  # where an archive is unpacked, in the staging directory
 WINDOWS_HOME = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v{cuda}"
 # The installers of these often failed over the driver that was there already, and carried one of their own.
 _DRIVER_FIRST = 8  # CUDA major
+_WINDOWS_10 = 5  # cuDNN major from which the archives' names say for which Windows they are
 _TARGETS = {"ppc64le": "targets/ppc64le-linux"}  # what stands between "cuda" and its directories, before cuDNN 8
 # what check must not find afterwards: the faults that a copy by hand can have
 _FAULTS = (
@@ -188,6 +190,8 @@ def _behind_a_login(order: Order, target: Target, matrix: Matrix) -> _Source:
     """An archive that no row knows: a person downloads it, and its digest is what that person vouches for."""
     if not order.cuda:
         raise NoSuchArchive(f"no row knows an archive of cuDNN {order.version}: say for which CUDA, --cuda-version X.Y")
+    if not order.archive:
+        _require_built(order, matrix)
     layout = matrix.cudnn_layout(order.version)
     name = order.archive or _documented_name(order, layout.root, target, matrix)
     base = name.replace("\\", "/").rpartition("/")[2]
@@ -202,18 +206,61 @@ def _behind_a_login(order: Order, target: Target, matrix: Matrix) -> _Source:
     return _Source(steps, _stem(base), layout, order.version, order.cuda)
 
 
+def _require_built(order: Order, matrix: Matrix) -> None:
+    """Raise NoSuchArchive for a release or a CUDA that NVIDIA never had; of cuDNN 1 no row tells."""
+    if order.version.major == 1:
+        return
+    rows: tuple[CudnnBuildRow, ...] = matrix.rows("cudnn", "builds")
+    builds = [row for row in rows if row.version.agrees_with(order.version)]
+    if not builds:
+        raise NoSuchArchive(f"no row knows a cuDNN {order.version}: --archive FILE names one that you have")
+    if not any(_is_for(row, order.cuda) for row in builds):
+        spoken_ranges = ", ".join(dict.fromkeys(_range(row) for row in builds))
+        raise NoSuchArchive(f"cuDNN {order.version} is not built for CUDA {order.cuda}, but for {spoken_ranges}")
+
+
+def _is_for(row: CudnnBuildRow, cuda: str) -> bool:
+    if "." not in cuda:
+        return str(row.cuda_major) == cuda
+    asked = CudaVersion.parse(cuda)
+    least, most = row.cuda_min or asked, row.cuda_max or asked
+    return row.cuda_major == asked.major and least <= asked <= most
+
+
+def _range(row: CudnnBuildRow) -> str:
+    ends = dict.fromkeys(str(one) for one in (row.cuda_min, row.cuda_max) if one)
+    return " to ".join(ends) or str(row.cuda_major)
+
+
 def _documented_name(order: Order, root: str, target: Target, matrix: Matrix) -> str:
-    """How NVIDIA named the archives of the time. Source: the addresses in the matrix, and its installation guides."""
+    """How NVIDIA named the archives of the time.
+
+    Source: the addresses in the matrix, its installation guides, and build scripts that name the files of Windows up to
+    cuDNN 4, such as cudnn-6.5-win-v2.zip and cudnn-7.0-win-x64-v4.0-prod.zip.
+    """
     windows = target.os_family == "windows"
     if root == "{stem}" and order.version.major >= 8:
         system = f"{target.os_family}-{target.arch}"
         return (
             f"cudnn-{system}-{_full(order.version, matrix)}_cuda{order.cuda}-archive.{'zip' if windows else 'tar.xz'}"
         )
-    if windows:
-        return f"cudnn-{order.cuda}-windows10-x64-v{order.version}.zip"
-    arch = {"x86_64": "x64", "sbsa": "aarch64sbsa"}.get(target.arch, target.arch)
+    if order.version.major == 1:
+        return f"cudnn-{order.cuda}-{'win-R1.zip' if windows else 'linux-R1.tgz'}"
+    return _of_windows(order, matrix) if windows else _of_linux(order, target.arch)
+
+
+def _of_linux(order: Order, arch: str) -> str:
+    arch = {"x86_64": "x64", "sbsa": "aarch64sbsa"}.get(arch, arch)
     return f"cudnn-{order.cuda}-linux-{arch}-v{order.version}.tgz"
+
+
+def _of_windows(order: Order, matrix: Matrix) -> str:
+    """As the archive of Linux for that CUDA is named, where a row knows that one."""
+    rows = matrix.cudnn_archives(order.version, "linux", "x86_64")
+    found = _for_cuda(rows, order.cuda, matrix)
+    name = max(found, key=_age).id if found else _of_linux(order, "x86_64")
+    system = {2: "win"}.get(order.version.major, "win-x64" if order.version.major < _WINDOWS_10 else "windows10-x64")
+    return name.replace("linux-x64", system).replace(".tgz", ".zip")
 
 
 def _full(version: CudnnVersion, matrix: Matrix) -> CudnnVersion:

@@ -1,6 +1,7 @@
 """cuDNN in a conda environment.
 
-Source: NVIDIA cuDNN installation guide, "Conda Installation"; conda-forge's cudnn and cuda-version packages.
+Source: NVIDIA cuDNN installation guide, "Conda Installation"; conda-forge's packages cudnn, cuda-version, cuda-toolkit
+(from CUDA 12 on) and cudatoolkit (9.2 to 11.8).
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from compat.matrix import Matrix
 from compat.need import Need
 from installers.method import Method
 from installers.plan import Command, Inverse, Plan, Target
+from installers.requirement import exact_version, spoken, wanted_version
+
+_CUDA_TOOLKIT = 12  # CUDA major from which conda-forge's toolkit is split, and named cuda-toolkit
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -18,23 +22,35 @@ def serves(need: Need, target: Target) -> bool:
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """From conda-forge, for one CUDA: `cuda-version` holds the builds together."""
-    name = {"cudnn": "cudnn", "cuda": "cuda-toolkit"}[need.product]
-    spec = need.spec
-    wanted: tuple[str, ...] = (f"{name}{spec}",)
-    if need.product == "cuda" and spec:
-        wanted = (name, f"cuda-version{spec}")
-    elif need.build:
-        wanted = (*wanted, f"cuda-version={need.build}")
-    again = ("--force-reinstall",) if need.product == "cudnn" else ()  # its files may have been changed by hand
-    argv = ("conda", "install", "-y", *again, "-p", target.prefix, "-c", "conda-forge", *wanted)
-    step = Command(argv, name, timeout_s=3600, inverse=_earlier(name, target))
-    return Plan(f"install {name}{spec} in {target.prefix}", (step,))
+    name, wanted = _cuda(need.spec) if need.product == "cuda" else _cudnn(need)
+    again = ("--force-reinstall",) if need.product == "cudnn" and target.prefix else ()  # files may have been changed
+    into = ("-p", target.prefix) if target.prefix else ()
+    argv = ("conda", "install", "-y", *again, *into, "-c", "conda-forge", *wanted)
+    where = target.prefix or "the conda environment that is active"
+    step = Command(argv, name, timeout_s=3600, inverse=_earlier(name, into))
+    return Plan(f"install {name}{spoken(need.spec)} in {where}", (step,))
 
 
-def _earlier(name: str, target: Target) -> Inverse:
+def _cuda(spec: str) -> tuple[str, tuple[str, ...]]:
+    """`cuda-version` has a release a minor version, such as 12.8."""
+    version = wanted_version(spec)
+    if version and int(version.partition(".")[0]) < _CUDA_TOOLKIT:
+        return "cudatoolkit", (f"cudatoolkit={version}",)
+    return "cuda-toolkit", ("cuda-toolkit", *((f"cuda-version={version}",) if version else ()))
+
+
+def _cudnn(need: Need) -> tuple[str, tuple[str, ...]]:
+    """A release of three parts is any build of it: conda-forge's have four, 9.10.2.21."""
+    exact = exact_version(need.spec)
+    spec = f"={exact}" if exact else need.spec
+    return "cudnn", (f"cudnn{spec}", *((f"cuda-version={need.build}",) if need.build else ()))
+
+
+def _earlier(name: str, into: tuple[str, ...]) -> Inverse:
     """conda numbers the states of an environment, and goes back to one of them."""
-    left = f"for all that changed: conda list -p {target.prefix} --revisions, conda install -p {target.prefix} "
-    return Inverse((("conda", "remove", "-y", "-p", target.prefix, name),), f"{left}--revision NUMBER")
+    inside = " ".join(("", *into))
+    left = f"for all that changed: conda list{inside} --revisions, conda install{inside} --revision NUMBER"
+    return Inverse((("conda", "remove", "-y", *into, name),), left)
 
 
 METHOD = Method("cuDNN and CUDA with conda", serves, plan, rank=10)

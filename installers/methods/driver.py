@@ -1,9 +1,9 @@
 """Install or update the NVIDIA driver from the distribution's or NVIDIA's packages.
 
 Sources: Ubuntu Server documentation, "NVIDIA drivers installation" (`ubuntu-drivers install nvidia:BRANCH`); Debian
-Wiki, "NvidiaGraphicsDrivers"; NVIDIA Driver Installation Guide, chapters by distribution, and NVIDIA's article on the
-transition to the open kernel modules (`nvidia-open`, `cuda-drivers`, module streams `open-dkms`, `latest-dkms`,
-`BRANCH-dkms`); Arch Wiki, "NVIDIA".
+Wiki, "NvidiaGraphicsDrivers"; NVIDIA Driver Installation Guide, chapters by distribution, "Kernel Modules" and "Version
+locking" (`nvidia-open`, `cuda-drivers`, module streams `open-dkms`, `latest-dkms`, `BRANCH-dkms`, `BRANCH-open`,
+`nvidia-driver-pinning-BRANCH`, `dnf versionlock`); zypper's manual (`NAME<VERSION`); Arch Wiki, "NVIDIA".
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from installers.repository import add_repository
 from installers.requirement import spoken, wanted_version
 
 _WHY = "the NVIDIA driver"
+_HOLDS = "the newest branch, which would come otherwise, may have dropped the card"
+_PINNED_FROM = 580  # branch from which NVIDIA's guide pins apt to a branch; older ones have it in the package's name
 _CHOSEN = Inverse(
     left="it chose the packages itself (/var/log/apt/history.log lists them): apt-get purge removes them; the driver "
     "that was there before comes back with ubuntu-drivers install nvidia:BRANCH"
@@ -60,7 +62,7 @@ def branch_for(specifier: str, matrix: Matrix) -> int:
 def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
     if target.distribution == "debian":
-        return _debian(need, target, matrix, headers)
+        return _debian(need, target, matrix, headers, branch)
     if need.build == "open" and branch:
         return (*refresh(target), headers, install(target, f"nvidia-driver-{branch}-open", why=_WHY))
     driver = (f"nvidia:{branch}",) if branch else ()
@@ -71,30 +73,60 @@ def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step,
     )
 
 
-def _debian(need: Need, target: Target, matrix: Matrix, headers: Command) -> tuple[Step, ...]:
+def _debian(need: Need, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
     """NVIDIA's repository: a Debian release keeps the driver branch that it came with."""
-    package = "nvidia-open" if need.build == "open" else "cuda-drivers"
-    return (*add_repository(target, matrix), headers, install(target, package, why=_WHY))
+    package, steps = _meta(need), (*add_repository(target, matrix), headers)
+    if not need.spec:
+        return (*steps, install(target, package, why=_WHY))
+    if branch < _PINNED_FROM:
+        return (*steps, install(target, f"{package}-{branch}", why=_WHY))
+    pin = install(target, f"nvidia-driver-pinning-{branch}", why=_HOLDS)
+    return (*steps, pin, install(target, package, why=_WHY))
+
+
+def _meta(need: Need) -> str:
+    return "nvidia-open" if need.build == "open" else "cuda-drivers"
 
 
 def _dnf(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
     steps = (*add_repository(target, matrix), headers)
-    if target.distribution != "fedora" and target.distribution_version.partition(".")[0] in {"8", "9"}:
-        stream = "open-dkms" if need.build == "open" else f"{branch}-dkms" if branch else "latest-dkms"
+    major = target.distribution_version.partition(".")[0]
+    if target.distribution == "amzn" or (target.distribution != "fedora" and major in {"8", "9"}):
+        stream = _stream(need, branch)
         argv = ("dnf", "module", "install", "-y", f"nvidia-driver:{stream}")
         return (*steps, Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream)))
-    return (*steps, install(target, "nvidia-open" if need.build == "open" else "cuda-drivers", why=_WHY))
+    lock = _locked(target, branch) if need.spec else ()
+    return (*steps, *lock, install(target, _meta(need), why=_WHY))
+
+
+def _stream(need: Need, branch: int) -> str:
+    if need.build == "open":
+        return f"{branch}-open" if need.spec else "open-dkms"
+    return f"{branch}-dkms" if branch else "latest-dkms"
+
+
+def _locked(target: Target, branch: int) -> tuple[Step, ...]:
+    """dnf 4 has the command in a plugin, dnf 5 of Fedora in itself."""
+    pattern = f"*nvidia*{branch}*"
+    undo = Inverse((("dnf", "versionlock", "delete", pattern),))
+    lock = Command(("dnf", "versionlock", "add", pattern), _HOLDS, needs_root=True, inverse=undo)
+    if target.distribution == "fedora":
+        return (lock,)
+    return (install(target, "python3-dnf-plugin-versionlock", why="dnf's versionlock"), lock)
 
 
 def _zypper(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
-    package = "nvidia-open" if need.build == "open" else "cuda-drivers"
+    package = f"{_meta(need)}<{branch + 1}" if need.spec else _meta(need)
     return (*add_repository(target, matrix), headers, install(target, package, why=_WHY))
 
 
 def _pacman(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     """Arch carries one release, with the open module, for Turing and newer; older cards use the AUR."""
+    if need.spec.startswith("=="):
+        text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR"
+        return (ByHand(text, "the distribution's own repositories carry the newest branch only"),)
     return (install(target, *kernel_headers(target, ""), "nvidia-open-dkms", "nvidia-utils", why=_WHY),)
 
 

@@ -26,14 +26,19 @@ _NOT_PYTHON = frozenset(
         *("cuda", "cudnn", "environment", "variable", "link", "file", "shm", "service", "system-package", "by-hand"),
     }
 )
-_LABELLED = frozenset({"torch"})  # whose index tells builds apart by local version, "2.9.1+cu128"
+LABELLED = frozenset({"torch"})  # whose index tells builds apart by local version, "2.9.1+cu128"
 _BROUGHT_ALONG = "what came along with it, or changed with it, stays as it is"
 _VISION = ("torchvision", "torchaudio")  # built against one torch and its CUDA: they change with it
 
 
 def serves(need: Need, target: Target) -> bool:
     """Any distribution name."""
-    return need.product not in _NOT_PYTHON and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", need.product) is not None
+    return is_distribution(need.product)
+
+
+def is_distribution(name: str) -> bool:
+    """Whether a name is one that a package index may have, and nothing else that a need can name."""
+    return name not in _NOT_PYTHON and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
@@ -78,7 +83,7 @@ def _index_of(one: Spec, matrix: Matrix) -> tuple[str, str]:
         url = matrix.wheel_index(one.name, one.build, exact_version(one.versions)).url if one.build else ""
     except Uncovered:
         return "", ""
-    return (one.build if one.name in _LABELLED else ""), url
+    return (one.build if one.name in LABELLED else ""), url
 
 
 def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:

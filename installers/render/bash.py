@@ -109,7 +109,7 @@ def _renamed(old: str, new: str) -> tuple[str, ...]:
 
 def _copies(step: CopyTree) -> tuple[str, ...]:
     """One command a directory of the patterns, which `cp` keeps below the one it copies into."""
-    found = [f"mkdir -p {quote(step.into)}"] if step.is_new else []
+    found: list[str] = []
     for pattern in step.patterns:
         below, _, last = pattern.rpartition("/")
         source, into = (f"{one}/{below}".rstrip("/") for one in (step.source, step.into))

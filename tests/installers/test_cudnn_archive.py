@@ -107,6 +107,10 @@ def test_the_right_build(version: str, cuda: str, chosen: str) -> None:
         ("7.6.5", "12.1", UBUNTU, "is for CUDA 12.1"),
         ("9.18.0", "13", WINDOWS, "say --cuda-version 13.Y"),
         ("5.1", "", WINDOWS, "say for which CUDA"),
+        ("5.1", "9.0", WINDOWS, "cuDNN 5.1 is not built for CUDA 9.0, but for 7.5, 8.0"),
+        ("4", "12.0", WINDOWS, "is not built for CUDA 12.0, but for 7.0 to 7.5"),
+        ("99", "13.0", UBUNTU, "no row knows a cuDNN 99"),
+        ("9.10.9", "12", UBUNTU, "no row knows a cuDNN 9.10.9"),
     ],
 )
 def test_what_there_is_not(version: str, cuda: str, target: Target, said: str) -> None:
@@ -116,7 +120,26 @@ def test_what_there_is_not(version: str, cuda: str, target: Target, said: str) -
 
 def test_a_layout_that_nobody_knows() -> None:
     with pytest.raises(Uncovered, match="layout"):
-        plan("0.5", "6.5", UBUNTU)
+        plan("0.5", "6.5", UBUNTU, archive="/home/user/any.tgz")
+
+
+@pytest.mark.parametrize(
+    ("version", "cuda", "target", "name"),
+    [
+        ("1", "6.5", UBUNTU, "cudnn-6.5-linux-R1.tgz"),
+        ("1", "6.5", WINDOWS, "cudnn-6.5-win-R1.zip"),
+        ("2", "6.5", WINDOWS, "cudnn-6.5-win-v2.zip"),
+        ("3", "7.0", WINDOWS, "cudnn-7.0-win-x64-v3.0-prod.zip"),
+        ("4", "7.5", WINDOWS, "cudnn-7.0-win-x64-v4.0-prod.zip"),
+        ("5.0", "8.0", WINDOWS, "cudnn-8.0-windows10-x64-v5.0-ga.zip"),
+        ("7.4.2", "10.0", UBUNTU, "cudnn-10.0-linux-x64-v7.4.2.tgz"),
+        ("7.4.2", "10.0", WINDOWS, "cudnn-10.0-windows10-x64-v7.4.2.zip"),
+        ("8.3.3", "11.5", WINDOWS, "cudnn-windows-x86_64-8.3.3.40_cuda11.5-archive.zip"),
+    ],
+)
+def test_names_of_their_time(version: str, cuda: str, target: Target, name: str) -> None:
+    [use] = (step for step in plan(version, cuda, target).steps if isinstance(step, UseFile))
+    assert use.to == name
 
 
 def test_behind_a_login() -> None:

@@ -71,7 +71,8 @@ def test_what_does_not_suit_changes_nothing(
     before = trees.digest_of(cuda)
     plan = trees.plan(cuda, packed)
     steps = tuple(
-        step._replace(arch=arch, cuda_major=12) if isinstance(step, CopyTree) else step for step in plan.steps
+        step._replace(arch=arch, cuda_major=12, is_new=True) if isinstance(step, CopyTree) else step
+        for step in plan.steps
     )
     if error is None:
         apply(plan._replace(steps=steps), State(str(tmp_path / "state")))

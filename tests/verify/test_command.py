@@ -181,6 +181,7 @@ def test_the_same_again_is_the_same_but_for_the_time(verify: Verify) -> None:
         (["--framework", "trch"], "did you mean torch?"),
         (["--gpu", "first"], "--gpu first: a number, or all"),
         (["--timeout", "0"], "--timeout: a number of seconds above 0"),
+        (["--timeout", "nan"], "--timeout: a number of seconds above 0"),
         (["--timeout", "soon"], "'soon'"),
         (["--python", "/no/such/python"], "/no/such/python"),
         (["--memory", "disk"], "known are cupy, host"),
