@@ -70,8 +70,8 @@ def report_of(options: Options, wanted: tuple[str, ...], started: float) -> Repo
     if not options.frameworks:
         return examine(host, request, wanted, started)
     from compat.matrix import Matrix  # late, as what follows: an ordinary check has no plan
-    from doctor.planned import parse_plan, planned
     from doctor.probes import look
+    from doctor.solving.planned import parse_plan, planned
 
     specs = parse_plan(options.frameworks)
     return diagnose(planned(look(host, request), specs, Matrix.of_user()), wanted, started)

@@ -12,10 +12,10 @@ import pytest
 
 from compat.matrix import Matrix
 from doctor.cli import run
-from doctor.configure import TheanoAsked, theano_of
-from doctor.configure_search import loader
-from doctor.configured import Machine
 from doctor.host.root import RootHost
+from doctor.installing.configure import TheanoAsked, theano_of
+from doctor.installing.configure_search import loader
+from doctor.installing.configured import Machine
 from doctor.probes import Request, look
 from installers.apply import Means, apply
 from installers.configuration import Line, TheanoOrder, keras_plan, theano_plan

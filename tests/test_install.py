@@ -13,7 +13,7 @@ import pytest
 
 from compat.matrix import Matrix
 from doctor.cli import run
-from doctor.install import Asked, BadOrder, prepare
+from doctor.installing.install import Asked, BadOrder, prepare
 from tests.installers.archives import LINUX, Era, pack
 from tests.installers.trees import digest_of
 from tests.lab.elf_file import elf_bytes

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import pytest
 
 from compat.matrix import Matrix
-from doctor.carry_out import carry_out
 from doctor.cli import run
 from doctor.formats import Look
-from doctor.install import Asked, BadOrder, Prepared, prepare
-from doctor.past_runs import taken_back
+from doctor.installing.carry_out import carry_out
+from doctor.installing.install import Asked, BadOrder, Prepared, prepare
+from doctor.installing.past_runs import taken_back
 from installers.apply import Means
 from installers.cuda_order import CudaOrder, NoSuchToolkit
 from installers.methods.cuda_archive import archive_plan

@@ -8,12 +8,12 @@ import pytest
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.carry_out import carry_out
 from doctor.cli import run
-from doctor.driver_choice import WrongDriver, driver_plan
 from doctor.formats import Look
-from doctor.install import Prepared
-from doctor.looked_again import verify
+from doctor.installing.carry_out import carry_out
+from doctor.installing.driver_choice import WrongDriver, driver_plan
+from doctor.installing.install import Prepared
+from doctor.installing.looked_again import verify
 from doctor.prescribe import target_of
 from installers.apply import Means
 from installers.journal import State

@@ -14,10 +14,10 @@ import pytest
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.carry_out import carry_out
 from doctor.cli import run
 from doctor.formats import Look
-from doctor.install import BadOrder, Prepared
+from doctor.installing.carry_out import carry_out
+from doctor.installing.install import BadOrder, Prepared
 from installers.apply import Means
 from installers.choose import plan_for
 from tests.installers.target import UBUNTU, WSL

@@ -6,7 +6,7 @@ import pytest
 
 from compat.need import Need
 from doctor.facts import Facts
-from doctor.looked_again import described, found_for, label_of
+from doctor.installing.looked_again import described, found_for, label_of
 from tests.machine import cudnn_copy, driver, machine, seen, system, unseen
 
 COPY = cudnn_copy()

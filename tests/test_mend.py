@@ -16,7 +16,7 @@ from doctor.checkup import Options
 from doctor.cli import run
 from doctor.finding import Answer, Finding, Remedy, Report, Severity, unknown
 from doctor.formats import Look
-from doctor.mend import Setting, Talk, mend, walk
+from doctor.installing.mend import Setting, Talk, mend, walk
 from installers.apply import Means
 from installers.plan import ByHand, Command, Inverse, Plan, SetVariable, Step, WriteFile
 from tests.installers.trees import digest_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.matrix import Matrix
-from doctor.package_choice import WrongPackage, package_plan
+from doctor.installing.package_choice import WrongPackage, package_plan
 from installers.plan import ByHand, Command, Target
 from tests.installers import target as machines
 

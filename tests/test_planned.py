@@ -14,7 +14,7 @@ from doctor.facts import Facts
 from doctor.facts.seen import Seen, Unseen
 from doctor.finding import Answer, Kind
 from doctor.judge import judge, load_rules
-from doctor.planned import parse_plan, planned
+from doctor.solving.planned import parse_plan, planned
 from tests import machine as healthy
 
 MATRIX = Matrix()

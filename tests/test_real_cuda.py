@@ -15,10 +15,10 @@ import pytest
 from compat.load import DATA
 from compat.matrix import Matrix
 from compat.version import CudnnVersion
-from doctor.carry_out import carry_out
 from doctor.formats import Look
-from doctor.install import Asked, prepare
-from doctor.past_runs import taken_back
+from doctor.installing.carry_out import carry_out
+from doctor.installing.install import Asked, prepare
+from doctor.installing.past_runs import taken_back
 from installers.apply import Means
 from installers.cuda_order import CudaOrder
 from installers.fetch import Limits

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from compat.version import CudaVersion
-from doctor.carry_out import carry_out
 from doctor.facts.cudnn import CudnnCopy
 from doctor.formats import Look
-from doctor.install import Prepared, host_with
-from doctor.looked_again import verify
-from doctor.past_runs import taken_back
+from doctor.installing.carry_out import carry_out
+from doctor.installing.install import Prepared, host_with
+from doctor.installing.looked_again import verify
+from doctor.installing.past_runs import taken_back
 from doctor.probes import Request, look
 from installers.apply import Means
 from installers.render import script_bash

@@ -9,7 +9,7 @@ import pytest
 from compat.matrix import Matrix
 from doctor.cli import run
 from doctor.formats import Look
-from doctor.solve import Asked, ask
+from doctor.solving.solve import Asked, ask
 
 ADA = ("RTX 4090",)
 INDEX = {build: Matrix().wheel_index("torch", build).url for build in ("cu118", "cu126")}

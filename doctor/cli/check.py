@@ -69,7 +69,7 @@ def check(
 
 def _fix(options: Options) -> int:
     from doctor.cli.install import show_progress  # late, as what follows: an ordinary check changes nothing
-    from doctor.mend import Talk, mend
+    from doctor.installing.mend import Talk, mend
     from doctor.output import terminal_look
     from installers.apply import Means
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import FAILED_START, NO_ROOM, OPEN_ONLY, kernel_says, need_kernel_driver, nvml_works, undriven
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import UnseenError, how
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.conditions import (
+    FAILED_START,
+    NO_ROOM,
+    OPEN_ONLY,
+    kernel_says,
+    need_kernel_driver,
+    nvml_works,
+    undriven,
+)
 from doctor.rule import Rule
 from doctor.subjects import MACHINE
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.builds import import_symptoms
-from doctor.cuda_libraries import displaced, dotted, is_older, is_wheel, release_of
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.builds import import_symptoms
+from doctor.judging.cuda_libraries import displaced, dotted, is_older, is_wheel, release_of
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS, environment_of
 

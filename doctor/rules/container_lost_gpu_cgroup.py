@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import container, need_kernel_driver, nvml_code, nvml_evidence
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import how
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.conditions import container, need_kernel_driver, nvml_code, nvml_evidence
 from doctor.rule import Rule
 from doctor.subjects import MACHINE, need_container
 

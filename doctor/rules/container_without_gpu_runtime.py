@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import container, nvml_works, wsl
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.conditions import container, nvml_works, wsl
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE, need_container, need_gpu, need_linux, need_live
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.builds import import_symptoms
-from doctor.cuda_libraries import dotted, is_older, predicted, release_of
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.builds import import_symptoms
+from doctor.judging.cuda_libraries import dotted, is_older, predicted, release_of
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.record import NamedTuple
-from doctor.conditions import container, variable
 from doctor.facts import Facts, Machine
 from doctor.facts.environment import Variable
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, value_or
 from doctor.finding import Answer, Evidence, Severity, bad, ok
+from doctor.judging.conditions import container, variable
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE, need_gpu
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.builds import import_symptoms
-from doctor.cuda_libraries import names_of, need_use, not_found, wheels_for
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Unseen, value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.builds import import_symptoms
+from doctor.judging.cuda_libraries import names_of, need_use, not_found, wheels_for
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.cudnn_use import part_names, searched, variable_of, without
 from doctor.facts import Facts, Machine
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.seen import Seen
 from doctor.finding import Answer, Evidence, Severity, bad, ok
+from doctor.judging.cudnn_use import part_names, searched, variable_of, without
 from doctor.rule import Rule
 from doctor.subjects import MACHINE
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.cudnn_use import mending, need_parts
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.seen import Unseen, how, value_or
 from doctor.finding import Answer, Evidence, Severity, bad, ok
+from doctor.judging.cudnn_use import mending, need_parts
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import CUDNN_COPIES
 

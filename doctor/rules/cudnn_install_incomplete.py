@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
-from doctor.cudnn_use import lacking, loaders_of, mending, need_parts, severity_of
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.seen import value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.cudnn_use import lacking, loaders_of, mending, need_parts, severity_of
 from doctor.rule import Rule
 from doctor.subjects import CUDNN_COPIES
 

@@ -6,11 +6,11 @@ import posixpath
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.cudnn_use import mending, severity_of
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy, CudnnLink
 from doctor.facts.seen import value_or
 from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
+from doctor.judging.cudnn_use import mending, severity_of
 from doctor.rule import Rule
 from doctor.subjects import CUDNN_COPIES
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered
 from compat.version import CudnnVersion
-from doctor.builds import build_row, need_own_cuda
-from doctor.cudnn_use import built_for, main_predictions, pin_of, right_copy
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
+from doctor.judging.builds import build_row, need_own_cuda
+from doctor.judging.cudnn_use import built_for, main_predictions, pin_of, right_copy
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.builds import need_own_cuda
-from doctor.cudnn_use import (
+from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy
+from doctor.facts.environment import Framework
+from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.builds import need_own_cuda
+from doctor.judging.cudnn_use import (
     built_for,
     lacking,
     loaded_copy,
@@ -16,10 +20,6 @@ from doctor.cudnn_use import (
     predictions,
     searched,
 )
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework
-from doctor.finding import Answer, Evidence, bad, ok
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.version import CudnnVersion
-from doctor.cudnn_use import (
+from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy, CudnnPart
+from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.cudnn_use import (
     is_main,
     lacking,
     mending,
@@ -16,10 +20,6 @@ from doctor.cudnn_use import (
     variable_of,
     without,
 )
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy, CudnnPart
-from doctor.facts.seen import Seen, UnseenError, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rule import Rule
 from doctor.subjects import CUDNN_COPIES
 

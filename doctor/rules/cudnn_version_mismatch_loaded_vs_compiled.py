@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.version import CudnnVersion
-from doctor.cudnn_use import built_for, loaded_copy, main_predictions, prediction, right_copy
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import how
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.cudnn_use import built_for, loaded_copy, main_predictions, prediction, right_copy
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

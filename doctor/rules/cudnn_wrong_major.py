@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.version import CudnnVersion
-from doctor.builds import build_row
-from doctor.cudnn_use import built_for, loaded_copy, main_predictions, right_copy
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.builds import build_row
+from doctor.judging.cudnn_use import built_for, loaded_copy, main_predictions, right_copy
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import container, nvml_code, nvml_evidence
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DeviceNode
 from doctor.facts.seen import Unseen, UnseenError, how, value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.conditions import container, nvml_code, nvml_evidence
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE, need_gpu, need_linux
 

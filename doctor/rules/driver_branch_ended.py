@@ -5,10 +5,10 @@ from __future__ import annotations
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import BranchRow
-from doctor.conditions import on_host, wsl
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
 from doctor.finding import Answer, Evidence, Severity, bad, ok
+from doctor.judging.conditions import on_host, wsl
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE, need_gpu
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import (
+from doctor.facts import Facts, Machine
+from doctor.facts.seen import Seen, UnseenError, how
+from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.conditions import (
     FAILED_START,
     NO_ROOM,
     OPEN_ONLY,
@@ -14,9 +17,6 @@ from doctor.conditions import (
     on_host,
     undriven,
 )
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, UnseenError, how
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rule import Rule
 from doctor.subjects import MACHINE
 

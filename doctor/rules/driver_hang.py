@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import kernel_says, nvml_evidence, on_host
 from doctor.facts import Facts, Machine
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.conditions import kernel_says, nvml_evidence, on_host
 from doctor.rule import Rule
 from doctor.subjects import MACHINE, need_gpu
 

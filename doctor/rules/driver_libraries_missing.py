@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import loading_library, module_is_loaded, need_kernel_driver, variable
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.seen import Seen, how, value_or
 from doctor.finding import Answer, Evidence, Severity, bad, ok
+from doctor.judging.conditions import loading_library, module_is_loaded, need_kernel_driver, variable
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import nvml_evidence, on_host
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import value_or
 from doctor.finding import Answer, Symptom, bad, ok
+from doctor.judging.conditions import nvml_evidence, on_host
 from doctor.rule import Rule
 from doctor.subjects import MACHINE, need_gpu
 

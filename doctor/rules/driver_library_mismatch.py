@@ -5,7 +5,11 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import DriverRelease
-from doctor.conditions import (
+from doctor.facts import Facts, Machine
+from doctor.facts.driver import DriverLibrary
+from doctor.facts.seen import Seen, Unseen, how, value_or
+from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.conditions import (
     container,
     loading_library,
     module_is_loaded,
@@ -14,10 +18,6 @@ from doctor.conditions import (
     nvml_evidence,
     nvml_works,
 )
-from doctor.facts import Facts, Machine
-from doctor.facts.driver import DriverLibrary
-from doctor.facts.seen import Seen, Unseen, how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE
 

@@ -7,13 +7,13 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import FrameworkRow
 from compat.version import CudaVersion, DriverRelease
-from doctor.builds import cuda_of, nearest_and_newest, need_of, need_own_cuda, other_builds
 from doctor.facts import Facts
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, how, value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.gpu_code import code_for
+from doctor.judging.builds import cuda_of, nearest_and_newest, need_of, need_own_cuda, other_builds
+from doctor.judging.gpu_code import code_for
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import FRAMEWORKS, need_gpu
 

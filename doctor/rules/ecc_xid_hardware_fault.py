@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
-from doctor.conditions import need_kernel_driver, nvml_code
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
+from doctor.judging.conditions import need_kernel_driver, nvml_code
 from doctor.rule import Rule
 from doctor.subjects import MACHINE
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.extensions import (
+from doctor.facts import Facts
+from doctor.facts.environment import Extension
+from doctor.facts.seen import how
+from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.extensions import (
     EXTENSION_PACKAGES,
     ExtensionPackage,
     Runtime,
@@ -12,10 +16,6 @@ from doctor.extensions import (
     runtime_of,
     wanted_name,
 )
-from doctor.facts import Facts
-from doctor.facts.environment import Extension
-from doctor.facts.seen import how
-from doctor.finding import Answer, Evidence, bad, ok
 from doctor.rule import NotApplicable, Rule
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
-from doctor.conditions import loading_library, on_host, variable
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, how, value_or
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.conditions import loading_library, on_host, variable
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE, need_gpu
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import AGAIN, Need
-from doctor.builds import imported
 from doctor.facts import Facts
 from doctor.facts.environment import Import
 from doctor.finding import Answer, Evidence, bad, ok, unknown
+from doctor.judging.builds import imported
 from doctor.rule import Rule
 from doctor.subjects import IMPORTS
 

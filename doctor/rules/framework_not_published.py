@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.builds import build_row, platform_of
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.builds import build_row, platform_of
 from doctor.rule import Rule
 from doctor.subjects import PLANNED_FRAMEWORKS
 

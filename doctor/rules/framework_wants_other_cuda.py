@@ -8,12 +8,20 @@ from compat.need import Need
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.version import CudaVersion, VersionError
-from doctor.builds import build_row, cuda_need_of, installed, nearest_and_newest, need_of, need_own_cuda, other_builds
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.facts.toolkit import Toolkit
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.builds import (
+    build_row,
+    cuda_need_of,
+    installed,
+    nearest_and_newest,
+    need_of,
+    need_own_cuda,
+    other_builds,
+)
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import FRAMEWORKS, environment_of, need_gpu
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from compat.build import release_key, rider_of
 from compat.matrix import Matrix, Uncovered, known
 from compat.need import Need
-from doctor.builds import build_row, distribution_of, import_symptoms
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, how
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.builds import build_row, distribution_of, import_symptoms
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import FRAMEWORKS, need_linux
 

@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.finding import Answer
-from doctor.gpu_code import NOT_IN_BUILD, answer
+from doctor.judging.gpu_code import NOT_IN_BUILD, answer
 from doctor.rule import Rule
 from doctor.subjects import FRAMEWORKS
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.builds import import_symptoms, installed
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment
 from doctor.facts.seen import value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.pins import keeps, pin
+from doctor.judging.builds import import_symptoms, installed
+from doctor.judging.pins import keeps, pin
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import ENVIRONMENTS
 

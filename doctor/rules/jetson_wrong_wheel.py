@@ -5,11 +5,11 @@ from __future__ import annotations
 from compat.build import rider_of, serves
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.builds import platform_of
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, how, value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.builds import platform_of
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import FRAMEWORKS
 

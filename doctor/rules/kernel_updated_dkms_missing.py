@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import module_is_loaded, need_own_kernel
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import how, value_or
 from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
+from doctor.judging.conditions import module_is_loaded, need_own_kernel
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE, need_linux
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import CudnnVersion
-from doctor.builds import import_symptoms, need_own_cuda
-from doctor.cuda_libraries import displaced, dotted, is_older, release_of
-from doctor.cudnn_use import copy_of, pin_of, predictions, set_in
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen, how, value_or
 from doctor.finding import Answer, Evidence, Kind, Severity, Symptom, bad, ok
+from doctor.judging.builds import import_symptoms, need_own_cuda
+from doctor.judging.cuda_libraries import displaced, dotted, is_older, release_of
+from doctor.judging.cudnn_use import copy_of, pin_of, predictions, set_in
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

@@ -6,11 +6,11 @@ import re
 
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
-from doctor.builds import installed, overwritten_among
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment
 from doctor.facts.seen import Seen
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.builds import installed, overwritten_among
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import ENVIRONMENTS
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import container, module_is_loaded, need_kernel_driver, nvml_works
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import how, value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.conditions import container, module_is_loaded, need_kernel_driver, nvml_works
 from doctor.rule import Rule
 from doctor.subjects import MACHINE
 

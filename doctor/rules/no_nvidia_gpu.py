@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import container, wsl
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import UnseenError, how
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.conditions import container, wsl
 from doctor.rule import Rule
 from doctor.subjects import MACHINE, need_live
 

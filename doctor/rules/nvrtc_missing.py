@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.cuda_libraries import need_use, not_found, wheels_for
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, Unseen
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.cuda_libraries import need_use, not_found, wheels_for
 from doctor.rule import Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import OPEN_ONLY, kernel_says, need_kernel_driver, nvml_works, on_host, undriven
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, UnseenError, how, value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.conditions import OPEN_ONLY, kernel_says, need_kernel_driver, nvml_works, on_host, undriven
 from doctor.rule import Rule
 from doctor.subjects import MACHINE
 

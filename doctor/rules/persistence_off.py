@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import need_own_kernel
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
 from doctor.finding import Answer, Evidence, Severity, bad, ok
+from doctor.judging.conditions import need_own_kernel
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
-from doctor.builds import import_symptoms
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment
 from doctor.facts.seen import value_or
 from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.nvidia_wheels import Breach, breaches, cuda_major_of, leftovers, nvidia_wheels, pins_of
-from doctor.pins import Pin, keeps
+from doctor.judging.builds import import_symptoms
+from doctor.judging.nvidia_wheels import Breach, breaches, cuda_major_of, leftovers, nvidia_wheels, pins_of
+from doctor.judging.pins import Pin, keeps
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import ENVIRONMENTS
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.code_tools import needs_of_nvcc, severity_of, tools_of
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.code_tools import needs_of_nvcc, severity_of, tools_of
 from doctor.rule import Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

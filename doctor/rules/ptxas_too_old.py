@@ -7,13 +7,13 @@ from compat.matrix import Matrix
 from compat.need import Need
 from compat.record import NamedTuple
 from compat.version import ComputeCapability, CudaVersion
-from doctor.code_tools import capabilities, cuda_major_of, interpreter_of, needs_of_nvcc, tool_for, tools_of
-from doctor.cudnn_use import set_in
 from doctor.facts import Facts
 from doctor.facts.code_tools import CodeTools, Tool
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, how
 from doctor.finding import Answer, Evidence, Severity, bad, ok
+from doctor.judging.code_tools import capabilities, cuda_major_of, interpreter_of, needs_of_nvcc, tool_for, tools_of
+from doctor.judging.cudnn_use import set_in
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS, need_gpu
 

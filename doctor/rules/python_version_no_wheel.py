@@ -6,12 +6,12 @@ from compat.build import name_of, rider_of
 from compat.matrix import Matrix, known
 from compat.need import Need
 from compat.row import FrameworkRow
-from doctor.builds import build_row, distribution_of, nearest_and_newest, need_of, other_builds
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import how, value_or
 from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.gpu_code import code_for
+from doctor.judging.builds import build_row, distribution_of, nearest_and_newest, need_of, other_builds
+from doctor.judging.gpu_code import code_for
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import FRAMEWORKS, environment_of
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import kernel_says, module_is_loaded, need_own_kernel
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import ModuleFile
 from doctor.facts.seen import Seen, UnseenError, how, value_or
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.conditions import kernel_says, module_is_loaded, need_own_kernel
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import variable
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, value_or
 from doctor.finding import Answer, Evidence, Severity, bad, ok
+from doctor.judging.conditions import variable
 from doctor.rule import Rule
 from doctor.subjects import MACHINE
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.builds import build_row, cuda_of
-from doctor.cuda_libraries import names_of, need_use, not_found
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Unseen
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.builds import build_row, cuda_of
+from doctor.judging.cuda_libraries import names_of, need_use, not_found
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS, environment_of
 

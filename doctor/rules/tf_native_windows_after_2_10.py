@@ -6,11 +6,11 @@ from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import FrameworkRow
-from doctor.builds import installed
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import how
 from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
+from doctor.judging.builds import installed
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import FRAMEWORKS, environment_of, need_gpu
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
-from doctor.builds import installed, overwritten_among
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment
 from doctor.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.judging.builds import installed, overwritten_among
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import ENVIRONMENTS
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
 from compat.record import NamedTuple
-from doctor.builds import import_symptoms
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Overlap
 from doctor.facts.seen import Seen, how, value_or
 from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.nvidia_wheels import breaches, leftovers, pins_of
+from doctor.judging.builds import import_symptoms
+from doctor.judging.nvidia_wheels import breaches, leftovers, pins_of
 from doctor.rule import Rule
 from doctor.subjects import ENVIRONMENTS
 

@@ -6,12 +6,12 @@ import posixpath
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.builds import import_symptoms
-from doctor.cuda_libraries import names_of, need_use, not_found, with_directories
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, Unseen
 from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
+from doctor.judging.builds import import_symptoms
+from doctor.judging.cuda_libraries import names_of, need_use, not_found, with_directories
 from doctor.rule import Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.builds import import_symptoms, need_own_cuda
-from doctor.dlls import needs_of
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.builds import import_symptoms, need_own_cuda
+from doctor.judging.dlls import needs_of
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS
 

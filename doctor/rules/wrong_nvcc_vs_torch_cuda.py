@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.cudnn_use import set_in
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, Unseen, how, value_or
 from doctor.facts.toolkit import Toolkit, ToolkitName
 from doctor.finding import Answer, Evidence, Severity, bad, ok
+from doctor.judging.cudnn_use import set_in
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import INSTALLED_FRAMEWORKS, environment_of
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.conditions import container, loading_library, variable, wsl
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.seen import Seen, how, value_or
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.conditions import container, loading_library, variable, wsl
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import MACHINE, need_gpu, need_linux, need_live
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.cudnn_use import need_parts, severity_of
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.finding import Answer, Evidence, bad, ok
+from doctor.judging.cudnn_use import need_parts, severity_of
 from doctor.rule import NotApplicable, Rule
 from doctor.subjects import CUDNN_COPIES
 

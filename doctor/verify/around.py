@@ -9,11 +9,11 @@ from collections.abc import Container, Iterable, Iterator
 
 from compat.matrix import Uncovered
 from compat.need import Need
-from doctor.cudnn_use import is_jit_edition, mending, set_in
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, value_or
 from doctor.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
 from doctor.judge import judge, load_rules
+from doctor.judging.cudnn_use import is_jit_edition, mending, set_in
 from doctor.verify import cause as codes
 from doctor.verify.contents import of_contents
 from doctor.verify.findings import rooted

@@ -9,10 +9,10 @@ from compat.need import Need
 from compat.record import NamedTuple
 from compat.row import CudnnBuildRow
 from compat.version import ComputeCapability, CudaVersion
-from doctor.conditions import on_host
-from doctor.cudnn_use import mending
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.judging.conditions import on_host
+from doctor.judging.cudnn_use import mending
 from doctor.smoke.outcome import Outcome
 from doctor.verify import cause as codes
 from doctor.verify.cause import Cause

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 
 from compat.matrix import Matrix
 from compat.record import NamedTuple
-from doctor.cudnn_use import is_main, loaded_copy, prediction, predictions, searched
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.host import BadRequest, Host
+from doctor.judging.cudnn_use import is_main, loaded_copy, prediction, predictions, searched
 from doctor.probes import cudnn
 from doctor.probes.cudnn_library import parse_name
 from doctor.rule import NotApplicable

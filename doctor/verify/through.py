@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 from compat.need import Need
 from compat.record import NamedTuple
-from doctor.cudnn_use import loaded_copy
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.seen import UnseenError, value_or
 from doctor.finding import Answer, Evidence, bad, unknown
 from doctor.host import BadRequest
+from doctor.judging.cudnn_use import loaded_copy
 from doctor.rule import NotApplicable
 from doctor.smoke.outcome import Outcome
 from doctor.verify import cause as codes

@@ -11,10 +11,10 @@ import subprocess
 import sys
 
 from compat.matrix import Matrix
-from doctor.carry_out import carry_out
 from doctor.formats import Look
-from doctor.install import Asked, prepare
-from doctor.past_runs import taken_back
+from doctor.installing.carry_out import carry_out
+from doctor.installing.install import Asked, prepare
+from doctor.installing.past_runs import taken_back
 from installers.apply import Means
 
 HOME = "/usr/local/cuda-12.8"

@@ -8,7 +8,7 @@ import pytest
 
 from doctor.facts import Facts
 from doctor.finding import Kind
-from doctor.planned import parse_plan, planned
+from doctor.solving.planned import parse_plan, planned
 from tests import machine as healthy
 from tests.rules.case import MATRIX, answer
 

@@ -12,7 +12,7 @@ from compat.version import CodeTarget, ComputeCapability, CudaVersion
 from doctor.facts import Facts
 from doctor.facts.environment import Framework, Variable
 from doctor.finding import Kind, Severity
-from doctor.gpu_code import NOT_IN_BUILD, TOO_NEW, TOO_OLD
+from doctor.judging.gpu_code import NOT_IN_BUILD, TOO_NEW, TOO_OLD
 from tests.machine import VENV, configuration, driver, environment, framework, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 

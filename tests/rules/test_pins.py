@@ -8,7 +8,7 @@ import pytest
 
 from doctor.finding import Kind, unknown
 from doctor.judge import ask
-from doctor.pins import Pin, is_older, keeps, pin
+from doctor.judging.pins import Pin, is_older, keeps, pin
 from doctor.rule import Rule
 from doctor.subjects import MACHINE
 from tests.machine import machine

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from doctor.install import Asked
+    from doctor.installing.install import Asked
     from installers.progress import Progress, Report
 
 OTHERWISE = "package"  # `gpudoctor install torch` is `gpudoctor install package torch`
@@ -37,7 +37,10 @@ _STDERR = 2  # the descriptor: a child knows no sys.stderr
 
 def answer(asked: Asked, *, apply: bool, sudo: bool) -> None:
     """Print the plan, or carry it out and exit with what came of it."""
-    from doctor.install import BadOrder, ask  # late, as what follows: `gpudoctor install --help` loads this module, too
+    from doctor.installing.install import (  # late, as what follows: `gpudoctor install --help` loads this module, too
+        BadOrder,
+        ask,
+    )
     from doctor.output import terminal_look
 
     if not apply:
@@ -52,9 +55,9 @@ def answer(asked: Asked, *, apply: bool, sudo: bool) -> None:
 
 def _applied(asked: Asked, *, sudo: bool) -> tuple[str, int]:
     from compat.matrix import Matrix
-    from doctor.carry_out import carry_out, needing_root
     from doctor.choice import one_of
-    from doctor.install import prepare
+    from doctor.installing.carry_out import carry_out, needing_root
+    from doctor.installing.install import prepare
     from doctor.output import terminal_look
     from installers.apply import Means
     from installers.command import run_command

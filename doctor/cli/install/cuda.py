@@ -53,7 +53,7 @@ def cuda(
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or nothing was
     changed.
     """
-    from doctor.install import Asked  # late: `gpudoctor install --help` loads this module, too
+    from doctor.installing.install import Asked  # late: `gpudoctor install --help` loads this module, too
 
     asked = Asked(
         "cuda",

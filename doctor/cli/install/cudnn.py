@@ -55,7 +55,7 @@ def cudnn(
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, nobody knows
     such an archive, or nothing was changed.
     """
-    from doctor.install import Asked  # late: `gpudoctor install --help` loads this module, too
+    from doctor.installing.install import Asked  # late: `gpudoctor install --help` loads this module, too
 
     asked = Asked("cudnn", version, method, cuda, home, archive, sha256, os_family, arch, python, script, style, prefix)
     answer(asked, apply=apply and not dry_run, sudo=sudo)

@@ -31,7 +31,7 @@ def driver(
     Exit status: 0 printed, or done and found running; 1 done, but a fault is left; 2 bad usage or input, or nothing
     was changed; 4 done, but the machine must be restarted before it can be told.
     """
-    from doctor.install import Asked  # late: `gpudoctor install --help` loads this module, too
+    from doctor.installing.install import Asked  # late: `gpudoctor install --help` loads this module, too
 
     asked = Asked("driver", version, os_family=os_family, arch=arch, script=script, style=style, module=module)
     answer(asked, apply=apply and not dry_run, sudo=sudo)

@@ -11,7 +11,7 @@ def history(style: Style = "text") -> None:
 
     Exit status: 0 printed; 2 bad usage.
     """
-    from doctor.past_runs import listed  # late: `gpudoctor install --help` loads this module, too
+    from doctor.installing.past_runs import listed  # late: `gpudoctor install --help` loads this module, too
 
     print(listed(style), end="")
 

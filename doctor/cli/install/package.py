@@ -30,7 +30,7 @@ def package(
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or a command
     failed.
     """
-    from doctor.install import Asked  # late: `gpudoctor install --help` loads this module, too
+    from doctor.installing.install import Asked  # late: `gpudoctor install --help` loads this module, too
 
     asked = Asked(name, version, cuda=cuda, os_family=os_family, arch=arch, python=python, script=script, style=style)
     answer(asked, apply=apply and not dry_run, sudo=sudo)

@@ -6,10 +6,10 @@ from typing import Annotated, List  # noqa: UP035 - typer evaluates the annotati
 
 import typer
 
-from doctor.can import Asked, ask
 from doctor.cli import Command
 from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, Style, System
 from doctor.output import terminal_look
+from doctor.solving.can import Asked, ask
 
 
 def can(

@@ -9,7 +9,7 @@ import typer
 from doctor.cli import Command
 from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, Style, System
 from doctor.output import terminal_look
-from doctor.solve import Asked, ask
+from doctor.solving.solve import Asked, ask
 
 
 def solve(

@@ -10,7 +10,7 @@ import typer
 from doctor.cli.install import Script, Style, System, show_progress
 
 if TYPE_CHECKING:
-    from doctor.install import Prepared
+    from doctor.installing.install import Prepared
 
 __all__ = ["Apply", "Conda", "Name", "Script", "Style", "Sudo", "System", "answer"]
 
@@ -23,7 +23,7 @@ Sudo = Annotated[bool, typer.Option("--sudo", help="With --apply: run what needs
 def answer(prepared: Prepared, script: str, style: str, *, apply: bool, sudo: bool = False) -> None:
     """Print the plan, or carry it out and exit with what came of it."""
     from compat.matrix import Matrix  # late, as what follows: `gpudoctor install --help` loads this module, too
-    from doctor.install import BadOrder, shown
+    from doctor.installing.install import BadOrder, shown
     from doctor.output import terminal_look
 
     if not apply:
@@ -31,8 +31,8 @@ def answer(prepared: Prepared, script: str, style: str, *, apply: bool, sudo: bo
         return
     if script:
         raise BadOrder("--script prints and --apply does: say one of them")
-    from doctor.carry_out import carry_out
     from doctor.choice import one_of
+    from doctor.installing.carry_out import carry_out
     from installers.apply import Means
 
     one_of("format", style, ("text", "json"))

@@ -29,7 +29,9 @@ def loader(
 
     Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
-    from doctor.configure_search import loader as prepared  # late: `gpudoctor install --help` loads this module, too
+    from doctor.installing.configure_search import (
+        loader as prepared,  # late: `gpudoctor install --help` loads this module, too
+    )
 
     answer(prepared(directory, name, conda, system), script, style, apply=apply, sudo=sudo)
 

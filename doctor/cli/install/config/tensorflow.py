@@ -11,7 +11,9 @@ def tensorflow(system: System = "", script: Script = "", apply: Apply = False, s
 
     Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
-    from doctor.configure import tensorflow as prepared  # late: `gpudoctor install --help` loads this module, too
+    from doctor.installing.configure import (
+        tensorflow as prepared,  # late: `gpudoctor install --help` loads this module, too
+    )
 
     answer(prepared(system), script, style, apply=apply)
 

@@ -7,11 +7,11 @@ import re
 from compat.build import rider_of
 from compat.matrix import Matrix, Uncovered
 from compat.record import NamedTuple
-from doctor.builds import build_row, installed
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Seen, UnseenError, value_or
-from doctor.pins import Pin, applies, is_older, keeps, pin
+from doctor.judging.builds import build_row, installed
+from doctor.judging.pins import Pin, applies, is_older, keeps, pin
 
 
 class Breach(NamedTuple):

@@ -6,10 +6,10 @@ import json
 
 from doctor.encode import encode
 from doctor.formats import Look
-from doctor.install import BadOrder, Prepared
-from doctor.looked_again import Verified, described, verify
+from doctor.installing.install import BadOrder, Prepared
+from doctor.installing.looked_again import Verified, described, verify
+from doctor.installing.past_runs import way_back
 from doctor.page import Page
-from doctor.past_runs import way_back
 from installers.apply import Applied, Means, apply, is_left, stay_done
 from installers.journal import State
 from installers.plan import Check, Command, RefreshLoader, Step

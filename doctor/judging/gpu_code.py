@@ -14,7 +14,12 @@ from compat.need import Need
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.version import CodeTarget, ComputeCapability, CudaVersion
-from doctor.builds import (
+from doctor.facts import Facts
+from doctor.facts.environment import Framework
+from doctor.facts.gpu import Gpu
+from doctor.facts.seen import Seen, UnseenError, how, value_or
+from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok, unknown
+from doctor.judging.builds import (
     build_row,
     cuda_of,
     driver_floor_of,
@@ -24,11 +29,6 @@ from doctor.builds import (
     other_builds,
     targets_of,
 )
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Seen, UnseenError, how, value_or
-from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok, unknown
 from doctor.rule import NotApplicable
 from doctor.subjects import need_gpu
 

@@ -8,13 +8,13 @@ import re
 from compat.matrix import Matrix, accepts
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
-from doctor.builds import build_row, need_own_cuda
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction, SearchDir
 from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
 from doctor.finding import Severity
+from doctor.judging.builds import build_row, need_own_cuda
 from doctor.rule import NotApplicable
 from doctor.subjects import FRAMEWORKS, environment_of
 

@@ -9,10 +9,10 @@ from compat.matrix import Matrix
 from compat.record import NamedTuple
 from compat.specifier import accepts
 from doctor.choice import one_of
-from doctor.configured import Machine, machine, prepared, shell_script
 from doctor.facts.environment import Setting
 from doctor.facts.seen import UnseenError
-from doctor.install import BadOrder, Prepared
+from doctor.installing.configured import Machine, machine, prepared, shell_script
+from doctor.installing.install import BadOrder, Prepared
 from doctor.subjects import FRAMEWORKS
 from installers.configuration import (
     Line,

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 
 from compat.error import GpudoctorError
 from compat.record import NamedTuple
-from doctor.carry_out import needing_root
 from doctor.checkup import Options, report_of, severity_of, wanted_rules
 from doctor.facts import Facts
 from doctor.finding import Finding, Kind, Remedy, Report
 from doctor.formats import Look
 from doctor.formats.text import render
-from doctor.install import Prepared, show_step
+from doctor.installing.carry_out import needing_root
+from doctor.installing.install import Prepared, show_step
+from doctor.installing.past_runs import way_back
 from doctor.page import Page
-from doctor.past_runs import way_back
 from doctor.prescribe import target_of
 from doctor.report import exit_status
 from installers.apply import MEANS, Applied, Means, apply, is_left, stay_done

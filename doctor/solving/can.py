@@ -16,8 +16,8 @@ from compat.spec import parse_spec
 from compat.version import DriverRelease
 from doctor.choice import one_of
 from doctor.formats import Look
+from doctor.judging.products import known_product
 from doctor.page import Page
-from doctor.products import known_product
 
 SCHEMA = "gpudoctor.can/1"
 _STATUS = {YES: 0, NO: 1, UNKNOWN: 4}

@@ -6,12 +6,12 @@ import re
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
-from doctor.builds import distribution_of, installed, need_own_cuda
-from doctor.cudnn_use import set_in
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen, value_or
+from doctor.judging.builds import distribution_of, installed, need_own_cuda
+from doctor.judging.cudnn_use import set_in
 from doctor.rule import NotApplicable
 from doctor.subjects import environment_of, need_gpu, need_linux
 

@@ -13,10 +13,10 @@ from compat.solve import Solution
 from compat.solve_builds import Candidate
 from compat.solve_changes import Change
 from compat.solve_proof import Refusal
-from doctor import can
 from doctor.formats import Look
 from doctor.page import Page
-from doctor.solve_answer import Answer, Place
+from doctor.solving import can
+from doctor.solving.solve_answer import Answer, Place
 
 SCHEMA = "gpudoctor.solve/1"
 _COLOURS = {YES: "green", NO: "red", UNKNOWN: "yellow"}

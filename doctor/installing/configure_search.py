@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.configured import Machine, machine, prepared, shell_script
-from doctor.install import BadOrder, Prepared
+from doctor.installing.configured import Machine, machine, prepared, shell_script
+from doctor.installing.install import BadOrder, Prepared
 from installers.hooks import LOADER_DIRECTORY, Found, hooks_plan, loader_plan, path_plan
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -14,9 +14,6 @@ from compat.need import Need
 from compat.record import NamedTuple
 from compat.version import CudaVersion, CudnnVersion
 from doctor.choice import one_of
-from doctor.cudnn_use import built_for, right_copy
-from doctor.driver_choice import MODULES as _MODULES
-from doctor.driver_choice import driver_plan
 from doctor.encode import encode_plan
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
@@ -24,7 +21,10 @@ from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.facts.toolkit import Toolkit
 from doctor.formats import Look
 from doctor.host import Host
-from doctor.package_choice import package_plan
+from doctor.installing.driver_choice import MODULES as _MODULES
+from doctor.installing.driver_choice import driver_plan
+from doctor.installing.package_choice import package_plan
+from doctor.judging.cudnn_use import built_for, right_copy
 from doctor.page import Page
 from doctor.prescribe import target_of
 from doctor.rule import NotApplicable

@@ -5,12 +5,12 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import AGAIN, Need
 from compat.version import ComputeCapability, CudaVersion
-from doctor.builds import need_own_cuda
 from doctor.facts import Facts
 from doctor.facts.code_tools import CodeTools, Tool
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.finding import Severity
+from doctor.judging.builds import need_own_cuda
 from doctor.rule import NotApplicable
 from doctor.subjects import need_linux
 

@@ -9,12 +9,12 @@ from compat.reason import Circumstances
 from compat.row import FrameworkRow
 from compat.spec import Spec, parse_spec
 from compat.version import CudaVersion
-from doctor.builds import platform_of
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
-from doctor.gpu_code import visible_gpus
-from doctor.products import known_product
+from doctor.judging.builds import platform_of
+from doctor.judging.gpu_code import visible_gpus
+from doctor.judging.products import known_product
 
 _NOTE = "planned, not installed"
 _TAGGED = ("torch", "jaxlib")  # packages whose versions carry the build: 2.9.1+cu128

@@ -7,12 +7,12 @@ from compat.matrix import Matrix, Uncovered
 from compat.reason import NO, UNKNOWN, YES
 from compat.record import NamedTuple
 from compat.spec import parse_spec
-from doctor import can
 from doctor.choice import one_of
 from doctor.formats import Look
-from doctor.products import known_product
-from doctor.solve_answer import Place, answer
-from doctor.solve_view import SCHEMA, to_json, to_text
+from doctor.judging.products import known_product
+from doctor.solving import can
+from doctor.solving.solve_answer import Place, answer
+from doctor.solving.solve_view import SCHEMA, to_json, to_text
 
 _STATUS = {YES: 0, NO: 1, UNKNOWN: 4}
 
@@ -70,8 +70,8 @@ def _here(asked: Asked) -> Place:
     """This machine's cards, driver, system and Python; a Python that was named takes its place."""
     from doctor.examine import host_of  # late: nothing is probed for another machine
     from doctor.facts.seen import Seen, value_or
-    from doctor.planned import circumstances_of
     from doctor.probes import Request, look
+    from doctor.solving.planned import circumstances_of
 
     facts = look(host_of(None), Request(()))
     environments = value_or(facts.environments, ())

@@ -17,7 +17,7 @@ from doctor.facts.seen import Seen, value_or
 from doctor.facts.toolkit import Toolkit
 from doctor.finding import Answer, Kind
 from doctor.host import Host
-from doctor.install import Prepared, host_with
+from doctor.installing.install import Prepared, host_with
 from doctor.judge import codes, judge, load_rules
 from doctor.probes import Request, look
 from installers.plan import ByHand, Check, CopyTree, EditText, RefreshLoader, SetVariable, Step, WriteFile

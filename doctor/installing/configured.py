@@ -11,7 +11,7 @@ from doctor.facts import Facts
 from doctor.facts.environment import Setting
 from doctor.facts.seen import value_or
 from doctor.host import Host, HostError, Missing
-from doctor.install import BadOrder, Prepared, host_with
+from doctor.installing.install import BadOrder, Prepared, host_with
 from doctor.prescribe import target_of
 from installers.plan import Check, Plan, Step, Target
 

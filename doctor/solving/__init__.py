@@ -1,0 +1,1 @@
+"""`matrix can`, `matrix solve` and `check --framework`: what would work on a machine, before anything is installed."""
