@@ -7,7 +7,7 @@ import re
 from compat.row import FrameworkRow
 
 # What brings CUDA as wheels; source: the projects' installation guides, and Provides-Extra of the wheels.
-_EXTRAS = {"onnxruntime-gpu": "[cuda,cudnn]", "tensorflow": "[and-cuda]"}
+EXTRAS = {"onnxruntime-gpu": "[cuda,cudnn]", "tensorflow": "[and-cuda]"}
 
 
 def wanted_version(specifier: str) -> str:
@@ -49,7 +49,7 @@ def requirement_of(row: FrameworkRow, versions: str) -> str:
     plugin = re.fullmatch(r"jax-(cuda\d+)-plugin", row.package)
     if plugin:
         return f"jax[{plugin[1]}]{versions}"
-    extra = _EXTRAS.get(row.package, "") if row.libraries == "wheels" else ""
+    extra = EXTRAS.get(row.package, "") if row.libraries == "wheels" else ""
     local = f"+{row.build}" if row.build and exact_version(versions) and not is_default_build(row) else ""
     return f"{row.package}{extra}{versions}{local}"
 

@@ -163,6 +163,15 @@ def test_another_toolkit_is_not_mixed_with(header: str, version: str, setting: S
         setting.prepared()
 
 
+@pytest.mark.parametrize("method", ["packages", "conda", "runfile", "archive", "container", "wheel"])
+@pytest.mark.parametrize("version", ["12.7", "99.9"])  # there never was a 12.7
+def test_a_release_that_there_is_none_of_is_not_planned(
+    version: str, method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["install", "cuda", version, "--method", method, "--os", "linux"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
 @pytest.mark.parametrize("version", ["11.4", "11.8", "12.0", "12.4.1", "12.8", "12.9", "13.0"])
 @pytest.mark.parametrize("target", [machines.ROOT, SBSA, machines.WINDOWS])
 def test_every_release_has_a_compiler_and_a_runtime(version: str, target: Target) -> None:

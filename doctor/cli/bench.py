@@ -28,8 +28,10 @@ def bench(
     cudnn: Annotated[Text, typer.Option(metavar="PATH", help="The cuDNN to measure: its library or directory.")] = None,
     python: Annotated[Text, typer.Option(metavar="EXE", help="Measure the cuDNN that this environment loads.")] = None,
     gpu: Annotated[int, typer.Option(metavar="N", help="Which GPU, as CUDA numbers them.")] = 0,
-    batch: Annotated[int, typer.Option(metavar="N", help="Images a step; the network's own by default.")] = 0,
-    steps: Annotated[int, typer.Option(metavar="N", help="Steps to time; 3 to 50 by default.")] = 0,
+    batch: Annotated[
+        int, typer.Option(metavar="N", show_default=False, help="Images a step; the network's own by default.")
+    ] = 0,
+    steps: Annotated[int, typer.Option(metavar="N", show_default=False, help="Steps to time; 3 to 50 by default.")] = 0,
     seconds: Annotated[float, typer.Option(metavar="N", help="For the steps of one network on one path.")] = 20.0,
     data: Annotated[Text, typer.Option(metavar="DIR", help="Train on the pictures in DIR/train/<class>.")] = None,
     pool: Annotated[str, typer.Option("--memory-pool", metavar="WAY", help="on, off or both.")] = "both",

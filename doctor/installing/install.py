@@ -237,14 +237,15 @@ def _cuda(asked: Asked, target: Target, facts: Facts | None, matrix: Matrix) -> 
         version = asked.version or _newest_for(target)
         order = CudaOrder(version, home, asked.prefix != "", parts, asked.archive, asked.sha256)
         return _ORDERED[asked.method](order, target, matrix)
-    version = asked.version if re.fullmatch(r"[0-9]{1,2}", asked.version) else _minor(asked.version)
+    version = asked.version if re.fullmatch(r"[0-9]{1,2}", asked.version) else _minor(asked.version, matrix)
     spec = f"=={version}.*" if version else ""
     plan = _by_method(asked, Need("cuda", spec, asked.home), target, matrix)
     return _and_looked_for(plan, Need("cuda", spec))
 
 
-def _minor(version: str) -> str:
-    return str(CudaVersion.parse(version)) if version else ""
+def _minor(version: str, matrix: Matrix) -> str:
+    """Major and minor of a release; raises Uncovered for one that there is none of, or that is newer than the rows."""
+    return str(matrix.toolkit(CudaVersion.parse(version)).cuda) if version else ""
 
 
 def _with_a_way(asked: Asked, target: Target) -> Asked:

@@ -17,7 +17,7 @@ from compat.spec import Spec, parse_spec
 from installers.method import Method
 from installers.methods.environment import removal
 from installers.plan import ByHand, Command, Inverse, Plan, Step, Target
-from installers.requirement import exact_version
+from installers.requirement import EXTRAS, exact_version
 
 # what the table in compat/need.py names as something other than a Python distribution
 _NOT_PYTHON = frozenset(
@@ -121,17 +121,17 @@ def _install(need: Need, target: Target, matrix: Matrix) -> tuple[Step, ...]:
 
 def _requirement(need: Need, target: Target, matrix: Matrix) -> str:
     name, build = need.product, need.build
-    if name == "tensorflow" and target.os_family == "linux" and build != "cpu" and _brings_cuda(need, matrix):
-        name = "tensorflow[and-cuda]"
+    if name in EXTRAS and build != "cpu" and _brings_cuda(need, target, matrix):
+        name += EXTRAS[name]
     major = re.match(r"cu(?:da)?(1[1-9])", build)
     if name == "jax" and major:
         name = f"jax[cuda{major[1]}]"
     return f"{name}{need.spec}"
 
 
-def _brings_cuda(need: Need, matrix: Matrix) -> bool:
-    """Whether CUDA comes with some release that is asked for as wheels."""
-    rows = matrix.rows(need.product, "builds")
+def _brings_cuda(need: Need, target: Target, matrix: Matrix) -> bool:
+    """Whether CUDA comes with some release that is asked for as wheels, on this operating system."""
+    rows = (row for row in matrix.rows(need.product, "builds") if not row.os or target.os_family in row.os)
     return any(row.libraries == "wheels" and overlap((need.spec, row.versions)) != NO for row in rows)
 
 

@@ -75,7 +75,7 @@ def _of_surroundings(step: _Other) -> str:
         return f"write {step.path}"
     if isinstance(step, RemoveFromPath):
         return f"take {step.directory} out of {step.name}"
-    return f"set {step.name}" if isinstance(step, SetVariable) else f"unset {step.name}"
+    return f"set {step.name} to {step.value}" if isinstance(step, SetVariable) else f"unset {step.name}"
 
 
 def reason(step: Step) -> str:

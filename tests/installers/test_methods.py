@@ -153,6 +153,8 @@ def test_a_branch_that_no_row_knows_is_the_one_that_is_named() -> None:
         ),
         ("ubuntu", Need("onnxruntime", ABSENT, PYTHON), f"{PYTHON} -m pip uninstall -y onnxruntime"),
         ("ubuntu", Need("tensorflow", "==2.20.0", PYTHON), f"{PYTHON} -m pip install 'tensorflow[and-cuda]==2.20.0'"),
+        ("ubuntu", Need("onnxruntime-gpu", "", PYTHON), f"{PYTHON} -m pip install 'onnxruntime-gpu[cuda,cudnn]'"),
+        ("ubuntu", Need("onnxruntime-gpu", "==1.18.0", PYTHON), f"{PYTHON} -m pip install onnxruntime-gpu==1.18.0"),
         ("ubuntu", Need("jax", "", PYTHON, "cuda13"), f"{PYTHON} -m pip install 'jax[cuda13]'"),
         (
             "ubuntu",
