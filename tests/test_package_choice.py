@@ -12,7 +12,7 @@ from tests.installers import target as machines
 MATRIX = Matrix()
 BARE = machines.UBUNTU._replace(python="python3", installed=frozenset(), cuda_major=0)
 CU12 = BARE._replace(cuda_major=12)
-SERVED = "--index-url https://download.pytorch.org/whl"
+SERVED = f"--index-url {MATRIX.wheel_index('torch', 'cu128').url.rpartition('/')[0]}"
 
 
 @pytest.mark.parametrize(
