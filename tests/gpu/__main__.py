@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from pathlib import Path
 
-from tests.gpu.steps import STEPS, Result, Stage, gpu_name
+from tests.gpu.steps import SHARES, STEPS, Result, Stage, gpu_name
 
 NO_GPU = 4
+SECONDS = 570.0  # such a machine is lent for ten minutes at a time
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -21,6 +23,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.gpu", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--output", default="gpu-results", help="where the raw output goes; gpu-results by default")
     parser.add_argument("--only", action="append", choices=sorted(STEPS), help="this step alone; repeatable")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for all of it; {SECONDS:.0f} by default")
     told = parser.parse_args(argv)
     name = gpu_name()
     if not name:
@@ -30,12 +33,19 @@ def main(argv: list[str] | None = None) -> int:
     stage = Stage(Path(told.output), name)
     stage.folder.mkdir(parents=True, exist_ok=True)
     results: list[Result] = []
-    for step in told.only or STEPS:
-        say(f"{step} ...")
-        results += STEPS[step](stage)
+    steps, end = list(told.only or STEPS), time.monotonic() + told.seconds
+    for place, step in enumerate(steps):
+        seconds = share(steps[place:], end - time.monotonic())
+        say(f"{step} ... at most {seconds:.0f} s")
+        results += STEPS[step](stage._replace(end=time.monotonic() + seconds))
         write(stage, results)  # after each: what was learned must outlive a step that is cut off
     say(table(name, results))
     return 0 if all(one.is_met is not False for one in results) else 1
+
+
+def share(steps: list[str], left_s: float) -> float:
+    """The first step's part of the seconds that are left for all of them: what one does not need, the next have."""
+    return max(left_s, 0.0) * SHARES[steps[0]] / sum(SHARES[one] for one in steps)
 
 
 def write(stage: Stage, results: list[Result]) -> None:

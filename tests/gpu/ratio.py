@@ -336,13 +336,20 @@ def main() -> int:
     cudnn.create_handle(device.stream)
     is_small = told.tiny or told.quick
     asked = Asked(TINY if is_small else LAYERS, KINDS[:1] if is_small else KINDS, told.seconds)
-    with torch.no_grad():
-        found = list(rows(device, cudnn, asked, say))
-    head = {"torch": torch.__version__, "cudnn": cudnn.version, "least": LEAST, "rounds": ROUNDS}
     machine = torch.cuda.get_device_name() if device.on_gpu else "CPU"
-    with open(told.output, "w", encoding="utf-8") as stream:
-        json.dump({**head, "machine": machine, "rows": [one._asdict() for one in found]}, stream, indent=1)
+    head = {"machine": machine, "torch": torch.__version__, "cudnn": cudnn.version, "least": LEAST, "rounds": ROUNDS}
+    with torch.no_grad():
+        write(told.output, head, rows(device, cudnn, asked, say))
     return 0
+
+
+def write(path: str, head: dict[str, Any], found: Iterator[Row]) -> None:
+    """The file, anew after each row: what was measured must outlive a comparison that is cut off."""
+    content: dict[str, Any] = {**head, "rows": []}
+    for one in found:
+        content["rows"].append(one._asdict())
+        with open(path, "w", encoding="utf-8") as stream:
+            json.dump(content, stream, indent=1)
 
 
 if __name__ == "__main__":

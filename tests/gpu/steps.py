@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -13,13 +15,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from doctor.bench import networks
+from doctor.bench.command import SMALL
 from tests.gpu.ratio import LEAST
 
 ROOT = Path(__file__).resolve().parents[2]
 GPUDOCTOR = (sys.executable, "-c", "from doctor.cli import main; main()")
+# The small ones first.
+NETWORKS = tuple(sorted(networks.names(), key=lambda name: (name not in SMALL, name)))
 VERIFY_AT_MOST_S = 5.0  # `verify --level conv`, the whole process
 RUNS = 3
-BENCH_SECONDS = 6  # for the steps of one network on one path: seven networks, four ways
+LAST_PROBLEM_S = 20  # of the comparison's time, for the problem that is under way at its end
+BENCH_SECONDS = 4  # for the steps of one network on one path: seven networks, four ways
 _ASK = "import ctypes as c; d=c.CDLL('libcuda.so.1'); n=c.c_int(); d.cuInit(0); d.cuDeviceGetCount(c.byref(n)); "
 _ASK += "b=c.create_string_buffer(99); d.cuDeviceGetName(b, 99, 0) if n.value else 0; print(b.value.decode())"
 
@@ -37,6 +44,11 @@ class Stage(NamedTuple):
 
     folder: Path  # for what they wrote
     gpu: str
+    end: float = math.inf  # of the step's time, by time.monotonic()
+
+    def within(self, seconds: float) -> float:
+        """So long, or as long as is left."""
+        return min(seconds, max(self.end - time.monotonic(), 1.0))
 
 
 class Ran(NamedTuple):
@@ -56,17 +68,29 @@ def gpu_name() -> str:
 def ran(argv: tuple[str, ...], timeout_s: float, keep: Path | None = None) -> Ran:
     """Run a program from the top of the tree; its output is kept in a file, errors beside it."""
     begin = time.perf_counter()
-    try:
-        done = subprocess.run(argv, cwd=ROOT, capture_output=True, timeout=timeout_s, check=False)
-        status, output, errors = done.returncode, done.stdout, done.stderr
-    except subprocess.TimeoutExpired as late:
-        status, output, errors = 124, late.stdout or b"", late.stderr or b""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, cwd=ROOT, stdout=pipe, stderr=pipe, start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(timeout=timeout_s)
+            status = process.returncode
+        except subprocess.TimeoutExpired:
+            status, (output, errors) = 124, _ended(process)
     seconds = time.perf_counter() - begin
     if keep:
         keep.write_bytes(output)
         if errors:
             keep.with_name(keep.name + ".errors.txt").write_bytes(errors)
     return Ran(status, output.decode("utf-8", "replace"), seconds)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """Interrupted, so that it ends its own children, which would go on computing on the GPU; killed if it does not."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        return process.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return process.communicate()
 
 
 def machine(stage: Stage) -> list[Result]:
@@ -83,17 +107,24 @@ def _has(program: str) -> bool:
 
 
 def tests(stage: Stage) -> list[Result]:
-    """The suite's tests that are marked so."""
-    argv = (sys.executable, "-m", "pytest", "-m", "gpu", "-p", "no:cacheprovider", "-q", "tests")
-    done = ran(argv, 420, stage.folder / "tests.txt")
+    """The suite's tests that are marked so: the files that have some, for others import what is not installed there."""
+    files = [str(path.relative_to(ROOT)) for path in marked()]
+    options = ("-m", "gpu", "-p", "no:cacheprovider", "-W", "default", "-q")  # warnings there are of others' releases
+    done = ran((sys.executable, "-m", "pytest", *options, *files), stage.within(420), stage.folder / "tests.txt")
     last = done.output.strip().splitlines()[-1:] or ["no output"]
     return [Result("pytest -m gpu", last[0].strip("= "), done.status == 0)]
+
+
+def marked() -> list[Path]:
+    """The test files with tests for a GPU."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [path for path in files if re.search(r"^(@|pytestmark = )pytest\.mark\.gpu$", path.read_text("utf-8"), re.M)]
 
 
 def check(stage: Stage) -> list[Result]:
     """The report of a real stack."""
     argv = (*GPUDOCTOR, "check", "--python", sys.executable, "--format", "json", "--redact")
-    done = ran(argv, 60, stage.folder / "check.json")
+    done = ran(argv, stage.within(60), stage.folder / "check.json")
     report = _json(done.output)
     codes = ", ".join(one["code"] for one in report.get("findings", ()))
     figure = f"{report.get('verdict', f'exit {done.status}')}{': ' + codes if codes else ''}, {done.seconds:.2f} s"
@@ -106,10 +137,10 @@ def verify(stage: Stage) -> list[Result]:
     ways: dict[str, tuple[str, ...]] = {"cupy": (), "torch": ("--framework", "torch")}
     for way, extra in ways.items():
         argv = (*GPUDOCTOR, "verify", "--python", sys.executable, "--level", "full", "--format", "json", *extra)
-        done = ran(argv, 300, stage.folder / f"verify-{way}.json")
+        done = ran(argv, stage.within(300), stage.folder / f"verify-{way}.json")
         results.append(Result(f"verify --level full, {way}", _said(done), done.status == 0))
     argv = (*GPUDOCTOR, "verify", "--python", sys.executable, "--level", "conv")
-    runs = [ran(argv, 120, stage.folder / "verify-conv.txt") for _ in range(RUNS)]
+    runs = [ran(argv, stage.within(60), stage.folder / "verify-conv.txt") for _ in range(RUNS)]
     middle = statistics.median(one.seconds for one in runs)
     is_met = middle <= VERIFY_AT_MOST_S and all(one.status == 0 for one in runs)
     figure = f"{middle:.2f} s, median of {RUNS}, exit {runs[-1].status}"
@@ -125,18 +156,36 @@ def _said(done: Ran) -> str:
 
 
 def bench(stage: Stage) -> list[Result]:
-    """Every network on every path; the page and the chart as they belong into docs/benchmarks."""
+    """Every network on every path, each by a command of its own: what takes too long costs no other its figures.
+
+    One report of them all, its page and its chart as they belong into docs/benchmarks.
+    """
     name = f"bench-{re.sub(r'[^a-z0-9]+', '-', stage.gpu.lower()).strip('-')}"
     saved, page = stage.folder / f"{name}.json", stage.folder / f"{name}.md"
-    argv = (*GPUDOCTOR, "bench", "all", "--python", sys.executable, "--seconds", str(BENCH_SECONDS), "--format", "json")
-    done = ran(argv, 560, saved)
+    argv = (*GPUDOCTOR, "bench", "--python", sys.executable, "--seconds", str(BENCH_SECONDS), "--format", "json")
+    all_done = {one: ran((*argv, one), stage.within(300), stage.folder / f"{name}-{one}.json") for one in NETWORKS}
+    reports = [report for one in all_done.values() if (report := _json(one.output))]
+    saved.write_text(json.dumps(together(reports), indent=1) + "\n", encoding="utf-8")
     ran((*GPUDOCTOR, "bench", "--from", str(saved), "--format", "markdown", "--output", str(page)), 60)
     ran((*GPUDOCTOR, "bench", "--from", str(saved)), 60, stage.folder / f"{name}.txt")
-    report = _json(done.output)
-    lacks = len(report.get("lacks", ()))
-    figure = f"exit {done.status}, {len(report.get('timings', ()))} measured, {lacks} lacking, {done.seconds:.0f} s"
-    gains = [Result(f"bench {one}", *_gain(report, one)) for one in _networks(report)]
-    return [Result("bench all", figure, done.status == 0 and page.is_file()), *gains]
+    measured, lacks = (sum(len(one[what]) for one in reports) for what in ("timings", "lacks"))
+    seconds = sum(one.seconds for one in all_done.values())
+    figure = f"{len(reports)} of {len(NETWORKS)} networks, {measured} measured, {lacks} lacking, {seconds:.0f} s"
+    is_met = all(one.status == 0 for one in all_done.values()) and page.is_file()
+    missing = [Result(f"bench {one}", f"exit {done.status}", False) for one, done in all_done.items() if done.status]
+    gains = [Result(f"bench {one}", *_gain(report, one)) for report in reports for one in _networks(report)]
+    return [Result("bench all", figure, is_met), *gains, *missing]
+
+
+def together(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Reports of one machine, of a network each, as one: with every command, every row, and every note once."""
+    if not reports:
+        return {}
+    found = {**reports[0], "command": " && ".join(one["command"] for one in reports)}
+    for name in ("networks", "comparisons", "timings", "choices", "lacks", "notes", "articles"):
+        rows = [row for one in reports for row in one[name]]
+        found[name] = [row for place, row in enumerate(rows) if row not in rows[:place]]
+    return found
 
 
 def _networks(report: dict[str, Any]) -> list[str]:
@@ -157,12 +206,18 @@ def _gain(report: dict[str, Any], network: str) -> tuple[str, None]:
 def ratio(stage: Stage) -> list[Result]:
     """Our best convolution beside torch's."""
     saved = stage.folder / "ratio.json"
-    done = ran((sys.executable, "-m", "tests.gpu.ratio", str(saved)), 560, stage.folder / "ratio.txt")
+    saved.unlink(missing_ok=True)  # of a run before
+    seconds = stage.within(600)
+    argv = (sys.executable, "-m", "tests.gpu.ratio", "--seconds", f"{max(seconds - LAST_PROBLEM_S, 1):.0f}", str(saved))
+    done = ran(argv, seconds, stage.folder / "ratio.txt")
     report = _json(saved.read_text(encoding="utf-8")) if saved.is_file() else {}
     if not report:
         last = done.output.strip().splitlines()[-1:] or [""]
         return [Result(f"convolutions at least {LEAST} of torch's", f"exit {done.status}: {last[0]}", False)]
-    return of_ratios(report["rows"])
+    head, *rest = of_ratios(report["rows"])
+    if done.status:  # what was not reached is in no row
+        head = head._replace(figure=f"{head.figure}; cut off, exit {done.status}", is_met=False)
+    return [head, *rest]
 
 
 def of_ratios(rows: list[dict[str, Any]]) -> list[Result]:
@@ -209,3 +264,5 @@ STEPS: dict[str, Callable[[Stage], list[Result]]] = {
     "tests": tests,
     "bench": bench,
 }
+# How the time is shared out; a step that is asked for alone has it all.
+SHARES = {"machine": 2, "check": 1, "verify": 12, "ratio": 20, "tests": 14, "bench": 34}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def test_steps_are_kept_and_the_table_comes_last(
     monkeypatch.setattr(command, "STEPS", {name: lambda _, found=found: found for name, found in told.items()})
     assert command.main(["--output", str(tmp_path)]) == 1
     assert command.main(["--output", str(tmp_path), "--only", "check"]) == 0
-    first = capsys.readouterr().out.partition("check ...\n")[2].partition("check ...")[0]
+    first = capsys.readouterr().out.partition("check ...")[2].partition("check ...")[0]
     assert "met     good       1\n-       fact       2\nNOT MET a bad one  3\n" in first
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert summary["gpu"] == "NVIDIA Test 1"
@@ -86,8 +87,76 @@ def test_verify_too_slow_or_failing_is_not_met(monkeypatch: pytest.MonkeyPatch, 
 
 def test_bench_without_a_report_is_not_met(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(steps, "ran", lambda *_: steps.Ran(3, "no json", 1.0))
-    [result] = steps.bench(Stage(tmp_path, "NVIDIA H200"))
-    assert result.is_met is False
+    every, *missing = steps.bench(Stage(tmp_path, "NVIDIA H200"))
+    assert every.is_met is False
+    assert [one.figure for one in missing] == ["exit 3"] * len(steps.NETWORKS)
+
+
+def test_reports_of_single_networks_become_one() -> None:
+    saved = json.loads((ROOT / "docs" / "benchmarks" / "bench-cpu.json").read_text(encoding="utf-8"))
+    lists = ("networks", "comparisons", "timings")
+    singles = [
+        {
+            **saved,
+            "command": f"gpudoctor bench {name}",
+            **{kind: [row for row in saved[kind] if name in {row.get("name"), row.get("network")}] for kind in lists},
+        }
+        for name in (one["name"] for one in saved["networks"])
+    ]
+    whole = steps.together(singles)
+    assert whole.pop("command") == " && ".join(one["command"] for one in singles)
+    assert len(singles) > 1
+    assert whole == {name: value for name, value in saved.items() if name != "command"}
+
+
+def test_the_time_is_shared_out_and_what_is_not_used_goes_on() -> None:
+    assert set(steps.SHARES) == set(STEPS)
+    assert command.share(["bench"], 100.0) == 100.0
+    every = list(STEPS)
+    assert command.share(every, 500.0) < 500.0 * 0.1
+    assert command.share(every[1:], 0.0) == command.share(every, -3.0) == 0.0
+    assert Stage(ROOT, "").within(7.0) == 7.0
+    assert Stage(ROOT, "", time.monotonic() + 2).within(7.0) == pytest.approx(2, abs=0.5)
+
+
+def test_a_program_that_is_cut_off_ends_its_own_children_too(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom doctor.host.child import Child\n"
+        "with Child((sys.executable, '-c', 'import time; time.sleep(60)'), {}) as child:\n"
+        "    print(child._process.pid, flush=True)\n    child.wait(60)\n"
+    )
+    done = steps.ran((sys.executable, "-c", code), 3, tmp_path / "kept")
+    assert done.status == 124
+    assert not Path(f"/proc/{int(done.output)}").exists()
+
+
+def test_the_suite_there_needs_no_package_that_only_developers_have() -> None:
+    names = [str(path.relative_to(ROOT)) for path in steps.marked()]
+    assert {"tests/gpu/test_stack.py", "tests/gpu/test_trial.py", "tests/probes/test_nvml.py"} <= set(names)
+    absent = ("jsonschema", "platformdirs", "elftools", "pefile", "PIL", "ziglang", "tree_sitter")
+    code = (
+        "import sys, pytest\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name.partition('.')[0] in {absent}: raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "sys.exit(pytest.main(sys.argv[1:]))\n"
+    )
+    argv = (sys.executable, "-c", code, "-m", "gpu", "-p", "no:xdist", "-p", "no:cacheprovider", "--collect-only", "-q")
+    done = subprocess.run((*argv, *names), cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_comparison_that_was_cut_off_is_not_met(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def cut(*_: object) -> steps.Ran:
+        ratio.write(str(tmp_path / "ratio.json"), {}, iter([Row(**made(1.2))]))
+        return steps.Ran(124, "", 1.0)
+
+    monkeypatch.setattr(steps, "ran", cut)
+    [head] = steps.ratio(Stage(tmp_path, ""))
+    assert head.is_met is False
+    assert head.figure.startswith("1 of 1 do")
+    assert "exit 124" in head.figure
 
 
 # The comparison, on a libcudnn that computes in host memory and NumPy under torch's names
@@ -121,6 +190,7 @@ def test_ours_and_theirs_are_timed_and_agree(library: Path, monkeypatch: pytest.
 
 def test_a_wrong_answer_is_no_success(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STUB_CUDNN_FAULT", "wrong@cudnnConvolutionForward")
+    monkeypatch.setattr(ratio.GraphConvolution, "plans", lambda *_: [])  # an engine could be the fastest
     found = compared(library, monkeypatch)
     assert {one.direction for one in found if not one.is_right} == {"forward"}
     assert of_ratios([one._asdict() for one in found])[0].is_met is False

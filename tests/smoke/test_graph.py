@@ -134,6 +134,45 @@ def test_strict_single_precision_has_no_tensor_cores(cudnn: Cudnn) -> None:
             assert [one.label for one in convolution.plans("forward")] == labels
 
 
+def test_an_engine_that_cannot_be_made_does_not_hide_the_others(cudnn: Cudnn, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = graph.GraphConvolution._finalized
+    refused: list[int] = []
+
+    def finalized(self: graph.GraphConvolution, kind: int, *attributes: Any) -> int:
+        if kind == graph.PLAN and not refused:
+            refused.append(kind)
+            raise CudnnError("cudnnBackendFinalize", 4001, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED", "")
+        return made(self, kind, *attributes)
+
+    monkeypatch.setattr(graph.GraphConvolution, "_finalized", finalized)
+    with graph.GraphConvolution(cudnn, PLAIN) as convolution:
+        found = [one.engine for one in convolution.plans("forward")]
+    assert refused
+    assert found
+    assert len(found) < 3
+
+
+def test_where_the_data_lie_is_told_once(cudnn: Cudnn, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = HostMemory()
+    first, second = (memory.up(one.astype("float32")) for one in operands("forward", PLAIN))
+    outs = [memory.garbage(PLAIN.y, "float32") for _ in range(2)]
+    with graph.GraphConvolution(cudnn, PLAIN) as convolution:
+        plan = convolution.plans("forward")[-1]
+        room = memory.empty(plan.workspace_bytes)
+        made = len(convolution._made)
+        for out in (outs[0], outs[0], outs[1], outs[0]):
+            out.fill(np.nan)
+            convolution.run(
+                "forward", plan, [memory.address(one) for one in (first, second, out)], memory.address(room)
+            )
+            assert len(convolution._made) == made + 1
+            assert np.isfinite(out).all()
+        monkeypatch.setattr(convolution, "_finalized", None)  # nothing more is made for the same data
+        convolution.run(
+            "forward", plan, [memory.address(one) for one in (first, second, outs[0])], memory.address(room)
+        )
+
+
 @pytest.mark.parametrize("fault", ["status:3000@cudnnBackendFinalize", "status:3007@cudnnBackendSetAttribute"])
 def test_what_is_refused_is_declined(cudnn: Cudnn, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with graph.GraphConvolution(cudnn, PLAIN) as convolution:

@@ -27,7 +27,7 @@ class Im2col:
         filters = weights.reshape(shape.groups, shape.filters // shape.groups, -1)
         y = self._xp.empty((len(x), *shape.output), x.dtype)
         for part in self._parts(x):
-            product = self._xp.matmul(filters, self._columns(x[part]))
+            product = self._product(filters, self._columns(x[part]))
             by_filter = product.reshape(shape.filters, -1, *shape.output[1:])
             y[part] = by_filter.transpose(1, 0, 2, 3)
         return y
@@ -38,7 +38,7 @@ class Im2col:
         total: Any = None
         for part in self._parts(x):
             by_filter = dy[part].transpose(1, 0, 2, 3).reshape(shape.groups, shape.filters // shape.groups, -1)
-            product = self._xp.matmul(by_filter, self._columns(x[part]).transpose(0, 2, 1))
+            product = self._product(by_filter, self._columns(x[part]).transpose(0, 2, 1))
             total = product if total is None else total + product
         return total.reshape(shape.weights)
 
@@ -85,7 +85,7 @@ class Im2col:
         dx = self._xp.zeros((len(dy), shape.channels, shape.height + 2 * edge, shape.width + 2 * edge), dy.dtype)
         for part in self._parts(dy):
             by_filter = dy[part].transpose(1, 0, 2, 3).reshape(shape.groups, shape.filters // shape.groups, -1)
-            columns = self._xp.matmul(filters, by_filter)
+            columns = self._product(filters, by_filter)
             taps = columns.reshape(shape.channels, shape.kernel, shape.kernel, -1, height, width)
             for row in range(shape.kernel):
                 for column in range(shape.kernel):
@@ -94,6 +94,10 @@ class Im2col:
                         1, 0, 2, 3
                     )
         return dx[:, :, edge : edge + shape.height, edge : edge + shape.width]
+
+    def _product(self, one: Any, other: Any) -> Any:
+        """Of each group's matrices; CuPy copies a transposed factor of a stack, and not one that is a plain matrix."""
+        return self._xp.matmul(one[0], other[0])[None] if len(one) == 1 else self._xp.matmul(one, other)
 
     def _parts(self, images: Any) -> Iterator[slice]:
         """The batch in parts whose columns keep to the limit."""
