@@ -14,12 +14,14 @@ from doctor.facts.seen import Seen, value_or
 from doctor.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
 from doctor.judge import judge, load_rules
 from doctor.judging.cudnn_use import is_jit_edition, mending, set_in
+from doctor.probes.loading import loading_of
 from doctor.verify import cause as codes
 from doctor.verify.contents import of_contents
 from doctor.verify.findings import rooted
 from doctor.verify.subject import Chosen, Known, Subject, displacing
 
 _MISSING = "cudnn-missing"
+_CPU_BUILD = "cpu-only-wheel"
 _JIT_LACKS = "engines_precompiled"
 _OF_COPIES = (codes.INCOMPLETE, codes.MIXED, codes.ZLIB_MISSING)
 _OF_FRAMEWORKS = (codes.SHADOWED, codes.PART_MISSING, _MISSING, "cudnn-wrong-major")
@@ -42,7 +44,7 @@ def answers_around(
         if not subject.library:
             found.append(_without_main(subject, known.facts))
     if not chosen.subjects and not any(one.kind is Kind.BAD for one in (*found, *tried)):
-        found.append(_nothing_found(known.facts))
+        found += _of_cpu_builds(known) or (_nothing_found(known.facts),)
     return tuple(found)
 
 
@@ -117,6 +119,19 @@ def _cuda_major(facts: Facts) -> str:
     toolkits = [one.cuda.value for one in value_or(facts.toolkit.toolkits, ()) if isinstance(one.cuda, Seen)]
     cuda = max(toolkits, default=value_or(facts.driver.cuda, None))
     return str(cuda.major) if cuda else "12"
+
+
+def _of_cpu_builds(known: Known) -> tuple[Answer, ...]:
+    """Where every framework is built for the CPU, none would load a cuDNN: to be said, and no cuDNN to be installed."""
+    environments = value_or(known.facts.environments, ())
+    loading = [one for each in environments for one in value_or(each.frameworks, ()) if loading_of(one.package)]
+    if not loading or not all(one.is_cpu_build for one in loading):
+        return ()
+    said = judge(known.facts, known.matrix, load_rules((_CPU_BUILD,)))
+    labels = ", ".join(one.label for one in loading)
+    why = f"{labels}: built for the CPU only, so that nothing here loads a cuDNN; --cudnn names a copy to try"
+    open_question = unknown(why)._replace(code=_MISSING, subject=known.facts.machine.label)
+    return tuple(one for one in said if one.kind is Kind.BAD) or (open_question,)
 
 
 def _nothing_found(facts: Facts) -> Answer:
