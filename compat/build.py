@@ -3,43 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.row import FrameworkRow, TargetsRow, ToolkitRow
+from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability, CudaVersion
-
-# What has no CUDA of its own: the framework whose CUDA it runs on.
-_RIDERS = {
-    "bitsandbytes": "torch",
-    "chainer": "CuPy",
-    "flash-attn": "torch",
-    "jax": "jaxlib or a plugin",
-    "keras": "its backend",
-    "numba": "the toolkit",
-    "tf-keras": "tensorflow",
-    "theano": "the toolkit",
-    "triton": "torch",
-    "vllm": "torch",
-    "xformers": "torch",
-}
-
-# The packages, best first, in which the same framework comes with GPU code.
-_GPU_PACKAGES = {
-    "cupy": tuple(f"cupy-cuda{cuda}" for cuda in ["13x", "12x", "11x", "102", "101", "100", "92", "91", "90", "80"]),
-    "jax": ("jax-cuda13-plugin", "jax-cuda12-plugin", "jaxlib"),
-    "jaxlib": ("jax-cuda13-plugin", "jax-cuda12-plugin"),
-    "mxnet": tuple(f"mxnet-cu{cuda}" for cuda in ["112", "110", "102", "101", "100", "92", "91", "90", "80", "75"]),
-    "onnxruntime": ("onnxruntime-gpu",),
-    "paddlepaddle": ("paddlepaddle-gpu",),
-    "tensorflow": ("tensorflow", "tensorflow-gpu"),
-    "tensorflow-cpu": ("tensorflow",),
-}
-
-
-def rider_of(package: str) -> str:
-    """What a package without a CUDA of its own runs on, "" for one that has it."""
-    return "its plugin" if package.endswith("-pjrt") else _RIDERS.get(package, "")
 
 
 def is_cuda_row(row: FrameworkRow) -> bool:
@@ -67,13 +37,19 @@ def _accepted(specifier: str, cudas: frozenset[CudaVersion]) -> tuple[CudaVersio
 def brings_libraries(row: FrameworkRow, matrix: Matrix) -> bool:
     """Whether CUDA and cuDNN come with a build, in its wheel or in others that it requires.
 
-    Where a row does not say, the other builds of the package do: no torch was ever published that takes them from the
-    system.
+    Where a row does not say, the package's other builds for that processor do: no torch was ever published for a PC
+    that takes them from the system.
     """
     if row.libraries is not None:
         return row.libraries in {"bundled", "wheels"}
-    sources = {one.libraries for one in matrix.rows(row.package, "builds")} - {None, ""}
+    sources = library_sources(row.package, row.arch, matrix)
     return bool(sources) and "system" not in sources
+
+
+def library_sources(package: str, arches: Iterable[str], matrix: Matrix) -> set[str]:
+    """Where a package's builds for these processors have CUDA from: "bundled", "wheels", "system"."""
+    alike = (one for one in matrix.rows(package, "builds") if set(one.arch).intersection(arches))
+    return {one.libraries for one in alike if one.libraries}
 
 
 def oldest_cuda(row: FrameworkRow, matrix: Matrix) -> CudaVersion:
@@ -121,8 +97,9 @@ def release_key(version: str) -> tuple[int, ...]:
 
 
 def gpu_packages(package: str) -> tuple[str, ...]:
-    """The distributions, best first, in which a framework comes with GPU code."""
-    return _GPU_PACKAGES.get(package, (package,))
+    """The distributions, best first, in which a framework comes with GPU code; one of them stands for itself."""
+    traits = traits_of(package)
+    return traits.gpu if traits.gpu and (package == traits.id or package not in traits.gpu) else (package,)
 
 
 def name_of(row: FrameworkRow) -> str:

@@ -6,10 +6,11 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
-from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key, rider_of
-from compat.cards import Card
+from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
+from compat.cards import GpuCard
 from compat.fit import fit
 from compat.matrix import Matrix, Uncovered, accepts
+from compat.platform import absent
 from compat.reason import (
     BAD,
     NO,
@@ -19,7 +20,8 @@ from compat.reason import (
     Circumstances,
     Reason,
     cudnn_reasons,
-    driver_runs,
+    driver_reasons,
+    drives_reasons,
     reaches,
     row_name,
     toolkit_reasons,
@@ -28,13 +30,14 @@ from compat.reason import (
 from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, FrameworkRow, ToolkitRow
 from compat.spec import Spec
+from compat.traits import traits_of
 from compat.version import CudaVersion, CudnnVersion
 
 _MOST_CHIPS = 16
 _ORDER = {YES: 0, UNKNOWN: 1, NO: 2}
 
 
-class Candidate(NamedTuple):
+class BuildVerdict(NamedTuple):
     """One published build of what was asked for, judged."""
 
     name: str  # "torch 2.6.0 (cu124)"
@@ -51,13 +54,13 @@ class Candidate(NamedTuple):
         return verdict_of(self.reasons)
 
 
-class Answer(NamedTuple):
+class CanAnswer(NamedTuple):
     """What one spec comes to; the candidates are of the release that answers, and of newer ones that do not fit."""
 
     spec: str
     verdict: str
-    best: Candidate | None
-    others: tuple[Candidate, ...]
+    best: BuildVerdict | None
+    others: tuple[BuildVerdict, ...]
     reasons: tuple[Reason, ...]  # where there is no candidate
     instead: tuple[str, ...]  # releases outside the spec that fit
 
@@ -66,7 +69,7 @@ class Case(NamedTuple):
     """The answers for one set of chips."""
 
     cards: tuple[str, ...]  # "NVIDIA GeForce GT 640 (sm_30)"
-    answers: tuple[Answer, ...]
+    answers: tuple[CanAnswer, ...]
 
     @property
     def verdict(self) -> str:
@@ -87,9 +90,10 @@ class Reply(NamedTuple):
         return verdicts.pop() if len(verdicts) == 1 and self.complete else UNKNOWN
 
 
-def can(specs: tuple[Spec, ...], cards: tuple[Card, ...], where: Circumstances, matrix: Matrix) -> Reply:
+def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: Circumstances, matrix: Matrix) -> Reply:
     """Judge each spec for every set of chips that the cards may carry; cuda== and cudnn== also serve the others."""
-    where = _with_companions(specs, where, matrix)
+    families = tuple(dict.fromkeys(card.family for card in cards))
+    where = _with_companions(specs, where, matrix)._replace(families=families)
     cases = []
     every = list(itertools.islice(itertools.product(*(card.capabilities for card in cards)), _MOST_CHIPS + 1))
     for chips in every[:_MOST_CHIPS]:
@@ -112,7 +116,7 @@ def _with_companions(specs: tuple[Spec, ...], where: Circumstances, matrix: Matr
     return where
 
 
-def answer(spec: Spec, where: Circumstances, matrix: Matrix) -> Answer:
+def answer(spec: Spec, where: Circumstances, matrix: Matrix) -> CanAnswer:
     """Judge the published builds that a spec means: the newest release that fits, else the nearest to it."""
     found = ranked(spec, where, matrix)
     if not found:
@@ -120,34 +124,39 @@ def answer(spec: Spec, where: Circumstances, matrix: Matrix) -> Answer:
     best = found[0]
     shown = tuple(one for one in found[1:] if one.release >= best.release)
     instead = () if best.verdict == YES else _instead(spec, best, where, matrix)
-    return Answer(str(spec), best.verdict, best, shown, (), instead)
+    return CanAnswer(spec=str(spec), verdict=best.verdict, best=best, others=shown, reasons=(), instead=instead)
 
 
-def ranked(spec: Spec, where: Circumstances, matrix: Matrix) -> list[Candidate]:
+def ranked(spec: Spec, where: Circumstances, matrix: Matrix) -> list[BuildVerdict]:
     """Every published build that a spec means, judged, the best answer first."""
     return sorted(_candidates(spec, where, matrix), key=_rank)
 
 
-def _rank(candidate: Candidate) -> tuple[int, bool, tuple[int, ...]]:
+def _rank(candidate: BuildVerdict) -> tuple[int, bool, tuple[int, ...]]:
     """Fitting builds first, GPU builds before CPU ones, newest release first; else as the table has them."""
     newest = tuple(-part for part in (*candidate.release, 0, 0, 0, 0)[:4])
     return _ORDER[candidate.verdict], not candidate.is_gpu, newest
 
 
-def _candidates(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterable[Candidate]:
+def _candidates(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterable[BuildVerdict]:
     if spec.name == "cuda":
         return _toolkits(spec, where, matrix)
     if spec.name == "cudnn":
         return _cudnns(spec, where, matrix)
-    return (_framework(row, where, matrix) for row in rows_of(spec, where, matrix))
+    return (_framework(row, spec, where, matrix) for row in rows_of(spec, where, matrix))
 
 
 def rows_of(spec: Spec, where: Circumstances, matrix: Matrix) -> tuple[FrameworkRow, ...]:
-    """The builds that a spec means on this platform; all platforms where there is none."""
+    """The builds that a spec means on this platform; all platforms where there is none that could do.
+
+    A CPU build of this platform does not say that there is no GPU build for it.
+    """
     rows = tuple(row for package in packages_of(spec) for row in _meant_of(package, spec, matrix))
     if where.wants_gpu and len(packages_of(spec)) > 1:  # jax itself says nothing of a GPU: its plugins do
-        rows = tuple(row for row in rows if row.cuda != "" or not rider_of(row.package))
+        rows = tuple(row for row in rows if row.cuda != "" or not traits_of(row.package).runs_on)
     here = tuple(row for row in rows if where.os_family in row.os and where.arch in row.arch)
+    if where.wants_gpu and not any(is_cuda_row(row) or row.cuda is None for row in here):
+        return (*here, *(row for row in rows if is_cuda_row(row) and row not in here)) or rows
     return here or rows
 
 
@@ -162,8 +171,9 @@ def _meant_of(package: str, spec: Spec, matrix: Matrix) -> tuple[FrameworkRow, .
 
 def packages_of(spec: Spec) -> tuple[str, ...]:
     """The distributions that a spec may be installed as: those with GPU code, and the one that was named."""
-    chosen = tuple(f"{spec.name}-{extra}-plugin" for extra in spec.extras if extra.startswith("cuda"))
-    return chosen or tuple(dict.fromkeys((spec.name, *gpu_packages(spec.name))))
+    known = gpu_packages(spec.name)
+    chosen = tuple(name for name in (f"{spec.name}-{extra}-plugin" for extra in spec.extras) if name in known)
+    return chosen or tuple(dict.fromkeys((spec.name, *known)))
 
 
 def _is_meant(row: FrameworkRow, spec: Spec) -> bool:
@@ -183,14 +193,21 @@ def _ends(row: FrameworkRow) -> Iterator[str]:
         yield clause.lstrip("=<>!~").removesuffix(".*")
 
 
-def _framework(row: FrameworkRow, where: Circumstances, matrix: Matrix) -> Candidate:
+def _framework(row: FrameworkRow, spec: Spec, where: Circumstances, matrix: Matrix) -> BuildVerdict:
     name = row_name(row.package, "builds", row)
-    return Candidate(
-        name_of(row), name, release_key(row.versions), is_cuda_row(row), fit(row, where, matrix).reasons, row.note, row
+    reasons = fit(row, where, matrix, spec.extras).reasons
+    return BuildVerdict(
+        name=name_of(row),
+        row=name,
+        release=release_key(row.versions),
+        is_gpu=is_cuda_row(row),
+        reasons=reasons,
+        note=row.note,
+        build=row,
     )
 
 
-def _toolkits(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[Candidate]:
+def _toolkits(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildVerdict]:
     """One candidate for each CUDA version: a patch level changes nothing here."""
     rows: tuple[ToolkitRow, ...] = matrix.rows("cuda", "toolkits")
     meant: dict[CudaVersion, ToolkitRow] = {}
@@ -198,8 +215,22 @@ def _toolkits(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[Cand
         if _names_release(spec.versions, row.release, str(row.cuda)):
             meant.setdefault(row.cuda, row)
     for cuda, row in meant.items():
-        reasons = tuple(toolkit_reasons(cuda, where, matrix)) or (_exists(f"CUDA {cuda}", "cuda", "toolkits", row),)
-        yield Candidate(f"CUDA {cuda}", row_name("cuda", "toolkits", row), tuple(cuda), True, reasons, row.note)
+        reasons = (*_absent("cuda", str(cuda), where, matrix), *toolkit_reasons(cuda, where, matrix))
+        reasons = reasons or (_exists(f"CUDA {cuda}", "cuda", "toolkits", row),)
+        yield BuildVerdict(
+            name=f"CUDA {cuda}",
+            row=row_name("cuda", "toolkits", row),
+            release=tuple(cuda),
+            is_gpu=True,
+            reasons=reasons,
+            note=row.note,
+        )
+
+
+def _absent(product: str, release: str, where: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+    row = absent(product, f"=={release}", where.os_family, where.arch, matrix)
+    if row:
+        yield Reason(BAD, row.summary, (row_name("platform", "absent", row),), row.source)
 
 
 def _exists(name: str, product: str, table: str, row: ToolkitRow | CudnnBuildRow) -> Reason:
@@ -216,7 +247,7 @@ def _names_release(specifier: str, *releases: str) -> bool:
     return any(accepts(specifier, release) for release in releases)
 
 
-def _cudnns(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[Candidate]:
+def _cudnns(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildVerdict]:
     """A release and the CUDA major that it was built for."""
     rows: tuple[CudnnBuildRow, ...] = matrix.rows("cudnn", "builds")
     wanted = spec.build.removeprefix("cuda").removeprefix("cu")
@@ -226,14 +257,20 @@ def _cudnns(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[Candid
         if not _names_release(spec.versions, *names) or (wanted and str(row.cuda_major) != wanted):
             continue
         name = f"cuDNN {row.version} for CUDA {row.cuda_major}"
-        reasons = (*cudnn_reasons(row, where), *_cudnn_driver(row, where, matrix), *_cudnn_cuda(row, where))
-        yield Candidate(
-            name,
-            row_name("cudnn", "builds", row),
-            (*row.version, row.cuda_major),
-            True,
-            reasons or (_exists(name, "cudnn", "builds", row),),
-            row.note,
+        reasons = (
+            *_absent("cudnn", str(row.version), where, matrix),
+            *cudnn_reasons(row, where),
+            *_cudnn_driver(row, where, matrix),
+            *drives_reasons(where, matrix),
+            *_cudnn_cuda(row, where),
+        )
+        yield BuildVerdict(
+            name=name,
+            row=row_name("cudnn", "builds", row),
+            release=(*row.version, row.cuda_major),
+            is_gpu=True,
+            reasons=reasons or (_exists(name, "cudnn", "builds", row),),
+            note=row.note,
         )
 
 
@@ -246,7 +283,7 @@ def _cudnn_driver(row: CudnnBuildRow, where: Circumstances, matrix: Matrix) -> I
         what = f"driver {where.driver} is enough, from {floor} on" if runs else f"needs driver {floor} or newer"
         yield Reason(OK if runs else BAD, what, (row_name("cudnn", "builds", row),), row.source)
     elif row.cuda_min is not None:
-        yield driver_runs(row.cuda_min, where.driver, where.os_family, matrix)
+        yield from driver_reasons(row.cuda_min, where, matrix)
     else:
         yield Reason(UNKNOWN, "the driver it needs is not recorded", (row_name("cudnn", "builds", row),), row.source)
 
@@ -261,7 +298,7 @@ def _cudnn_cuda(row: CudnnBuildRow, where: Circumstances) -> Iterator[Reason]:
     yield Reason(OK if serves_major else BAD, what, (row_name("cudnn", "builds", row),), row.source)
 
 
-def _nothing(spec: Spec, where: Circumstances, matrix: Matrix) -> Answer:
+def _nothing(spec: Spec, where: Circumstances, matrix: Matrix) -> CanAnswer:
     """No row: unknown, with the nearest that there is."""
     version = spec.versions.lstrip("=<>!~").partition(",")[0].removesuffix(".*")
     reason = Reason(UNKNOWN, f"no matrix row covers {spec}", (), "")
@@ -270,10 +307,10 @@ def _nothing(spec: Spec, where: Circumstances, matrix: Matrix) -> Answer:
             matrix.framework(spec.name, version, spec.build, where.os_family, where.arch)
     except Uncovered as error:
         reason = reason._replace(what=str(error))
-    return Answer(str(spec), UNKNOWN, None, (), (reason,), ())
+    return CanAnswer(spec=str(spec), verdict=UNKNOWN, best=None, others=(), reasons=(reason,), instead=())
 
 
-def _instead(spec: Spec, best: Candidate, where: Circumstances, matrix: Matrix) -> tuple[str, ...]:
+def _instead(spec: Spec, best: BuildVerdict, where: Circumstances, matrix: Matrix) -> tuple[str, ...]:
     """The nearest newer release that fits, and the nearest older one."""
     every = [one for one in _candidates(spec._replace(versions="", build=""), where, matrix) if one.verdict == YES]
     fitting = [one for one in every if one.is_gpu or not where.wants_gpu]

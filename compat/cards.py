@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from compat.matrix import Matrix, Uncovered
 from compat.reason import row_name
@@ -10,8 +11,15 @@ from compat.record import NamedTuple
 from compat.row import GpuRow
 from compat.version import ComputeCapability
 
+# What says nothing of the chip: the maker, the board's form, its memory, and a part of a card (MIG, "1g.5gb").
+_NOISE = re.compile(
+    r"\bmig\b|\b\d+g\.\d+gb(\+[\w.]+)?|\b\d+\s?gb\b|\b(nvidia|gpu|graphics|laptop|mobile|notebook|super developer kit|"
+    r"developer kit|dev kit|module|edition|with max-q design|max-q)\b"
+)
+_FAMILY = frozenset({"geforce", "quadro", "tesla", "rtx", "gtx", "gt", "jetson"})
 
-class Card(NamedTuple):
+
+class GpuCard(NamedTuple):
     """A GPU with one or, where boards of that name carry different chips, several possible compute capabilities."""
 
     name: str
@@ -19,41 +27,83 @@ class Card(NamedTuple):
     row: str  # "gpu.products[geforce-rtx-4090]", "" for a bare compute capability
     source: str
     note: str
+    id: str = ""  # of its row
+    family: str = ""  # "geforce", "workstation", "datacenter", "jetson"; "" where that is not known
 
     def label(self, chip: ComputeCapability) -> str:
         """How an answer names it: "NVIDIA GeForce GT 640 (sm_30)"."""
         return f"{self.name} ({chip.sm})" if self.row else chip.sm
 
 
-def card_of(text: str, matrix: Matrix) -> Card:
+def gpu_card_of(text: str, matrix: Matrix) -> GpuCard:
     """Read "RTX 5090", "GTX 1080 Ti", "sm_89", "compute capability 8.9"; raises Uncovered."""
     bare = re.fullmatch(r"(?i)\s*(?:sm[_ ]?|compute[_ ]?|cc ?|compute capability )?(\d{1,2})[._]?(\d)[af]?\s*", text)
     if bare:
         capability = ComputeCapability(int(bare[1]), int(bare[2]))
-        return Card(capability.sm, (capability,), "", "", "")
+        return GpuCard(name=capability.sm, capabilities=(capability,), row="", source="", note="")
     try:
         return _card(matrix.gpu(text))
     except Uncovered as error:
-        return _loosely(text, matrix, error)
-
-
-def _card(row: GpuRow) -> Card:
-    return Card(row.name, row.capabilities, row_name("gpu", "products", row), row.source, row.note)
-
-
-def _loosely(text: str, matrix: Matrix, error: Uncovered) -> Card:
-    """By the name without its family and blanks: "GTX1080Ti" and "1080 ti" are one card, "5000" may be several."""
-    rows: tuple[GpuRow, ...] = matrix.rows("gpu", "products")
-    wanted = _bare(text)
-    found = [row for row in rows if wanted and wanted in map(_bare, (row.name, *row.aliases))]
-    if not found:
-        raise error from None
+        found = _loosely(text, matrix)
+        if not found:
+            raise error from None
     first = _card(found[0])
     if len(found) == 1:
         return first
     chips = tuple(sorted({capability for row in found for capability in row.capabilities}))
-    return first._replace(name=text, capabilities=chips, note=f"may be {', '.join(row.name for row in found)}")
+    family = first.family if len({row.family for row in found}) == 1 else ""
+    note = f"may be {', '.join(row.name for row in found)}"
+    return first._replace(name=text.strip(), capabilities=chips, note=note, family=family)
 
 
-def _bare(name: str) -> str:
-    return re.sub(r"nvidia|geforce|quadro|tesla|[rg]tx|\bgt\b|[\s_-]", "", name.casefold())
+def _card(row: GpuRow) -> GpuCard:
+    return GpuCard(
+        name=row.name,
+        capabilities=row.capabilities,
+        row=row_name("gpu", "products", row),
+        source=row.source,
+        note=row.note,
+        id=row.id,
+        family=row.family,
+    )
+
+
+def _loosely(text: str, matrix: Matrix) -> list[GpuRow]:
+    """The products that a name may stand for.
+
+    Either it is the product's but for its family, blanks and form ("GTX1080Ti", "1080 ti", "RTX 4090 Laptop GPU"), or
+    the product has all of its words ("RTX PRO 6000" is of three boards). "5000" may be several.
+    """
+    rows: tuple[GpuRow, ...] = matrix.rows("gpu", "products")
+    wanted = _words(text)
+    if not any(any(letter.isdigit() for letter in word) for word in wanted) and not _is_named(wanted, rows):
+        return []
+    plain = [word for word in wanted if word not in _FAMILY]
+    same = [row for row in rows if any(_same(wanted, plain, name) for name in (row.name, *row.aliases))]
+    if len({row.capabilities for row in same}) == 1:  # the board and its laptop variant: one chip
+        return [min(same, key=lambda row: len(row.name))]
+    return same or [row for row in rows if any(set(wanted) <= {*_words(name)} for name in (row.name, *row.aliases))]
+
+
+def _same(wanted: tuple[str, ...], plain: list[str], name: str) -> bool:
+    """Whether two names differ only in a family that one of them leaves out: an RTX 6000 is no GTX 6000."""
+    words = _words(name)
+    families, others = _FAMILY.intersection(wanted), _FAMILY.intersection(words)
+    return (
+        bool(plain)
+        and plain == [word for word in words if word not in _FAMILY]
+        and (families <= others or others <= families)
+    )
+
+
+def _is_named(wanted: tuple[str, ...], rows: tuple[GpuRow, ...]) -> bool:
+    """Whether words without a number name a product all the same: "Orin Nano", "Thor"."""
+    own = [word for word in wanted if word not in _FAMILY]
+    return bool(own) and any(row.family == "jetson" and set(own) <= {*_words(row.name)} for row in rows)
+
+
+@lru_cache(maxsize=2048)
+def _words(name: str) -> tuple[str, ...]:
+    """The words that tell a chip, letters apart from numbers: "RTX4090 Laptop GPU" is rtx, 4090."""
+    text = _NOISE.sub(" ", name.casefold().replace("_", " "))
+    return tuple(re.findall(r"[a-z]+|\d+", text))

@@ -17,10 +17,13 @@ T = TypeVar("T")
 
 
 def names_in(package: ModuleType) -> tuple[str, ...]:
-    """The module names in a package, sorted, without importing any; raises DataError when there is none."""
+    """The module names in a package, sorted, without importing any; raises DataError when there is none.
+
+    What begins with "_" is shared by the others, and none of them.
+    """
     found: set[str] = set()
     for folder in package.__path__:
-        found.update(name[:-3] for name in os.listdir(folder) if name.endswith(".py") and name != "__init__.py")
+        found.update(name[:-3] for name in os.listdir(folder) if name.endswith(".py") and not name.startswith("_"))
     if not found:
         raise DataError(f"{package.__name__} has no modules")
     return tuple(sorted(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from compat.build import (
     accepted_cudas,
@@ -11,10 +12,10 @@ from compat.build import (
     is_cuda_row,
     oldest_cuda,
     release_key,
-    rider_of,
     serves,
 )
 from compat.matrix import Matrix, Uncovered, accepts
+from compat.platform import absent, extras_of
 from compat.reason import (
     BAD,
     OK,
@@ -23,20 +24,21 @@ from compat.reason import (
     Reason,
     cudnn_reasons,
     driver_drives,
-    driver_runs,
+    driver_reasons,
+    drives_reasons,
     row_name,
     toolkit_reasons,
     verdict_of,
 )
 from compat.record import NamedTuple
-from compat.row import CudnnBuildRow, CudnnWarningRow, FrameworkRow, TargetsRow
+from compat.row import CudnnBuildRow, CudnnWarningRow, FrameworkRow, SupportRow, TargetsRow
+from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion
 
-__all__ = ["Circumstances", "Fit", "Reason", "driver_drives", "fit", "row_name", "verdict_of"]
+if TYPE_CHECKING:
+    from compat.platform_row import ExtraRow  # only a question about the system's libraries asks for these
 
-# Packages that compile for the card they meet, with the compiler of their CUDA: XLA (openxla.org/xla/architecture),
-# NVRTC (docs.cupy.dev, "JIT kernel compilation"), NVVM (numba.readthedocs.io, "CUDA kernel invocation").
-_COMPILES = ("cupy", "jax-cuda", "jaxlib", "numba", "triton")
+__all__ = ["Circumstances", "Fit", "Reason", "driver_drives", "fit", "row_name", "verdict_of"]
 
 
 class Fit(NamedTuple):
@@ -51,13 +53,19 @@ class Fit(NamedTuple):
         return verdict_of(self.reasons)
 
 
-def fit(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix) -> Fit:
-    """Judge one build: platform, Python, C library, GPU code, driver; only what the circumstances name."""
-    judged = _Judged(row, circumstances, matrix)
-    reasons = [*judged.record(), judged.platform(), *judged.python(), *judged.glibc(), *judged.system_libraries()]
+def fit(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, extras: tuple[str, ...] | None = None) -> Fit:
+    """Judge one build: platform, Python, C library, GPU code, driver; only what the circumstances name.
+
+    A row of another platform says nothing of this one but that it exists. `extras` are those that it is installed with,
+    None for all that bring CUDA libraries.
+    """
+    judged = _Judged(row, circumstances, matrix, extras)
+    if not judged.is_here:
+        return Fit(row, (*judged.record(), judged.elsewhere(), *drives_reasons(circumstances, matrix)))
+    reasons = [*judged.record(), judged.here(), *judged.python(), *judged.glibc(), *judged.system_libraries()]
     if circumstances.wants_gpu:
         reasons += judged.gpu()
-    return Fit(row, tuple(reasons))
+    return Fit(row, tuple(dict.fromkeys(reasons)))
 
 
 def cudnns_of(row: FrameworkRow, cuda_major: int, matrix: Matrix) -> tuple[CudnnBuildRow, ...]:
@@ -84,8 +92,11 @@ def cudnns_of(row: FrameworkRow, cuda_major: int, matrix: Matrix) -> tuple[Cudnn
 class _Judged:
     """One build under its circumstances: each method gives the reasons of one kind."""
 
-    def __init__(self, row: FrameworkRow, circumstances: Circumstances, matrix: Matrix) -> None:
-        self._row, self._where, self._matrix = row, circumstances, matrix
+    def __init__(
+        self, row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, extras: tuple[str, ...] | None
+    ) -> None:
+        self._row, self._where, self._matrix, self._extras = row, circumstances, matrix, extras
+        self.is_here = circumstances.os_family in row.os and circumstances.arch in row.arch
         self._name = row_name(row.package, "builds", row)
 
     def _say(self, kind: str, what: str, *rows: str, source: str = "") -> Reason:
@@ -96,13 +107,22 @@ class _Judged:
         if self._row.confidence == "low":
             yield self._say(UNKNOWN, f"not certain: {self._row.note or 'the row is of low confidence'}")
 
-    def platform(self) -> Reason:
-        """Operating system and architecture."""
+    def here(self) -> Reason:
+        """The platform is one of the row's."""
+        return self._say(OK, f"published for {self._where.os_family} {self._where.arch}")
+
+    def elsewhere(self) -> Reason:
+        """The platform is none of the row's: that there is no build for it takes a row that says so."""
         row, where = self._row, self._where
-        if where.os_family in row.os and where.arch in row.arch:
-            return self._say(OK, f"published for {where.os_family} {where.arch}")
+        missing = absent(row.package, row.versions, where.os_family, where.arch, self._matrix)
+        if missing and (where.wants_gpu or not missing.gpu_only):
+            name = row_name("platform", "absent", missing)
+            return self._say(BAD, missing.summary, name, source=missing.source)
         published = f"{', '.join(row.os)} on {', '.join(row.arch)}"
-        return self._say(BAD, f"not published for {where.os_family} {where.arch}, only for {published}")
+        return self._say(
+            UNKNOWN,
+            f"whether there is a build for {where.os_family} {where.arch} is not recorded; known is {published}",
+        )
 
     def python(self) -> Iterator[Reason]:
         """A wheel for this Python."""
@@ -137,10 +157,23 @@ class _Judged:
         ):
             if version is None or accepted == "":
                 continue
-            if brings_libraries(row, self._matrix):
+            missing = self._missing_extra(name.casefold())
+            if missing:
+                what = f"brings {name} only with the extra {missing.extra}, which was not asked for"
+                yield self._say(OK, what, row_name("package", "extras", missing), source=missing.source)
+                yield self._system_library(name, version, accepted)
+            elif brings_libraries(row, self._matrix):
                 yield self._say(OK, f"brings its own {name} {own or ''}".rstrip() + ": that of the system is not used")
             else:
                 yield self._system_library(name, version, accepted)
+
+    def _missing_extra(self, library: str) -> ExtraRow | None:
+        """The extra that would bring a library, where it was not asked for."""
+        if self._extras is None or self._row.libraries != "wheels":
+            return None
+        found = extras_of(self._row.package, self._release(), self._matrix)
+        bringing = [row for row in found if library in row.brings]
+        return None if any(row.extra in self._extras for row in bringing) else next(iter(bringing), None)
 
     def _system_library(self, name: str, version: CudaVersion | CudnnVersion, accepted: str | None) -> Reason:
         if accepted is None:
@@ -159,9 +192,9 @@ class _Judged:
     def gpu(self) -> list[Reason]:
         """Everything about cards and their driver."""
         row = self._row
-        reasons = [*self._cudnn_code(), *self._driver_and_cards()]
-        if row.cuda == "" and rider_of(row.package):
-            return [self._say(OK, f"runs on the CUDA of {rider_of(row.package)}"), *reasons]
+        reasons = [*self._cudnn_code(), *drives_reasons(self._where, self._matrix)]
+        if row.cuda == "" and traits_of(row.package).runs_on:
+            return [self._say(OK, f"runs on the CUDA of {traits_of(row.package).runs_on}"), *reasons]
         if row.cuda is None:
             return [*self._unrecorded_cuda(), *reasons]
         if not is_cuda_row(row):
@@ -182,9 +215,13 @@ class _Judged:
 
     def _card(self, gpu: ComputeCapability) -> Reason:
         try:
+            oldest = self._matrix.supports_from(self._row.package, self._release())
+            if oldest and gpu < oldest.capability_min:
+                name = row_name("gpu", "supported", oldest)
+                return self._say(BAD, f"supports cards from {oldest.capability_min.sm} on", name, source=oldest.source)
             if self._row.targets:
                 return self._compiled(gpu, self._row.targets)
-            return self._uncompiled(gpu)
+            return self._uncompiled(gpu, oldest)
         except Uncovered as error:
             return self._say(UNKNOWN, str(error))
 
@@ -207,40 +244,52 @@ class _Judged:
         newest = self._matrix.targets(accepted_cudas(self._row, self._matrix)[-1])
         if newest.capability_max.major < gpu.major:
             what = f"brings PTX for {gpu.sm}, but CUDA {newest.cuda}, whose libraries it calls, does not know {gpu.sm}"
-            return self._say(UNKNOWN, what, row_name("cuda", "targets", newest))
+            return self._say(
+                UNKNOWN, what, row_name("cuda", "targets", newest), source=f"{self._row.source}; {newest.source}"
+            )
         if driver is None:
             return self._say(OK, f"brings PTX for {gpu.sm}, which the driver compiles at first use")
-        branch = self._matrix.branch(driver)
-        name = row_name("driver", "branches", branch)
-        if branch.cuda_max is not None and branch.cuda_max < cuda:
+        branch = self._matrix.branch(driver, self._where.os_family)
+        name, source = row_name("driver", "branches", branch), f"{self._row.source}; {branch.source}"
+        if branch.cuda_max is None:
+            what = f"brings only PTX of CUDA {cuda} for {gpu.sm}; which CUDA driver {driver} compiles is not recorded"
+            return self._say(UNKNOWN, what, name, source=source)
+        if branch.cuda_max < cuda:
             what = f"brings only PTX of CUDA {cuda} for {gpu.sm}; driver {driver} compiles PTX up to {branch.cuda_max}"
-            return self._say(BAD, what, name, source=f"{self._row.source}; {branch.source}")
-        return self._say(OK, f"brings PTX for {gpu.sm}, which driver {driver} compiles at first use", name)
+            return self._say(BAD, what, name, source=source)
+        return self._say(
+            OK, f"brings PTX for {gpu.sm}, which driver {driver} compiles at first use", name, source=source
+        )
 
-    def _uncompiled(self, gpu: ComputeCapability) -> Reason:
+    def _uncompiled(self, gpu: ComputeCapability, oldest: SupportRow | None) -> Reason:
         """No list of targets: what the compilers of its CUDA can build for bounds the answer."""
         cudas = accepted_cudas(self._row, self._matrix)
         able, rows = compilers_for(gpu, cudas, self._matrix)
         if able:
-            return self._compilable(gpu, cudas, able)
+            return self._compilable(gpu, (cudas, able), oldest)
         if rows and all(gpu < row.capability_min for row in rows):
             what = f"CUDA {_span(cudas)} no longer builds for {gpu.sm}"
             return self._say(BAD, what, *self._names(rows), source=f"{self._row.source}; {rows[0].source}")
         what = f"what it was built for is not recorded, and CUDA {_span(cudas)} does not know {gpu.sm}"
-        return self._say(UNKNOWN, what, *self._names(rows[-1:]))
+        sources = dict.fromkeys((self._row.source, *(row.source for row in rows[-1:])))
+        return self._say(UNKNOWN, what, *self._names(rows[-1:]), source="; ".join(sources))
 
     def _compilable(
-        self, gpu: ComputeCapability, cudas: tuple[CudaVersion, ...], able: tuple[CudaVersion, ...]
+        self,
+        gpu: ComputeCapability,
+        spans: tuple[tuple[CudaVersion, ...], tuple[CudaVersion, ...]],
+        oldest: SupportRow | None,
     ) -> Reason:
-        package, row = self._row.package, self._row
-        if row.targets is None and not package.startswith(_COMPILES):
+        """By what its maker supports, or because it compiles where it runs; `spans` are its CUDAs, and those able."""
+        cudas, able = spans
+        compiles = traits_of(self._row.package).compiles
+        if self._row.targets is None and not compiles and not oldest:
             return self._say(UNKNOWN, f"what it was built for is not recorded; CUDA {_span(able)} builds for {gpu.sm}")
-        oldest = self._matrix.supports_from(package, self._release())
         names = (row_name("gpu", "supported", oldest),) if oldest else ()
         source = oldest.source if oldest else ""
-        if oldest and gpu < oldest.capability_min:
-            return self._say(BAD, f"supports cards from {oldest.capability_min.sm} on", *names, source=source)
         compiled = f"is compiled for {gpu.sm} where it runs"
+        if not compiles and oldest:
+            compiled = f"supports {gpu.sm}: its oldest is {oldest.capability_min.sm}, and its CUDA builds for the card"
         return self._say(
             OK, compiled if able == cudas else f"{compiled}, with CUDA {_span(able)}", *names, source=source
         )
@@ -253,16 +302,15 @@ class _Judged:
         return tuple(row_name("cuda", "targets", row) for row in rows)
 
     def _driver(self) -> Iterator[Reason]:
-        driver = self._where.driver
-        if driver is None:
+        if self._where.driver is None:
             return
         try:
             cuda = oldest_cuda(self._row, self._matrix)
         except Uncovered as error:
             yield self._say(UNKNOWN, str(error))
             return
-        reason = driver_runs(cuda, driver, self._where.os_family, self._matrix)
-        yield reason._replace(rows=(self._name, *reason.rows))
+        for reason in driver_reasons(cuda, self._where, self._matrix):
+            yield reason._replace(rows=(self._name, *reason.rows))
 
     def _cudnn_code(self) -> Iterator[Reason]:
         """Whether the cuDNN that it brings has code for the cards: the one it names, else the newest that it takes."""
@@ -292,16 +340,6 @@ class _Judged:
     def _brought(self, build: CudnnBuildRow) -> list[Reason]:
         reasons = cudnn_reasons(build, self._where)
         return [one._replace(what=f"brings {one.what}", rows=(self._name, *one.rows)) for one in reasons]
-
-    def _driver_and_cards(self) -> Iterator[Reason]:
-        """Whether the driver knows the cards at all, whatever the build."""
-        if self._where.driver is None or self._where.arch == "jetson":
-            return
-        for gpu in self._where.capabilities:
-            try:
-                yield driver_drives(gpu, self._where.driver, self._matrix)
-            except Uncovered as error:
-                yield Reason(UNKNOWN, str(error), (), "")
 
 
 def _span(cudas: tuple[CudaVersion, ...]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from compat.error import DataError
-from compat.row import ARTEFACT_PRODUCTS, FRAMEWORK_TABLES, TABLES
+from compat.row import ARTEFACT_PRODUCTS, FRAMEWORK_TABLES, PLATFORM_PRODUCTS, TABLES
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease, VersionError
 
 DATA = os.path.join(os.path.dirname(__file__), "data")
@@ -123,12 +123,16 @@ def tables_of(product: str) -> dict[str, type]:
         from compat.artefact import ARTEFACT_TABLES  # late: a diagnosis needs none of these row types
 
         return ARTEFACT_TABLES[product]
+    if product in PLATFORM_PRODUCTS:
+        from compat.platform_row import PLATFORM_TABLES  # late, likewise
+
+        return PLATFORM_TABLES[product]
     return FRAMEWORK_TABLES
 
 
 def is_framework(product: str) -> bool:
     """Whether the file of this product holds builds of a framework (or of a package that goes with one)."""
-    return product not in TABLES and product not in ARTEFACT_PRODUCTS
+    return product not in TABLES and product not in ARTEFACT_PRODUCTS and product not in PLATFORM_PRODUCTS
 
 
 def load_file(product: str, data: str = DATA) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from compat.load import DATA, RowReader, load_file, tables_of
 from compat.row import (
     AskedRow,
     BranchRow,
+    ChipRow,
     CompilerRow,
     ConflictRow,
     CudnnBuildRow,
@@ -150,13 +151,22 @@ class Matrix:
         return floor
 
     @_remembered
-    def branch(self, release: DriverRelease) -> BranchRow:
-        """The branch a driver release belongs to; raises Uncovered."""
-        branch = release.branch
-        found: list[BranchRow] = self._where("driver", "branches", lambda item: item["branch"] == branch)
+    def branch(self, release: DriverRelease, os_family: str = "linux") -> BranchRow:
+        """The branch a driver release belongs to; raises Uncovered.
+
+        On Linux a release is numbered as its branch; on Windows it counts on from there, as far as the row's
+        `windows_last`: 572.16 is of branch 570, 475.14 of 470.
+        """
+        number = release.branch
+
+        def covers(item: Item) -> bool:
+            last = item["windows_last"] if os_family == "windows" else None
+            return bool(item["branch"] <= number <= (last or item["branch"]))
+
+        found: list[BranchRow] = self._where("driver", "branches", covers)
         if not found:
-            raise Uncovered(f"driver branch {branch}", self._near("driver", "branches", "branch", branch, int))
-        return found[0]
+            raise Uncovered(f"driver branch {number}", self._near("driver", "branches", "branch", number, int))
+        return max(found, key=lambda row: row.branch)
 
     @_remembered
     def targets(self, cuda: CudaVersion) -> TargetsRow:
@@ -179,6 +189,15 @@ class Matrix:
         found: list[GenerationRow] = self._where("gpu", "generations", lambda item: str(gpu) in item["capabilities"])
         if not found:
             raise Uncovered(f"compute capability {gpu}")
+        return found[0]
+
+    @_remembered
+    def chip(self, device_id: int) -> ChipRow:
+        """The chip of a card by its PCI device id, which needs no driver; raises Uncovered."""
+        wanted = f"{device_id:04x}"
+        found: list[ChipRow] = self._where("chip", "devices", lambda item: wanted in item["devices"])
+        if not found:
+            raise Uncovered(f"the chip of PCI device 10de:{wanted}")
         return found[0]
 
     def gpu(self, name: str) -> GpuRow:
@@ -214,6 +233,14 @@ class Matrix:
         if not found:
             raise Uncovered(f"cuDNN {release}", self._near("cudnn", "releases", "version", release, CudnnVersion.parse))
         return found[-1]
+
+    @_remembered
+    def cudnn_always(self, major: int, os_family: str) -> tuple[str, ...]:
+        """The parts that every release of a major has; () where that is not known of one of them."""
+        listed = "parts_windows" if os_family == "windows" else "parts_linux"
+        rows = self._where("cudnn", "releases", lambda item: CudnnVersion.parse(item["version"]).major == major)
+        sets = [frozenset(getattr(row, listed) or ()) for row in rows]
+        return tuple(sorted(frozenset.intersection(*sets))) if sets else ()
 
     @_remembered
     def cudnn_build(self, version: CudnnVersion, cuda_major: int) -> CudnnBuildRow:
@@ -375,6 +402,14 @@ class Matrix:
         found = _first(rows, lambda row: row.id == name)
         if not found:
             raise Uncovered(f"a page for {name}")
+        return found
+
+    def row_named(self, name: str) -> Any:
+        """The row that an answer names, "torch.builds[torch-2.9.1-cu128-linux]"; raises Uncovered."""
+        product, table, row_id = name.removesuffix("]").replace("[", ".", 1).split(".", 2)
+        found = _first(self.rows(product, table), lambda row: row.id == row_id)
+        if not found:
+            raise Uncovered(f"a row {name}")
         return found
 
     def rows(self, product: str, table: str) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from compat.record import NamedTuple
 
 ABSENT = "absent"
 AGAIN = "again"
+BY_HAND = "by-hand"
 WHEELS = "wheels"
 
 
@@ -30,6 +31,9 @@ class Need(NamedTuple):
     | file | ABSENT | path | |
     | shm | size in bytes | | |
     | service | "running" | | unit name |
+    | fabric-manager | the driver's release, "==580.95.05" | | |
+    | host-compiler | "" | | "g++-12", a package of Debian or Ubuntu |
+    | loader-directory | "" | directory that the loader shall search | name of the file in /etc/ld.so.conf.d |
     | system-package | specifier, "", or AGAIN to install it anew | | package name |
     | wheels | distributions to install (anew, if they are there), "a[x]==1+cu128 b==2" | the interpreter | \
       distributions to remove first, "c d" |

@@ -25,7 +25,11 @@ def overlap(specifiers: Iterable[str]) -> str:
 
 def inside(specifiers: Iterable[str], outer: str) -> str:
     """Whether what all of these admit lies in `outer`: "yes" all of it, "no" nothing of it, "unknown" some of it."""
-    inner = frozenset(specifiers)
+    return _inside(frozenset(specifiers), outer)
+
+
+@lru_cache(maxsize=65536)
+def _inside(inner: frozenset[str], outer: str) -> str:
     found = {accepts(outer, version) for version in _possible(inner | {outer}) if _all_accept(inner, version)}
     return YES if found == {True} else UNKNOWN if True in found else NO
 

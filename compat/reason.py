@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from compat.build import serves
 from compat.matrix import Matrix, Uncovered
 from compat.record import NamedTuple
 from compat.row import BranchRow, CudnnBuildRow, GenerationRow
 from compat.version import ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
+
+if TYPE_CHECKING:
+    from compat.artefact import ForwardCompatRow  # only a question asks for these
 
 OK, BAD, UNKNOWN = "ok", "bad", "unknown"
 YES, NO = "yes", "no"
@@ -25,6 +29,7 @@ class Circumstances(NamedTuple):
     glibc: str = ""
     cuda: CudaVersion | None = None  # of the toolkit on the system, for builds that bring none
     cudnn: CudnnVersion | None = None  # of the system, likewise
+    families: tuple[str, ...] = ()  # "datacenter", "geforce" of the cards that were named by product
 
     @property
     def wants_gpu(self) -> bool:
@@ -57,15 +62,15 @@ def row_name(product: str, table: str, row: object) -> str:
     return f"{product}.{table}[{getattr(row, 'id', '')}]"
 
 
-def driver_drives(gpu: ComputeCapability, driver: DriverRelease, matrix: Matrix) -> Reason:
+def driver_drives(gpu: ComputeCapability, driver: DriverRelease, matrix: Matrix, os_family: str = "linux") -> Reason:
     """Whether a driver knows a card: from the branch of the first CUDA that builds for it to the last that has it.
 
     A driver's libcuda knows the architectures of the CUDA version it reports; raises Uncovered.
     """
-    generation, branch = matrix.generation(gpu), matrix.branch(driver)
+    generation, branch = matrix.generation(gpu), matrix.branch(driver, os_family)
     rows = (row_name("driver", "branches", branch), row_name("gpu", "generations", generation))
     last = generation.driver_last
-    if generation.driver_dropped and last is not None and driver.branch > last:
+    if generation.driver_dropped and last is not None and branch.branch > last:
         what = f"driver {driver} no longer drives {gpu.sm} ({generation.name}); branch {last} is its last"
         return Reason(BAD, what, rows, generation.source)
     return _knows_card(gpu, driver, generation, branch, rows)
@@ -86,11 +91,55 @@ def _knows_card(
 
 
 def toolkit_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
-    """Whether a toolkit builds for the cards, and its programs start on the driver."""
+    """Whether a toolkit builds for the cards, its programs start on the driver, and that drives the cards."""
     for gpu in circumstances.capabilities:
         yield _toolkit_builds_for(gpu, cuda, matrix)
-    if circumstances.driver is not None:
-        yield driver_runs(cuda, circumstances.driver, circumstances.os_family, matrix)
+    yield from driver_reasons(cuda, circumstances, matrix)
+    yield from drives_reasons(circumstances, matrix)
+
+
+def drives_reasons(circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+    """Whether the driver knows the cards at all; that of a Jetson comes with its system, and is not judged."""
+    if circumstances.driver is None or circumstances.arch == "jetson":
+        return
+    for gpu in circumstances.capabilities:
+        try:
+            yield driver_drives(gpu, circumstances.driver, matrix, circumstances.os_family)
+        except Uncovered as error:
+            yield Reason(UNKNOWN, str(error), (), "")
+
+
+def driver_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+    """Whether programs of a CUDA version start on the driver; where not, whether NVIDIA's package would help."""
+    if circumstances.driver is None:
+        return
+    reason = driver_runs(cuda, circumstances.driver, circumstances.os_family, matrix)
+    package = _forward_compat(cuda, circumstances, matrix) if reason.kind == BAD else None
+    if package is None:
+        yield reason
+        return
+    yield reason._replace(
+        what=f"{reason.what}; the package {package.id} would let it start there",
+        rows=(*reason.rows, row_name("forward-compat", "packages", package)),
+        source=f"{reason.source}; {package.source}",
+    )
+
+
+def _forward_compat(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> ForwardCompatRow | None:
+    """The oldest forward-compatibility package that serves a CUDA version on this driver's branch and these cards.
+
+    Source: CUDA Compatibility, "Forward Compatibility": Linux, data-centre cards, base branches of NVIDIA's table.
+    """
+    where, driver = circumstances, circumstances.driver
+    if driver is None or where.os_family != "linux" or set(where.families) != {"datacenter"}:
+        return None
+    rows: tuple[ForwardCompatRow, ...] = matrix.rows("forward-compat", "packages")
+    serving = [
+        row
+        for row in rows
+        if row.cuda.major == cuda.major and row.cuda >= cuda and driver.branch in (row.base_branches or ())
+    ]
+    return min(serving, key=lambda row: row.cuda, default=None)
 
 
 def _toolkit_builds_for(gpu: ComputeCapability, cuda: CudaVersion, matrix: Matrix) -> Reason:

@@ -61,11 +61,23 @@ class CompilerRow(NamedTuple):
     note: str
 
 
+class PackagedCompilerRow(NamedTuple):
+    """The g++-N that one release of a distribution has as packages. File compiler.json, table packaged."""
+
+    id: str  # "ubuntu-22.04": its id and version in /etc/os-release
+    gcc: tuple[int, ...]  # major versions
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class BranchRow(NamedTuple):
     """One driver branch. File driver.json, table branches."""
 
     id: str
     branch: int
+    windows_last: int | None  # highest number seen on Windows releases of it: 573 for 570; None: none was read
     cuda_max: CudaVersion | None  # what nvidia-smi prints as "CUDA Version"
     kind: str  # "production", "new-feature", "long-term", "legacy" or ""
     end_of_life: str | None  # ISO date or month; "" while nothing is announced
@@ -91,6 +103,18 @@ class GenerationRow(NamedTuple):
     driver_last: int | None  # last branch that drives it; None while `driver_dropped` is false
     driver_dropped: bool
     open_module: str  # "no", "yes" (both flavours work) or "only"
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class ChipRow(NamedTuple):
+    """The cards that carry one chip, by what PCI shows of them without a driver. File chip.json, table devices."""
+
+    id: str  # the chip, "gp102"
+    capability: ComputeCapability
+    devices: tuple[str, ...]  # PCI device ids, four hexadecimal digits
     source: str
     read_on: str
     confidence: str
@@ -174,6 +198,18 @@ class CudnnCompanionRow(NamedTuple):
     note: str
 
 
+class CudnnWheelRow(NamedTuple):
+    """The wheel of cuDNN for one CUDA major. File cudnn.json, table wheels."""
+
+    id: str  # its distribution
+    cuda_major: int
+    releases: tuple[CudnnVersion, ...]  # all that the package index has, four parts each
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class CudnnWarningRow(NamedTuple):
     """A framework that looks at the release of cuDNN when it starts, and only warns. File cudnn.json, table warnings.
 
@@ -207,6 +243,42 @@ class FrameworkRow(NamedTuple):
     targets: tuple[CodeTarget, ...] | None  # what its kernels were built for
     glibc: str | None  # "2.28"
     pins: dict[str, str] | None  # distribution -> PEP 440 specifier
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class TraitsRow(NamedTuple):
+    """What is true of a framework whatever its release. File frameworks.json, table traits.
+
+    A framework without a row has none of these: it has a directory and a CUDA of its own, and every build is
+    published under its own name.
+    """
+
+    id: str  # the framework, "tensorflow"
+    distributions: tuple[str, ...]  # under which it is published; "*" stands for any text
+    one_directory: bool  # they unpack into the same one: the last that is installed overwrites the others
+    runs_on: str  # whose CUDA it uses, "torch"; "" for one with its own
+    gpu: tuple[str, ...]  # distributions with GPU code, best first; () where each is published with it
+    compiles: bool  # for the card that it meets, so that a build needs no code for it
+    tagged: bool  # versions carry the build, "2.9.1+cu128"
+    any_python: bool  # pure Python: one wheel for all
+    asked_as: dict[str, str]  # distribution -> what an installer is asked for so that CUDA comes along; {major} is its
+    followers: tuple[str, ...]  # distributions that are built against one release of it and change with it
+    module: (
+        str  # the directory of its package, "jax_plugins/xla_cuda{major}"; "" where it is called as the distribution
+    )
+    opens: str  # CUDA's libraries: at "import", which fails without, at its "start", at a "call"; "" where not known
+    finds_wheels: str  # releases whose process finds the wheels of CUDA's libraries by itself, ">=2.14"; "" for none
+    preload: dict[str, str]  # what a program calls so that they are found -> releases that have it
+    instead: dict[str, str]  # a finding -> the one that is about this framework and speaks in its place
+    own_tools: bool  # it carries the compiler's tools (ptxas, libdevice) inside
+    extended: bool  # compiled extensions of other packages work on its tensors
+    cudnn_with: tuple[str, ...]  # the distributions beside which alone it uses cuDNN; () for by itself
+    brings: dict[str, str]  # an extra -> the distributions of its release that come along, "a-plugin a-lib"
+    dependency: bool  # another package mostly asks for it, and its build for the CPU may be what is meant
+    cpu_for: tuple[str, ...]  # distributions that ask for its build for the CPU and run it there
     source: str
     read_on: str
     confidence: str
@@ -297,6 +369,19 @@ class RepositoryRow(NamedTuple):
     versions: tuple[str, ...]  # of the distribution, "24.04"; () is every version, put in place of {version}
     manager: str  # "apt" (the URL is a keyring package), "dnf", "dnf5", "zypper" (the URL is a .repo file)
     url: str  # {arch} stands for x86_64 or sbsa, {version} for the distribution's major version
+    cuda_min: CudaVersion | None  # first and last toolkit in it; None where that is not known
+    cuda_max: CudaVersion | None
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class SigningKeyRow(NamedTuple):
+    """A key that NVIDIA signs its package repositories with. File index.json, table keys."""
+
+    id: str  # its name in the repositories, "3bf863cc"
+    fingerprint: str  # 40 hexadecimal digits, upper case
     source: str
     read_on: str
     confidence: str
@@ -348,21 +433,25 @@ class XidRow(NamedTuple):
 # product file -> table -> row type; any file that is not named here or below is a framework with one table, builds.
 TABLES: dict[str, dict[str, type]] = {
     "cuda": {"toolkits": ToolkitRow, "targets": TargetsRow},
-    "compiler": {"hosts": CompilerRow},
+    "compiler": {"hosts": CompilerRow, "packaged": PackagedCompilerRow},
     "driver": {"branches": BranchRow},
+    "chip": {"devices": ChipRow},
     "gpu": {"generations": GenerationRow, "products": GpuRow, "supported": SupportRow},
     "cudnn": {
         "releases": CudnnRow,
         "builds": CudnnBuildRow,
         "companions": CudnnCompanionRow,
         "warnings": CudnnWarningRow,
+        "wheels": CudnnWheelRow,
     },
     "libraries": {"sonames": LibraryRow, "tools": ToolRow, "asked": AskedRow},
     "conflicts": {"known": ConflictRow},
+    "frameworks": {"traits": TraitsRow},
     "index": {
         "wheels": WheelIndexRow,
         "repositories": RepositoryRow,
         "local": RepositoryRow,
+        "keys": SigningKeyRow,
         "images": ImageRow,
         "pages": PageRow,
     },
@@ -370,4 +459,6 @@ TABLES: dict[str, dict[str, type]] = {
 }
 # files to download and status codes, whose row types are in compat/artefact.py
 ARTEFACT_PRODUCTS = ("cuda-installer", "cudnn-archive", "forward-compat", "redist", "redist-component", "status")
+# names, extras and platforms, whose row types are in compat/platform_row.py
+PLATFORM_PRODUCTS = ("package", "platform")
 FRAMEWORK_TABLES: dict[str, type] = {"builds": FrameworkRow}

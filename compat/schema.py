@@ -11,11 +11,12 @@ from typing import Any
 
 from compat.artefact import ARTEFACT_TABLES
 from compat.load import DATA, SCHEMA, columns_of
+from compat.platform_row import PLATFORM_TABLES
 from compat.row import FRAMEWORK_TABLES, TABLES
 
 Json = dict[str, Any]
 
-_NAMED = {**TABLES, **ARTEFACT_TABLES}
+_NAMED = {**TABLES, **ARTEFACT_TABLES, **PLATFORM_TABLES}
 PATH = os.path.join(DATA, "schema.json")
 _DATE = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"}
 _TEXT = {"type": "string", "minLength": 1}

@@ -13,13 +13,14 @@ from compat.build import is_cuda_row
 from compat.matrix import Matrix
 from compat.reason import BAD, UNKNOWN, Circumstances, Reason
 from compat.record import NamedTuple
-from compat.solve_builds import Candidate, candidates, newer_elsewhere, pool, solvable
-from compat.solve_together import Clash, clashes, common_pythons, pins_to_add, remarks
+from compat.solve_builds import SolveCandidate, candidates, newer_elsewhere, pool, solvable
+from compat.solve_held import held_candidates
+from compat.solve_together import Clash, clashes, common_pythons, pairs_show_all, pins_to_add, remarks
 from compat.spec import Spec
 
-Group = tuple[Candidate, ...]  # the builds of one release
+Group = tuple[SolveCandidate, ...]  # the builds of one release
 Pool = tuple[Group, ...]  # newest first
-Chosen = tuple[Candidate, ...]
+Chosen = tuple[SolveCandidate, ...]
 
 
 class Solution(NamedTuple):
@@ -45,19 +46,28 @@ class Solution(NamedTuple):
 class Problem:
     """What was asked for, with every build that comes into question."""
 
-    def __init__(self, asked: Sequence[Spec], circumstances: Circumstances, matrix: Matrix) -> None:
-        """Raises Uncovered for a package of which the matrix has no builds."""
+    def __init__(
+        self, asked: Sequence[Spec], circumstances: Circumstances, matrix: Matrix, hold: Sequence[Spec] = ()
+    ) -> None:
+        """Raises Uncovered for a package of which the matrix has no builds.
+
+        `hold` is what is installed and must stay, each with its exact release ("numpy==1.26.4", "torch==2.9.1+cu128");
+        what is asked for as well is not held. It is no part of the solution.
+        """
         self.asked = tuple(asked)
+        self.hold = tuple(hold)
         self.circumstances = circumstances
         self.matrix = matrix
-        self.found: dict[str, tuple[Candidate, ...]] = {}
+        self.found: dict[str, tuple[SolveCandidate, ...]] = {}
         self._pairs: dict[tuple[int, int, bool], Clash | None] = {}
+        self.held = held_candidates(self.hold, self.asked, circumstances, matrix)
+        self.found.update(self.held)
         self._add(list(self.asked))
 
     @property
     def required(self) -> tuple[str, ...]:
         """Packages that were not asked for, but that some build of those requires."""
-        return tuple(self.found)[len({one.name for one in self.asked}) :]
+        return tuple(self.found)[len(self.held) + len({one.name for one in self.asked}) :]
 
     def _add(self, wanted: list[Spec]) -> None:
         for spec in wanted:
@@ -70,7 +80,7 @@ class Problem:
             if missing:
                 self._add([Spec(name, "", "", ()) for name in missing])
 
-    def _frameworks_in(self, found: tuple[Candidate, ...]) -> set[str]:
+    def _frameworks_in(self, found: tuple[SolveCandidate, ...]) -> set[str]:
         """Pinned packages that bring CUDA themselves, so that their build matters: torch for xformers."""
         pinned = {name for one in found for name in one.row.pins or ()}
         return {name for name in pinned if solvable(self.matrix, name) and self._brings_cuda(name)}
@@ -83,7 +93,7 @@ class Problem:
         """What is against these builds in one environment."""
         return clashes(chosen, self.circumstances, self.matrix)
 
-    def against(self, one: Candidate, other: Candidate, *, sure: bool = True) -> Clash | None:
+    def against(self, one: SolveCandidate, other: SolveCandidate, *, sure: bool = True) -> Clash | None:
         """The first thing against two builds in one environment, whatever joins them; kept for the next time.
 
         Without `sure`, what nobody knows is not against them.
@@ -133,7 +143,8 @@ def _solution(chosen: Chosen, problem: Problem) -> Solution:
     pythons = (asked,) if asked else common_pythons(chosen)
     pins = pins_to_add(chosen, problem.circumstances, problem.matrix)
     notes = (*remarks(chosen, problem.matrix), *_uncovered(problem))
-    return Solution(chosen, pythons, pins, tuple(dict.fromkeys(doubts)), notes)
+    fresh = tuple(one for one in chosen if not one.held)
+    return Solution(chosen=fresh, pythons=pythons, pins=pins, doubts=tuple(dict.fromkeys(doubts)), remarks=notes)
 
 
 def _uncovered(problem: Problem) -> Iterator[str]:
@@ -190,15 +201,16 @@ class _Search:
             for at in range(start, self._asked)
         )
 
-    def _pair_goes(self, one: Candidate, other: Candidate) -> bool:
+    def _pair_goes(self, one: SolveCandidate, other: SolveCandidate) -> bool:
         return self._problem.against(one, other, sure=self._sure) is None
 
-    def _goes(self, chosen: Chosen, one: Candidate) -> bool:
+    def _goes(self, chosen: Chosen, one: SolveCandidate) -> bool:
         if not all(self._pair_goes(other, one) for other in chosen):
             return False
-        if len(chosen) < 2:  # nothing beyond the pairs
+        extended = (*chosen, one)
+        if pairs_show_all(extended, self._problem.matrix):
             return True
-        return not any(clash.lasts and self._counts(clash) for clash in self._problem.clashes((*chosen, one)))
+        return not any(clash.lasts and self._counts(clash) for clash in self._problem.clashes(extended))
 
     def _holds(self, chosen: Chosen) -> bool:
         """Whether nothing at all is against the whole set."""

@@ -19,13 +19,14 @@ _PRE_RELEASE = re.compile(r"\d(a|b|rc|\.dev)\d")
 Key = tuple[tuple[int, ...], int]
 
 
-class Candidate(NamedTuple):
+class SolveCandidate(NamedTuple):
     """One build of one release that may be chosen."""
 
     asked: str  # the name under which it was asked for: "jax" for a jax-cuda12-plugin
     fit: Fit
     versions: str  # PEP 440 specifier: the row's, narrowed to what was asked for
     key: Key  # newer is larger
+    held: bool = False  # installed already, and to stay as it is
 
     @property
     def row(self) -> FrameworkRow:
@@ -40,17 +41,19 @@ class Candidate(NamedTuple):
     @property
     def label(self) -> str:
         """How an answer names it: "torch 2.10.0 (cu128)"."""
-        return f"{self.row.package} {self.release}" + (f" ({self.row.build})" if self.row.build else "")
+        release = f" {self.release}" if self.release else ""
+        return f"{self.row.package}{release}" + (f" ({self.row.build})" if self.row.build else "")
 
     @property
     def name(self) -> str:
         """Its row: "torch.builds[torch-2.10.0-cu128]"."""
-        return row_name(self.row.package, "builds", self.row)
+        return "" if self.row.source == "the environment itself" else row_name(self.row.package, "builds", self.row)
 
     @property
     def wants(self) -> dict[str, str]:
         """Distribution -> PEP 440 specifier: itself, and what it requires of others as far as the row says."""
-        return {**(self.row.pins or {}), self.row.package: self.versions}
+        own = {self.row.package: self.versions} if self.versions or not self.held else {}
+        return {**(self.row.pins or {}), **own}
 
     @property
     def verdict(self) -> str:
@@ -72,7 +75,7 @@ def _has_builds(matrix: Matrix, product: str) -> bool:
     return is_framework(product) and matrix.has(product)
 
 
-def candidates(asked: Spec, circumstances: Circumstances, matrix: Matrix) -> tuple[Candidate, ...]:
+def candidates(asked: Spec, circumstances: Circumstances, matrix: Matrix) -> tuple[SolveCandidate, ...]:
     """Every build of what was asked for on this platform, newest first, each judged; raises Uncovered.
 
     Newest is the newest release, then the newest CUDA.
@@ -105,11 +108,11 @@ def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
 
 def _candidate(
     asked: Spec, row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, with_gpu_code: bool
-) -> Candidate:
+) -> SolveCandidate:
     judged = fit(row, circumstances, matrix)
     against = (*_unpublished(asked, row), *(_without_code(row) if with_gpu_code else ()))
     versions = _narrowed(asked.versions, row.versions)
-    return Candidate(asked.name, Fit(row, (*judged.reasons, *against)), versions, newest(versions))
+    return SolveCandidate(asked.name, Fit(row, (*judged.reasons, *against)), versions, newest(versions))
 
 
 def newer_elsewhere(asked: Spec, circumstances: Circumstances, matrix: Matrix) -> str:
@@ -130,7 +133,11 @@ def _is_for(row: FrameworkRow, circumstances: Circumstances) -> bool:
 def _narrowed(asked: str, row: str) -> str:
     """What the row speaks of and was asked for."""
     exact = [one for one in (row, asked) if re.fullmatch(r"==[^,*]+", one)]
-    return exact[0] if exact else ",".join(filter(None, (row, asked)))
+    return exact[0] if exact else ",".join(dict.fromkeys(clause for one in (row, asked) for clause in _clauses(one)))
+
+
+def _clauses(specifier: str) -> list[str]:
+    return [clause.strip() for clause in specifier.split(",") if clause.strip()]
 
 
 def _unpublished(asked: Spec, row: FrameworkRow) -> tuple[Reason, ...]:
@@ -182,7 +189,7 @@ def _stage(clause: str) -> int:
     return int(post[1]) + 1 if post else -1 if _PRE_RELEASE.search(clause) else 0
 
 
-def pool(found: tuple[Candidate, ...], *, sure: bool, own: bool) -> tuple[tuple[Candidate, ...], ...]:
+def pool(found: tuple[SolveCandidate, ...], *, sure: bool, own: bool) -> tuple[tuple[SolveCandidate, ...], ...]:
     """What may be chosen, a group a release, newest first.
 
     `sure` leaves out what is not known to work; `own` leaves out what takes CUDA from the system, where there is
@@ -190,7 +197,7 @@ def pool(found: tuple[Candidate, ...], *, sure: bool, own: bool) -> tuple[tuple[
     """
     usable = [one for one in found if one.verdict == YES or (not sure and one.verdict == UNKNOWN)]
     bringing = [one for one in usable if one.row.libraries != "system"] if own else []
-    groups: dict[Key, list[Candidate]] = {}
+    groups: dict[Key, list[SolveCandidate]] = {}
     for one in bringing or usable:
         groups.setdefault(one.key, []).append(one)
     return tuple(map(tuple, groups.values()))

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from compat.reason import BAD, OK, UNKNOWN, Reason
 from compat.record import NamedTuple
 from compat.solve import Problem, Solution
-from compat.solve_builds import Candidate, pool
+from compat.solve_builds import SolveCandidate, pool
+from compat.solve_together import Clash
 
 _MOST_PARTNERS = 3
 
@@ -25,7 +26,7 @@ class Refusal(NamedTuple):
 class _Passed(NamedTuple):
     """One build that was passed over."""
 
-    candidate: Candidate
+    candidate: SolveCandidate
     about: str  # the same for builds that are refused for one reason
     reason: Reason
 
@@ -40,7 +41,7 @@ def refusals(problem: Problem, solution: Solution | None) -> tuple[Refusal, ...]
     return tuple(found)
 
 
-def _passed(problem: Problem, package: str, chosen: dict[str, Candidate]) -> Iterator[_Passed]:
+def _passed(problem: Problem, package: str, chosen: dict[str, SolveCandidate]) -> Iterator[_Passed]:
     taken = chosen.get(package)
     own_exists = any(one.row.libraries != "system" for group in _usable(problem, package) for one in group)
     for one in problem.found[package]:
@@ -49,11 +50,11 @@ def _passed(problem: Problem, package: str, chosen: dict[str, Candidate]) -> Ite
         yield _why_not(problem, one, chosen, own_exists=own_exists)
 
 
-def _usable(problem: Problem, package: str) -> tuple[tuple[Candidate, ...], ...]:
+def _usable(problem: Problem, package: str) -> tuple[tuple[SolveCandidate, ...], ...]:
     return pool(problem.found[package], sure=True, own=True)
 
 
-def _why_not(problem: Problem, one: Candidate, chosen: dict[str, Candidate], *, own_exists: bool) -> _Passed:
+def _why_not(problem: Problem, one: SolveCandidate, chosen: dict[str, SolveCandidate], *, own_exists: bool) -> _Passed:
     """Against it alone, then with what was chosen before it, then with every build of another package."""
     alone = sorted((reason for reason in one.fit.reasons if reason.kind != OK), key=lambda reason: reason.kind)
     if alone:
@@ -68,20 +69,19 @@ def _why_not(problem: Problem, one: Candidate, chosen: dict[str, Candidate], *, 
     return _blocked(problem, one) or _jointly(problem, one, chosen)
 
 
-def _before(package: str, chosen: dict[str, Candidate]) -> list[Candidate]:
+def _before(package: str, chosen: dict[str, SolveCandidate]) -> list[SolveCandidate]:
     names = list(chosen)
     return [chosen[name] for name in names[: names.index(package)]] if package in chosen else []
 
 
-def _blocked(problem: Problem, one: Candidate) -> _Passed | None:
+def _blocked(problem: Problem, one: SolveCandidate) -> _Passed | None:
     """Another package of which no build goes with it."""
     for package in problem.found:
         others = [other for group in _usable(problem, package) for other in group]
         if package == one.asked or package in problem.required:
             continue
-        against = [problem.against(one, other) for other in others]
-        found = [clash for clash in against if clash]
-        if len(found) < len(others):
+        found = _against_all(problem, one, others)
+        if found is None:
             continue
         if not others:
             what = f"no build of {package} is known to work here by itself"
@@ -93,6 +93,17 @@ def _blocked(problem: Problem, one: Candidate) -> _Passed | None:
     return None
 
 
+def _against_all(problem: Problem, one: SolveCandidate, others: list[SolveCandidate]) -> list[Clash] | None:
+    """What is against it with each of these; None as soon as one of them goes with it."""
+    found = []
+    for other in others:
+        clash = problem.against(one, other)
+        if clash is None:
+            return None
+        found.append(clash)
+    return found
+
+
 def _joined(package: str, reasons: list[Reason]) -> Reason:
     shown = "; ".join(reason.what for reason in reasons[:_MOST_PARTNERS])
     rows = dict.fromkeys(row for reason in reasons[:_MOST_PARTNERS] for row in reason.rows)
@@ -102,7 +113,7 @@ def _joined(package: str, reasons: list[Reason]) -> Reason:
     return Reason(UNKNOWN, f"no {package} is known to go with it: {shown}", tuple(rows), "; ".join(sources))
 
 
-def _jointly(problem: Problem, one: Candidate, chosen: dict[str, Candidate]) -> _Passed:
+def _jointly(problem: Problem, one: SolveCandidate, chosen: dict[str, SolveCandidate]) -> _Passed:
     """Each pair would do, all of them together do not."""
     others = tuple(other for name, other in chosen.items() if name != one.asked)
     for clash in problem.clashes((*others, one)):
@@ -120,7 +131,7 @@ def _grouped(package: str, passed: list[_Passed]) -> Iterator[Refusal]:
         yield Refusal(package, builds, _span([one.candidate for one in members]), members[0].reason)
 
 
-def _span(members: list[Candidate]) -> str:
+def _span(members: list[SolveCandidate]) -> str:
     first, last = members[0], members[-1]
     if first.label == last.label:
         return first.label

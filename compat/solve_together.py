@@ -11,15 +11,13 @@ from compat.overlap import inside, overlap
 from compat.reason import BAD, UNKNOWN, Circumstances, Reason
 from compat.record import NamedTuple
 from compat.row import ConflictRow
-from compat.solve_builds import Candidate
+from compat.solve_builds import SolveCandidate
 from compat.solve_cudnn import cudnn_wheel
+from compat.traits import traits_of
 
 _HARMLESS = "info"
-_ANY_PYTHON = frozenset({"keras", "jax"})  # pure Python: one wheel for all
 # "nvidia-cudnn-cu12" and "nvidia-cudnn-cu13" unpack into one directory, nvidia/cudnn, and own the same files there.
 _MAJOR = re.compile(r"(.+)-cu(\d\d)")
-# Distributions of one import package; the conflicts that the matrix knows of name some of the pairs.
-_TWIN = re.compile(r"(cupy|mxnet|onnxruntime|paddlepaddle|tensorflow)(-cpu|-gpu|-cuda?\d+x?)?")
 
 
 class Clash(NamedTuple):
@@ -30,14 +28,24 @@ class Clash(NamedTuple):
     lasts: bool = True  # whatever joins them; False where a third build may narrow things down to what is known
 
 
-Wanted = dict[str, list[tuple[str, Candidate]]]
+Wanted = dict[str, list[tuple[str, SolveCandidate]]]
 
 
-def clashes(chosen: Sequence[Candidate], circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
-    """Everything against these builds in one environment, the cheapest to find first; none where they go together."""
+def clashes(chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
+    """Everything against these builds in one environment, the cheapest to find first; none where they go together.
+
+    What installed ones disagree about among themselves is not of this set's making, and is left out.
+    """
+    held = [one for one in chosen if one.held]
+    old = {clash.about for clash in _against(held, circumstances, matrix)} if held else set()
+    yield from (clash for clash in _against(chosen, circumstances, matrix) if clash.about not in old)
+
+
+def _against(chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
     yield from _pythons(chosen)
     wanted = _wanted(chosen)
     yield from _twins(wanted)
+    yield from _extensions(chosen)
     yield from _shared_directories(wanted)
     yield from _unsaid(chosen)
     yield from _pins(wanted)
@@ -45,7 +53,20 @@ def clashes(chosen: Sequence[Candidate], circumstances: Circumstances, matrix: M
     yield from _known(wanted, matrix)
 
 
-def common_pythons(chosen: Sequence[Candidate]) -> tuple[str, ...] | None:
+def pairs_show_all(chosen: Sequence[SolveCandidate], matrix: Matrix) -> bool:
+    """Whether what is against these builds shows between two of them: no subject is a matter of three.
+
+    It is quick to see, and spares a search the whole comparison of most sets.
+    """
+    wanted = _wanted(chosen)
+    if any(len(asked) > 2 for asked in wanted.values()) or common_pythons(chosen) == ():
+        return False
+    there = wanted.keys()
+    met = (row.when for row in matrix.conflicts() if row.when.keys() <= there)
+    return not any(len({id(owner) for name in when for _, owner in wanted[name]}) > 2 for when in met)
+
+
+def common_pythons(chosen: Sequence[SolveCandidate]) -> tuple[str, ...] | None:
     """The Pythons that all of them have a wheel for, newest first; None where no row says any."""
     said = [set(one.row.python) for one in chosen if one.row.python]
     if not said:
@@ -58,7 +79,7 @@ def _python_key(python: str) -> tuple[bool, tuple[int, ...]]:
     return not python.endswith("t"), tuple(map(int, python.rstrip("t").split(".")))
 
 
-def _wanted(chosen: Sequence[Candidate]) -> Wanted:
+def _wanted(chosen: Sequence[SolveCandidate]) -> Wanted:
     wanted: Wanted = {}
     for one in chosen:
         for name, specifier in one.wants.items():
@@ -66,15 +87,15 @@ def _wanted(chosen: Sequence[Candidate]) -> Wanted:
     return wanted
 
 
-def _reason(kind: str, what: str, owners: Sequence[Candidate], *more: str) -> Reason:
+def _reason(kind: str, what: str, owners: Sequence[SolveCandidate], *more: str) -> Reason:
     """A reason whose source is that of the rows concerned."""
-    named = tuple(dict.fromkeys(one.name for one in owners))
+    named = tuple(dict.fromkeys(one.name for one in owners if one.name))
     sources = dict.fromkeys((*(one.row.source for one in owners), *more))
     return Reason(kind, what, named, "; ".join(sources))
 
 
-def _pythons(chosen: Sequence[Candidate]) -> Iterator[Clash]:
-    silent = [one for one in chosen if one.row.python is None and one.row.package not in _ANY_PYTHON]
+def _pythons(chosen: Sequence[SolveCandidate]) -> Iterator[Clash]:
+    silent = [one for one in chosen if one.row.python is None and not traits_of(one.row.package).any_python]
     for one in silent if len(silent) < len(chosen) else ():
         yield Clash("python", _reason(UNKNOWN, f"for which Pythons {one.label} has a wheel is not recorded", [one]))
     if common_pythons(chosen) == ():
@@ -88,16 +109,26 @@ def _span(pythons: Sequence[str]) -> str:
 
 
 def _twins(wanted: Wanted) -> Iterator[Clash]:
-    """Distributions of one import package."""
+    """Distributions of one import package; the conflicts that the matrix knows of name some of the pairs."""
     imported: dict[str, list[str]] = {}
     for name in wanted:
-        found = _TWIN.fullmatch(name)
-        if found:
-            imported.setdefault(found[1], []).append(name)
+        traits = traits_of(name)
+        if traits.one_directory:
+            imported.setdefault(traits.id, []).append(name)
     for package, names in imported.items():
         if len(names) > 1:
             what = f"{' and '.join(names)} are one import package, {package}: they overwrite each other"
             yield Clash(package, _reason(BAD, what, [wanted[name][0][1] for name in names]))
+
+
+def _extensions(chosen: Sequence[SolveCandidate]) -> Iterator[Clash]:
+    """What is compiled against another framework runs in its process, on the CUDA that this one brings."""
+    by_name = {one.row.package: one for one in chosen}
+    for one in chosen:
+        host = by_name.get(traits_of(one.row.package).runs_on)
+        if host and one.row.cuda and host.row.cuda and overlap((one.row.cuda, host.row.cuda)) == "no":
+            what = f"{one.label} is built for CUDA {one.row.cuda}, {host.label} brings CUDA {host.row.cuda}"
+            yield Clash("cuda", _reason(BAD, what, [one, host]))
 
 
 def _shared_directories(wanted: Wanted) -> Iterator[Clash]:
@@ -110,7 +141,7 @@ def _shared_directories(wanted: Wanted) -> Iterator[Clash]:
     shared = [sorted(names) for _, names in sorted(majors.items()) if len(names) > 1]
     if not shared:
         return
-    names = next((one for one in shared if one[0].startswith("nvidia-cudnn")), shared[0])
+    names = next((one for one in shared if one[0].startswith("nvidia-cudnn-cu")), shared[0])
     owners = [wanted[name][0][1] for name in names]
     asked = " and ".join(f"{name} ({owner.label})" for name, owner in zip(names, owners, strict=True))
     more = f", as do {len(shared) - 1} more of that kind" if len(shared) > 1 else ""
@@ -123,10 +154,16 @@ def _pins(wanted: Wanted) -> Iterator[Clash]:
         common = overlap(specifier for specifier, _ in asked) if len(asked) > 1 else "yes"
         if common == "yes":
             continue
-        spelled = ", ".join(f"{owner.label} asks for {name}{specifier}" for specifier, owner in asked)
+        spelled = ", ".join(_spelled(name, specifier, owner) for specifier, owner in asked)
         kind = BAD if common == "no" else UNKNOWN
         doubt = "" if kind == BAD else "whether a release lies between is not recorded: "
         yield Clash(name, _reason(kind, f"{doubt}{spelled}", [owner for _, owner in asked]), lasts=kind == BAD)
+
+
+def _spelled(name: str, specifier: str, owner: SolveCandidate) -> str:
+    if owner.held and specifier.startswith("=="):
+        return f"{name} {specifier[2:]} is installed"
+    return f"{owner.label} asks for {name}{specifier}"
 
 
 def _cudnn(wanted: Wanted, circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
@@ -138,7 +175,7 @@ def _cudnn(wanted: Wanted, circumstances: Circumstances, matrix: Matrix) -> Iter
             yield Clash(name, reason._replace(rows=(*reason.rows, *against.rows)))
 
 
-def pins_to_add(chosen: Sequence[Candidate], circumstances: Circumstances, matrix: Matrix) -> tuple[str, ...]:
+def pins_to_add(chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> tuple[str, ...]:
     """Requirements that keep pip from taking a release that has no code for the cards."""
     wanted = _wanted(chosen).items()
     wheels = (cudnn_wheel(name, (one for one, _ in asked), circumstances, matrix) for name, asked in wanted)
@@ -166,7 +203,7 @@ def _holds(row: ConflictRow, wanted: Wanted) -> str:
     return "no" if "no" in answers else "unknown" if "unknown" in answers else "yes"
 
 
-def remarks(chosen: Sequence[Candidate], matrix: Matrix) -> tuple[str, ...]:
+def remarks(chosen: Sequence[SolveCandidate], matrix: Matrix) -> tuple[str, ...]:
     """What to know of a set that works: harmless conflicts, and CUDA that the system must bring."""
     wanted = _wanted(chosen)
     harmless = [row for row in matrix.conflicts() if row.severity == _HARMLESS and _holds(row, wanted) == "yes"]
@@ -176,23 +213,24 @@ def remarks(chosen: Sequence[Candidate], matrix: Matrix) -> tuple[str, ...]:
     )
 
 
-def _from_system(one: Candidate) -> str:
+def _from_system(one: SolveCandidate) -> str:
     cudnn = one.row.cudnn_accepts or (f"=={one.row.cudnn}" if one.row.cudnn else "")
     also = f" and cuDNN {cudnn}" if cudnn else ""
     return f"{one.label} takes CUDA {one.row.cuda}{also} from the system: install them beside it"
 
 
-def _unsaid(chosen: Sequence[Candidate]) -> Iterator[Clash]:
+def _unsaid(chosen: Sequence[SolveCandidate]) -> Iterator[Clash]:
     """What the rows leave open about libraries that several builds use."""
     users = [one for one in chosen if one.row.libraries in {None, "wheels"} and one.row.cuda]
-    for one in users if len(users) > 1 else ():
+    installed = any(name.startswith("nvidia-") for one in chosen if one.held for name in one.row.pins or ())
+    for one in users if len(users) > 1 or installed else ():
         if one.row.pins is None:
             what = f"what {one.label} requires of NVIDIA's wheels is not recorded"
             yield Clash("unsaid", _reason(UNKNOWN, what, [one]))
     yield from _mixed(chosen)
 
 
-def _mixed(chosen: Sequence[Candidate]) -> Iterator[Clash]:
+def _mixed(chosen: Sequence[SolveCandidate]) -> Iterator[Clash]:
     """A CUDA of the system in the process of one of another major version that is in the environment."""
     bringing = [one for one in chosen if one.row.libraries != "system" and one.row.cuda]
     for one in chosen:

@@ -40,7 +40,7 @@ def parse_spec(text: str) -> Spec:
     found = re.fullmatch(_SPEC, text)
     if not found:
         raise BadSpec(text)
-    versions, build = found[3], ""
+    versions, build = re.sub(r"(?<=\d)\.x(?=$|[,\s])", ".*", found[3]), ""  # "==4.x" as people write it
     local = re.fullmatch(_BUILD, versions)
     if local:
         versions, build = local[1] + (local[3] or ""), local[2]

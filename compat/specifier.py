@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import lru_cache
 
 Release = tuple[int, ...]
 _COMPARISONS: dict[str, Callable[[Release, Release], bool]] = {
@@ -30,6 +31,7 @@ def accepts(specifier: str, version: object) -> bool:
     return SpecifierSet(specifier).contains(str(version), prereleases=True)
 
 
+@lru_cache(maxsize=65536)
 def _numeric(specifier: str, version: str) -> bool | None:
     """The answer where version and clauses are plain dotted numbers, else None."""
     release = _release(version)

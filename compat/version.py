@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from compat.error import GpudoctorError
 from compat.record import NamedTuple
+
+V = TypeVar("V", bound="tuple[Any, ...]")
 
 
 class VersionError(GpudoctorError, ValueError):
@@ -15,6 +19,27 @@ class VersionError(GpudoctorError, ValueError):
         super().__init__(f"{text!r} is not a {kind}")
 
 
+def _of_one_kind(kind: type[V]) -> type[V]:
+    """Two versions of different kinds are never equal and have no order, though both are tuples of numbers.
+
+    Plain tuples, such as the bounds that a program writes down, compare as ever.
+    """
+
+    def compared(name: str) -> Callable[[Any, Any], Any]:
+        of_tuples = getattr(tuple, name)
+
+        def compare(one: Any, other: Any) -> Any:
+            of = other.__class__
+            return of_tuples(one, other) if of is kind or of is tuple else NotImplemented
+
+        return compare
+
+    for name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+        setattr(kind, name, compared(name))
+    kind.__hash__ = tuple.__hash__  # type: ignore[method-assign]
+    return kind
+
+
 def _numbers(text: str, kind: str, *, at_most: int) -> tuple[int, ...]:
     parts = text.strip().split(".")
     if len(parts) > at_most or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
@@ -22,6 +47,7 @@ def _numbers(text: str, kind: str, *, at_most: int) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
+@_of_one_kind
 class CudaVersion(NamedTuple):
     """A CUDA version such as 12.4; drivers report no patch level, and compatibility ignores it."""
 
@@ -56,6 +82,7 @@ class CudaVersion(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
+@_of_one_kind
 class DriverRelease(tuple[int, ...]):
     """An NVIDIA driver release: 580.65.06 on Linux, 581.15 on Windows; a branch is 580.
 
@@ -81,6 +108,7 @@ class DriverRelease(tuple[int, ...]):
         return f"DriverRelease({self})"
 
 
+@_of_one_kind
 class CudnnVersion(tuple[int, ...]):
     """A cuDNN version of one to four parts: 9.10.2.21, 8.9.7, 5.1."""
 
@@ -122,6 +150,7 @@ class CudnnVersion(tuple[int, ...]):
         return f"CudnnVersion({self})"
 
 
+@_of_one_kind
 class ComputeCapability(NamedTuple):
     """A GPU's compute capability such as 8.9."""
 

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from compat.record import NamedTuple
-from installers.digest import CHUNK_BYTES, InstallError, LoginPage, looks_like_page
+from installers.digest import CHUNK_BYTES, LoginPage, looks_like_page
+from installers.refusal import InstallError
 
 if TYPE_CHECKING:
     import tarfile
@@ -22,6 +23,7 @@ _MOST_AT_ONCE_BYTES = 4 << 20  # a tar header that asks for more is an attack on
 _MOST_DIRECTORY_BYTES = 16 << 20  # of a .zip, which is read as a whole
 _INPUT_BYTES = 1 << 18
 _LATEST_S = 4102444800.0  # the year 2100; later times overflow on some file systems
+_MODES = 0o755  # the most that a member may have: nobody else writes to it, and nothing runs as another user
 _GZIP = b"\x1f\x8b"
 
 
@@ -194,7 +196,14 @@ def _tar_member(stream: _Forward, info: tarfile.TarInfo) -> Member:
     if not kind or info.issparse():
         raise UnsafeArchive(f"the archive holds {info.name!r}, which is no file, directory or link")
     mtime_s = min(max(float(info.mtime), 0.0), _LATEST_S)
-    return Member(clean_name(info.name), kind, info.mode & 0o777, mtime_s, info.linkname, _tar_chunks(stream, info))
+    return Member(
+        name=clean_name(info.name),
+        kind=kind,
+        mode=info.mode & _MODES,
+        mtime_s=mtime_s,
+        link=info.linkname,
+        chunks=_tar_chunks(stream, info),
+    )
 
 
 def _tar_chunks(stream: _Forward, info: tarfile.TarInfo) -> Iterator[bytes]:
@@ -239,9 +248,9 @@ def _zip_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
     if name.endswith("/"):
         kind = "directory"
     link = _zip_link(zipped, info) if kind == "link" else ""
-    mode = unix_mode & 0o777 or (0o755 if kind == "directory" else 0o644)
+    mode = unix_mode & _MODES or (0o755 if kind == "directory" else 0o644)
     chunks = _zip_chunks(zipped, info) if kind == "file" else iter(())
-    return Member(clean_name(name), kind, mode, _zip_time(info), link, chunks)
+    return Member(name=clean_name(name), kind=kind, mode=mode, mtime_s=_zip_time(info), link=link, chunks=chunks)
 
 
 def _zip_time(info: zipfile.ZipInfo) -> float:

@@ -27,6 +27,11 @@ def load_methods() -> tuple[Method, ...]:
     return tuple(method for _, method in sorted(found, key=lambda pair: (pair[1].rank, pair[0])))
 
 
+def methods_for(product: str) -> dict[str, Method]:
+    """The methods that a person can choose for a product, by the word for it; {} where there is no choice."""
+    return {name.method: method for method in load_methods() for name in method.names if name.product == product}
+
+
 def choose(need: Need, target: Target) -> Method:
     """The first method that serves this need on this machine; raises NoMethod."""
     own = need.product.replace("-", "_")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 
-from installers.digest import InstallError
-from installers.plan import Command, Inverse
+from installers.refusal import InstallError
+from installers.steps.command import Command, Inverse
 
 _LOOK_S = 60
 

@@ -7,7 +7,14 @@ import re
 from collections.abc import Iterator
 
 from compat.record import NamedTuple
-from installers.plan import ByHand, Check, EditText, Plan, SetVariable, Step, WriteFile
+from installers.effect import SettingWritten, VariableSet
+from installers.plan import Plan
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.check import Check
+from installers.steps.edit_text import EditText
+from installers.steps.set_variable import SetVariable
+from installers.steps.write_file import WriteFile
 
 # What each kind of back end calls things. Sources: Theano/Theano:theano/configdefaults.py and doc/library/config.txt at
 # rel-0.8.2, rel-0.9.0 and rel-1.0.5; theano/sandbox/cuda/__init__.py@rel-0.8.2, theano/gpuarray/__init__.py@rel-1.0.5.
@@ -67,7 +74,15 @@ def theano_plan(order: TheanoOrder, lines: tuple[Line, ...]) -> Plan:
         wanted.setdefault(("nvcc", "flags"), (order.flags, "for the compiler that Theano calls"))
     edits = [_edit(order.path, section, wanted, held) for section in dict.fromkeys(section for section, _ in wanted)]
     check = Check("Theano's settings must be well formed and agree", ("theanorc-misconfigured",))
-    return Plan(f"configure Theano in {order.path}", (*edits, check))
+    return Plan(f"configure Theano in {order.path}", (*edits, check), _settings("theano", edits))
+
+
+def _settings(program: str, edits: list[EditText]) -> tuple[SettingWritten, ...]:
+    return tuple(
+        SettingWritten(program=program, path=one.path, section=one.section, name=key, value=value)
+        for one in edits
+        for key, value in one.settings
+    )
 
 
 def _wanted(order: TheanoOrder) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
@@ -123,7 +138,14 @@ def _edit(
     mine = {key: told for (where, key), told in wanted.items() if where == section}
     once = tuple(key for key in mine if len(held.get((section, key), ())) > 1)
     why = "; ".join(f"{key}: {told[1]}" for key, told in mine.items())
-    return EditText(path, section, tuple((key, told[0]) for key, told in mine.items()), (), why, once=once)
+    return EditText(
+        path=path,
+        section=section,
+        settings=tuple((key, told[0]) for key, told in mine.items()),
+        lines=(),
+        why=why,
+        once=once,
+    )
 
 
 def keras_plan(path: str, text: str, back_end: str) -> Plan:
@@ -136,13 +158,19 @@ def keras_plan(path: str, text: str, back_end: str) -> Plan:
     if changes != 1 or json.loads(new) != wanted:
         new = json.dumps(wanted, indent=4, ensure_ascii=False)
     why = f"keras computes with {back_end}; its other settings stay"
-    return Plan(f"let Keras use {back_end}", (WriteFile(path, tuple(new.splitlines()), why),))
+    write = WriteFile(path, tuple(new.splitlines()), why)
+    return Plan(
+        f"let Keras use {back_end}",
+        (write,),
+        (SettingWritten(program="keras", path=path, section="", name="backend", value=back_end),),
+    )
 
 
 def keras_unread(path: str, back_end: str) -> Plan:
     """The same where nobody has read the file: what stands in it must not be lost."""
     text = f'let {path} hold this, beside what stands in it\n{{"backend": "{back_end}"}}'
-    return Plan(f"let Keras use {back_end}", (ByHand(text, f"keras computes with {back_end}"),))
+    effect = SettingWritten(program="keras", path=path, section="", name="backend", value=back_end)
+    return Plan(f"let Keras use {back_end}", (ByHand(text, f"keras computes with {back_end}"),), (effect,))
 
 
 def growth_plan(script: str) -> Plan:
@@ -153,8 +181,13 @@ def growth_plan(script: str) -> Plan:
     why = "TensorFlow takes nearly all memory of every GPU at its start else"
     steps: list[Step] = [SetVariable(_GROWTH, "true", f"{why}; this is for the shell at hand")]
     if script:
-        steps.insert(0, EditText(script, "", (), (f"export {_GROWTH}=true",), f"{why}; for new shells"))
-    return Plan("let TensorFlow's use of GPU memory grow", tuple(steps))
+        steps.insert(
+            0,
+            EditText(
+                path=script, section="", settings=(), lines=(f"export {_GROWTH}=true",), why=f"{why}; for new shells"
+            ),
+        )
+    return Plan("let TensorFlow's use of GPU memory grow", tuple(steps), (VariableSet(_GROWTH, "true", script),))
 
 
 def overridden(name: str, value: str, file: str) -> ByHand:

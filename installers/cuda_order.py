@@ -8,8 +8,12 @@ from typing import Any, TypeVar
 from compat.error import GpudoctorError
 from compat.need import Need
 from compat.record import NamedTuple
-from installers.plan import Check, Download, Step, Target, UseFile
+from installers.plan import Target
 from installers.requirement import wanted_version
+from installers.step import Step
+from installers.steps.check import Check
+from installers.steps.download import Download
+from installers.steps.use_file import UseFile
 
 OF_ROOT = ("/usr/", "/opt/")
 WINDOWS_HOME = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v{cuda}"

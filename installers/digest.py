@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 
-from compat.error import GpudoctorError
 from installers.progress import Progress, Report, silent
+from installers.refusal import InstallError
 
 CHUNK_BYTES = 1 << 20
 _PAGE_STARTS = (b"<!doctype", b"<html", b"<head", b"<?xml")
-
-
-class InstallError(GpudoctorError):
-    """An installation could not be carried out; nothing was changed."""
 
 
 class NoDigest(InstallError):
@@ -57,6 +54,27 @@ def sha256_of(path: str, report: Report = silent) -> str:
             done_bytes += len(chunk)
             report(Progress("verify", path, done_bytes, None))
     return found.hexdigest()
+
+
+def copy_verified(path: str, to: str, expected: tuple[str, ...], report: Report = silent) -> None:
+    """Copy a file while it is hashed; raises LoginPage, NoDigest, DigestMismatch, OSError, and leaves no copy then."""
+    if not expected:
+        raise NoDigest(path)
+    found, done_bytes = hashlib.sha256(), 0
+    with open(path, "rb") as file, open(to, "xb") as copy:
+        total_bytes = os.fstat(file.fileno()).st_size
+        while chunk := file.read(CHUNK_BYTES):
+            if done_bytes == 0 and looks_like_page(chunk[:512]):
+                raise LoginPage(path)
+            found.update(chunk)
+            copy.write(chunk)
+            done_bytes += len(chunk)
+            report(Progress("verify", path, done_bytes, total_bytes))
+    try:
+        require(path, found.hexdigest(), expected)
+    except DigestMismatch:
+        os.unlink(to)
+        raise
 
 
 def require(name: str, observed: str, expected: tuple[str, ...]) -> None:

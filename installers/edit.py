@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from installers.plan import EditText
+if TYPE_CHECKING:
+    from installers.steps.edit_text import EditText
 
 _SECTION = re.compile(r"\s*\[(?P<name>[^\]]*)\]\s*(?:[#;].*)?$")
 

@@ -11,19 +11,22 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from compat.record import NamedTuple
-from installers.digest import CHUNK_BYTES, DigestMismatch, InstallError, LoginPage, looks_like_page, require
-from installers.plan import Download
+from installers.digest import CHUNK_BYTES, DigestMismatch, LoginPage, looks_like_page, require
 from installers.progress import Progress, Report, silent
+from installers.refusal import InstallError
 
 if TYPE_CHECKING:
     import requests
 
+    from installers.steps.download import Download
+
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _MAX_REDIRECTS = 10
+_OURSELVES = frozenset({"localhost", "127.0.0.1", "::1"})
 _NETWORK_BYTES = 1 << 18  # what has arrived of such a piece is lost when the connection breaks
 
 
@@ -109,6 +112,17 @@ def fetch(download: Download, to: str, report: Report = silent, limits: Limits =
     return to
 
 
+def fetch_unknown(download: Download, to: str, report: Report = silent, limits: Limits = PATIENT) -> None:
+    """Fetch a file of which no digest is known: whoever calls judges it by what it holds. Raises as `fetch`."""
+    part = _Part(f"{to}.part", report, download)
+    try:
+        with _session() as session:
+            _fetch_all(session, part, download, limits)
+    finally:
+        part.close()
+    os.replace(part.path, to)
+
+
 def require_digest(download: Download) -> None:
     """Raise NoDigest for a download that nobody could verify."""
     if not download.sha256:
@@ -144,10 +158,24 @@ def _session() -> Iterator[requests.Session]:
     import requests  # late: only downloads need it
 
     with requests.Session() as session:
+        session.mount("http://", _plain())
         session.max_redirects = _MAX_REDIRECTS
         # The bytes as they are: an archive that is served as "gzip-encoded tar" must not be unpacked on the way.
         session.headers["Accept-Encoding"] = "identity"
         yield session
+
+
+def _plain() -> requests.adapters.BaseAdapter:
+    """What is not encrypted is never asked for, also where a server sends us there; except of this very machine."""
+    from requests.adapters import HTTPAdapter
+
+    class Plain(HTTPAdapter):
+        def send(self, request: requests.PreparedRequest, *more: Any, **named: Any) -> requests.Response:
+            if urlsplit(request.url or "").hostname not in _OURSELVES:
+                raise BadAnswer(f"{request.url}: not encrypted, so it is not asked for")
+            return super().send(request, *more, **named)
+
+    return Plain()
 
 
 def _fetch_all(session: requests.Session, part: _Part, download: Download, limits: Limits) -> None:

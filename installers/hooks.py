@@ -10,7 +10,11 @@ from __future__ import annotations
 from shlex import quote
 
 from compat.record import NamedTuple
-from installers.plan import ByHand, EditText, Plan, RefreshLoader, WriteFile
+from installers.plan import Plan
+from installers.steps.by_hand import ByHand
+from installers.steps.edit_text import EditText
+from installers.steps.refresh_loader import RefreshLoader
+from installers.steps.write_file import WriteFile
 
 LOADER_DIRECTORY = "/etc/ld.so.conf.d"
 _BY = "written by gpudoctor, `install config`"
@@ -28,7 +32,7 @@ def loader_plan(directory: str, name: str, below: str = LOADER_DIRECTORY) -> Pla
     path = f"{below}/{name}.conf"
     why = "every process finds its libraries, services too, which no LD_LIBRARY_PATH of a shell reaches"
     steps = (
-        EditText(path, "", (), (directory,), why, needs_root=True),
+        EditText(path=path, section="", settings=(), lines=(directory,), why=why, needs_root=True),
         RefreshLoader("the loader finds what its cache lists"),
     )
     return Plan(f"let the loader search {directory}", steps)
@@ -42,7 +46,9 @@ def path_plan(directory: str, script: str) -> Plan:
         return Plan(summary, (ByHand(text, "NVIDIA's installer does so for the toolkit that it installs"),))
     line = _export(Found("PATH", directory))
     steps = (
-        EditText(script, "", (), (line,), "new shells find the programs of this CUDA first"),
+        EditText(
+            path=script, section="", settings=(), lines=(line,), why="new shells find the programs of this CUDA first"
+        ),
         ByHand(
             f"open a new shell, or type this in the one at hand\n{line}", "a shell reads the file once, at its start"
         ),

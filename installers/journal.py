@@ -2,11 +2,15 @@
 
 One directory per run, `<state>/journal/<id>/`, with `journal.jsonl` (one record a line) and `backup/` (what was
 replaced). A run ends with "commit", or with "undone"; a journal without either belongs to a run that was killed.
+
+Each record carries a checksum over itself and the checksum before it, so that a line that was changed, lost or moved
+is seen. A damaged journal is named and left alone; it stands in no other run's way.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import time
@@ -15,16 +19,33 @@ from typing import Any
 
 from compat.error import GpudoctorError
 from compat.record import NamedTuple
-from installers.plan import Command, Inverse
 from installers.stamp import Stamp, sync
+from installers.steps.command import Command, Inverse
 
 Record = dict[str, Any]
+_SUM = "sum"  # the checksum of a record, in it
+_KINDS = frozenset(
+    {
+        *("begin", "commit", "undo", "undone"),  # of the run
+        *("change", "own", "command", "ended", "reversed", "scratch", "times"),  # what it does
+    }
+)
 
 
 class JournalError(GpudoctorError):
     """The record of an earlier run cannot be used."""
 
     hint = "See `gpudoctor install history`."
+
+
+class DamagedJournal(JournalError):
+    """The record of one run is not as it was written: nothing can be taken back by it."""
+
+    hint = "The other runs are not concerned. What it replaced is in its folder `backup`."
+
+    def __init__(self, journal: Journal, why: str) -> None:
+        super().__init__(f"the record of run {journal.id} is damaged: {why} ({journal.directory})")
+        self.why = why
 
 
 class Busy(JournalError):
@@ -61,9 +82,10 @@ class Entry(NamedTuple):
     id: str
     summary: str
     when: str  # UTC, ISO 8601
-    state: str  # "done", "undone", "killed": to be undone by the next run
+    state: str  # "done", "undone", "killed": to be undone by the next run, "damaged": nobody can tell
     paths: tuple[str, ...]  # what it changed
     commands: tuple[Ran, ...] = ()  # what it ran
+    kept: tuple[tuple[str, str], ...] = ()  # left as somebody changed them: path, and where its original lies or ""
 
 
 class Journal:
@@ -77,50 +99,103 @@ class Journal:
 
     def append(self, *records: Record) -> None:
         """Write records and wait until they are on the disk; raises OSError."""
-        lines = "".join(f"{json.dumps(record)}\n" for record in records)
         with open(self._path, "ab+") as file:
             _drop_torn_line(file.fileno())
-            file.write(lines.encode())
+            file.seek(0)
+            last = _checksum_of(file.read().split(b"\n")[-2:-1])
+            lines = []
+            for record in records:
+                last = _checksum(record, last)
+                lines.append(f"{json.dumps({**record, _SUM: last})}\n")
+            file.write("".join(lines).encode())
             file.flush()
             os.fsync(file.fileno())
 
     def records(self) -> tuple[Record, ...]:
-        """All whole records; a last line that was cut off never took effect."""
+        """All whole records; a last line that was cut off never took effect. Raises DamagedJournal."""
         try:
             with open(self._path, "rb") as file:
                 lines = file.read().split(b"\n")[:-1]
-            return tuple(json.loads(line) for line in lines)
         except FileNotFoundError:
             return ()
-        except ValueError as error:
-            raise JournalError(f"{self._path} is damaged ({error})") from error
+        except OSError as error:
+            raise DamagedJournal(self, f"it cannot be read: {error.strerror}") from error
+        return tuple(self._whole(lines))
+
+    def _whole(self, lines: list[bytes]) -> Iterator[Record]:
+        last = ""
+        for number, line in enumerate(lines, 1):
+            try:
+                record = json.loads(line)
+                found = record.pop(_SUM, None)
+                last = _checksum(record, last)
+                kind = record["what"]
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                raise DamagedJournal(self, f"line {number} is no record") from error
+            if found is not None and found != last:
+                raise DamagedJournal(self, f"line {number} is not as it was written")
+            if found is None:  # of a release that wrote no checksums
+                last = ""
+            if kind not in _KINDS:
+                raise DamagedJournal(self, f"line {number} is of no kind that is known here")
+            yield record
 
     def state(self) -> str:
         """ "done", "undone", "killed"."""
         last = {"begin": "killed", "commit": "done", "undo": "killed", "undone": "undone"}
         return next((last[one["what"]] for one in reversed(self.records()) if one["what"] in last), "undone")
 
+    def kept(self) -> tuple[tuple[str, str], ...]:
+        """Paths that were left as somebody changed them, and where their originals lie, "" for none."""
+        last = next((one for one in reversed(self.records()) if one["what"] == "undone"), {})
+        there = ((path, os.path.join(self.backup, name) if name else "") for path, name in last.get("kept", ()))
+        return tuple(pair for pair in there if not pair[1] or os.path.lexists(pair[1]))
+
     def changes(self) -> tuple[Change, ...]:
         """In the order in which they were made."""
-        return tuple(_change(one) for one in self.records() if one["what"] == "change")
+        with self._fields():
+            return tuple(change_of(one) for one in self.records() if one["what"] == "change")
 
     def commands(self) -> tuple[Ran, ...]:
         """In the order in which they were run."""
         found: dict[int, Ran] = {}
-        for one in self.records():
-            if one["what"] == "command":
-                found[one["number"]] = _command(one)
-            elif one["what"] == "ended":
-                found[one["number"]] = found[one["number"]]._replace(ended=True)
-            elif one["what"] == "reversed":
-                found[one["number"]] = found[one["number"]]._replace(reversed=True)
+        with self._fields():
+            for one in self.records():
+                if one["what"] == "command":
+                    found[one["number"]] = _command(one)
+                elif one["what"] in {"ended", "reversed"}:
+                    ran = found[one["number"]]
+                    found[one["number"]] = (
+                        ran._replace(ended=True) if one["what"] == "ended" else ran._replace(reversed=True)
+                    )
         return tuple(found.values())
+
+    @contextlib.contextmanager
+    def _fields(self) -> Iterator[None]:
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedJournal(self, f"a record lacks what it should have ({error})") from error
 
     def entry(self) -> Entry:
         """This run as a line of the history."""
-        first = next(iter(self.records()), {})
+        try:
+            first = next(iter(self.records()), {})
+            return self._entry(first)
+        except DamagedJournal as error:
+            return Entry(id=self.id, summary=f"damaged: {error.why}", when="", state="damaged", paths=())
+
+    def _entry(self, first: Record) -> Entry:
         paths = tuple(dict.fromkeys(change.path for change in self.changes() if change.kind != "mkdir"))
-        return Entry(self.id, first.get("summary", ""), first.get("when", ""), self.state(), paths, self.commands())
+        return Entry(
+            id=self.id,
+            summary=first.get("summary", ""),
+            when=first.get("when", ""),
+            state=self.state(),
+            paths=paths,
+            commands=self.commands(),
+            kept=self.kept(),
+        )
 
 
 class State:
@@ -147,15 +222,16 @@ class State:
     def journals(self) -> tuple[Journal, ...]:
         """Of all runs, the oldest first."""
         with contextlib.suppress(FileNotFoundError):
-            return tuple(Journal(self.path("journal", name)) for name in sorted(os.listdir(self.path("journal"))))
+            names = sorted(os.listdir(self.path("journal")), key=_order)
+            return tuple(Journal(self.path("journal", name)) for name in names)
         return ()
 
     def begin(self, summary: str) -> Journal:
-        """A new journal."""
+        """A new journal, whose ID comes after all others also where the clock was set back."""
         stem = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        taken = {journal.id for journal in self.journals()}
-        name = next(one for one in (f"{stem}-{number:02}" for number in range(10_000)) if one not in taken)
-        journal = Journal(self.path("journal", name))
+        last = max((_order(journal.id) for journal in self.journals()), default=("", 0))
+        stem, number = max((stem, 0), (last[0], last[1] + 1))
+        journal = Journal(self.path("journal", f"{stem}-{number:02}"))
         os.makedirs(journal.backup, mode=0o700)
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         journal.append({"what": "begin", "summary": summary, "when": when})
@@ -173,7 +249,13 @@ def state_directory() -> str:
 
 def history(state: State) -> tuple[Entry, ...]:
     """All runs, the newest first."""
-    return tuple(journal.entry() for journal in reversed(state.journals()) if journal.records())
+    entries = (journal.entry() for journal in reversed(state.journals()))
+    return tuple(entry for entry in entries if entry.when or entry.summary or entry.paths)
+
+
+def whole(state: State) -> tuple[Journal, ...]:
+    """The journals that can be read, the oldest first."""
+    return tuple(journal for journal in state.journals() if journal.entry().state != "damaged")
 
 
 def record_of(change: Change) -> Record:
@@ -193,6 +275,26 @@ def record_of_command(number: int, command: Command) -> Record:
     }
 
 
+def _order(name: str) -> tuple[str, int]:
+    """ "20261122-101500-7" comes before "-10", and both after every other name."""
+    stem, _, number = name.rpartition("-")
+    return (stem, int(number)) if number.isdecimal() and number.isascii() else ("", 0)
+
+
+def _checksum(record: Record, last: str) -> str:
+    """Over a record and the checksum before it."""
+    text = json.dumps(record, sort_keys=True)
+    return hashlib.sha256(f"{last}\n{text}".encode()).hexdigest()[:16]
+
+
+def _checksum_of(lines: list[bytes]) -> str:
+    """That of the last line, "" where it has none."""
+    try:
+        return str(json.loads(lines[0]).get(_SUM, "")) if lines else ""
+    except (ValueError, AttributeError, RecursionError):
+        return ""
+
+
 def _command(record: Record) -> Ran:
     inverse = record["inverse"]
     if inverse is not None:
@@ -201,9 +303,17 @@ def _command(record: Record) -> Ran:
     return Ran(record["number"], tuple(record["argv"]), record["needs_root"], inverse, ended=False)
 
 
-def _change(record: Record) -> Change:
+def change_of(record: Record) -> Change:
+    """A record as a change."""
     before = None if record["before"] is None else Stamp(*record["before"])
-    return Change(record["kind"], record["path"], before, Stamp(*record["after"]), record["backup"], record["aside"])
+    return Change(
+        kind=record["kind"],
+        path=record["path"],
+        before=before,
+        after=Stamp(*record["after"]),
+        backup=record["backup"],
+        aside=record["aside"],
+    )
 
 
 def _drop_torn_line(descriptor: int) -> None:

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.record import NamedTuple
 from installers.plan import Plan, Target
 
+# What an order can say beside product and version, as the command line calls it.
+ARCHIVE, PREFIX, COMPONENTS = "archive", "prefix", "components"
 
-class Method:
+
+class Name(NamedTuple):
+    """The word by which a person chooses a method for a product."""
+
+    product: str  # "cuda", "cudnn"
+    method: str  # "runfile", "wheel"
+    os_family: str = ""  # the only system that it is for, "" for any
+
+
+class Method(NamedTuple):
     """One way to bring a need about."""
 
-    __slots__ = ("plan", "rank", "serves", "sole", "title")
-
-    def __init__(
-        self,
-        title: str,
-        serves: Callable[[Need, Target], bool],
-        plan: Callable[[Need, Target, Matrix], Plan],
-        *,
-        rank: int = 50,
-        sole: bool = False,
-    ) -> None:
-        """`serves` is asked in the order of `rank` (then name); the first that serves writes the plan.
-
-        `sole` says that no other method serves the product that this one's file is named after: the others need not
-        be loaded, then.
-        """
-        self.title = title
-        self.serves = serves
-        self.plan = plan
-        self.rank = rank
-        self.sole = sole
+    title: str
+    serves: Callable[[Need, Target], bool]  # asked in the order of `rank`, then name; the first that serves is taken
+    plan: Callable[[Need, Target, Matrix], Plan]
+    rank: int = 50
+    sole: bool = False  # no other method serves the product that this one's file is named after: none need be loaded
+    names: tuple[Name, ...] = ()  # () where nobody can ask for it by a word
+    options: frozenset[str] = frozenset()  # of those above: what it takes, all else is refused
+    # The plan for an order that says more than a need does; None: a need says all that this method can take.
+    ordered: Callable[[Any, Target, Matrix], Plan] | None = None

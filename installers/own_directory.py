@@ -5,7 +5,12 @@ from __future__ import annotations
 from shlex import quote
 
 from installers.cuda_order import OF_ROOT
-from installers.plan import ByHand, RefreshLoader, SetVariable, Step, Target, WriteFile
+from installers.plan import Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.refresh_loader import RefreshLoader
+from installers.steps.set_variable import SetVariable
+from installers.steps.write_file import WriteFile
 
 _WHY = "programs that are started where this file was read find it, and no other programs do"
 _LOADER = "/etc/ld.so.conf.d/gpudoctor-{name}.conf"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from installers.plan import NOTHING_TO_TAKE_BACK, Command, Inverse, Target
+from installers.plan import Target
+from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
 
 _MANAGERS = {
     "apt": {"debian", "ubuntu", "linuxmint", "pop", "elementary", "zorin", "neon", "kali", "raspbian", "devuan"},
@@ -10,6 +11,7 @@ _MANAGERS = {
     "zypper": {"sles", "sled", "suse", "opensuse", "opensuse-leap", "opensuse-tumbleweed"},
     "pacman": {"arch", "manjaro", "endeavouros", "cachyos"},
 }
+DISTRIBUTIONS = frozenset().union(*_MANAGERS.values())
 _INSTALL = {
     "apt": ("apt-get", "install", "-y"),
     "dnf": ("dnf", "install", "-y"),

@@ -7,12 +7,19 @@ rows of the matrix.
 from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered
-from compat.row import RepositoryRow
+from compat.row import RepositoryRow, SigningKeyRow
 from installers.packages import install, refresh, removal
-from installers.plan import ByHand, Command, Inverse, Step, Target
+from installers.plan import Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
+from installers.steps.fetch_keyring import FetchKeyring
 
 _REBUILDS_OF_RHEL = frozenset({"rhel", "centos", "rocky", "almalinux", "ol"})
-_KEYRING = "/tmp/cuda-keyring.deb"  # noqa: S108 - a name in a printed command
+_KEYRING = "cuda-keyring.deb"
+_TOOLS = ("ca-certificates", "curl", "gnupg")
+_STAY = Inverse(left=f"{', '.join(_TOOLS)} stay: much else needs them")
+_INSIDE = "./usr/share/keyrings/cuda-archive-keyring.gpg"
 _WHY = "make NVIDIA's package repository known"
 _FETCH = "fetch the package with NVIDIA's repository and its signing key"
 _WITHOUT_KEYRING = removal("apt", ("cuda-keyring",))._replace(commands=(("dpkg", "--purge", "cuda-keyring"),))
@@ -49,30 +56,34 @@ def add_repository(target: Target, matrix: Matrix) -> tuple[Step, ...]:
     major = target.distribution_version.partition(".")[0]
     arch = "sbsa" if target.arch == "sbsa" else "x86_64"
     url = row.url.replace("{arch}", arch).replace("{version}", major)
-    return _STEPS[row.manager](url, target)
+    return _STEPS[row.manager](url, target, matrix)
 
 
-def _apt(url: str, target: Target) -> tuple[Step, ...]:
+def _apt(url: str, target: Target, matrix: Matrix) -> tuple[Step, ...]:
+    rows: tuple[SigningKeyRow, ...] = matrix.rows("index", "keys")
     return (
-        Command(("curl", "-fsSL", "-o", _KEYRING, url), _FETCH, inverse=Inverse((("rm", "-f", _KEYRING),))),
-        Command(("dpkg", "-i", _KEYRING), _WHY, needs_root=True, inverse=_WITHOUT_KEYRING),
+        install(target, *_TOOLS, why="what fetches the package, and what reads its key")._replace(inverse=_STAY),
+        FetchKeyring(
+            url=url, to=_KEYRING, keyring=_INSIDE, fingerprints=tuple(row.fingerprint for row in rows), why=_FETCH
+        ),
+        Command(("dpkg", "-i", _KEYRING), _WHY, needs_root=True, inverse=_WITHOUT_KEYRING, staged=(_KEYRING,)),
         *refresh(target),
     )
 
 
-def _dnf(url: str, target: Target) -> tuple[Step, ...]:
+def _dnf(url: str, target: Target, _: Matrix) -> tuple[Step, ...]:
     return (
         install(target, "dnf-plugins-core", why="dnf's config-manager"),
         Command(("dnf", "config-manager", "--add-repo", url), _WHY, needs_root=True, inverse=_without_file(url)),
     )
 
 
-def _dnf5(url: str, _: Target) -> tuple[Step, ...]:
+def _dnf5(url: str, _: Target, __: Matrix) -> tuple[Step, ...]:
     argv = ("dnf", "config-manager", "addrepo", f"--from-repofile={url}")
     return (Command(argv, _WHY, needs_root=True, inverse=_without_file(url)),)
 
 
-def _zypper(url: str, target: Target) -> tuple[Step, ...]:
+def _zypper(url: str, target: Target, _: Matrix) -> tuple[Step, ...]:
     return (
         Command(("zypper", "addrepo", url), _WHY, needs_root=True, inverse=_without_alias(url, target)),
         Command(

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.row import FrameworkRow
-
-# What brings CUDA as wheels; source: the projects' installation guides, and Provides-Extra of the wheels.
-EXTRAS = {"onnxruntime-gpu": "[cuda,cudnn]", "tensorflow": "[and-cuda]"}
+from compat.traits import traits_of
 
 
 def wanted_version(specifier: str) -> str:
@@ -46,12 +44,11 @@ def requirement_of(row: FrameworkRow, versions: str) -> str:
     `versions` is a specifier within the row's. The build is named where it is not the one that the package index
     serves: of that one the row was read, and the wheel's name, which its source tells, carries no local version.
     """
-    plugin = re.fullmatch(r"jax-(cuda\d+)-plugin", row.package)
-    if plugin:
-        return f"jax[{plugin[1]}]{versions}"
-    extra = EXTRAS.get(row.package, "") if row.libraries == "wheels" else ""
+    asked = traits_of(row.package).asked_as.get(row.package, "")
+    if asked and row.libraries == "wheels":
+        return f"{asked}{versions}"
     local = f"+{row.build}" if row.build and exact_version(versions) and not is_default_build(row) else ""
-    return f"{row.package}{extra}{versions}{local}"
+    return f"{row.package}{versions}{local}"
 
 
 def is_default_build(row: FrameworkRow) -> bool:

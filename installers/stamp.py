@@ -31,7 +31,7 @@ def stamp_of(path: str) -> Stamp | None:
     if stat.S_ISDIR(seen.st_mode):
         return Stamp("directory", mode, 0, 0)  # its time and size follow from what is put into it
     if stat.S_ISLNK(seen.st_mode):
-        return Stamp("link", mode, seen.st_mtime_ns, 0, os.readlink(path))
+        return Stamp(kind="link", mode=mode, mtime_ns=seen.st_mtime_ns, size_bytes=0, link=os.readlink(path))
     return Stamp("file" if stat.S_ISREG(seen.st_mode) else "other", mode, seen.st_mtime_ns, seen.st_size)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from installers.digest import InstallError
+from installers.refusal import InstallError
 
 _ARM = "64-bit ARM"
 _ELF_MACHINES = {3: "32-bit x86", 21: "ppc64le", 62: "x86_64", 183: _ARM}  # e_machine of the ELF specification

@@ -9,8 +9,8 @@ import contextlib
 import os
 from collections.abc import Callable, Sequence
 
-from installers.digest import InstallError
 from installers.journal import Change, Journal, Record, record_of
+from installers.refusal import InstallError
 from installers.stamp import Stamp, is_same, link_or_copy, stamp_of, sync
 
 SCRATCH_NAME = ".gpudoctor-"  # begins the name of the directory in which files wait beside their place
@@ -53,6 +53,8 @@ class Transaction:
         for change in made:
             os.mkdir(change.path)
         for change, temporary in prepared:
+            if stamp_of(change.path) != change.before:
+                raise InTheWay(f"{change.path} was changed by somebody else while it was being replaced")
             os.replace(temporary, change.path)
         for directory in {os.path.dirname(change.path) for change in (*made, *(one for one, _ in prepared))}:
             sync(directory)

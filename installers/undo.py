@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 from compat.record import NamedTuple
 from installers.command import as_root, inverses
-from installers.digest import InstallError
-from installers.journal import Change, Journal, JournalError, Ran, State
-from installers.plan import Command
+from installers.journal import Change, Entry, Journal, JournalError, Ran, State, change_of, history, whole
+from installers.refusal import InstallError
 from installers.stamp import Stamp, copy_as_it_is, is_same, stamp_of
+from installers.step import kind_named
+from installers.steps.command import Command
 
 _REVERSAL_S = 3600  # removing a driver's packages builds an initramfs
 
@@ -46,8 +47,11 @@ class Undone(NamedTuple):
     id: str
     summary: str
     restored: int  # files and links that are as before
-    left: tuple[str, ...]  # paths that somebody changed since: left as they are
+    left: tuple[str, ...]  # paths that somebody changed since, or whose original is gone: left as they are
     commands: tuple[Ran, ...] = ()  # what the run ran, and what of it was taken back
+    kept: tuple[tuple[str, str], ...] = ()  # of `left`: the path, and where its original lies, "" for none
+    killed: bool = False  # the run had been killed, and was taken back in place of what was asked for
+    also: tuple[Undone, ...] = ()  # more runs that had been killed
 
 
 class Reversal(NamedTuple):
@@ -59,17 +63,21 @@ class Reversal(NamedTuple):
 
 def recover(state: State) -> tuple[Undone, ...]:
     """Undo every run that was killed, the newest first; the caller holds the lock. Raises OSError, JournalError."""
-    killed = [journal for journal in reversed(state.journals()) if journal.state() == "killed"]
-    return tuple(undo(journal, state) for journal in killed)
+    killed = [journal for journal in reversed(whole(state)) if journal.state() == "killed"]
+    return tuple(undo(journal, state)._replace(killed=True) for journal in killed)
 
 
 def rollback(state: State, run: str = "", reversal: Reversal | None = None) -> Undone:
     """Take back a finished run, "" for the last: its files, and with a `reversal` what its commands did.
 
+    Where a run had been killed, that one is taken back, and no other.
+
     Raises NoSuchRun, ChangedSince, OnlyCommands, CommandFailed, Busy, OSError.
     """
     with state.lock():
-        recover(state)
+        recovered = recover(state)
+        if recovered:
+            return recovered[0]._replace(also=recovered[1:])
         journal = finished(state, run)
         if journal.state() == "undone":
             return _only_commands(journal, reversal)
@@ -92,7 +100,7 @@ def _only_commands(journal: Journal, reversal: Reversal | None) -> Undone:
         raise OnlyCommands(f"the files of run {journal.id} are as before already: what its commands did stays")
     _reverse(journal, reversal, afterwards=False)
     _reverse(journal, reversal, afterwards=True)
-    return Undone(journal.id, journal.entry().summary, 0, (), journal.commands())
+    return Undone(id=journal.id, summary=journal.entry().summary, restored=0, left=(), commands=journal.commands())
 
 
 def _reverse(journal: Journal, reversal: Reversal | None, *, afterwards: bool) -> None:
@@ -111,16 +119,83 @@ def _reverse(journal: Journal, reversal: Reversal | None, *, afterwards: bool) -
 def undo(journal: Journal, state: State) -> Undone:
     """Put everything back; raises OSError, after which it can be called again."""
     changes = journal.changes()
-    foreign = _foreign(changes)
-    restored = {change.path for change in reversed(changes) if change.path not in foreign and _revert(change, journal)}
+    foreign = {**_foreign(changes), **_lost(changes, journal)}
+    restored: set[str] = set()
+    for record in reversed(journal.records()):
+        if record["what"] == "own" and (own := kind_named(record["kind"]).undo):
+            own(record["data"])
+        elif record["what"] == "change":
+            change = change_of(record)
+            restored.update({change.path} if change.path not in foreign and _revert(change, journal) else ())
     for record in journal.records():
         if record["what"] == "scratch":
             shutil.rmtree(record["path"], ignore_errors=True)
     _restore_times(journal)
     shutil.rmtree(state.path("staging", journal.id), ignore_errors=True)  # first: a full disk has room again
-    journal.append({"what": "undone"})
-    shutil.rmtree(journal.backup, ignore_errors=True)
-    return Undone(journal.id, journal.entry().summary, len(restored), tuple(foreign), journal.commands())
+    originals = {change.path: change.backup for change in reversed(changes) if change.path in foreign}
+    known = {change.backup for change in changes if change.backup}
+    kept = [*originals.items(), *(("(its record is lost)", name) for name in _backups(journal) if name not in known)]
+    journal.append({"what": "undone", "kept": kept})
+    _drop_backups(journal, known - {*originals.values()})
+    return Undone(
+        id=journal.id,
+        summary=journal.entry().summary,
+        restored=len(restored),
+        left=tuple(foreign),
+        commands=journal.commands(),
+        kept=journal.kept(),
+    )
+
+
+def _backups(journal: Journal) -> tuple[str, ...]:
+    with contextlib.suppress(OSError):
+        return tuple(sorted(os.listdir(journal.backup)))
+    return ()
+
+
+def _drop_backups(journal: Journal, names: set[str]) -> None:
+    """Those alone whose files are as before: nobody else has the originals of what was left as it is."""
+    for name in names:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(journal.backup, name))
+    with contextlib.suppress(OSError):
+        os.rmdir(journal.backup)
+
+
+def _lost(changes: tuple[Change, ...], journal: Journal) -> dict[str, None]:
+    """Paths whose backup is gone, or is not what was replaced: what lies there now is better than nothing."""
+    replaced = (change for change in changes if change.kind == "put" and change.before is not None)
+    return {
+        change.path: None
+        for change in replaced
+        if stamp_of(change.path) != change.before
+        and not any(_is_original(change, path) for path in _originals(change, journal))
+    }
+
+
+def _originals(change: Change, journal: Journal) -> tuple[str, ...]:
+    return tuple(filter(None, (change.aside, os.path.join(journal.backup, change.backup) if change.backup else "")))
+
+
+def _is_original(change: Change, path: str) -> bool:
+    found, before = stamp_of(path), change.before
+    if found is None or before is None:
+        return False
+    return (found.kind, found.size_bytes, found.link) == (before.kind, before.size_bytes, before.link)
+
+
+def prunable(state: State) -> tuple[Entry, ...]:
+    """The runs whose records can go: neither killed nor damaged, and no original of a user's file is theirs alone."""
+    return tuple(one for one in history(state) if one.state in {"done", "undone"} and not any(p for _, p in one.kept))
+
+
+def prune(state: State, runs: tuple[Entry, ...]) -> None:
+    """Remove the records and backups of runs, which can then be taken back no more; raises Busy, OSError."""
+    with state.lock():
+        still = {one.id for one in prunable(state)}
+        for one in runs:
+            if one.id in still:
+                shutil.rmtree(state.path("journal", one.id))
 
 
 def finished(state: State, run: str) -> Journal:
@@ -128,7 +203,7 @@ def finished(state: State, run: str) -> Journal:
 
     One that is named may be undone: it failed, or its files were taken back, and commands of it can still be reversed.
     """
-    done = [one for one in state.journals() if run in {"", one.id} and (one.state() == "done" or (run and _stays(one)))]
+    done = [one for one in whole(state) if run in {"", one.id} and (one.state() == "done" or (run and _stays(one)))]
     if not done:
         raise NoSuchRun(f"no finished run {run}".rstrip() + " is there to be taken back")
     return done[-1]
@@ -151,7 +226,9 @@ def _foreign(changes: tuple[Change, ...]) -> dict[str, None]:
 def _changed_by_later(journal: Journal, state: State) -> dict[str, None]:
     """Paths that a later run changed again, be it to what they were."""
     mine = set(journal.entry().paths)
-    later = [one.entry().paths for one in state.journals() if one.id > journal.id and one.state() == "done"]
+    journals = whole(state)
+    after = journals[[one.id for one in journals].index(journal.id) + 1 :]
+    later = [one.entry().paths for one in after if one.state() == "done"]
     return {path: None for paths in later for path in paths if path in mine}
 
 
@@ -169,8 +246,9 @@ def _revert(change: Change, journal: Journal) -> bool:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(change.path)
         return True
-    backup = os.path.join(journal.backup, change.backup)
-    _put_back(change.path, change.aside if os.path.lexists(change.aside) else backup, journal)
+    if stamp_of(change.path) != change.before:
+        found = next(path for path in _originals(change, journal) if _is_original(change, path))
+        _put_back(change.path, found, journal)
     return True
 
 

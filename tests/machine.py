@@ -6,18 +6,25 @@ pinned cuDNN wheel, complete.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+from compat.matrix import Matrix
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
+from doctor.check.command import court_of
+from doctor.check.finding import Report
+from doctor.check.judge import judge, load_rules
+from doctor.check.report import make_report
 from doctor.facts import Facts, Machine
 from doctor.facts.cudnn import CudnnCopy, CudnnPart
 from doctor.facts.driver import DeviceNode, DriverFacts, DriverLibrary, ModuleFile, Nvml
 from doctor.facts.environment import ConfigurationFacts, Distribution, Environment, Framework
 from doctor.facts.gpu import Gpu, GpuNow, PciDevice
-from doctor.facts.loader import LoaderFacts, Prediction, SearchDir
+from doctor.facts.loader import FoundBy, LoaderFacts, Prediction, SearchDir, Way
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.facts.system import Compiler, SystemFacts
 from doctor.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
+from doctor.host import Host
 
 VENV = "/home/user/project/.venv"
 SITE = f"{VENV}/lib/python3.12/site-packages"
@@ -245,6 +252,9 @@ def environment(*frameworks: Framework, **changes: Any) -> Environment:
     )._replace(**changes)
 
 
+RUNPATH = Way(FoundBy.RUNPATH, "libtorch_cuda.so", "$ORIGIN/../../nvidia/cudnn/lib", CUDNN_DIR)
+
+
 def prediction(path: str = f"{CUDNN_DIR}/libcudnn.so.9", **changes: Any) -> Prediction:
     """torch loads its own wheel's cuDNN."""
     return Prediction(
@@ -252,8 +262,8 @@ def prediction(path: str = f"{CUDNN_DIR}/libcudnn.so.9", **changes: Any) -> Pred
         asker="torch",
         soname="libcudnn.so.9",
         path=seen(path),
-        because="RUNPATH of libtorch_cuda.so",
         intended=seen(f"{CUDNN_DIR}/libcudnn.so.9"),
+        way=RUNPATH,
     )._replace(**changes)
 
 
@@ -290,3 +300,11 @@ def machine(**changes: Any) -> Facts:
         code_tools=seen(()),
         dlls=seen(()),
     )._replace(**changes)
+
+
+def report_on(facts: Facts, host: Host | None = None) -> Report:
+    """What every rule makes of these facts, with the shipped matrix and, with their host, proven remedies."""
+    matrix, rules = Matrix(), load_rules()
+    answers = judge(facts, matrix, rules)
+    court = court_of(facts, answers, matrix, rules, host) if host else None
+    return make_report(facts, answers, matrix, time.perf_counter(), court)

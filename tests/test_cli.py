@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from doctor.check.judge import codes
 from doctor.cli import run
-from doctor.judge import codes
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture
@@ -160,7 +162,7 @@ def test_the_help_loads_no_probe_and_no_matrix() -> None:
     done = python("-c", "import sys; from doctor.cli import run; run(['--help']); print(' '.join(sys.modules))")
     loaded = set(done.stdout.split())
     assert "doctor.cli.check" in loaded
-    assert loaded & {"doctor.probes", "compat.matrix", "doctor.checkup", "json"} == set()
+    assert loaded & {"doctor.probes", "compat.matrix", "doctor.check.command", "json"} == set()
 
 
 @pytest.mark.parametrize("style", ["text", "json"])
@@ -178,3 +180,43 @@ def test_a_terminal_without_unicode(style: str, tmp_path: Path) -> None:
     )
     assert done.returncode in {0, 4}, done.stderr
     assert style == "text" or json.loads(done.stdout)["subject"]["name"] == str(root)
+
+
+def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "GPUDOCTOR_CACHE": ""}
+    script = line.replace("gpudoctor", f"{sys.executable} -m gpudoctor")
+    return subprocess.run(["/bin/sh", "-c", script], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("command", ["check --root .", "check --root . --format json", "--version", "matrix list"])
+@pytest.mark.parametrize(("where", "words"), [(">/dev/full", "no space left"), (">&-", "is closed")])
+def test_what_cannot_be_printed_is_no_fault_of_ours(tmp_path: Path, command: str, where: str, words: str) -> None:
+    done = shell(f"PYTHONPATH={ROOT} gpudoctor {command} {where}", tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert words in done.stderr
+
+
+def test_a_closed_output_does_not_keep_a_file_from_being_written(tmp_path: Path) -> None:
+    done = shell(f"PYTHONPATH={ROOT} gpudoctor check --root . --output report >&-", tmp_path)
+    assert (done.returncode in {0, 4}, done.stderr) == (True, "")
+    assert (tmp_path / "report").stat().st_size
+
+
+def test_a_working_directory_that_is_gone_is_no_fault_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    for command in (f"check --root {tmp_path}/root", "--version", "matrix list", f"which cudnn --root {tmp_path}/root"):
+        (tmp_path / "gone").mkdir()
+        done = shell(f"rmdir {tmp_path}/gone; PYTHONPATH={ROOT} gpudoctor {command}", tmp_path / "gone")
+        assert "fault of gpudoctor" not in done.stderr
+        assert done.returncode != 3
+
+
+def test_json_holds_nothing_that_steers_a_terminal(tmp_path: Path) -> None:
+    strange = "a\x9b31m\x7f\u202eb\u2028"
+    (tmp_path / "usr/local" / f"cuda-{strange}").mkdir(parents=True)
+    site = tmp_path / "usr/lib/python3/dist-packages" / f"torch-1.0{strange}.dist-info"
+    site.mkdir(parents=True)
+    (site / "METADATA").write_text(f"Name: torch\nVersion: 1.0{strange}\n", encoding="utf-8")
+    done = shell(f"PYTHONPATH={ROOT} gpudoctor check --format json --root .", tmp_path)
+    assert json.loads(done.stdout)["schema"] == "gpudoctor.report/1"
+    assert not set(done.stdout) & set("\x7f\x9b\u202e\u2028")

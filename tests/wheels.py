@@ -18,7 +18,7 @@ import platformdirs
 
 CACHE = Path(os.environ.get("GPUDOCTOR_TEST_CACHE") or platformdirs.user_cache_path("gpudoctor-tests"))
 LINUX = (
-    *(f"manylinux_2_{minor}_x86_64" for minor in (34, 31, 28, 27, 24, 17, 12, 5)),
+    *(f"manylinux_2_{minor}_x86_64" for minor in range(34, 4, -1)),
     "manylinux2014_x86_64",
     "manylinux2010_x86_64",
     "manylinux1_x86_64",
@@ -37,13 +37,18 @@ def fetch(requirement: str, *, python: str = "3.11", platforms: Iterable[str] = 
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # pytest-xdist: one worker downloads, the others wait
         found = sorted(folder.glob("*.whl"))
-        if not found:
-            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-            command += ["--python-version", python, "--dest", str(folder)]
-            command += [option for platform in platforms for option in ("--platform", platform)]
-            subprocess.run([*command, requirement], check=True)
-            found = sorted(folder.glob("*.whl"))
-    return found[0]
+        return found[0] if found else fetch_into(folder, requirement, python=python, platforms=platforms)
+
+
+def fetch_into(
+    folder: Path, requirement: str, *, python: str = "3.11", platforms: Iterable[str] = LINUX, keep: bool = True
+) -> Path:
+    """Download such a wheel into a folder; `keep` lets pip keep a copy of its own as well."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+    command += ["--python-version", python, "--dest", str(folder), *(["--no-cache-dir"] if not keep else [])]
+    command += [option for platform in platforms for option in ("--platform", platform)]
+    subprocess.run([*command, requirement], check=True)
+    return next(iter(sorted(folder.glob("*.whl"))))
 
 
 def unpack(wheel: Path, site: Path, only: Iterable[str] = ()) -> Path:

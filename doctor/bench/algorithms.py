@@ -57,11 +57,19 @@ class Trial(NamedTuple):
         try:
             needed = self._needed_bytes(algorithm)
             if needed > limit_bytes:
-                return Measured(algorithm, "too-big", 0.0, needed, "")
+                return Measured(algorithm=algorithm, status="too-big", ms=0.0, workspace_bytes=needed, detail="")
             _, *taken = backend.seconds(lambda: self.run(algorithm, needed), 1 + runs)
-            return Measured(algorithm, "ran", 1e3 * median(taken), needed, "")
+            return Measured(
+                algorithm=algorithm, status="ran", ms=1e3 * median(taken), workspace_bytes=needed, detail=""
+            )
         except CudnnError as error:
-            return Measured(algorithm, "declined" if error.is_declined else "failed", 0.0, needed, str(error))
+            return Measured(
+                algorithm=algorithm,
+                status="declined" if error.is_declined else "failed",
+                ms=0.0,
+                workspace_bytes=needed,
+                detail=str(error),
+            )
 
     def _needed_bytes(self, algorithm: str) -> int:
         plan = self.plans.get(algorithm)

@@ -8,7 +8,7 @@ from doctor.facts.gpu import Gpu, GpuNow
 from doctor.facts.seen import Seen, value_or
 from doctor.host import Host
 from doctor.probes import loader, nvml
-from doctor.probes.nvml import Asked, Told
+from doctor.probes.nvml import NvmlChild, Told
 
 
 class Card:
@@ -19,7 +19,7 @@ class Card:
         self._search = loader.look(host)
         self._before: Told | None = None
         self._after: Told | None = None
-        self._asked: Asked | None = None
+        self._asked: NvmlChild | None = None
         self._seen: list[str] = []
 
     def look_before(self) -> None:
@@ -30,7 +30,7 @@ class Card:
         """When all is done; waits."""
         self._after = self._start().finish()
 
-    def _start(self) -> Asked:
+    def _start(self) -> NvmlChild:
         return nvml.start(self._host, self._search)
 
     def listen(self, doing: str) -> None:

@@ -10,21 +10,21 @@ from contextlib import ExitStack
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from compat.choice import one_of
 from compat.record import NamedTuple
 from doctor.bench import networks
+from doctor.bench.document import BenchDocument
 from doctor.bench.encode import NotABench, decode_bench
-from doctor.bench.format import BenchFormat, format_of
-from doctor.bench.lacks import explained
 from doctor.bench.measure import run
+from doctor.bench.missing import explained
 from doctor.bench.outcome import PATHS, Bench, Network, Order, Progress
 from doctor.bench.pictures import Pictures, notes_on, pictures_for
 from doctor.bench.sheet import Report, subject_of
-from doctor.choice import one_of
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
-from doctor.formats import Look
+from doctor.formats import TextStyle
 from doctor.host import BadRequest, Host, HostError
-from doctor.output import write_file
+from doctor.output.write import deliver, format_for
 
 if TYPE_CHECKING:
     from doctor.verify.subject import Subject as Copy
@@ -54,28 +54,23 @@ class Options(NamedTuple):
     style: str = "text"
     output: str | None = None
     saved: str | None = None  # show this one again, measure nothing
+    redact: bool = False
 
 
-def bench(options: Options, look: Look, report: Note) -> tuple[str, int]:
+def bench(options: Options, terminal: TextStyle, report: Note) -> tuple[str, int]:
     """Measure and show: the text to print ("" when it went to a file) and the exit status.
 
     Raises NoSuchName, BadRequest, NotABench and NotWritten for what the user got wrong.
     """
-    chosen = format_of(options.style)
+    chosen = format_for(options.style, BenchDocument)
     found = _saved(options.saved) if options.saved is not None else _measured(options, report)
+    if options.redact:
+        from doctor.host.choice import host_of  # late, as the patterns of redaction
+        from doctor.output.redact import redact
+
+        found = redact(found, host_of(None))
     status = INCOMPLETE if found.bench.lacks else COMPLETE
-    if options.output is None:
-        return chosen.render(found, look, ""), status
-    _write(chosen, found, options.output)
-    return "", status
-
-
-def _write(chosen: BenchFormat, found: Report, path: str) -> None:
-    """The file, and beside it the chart that it shows."""
-    chart = f"{os.path.splitext(path)[0]}.svg" if chosen.has_chart else ""
-    if chart:
-        write_file(chart, format_of("svg").render(found, Look(), ""))
-    write_file(path, chosen.render(found, Look(), os.path.basename(chart)))
+    return deliver(BenchDocument(found), chosen, options.output, terminal), status
 
 
 def _saved(path: str) -> Report:
@@ -135,12 +130,12 @@ def order_of(options: Options, wanted: tuple[Network, ...]) -> Order:
 
 def _with_cudnn(options: Options, order: Order) -> tuple[Order, Facts]:
     """With the library to measure, if there is one, and what was seen of this machine. Raises BadRequest."""
-    from doctor.examine import host_of  # late, as what follows: on the CPU nothing is looked for
-    from doctor.probes import Request, look
+    from doctor.host.choice import host_of  # late, as what follows: on the CPU nothing is looked for
+    from doctor.probes import ProbeRequest, look
     from doctor.verify.subject import library_dirs, named, predicted
 
     host = host_of(None)
-    facts = look(host, Request((options.python,) if options.python else ()))
+    facts = look(host, ProbeRequest((options.python,) if options.python else ()))
     if options.cudnn:
         path = os.path.abspath(options.cudnn).replace(os.sep, "/")
         chosen = named((path,), host, facts)

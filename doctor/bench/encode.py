@@ -15,10 +15,10 @@ from doctor.bench.article_row import ArticleRow
 from doctor.bench.articles import articles
 from doctor.bench.outcome import Bench, Choice, Lack, Machine, Timing
 from doctor.bench.sheet import Report, Subject, comparisons
-from doctor.encode import encode
+from doctor.check.encode import encode
+from doctor.check.schema import HEAD, TEXT, Types, as_text, closed, list_of
 from doctor.facts.gpu import GpuNow
 from doctor.facts.seen import Seen, Unseen
-from doctor.schema import HEAD, TEXT, Types, as_text, closed, list_of
 
 BENCH_SCHEMA = "gpudoctor.bench/1"
 _NUMBER_OR_NONE = {"type": ["number", "null"]}
@@ -96,12 +96,12 @@ def decode_bench(value: Any) -> Report:
         raise NotABench(f"the file is not {BENCH_SCHEMA}")
     try:
         bench = Bench(
-            value["measured_on"],
-            _read(Machine, value["machine"]),
-            _read(tuple[Timing, ...], value["timings"]),
-            _read(tuple[Choice, ...], value["choices"]),
-            _read(tuple[Lack, ...], value["lacks"]),
-            _read(tuple[str, ...], value["notes"]),
+            measured_on=value["measured_on"],
+            machine=_read(Machine, value["machine"]),
+            timings=_read(tuple[Timing, ...], value["timings"]),
+            choices=_read(tuple[Choice, ...], value["choices"]),
+            lacks=_read(tuple[Lack, ...], value["lacks"]),
+            notes=_read(tuple[str, ...], value["notes"]),
         )
         return Report(str(value["command"]), _read(tuple[Subject, ...], value["networks"]), bench)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

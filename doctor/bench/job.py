@@ -34,9 +34,9 @@ def jobs(order: Order) -> tuple[Job, ...]:
     for network in order.networks:
         for path in order.paths:
             pools = {"cpu": (None,), "gpu": order.pools, "gpu+cudnn": (True,)}[path]
-            found += [Job(network, path, pool, False, bare) for pool in pools]
+            found += [Job(network=network, path=path, pool=pool, is_table=False, order=bare) for pool in pools]
         if order.has_choices and "gpu+cudnn" in order.paths:
-            found.append(Job(network, "gpu+cudnn", True, True, bare))
+            found.append(Job(network=network, path="gpu+cudnn", pool=True, is_table=True, order=bare))
     return tuple(found)
 
 
@@ -55,4 +55,10 @@ def read(path: str) -> Job:
     with open(path, encoding="utf-8") as stream:
         content = json.load(stream)
     network = networks.parse(content["network"], content["network"]["name"])
-    return Job(network, content["path"], content["pool"], content["is_table"], Order(**content["order"]))
+    return Job(
+        network=network,
+        path=content["path"],
+        pool=content["pool"],
+        is_table=content["is_table"],
+        order=Order(**content["order"]),
+    )

@@ -88,7 +88,16 @@ class _Run:
 
         def hear(event: Event) -> None:
             if "doing" in event:
-                self._report(Progress(done, total, told.network.name, told.path, told.pool, event["doing"]))
+                self._report(
+                    Progress(
+                        done=done,
+                        total=total,
+                        network=told.network.name,
+                        path=told.path,
+                        pool=told.pool,
+                        doing=event["doing"],
+                    )
+                )
                 if self._card:
                     self._card.listen(event["doing"])
             self._keep(event, told, lacks)

@@ -52,7 +52,14 @@ def geometry(layer: Layer, shape: Shape) -> Geometry:
     channels, height, width = shape
     said = layer.settings
     found = Geometry(
-        channels, height, width, said["filters"], said["kernel"], said["stride"], said["padding"], said["groups"]
+        channels=channels,
+        height=height,
+        width=width,
+        filters=said["filters"],
+        kernel=said["kernel"],
+        stride=said["stride"],
+        padding=said["padding"],
+        groups=said["groups"],
     )
     if channels % found.groups or found.filters % found.groups or min(found.output) < 1:
         raise ValueError(f"{layer.name}: {shape} is no input for {dict(said)}")

@@ -94,7 +94,15 @@ def _comparison(bench: Bench, subject: Subject) -> Comparison:
         times_cpu = on_cpu.epoch_s / timing.epoch_s if on_cpu and timing and timing.epoch_s else None
         seconds = seconds_of(article, path, pool) if article else None
         lines.append(
-            Line(path, pool, label, timing, times_cpu, seconds, ratio_of(article, path, pool) if article else None)
+            Line(
+                path=path,
+                pool=pool,
+                label=label,
+                timing=timing,
+                times_cpu=times_cpu,
+                article_s=seconds,
+                article_times_cpu=ratio_of(article, path, pool) if article else None,
+            )
         )
     return Comparison(subject, tuple(lines), article)
 

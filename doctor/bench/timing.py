@@ -73,4 +73,4 @@ def figures(seconds: Sequence[float]) -> Figures:
     if not seconds:
         raise ValueError("nothing was timed")
     low, _, high = quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else (seconds[0],) * 3
-    return Figures(median(seconds), low, high, min(seconds), max(seconds))
+    return Figures(middle=median(seconds), low=low, high=high, fastest=min(seconds), slowest=max(seconds))

@@ -5,6 +5,7 @@ Only the module of the command that is asked for is loaded, so that a new comman
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import io
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import typer
 
 EXIT_USAGE, EXIT_FAULT, EXIT_INTERRUPTED = 2, 3, 130
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 _NEW_OBJECTS_AT_MOST = 100_000  # before garbage is looked for
 _COMPLETION = "_GPUDOCTOR_COMPLETE"  # set while a shell asks for completions
 _SUMMARY = "Says which one thing is wrong with a GPU stack, how it knows, and the commands that mend it."
@@ -43,10 +45,17 @@ def main() -> NoReturn:
     more when the interpreter ends: together a seventh of a check.
     """
     gc.set_threshold(_NEW_OBJECTS_AT_MOST)
+    if sys.stdout is None:  # its descriptor is closed
+        if not any(one.startswith("--output") for one in sys.argv):
+            raise SystemExit(_complain("standard output is closed; open it, or name a file with --output", EXIT_USAGE))
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a path that the terminal's encoding lacks is no fault
     status = run(sys.argv[1:])
-    sys.stdout.flush()
+    try:
+        print(end="", flush=True)
+    except OSError as error:
+        status = _not_printed(error)
     gc.freeze()
     raise SystemExit(status)
 
@@ -60,9 +69,10 @@ def run(argv: Sequence[str]) -> int:
         answer = _app(argv)(list(argv), standalone_mode=False, prog_name="gpudoctor")
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # as the Python documentation advises
-        return EXIT_INTERRUPTED
+    except BrokenPipeError as error:
+        return _not_printed(error)
+    except OSError as error:
+        return _not_printed(error) if error.errno in _NO_ROOM and error.filename is None else _explain(error)
     except DataError as error:
         return _complain(f"{error}. {error.hint}", EXIT_FAULT)
     except GpudoctorError as error:
@@ -72,12 +82,22 @@ def run(argv: Sequence[str]) -> int:
     return answer if isinstance(answer, int) else 0
 
 
+def _not_printed(error: OSError) -> int:
+    """Where the report was to go takes nothing; what is left of it is thrown away, so that nobody tries again."""
+    if isinstance(error, BrokenPipeError):
+        status = EXIT_INTERRUPTED
+    else:
+        status = _complain(f"cannot write to standard output: {(error.strerror or str(error)).lower()}", EXIT_USAGE)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # as the Python documentation advises
+    return status
+
+
 def _plain_check() -> int:
     """The everyday run, which has no options to parse: typer would be half of its time."""
-    from doctor.checkup import Options, checkup
-    from doctor.output import terminal_look
+    from doctor.check.command import Options, check
+    from doctor.output.write import terminal_style
 
-    text, status = checkup(Options(), terminal_look())
+    text, status = check(Options(), terminal_style())
     print(text, end="")
     return status
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from doctor.cli import Command
+from doctor.cli._options import ChartFormat, Redact, Text, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from doctor.bench.command import Options
     from doctor.bench.outcome import Progress
 
-Texts = Optional[List[str]]  # noqa: UP006, UP045
-Text = Optional[str]  # noqa: UP045
 _WIDTH, _BAR, _BLINK_S = 79, 20, 0.1
 
 
@@ -35,13 +35,14 @@ def bench(
     seconds: Annotated[float, typer.Option(metavar="N", help="For the steps of one network on one path.")] = 20.0,
     data: Annotated[Text, typer.Option(metavar="DIR", help="Train on the pictures in DIR/train/<class>.")] = None,
     pool: Annotated[str, typer.Option("--memory-pool", metavar="WAY", help="on, off or both.")] = "both",
-    style: Annotated[str, typer.Option("--format", metavar="NAME", help="text, json, svg or markdown.")] = "text",
+    style: ChartFormat = "text",
     output: Annotated[
         Text, typer.Option(metavar="FILE", help="Write it there; with markdown, the chart beside it.")
     ] = None,
     saved: Annotated[
         Text, typer.Option("--from", metavar="FILE", help="Show what was saved as JSON; measure nothing.")
     ] = None,
+    redact: Redact = False,
 ) -> None:
     """Measure what cuDNN gains: seconds per training epoch on the CPU, on the GPU without it, and with it.
 
@@ -51,15 +52,34 @@ def bench(
     Exit status: 0 measured; 2 bad usage or input; 4 something that was asked for could not be measured.
     """
     from doctor.bench.command import Options  # late: `gpudoctor --help` loads this module, too
-    from doctor.bench.command import bench as measure
-    from doctor.output import terminal_look
 
-    numbers = (gpu, batch, steps, seconds)
-    options = Options(tuple(networks or ()), device, cudnn, python, *numbers, pool, data, style, output, saved)
+    options = Options(
+        networks=tuple(networks or ()),
+        device=device,
+        cudnn=cudnn,
+        python=python,
+        gpu=gpu,
+        batch=batch,
+        steps=steps,
+        seconds=seconds,
+        pool=pool,
+        data=data,
+        style=style,
+        output=output,
+        saved=saved,
+        redact=redact,
+    )
+    raise typer.Exit(_measured(options))
+
+
+def _measured(options: Options) -> int:
+    from doctor.bench.command import bench as measure
+    from doctor.output.write import terminal_style
+
     with Bar() as bar:
-        text, status = measure(options, terminal_look(), bar.report)
+        text, status = measure(options, terminal_style(), bar.report)
     print(text, end="")
-    raise typer.Exit(status)
+    return status
 
 
 class Bar:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from doctor.cli import Command
+from doctor.cli._options import FindingsFormat, Output, Pythons, Redact, Root, Texts
 
 if TYPE_CHECKING:
-    from doctor.checkup import Options
-
-Texts = Optional[List[str]]  # noqa: UP006, UP045
-Text = Optional[str]  # noqa: UP045
+    from doctor.check.command import Options
 
 
 def check(
-    python: Annotated[
-        Texts, typer.Option(metavar="EXE", help="Interpreter or environment to look at; repeatable.")
-    ] = None,
-    root: Annotated[Text, typer.Option(metavar="DIR", help="Look at a mounted image or container root.")] = None,
+    python: Pythons = None,
+    root: Root = None,
     deep: Annotated[bool, typer.Option("--deep", help="Also import the frameworks, in child processes.")] = False,
     only: Annotated[Texts, typer.Option(metavar="CODE", help="Ask only this rule; repeatable.")] = None,
     skip: Annotated[Texts, typer.Option(metavar="CODE", help="Do not ask this rule; repeatable.")] = None,
@@ -32,49 +28,51 @@ def check(
     fail_on: Annotated[
         str, typer.Option(metavar="SEVERITY", help="What makes exit 1: error, warning, info.")
     ] = "error",
-    style: Annotated[str, typer.Option("--format", metavar="NAME", help="text or json.")] = "text",
-    output: Annotated[Text, typer.Option(metavar="FILE", help="Write the report there.")] = None,
-    redact: Annotated[bool, typer.Option("--redact", help="Take out users, hosts, serial numbers, UUIDs.")] = False,
-    fix: Annotated[bool, typer.Option("--fix", help="Then mend the findings, asking before each.")] = False,
+    style: FindingsFormat = "text",
+    output: Output = None,
+    redact: Redact = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Then fix the findings, asking before each.")] = False,
 ) -> None:
-    """Diagnose a machine's GPU stack: what is wrong, how it is known, and the commands that mend it.
+    """Diagnose a machine's GPU stack: what is wrong, how it is known, and the commands that fix it.
 
-    Without --python, the environment is the active virtual or conda environment, else that of the python3 on PATH.
+    Without --python it is the active virtual or conda environment, else ./.venv or what uv, pixi, poetry or hatch keeps
+    for the project here, else that of the python3 on PATH.
 
     Exit status: 0 no finding at or above --fail-on; 1 a finding; 2 bad usage or input; 3 a fault of gpudoctor;
-    4 no finding, but something that matters could not be told. With --fix it is that of the last look.
+    4 no finding, but something that matters could not be told. With --fix it is that of the last report.
     """
-    from doctor.checkup import Options, checkup  # late: `gpudoctor --help` loads this module, too
-    from doctor.output import terminal_look
+    from doctor.check.command import Options  # late: `gpudoctor --help` loads this module, too
+    from doctor.check.command import check as answer
+    from doctor.output.write import terminal_style
 
     options = Options(
-        tuple(python or ()),
-        root,
-        deep,
-        tuple(only or ()),
-        tuple(skip or ()),
-        list_rules,
-        fail_on,
-        style,
-        output,
-        redact,
-        tuple(framework or ()),
+        pythons=tuple(python or ()),
+        root=root,
+        deep=deep,
+        only=tuple(only or ()),
+        skip=tuple(skip or ()),
+        list_rules=list_rules,
+        fail_on=fail_on,
+        style=style,
+        output=output,
+        redact=redact,
+        frameworks=tuple(framework or ()),
     )
     if fix:
         raise typer.Exit(_fix(options))
-    text, status = checkup(options, terminal_look())
+    text, status = answer(options, terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 
 
 def _fix(options: Options) -> int:
     from doctor.cli.install import show_progress  # late, as what follows: an ordinary check changes nothing
-    from doctor.installing.mend import Talk, mend
-    from doctor.output import terminal_look
-    from installers.apply import Means
+    from doctor.install.fix import Talk, fix
+    from doctor.output.write import terminal_style
+    from installers.run import Means
 
     talk = Talk(lambda text: print(text, end="", flush=True), _ask) if sys.stdin.isatty() else None
-    return mend(options, terminal_look(), talk, Means(report=show_progress()))
+    return fix(options, terminal_style(), talk, Means(report=show_progress()))
 
 
 def _ask(question: str) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+from typing import Annotated
 
 import typer
 
 from doctor.cli import Command
-
-Texts = Optional[List[str]]  # noqa: UP006, UP045
-Text = Optional[str]  # noqa: UP045
+from doctor.cli._options import FindingsFormat, Output, Redact, Text, Texts
 
 
 def verify(
@@ -24,10 +22,10 @@ def verify(
     ] = "",
     gpu: Annotated[str, typer.Option(metavar="N|all", help="The GPU, as CUDA numbers it.")] = "0",
     level: Annotated[str, typer.Option(metavar="NAME", help="load, conv or full.")] = "conv",
-    style: Annotated[str, typer.Option("--format", metavar="NAME", help="text or json.")] = "text",
-    output: Annotated[Text, typer.Option(metavar="FILE", help="Write the report there.")] = None,
+    style: FindingsFormat = "text",
+    output: Output = None,
     timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that one trial may take.")] = 300.0,
-    redact: Annotated[bool, typer.Option("--redact", help="Take out users, hosts, serial numbers, UUIDs.")] = False,
+    redact: Redact = False,
     memory: Annotated[str, typer.Option(hidden=True, help="host: for a library that computes there.")] = "cupy",
 ) -> None:
     """Put cuDNN to the test: load it, start it, convolve, and compare with the right answer.
@@ -38,7 +36,7 @@ def verify(
     Exit status: 0 everything that the level asks for was tried, and passed; 1 a finding; 2 bad usage or input; 3 a
     fault of gpudoctor; 4 nothing is wrong, but something could not be tried: what is missing is said.
     """
-    from doctor.output import terminal_look  # late: `gpudoctor --help` loads this module, too
+    from doctor.output.write import terminal_style  # late: `gpudoctor --help` loads this module, too
     from doctor.verify.command import Options
     from doctor.verify.command import verify as answer
 
@@ -56,7 +54,7 @@ def verify(
     )
     note = _progress()
     try:
-        text, status = answer(options, terminal_look(), note)
+        text, status = answer(options, terminal_style(), note)
     finally:
         note("")
     print(text, end="")

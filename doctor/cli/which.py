@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+from typing import Annotated, Optional
 
 import typer
 
 from doctor.cli import Command
+from doctor.cli._options import Format, Output, Pythons, Redact, Root, Text
 
-Texts = Optional[List[str]]  # noqa: UP006, UP045
-Text = Optional[str]  # noqa: UP045
-Number = Optional[int]  # noqa: UP045
+Number = Optional[int]  # noqa: UP045 - typer evaluates the annotations, also on 3.10
 
 
 def which(
     library: Annotated[
         str, typer.Argument(metavar="LIB", help="cudnn, cublas, cudart, nvrtc, nccl, cuda, or a SONAME.")
     ],
-    python: Annotated[
-        Texts, typer.Option(metavar="EXE", help="Interpreter or environment to look at; repeatable.")
-    ] = None,
+    python: Pythons = None,
     framework: Annotated[Text, typer.Option(metavar="NAME", help="Only this framework, such as torch.")] = None,
-    root: Annotated[Text, typer.Option(metavar="DIR", help="Look at a mounted image or container root.")] = None,
+    root: Root = None,
     live: Annotated[Number, typer.Option(metavar="PID", help="Hold the prediction against a running process.")] = None,
-    style: Annotated[str, typer.Option("--format", metavar="NAME", help="text or json.")] = "text",
+    style: Format = "text",
+    output: Output = None,
+    redact: Redact = False,
 ) -> None:
     """Say which file a process loads for a library: the winner and why, and every other copy and why not.
 
@@ -32,10 +31,21 @@ def which(
     Exit status: 0 found, or the process has what was predicted; 1 nothing would be found, or the prediction does not
     hold; 2 bad usage or input; 4 it cannot be told.
     """
+    from doctor.output.write import terminal_style
     from doctor.which import Question  # late: `gpudoctor --help` loads this module, too
     from doctor.which import which as answer
 
-    text, status = answer(Question(library, tuple(python or ()), framework or "", root, style, live))
+    question = Question(
+        library=library,
+        pythons=tuple(python or ()),
+        framework=framework or "",
+        root=root,
+        style=style,
+        pid=live,
+        output=output,
+        redact=redact,
+    )
+    text, status = answer(question, terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 

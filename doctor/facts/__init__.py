@@ -6,6 +6,7 @@ from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.dlls import DllNeeds
 from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Environment, Import
+from doctor.facts.failure import Failure
 from doctor.facts.gpu import Gpu, PciDevice
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen
@@ -23,19 +24,6 @@ class Machine(NamedTuple):
     def label(self) -> str:
         """How findings name it."""
         return "this machine" if self.kind == "live" else self.name
-
-
-class Failure(NamedTuple):
-    """A probe of ours that failed."""
-
-    probe: str
-    error: str  # type and message
-    where: str  # file and line in gpudoctor
-
-    @property
-    def label(self) -> str:
-        """How findings name it."""
-        return f"the {self.probe} probe"
 
 
 class Facts(NamedTuple):

@@ -10,7 +10,8 @@ class Tool(NamedTuple):
     path: str
     why: str  # "TRITON_PTXAS_PATH", "PATH", "the nvidia-cuda-nvcc wheel", ...
     release: Fact[str]  # "12.8.93", the one in its own text
-    is_for_blackwell: bool = False  # Triton starts it in place of the other for compute capability 10.0 and up
+    is_for_blackwell: bool = False  # started in place of the other for compute capability 10.0 and up
+    set_by: str = ""  # the variable that names another one in its place, "" where there is none
 
 
 class CodeTools(NamedTuple):

@@ -2,7 +2,7 @@
 
 from compat.record import NamedTuple
 from compat.version import CudaVersion, DriverRelease
-from doctor.facts.seen import Fact
+from doctor.facts.seen import Fact, Unseen
 
 
 class DriverLibrary(NamedTuple):
@@ -69,3 +69,4 @@ class DriverFacts(NamedTuple):
     nvml: Fact[Nvml]
     fabric_manager: Fact[str]  # "running", "stopped", "absent"
     open_rm_parameters: Fact[tuple[str, ...]]  # module options of nvidia in modprobe.d, as written
+    fabric_release: Fact[DriverRelease] = Unseen("it was not looked for")  # of the fabric manager's package

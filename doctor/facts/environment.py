@@ -38,6 +38,8 @@ class Framework(NamedTuple):
     environment: str  # prefix of its environment
     note: str  # what the reader should know, "" mostly
     glibc: Fact[str] = Unseen("it was not read from its libraries")  # newest version they ask for, "2.27"
+    fails_unless: tuple[str, ...] = ()  # what its own code demands of wheels that are there, PEP 508: else no import
+    refuses_others: tuple[str, ...] = ()  # beginnings of packages that its own code takes of its own release alone
 
     @property
     def label(self) -> str:
@@ -76,7 +78,7 @@ class Environment(NamedTuple):
     """One Python environment."""
 
     prefix: str
-    asked_by: str  # "--python", "VIRTUAL_ENV", "CONDA_PREFIX", "python3 on PATH", "Jupyter kernel torch", "root"
+    asked_by: str  # "--python", "VIRTUAL_ENV", "the project's .venv", "python3 on PATH", "Jupyter kernel torch", "root"
     interpreter: str  # path of its python
     kind: str  # "venv", "conda", "system", "pyenv", "windows"
     python: Fact[str]  # "3.12.4"

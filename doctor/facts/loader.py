@@ -1,7 +1,58 @@
 """Facts about the dynamic loader: where it searches, and what it would find."""
 
+from enum import Enum
+
 from compat.record import NamedTuple
-from doctor.facts.seen import Fact
+from doctor.facts.seen import Fact, Seen
+
+PRELOAD_FILE = "/etc/ld.so.preload"
+
+
+class FoundBy(Enum):
+    """The rule by which a loader comes to a file."""
+
+    PROGRAM = "program"  # it is the program itself
+    ABSOLUTE = "path"  # who asks names the file, or a directory that it knows
+    PRELOAD = "LD_PRELOAD"
+    RPATH = "RPATH"
+    LIBRARY_PATH = "LD_LIBRARY_PATH"
+    RUNPATH = "RUNPATH"
+    CACHE = "ld.so.cache"
+    DEFAULT = "default directory"
+    LOADED = "already loaded"
+    PATHFINDER = "cuda.pathfinder"
+    BESIDE = "beside the asker"  # the rest is of Windows
+    APPLICATION = "beside the program"
+    ADDED = "os.add_dll_directory"
+    SYSTEM = "system directory"
+    PATH = "PATH"
+
+    @property
+    def variable(self) -> str:
+        """The variable that decides by this rule, "" for none."""
+        return self.value if self in _VARIABLES else ""
+
+
+_VARIABLES = frozenset({FoundBy.PRELOAD, FoundBy.LIBRARY_PATH, FoundBy.PATH})
+
+
+class Way(NamedTuple):
+    """How a loader comes to a file: the rule, and what was written where."""
+
+    rule: FoundBy
+    of: str = ""  # the library whose RPATH or RUNPATH it is; by a variable, the asker whose RUNPATH comes after it
+    entry: str = ""  # the directory as it is written there ("$ORIGIN/../lib", "/opt/lib/"); by LD_PRELOAD the file
+    folder: str = ""  # the directory that it stands for
+    set_in: str = ""  # file and line where the variable is set, "~/.bashrc, line 118"; "" where that is not known
+
+
+class Outcome(Enum):
+    """What comes of a name that is asked for."""
+
+    FOUND = "found"
+    MISSING = "missing"  # the whole search was walked, and no file answers
+    DAMAGED = "damaged"  # a file answers, and the loader cannot use it
+    UNREAD = "unread"  # we could not read what decides: this says nothing about the machine
 
 
 class SearchDir(NamedTuple):
@@ -10,6 +61,8 @@ class SearchDir(NamedTuple):
     path: str
     why: str  # "LD_LIBRARY_PATH", "PATH", "default directory"
     exists: bool
+    written: str = ""  # the element of the variable, as it is written
+    set_in: str = ""  # file and line where the variable is set, "" where that is not known
 
 
 class CacheEntry(NamedTuple):
@@ -22,15 +75,34 @@ class CacheEntry(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """The file that a process of an environment would load for a name."""
+    """What a process of an environment that uses a framework gets for a name."""
 
     environment: str  # prefix
-    asker: str  # distribution that asks for it, "torch"
+    asker: str  # distribution whose process it is, "torch"
     soname: str  # "libcudnn.so.9"
-    path: Fact[str]  # the winner, real path
-    because: str  # the rule of the loader that decides
+    path: Fact[str]  # the file, real path; or why there is none
     intended: Fact[str]  # the file the framework ships or pins, real path
-    missing: bool = False  # the whole search was walked, and no file answers to that name
+    way: Way | None = None  # to the file, a damaged one too; None where nothing is found
+    outcome: Outcome = Outcome.FOUND
+    library: str = ""  # the library that asks, as it was opened; "" where the package opens a path
+    optional: bool = False  # whoever asks goes on without it
+    damaged: str = ""  # the file that answers and cannot be used, real path; "" for none
+
+    @property
+    def missing(self) -> bool:
+        """Whether the whole search was walked, and no file answers to that name."""
+        return self.outcome is Outcome.MISSING
+
+    @property
+    def variable(self) -> str:
+        """The variable that decides which file it is, "" for none."""
+        return self.way.rule.variable if self.way else ""
+
+    @property
+    def is_as_intended(self) -> bool:
+        """Whether the file is the one that the framework ships or pins."""
+        both = isinstance(self.path, Seen) and isinstance(self.intended, Seen)
+        return both and self.path.get() == self.intended.get()
 
 
 class LoaderFacts(NamedTuple):

@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 from doctor.host import READ_LIMIT_BYTES, FileStatus, HostError
 from doctor.host.files import names_in, open_regular, read_bounded, reason, status_of
+from doctor.host.tree import Place
 
 
 class StatusHost:
@@ -48,11 +49,11 @@ class FileHost(StatusHost):
 
     _follow = True
 
-    def _real(self, path: str) -> str:
+    def _real(self, path: str) -> Place:
         """Where the file lies for the operating system, all links resolved or left to it; raises HostError."""
         raise NotImplementedError
 
-    def _real_link(self, path: str) -> str:
+    def _real_link(self, path: str) -> Place:
         """The same with the last component left as it is; raises HostError."""
         raise NotImplementedError
 
@@ -72,7 +73,7 @@ class FileHost(StatusHost):
         """See Host."""
         real = self._real(path)
         try:
-            return status_of(os.stat(real, follow_symlinks=self._follow))
+            return status_of(os.stat(real.path, dir_fd=real.directory, follow_symlinks=self._follow))
         except OSError as error:
             raise reason(path, error) from error
 
@@ -80,7 +81,7 @@ class FileHost(StatusHost):
         """See Host."""
         real = self._real_link(path)
         try:
-            return status_of(os.lstat(real))
+            return status_of(os.lstat(real.path, dir_fd=real.directory))
         except OSError as error:
             raise reason(path, error) from error
 
@@ -88,6 +89,6 @@ class FileHost(StatusHost):
         """See Host."""
         real = self._real_link(path)
         try:
-            return os.readlink(real)
+            return os.readlink(real.path, dir_fd=real.directory)
         except OSError as error:
             raise reason(path, error) from error

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import BinaryIO
 
 from doctor.host import LISTING_LIMIT, FileStatus, HostError, Missing, Unreadable
+from doctor.host.tree import Place
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR}
 _RECORD_AT_MOST_BYTES = 8192  # a record of /dev/kmsg is never longer: CONSOLE_EXT_LOG_MAX in the kernel
@@ -34,25 +35,25 @@ def status_of(found: os.stat_result) -> FileStatus:
     elif stat.S_ISLNK(mode):
         kind = "link"
     return FileStatus(
-        kind,
-        found.st_size,
-        stat.S_IMODE(mode),
-        found.st_uid,
-        found.st_gid,
-        found.st_mtime,
-        found.st_dev,
-        found.st_ino,
-        getattr(found, "st_rdev", 0),
+        kind=kind,
+        size_bytes=found.st_size,
+        mode=stat.S_IMODE(mode),
+        uid=found.st_uid,
+        gid=found.st_gid,
+        mtime=found.st_mtime,
+        device=found.st_dev,
+        inode=found.st_ino,
+        rdev=getattr(found, "st_rdev", 0),
     )
 
 
-def open_regular(real: str, shown: str, *, follow: bool) -> BinaryIO:
+def open_regular(real: Place, shown: str, *, follow: bool) -> BinaryIO:
     """Open a regular file; `real` is where it lies, `shown` what the user knows it as. Raises Missing, Unreadable."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     if not follow:
         flags |= getattr(os, "O_NOFOLLOW", 0)
     try:
-        descriptor = os.open(real, flags)
+        descriptor = os.open(real.path, flags, dir_fd=real.directory)
     except OSError as error:
         raise reason(shown, error) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -61,7 +62,7 @@ def open_regular(real: str, shown: str, *, follow: bool) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def read_bounded(real: str, shown: str, limit_bytes: int, *, follow: bool) -> bytes:
+def read_bounded(real: Place, shown: str, limit_bytes: int, *, follow: bool) -> bytes:
     """At most `limit_bytes` of a regular file; raises Unreadable when there is more."""
     with open_regular(real, shown, follow=follow) as stream:
         try:
@@ -73,16 +74,28 @@ def read_bounded(real: str, shown: str, limit_bytes: int, *, follow: bool) -> by
     return content
 
 
-def names_in(real: str, shown: str) -> tuple[str, ...]:
+def names_in(real: Place, shown: str) -> tuple[str, ...]:
     """Sorted names in a directory; raises Missing, Unreadable (also for a directory beyond all measure)."""
     try:
-        with os.scandir(real) as entries:
-            found = [entry.name for entry in islice(entries, LISTING_LIMIT + 1)]
+        found = _listed(real.path) if real.directory is None else _listed_below(real.path, real.directory)
     except OSError as error:
         raise reason(shown, error) from error
     if len(found) > LISTING_LIMIT:
         raise Unreadable(shown, f"a directory of more than {LISTING_LIMIT} entries")
     return tuple(sorted(found))
+
+
+def _listed(directory: str | int) -> list[str]:
+    with os.scandir(directory) as entries:
+        return [entry.name for entry in islice(entries, LISTING_LIMIT + 1)]
+
+
+def _listed_below(name: str, directory: int) -> list[str]:
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        return _listed(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def drain(real: str, shown: str, limit_bytes: int) -> bytes:

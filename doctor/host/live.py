@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from doctor.host import READ_LIMIT_BYTES, HostError, Missing, NotRunnable, Ran, Unreadable
 from doctor.host.base import FileHost
 from doctor.host.files import drain, reason
+from doctor.host.tree import Place
 
 _NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "lustre", "9p", "afs", "gpfs", "beegfs", "glusterfs"}
@@ -37,7 +38,14 @@ class LiveHost(FileHost):
         """The host name."""
         return os.uname().nodename if os.name == "posix" else self.environ.get("COMPUTERNAME", "")
 
-    def _real(self, path: str) -> str:
+    def _real(self, path: str) -> Place:
+        return Place(self._allowed(path))
+
+    def _real_link(self, path: str) -> Place:
+        return Place(self._allowed(path))
+
+    def _allowed(self, path: str) -> str:
+        """The path, if the operating system may be asked for it; raises HostError."""
         if "\0" in path:
             raise Unreadable(path.replace("\0", "\\0"), "a path with a NUL byte")
         if not path:
@@ -45,13 +53,10 @@ class LiveHost(FileHost):
         self._refuse_dead_mount(path)
         return path
 
-    def _real_link(self, path: str) -> str:
-        return self._real(path)
-
     def real_path(self, path: str) -> str:
         """See Host."""
         try:
-            return os.path.realpath(self._real(path), strict=True).replace(os.sep, "/")
+            return os.path.realpath(self._allowed(path), strict=True).replace(os.sep, "/")
         except OSError as error:
             raise reason(path, error) from error
 
@@ -62,13 +67,13 @@ class LiveHost(FileHost):
         for letter in wanted:
             mode |= bits[letter]
         try:
-            return os.access(self._real(path), mode, effective_ids=os.access in os.supports_effective_ids)
+            return os.access(self._allowed(path), mode, effective_ids=os.access in os.supports_effective_ids)
         except (HostError, ValueError):
             return False
 
     def run(self, argv: tuple[str, ...], timeout_s: float = 5.0, env: Mapping[str, str] | None = None) -> Ran:
         """See Host. A child that outlives its time is killed, and abandoned if it cannot be."""
-        found = self._real(self._program(argv[0]))
+        found = self._allowed(self._program(argv[0]))
         self.refuse_unsafe(found)
         from doctor.host.child import run_child  # late: a check that runs nothing need not load subprocess
 
@@ -123,7 +128,7 @@ class LiveHost(FileHost):
     def space_bytes(self, path: str) -> int:
         """See Host."""
         try:
-            found = os.statvfs(self._real(path))
+            found = os.statvfs(self._allowed(path))
         except AttributeError:
             raise Unreadable(path, "not known on this operating system") from None
         except OSError as error:
@@ -132,7 +137,7 @@ class LiveHost(FileHost):
 
     def drain(self, path: str, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
         """See Host."""
-        return drain(self._real(path), path, limit_bytes)
+        return drain(self._allowed(path), path, limit_bytes)
 
     def _refuse_dead_mount(self, path: str) -> None:
         """Raise Unreadable for a path that leads into a network mount that does not answer; asked once a mount."""

@@ -7,7 +7,6 @@ there. A tree with a Windows folder is a Windows disk: its drive letter is the r
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Mapping
 
 from compat.error import GpudoctorError
@@ -15,6 +14,7 @@ from doctor.host import HostError, Missing, Unreadable
 from doctor.host.base import FileHost
 from doctor.host.files import names_in, reason
 from doctor.host.offline import OfflineHost
+from doctor.host.tree import Place, Tree
 
 _LINKS_AT_MOST = 40  # as the Linux kernel: MAXSYMLINKS
 _PATH_AT_MOST_CHARS = 4096  # as the Linux kernel: PATH_MAX
@@ -31,42 +31,44 @@ class RootHost(OfflineHost, FileHost):
 
     def __init__(self, root: str, environ: Mapping[str, str] | None = None) -> None:
         """Raises NotADirectory. `environ` is for tests: an image has no process to ask."""
-        self._root = os.path.realpath(root)
-        if not os.path.isdir(self._root):
-            raise NotADirectory(f"{root}: not a directory")
-        if not os.access(self._root, os.R_OK | os.X_OK):
-            raise NotADirectory(f"{root}: this user may not read it")
+        if not root:  # --root "$IMAGE" with no such variable: the working directory is not meant
+            raise NotADirectory("the root directory's name is empty")
         self.name = root
         self.environ: Mapping[str, str] = dict(environ or {})
-        self._any_case = False
-        self.os_family = self._guess_os_family()
+        try:
+            self._tree = Tree(root)
+            names = {name.lower() for name in names_in(self._tree.place(()), root)}
+        except (OSError, ValueError, HostError) as error:
+            raise NotADirectory(f"{root}: {_why_not(error)}") from error
+        self.os_family = _os_family(names)
         self._any_case = self.os_family == "windows"
 
-    def _guess_os_family(self) -> str:
+    def _real(self, path: str) -> Place:
+        return self._place(self._resolve(path, follow_last=True), path)
+
+    def _real_link(self, path: str) -> Place:
+        return self._place(self._resolve(path, follow_last=False), path)
+
+    def _place(self, parts: list[str], shown: str) -> Place:
         try:
-            lowered = {name.lower() for name in names_in(self._root, self.name)}
-        except HostError as error:
-            raise NotADirectory(str(error)) from error
-        if "windows" in lowered and not lowered & {"etc", "usr"}:
-            return "windows"
-        return "macos" if {"system", "applications"} <= lowered else "linux"
-
-    def _real(self, path: str) -> str:
-        return self._inside(self._resolve(path, follow_last=True))
-
-    def _real_link(self, path: str) -> str:
-        return self._inside(self._resolve(path, follow_last=False))
+            return self._tree.place(tuple(parts))
+        except OSError as error:
+            raise reason(shown, error) from error
 
     def real_path(self, path: str) -> str:
         """See Host."""
         parts = self._resolve(path, follow_last=True)
-        if not os.path.lexists(self._inside(parts)):
+        if not self._is_there(parts):
             raise Missing(path)
         prefix = "C:/" if self._any_case else "/"
         return prefix + "/".join(parts)
 
-    def _inside(self, parts: list[str]) -> str:
-        return os.path.join(self._root, *parts)
+    def _is_there(self, parts: list[str]) -> bool:
+        try:
+            self._tree.link_at(tuple(parts))
+        except OSError:
+            return False
+        return True
 
     def _resolve(self, path: str, *, follow_last: bool) -> list[str]:
         """The components below the root, links resolved by us so that none leaves the root."""
@@ -95,10 +97,10 @@ class RootHost(OfflineHost, FileHost):
     def _link_at(self, parts: list[str], shown: str, *, is_last: bool) -> str | None:
         """The text of the link there, None for anything else; raises Missing for a directory that is not there."""
         try:
-            return os.readlink(self._inside(parts))
+            return self._tree.link_at(tuple(parts))
         except OSError as error:
-            if error.errno == errno.EINVAL or (is_last and error.errno == errno.ENOENT):
-                return None  # no link, or nothing, which is for the caller to find out
+            if is_last and error.errno == errno.ENOENT:
+                return None  # nothing, which is for the caller to find out
             raise reason(shown, error) from error
 
     def _is_absolute(self, path: str) -> bool:
@@ -117,11 +119,23 @@ class RootHost(OfflineHost, FileHost):
 
     def _spelling(self, done: list[str], part: str) -> str:
         """On a Windows disk, the name as it is really written."""
-        if not self._any_case or os.path.lexists(self._inside([*done, part])):
+        if not self._any_case or self._is_there([*done, part]):
             return part
         try:
-            present = names_in(self._inside(done), part)
+            present = names_in(self._place(done, part), part)
         except HostError:
             return part
         lowered = part.lower()
         return next((name for name in present if name.lower() == lowered), part)
+
+
+def _os_family(names: set[str]) -> str:
+    """By the names at the top of a disk, in lower case."""
+    if "windows" in names and not names & {"etc", "usr"}:
+        return "windows"
+    return "macos" if {"system", "applications"} <= names else "linux"
+
+
+def _why_not(error: Exception) -> str:
+    number = getattr(error, "errno", None) or getattr(error.__cause__, "errno", None)
+    return "this user may not read it" if number in {errno.EACCES, errno.EPERM} else "not a directory"

@@ -6,12 +6,12 @@ answer that changes in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from doctor.cache import Cache, cache_for
-from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError
+from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, Ran
 from doctor.host.base import StatusHost
+from doctor.host.cache import Cache, cache_for
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class Snapshot(StatusHost):
         self.environ, self.is_live = host.environ, host.is_live
         self.open, self.drain = host.open, host.drain
         self.link_status, self.link_target = host.link_status, host.link_target
-        self.may_access, self.run, self.refuse_unsafe = host.may_access, host.run, host.refuse_unsafe
+        self.may_access, self.refuse_unsafe = host.may_access, host.refuse_unsafe
         self.kernel_machine, self.libc_version, self.space_bytes = (
             host.kernel_machine,
             host.libc_version,
@@ -35,6 +35,14 @@ class Snapshot(StatusHost):
         self._status: dict[str, FileStatus | HostError] = {}
         self._names: dict[str, tuple[str, ...] | HostError] = {}
         self._real: dict[str, str | HostError] = {}
+        self._ran: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], Ran] = {}
+
+    def run(self, argv: tuple[str, ...], timeout_s: float = 5.0, env: Mapping[str, str] | None = None) -> Ran:
+        """See Host; what ended is not run again."""
+        key = argv, tuple(sorted((env or {}).items()))
+        if key not in self._ran:
+            self._ran[key] = self._host.run(argv, timeout_s, env)
+        return self._ran[key]
 
     def read_bytes(self, path: str, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
         """See Host."""
@@ -93,7 +101,8 @@ _NOTHING = Cache("")
 
 def memory_of(host: Host) -> Cache:
     """What is remembered of files during this look; a host that is asked outside of one remembers nothing."""
-    return host.memory if isinstance(host, Snapshot) else _NOTHING
+    memory: object = getattr(host, "memory", _NOTHING)
+    return memory if isinstance(memory, Cache) else _NOTHING
 
 
 def remembered(host: Host, path: str, kind: str, read: Callable[[], T], is_such: Callable[[Any], bool]) -> T:
@@ -101,12 +110,17 @@ def remembered(host: Host, path: str, kind: str, read: Callable[[], T], is_such:
 
     `is_such` tells what `read` returned from what somebody else wrote. Raises HostError, and what `read` raises.
     """
+    foretold = getattr(host, "foretold", None)  # an overlay's, of files that are not there yet
+    said: Any = foretold(path, kind) if foretold else None
+    if is_such(said):
+        foreseen: T = said
+        return foreseen
     memory = memory_of(host)
-    if not memory.is_in_use:
+    if memory is _NOTHING:
         return read()
     status = host.status(path)
     known: T = memory.get(kind, status)
-    if is_such(known) and host.may_access(path, "r"):
+    if is_such(known) and (memory.is_of_this_run(kind, status) or host.may_access(path, "r")):
         return known
     found = read()
     memory.put(kind, status, found)

@@ -10,22 +10,22 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from compat.record import NamedTuple
-from doctor.facts import Facts, Failure, Machine
+from doctor.facts import Facts, Machine
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Environment
+from doctor.facts.failure import Failure
 from doctor.facts.loader import LoaderFacts, Prediction
-from doctor.facts.seen import Fact, Seen, Unseen, all_unseen
+from doctor.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
 from doctor.facts.system import SystemFacts
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import BadRequest, Host
 from doctor.host.snapshot import Snapshot
-from doctor.judge import failure_of
 
 T = TypeVar("T")
 
 
-class Request(NamedTuple):
+class ProbeRequest(NamedTuple):
     """What the user asked to be looked at."""
 
     pythons: tuple[str, ...] = ()  # --python, interpreters or environment directories; () is the default one
@@ -58,20 +58,20 @@ class Guard:
             return Unseen(self._note(name, error))
 
     def _note(self, name: str, error: Exception) -> str:
-        failure = failure_of(name, error)
+        failure = Failure.of(name, error)
         self.failures.append(failure)
         return f"{failure.label} failed: {failure.error}"
 
 
-def look(host: Host, request: Request) -> Facts:
+def look(host: Host, request: ProbeRequest) -> Facts:
     """Everything that can be seen of this machine; what was costly to read is remembered for the next look."""
-    snapshot = Snapshot(host)
+    snapshot = host if isinstance(host, Snapshot) else Snapshot(host)
     facts = _look(snapshot, request)
     snapshot.memory.save()
     return facts
 
 
-def _look(host: Host, request: Request) -> Facts:
+def _look(host: Host, request: ProbeRequest) -> Facts:
     from doctor.probes import (
         code_tools,
         compiler,
@@ -94,7 +94,7 @@ def _look(host: Host, request: Request) -> Facts:
     environments = _environments(host, request, guard)
     toolkit = guard.group("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, environments))
     copies = guard.one("cuDNN", lambda: cudnn.look(host, search, toolkit, environments))
-    predictions = _predictions(host, guard, search, environments, (toolkit, copies))
+    predictions = predictions_of(host, guard, search, environments, (toolkit, copies))
     tools = guard.one("ptxas", lambda: code_tools.look(host, environments))
     needed = guard.one("DLL", lambda: dlls.look(host, search, environments, toolkit, copies))
     imports = guard.one("import", lambda: environment.try_imports(host, environments, deep=request.deep))
@@ -122,7 +122,7 @@ def _look(host: Host, request: Request) -> Facts:
     )
 
 
-def _environments(host: Host, request: Request, guard: Guard) -> Fact[tuple[Environment, ...]]:
+def _environments(host: Host, request: ProbeRequest, guard: Guard) -> Fact[tuple[Environment, ...]]:
     """The environments, with what their binaries say; without it where that probe fails."""
     from doctor.probes import environment, gpu_code
 
@@ -131,7 +131,7 @@ def _environments(host: Host, request: Request, guard: Guard) -> Fact[tuple[Envi
     return found if isinstance(coded, Unseen) else coded
 
 
-def _predictions(
+def predictions_of(
     host: Host,
     guard: Guard,
     search: LoaderFacts,
@@ -139,11 +139,9 @@ def _predictions(
     installed: tuple[ToolkitFacts, Fact[tuple[CudnnCopy, ...]]],
 ) -> Fact[tuple[Prediction, ...]]:
     """What the frameworks would load of cuDNN, and of CUDA's other libraries."""
-    from doctor.probes import libraries, predict
+    if isinstance(environments, Seen) and not any(value_or(one.frameworks, ()) for one in environments.value):
+        return Seen((), "no framework was found")  # and none of the loader's rules need be loaded
+    from doctor.loader.predictions import predictions
 
     toolkit, copies = installed
-    found = guard.one("prediction", lambda: predict.look(host, search, environments, copies))
-    others = guard.one("library", lambda: libraries.look(host, search, environments, toolkit))
-    if isinstance(found, Seen) and isinstance(others, Seen):
-        return Seen(found.value + others.value, found.how)
-    return found
+    return guard.one("prediction", lambda: predictions(host, search, environments, toolkit, copies))

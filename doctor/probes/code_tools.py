@@ -2,7 +2,7 @@
 
 Sources: XLA's `tsl/platform/default/cuda_root_path.cc` and `stream_executor/cuda/subprocess_compilation.cc` (its
 preferred directory, PATH, then the roots); JAX's `jax/_src/lib/__init__.py` (CUDA_ROOT, else the nvcc wheel, becomes
-the preferred directory); Triton's `triton/knobs.py` (a variable, then its own) and `compiler.py` (ptxas-blackwell).
+the preferred directory).
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from compat.record import NamedTuple
-from doctor.elf import ElfError
+from compat.traits import is_among
+from doctor.binaries.elf import ElfError
 from doctor.facts.code_tools import CodeTools, Tool
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.frameworks import Card, card_of
 from doctor.host import Host, HostError
 from doctor.probes.constants import text_among_constants
 from doctor.probes.toolkit import search_path
@@ -26,7 +28,6 @@ _RODATA_AT_MOST_BYTES = 64 << 20
 _TOOLS_AT_MOST = 8
 _FLAG = "--xla_gpu_cuda_data_dir="
 _WHEELS = ("cuda_nvcc", "cu13")
-_TRITON_FOLDERS = ("backends/nvidia", "third_party/nvidia/backend", "common/../third_party/cuda", "third_party/cuda")
 
 
 class _Root(NamedTuple):
@@ -43,66 +44,36 @@ def look(host: Host, environments: Fact[tuple[Environment, ...]]) -> Fact[tuple[
     if isinstance(environments, Unseen):
         return environments
     found = [
-        _triton(host, framework) if framework.package == "triton" else _xla(host, environment, framework)
+        card.tools(host, environment, framework)
         for environment in environments.value
         for framework in value_or(environment.frameworks, ())
-        if not framework.is_cpu_build and _compiles(framework)
+        if (card := card_of(framework.package)) and card.tools and _compiles(framework, card)
     ]
     return Seen(tuple(found), "the directories that the frameworks search")
 
 
-def _compiles(framework: Framework) -> bool:
+def _compiles(framework: Framework, card: Card) -> bool:
     """Of JAX's packages the plugin speaks for all."""
-    name = framework.package
-    if value_or(framework.build, "").startswith("rocm"):
-        return False
-    return name == "triton" or name.startswith(("tensorflow", "tf-nightly")) or name.endswith("-plugin")
+    is_rocm = value_or(framework.build, "").startswith("rocm")
+    return is_among(framework.package, card.speakers) and not is_rocm and not framework.is_cpu_build
 
 
-def _triton(host: Host, framework: Framework) -> CodeTools:
-    own = next((path for path in _triton_folders(framework) if host.is_dir(path)), f"{framework.path}/backends/nvidia")
-    tools, named = [], []
-    for name, variable in (("ptxas", "TRITON_PTXAS_PATH"), ("ptxas-blackwell", "TRITON_PTXAS_BLACKWELL_PATH")):
-        said = host.environ.get(variable, "")
-        if said:
-            named.append((variable, said))
-        for path, why in ((said, variable), (f"{own}/bin/{name}", "it comes with Triton")):
-            if path and host.is_file(path):
-                tools.append(Tool(path, why, _release(host, path), "blackwell" in name))
-    said = host.environ.get("TRITON_LIBDEVICE_PATH", "")
-    if said:
-        named.append(("TRITON_LIBDEVICE_PATH", said))
-    files = (said or f"{own}/lib/libdevice.10.bc",)
-    return CodeTools(
-        framework.environment,
-        framework.package,
-        "triton",
-        Seen(tuple(tools), own),
-        Seen(tuple(path for path in files if host.is_file(path)), own),
-        (f"{own}/bin", f"{own}/lib"),
-        tuple(named),
-    )
-
-
-def _triton_folders(framework: Framework) -> Iterator[str]:
-    return (f"{framework.path}/{below}" for below in _TRITON_FOLDERS)
-
-
-def _xla(host: Host, environment: Environment, framework: Framework) -> CodeTools:
-    preferred, roots = _preferred(host, environment, framework), _roots(environment, framework)
+def xla_tools(host: Host, environment: Environment, framework: Framework, *, prefers_wheels: bool = False) -> CodeTools:
+    """What XLA finds; JAX prefers the directory that CUDA_ROOT names, else that of the nvcc wheel."""
+    preferred, roots = _preferred(host, environment, prefers_wheels=prefers_wheels), _roots(environment, framework)
     folders = [_Root(f"{one.path}/bin", one.why) for one in preferred]
     folders += [_Root(path, "PATH") for path in search_path(host)]
     folders += [_Root(f"{one.path}/bin", one.why) for one in roots]
     places = [f"{one.path}/{_LIBDEVICE}" for one in (*preferred, *roots)]
     places += [f"{host.environ['PWD']}/libdevice.10.bc"] if host.environ.get("PWD") else []
     return CodeTools(
-        framework.environment,
-        framework.package,
-        "xla",
-        _seen_if_live(host, tuple(_tools(host, folders))),
-        _seen_if_live(host, tuple(dict.fromkeys(path for path in places if host.is_file(path)))),
-        tuple(dict.fromkeys(one.path for one in (*preferred, *roots))),
-        tuple((name, host.environ[name]) for name in ("CUDA_ROOT", "XLA_FLAGS") if host.environ.get(name)),
+        environment=framework.environment,
+        package=framework.package,
+        family="xla",
+        ptxas=_seen_if_live(host, tuple(_tools(host, folders))),
+        libdevice=_seen_if_live(host, tuple(dict.fromkeys(path for path in places if host.is_file(path)))),
+        looked_in=tuple(dict.fromkeys(one.path for one in (*preferred, *roots))),
+        named=tuple((name, host.environ[name]) for name in ("CUDA_ROOT", "XLA_FLAGS") if host.environ.get(name)),
     )
 
 
@@ -113,10 +84,10 @@ def _seen_if_live(host: Host, found: tuple[T, ...]) -> Fact[tuple[T, ...]]:
     return Unseen("an offline root does not show PATH and the other variables of the process")
 
 
-def _preferred(host: Host, environment: Environment, framework: Framework) -> list[_Root]:
+def _preferred(host: Host, environment: Environment, *, prefers_wheels: bool) -> list[_Root]:
     """What is asked before PATH: JAX's own choice, and the flag."""
     found = []
-    if framework.package.endswith("-plugin"):
+    if prefers_wheels:
         root = host.environ.get("CUDA_ROOT", "")
         found += [_Root(root, "CUDA_ROOT")] if root else list(_of_wheels(environment))
     for word in host.environ.get("XLA_FLAGS", "").split():
@@ -154,10 +125,10 @@ def _tools(host: Host, folders: list[_Root]) -> Iterator[Tool]:
             continue
         if real not in seen and host.is_file(path) and len(seen) < _TOOLS_AT_MOST:
             seen.add(real)
-            yield Tool(path, folder.why, _release(host, path))
+            yield Tool(path, folder.why, release_of(host, path))
 
 
-def _release(host: Host, path: str) -> Fact[str]:
+def release_of(host: Host, path: str) -> Fact[str]:
     """The release in the text that `ptxas --version` prints: "Cuda compilation tools, release 12.8, V12.8.93"."""
     try:
         text = text_among_constants(host, path, _SAID, _RODATA_AT_MOST_BYTES)

@@ -9,7 +9,9 @@ from doctor.facts.seen import Seen
 from doctor.host import Host
 from doctor.host.lenient import names_of, text_of
 
-# Whole families are named by prefixes that no secret begins with: TF_VAR_... is Terraform's, NVIDIA_API_KEY a key.
+# Each is named, and none by its beginning: TF_VAR_... is Terraform's, NVIDIA_API_KEY and TORCH_HUB_TOKEN are keys.
+# Sources: the environment variables that CUDA, NCCL, the container toolkit and each framework document, and those that
+# their sources ask for (torch: c10/core/impl, torch/csrc; TensorFlow: tsl/util/env_var.h; CuPy: cupy/_environment.py).
 _NAMES = frozenset(
     (
         *("CC", "CUDAHOSTCXX", "CXX", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS"),
@@ -17,12 +19,25 @@ _NAMES = frozenset(
         *("CUDA_VISIBLE_DEVICES", "CUDNN_HOME", "CUDNN_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH"),
         *("JAX_PLATFORMS", "JAX_PLATFORM_NAME", "XLA_FLAGS", "KERAS_BACKEND", "KERAS_HOME"),
         *("NVIDIA_DISABLE_REQUIRE", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE", "NVIDIA_VISIBLE_DEVICES"),
-        *("PYTHONHOME", "PYTHONPATH", "THEANORC", "THEANO_FLAGS"),
+        *("PYTHONHOME", "PYTHONPATH", "PYTHONNOUSERSITE", "THEANORC", "THEANO_FLAGS"),
+        *("NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES", "NVIDIA_REQUIRE_CUDA", "NVIDIA_REQUIRE_JETPACK"),
+        *("BNB_CUDA_VERSION", "CUDA_CACHE_DISABLE", "CUDA_CACHE_PATH", "CUDA_FORCE_PTX_JIT", "CUDA_DISABLE_PTX_JIT"),
+        *("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY", "CUDNN_LOGLEVEL_DBG", "CUDNN_LOGDEST_DBG"),
+        *("CUPY_ACCELERATORS", "CUPY_CACHE_DIR", "CUPY_CUDA_COMPILE_WITH_DEBUG", "CUPY_CUDA_LIB_PATH", "CUPY_TF32"),
+        *("NCCL_CUMEM_ENABLE", "NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_HOME", "NCCL_IB_DISABLE", "NCCL_IB_HCA"),
+        *("NCCL_NET", "NCCL_NET_GDR_LEVEL", "NCCL_NET_PLUGIN", "NCCL_NVLS_ENABLE", "NCCL_P2P_DISABLE"),
+        *("NCCL_P2P_LEVEL", "NCCL_SHM_DISABLE", "NCCL_SOCKET_IFNAME", "NCCL_TOPO_FILE", "NCCL_TUNER_PLUGIN"),
+        *("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING"),
+        *("PYTORCH_NVML_BASED_CUDA_CHECK", "PYTORCH_NVCC", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "TORCH_CUDA_ARCH_LIST"),
+        *("TORCH_BLAS_PREFER_CUBLASLT", "TORCH_CUDNN_V8_API_DEBUG", "TORCH_CUDNN_V8_API_DISABLED"),
+        *("TORCH_CUDNN_V8_API_LRU_CACHE_LIMIT", "TORCH_EXTENSIONS_DIR", "TORCH_USE_CUDA_DSA"),
+        *("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_VMODULE", "TF_CUDNN_DETERMINISTIC", "TF_CUDNN_USE_AUTOTUNE"),
+        *("TF_CUDNN_USE_FRONTEND", "TF_CUDNN_WORKSPACE_LIMIT_IN_MB", "TF_DETERMINISTIC_OPS", "TF_ENABLE_ONEDNN_OPTS"),
+        *("TF_ENABLE_CUBLAS_TENSOR_OP_MATH_FP32", "TF_ENABLE_CUDNN_TENSOR_OP_MATH_FP32"),
+        *("TF_FORCE_GPU_ALLOW_GROWTH", "TF_FORCE_UNIFIED_MEMORY", "TF_GPU_ALLOCATOR", "TF_GPU_THREAD_MODE"),
+        *("TF_USE_CUDNN_BATCHNORM_SPATIAL_PERSISTENT", "TF_USE_LEGACY_KERAS", "TF_XLA_FLAGS"),
+        *("XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_PREALLOCATE"),
     )
-)
-_PREFIXES = (
-    *("BNB_", "CUPY_", "NCCL_", "NVIDIA_MIG_", "NVIDIA_REQUIRE_", "PYTORCH_", "TORCH_", "XLA_PYTHON_CLIENT_"),
-    *("TF_CPP_", "TF_CUDNN_", "TF_DETERMINISTIC", "TF_ENABLE_", "TF_FORCE_", "TF_GPU_", "TF_USE_", "TF_XLA_"),
 )
 _TRACED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES")
 # The last file that sets a variable wins, so the ones that a shell reads last are looked into first.
@@ -46,18 +61,18 @@ def look(host: Host) -> ConfigurationFacts:
 
 
 def _decides(name: str) -> bool:
-    return name in _NAMES or name.startswith(_PREFIXES)
+    return name in _NAMES
 
 
 def _variable(host: Host, name: str) -> Variable:
     value = host.environ[name]
-    return Variable(name, value, _set_in(host, name, value) if value and name in _TRACED else "")
+    return Variable(name, value, set_in(host, name, value) if value and name in _TRACED else "")
 
 
 # --- where a variable is set --------------------------------------------------------------------------------------
 
 
-def _set_in(host: Host, name: str, value: str) -> str:
+def set_in(host: Host, name: str, value: str) -> str:
     """ "~/.bashrc, line 118" for the line that gave the variable this value; "" where none is found."""
     if host.os_family == "windows":
         return ""
@@ -138,7 +153,7 @@ def _theano(host: Host) -> Iterator[Setting]:
         name, equals, value = option.strip().partition("=")
         if name:
             problem = _path_problem(host, name, value) if equals else "has no value and is ignored"
-            yield Setting("theano", "THEANO_FLAGS", name, value.strip("\"'"), problem)
+            yield Setting(program="theano", source="THEANO_FLAGS", name=name, value=value.strip("\"'"), problem=problem)
 
 
 def _theano_files(host: Host) -> Iterator[tuple[str, str]]:
@@ -165,7 +180,9 @@ def _ini_settings(host: Host, text: str, source: str) -> Iterator[Setting]:
         if line.startswith("[") and "]" in line:
             section = line[1 : line.index("]")]
             if f"[{section}]" in known:
-                yield Setting("theano", where, f"[{section}]", "", "this section is there twice")
+                yield Setting(
+                    program="theano", source=where, name=f"[{section}]", value="", problem="this section is there twice"
+                )
             known.add(f"[{section}]")
             continue
         name, value = _option(line)
@@ -173,7 +190,13 @@ def _ini_settings(host: Host, text: str, source: str) -> Iterator[Setting]:
         full = name if section == "global" and "." not in name else f"{section}.{name}"
         problem = _option_problem(line, section, full, known) or _path_problem(host, full, value)
         known.add(full)
-        yield Setting("theano", where, full if section else name, " ".join([value, *continued]).strip(), problem)
+        yield Setting(
+            program="theano",
+            source=where,
+            name=full if section else name,
+            value=" ".join([value, *continued]).strip(),
+            problem=problem,
+        )
 
 
 def _ini_lines(text: str) -> Iterator[tuple[int, str, list[str]]]:
@@ -229,7 +252,9 @@ def _keras(host: Host) -> Iterator[Setting]:
         if text:
             yield from _keras_file(path if own else f"~{path[path.rindex('/.keras') :]}", text)
     if host.environ.get("KERAS_BACKEND"):
-        yield Setting("keras", "KERAS_BACKEND", "backend", host.environ["KERAS_BACKEND"], "")
+        yield Setting(
+            program="keras", source="KERAS_BACKEND", name="backend", value=host.environ["KERAS_BACKEND"], problem=""
+        )
 
 
 def _keras_file(source: str, text: str) -> Iterator[Setting]:
@@ -238,8 +263,8 @@ def _keras_file(source: str, text: str) -> Iterator[Setting]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        yield Setting("keras", source, "", "", f"is no valid JSON: {error}")
+        yield Setting(program="keras", source=source, name="", value="", problem=f"is no valid JSON: {error}")
         return
     if isinstance(content, dict):
         for name in sorted(content):
-            yield Setting("keras", source, name, str(content[name])[:200], "")
+            yield Setting(program="keras", source=source, name=name, value=str(content[name])[:200], problem="")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.elf import Elf
+from doctor.binaries.elf import Elf
 from doctor.host import Host
 from doctor.host.snapshot import remembered
 

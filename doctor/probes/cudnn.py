@@ -106,7 +106,7 @@ def _copies_in(
     packages = packages_of(host, place)
     if not groups and not _lists_files_in(directory, value_or(packages, ())):
         return []
-    around = _Directory(place, directory, groups, packages, ranks, on_path)
+    around = _Directory(place=place, path=directory, groups=groups, packages=packages, ranks=ranks, searched=on_path)
     return [_copy(host, around, major) for major in sorted(groups) or [0]]
 
 
@@ -122,10 +122,16 @@ def _entry(host: Host, directory: str, name: LibraryName) -> _Entry:
             target = host.link_target(path)
         kind = host.status(path).kind
         if kind != "file":
-            return _Entry(name, path, "", target, f"is a {kind}, not a library" if kind == "dir" else "is not a file")
-        return _Entry(name, path, host.real_path(path) if target else path, target, "")
+            return _Entry(
+                name=name,
+                path=path,
+                real="",
+                target=target,
+                trouble=f"is a {kind}, not a library" if kind == "dir" else "is not a file",
+            )
+        return _Entry(name=name, path=path, real=host.real_path(path) if target else path, target=target, trouble="")
     except HostError as error:
-        return _Entry(name, path, "", target, error.why)
+        return _Entry(name=name, path=path, real="", target=target, trouble=error.why)
 
 
 def _by_major(entries: Iterable[_Entry]) -> dict[int, list[_Entry]]:
@@ -175,11 +181,19 @@ def _copy(host: Host, around: _Directory, major: int) -> CudnnCopy:
         cuda_major=_cuda_major(owner, place),
         parts=Seen(tuple(reading.part for reading in readings), around.path),
         missing=missing,
-        damaged=Seen(tuple(sorted({*damage, *wrong_size})), "sizes and headers of the files"),
+        damaged=_damaged({*damage, *wrong_size}, readings),
         broken_links=Seen(tuple(_broken_links(around.path, entries, chosen, readings)), around.path),
         search_rank=_rank(ranks, around.path),
         companions=_companions(host, around),
     )
+
+
+def _damaged(found: set[str], readings: list[Reading]) -> Fact[tuple[str, ...]]:
+    """The damaged files; that there is none is not known where one could not be read."""
+    unread = next((f"{one.part.path}: {one.unread}" for one in readings if one.unread), "")
+    if unread and not found:
+        return Unseen(unread)
+    return Seen(tuple(sorted(found)), "sizes and headers of the files")
 
 
 def _companions(host: Host, around: _Directory) -> Fact[tuple[str, ...]]:
@@ -327,7 +341,20 @@ def _closed(place: Place, error: HostError) -> CudnnCopy:
     """A copy that is said to be there and cannot be looked at."""
     why = Unseen(str(error))
     return CudnnCopy(
-        place.path, place.origin, "", place.environment, why, (), why, why, place.cuda_major, why, why, why, why, why
+        path=place.path,
+        origin=place.origin,
+        owner="",
+        environment=place.environment,
+        version=why,
+        how_versions=(),
+        header_version=why,
+        header_path=why,
+        cuda_major=place.cuda_major,
+        parts=why,
+        missing=why,
+        damaged=why,
+        broken_links=why,
+        search_rank=why,
     )
 
 

@@ -1,10 +1,11 @@
 """One cuDNN library: what its file name says, what its links say, what its inside says."""
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from compat.record import NamedTuple
 from compat.version import CudnnVersion
-from doctor.elf import Elf, ElfError
+from doctor.binaries import NotRead
+from doctor.binaries.elf import Elf, ElfError, ElfNotRead
 from doctor.facts.cudnn import CudnnPart
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError
@@ -12,7 +13,7 @@ from doctor.host.snapshot import remembered
 from doctor.probes.constants import text_among_constants
 
 if TYPE_CHECKING:
-    from doctor.pe import Pe
+    from doctor.binaries.pe import Pe
 
 # Libraries of cuDNN 2 and 3 carry the CUDA version of their build in place of their own:
 # libcudnn.so.6.5 (.48), libcudnn.so.7.0 (.64), cudnn64_65.dll, cudnn64_70.dll.
@@ -106,6 +107,7 @@ class Reading(NamedTuple):
 
     part: CudnnPart
     damage: str  # "" or what is wrong with the file itself
+    unread: str  # "" or why its inside was not read, which says nothing about the file
     symbol: CudnnVersion | None  # what its exported symbol says
     file_name: CudnnVersion | None  # what the name of the file says
 
@@ -116,24 +118,36 @@ def read_library(host: Host, name: LibraryName, path: str) -> Reading:
     file_name = real.version if real else None
     try:
         identity = _identity(host, name.kind, path)
-    except HostError as error:
-        return _reading(host, name, path, (Unseen(error.why), Unseen(error.why), None, ""), file_name)
+    except HostError as error:  # a part that this user may not read is told of by itself (`CudnnPart.readable`)
+        identity = _Identity(Unseen(error.why), Unseen(error.why))
+    except NotRead as error:
+        identity = _Identity(Unseen(str(error)), Unseen(str(error)), unread=str(error))
     except ElfError as error:
-        return _reading(host, name, path, (Unseen(str(error)), Unseen(str(error)), None, str(error)), file_name)
+        identity = _Identity(Unseen(str(error)), Unseen(str(error)), damage=str(error))
     return _reading(host, name, path, identity, file_name)
 
 
-_Identity = tuple[Fact[str], Fact[str], CudnnVersion | None, str]  # SONAME, machine, symbol, damage
+class _Identity(NamedTuple):
+    """What the inside of a library says."""
+
+    soname: Fact[str]
+    machine: Fact[str]
+    symbol: CudnnVersion | None = None
+    damage: str = ""
+    unread: str = ""
 
 
 def _identity(host: Host, kind: str, path: str) -> _Identity:
-    """Raises HostError, ElfError."""
-    if path.lower().endswith(".dll"):
-        with host.open(path) as stream:
-            return _dll_identity(stream, kind)
-    said = remembered(host, path, f"part of cudnn: {kind}", lambda: _elf_says(host, kind, path), _is_said)
+    """Raises HostError, ElfError, ElfNotRead."""
+    is_dll = path.lower().endswith(".dll")
+    says = _dll_says if is_dll else _elf_says
+    said = remembered(host, path, f"part of cudnn: {kind}", lambda: says(host, kind, path), _is_said)
     soname, machine, number, is_truncated = said
-    return Seen(soname, "DT_SONAME"), Seen(machine, "ELF header"), _version_of(number), _truncated(is_truncated)
+    if is_dll:
+        name = Unseen("a DLL is asked for by its file name")
+        return _Identity(name, Seen(machine, "PE header"), _version_of(number), _truncated(is_truncated))
+    soname_and_machine = Seen(soname, "DT_SONAME"), Seen(machine, "ELF header")
+    return _Identity(*soname_and_machine, _version_of(number), _truncated(is_truncated))
 
 
 def _elf_says(host: Host, kind: str, path: str) -> list[Any]:
@@ -147,14 +161,16 @@ def _is_said(said: Any) -> bool:
     return isinstance(said, list) and [*map(type, said)] == [str, str, int, bool]
 
 
-def _dll_identity(stream: BinaryIO, kind: str) -> _Identity:
-    """Raises ElfError for a damaged DLL too: one error for one kind of damage."""
-    from doctor.pe import Pe, PeError  # late: only Windows has DLLs
+def _dll_says(host: Host, kind: str, path: str) -> list[Any]:
+    """The same of a DLL, which has no SONAME; raises ElfError for a damaged one too."""
+    from doctor.binaries.pe import Pe, PeError  # late: only Windows has DLLs
 
     try:
-        pe = Pe(stream)
-        name: Fact[str] = Unseen("a DLL is asked for by its file name")
-        return name, Seen(pe.machine, "PE header"), _version_of(_number(pe, kind)), _truncated(pe.is_truncated)
+        with host.open(path) as stream:
+            pe = Pe(stream)
+            return ["", pe.machine, _number(pe, kind), pe.is_truncated]
+    except NotRead as error:
+        raise ElfNotRead(str(error)) from error
     except PeError as error:
         raise ElfError(str(error)) from error
 
@@ -172,14 +188,21 @@ def _version_of(encoded: int) -> CudnnVersion | None:
 
 
 def _reading(host: Host, name: LibraryName, path: str, identity: _Identity, file_name: CudnnVersion | None) -> Reading:
-    soname, machine, symbol, damage = identity
+    symbol = identity.symbol
     version: Fact[CudnnVersion] = Unseen(_NO_VERSION)
     if symbol:
         version = Seen(symbol, "symbol")
     elif file_name:
         version = Seen(file_name, "file name")
-    part = CudnnPart(name.asked_as, path, version, soname, machine, _is_readable(host, path))
-    return Reading(part, damage, symbol, file_name)
+    part = CudnnPart(
+        name=name.asked_as,
+        path=path,
+        version=version,
+        soname=identity.soname,
+        machine=identity.machine,
+        readable=_is_readable(host, path),
+    )
+    return Reading(part=part, damage=identity.damage, unread=identity.unread, symbol=symbol, file_name=file_name)
 
 
 def _is_readable(host: Host, path: str) -> bool:

@@ -11,6 +11,9 @@ from doctor.host.lenient import real_path_of
 from doctor.probes.cudnn_library import parse_name
 from doctor.probes.cudnn_places import Place
 
+_CONDA_AT_MOST_BYTES = (
+    1 << 20
+)  # conda's record of cuDNN has some 10 KiB; nested lists take 24 times their text in memory
 _LIST_AT_MOST_BYTES = 32 << 20  # RECORD of torch has 2 MiB, dpkg's status of a desktop 8
 _PACKAGES_AT_MOST = 20
 _DPKG = "/var/lib/dpkg"
@@ -72,11 +75,11 @@ def _of_record(host: Host, place: Place, distribution: Distribution) -> Package:
     files = dict(_record_lines(host.read_text(record, _LIST_AT_MOST_BYTES), place.site))
     is_cudnn = distribution.name.startswith("nvidia-cudnn")
     return Package(
-        f"{distribution.name} {distribution.version}",
-        _version(distribution.version) if is_cudnn else None,
-        _digits_after(distribution.name, "-cu") if is_cudnn else None,
-        files,
-        record,
+        label=f"{distribution.name} {distribution.version}",
+        version=_version(distribution.version) if is_cudnn else None,
+        cuda_major=_digits_after(distribution.name, "-cu") if is_cudnn else None,
+        files=files,
+        listed_in=record,
     )
 
 
@@ -112,7 +115,7 @@ def _read_conda(host: Host, prefix: str, path: str) -> Package | None:
     import json  # late: only environments with conda's cuDNN need it
 
     try:
-        told = json.loads(host.read_text(path, _LIST_AT_MOST_BYTES))
+        told = json.loads(host.read_text(path, _CONDA_AT_MOST_BYTES))
         listed = told.get("paths_data", {}).get("paths") or [{"_path": one} for one in told.get("files", ())]
         files = {f"{prefix}/{one['_path']}": _conda_size(one) for one in listed if _is_cudnn_file(one["_path"])}
         label, version = f"{told['name']} {told['version']}", str(told["version"])
@@ -120,7 +123,7 @@ def _read_conda(host: Host, prefix: str, path: str) -> Package | None:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # a damaged list owns nothing; the environment probe tells of damaged metadata
     cuda = _leading_number(depends[0].partition(" ")[2].lstrip(">=~")) if depends else None
-    return Package(label, _version(version), cuda, files, path)
+    return Package(label=label, version=_version(version), cuda_major=cuda, files=files, listed_in=path)
 
 
 def _conda_size(entry: Mapping[str, object]) -> int | None:
@@ -143,7 +146,13 @@ def _of_dpkg(host: Host) -> Iterator[Package]:
         if not version:
             continue  # removed, its configuration kept
         cuda = _digits_after(package, "-cuda-") or _digits_after(version, "+cuda")
-        yield Package(f"{package} {version}", _version(version.partition("-")[0]), cuda, listed, path)
+        yield Package(
+            label=f"{package} {version}",
+            version=_version(version.partition("-")[0]),
+            cuda_major=cuda,
+            files=listed,
+            listed_in=path,
+        )
 
 
 def _dpkg_version(status: str, package: str) -> str:

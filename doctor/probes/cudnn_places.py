@@ -7,6 +7,7 @@ from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
+from doctor.frameworks import card_of
 from doctor.host import Host
 from doctor.host.lenient import names_of
 from doctor.probes.distributions import installed
@@ -16,9 +17,6 @@ _VARIABLES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDNN_ROOT_DIR")
 _TOOLKIT_LIBRARIES = ("lib64", "lib", "bin", "bin/x64", "lib/x64")
 _WITH_OWN_ROOT = ("directory", "hpc-sdk", "windows")  # kinds of toolkits whose libraries lie below their root
 _ENTRIES_AT_MOST = 200  # directories below one that are followed
-# Directories of a framework's package that hold the cuDNN it brings along: torch up to 1.12 and its cu-index wheels,
-# CuPy up to 9 (.data/lib), MXNet, PaddlePaddle up to 2.4.
-_BUNDLED = {"torch": ("lib",), "cupy": (".data/lib", "_lib"), "mxnet": ("",), "paddlepaddle": ("libs",)}
 
 
 class Place(NamedTuple):
@@ -63,25 +61,41 @@ def _of_wheels(host: Host, site: str, wheels: tuple[Distribution, ...], prefix: 
     root = f"{site}/nvidia/cudnn"
     folder = "bin" if host.os_family == "windows" else "lib"
     for path in (f"{root}/{folder}", f"{root}/bin/x64") if folder == "bin" else (f"{root}/{folder}",):
-        yield Place(path, "wheel", (f"{root}/include",), prefix, site, wheels, is_named=bool(wheels))
+        yield Place(
+            path=path,
+            origin="wheel",
+            headers=(f"{root}/include",),
+            environment=prefix,
+            site=site,
+            packages=wheels,
+            is_named=bool(wheels),
+        )
 
 
 def _of_framework(framework: Framework, installed: tuple[Distribution, ...]) -> Iterator[Place]:
-    family = framework.package.partition("-")[0]
+    card = card_of(framework.package)
     own = tuple(one for one in installed if one.name == framework.package and not one.hidden_by)
     cuda = framework.cuda
     major: Fact[int] = cuda if isinstance(cuda, Unseen) else Seen(cuda.value.major, cuda.how)
     site = framework.path.rpartition("/")[0]
-    for below in _BUNDLED.get(family, ()):
+    for below in card.cudnn_in if card else ():
         path = f"{framework.path}/{below}".rstrip("/")
         include = (f"{path.rpartition('/')[0]}/include",)
-        yield Place(path, "framework", include, framework.environment, site, own, major)
+        yield Place(
+            path=path,
+            origin="framework",
+            headers=include,
+            environment=framework.environment,
+            site=site,
+            packages=own,
+            cuda_major=major,
+        )
 
 
 def _of_conda(host: Host, prefix: str) -> Iterator[Place]:
     root = f"{prefix}/Library" if host.os_family == "windows" else prefix
     folder = "bin" if host.os_family == "windows" else "lib"
-    yield Place(f"{root}/{folder}", "conda", (f"{root}/include",), prefix, prefix)
+    yield Place(path=f"{root}/{folder}", origin="conda", headers=(f"{root}/include",), environment=prefix, site=prefix)
 
 
 def _of_toolkits(host: Host, toolkit: ToolkitFacts) -> Iterator[Place]:

@@ -45,7 +45,9 @@ def _wheel(host: Host, site: str, name: str) -> Iterator[Distribution]:
     project, _, version = name[: -len(".dist-info")].partition("-")
     if not version:  # a name that no installer writes: the fields decide
         version = _version_in(host, f"{site}/{name}/METADATA")
-    yield Distribution(normal(project), version, site, f"{site}/{name}", "wheel", "")
+    yield Distribution(
+        name=normal(project), version=version, site=site, metadata=f"{site}/{name}", kind="wheel", hidden_by=""
+    )
 
 
 def _egg_info(host: Host, site: str, name: str) -> Iterator[Distribution]:
@@ -54,14 +56,14 @@ def _egg_info(host: Host, site: str, name: str) -> Iterator[Distribution]:
     path = f"{site}/{name}"
     if not version:
         version = _version_in(host, f"{path}/PKG-INFO")
-    yield Distribution(normal(project), version, site, path, "egg-info", "")
+    yield Distribution(name=normal(project), version=version, site=site, metadata=path, kind="egg-info", hidden_by="")
 
 
 def _egg(host: Host, site: str, name: str) -> Iterator[Distribution]:
     project, _, rest = name[: -len(".egg")].partition("-")
     path = f"{site}/{name}"
     version = re.split(r"-py\d", rest)[0] or _version_in(host, f"{path}/EGG-INFO/PKG-INFO")
-    yield Distribution(normal(project), version, path, path, "egg", "")
+    yield Distribution(name=normal(project), version=version, site=path, metadata=path, kind="egg", hidden_by="")
 
 
 def _egg_link(host: Host, site: str, name: str) -> Iterator[Distribution]:
@@ -75,7 +77,7 @@ def _egg_link(host: Host, site: str, name: str) -> Iterator[Distribution]:
         return  # the link leads nowhere: Python does not see it either
     metadata = f"{folder}/{infos[0]}" if infos else f"{site}/{name}"
     version = _version_in(host, f"{metadata}/PKG-INFO") if infos else ""
-    yield Distribution(project, version, folder, metadata, "develop", "")
+    yield Distribution(name=project, version=version, site=folder, metadata=metadata, kind="develop", hidden_by="")
 
 
 _READERS = {"dist-info": _wheel, "egg-info": _egg_info, "egg": _egg, "egg-link": _egg_link}
@@ -122,7 +124,14 @@ def _of_conda(host: Host, prefix: str) -> Iterator[Distribution]:
             continue
         parts = name[: -len(".json")].rsplit("-", 2)
         if len(parts) == 3:
-            yield Distribution(normal(parts[0]), parts[1], prefix, f"{folder}/{name}", "conda", "")
+            yield Distribution(
+                name=normal(parts[0]),
+                version=parts[1],
+                site=prefix,
+                metadata=f"{folder}/{name}",
+                kind="conda",
+                hidden_by="",
+            )
 
 
 def with_editables(

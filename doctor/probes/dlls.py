@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from compat.record import NamedTuple
+from doctor.binaries.pe import Pe, PeError
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.dlls import Dll, DllNeeds
 from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import LoaderFacts
+from doctor.facts.loader import FoundBy, LoaderFacts, Way
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
+from doctor.frameworks import card_of
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
-from doctor.pe import Pe, PeError
 
 _SYSTEM = ("C:/Windows/System32", "C:/Windows")
 _OF_CUDA = ("cudart64_", "cublas64_", "cublaslt64_", "cufft64_", "curand64_", "cusolver64_", "cusparse64_", "cudnn64_",
@@ -28,25 +29,11 @@ _FOLDERS_AT_MOST = 100
 PATH_UNKNOWN = "PATH is not known, on which a DLL may be"
 
 
-class _Asker(NamedTuple):
-    """A library of a framework that names what it needs, and whether PATH is searched for that."""
-
-    below: str  # path below the package
-    uses_path: bool
-
-
-_ASKERS = {
-    "onnxruntime": (_Asker("capi/onnxruntime_providers_cuda.dll", uses_path=True),),
-    "torch": (_Asker("lib/c10.dll", uses_path=True), _Asker("lib/torch_cuda.dll", uses_path=True)),
-    "tensorflow": (_Asker("python/_pywrap_tensorflow_internal.pyd", uses_path=False),),
-}
-
-
 class Folder(NamedTuple):
-    """A directory in which Windows looks for a DLL, and why it does."""
+    """A directory in which Windows looks for a DLL, and by which rule."""
 
     path: str
-    why: str
+    way: Way
 
 
 class Asking(NamedTuple):
@@ -84,7 +71,8 @@ def look(
         wheels = of_wheels(host, environment)
         places = _Places(path, tuple(filter(None, (*others, *wheels))))
         for framework in value_or(environment.frameworks, ()):
-            if framework.package.partition("-")[0] in _ASKERS:
+            card = card_of(framework.package)
+            if card and card.dlls:
                 dlls = _of_framework(host, environment, framework, places)
                 found.append(DllNeeds(environment.prefix, framework.package, dlls))
     return Seen(tuple(found), "the imports of the frameworks' libraries")
@@ -115,21 +103,25 @@ def _of_framework(host: Host, environment: Environment, framework: Framework, pl
 
 def askers(environment: Environment, framework: Framework, path: tuple[str, ...]) -> Iterator[Asking]:
     """The libraries of a framework that are known to name DLLs; `path` is PATH."""
-    for asker in _ASKERS.get(framework.package.partition("-")[0], ()):
-        there = f"{framework.path}/{asker.below}"
-        yield Asking(there, asker.uses_path, _searched(there, environment, path if asker.uses_path else ()))
+    card = card_of(framework.package)
+    if not card or not card.dlls:
+        return
+    known = card.dlls
+    for below in known.libraries:
+        there = f"{framework.path}/{below}"
+        yield Asking(there, known.uses_path, _searched(there, environment, path if known.uses_path else ()))
 
 
 def _searched(asker: str, environment: Environment, path: tuple[str, ...]) -> tuple[Folder, ...]:
     beside = asker.rpartition("/")[0]
     program = environment.interpreter.rpartition("/")[0] or environment.prefix
+    added = (environment.prefix, f"{environment.prefix}/Library/bin")
     return (
-        Folder(beside, f"it lies beside {asker.rpartition('/')[2]}"),
-        Folder(program, "it lies beside the interpreter"),
-        Folder(environment.prefix, "it lies in the environment's own directory"),
-        Folder(f"{environment.prefix}/Library/bin", "it lies in the environment's Library/bin"),
-        *(Folder(one, "it lies in a directory of the system") for one in _SYSTEM),
-        *(Folder(one, f"PATH names {one}") for one in path),
+        Folder(beside, Way(FoundBy.BESIDE, of=asker, folder=beside)),
+        Folder(program, Way(FoundBy.APPLICATION, folder=program)),
+        *(Folder(one, Way(FoundBy.ADDED, folder=one)) for one in added),
+        *(Folder(one, Way(FoundBy.SYSTEM, folder=one)) for one in _SYSTEM),
+        *(Folder(one, Way(FoundBy.PATH, entry=one, folder=one)) for one in path),
     )
 
 

@@ -31,9 +31,9 @@ _SMI_TIMEOUT_S = 10.0
 def look(host: Host, search: LoaderFacts, told: Told) -> DriverFacts:
     """Everything about the driver; on a root, what its files say."""
     described = _described(host)
-    libraries = _libraries(host, search, told)
+    found = libraries(host, search, told.driver_release)
     module = _module_release(host, described)
-    release, cuda = _release(host, module, libraries, told)
+    release, cuda = _release(host, module, found, told)
     loaded = _modules_loaded(host)
     module_files = _module_files(host, loaded)
     return DriverFacts(
@@ -41,13 +41,14 @@ def look(host: Host, search: LoaderFacts, told: Told) -> DriverFacts:
         module_release=module,
         flavour=_flavour(described, module_files, module),
         cuda=cuda,
-        libraries=Seen(libraries, "file names"),
+        libraries=Seen(found, "file names"),
         modules_loaded=loaded,
         module_files=module_files,
         dkms=kernel_module.dkms(host),
         nodes=_nodes(host),
         nvml=told.nvml,
-        fabric_manager=_fabric_manager(host),
+        fabric_manager=(fabric := _fabric_manager(host)),
+        fabric_release=_fabric_release(host, fabric),
         open_rm_parameters=kernel_module.options(host),
     )
 
@@ -162,7 +163,8 @@ _TOOLKITS_AT_MOST = 20
 _LIBRARIES_AT_MOST = 200
 
 
-def _libraries(host: Host, search: LoaderFacts, told: Told) -> tuple[DriverLibrary, ...]:
+def libraries(host: Host, search: LoaderFacts, told: Fact[DriverRelease]) -> tuple[DriverLibrary, ...]:
+    """The driver's libraries, and which of them the loader takes; `told` is the release in NVML's own words."""
     if host.os_family != "linux":
         return ()
     searched = _searched(search)
@@ -210,17 +212,25 @@ def _versioned(host: Host, folder: str, winners: dict[str, str]) -> Iterator[Dri
         if match is None or match[1] not in _STEMS:
             continue
         path = real_path_of(host, f"{folder}/{name}")
-        yield DriverLibrary(path, match[1], DriverRelease.parse(match[2]), _origin(path), winners[match[1]] == path)
+        yield DriverLibrary(
+            path=path,
+            stem=match[1],
+            release=DriverRelease.parse(match[2]),
+            origin=_origin(path),
+            loads=winners[match[1]] == path,
+        )
 
 
-def _unversioned(host: Host, folder: str, winners: dict[str, str], told: Told) -> Iterator[DriverLibrary]:
+def _unversioned(
+    host: Host, folder: str, winners: dict[str, str], told: Fact[DriverRelease]
+) -> Iterator[DriverLibrary]:
     """Libraries of the Windows driver, whose names carry no release: NVML's word stands for it."""
     for stem in _STEMS:
         path = f"{folder}/{stem}.so.1"
         if host.is_file(path):
             real = real_path_of(host, path)
-            release = told.driver_release.value if isinstance(told.driver_release, Seen) else _NO_RELEASE
-            yield DriverLibrary(real, stem, release, "wsl", winners[stem] == real)
+            release = told.value if isinstance(told, Seen) else _NO_RELEASE
+            yield DriverLibrary(path=real, stem=stem, release=release, origin="wsl", loads=winners[stem] == real)
 
 
 # What the name libcuda.so.1 carries: its SONAME's version, no driver's.
@@ -235,7 +245,9 @@ def _stubs(host: Host, searched: list[str], winners: dict[str, str]) -> Iterator
             if host.is_file(f"{folder}/{name}"):
                 paths.add(real_path_of(host, f"{folder}/{name}"))
     for path in sorted(paths):
-        yield DriverLibrary(path, "libcuda", _NO_RELEASE, "stub", winners["libcuda"] == path)
+        yield DriverLibrary(
+            path=path, stem="libcuda", release=_NO_RELEASE, origin="stub", loads=winners["libcuda"] == path
+        )
 
 
 def _compat(host: Host) -> Iterator[str]:
@@ -335,7 +347,9 @@ def _node(host: Host, path: str, groups: dict[int, str]) -> DeviceNode | None:
         return None
     # Not opened: that wakes a sleeping card. A container's device rules can still refuse what these bits allow.
     openable = Seen(host.may_access(path, "rw"), "access")
-    return DeviceNode(path, found.mode, found.uid, found.gid, groups.get(found.gid, ""), openable)
+    return DeviceNode(
+        path=path, mode=found.mode, uid=found.uid, gid=found.gid, group=groups.get(found.gid, ""), openable=openable
+    )
 
 
 _FABRIC_GROUPS = (
@@ -350,6 +364,8 @@ _FABRIC_FILES = (
 )
 _FABRIC_COMM = "nv-fabricmanage"  # as the kernel cuts it: TASK_COMM_LEN is 16 with the final NUL
 _PROCESSES_AT_MOST = 5000
+_DPKG_STATUS = "/var/lib/dpkg/status"
+_DPKG_STATUS_BYTES = 32 << 20  # a desktop has 8 MiB
 
 
 def _fabric_manager(host: Host) -> Fact[str]:
@@ -367,6 +383,24 @@ def _fabric_manager(host: Host) -> Fact[str]:
     if isinstance(container, Seen) and container.value:
         return Unseen("a container does not show the host's services")
     return Seen("absent", "no nv-fabricmanager is installed")
+
+
+def _fabric_release(host: Host, state: Fact[str]) -> Fact[DriverRelease]:
+    """By dpkg's status file: "Package: nvidia-fabricmanager-580", "Version: 580.95.05-0ubuntu1"."""
+    import re  # late: hardly any machine has one
+
+    if not isinstance(state, Seen) or state.value == "absent":
+        return Unseen("no fabric manager is installed, or none was seen")
+    try:
+        status = host.read_text(_DPKG_STATUS, _DPKG_STATUS_BYTES)
+    except HostError as error:
+        return Unseen(str(error))
+    for stanza in status.split("\n\n"):
+        named = re.search(r"^Package: (nvidia-fabricmanager(?:-\d+)?)$", stanza, re.MULTILINE)
+        version = re.search(r"^Version: (?:\d+:)?(\d+(?:\.\d+)+)-", stanza, re.MULTILINE)
+        if named and version and "\nStatus: install ok installed" in stanza:
+            return Seen(DriverRelease.parse(version[1]), f"dpkg, {named[1]}")
+    return Unseen("dpkg has no package of a fabric manager")
 
 
 def _holds_numbers(host: Host, path: str) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from doctor.facts.environment import Distribution, Environment, Framework, Import, Overlap
 from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.frameworks import read_all
 from doctor.host import Host, HostError, Ran, TooSlow
 from doctor.probes.distributions import installed, with_editables
-from doctor.probes.frameworks import read_all
-from doctor.probes.interpreters import Candidate, candidates
+from doctor.probes.interpreters import InterpreterCandidate, candidates
 from doctor.probes.overlaps import overlaps_among
 from doctor.probes.prefixes import Located
 from doctor.probes.sites import SearchPath, search_path
@@ -38,7 +38,7 @@ def look(host: Host, pythons: tuple[str, ...]) -> Fact[tuple[Environment, ...]]:
     return Seen(tuple(_describe(host, candidate) for candidate in found), "files of the environments")
 
 
-def _describe(host: Host, candidate: Candidate) -> Environment:
+def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
     located = candidate.located
     path = search_path(host, located)
     distributions, frameworks, overlaps = _packages(host, located, path)

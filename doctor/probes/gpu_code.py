@@ -1,7 +1,7 @@
-"""Which GPUs the installed binaries have code for: frameworks' own libraries, and extensions of torch.
+"""Which GPUs the installed binaries have code for: frameworks' own libraries, and what extends them.
 
-A binary says it better than any list: it is what runs. Only headers are read (`doctor.fatbin`), and what was read is
-remembered for the next run.
+A binary says it better than any list: it is what runs. Only headers are read (`doctor.binaries.fatbin`), and what was
+read is remembered for the next run.
 """
 
 from __future__ import annotations
@@ -13,30 +13,25 @@ from typing import Any
 
 from compat.record import NamedTuple
 from compat.version import CodeTarget
-from doctor.cache import Cache
-from doctor.elf import Elf, ElfError
+from doctor.binaries import NotRead
+from doctor.binaries.elf import Elf, ElfError
+from doctor.binaries.fatbin import FatbinError, FatbinNotRead, GpuCode, Piece, gpu_code_of, unbuffered
+from doctor.binaries.pe import Pe, PeError
 from doctor.facts.environment import Distribution, Environment, Extension, Framework
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
-from doctor.fatbin import FatbinError, GpuCode, Piece, gpu_code_of, unbuffered
+from doctor.frameworks import card_of
 from doctor.host import Host, HostError
+from doctor.host.cache import Cache
 from doctor.host.snapshot import memory_of
-from doctor.pe import Pe, PeError
 from doctor.probes.metadata import fields, header, normal
 
-# The libraries with a framework's kernels, below its package; read from the wheels of torch 1.13.1 and 2.9.1 and
-# onnxruntime-gpu 1.22. JAX and CuPy compile for the card that they meet.
-_MAIN = {
-    "torch": ("lib/libtorch_cuda.so", "lib/libtorch_cuda_cu.so", "lib/libtorch_cuda_cpp.so"),
-    "onnxruntime-gpu": ("capi/libonnxruntime_providers_cuda.so",),
-}
-_TORCH_LIBRARIES = ("libtorch", "libc10")
 _NVIDIA_LIBRARIES = ("libcublas", "libcudnn")
 
 _RECORD_AT_MOST_BYTES = 16 << 20
 _ENDINGS = (b".so,", b".pyd,")  # of a library's name in RECORD, whose digest follows
 _NAME_AT_MOST_BYTES = 1024
 _RECORDED_AT_MOST = 2_000
-# How extensions of torch are named whose package does not say that it needs torch (detectron2, mmcv, apex).
+# How extensions are named whose package does not say what it extends (detectron2, mmcv, apex).
 _USUAL_NAME = r"(?:.*/)?(?:_C|_ext|[^/]*cuda[^/]*)(?:\.[^/]*)?$|[^/]*$"
 _LIBRARIES_AT_MOST = 64  # of one distribution
 _FILES_AT_MOST = 256  # libraries looked at in one environment
@@ -56,7 +51,7 @@ class _Library(NamedTuple):
     distribution: str
     version: str
     path: str
-    for_torch: bool  # its distribution requires torch
+    is_for: bool  # its distribution requires the framework
 
 
 def look(host: Host, environments: Fact[tuple[Environment, ...]]) -> Fact[tuple[Environment, ...]]:
@@ -77,13 +72,14 @@ def _with_code(host: Host, memory: Cache, environment: Environment) -> Environme
 
 def _coded(host: Host, memory: Cache, framework: Framework) -> Framework:
     """The framework with the targets of its own libraries; as it was where they do not tell."""
-    paths = [f"{framework.path}/{name}" for name in _MAIN.get(framework.package, ())]
+    card = card_of(framework.package)
+    paths = [f"{framework.path}/{name}" for name in (card.kernels if card else ())]
     binaries = {path: binary for path in paths if (binary := _try_binary(host, memory, path))}
     asked = {path: binary.glibc for path, binary in binaries.items() if binary.glibc}
     if asked:
         framework = framework._replace(glibc=Seen(max(asked.values(), key=_numbers), ", ".join(asked)))
     with_code = {path: binary for path, binary in binaries.items() if binary.code.pieces}
-    if not with_code or any(binary.code.damage or binary.code.others for binary in with_code.values()):
+    if not with_code or any(binary.code.gap or binary.code.others for binary in with_code.values()):
         return framework
     needed = {name for binary in binaries.values() for name in binary.needed or ()}
     if not any(name.startswith(_NVIDIA_LIBRARIES) for name in needed):
@@ -139,7 +135,9 @@ def _read(host: Host, path: str) -> _Binary:
             elf = Elf(file)
             return _Binary(gpu_code_of(elf, file), elf.needed, _glibc(elf))
         except OSError as error:
-            raise FatbinError(f"{path}: {error.strerror}") from error
+            raise FatbinNotRead(f"{path}: {error.strerror}") from error
+        except NotRead as error:
+            raise FatbinNotRead(f"{path}: {error}") from error
         except (ElfError, PeError):
             return _Binary(GpuCode(()), ())  # no library (a linker's script), or beyond help: remembered all the same
 
@@ -160,6 +158,7 @@ def _encoded(binary: _Binary) -> Any:
         "pieces": pieces,
         "others": binary.code.others,
         "damage": binary.code.damage,
+        "unread": binary.code.unread,
         "needed": binary.needed,
         "glibc": binary.glibc,
     }
@@ -170,7 +169,8 @@ def _decoded(said: Any) -> _Binary | None:
     try:
         pieces = tuple(Piece(CodeTarget.parse(name), int(entries), int(held)) for name, entries, held in said["pieces"])
         needed = None if said["needed"] is None else tuple(map(str, said["needed"]))
-        return _Binary(GpuCode(pieces, int(said["others"]), str(said["damage"])), needed, str(said["glibc"]))
+        code = GpuCode(pieces, int(said["others"]), str(said["damage"]), str(said["unread"]))
+        return _Binary(code, needed, str(said["glibc"]))
     except (LookupError, TypeError, ValueError, AttributeError):
         return None
 
@@ -179,71 +179,89 @@ def _decoded(said: Any) -> _Binary | None:
 
 
 def _extensions(host: Host, memory: Cache, environment: Environment) -> Fact[tuple[Extension, ...]]:
-    """Libraries with GPU code that belong to torch's extensions."""
-    frameworks = value_or(environment.frameworks, ())
-    if not any(one.package == "torch" and not one.is_cpu_build for one in frameworks):
-        return Unseen("they were not looked for: no CUDA build of torch is there for them to extend")
+    """Libraries with GPU code that belong to a framework's extensions."""
+    extended = _extended(environment)
+    if extended is None:
+        return Unseen("they were not looked for: no CUDA build of a framework is there for them to extend")
     if isinstance(environment.distributions, Unseen):
         return environment.distributions
-    libraries = _libraries(host, memory, environment.distributions.value, value_or(environment.sites, ()))
+    name, linked = extended
+    libraries = _libraries(host, memory, environment, name)
     found, unread = [], []
     for number, library in enumerate(libraries):
         if number >= _FILES_AT_MOST:
-            return Unseen(f"{environment.prefix} has more than {_FILES_AT_MOST} libraries that may extend torch")
+            return Unseen(f"{environment.prefix} has more than {_FILES_AT_MOST} libraries that may extend {name}")
         try:
             binary = _binary(host, memory, library.path)
         except (HostError, FatbinError) as error:
             unread.append(str(error))
             continue
-        if _is_extension(library, binary):
-            found.append(_extension(library, binary))
+        if _is_extension(library, binary, linked):
+            found.append(_extension(library, binary, linked))
     how = "RECORD files and the libraries' own headers"
     return Seen(tuple(sorted(found, key=lambda one: one.path)), "; ".join([how, *sorted(unread)[:3]]))
 
 
-def _is_extension(library: _Library, binary: _Binary) -> bool:
-    """Whether it has GPU code, and its package or itself asks for torch."""
-    asks = any(name.startswith(_TORCH_LIBRARIES) for name in binary.needed or ())
-    has_code = bool(binary.code.pieces or binary.code.others or binary.code.damage)
-    return has_code and (library.for_torch or asks)
+def _extended(environment: Environment) -> tuple[str, tuple[str, ...]] | None:
+    """The framework that extensions are compiled for, and how the libraries that they are linked with are named."""
+    for one in value_or(environment.frameworks, ()):
+        card = card_of(one.package)
+        if card and card.extended_by and not one.is_cpu_build:
+            return one.package, card.extended_by
+    return None
 
 
-def _extension(library: _Library, binary: _Binary) -> Extension:
+def _is_extension(library: _Library, binary: _Binary, linked: tuple[str, ...]) -> bool:
+    """Whether it has GPU code, and its package or itself asks for the framework."""
+    asks = any(name.startswith(linked) for name in binary.needed or ())
+    has_code = bool(binary.code.pieces or binary.code.others or binary.code.gap)
+    return has_code and (library.is_for or asks)
+
+
+def _extension(library: _Library, binary: _Binary, linked: tuple[str, ...]) -> Extension:
     code, path = binary.code, library.path
     main: Fact[tuple[CodeTarget, ...]] = Seen(code.main_targets, path)
     every: Fact[tuple[CodeTarget, ...]] = Seen(code.targets, path)
-    if code.damage or not code.pieces:
-        main = every = Unseen(f"{path}: {code.damage or 'it holds GPU code of a kind that is not read'}")
+    if code.gap or not code.pieces:
+        main = every = Unseen(f"{path}: {code.gap or 'it holds GPU code of a kind that is not read'}")
     elif code.others:
         every = Unseen(f"{path}: {code.others} pieces of its GPU code are neither SASS nor PTX")
+    cudart: Fact[str]
+    asked: Fact[tuple[str, ...]]
     if binary.needed is None:
-        unseen = Unseen(f"{path}: what a Windows library asks for is not read yet")
-        return Extension(library.distribution, library.version, path, main, every, unseen, unseen)
-    cudart = next((name for name in binary.needed if name.startswith("libcudart")), "")
-    asked = tuple(name for name in binary.needed if name.startswith(_TORCH_LIBRARIES))
-    return Extension(library.distribution, library.version, path, main, every, Seen(cudart, path), Seen(asked, path))
+        cudart = asked = Unseen(f"{path}: what a Windows library asks for is not read yet")
+    else:
+        cudart = Seen(next((name for name in binary.needed if name.startswith("libcudart")), ""), path)
+        asked = Seen(tuple(name for name in binary.needed if name.startswith(linked)), path)
+    return Extension(
+        distribution=library.distribution,
+        version=library.version,
+        path=path,
+        targets=main,
+        every_target=every,
+        cudart=cudart,
+        torch_libraries=asked,
+    )
 
 
-def _libraries(
-    host: Host, memory: Cache, distributions: tuple[Distribution, ...], sites: tuple[str, ...]
-) -> Iterator[_Library]:
-    """Libraries that may be extensions: of distributions that require torch, or named as extensions are."""
+def _libraries(host: Host, memory: Cache, environment: Environment, extended: str) -> Iterator[_Library]:
+    """Libraries that may be extensions: of distributions that require the framework, or named as extensions are."""
     claimed = set()
-    for one in distributions:
-        if one.hidden_by or one.kind == "conda" or one.name == "torch":
+    for one in value_or(environment.distributions, ()):
+        if one.hidden_by or one.kind == "conda" or one.name == extended:
             continue
-        for_torch, paths = _of_distribution(host, memory, one)
+        is_for, paths = _of_distribution(host, memory, one, extended)
         for path in paths:
             claimed.add(path)
-            yield _Library(one.name, one.version, path, for_torch)
-    for site in sites:  # `setup.py install` leaves no RECORD
+            yield _Library(one.name, one.version, path, is_for)
+    for site in value_or(environment.sites, ()):  # `setup.py install` leaves no RECORD
         for path in _in_folder(host, site):
             if path not in claimed:
                 yield _Library(_stem(path), "", path, False)
 
 
-def _of_distribution(host: Host, memory: Cache, one: Distribution) -> tuple[bool, list[str]]:
-    """Whether it requires torch, and its libraries; nothing where its files cannot be read."""
+def _of_distribution(host: Host, memory: Cache, one: Distribution, extended: str) -> tuple[bool, list[str]]:
+    """Whether it requires the framework, and its libraries; nothing where its files cannot be read."""
     if one.kind in {"develop", "egg"}:
         folders = (one.site, f"{one.site}/{one.name.replace('-', '_')}")
         return False, [path for folder in folders for path in _in_folder(host, folder)]
@@ -251,35 +269,36 @@ def _of_distribution(host: Host, memory: Cache, one: Distribution) -> tuple[bool
         return False, []
     try:
         status = host.status(f"{one.metadata}/RECORD")
-        said = memory.get("package", status)
+        kind = f"package for {extended}"
+        said = memory.get(kind, status)
         if not _is_package_record(said):
-            said = _read_package(host, one)
-            memory.put("package", status, said)
+            said = _read_package(host, one, extended)
+            memory.put(kind, status, said)
     except HostError:
         return False, []
-    return said["torch"], [f"{one.site}/{name}" for name in said["libraries"]]
+    return said["requires"], [f"{one.site}/{name}" for name in said["libraries"]]
 
 
 def _is_package_record(said: Any) -> bool:
     return (
         isinstance(said, dict)
-        and isinstance(said.get("torch"), bool)
+        and isinstance(said.get("requires"), bool)
         and isinstance(said.get("libraries"), list)
         and all(isinstance(name, str) for name in said["libraries"])
     )
 
 
-def _read_package(host: Host, one: Distribution) -> dict[str, Any]:
+def _read_package(host: Host, one: Distribution, extended: str) -> dict[str, Any]:
     """Raises HostError."""
     content = host.read_bytes(f"{one.metadata}/RECORD", _RECORD_AT_MOST_BYTES)
     inside = [
         name for name in islice(_recorded(content), _RECORDED_AT_MOST) if ".." not in name and not name.startswith("/")
     ]
     if not inside:
-        return {"torch": False, "libraries": []}
-    for_torch = _requires_torch(host, one)
-    wanted = [name for name in inside if for_torch or re.match(_USUAL_NAME, name)]
-    return {"torch": for_torch, "libraries": wanted[:_LIBRARIES_AT_MOST]}
+        return {"requires": False, "libraries": []}
+    is_for = _requires(host, one, extended)
+    wanted = [name for name in inside if is_for or re.match(_USUAL_NAME, name)]
+    return {"requires": is_for, "libraries": wanted[:_LIBRARIES_AT_MOST]}
 
 
 def _recorded(content: bytes) -> Iterator[str]:
@@ -294,14 +313,14 @@ def _recorded(content: bytes) -> Iterator[str]:
             place = content.find(ending, place + len(ending))
 
 
-def _requires_torch(host: Host, one: Distribution) -> bool:
-    """Whether torch is among its requirements, extras aside."""
+def _requires(host: Host, one: Distribution, extended: str) -> bool:
+    """Whether a framework is among its requirements, extras aside."""
     try:
         lines = fields(header(host, f"{one.metadata}/METADATA"), "Requires-Dist")
     except HostError:
         return False
     names = (re.match(r"[\w.-]+", line) for line in lines if "extra ==" not in line)
-    return any(normal(name[0]) == "torch" for name in names if name)
+    return any(normal(name[0]) == extended for name in names if name)
 
 
 def _in_folder(host: Host, folder: str) -> list[str]:

@@ -10,6 +10,7 @@ from compat.record import NamedTuple
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
 from doctor.probes.prefixes import Located, NoSuchInterpreter, is_environment, library_tags, locate
+from doctor.probes.project import project_environments
 
 _ON_A_ROOT_AT_MOST = 48
 _NAMES_AT_MOST = 200  # entries of one folder that are looked into for environments
@@ -21,24 +22,24 @@ _TOOL_FOLDERS = ("/uv/tools/", "/pipx/venvs/", "/uv/archive-v", "/uv/environment
 _FOLDERS_OF_ENVIRONMENTS = ("/", "/opt", "/root", "/app", "/srv", "/workspace", "/workspaces", "/content", "/data")
 
 
-class Candidate(NamedTuple):
+class InterpreterCandidate(NamedTuple):
     """An environment to look at, and why."""
 
     asked_by: str  # as in facts.Environment
     located: Located
 
 
-def candidates(host: Host, pythons: tuple[str, ...]) -> tuple[Candidate, ...]:
+def candidates(host: Host, pythons: tuple[str, ...]) -> tuple[InterpreterCandidate, ...]:
     """The environments to look at, each once; raises NoSuchInterpreter for one that was asked for and is not there."""
     if pythons:
-        found = [Candidate("--python", locate(host, _asked_path(host, python))) for python in pythons]
+        found = [InterpreterCandidate("--python", locate(host, _asked_path(host, python))) for python in pythons]
         return _each_once(host, found)
     found = _default(host) if host.is_live else list(_on_root(host))
     return _each_once(host, [*found, *_behind_kernels(host, found)])
 
 
-def _each_once(host: Host, found: list[Candidate]) -> tuple[Candidate, ...]:
-    known: dict[tuple[str, str], Candidate] = {}
+def _each_once(host: Host, found: list[InterpreterCandidate]) -> tuple[InterpreterCandidate, ...]:
+    known: dict[tuple[str, str], InterpreterCandidate] = {}
     for candidate in found:
         try:
             prefix = host.real_path(candidate.located.prefix)
@@ -70,18 +71,33 @@ def _on_path(host: Host, names: tuple[str, ...]) -> Iterator[str]:
                 yield path
 
 
-def _default(host: Host) -> list[Candidate]:
-    """The active virtual environment, else the active conda environment, else the python3 (python) on PATH."""
-    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        prefix = host.environ.get(variable, "").replace("\\", "/")
-        located = _try(host, prefix) if prefix else None
+def _default(host: Host) -> list[InterpreterCandidate]:
+    """The active environment, else that of the project in the working directory, else the python3 (python) on PATH.
+
+    conda's base is active in most shells of those who have it: a project's own environment comes before it.
+    """
+    active = [(name, host.environ.get(name, "")) for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    at = 1 if host.environ.get("CONDA_DEFAULT_ENV") == "base" else 2
+    for why, prefix in (*active[:at], *_of_project(host), *active[at:]):
+        located = _try(host, prefix.replace("\\", "/")) if prefix else None
         if located and located.interpreter and not _is_own_tool(located.prefix):
-            return [Candidate(variable, located)]
+            return [InterpreterCandidate(why, located)]
     for path in _on_path(host, ("python3", "python")):
         located = _try(host, path)
         if located and not _is_own_tool(located.prefix):
-            return [Candidate(f"{path.rpartition('/')[2]} on PATH", located)]
+            return [InterpreterCandidate(f"{path.rpartition('/')[2]} on PATH", located)]
     return []
+
+
+def _of_project(host: Host) -> Iterator[tuple[str, str]]:
+    """Why, and where an environment of the project in the working directory is."""
+    try:
+        folder = os.getcwd().replace(os.sep, "/")
+    except OSError:  # it was removed
+        return
+    for one in project_environments(host, folder):
+        if is_environment(host, one.prefix):
+            yield one.why, one.prefix
 
 
 def _try(host: Host, path: str) -> Located | None:
@@ -97,7 +113,7 @@ def _is_own_tool(prefix: str) -> bool:
     return os.path.realpath(prefix).replace(os.sep, "/") == own and any(mark in f"{own}/" for mark in _TOOL_FOLDERS)
 
 
-def _behind_kernels(host: Host, known: list[Candidate]) -> list[Candidate]:
+def _behind_kernels(host: Host, known: list[InterpreterCandidate]) -> list[InterpreterCandidate]:
     """The interpreters of installed Jupyter kernels."""
     found = []
     for folder in _kernel_folders(host, known):
@@ -105,11 +121,11 @@ def _behind_kernels(host: Host, known: list[Candidate]) -> list[Candidate]:
             interpreter = _interpreter_of_kernel(host, f"{folder}/{name}/kernel.json")
             located = _try(host, interpreter) if interpreter else None
             if located:
-                found.append(Candidate(f"Jupyter kernel {name}", located))
+                found.append(InterpreterCandidate(f"Jupyter kernel {name}", located))
     return found
 
 
-def _kernel_folders(host: Host, known: list[Candidate]) -> list[str]:
+def _kernel_folders(host: Host, known: list[InterpreterCandidate]) -> list[str]:
     homes = [host.environ["HOME"]] if host.environ.get("HOME") else [] if host.is_live else _homes(host)
     folders = [f"{home}/.local/share/jupyter/kernels" for home in homes]
     if host.environ.get("APPDATA"):
@@ -133,7 +149,7 @@ def _interpreter_of_kernel(host: Host, path: str) -> str:
     return first if is_python and (first.startswith("/") or first[1:2] == ":") else ""
 
 
-def _on_root(host: Host) -> Iterator[Candidate]:
+def _on_root(host: Host) -> Iterator[InterpreterCandidate]:
     """Every environment in the well-known places of a root, at most 48."""
     places = _windows_places(host) if host.os_family == "windows" else _places(host)
     found = 0
@@ -141,7 +157,7 @@ def _on_root(host: Host) -> Iterator[Candidate]:
         located = _try(host, place)
         if located is None:
             continue
-        yield Candidate("root", located)
+        yield InterpreterCandidate("root", located)
         found += 1
         if found == _ON_A_ROOT_AT_MOST:
             return

@@ -27,6 +27,7 @@ _MODINFO_AT_MOST_BYTES = 64 << 10
 _SECTIONS_AT_MOST = 1 << 16
 _NAMES_AT_MOST_BYTES = 4 << 20
 _UNPACKED_AT_MOST_BYTES = 128 << 20
+_PIECE_BYTES = 1 << 20
 _SIGNATURE = b"~Module signature appended~\n"
 
 # nvidia.ko and what distributions call it (Debian: nvidia-current, old Ubuntu: nvidia-384), but none of its siblings
@@ -87,14 +88,16 @@ def _file(host: Host, path: str, kernel: str, *, unpack: bool) -> ModuleFile:
     try:
         with host.open(path) as stream:
             told, signed = _read(stream, path, unpack=unpack)
-    except (HostError, OSError, EOFError, ValueError, struct.error) as error:
+    except (HostError, OSError, EOFError, OverflowError, ValueError, struct.error) as error:
         why = Unseen(
             str(error) if isinstance(error, HostError) else f"{path} cannot be read as a kernel module: {error}"
         )
-        return ModuleFile(path, kernel, why, why, why)
+        return ModuleFile(path=path, kernel=kernel, release=why, flavour=why, signed=why)
     if isinstance(told, Unseen):
-        return ModuleFile(path, kernel, told, told, told)
-    return ModuleFile(path, kernel, _release(told.value, path), _flavour(told.value, path), signed)
+        return ModuleFile(path=path, kernel=kernel, release=told, flavour=told, signed=told)
+    return ModuleFile(
+        path=path, kernel=kernel, release=_release(told.value, path), flavour=_flavour(told.value, path), signed=signed
+    )
 
 
 def _read(stream: BinaryIO, path: str, *, unpack: bool) -> tuple[Fact[dict[str, str]], Fact[bool]]:
@@ -103,26 +106,30 @@ def _read(stream: BinaryIO, path: str, *, unpack: bool) -> tuple[Fact[dict[str, 
         if not unpack:
             why = Unseen(f"{path} is compressed, and was not worth the time to unpack; `modinfo {path}` reads it")
             return why, why
-        unpacked = _unpacked(stream, path)
-        if isinstance(unpacked, Unseen):
-            return unpacked, unpacked
-        stream = unpacked.value
+        import tempfile  # late: few modules are compressed, and only one of them is read
+
+        with tempfile.TemporaryFile() as unpacked:
+            why_not = _unpack(stream, unpacked, path)
+            return (Unseen(why_not), Unseen(why_not)) if why_not else _told_and_signed(unpacked, path)
+    return _told_and_signed(stream, path)
+
+
+def _told_and_signed(stream: BinaryIO, path: str) -> tuple[Fact[dict[str, str]], Fact[bool]]:
     information = _information(stream)
     stream.seek(0, 2)
     stream.seek(max(0, stream.tell() - len(_SIGNATURE)))
     return Seen(information, path), Seen(stream.read(len(_SIGNATURE)) == _SIGNATURE, path)
 
 
-def _unpacked(stream: BinaryIO, path: str) -> Fact[BinaryIO]:
-    """A compressed module in memory; Unseen where this Python has no such decompressor, or it is too large."""
-    import io  # late, as all of this: few modules are compressed, and only one of them is read
+def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
+    """Unpack a compressed module; why not, where this Python has no such decompressor, or it is too large."""
     import sys
 
     reader: BinaryIO
     if path.endswith(".xz"):
         import lzma
 
-        reader = lzma.LZMAFile(stream)  # type: ignore[assignment]  # noqa: SIM115 - in memory
+        reader = lzma.LZMAFile(stream)  # type: ignore[assignment]  # noqa: SIM115 - closed with the stream
     elif path.endswith(".gz"):
         import gzip
 
@@ -132,14 +139,16 @@ def _unpacked(stream: BinaryIO, path: str) -> Fact[BinaryIO]:
 
         reader = zstd.ZstdFile(stream)
     else:
-        return Unseen(f"{path} is compressed with zstd, which Python reads from 3.14 on; `modinfo {path}` reads it")
+        return f"{path} is compressed with zstd, which Python reads from 3.14 on; `modinfo {path}` reads it"
     try:
-        content = reader.read(_UNPACKED_AT_MOST_BYTES + 1)
+        while piece := reader.read(_PIECE_BYTES):
+            into.write(piece)
+            if into.tell() > _UNPACKED_AT_MOST_BYTES:
+                return f"{path} unpacks to more than {_UNPACKED_AT_MOST_BYTES} bytes"
     except Exception as error:  # noqa: BLE001 - each decompressor has errors of its own (LZMAError, zlib.error, ...)
-        return Unseen(f"{path} cannot be unpacked: {error}")
-    if len(content) > _UNPACKED_AT_MOST_BYTES:
-        return Unseen(f"{path} unpacks to more than {_UNPACKED_AT_MOST_BYTES} bytes")
-    return Seen(io.BytesIO(content), path)
+        return f"{path} cannot be unpacked: {error}"
+    into.seek(0)
+    return ""
 
 
 def _information(stream: BinaryIO) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.record import NamedTuple
+from compat.traits import is_known
 from doctor.facts.environment import Distribution
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Unreadable
@@ -13,11 +14,7 @@ _HEADER_BYTES = 256 << 10  # the fields come before the long description
 _SOURCE_BYTES = 256 << 10
 _RECORD_BYTES = 16 << 20  # the largest known RECORD, tensorflow's, has 2 MB
 _REQUIREMENTS_AT_MOST = 500
-# Requirements that matter to a GPU stack; numpy's and protobuf's versions do not.
-COMPANIONS = (
-    "nvidia-", "cuda-", "triton", "pytorch-triton", "torch", "jax", "tensorflow", "keras", "cupy", "xformers", "flash",
-    "onnxruntime", "tensorrt", "bitsandbytes", "vllm", "libtpu", "pygpu", "tf-keras",
-)  # fmt: skip
+_OF_CUDA = ("nvidia-", "cuda-", "libtpu", "pygpu")
 
 
 def header(host: Host, path: str) -> str:
@@ -50,6 +47,12 @@ def fields(text: str, name: str) -> list[str]:
     return [line[len(start) :].strip() for line in text.splitlines() if line.startswith(start)]
 
 
+def matters(requirement: str) -> bool:
+    """Whether a requirement is one on a GPU stack; numpy's and protobuf's versions do not matter."""
+    name = re.match(r"\s*([\w.-]+)", requirement)
+    return name is not None and (normal(name[1]).startswith(_OF_CUDA) or is_known(normal(name[1])))
+
+
 def requires(host: Host, distribution: Distribution) -> Fact[tuple[str, ...]]:
     """The requirements on CUDA's wheels and companion packages that hold on this machine, extras aside, PEP 508."""
     path = metadata_file(distribution)
@@ -61,7 +64,7 @@ def requires(host: Host, distribution: Distribution) -> Fact[tuple[str, ...]]:
     found = []
     for line in lines[:_REQUIREMENTS_AT_MOST]:
         requirement, _, marker = line.partition(";")
-        if normal(requirement).startswith(COMPANIONS) and (not marker.strip() or _holds(host, marker, marks)):
+        if matters(requirement) and (not marker.strip() or _holds(host, marker, marks)):
             found.append(tidy(requirement))
     return Seen(tuple(found), path)
 

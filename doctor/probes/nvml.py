@@ -67,14 +67,14 @@ def _failed(library: str, state: str, error: str, code: int = 0, said: Mapping[s
     )
 
 
-class Asked:
+class NvmlChild:
     """A conversation with NVML that is under way, or over."""
 
     def __init__(self, finish: Callable[[], Told]) -> None:
         self.finish = finish
 
 
-def start(host: Host, search: LoaderFacts, timeout_s: float = TIMEOUT_S) -> Asked:
+def start(host: Host, search: LoaderFacts, timeout_s: float = TIMEOUT_S) -> NvmlChild:
     """Start asking; no child is started where the loader would not find NVML."""
     if not host.is_live:
         return _over(nothing("an offline root shows no running driver"))
@@ -88,11 +88,11 @@ def start(host: Host, search: LoaderFacts, timeout_s: float = TIMEOUT_S) -> Aske
         return _over(nothing(f"NVML was not asked: {error}"))
 
 
-def _over(told: Told) -> Asked:
-    return Asked(lambda: told)
+def _over(told: Told) -> NvmlChild:
+    return NvmlChild(lambda: told)
 
 
-def _start_child(host: Host, library: str, timeout_s: float) -> Asked:
+def _start_child(host: Host, library: str, timeout_s: float) -> NvmlChild:
     import os  # late, as all of this: only machines with a driver need it
     import sys
     import time
@@ -113,7 +113,7 @@ def _start_child(host: Host, library: str, timeout_s: float) -> Asked:
             return _hung(library, slow, timeout_s)
         return _told(host, library, ran)
 
-    return Asked(finish)
+    return NvmlChild(finish)
 
 
 def _folder_of_pynvml() -> str:

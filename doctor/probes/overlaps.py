@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.traits import traits_of
 from doctor.facts.environment import Distribution, Overlap
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError
@@ -14,24 +15,6 @@ from doctor.probes.metadata import Recorded, record
 
 _AT_MOST = 64  # files reported of one group, shared libraries first
 _HASH_AT_MOST_BYTES = 8 << 20
-# Distributions whose packages lie in one directory: how their names begin, how they may go on, and the directory.
-_FAMILIES = (
-    ("onnxruntime", ("", "-gpu", "-directml", "-training", "-openvino", "-rocm", "-silicon", "-qnn", "-azure")),
-    ("tensorflow", ("", "-gpu", "-cpu", "-rocm", "-intel", "-macos", "-cpu-aws")),
-    ("opencv", ("-python", "-python-headless", "-contrib-python", "-contrib-python-headless")),
-    ("triton", ("", "-windows", "-nightly")),
-    ("paddlepaddle", ("", "-gpu", "-xpu")),
-    ("faiss", ("-cpu", "-gpu", "-gpu-cu11", "-gpu-cu12")),
-)
-_OTHER_NAMES = {
-    "intel-tensorflow": "tensorflow",
-    "pytorch-triton": "triton",
-    "pytorch-triton-rocm": "triton",
-    "pytorch-triton-xpu": "triton",
-    "tf-nightly": "tensorflow",
-    "tf-nightly-cpu": "tensorflow",
-    "tf-nightly-gpu": "tensorflow",
-}
 
 
 def overlaps_among(host: Host, distributions: tuple[Distribution, ...]) -> Fact[tuple[Overlap, ...]]:
@@ -59,14 +42,8 @@ def family_of(name: str) -> str:
     if name.startswith("nvidia-"):
         stem, _, digits = name.rpartition("-cu")
         return stem if digits.isdigit() else ""
-    if name == "cupy" or name.startswith(("cupy-cuda", "cupy-rocm")):
-        return "cupy"
-    if name == "mxnet" or name.startswith(("mxnet-cu", "mxnet-mkl", "mxnet-native")):
-        return "mxnet"
-    for begin, endings in _FAMILIES:
-        if name.startswith(begin) and name[len(begin) :] in endings:
-            return begin
-    return _OTHER_NAMES.get(name, "")
+    traits = traits_of(name)
+    return traits.id if traits.one_directory else ""
 
 
 def _overlaps(host: Host, group: list[Distribution]) -> list[Overlap]:

@@ -84,9 +84,25 @@ def _of_prefix(host: Host, prefix: str, interpreter: str = "") -> Located:
     base = _legacy_base(host, prefix, tag)
     if base:
         uses_base = not host.exists(f"{prefix}/lib/{tag}/no-global-site-packages.txt")
-        return Located(prefix, interpreter, "venv", _version(host, base, "system", tag), tag, base, uses_base)
+        return Located(
+            prefix=prefix,
+            interpreter=interpreter,
+            kind="venv",
+            python=_version(host, base, "system", tag),
+            tag=tag,
+            base=base,
+            uses_base_sites=uses_base,
+        )
     kind = _kind(host, prefix, names)
-    return Located(prefix, interpreter, kind, _version(host, prefix, kind, tag, interpreter), tag, prefix, False)
+    return Located(
+        prefix=prefix,
+        interpreter=interpreter,
+        kind=kind,
+        python=_version(host, prefix, kind, tag, interpreter),
+        tag=tag,
+        base=prefix,
+        uses_base_sites=False,
+    )
 
 
 def _virtual(host: Host, prefix: str, interpreter: str) -> Located:
@@ -98,7 +114,15 @@ def _virtual(host: Host, prefix: str, interpreter: str) -> Located:
     tag = library_tag(host, prefix, interpreter, ".".join(written.split(".")[:2]))
     python = Seen(written, path) if written else _version(host, base, "system", tag, interpreter)
     uses_base = settings.get("include-system-site-packages", "").lower() == "true"
-    return Located(prefix, interpreter, "venv", python, tag, base or prefix, uses_base)
+    return Located(
+        prefix=prefix,
+        interpreter=interpreter,
+        kind="venv",
+        python=python,
+        tag=tag,
+        base=base or prefix,
+        uses_base_sites=uses_base,
+    )
 
 
 def _venv_settings(host: Host, prefix: str) -> dict[str, str]:

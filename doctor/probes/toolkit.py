@@ -175,7 +175,7 @@ def _toolkit(host: Host, root: str) -> Toolkit | None:
     library_dir = _library_dir(host, root, layout)
     if not (headers or library_dir or (nvcc and not _is_script(host, nvcc))):
         return None  # a wrapper script alone belongs to a toolkit elsewhere
-    cuda, release = _version(host, _Pieces(root, kind, nvcc, headers, library_dir))
+    cuda, release = _version(host, _Pieces(root=root, kind=kind, nvcc=nvcc, headers=headers, library_dir=library_dir))
     return Toolkit(
         path=root,
         links=(),

@@ -8,18 +8,18 @@ from datetime import date
 from compat.matrix import Matrix
 from compat.overlay import folder
 from compat.record import NamedTuple
-from doctor.choice import one_of
-from doctor.formats import Look
+from doctor.formats import TextStyle
 from doctor.host import BadRequest, Host
+from doctor.output.write import deliver, format_for
 from doctor.refresh.configuration import connection_of
 from doctor.refresh.run import NVIDIA, Outcome, Progress, Source, chosen, refresh, silent
-from doctor.refresh.show import Result, as_json, as_text
+from doctor.refresh.show import RefreshDocument, Result
 from doctor.refresh.web import Web
 
 EXIT_FINE, EXIT_UNKNOWN = 0, 4
 
 
-class Asked(NamedTuple):
+class RefreshRequest(NamedTuple):
     """What the user asked for; the defaults are those of the command line."""
 
     products: tuple[str, ...] = ()
@@ -27,26 +27,36 @@ class Asked(NamedTuple):
     pythons: tuple[str, ...] = ()
     dry_run: bool = False
     style: str = "text"
+    output: str | None = None
+    manifests: str = ""  # file or directory with NVIDIA's manifests, "" for NVIDIA's own server
+    seconds: float = 60.0  # for everything together
 
 
-def answer(asked: Asked, host: Host, look: Look, progress: Progress = silent) -> tuple[str, int]:
+def answer(asked: RefreshRequest, host: Host, terminal: TextStyle, progress: Progress = silent) -> tuple[str, int]:
     """The text to print, and the exit status: 0, or 4 where something could not be read.
 
     Raises NoSuchName, BadRequest, NoIndex, NoSuchInterpreter, BadIndex and NotWritten for what cannot begin or end.
     """
-    one_of("format", asked.style, ("text", "json"))
+    chosen_format = format_for(asked.style, RefreshDocument)
     if asked.releases is not None and asked.releases < 1:
         raise BadRequest("--releases takes a number from 1 on")
-    names = chosen(asked.products)
+    if asked.seconds <= 0:
+        raise BadRequest("--timeout takes seconds, more than 0")
+    if asked.manifests and not os.path.exists(asked.manifests):
+        raise BadRequest(f"--from {asked.manifests}: no such file or directory")
+    names = chosen(asked.products or (NVIDIA if asked.manifests else ()))
     connection = connection_of(host, asked.pythons, os.getcwd())
-    source = Source(connection, Web(connection), Matrix(), date.today().isoformat())
+    web = Web(connection, asked.seconds)
+    source = Source(
+        connection=connection, web=web, shipped=Matrix(), today=date.today().isoformat(), manifests=asked.manifests
+    )
     overlay = folder()
     outcomes = refresh(names, source, overlay, newest=asked.releases, dry_run=asked.dry_run, progress=progress)
-    result = Result(outcomes, connection, overlay, source.today, asked.dry_run)
-    return as_json(result) if asked.style == "json" else as_text(result, look), _status(outcomes, asked)
+    result = Result(outcomes=outcomes, connection=connection, folder=overlay, today=source.today, dry_run=asked.dry_run)
+    return deliver(RefreshDocument(result), chosen_format, asked.output, terminal), _status(outcomes, asked)
 
 
-def _status(outcomes: tuple[Outcome, ...], asked: Asked) -> int:
+def _status(outcomes: tuple[Outcome, ...], asked: RefreshRequest) -> int:
     """Behind a mirror NVIDIA's manifests cannot be read: that counts only for who asked for their product."""
     unread = {outcome.product for outcome in outcomes if not outcome.is_read}
     return EXIT_UNKNOWN if unread - set(() if asked.products else NVIDIA) else EXIT_FINE

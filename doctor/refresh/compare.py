@@ -10,7 +10,7 @@ from compat.matrix import Matrix, accepts
 from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, CudnnRow, FrameworkRow
 from compat.version import CudnnVersion
-from doctor.encode import encode
+from doctor.check.encode import encode
 
 # Identity, provenance and prose are no statements about the product.
 _NOT_COMPARED = {"id", "package", "versions", "build", "os", "arch", "source", "read_on", "confidence", "note"}
@@ -94,7 +94,7 @@ def _known_versions(column: str, matrix: Matrix) -> set[Any]:
     return {full for row in matrix.rows("cudnn", "releases") for full in row.full_versions}
 
 
-def _same_pins(shipped: dict[str, str], read: dict[str, str]) -> bool:
+def same_pins(shipped: dict[str, str], read: dict[str, str]) -> bool:
     """Shipped rows name fewer companions: the ones they name must be pinned alike."""
     return all(name in read and _clauses(pin) == _clauses(read[name]) for name, pin in shipped.items())
 
@@ -109,7 +109,7 @@ def _same_members(shipped: tuple[Any, ...], read: tuple[Any, ...]) -> bool:
 
 _SAME_MEANING: dict[str, Callable[[Any, Any], bool]] = {
     "cudnn": CudnnVersion.agrees_with,  # one may be known to more parts than the other
-    "pins": _same_pins,
+    "pins": same_pins,
     "targets": _same_members,
     "parts_linux": _same_members,
     "parts_windows": _same_members,

@@ -8,23 +8,27 @@ from typing import Any
 
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
+from compat.traits import traits_of
 from compat.version import CodeTarget, VersionError
+from doctor import frameworks
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, Unseen, how, value_or
 from doctor.host import HostError
-from doctor.probes import frameworks
 from doctor.probes.metadata import header, metadata_file
 from doctor.refresh.listing import Wheel
 from doctor.refresh.requirements import Needs, Platform, cuda_of, needs_of, spelled_out
 from doctor.refresh.web import Web
 from doctor.refresh.wheel_host import WheelHost
 
-# The bytes of torch's Python module hold the list that torch.cuda.get_arch_list() gives.
-_ARCH_LISTS = {"torch": "torch/lib/libtorch_python.so"}
 _LIBRARY_BYTES = 256 << 20
 _PIECE_BYTES = 1 << 20
 BY_NAME = "name of the distribution"  # how readers say that cupy-cuda112 is for CUDA 11.2 and no other
-_SUFFIXES = {"sbsa": "-sbsa", "windows": "-windows", "macos": "-macos"}
+_SUFFIXES = {
+    ("linux", "sbsa"): "-sbsa",
+    ("windows", "x86_64"): "-windows",
+    ("macos", "x86_64"): "-macos",
+    ("macos", "sbsa"): "-macos-arm64",
+}
 _PATTERN = re.compile(rb"(?:sm|compute)_\d{2,3}[af]?(?: (?:sm|compute)_\d{2,3}[af]?)+")
 
 
@@ -130,6 +134,8 @@ def read(release: Release, web: Web, today: str, custom: Custom = PLAIN) -> Fram
         row = _row(release, host, custom, today)
     finally:
         host.close()
+    if web.is_over:  # what was not read by then would look as if the wheel did not say it
+        return NotTold(release, web.over)
     if custom.names_builds or isinstance(row, NotTold) or not row.build.startswith("cu"):
         return row
     return row._replace(build="", id=_id(release, ""))
@@ -137,10 +143,7 @@ def read(release: Release, web: Web, today: str, custom: Custom = PLAIN) -> Fram
 
 def _row(release: Release, host: WheelHost, custom: Custom, today: str) -> FrameworkRow | NotTold:
     pythons = pythons_of(release.wheels)
-    read_by_us = frameworks.read_all(host, [host.distribution], "/usr")
-    if not read_by_us:
-        return NotTold(release, f"no reader for {release.package}")
-    framework = read_by_us[0]
+    framework = next(iter(frameworks.read_all(host, [host.distribution], "/usr")), None) or _by_metadata(host)
     if not isinstance(framework.build, Seen):
         return NotTold(release, framework.build.why)
     try:
@@ -169,6 +172,13 @@ def _row(release: Release, host: WheelHost, custom: Custom, today: str) -> Frame
     )
 
 
+def _by_metadata(host: WheelHost) -> Framework:
+    """A package that no reader knows: its requirements and its name say all that is known."""
+    one = host.distribution
+    build = Seen("", "its metadata alone is read")
+    return frameworks.describe(one, "/usr", one.name, build=build, requires=Unseen("not read"))
+
+
 def _is_pure(release: Release) -> bool:
     return all(tag.platform == "any" for wheel in release.wheels for tag in wheel.tags)
 
@@ -186,7 +196,7 @@ def _short(members: list[str]) -> list[str]:
 
 
 def _id(release: Release, build: str) -> str:
-    suffix = _SUFFIXES.get(release.platform.os_family) or _SUFFIXES.get(release.platform.arch, "")
+    suffix = _SUFFIXES.get(release.platform, "")
     return "-".join(filter(None, (release.package, release.public, build))) + suffix
 
 
@@ -197,11 +207,11 @@ def _cpu_columns() -> dict[str, Any]:
 def _gpu_columns(framework: Framework, needs: Needs, host: WheelHost) -> dict[str, Any]:
     cudnn = value_or(framework.cudnn, None)
     return {
-        "cuda": _cuda(framework, needs),
+        "cuda": _cuda(framework, needs) or _cuda_of_each(host),
         "cudnn": cudnn,
         "cudnn_accepts": _cudnn_accepts(cudnn, needs),
         "libraries": _libraries(needs, host, value_or(framework.build, "")),
-        "targets": _ordered(value_or(framework.targets, None) or _arch_list(framework.package, host)),
+        "targets": _ordered(value_or(framework.targets, None) or _arch_list(framework, host)),
     }
 
 
@@ -218,11 +228,34 @@ def _cuda(framework: Framework, needs: Needs) -> str | None:
     """
     cuda, required = value_or(framework.cuda, None), cuda_of(needs.pins)
     if cuda is None or value_or(framework.build, "") == "":
-        return required
+        return required or _cuda_by_name(framework.package)
     brings = needs.has_libraries and not needs.extra
-    if brings or "torch" in needs.pins or how(framework.cuda) == BY_NAME:
+    if brings or _extends(needs) or how(framework.cuda) == BY_NAME:
         return f"=={cuda}"
     return required or f">={cuda},<{cuda.major + 1}"
+
+
+def _extends(needs: Needs) -> bool:
+    """Whether it is made for another framework, whose libraries it takes."""
+    return any(traits_of(name).extended for name in needs.pins)
+
+
+def _cuda_of_each(host: WheelHost) -> str | None:
+    """The range of CUDA versions for each of which the wheel holds a library (libbitsandbytes_cuda128.so)."""
+    try:
+        names = " ".join(path.rpartition("/")[2] for path in host.paths())
+    except HostError:
+        return None
+    found = sorted((int(major), int(minor)) for major, minor in re.findall(r"_cuda(\d{2})(\d)\.(?:so|dll)\b", names))
+    return f">={found[0][0]}.{found[0][1]},<={found[-1][0]}.{found[-1][1]}" if found else None
+
+
+def _cuda_by_name(package: str) -> str | None:
+    """cudf-cu12 is for any CUDA 12, nvidia-dali-cuda120 for CUDA 12.0 and the later ones of that major."""
+    named = re.search(r"-cu(?:da)?(\d{2})(\d?)x?$", package)
+    if not named:
+        return None
+    return f">={named[1]}.{named[2]},<{int(named[1]) + 1}" if named[2] else f"=={named[1]}.*"
 
 
 def _cudnn_accepts(cudnn: Any, needs: Needs) -> str | None:
@@ -241,7 +274,7 @@ def _cudnn_accepts(cudnn: Any, needs: Needs) -> str | None:
 
 def _libraries(needs: Needs, host: WheelHost, build: str) -> str | None:
     """Where CUDA's libraries come from; compiled code that neither requires nor holds them takes the system's."""
-    if needs.has_libraries or "torch" in needs.pins:
+    if needs.has_libraries or _extends(needs):
         return "wheels"
     if not build:
         return None
@@ -265,13 +298,13 @@ def _glibc(host: WheelHost, release: Release) -> str | None:
     return min(found, key=lambda one: tuple(map(int, one.split("."))), default=None)
 
 
-def _arch_list(package: str, host: WheelHost) -> tuple[CodeTarget, ...] | None:
+def _arch_list(framework: Framework, host: WheelHost) -> tuple[CodeTarget, ...] | None:
     """The code targets by the text that the framework's library holds; None where it holds none."""
-    member = _ARCH_LISTS.get(package)
-    if member is None:
+    card = frameworks.card_of(framework.package)
+    if not card or not card.list_in:
         return None
     try:
-        with host.open(f"{host.site}/{member}") as stream:
+        with host.open(f"{framework.path}/{card.list_in}") as stream:
             found = next(_texts(iter(lambda: stream.read(_PIECE_BYTES), b"")), None)
         return tuple(map(CodeTarget.parse, found.decode().split())) if found else None
     except (HostError, OSError, VersionError):

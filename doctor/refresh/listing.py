@@ -75,7 +75,15 @@ def _wheel(file: _File) -> Wheel | None:
         _, version, build, tags = parse_wheel_filename(file.name)
     except InvalidWheelFilename:  # an index may hold files that no installer takes
         return None
-    return Wheel(file.name, file.url, version, build, tags, file.has_metadata, file.is_yanked)
+    return Wheel(
+        name=file.name,
+        url=file.url,
+        version=version,
+        build_number=build,
+        tags=tags,
+        has_metadata=file.has_metadata,
+        is_yanked=file.is_yanked,
+    )
 
 
 def _files(page: Page) -> list[_File]:

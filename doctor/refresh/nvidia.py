@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
@@ -21,6 +23,9 @@ from doctor.refresh.web import Unreachable, Web, shown
 from doctor.refresh.wheel_host import WheelHost
 
 _MANIFEST_BYTES = 4 << 20
+_MANIFEST = r"redistrib_(\d+(?:\.\d+)+)\.json"
+_TELLING = {"cudnn": "cudnn", "cuda_cudart": "cuda"}  # a component that is in the manifests of one product alone
+_DEPTH_AT_MOST = 4  # of folders below the one that is named
 Row = CudnnRow | CudnnBuildRow | ToolkitRow
 
 
@@ -111,19 +116,48 @@ def _names(release: Release, web: Web) -> tuple[set[str], str]:
         host.close()
 
 
-def manifests(product: str, matrix: Matrix, web: Web) -> dict[str, str]:
-    """The manifests that NVIDIA serves for a product: release -> URL; raises Unreachable.
+def manifests(product: str, matrix: Matrix, web: Web, place: str = "") -> dict[str, str]:
+    """The manifests that NVIDIA serves for a product, or that lie at a place: release -> URL; raises Unreachable.
 
-    The folder is that of the manifests the matrix knows (table manifests of redist.json).
+    The folder is that of the manifests the matrix knows (table manifests of redist.json). `place` is a file, or a
+    directory as a mirror has it: NVIDIA names the files of all its products alike, so their content tells them apart.
     """
+    if place:
+        return {release: url for release, url in _lying(place) if _product_of(url, web) == product}
     known = [row.url for row in matrix.rows("redist", "manifests") if row.product == product]
     found: dict[str, str] = {}
     for folder in dict.fromkeys(url.rpartition("/")[0] + "/" for url in known):
         for name, url in links_of(folder, web):
-            release = re.fullmatch(r"redistrib_(\d+(?:\.\d+)+)\.json", name)
+            release = re.fullmatch(_MANIFEST, name)
             if release:
                 found[release[1]] = url
     return found
+
+
+def _lying(place: str) -> Iterator[tuple[str, str]]:
+    """Release and "file:" URL of every manifest in a directory, or of the one file; raises Unreachable."""
+    folders = os.walk(place) if os.path.isdir(place) else [(os.path.dirname(place), [], [os.path.basename(place)])]
+    found = False
+    for folder, below, names in folders:
+        if len(os.path.relpath(folder, place).split(os.sep)) >= _DEPTH_AT_MOST:
+            below.clear()
+        for name in names:
+            release = re.fullmatch(_MANIFEST, name)
+            if release and os.path.isfile(os.path.join(folder, name)):
+                found = True
+                yield release[1], Path(folder, name).absolute().as_uri()
+    if not found:
+        raise Unreachable(f"{place}: no manifest of NVIDIA's (redistrib_13.0.2.json) lies there")
+
+
+def _product_of(url: str, web: Web) -> str:
+    page = web.page(url, _MANIFEST_BYTES)
+    try:
+        said: Any = json.loads(page.content if page else b"")
+        named = said.get("release_product")  # since CUDA 12
+        return str(named or next((name for part, name in _TELLING.items() if part in said), ""))
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise Unreachable(f"{shown(url)}: not a redistributable manifest ({type(error).__name__})") from error
 
 
 def manifest_rows(product: str, url: str, matrix: Matrix, web: Web, today: str) -> list[Row]:
@@ -168,7 +202,7 @@ def _toolkit_of(said: Any, source: str, matrix: Matrix, today: str) -> ToolkitRo
 
     Source of the rule: NVIDIA, "CUDA Compatibility", minor version compatibility.
     """
-    release = str(said["release_label"])
+    release = str(said.get("release_label") or re.fullmatch(_MANIFEST, source.rpartition("/")[2])[1])  # type: ignore[index]
     cuda = CudaVersion.parse(release)
     driver = said.get("nvidia_driver", {}).get("version")
     same = [row for row in matrix.rows("cuda", "toolkits") if row.cuda.major == cuda.major]

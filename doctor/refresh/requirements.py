@@ -7,13 +7,18 @@ from collections.abc import Iterable, Mapping
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion
+from packaging.version import InvalidVersion, Version
 
 from compat.record import NamedTuple
-from doctor.probes.metadata import COMPANIONS, fields
+from compat.traits import traits_of
+from doctor.probes.metadata import fields, matters
 
 _REQUIREMENTS_AT_MOST = 500
+# What frameworks disagree about when they are installed together, although it has no GPU code.
+_DECIDING = {"llvmlite", "ml-dtypes", "numpy", "protobuf"}
+_PYTHON_MINORS = range(8, 16)
 _LIBRARIES = ("nvidia-", "cuda-toolkit")
 _SYSTEMS = {"linux": ("Linux", "linux", "posix"), "windows": ("Windows", "win32", "nt"),
             "macos": ("Darwin", "darwin", "posix")}  # fmt: skip
@@ -55,9 +60,9 @@ def needs_of(header: str, platform: Platform, pythons: Iterable[str], companions
     `companions` are distributions whose versions matter to this package alone, as numpy's does to Numba.
     Of extras, only CUDA's own libraries count: that is how TensorFlow, JAX and ONNX Runtime name theirs.
     """
-    environments = _environments(*platform, tuple(pythons))
+    environments = _environments(*platform, tuple(pythons) or _admitted(fields(header, "Requires-Python")))
     extras = fields(header, "Provides-Extra")
-    own: dict[str, str] = {}
+    own: dict[str, dict[int, set[str]]] = {}  # by the place of the environment
     libraries: dict[str, str] = {}
     used = ""
     for line in fields(header, "Requires-Dist")[:_REQUIREMENTS_AT_MOST]:
@@ -65,15 +70,49 @@ def needs_of(header: str, platform: Platform, pythons: Iterable[str], companions
         if requirement is None:
             continue
         name = canonicalize_name(requirement.name)
-        matters = name.startswith(COMPANIONS) or name in companions
-        if matters and _holds(requirement, environments, ""):
-            own[name] = str(requirement.specifier)
+        is_wanted = matters(name) or name in _DECIDING or name in companions
+        holding = [at for at, one in enumerate(environments) if _holds(requirement, [one], "")]
+        if is_wanted and holding:
+            for at in holding:
+                own.setdefault(name, {}).setdefault(at, set()).update(map(str, requirement.specifier))
         elif name.startswith(_LIBRARIES):
             extra = next((one for one in extras if _holds(requirement, environments, one)), "")
             if extra:
                 libraries[name] = str(requirement.specifier)
                 used = used or extra
-    return Needs(own, libraries, used)
+    found = {name: _for_every_python(list(clauses.values())) for name, clauses in own.items()}
+    return Needs({name: one for name, one in found.items() if one or not _only_decides(name)}, libraries, used)
+
+
+def _only_decides(name: str) -> bool:
+    """Whether it says nothing unless it names a release: what has no GPU code, or compiles for another framework."""
+    traits = traits_of(name)
+    return name in _DECIDING or (traits.compiles and bool(traits.runs_on))
+
+
+def _for_every_python(clauses: list[set[str]]) -> str:
+    """What holds for each Python that asks for it: the clauses that all have, and the widest of differing bounds."""
+    each = [_tightest(one) for one in clauses]
+    common = set.intersection(*each)
+    bounds = []
+    for sign, written, widest in ((">=", ">=", min), ("<", "<", max), ("==", ">=", min), ("==", "<=", max)):
+        differing = [bound for own in each for bound in _bounds(own - common, sign)]
+        if len(differing) == len(each):
+            bounds.append(f"{written}{widest(differing)}")
+    return ",".join(sorted(common | set(bounds)))
+
+
+def _tightest(clauses: set[str]) -> set[str]:
+    """The same without bounds that another one implies."""
+    found = set(clauses)
+    for sign, tightest in ((">=", max), ("<", min)):
+        bounds = _bounds(clauses, sign)
+        found -= {f"{sign}{bound}" for bound in bounds if bound != tightest(bounds)}
+    return found
+
+
+def _bounds(clauses: set[str], sign: str) -> list[Version]:
+    return [Version(one[len(sign) :]) for one in clauses if re.fullmatch(rf"{sign}\d[^*]*", one)]
 
 
 def _parsed(line: str) -> Requirement | None:
@@ -105,6 +144,15 @@ def _environments(os_family: str, arch: str, pythons: tuple[str, ...]) -> list[d
     }
     versions = [python.rstrip("t") for python in pythons] or ["3.12"]
     return [{**base, "python_version": one, "python_full_version": f"{one}.0"} for one in versions]
+
+
+def _admitted(said: list[str]) -> tuple[str, ...]:
+    """The Python versions of today that Requires-Python admits, where the file names do not say them."""
+    try:
+        admitted = SpecifierSet(said[0] if said else "")
+    except InvalidSpecifier:
+        return ()
+    return tuple(one for one in (f"3.{minor}" for minor in _PYTHON_MINORS) if admitted.contains(f"{one}.0"))
 
 
 def cuda_of(pins: Mapping[str, str]) -> str | None:

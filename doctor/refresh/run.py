@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from typing import Any
 
 from packaging.version import Version
 
+from compat.choice import one_of
+from compat.error import GpudoctorError
 from compat.load import is_framework, products
 from compat.matrix import Matrix
 from compat.record import NamedTuple
-from doctor.choice import one_of
-from doctor.probes.frameworks import reader_of
+from doctor.frameworks import card_of
 from doctor.probes.metadata import normal
 from doctor.refresh import nvidia, table
-from doctor.refresh.compare import Change, compare
+from doctor.refresh.compare import SAME, Change, compare
 from doctor.refresh.framework import PLAIN, Custom, NotTold, Release, joined, read, releases_of
 from doctor.refresh.index import Connection
 from doctor.refresh.listing import wheels_of
@@ -22,6 +25,7 @@ from doctor.refresh.web import Unreachable, Web
 
 NVIDIA = ("cuda", "cudnn")
 _NEW_AT_MOST = 20
+_AT_ONCE = 4  # products; an index is one host, which is asked gently
 Progress = Callable[[str], None]
 
 
@@ -36,6 +40,8 @@ class Source(NamedTuple):
     web: Web
     shipped: Matrix  # without the user's rows
     today: str  # ISO date
+    manifests: str = ""  # file or directory with NVIDIA's manifests, in place of NVIDIA's own server
+    gaps: bool = False  # every release and platform that no row speaks of, not only what is newer than the rows
 
 
 class Outcome(NamedTuple):
@@ -53,9 +59,18 @@ class Outcome(NamedTuple):
 
 
 def refreshable() -> tuple[str, ...]:
-    """The products about which wheels or manifests tell."""
-    frameworks = (name for name in products() if is_framework(name) and reader_of(name))
+    """The products about which wheels or manifests tell.
+
+    A package without a reader counts where a row was read from a wheel of it: the project that has the name of Caffe on
+    a package index is another one.
+    """
+    shipped = Matrix()
+    frameworks = (name for name in products() if is_framework(name) and (card_of(name) or _is_served(name, shipped)))
     return tuple(sorted((*NVIDIA, *frameworks)))
+
+
+def _is_served(package: str, shipped: Matrix) -> bool:
+    return any(".whl" in row.source for row in shipped.rows(package, "builds"))
 
 
 def chosen(names: Iterable[str]) -> tuple[str, ...]:
@@ -66,7 +81,7 @@ def chosen(names: Iterable[str]) -> tuple[str, ...]:
     known = refreshable()
     found = [normal(name) for name in names]
     return (
-        tuple(dict.fromkeys(name if reader_of(name) else one_of("product to refresh", name, known) for name in found))
+        tuple(dict.fromkeys(name if card_of(name) else one_of("product to refresh", name, known) for name in found))
         or known
     )
 
@@ -82,25 +97,40 @@ def refresh(  # noqa: PLR0913 - what is asked, of whom, and where it goes
 ) -> tuple[Outcome, ...]:
     """Read the new releases of products (or the `newest` so many) and write the user's rows, product by product.
 
-    Each file is complete when it appears, so what an interruption leaves is what was there before.
+    Each file is complete when it appears, so what an interruption leaves is what was there before. A product that
+    cannot be read is said, and stops no other; raises NotWritten.
     """
     found = []
-    for name in names:
-        progress(name)
-        content, damage = table.own_rows(name, overlay)
-        outcome = _one(name, source, newest, progress)
-        written = ""
-        if outcome.changes and not dry_run:
-            rows = [change.row for change in outcome.changes]
-            written = table.write(name, overlay, table.with_rows(content, rows, source.today))
-        problems = (*((damage,) if damage else ()), *outcome.problems)
-        found.append(outcome._replace(own_as_of=content["as_of"], written=written, problems=problems))
+    pool = ThreadPoolExecutor(_AT_ONCE)
+    try:
+        for outcome in pool.map(lambda name: _read(name, source, newest, progress), names):
+            content, damage = table.own_rows(outcome.product, overlay)
+            written = ""
+            if outcome.changes and not dry_run:
+                rows = [change.row for change in outcome.changes]
+                written = table.write(outcome.product, overlay, table.with_rows(content, rows, source.today))
+            problems = (*((damage,) if damage else ()), *outcome.problems)
+            found.append(outcome._replace(own_as_of=content["as_of"], written=written, problems=problems))
+    finally:  # also when interrupted: what is under way ends with its present request
+        source.web.stop()
+        pool.shutdown(wait=False, cancel_futures=True)
     return tuple(found)
 
 
-def _one(name: str, source: Source, newest: int | None, progress: Progress) -> Outcome:
-    collect = {"cuda": _toolkits, "cudnn": _cudnn}.get(name)
-    return collect(source, newest, progress) if collect else _framework(name, source, newest, progress)
+def _read(name: str, source: Source, newest: int | None, progress: Progress) -> Outcome:
+    """What is found about one product; whatever stops it is said in its place."""
+    progress(name)
+    try:
+        collect = {"cuda": _toolkits, "cudnn": _cudnn}.get(name)
+        return collect(source, newest, progress) if collect else _framework(name, source, newest, progress)
+    except GpudoctorError as error:
+        return _failed(name, source, str(error))
+    except Exception as error:  # noqa: BLE001 - a fault of ours about one product is no reason to leave the others
+        return _failed(name, source, f"a fault of gpudoctor: {type(error).__name__}: {error}")
+
+
+def _failed(name: str, source: Source, why: str) -> Outcome:
+    return _outcome(name, source, [], [], [], (why,), is_read=False)
 
 
 def _framework(name: str, source: Source, newest: int | None, progress: Progress) -> Outcome:
@@ -111,25 +141,58 @@ def _framework(name: str, source: Source, newest: int | None, progress: Progress
         if not release.wheels[0].version.is_prerelease
     ]
     served = sorted({Version(release.public) for release in releases})
-    known = [one for one in served if source.shipped.framework_rows(name, str(one))]
+    known = _known(name, served, source.shipped)
     wanted = {str(one) for one in _wanted(served, known, newest)}
-    rows, untold = _rows([one for one in releases if one.public in wanted], source, progress)
-    is_read = (bool(wheels) or not problems) and (bool(rows) or not wanted)
-    return _outcome(name, source, served, known, rows, (*problems, *untold), is_read=is_read)
+    asked = [one for one in releases if one.public in wanted]
+    if source.gaps and newest is None:
+        asked = [one for one in releases if not _covered(one, source.shipped)]
+    rows, untold = _rows(asked, source, progress)
+    is_read = (bool(wheels) or not problems) and (bool(rows) or not asked)
+    outcome = _outcome(name, source, served, known, rows, (*problems, *untold), is_read=is_read)
+    if newest is not None:
+        return outcome
+    # a row of many releases says it already of one that has no row of its own
+    return outcome._replace(changes=tuple(change for change in outcome.changes if change.kind != SAME))
+
+
+def _known(package: str, served: list[Version], shipped: Matrix) -> list[Version]:
+    """The releases that have a row of their own; of a package that has no such row, those of a range with an end.
+
+    A row that is of many, such as the one for all CPU builds, does not make a release known.
+    """
+    every = shipped.rows(package, "builds") if shipped.has(package) else ()
+    sign = "==" if any(row.versions.startswith("==") for row in every) else "<"
+    return [one for one in served if any(sign in row.versions for row in shipped.framework_rows(package, str(one)))]
+
+
+def _covered(release: Release, shipped: Matrix) -> bool:
+    """Whether a row speaks of a release on a platform."""
+    rows = shipped.framework_rows(release.package, release.public)
+    return any(release.platform.os_family in row.os and release.platform.arch in row.arch for row in rows)
 
 
 def _rows(releases: list[Release], source: Source, progress: Progress) -> tuple[list[Any], list[str]]:
     custom = _custom(releases[0].package, source.shipped) if releases else PLAIN
     rows: dict[tuple[Any, ...], Any] = {}
-    untold = []
+    untold: list[NotTold] = []
     for release in releases:
         progress(f"{release.package} {release.version} {release.platform.os_family} {release.platform.arch}")
         row = read(release, source.web, source.today, custom)
         if isinstance(row, NotTold):
-            untold.append(f"{row.release.package} {row.release.version} ({'/'.join(row.release.platform)}): {row.why}")
+            untold.append(row)
         else:  # one build in several files, as a plain release and with its local version: the plain one counts
             rows.setdefault((row.versions, row.build, row.os, row.arch), row)
-    return list(joined(rows.values())), untold
+    return list(joined(rows.values())), _told_together(untold)
+
+
+def _told_together(untold: list[NotTold]) -> list[str]:
+    """One line a reason, however many releases it holds for."""
+    by_reason = groupby(sorted(untold, key=lambda one: one.why), key=lambda one: one.why)
+    return [
+        ", ".join(f"{one.release.package} {one.release.version} ({'/'.join(one.release.platform)})" for one in group)
+        + f": {why}"
+        for why, group in by_reason
+    ]
 
 
 def _custom(package: str, shipped: Matrix) -> Custom:
@@ -144,7 +207,7 @@ def _custom(package: str, shipped: Matrix) -> Custom:
 def _cudnn(source: Source, newest: int | None, progress: Progress) -> Outcome:
     by_version, problems = nvidia.cudnn_releases(source.connection.indexes, source.shipped, source.web)
     try:
-        manifests = nvidia.manifests("cudnn", source.shipped, source.web)
+        manifests = nvidia.manifests("cudnn", source.shipped, source.web, source.manifests)
     except Unreachable as error:
         manifests, problems = {}, (*problems, str(error))
     by_manifest = {Version(".".join(release.split(".")[:3])): url for release, url in manifests.items()}
@@ -168,7 +231,7 @@ def _cudnn(source: Source, newest: int | None, progress: Progress) -> Outcome:
 
 def _toolkits(source: Source, newest: int | None, progress: Progress) -> Outcome:
     try:
-        manifests = nvidia.manifests("cuda", source.shipped, source.web)
+        manifests = nvidia.manifests("cuda", source.shipped, source.web, source.manifests)
     except Unreachable as error:
         return _outcome("cuda", source, [], [], [], (str(error),), is_read=False)
     by_version = {Version(release): url for release, url in manifests.items()}

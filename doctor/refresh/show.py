@@ -1,15 +1,14 @@
-"""What a refresh found, for people and as JSON."""
+"""What a refresh found, as every format takes it."""
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from typing import Any
 
 from compat.record import NamedTuple
-from doctor.encode import encode
-from doctor.formats import Look
-from doctor.page import Page
+from doctor.check.encode import encode
+from doctor.formats import TextStyle
+from doctor.output.page import Page
 from doctor.refresh.compare import DIFFERS, MORE, NEW, SAME, Change
 from doctor.refresh.index import Connection
 from doctor.refresh.run import Outcome
@@ -36,9 +35,26 @@ class Result(NamedTuple):
     dry_run: bool
 
 
-def as_json(result: Result) -> str:
+class RefreshDocument:
+    """A refresh; see `doctor.formats.Document`."""
+
+    indent = 1
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def plain(self) -> dict[str, Any]:
+        """Schema `gpudoctor.refresh/1`."""
+        return _encoded(self._result)
+
+    def text(self, style: TextStyle) -> str:
+        """What is new or different, then what is as it was."""
+        return as_text(self._result, style)
+
+
+def _encoded(result: Result) -> dict[str, Any]:
     """All of it; credentials are not part of an index as it is shown."""
-    found: dict[str, Any] = {
+    return {
         "schema": SCHEMA,
         "today": result.today,
         "dry_run": result.dry_run,
@@ -47,7 +63,6 @@ def as_json(result: Result) -> str:
         "notes": list(result.connection.notes),
         "products": [_product(outcome, result.today) for outcome in result.outcomes],
     }
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
 def _product(outcome: Outcome, today: str) -> dict[str, Any]:
@@ -73,9 +88,9 @@ def _change(change: Change) -> dict[str, Any]:
     }
 
 
-def as_text(result: Result, look: Look) -> str:
+def as_text(result: Result, terminal: TextStyle) -> str:
     """Text for 80 columns: what is new or different, then what is as it was."""
-    page = Page(look)
+    page = Page(terminal)
     for index in result.connection.indexes:
         page.row("index", f"{index.shown} ({index.said_by})")
     for note in result.connection.notes:

@@ -9,8 +9,9 @@ from typing import Any
 
 from compat.load import tables_of
 from compat.overlay import KEYS, OverlayDamaged, empty, load, path_of
-from doctor.encode import encode
-from doctor.output import NotWritten, write_file
+from compat.own import own_directory
+from doctor.check.encode import encode
+from doctor.output.write import NotWritten, write_file
 
 Json = dict[str, Any]
 
@@ -60,7 +61,7 @@ def write(product: str, overlay: str, content: Json) -> str:
     """Write the user's rows of a product, wholly or not at all, and return the path; raises NotWritten."""
     path = path_of(product, overlay)
     try:
-        os.makedirs(overlay, exist_ok=True)
+        own_directory(overlay)
     except OSError as error:
         raise NotWritten(f"{overlay}: {error.strerror or error}") from error
     write_file(path, text_of(content))

@@ -6,7 +6,9 @@ No message and no result holds credentials: they are taken out of every URL befo
 from __future__ import annotations
 
 import io
+import math
 import os
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 from urllib.request import url2pathname
 
 import requests
+from urllib3.exceptions import InsecureRequestWarning
 
 from compat.error import GpudoctorError
 from compat.record import NamedTuple
@@ -45,9 +48,13 @@ class Page(NamedTuple):
 class Web:
     """All connections of one run."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, seconds: float = math.inf) -> None:
+        """`seconds` from now on nothing more is asked of anybody: one deadline for all that a run reads."""
         self._connection = connection
+        self._seconds, self._until = seconds, time.monotonic() + seconds
         self._session = requests.Session()
+        if connection.trusted_hosts:  # urllib3 warns of a host that the user has called trusted
+            warnings.simplefilter("ignore", InsecureRequestWarning)
         if connection.proxy:
             self._session.proxies.update({"http": connection.proxy, "https": connection.proxy})
         self._session.cert = connection.client_certificate or None
@@ -55,6 +62,20 @@ class Web:
         self._credentials = {
             urlsplit(one.url).netloc: (one.user, one.password) for one in connection.indexes if one.user
         }
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is used up: what was read by then may lack a part."""
+        return time.monotonic() >= self._until
+
+    def stop(self) -> None:
+        """Ask nothing more of anybody."""
+        self._until = -math.inf
+
+    @property
+    def over(self) -> str:
+        """Why nothing more is read then."""
+        return f"the {self._seconds:g} s for reading are used up (--timeout gives more)"
 
     def page(self, url: str, limit_bytes: int = PAGE_BYTES) -> Page | None:
         """A page or a small file, None where there is none; raises Unreachable."""
@@ -97,6 +118,8 @@ class Web:
     @contextmanager
     def _get(self, url: str, headers: dict[str, str]) -> Iterator[requests.Response]:
         host = urlsplit(url).netloc
+        if self.is_over:
+            raise Unreachable(self.over)
         if host in self._dead:
             raise Unreachable(f"{shown(url)}: {self._dead[host]}")
         trusted = {urlsplit(url).hostname, host} & set(self._connection.trusted_hosts)
@@ -104,12 +127,9 @@ class Web:
         options: dict[str, Any] = {"verify": False if trusted else self._connection.certificates or None}
         if host in self._credentials:
             options["auth"] = self._credentials[host]  # without, requests looks into netrc
+        patience = min(self._connection.timeout_s, max(self._until - time.monotonic(), 0.1))
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # urllib3 warns of a host that the user has called trusted
-                response = self._session.get(
-                    url, headers=headers, timeout=self._connection.timeout_s, stream=True, **options
-                )
+            response = self._session.get(url, headers=headers, timeout=patience, stream=True, **options)
         except (requests.RequestException, OSError, ValueError) as error:
             if isinstance(error, (requests.ConnectionError, requests.Timeout)):
                 self._dead[host] = _reason(error)

@@ -48,7 +48,9 @@ class WheelHost(OfflineHost, StatusHost):
         project, version = self._wheel.name.split("-")[:2]
         info = f"{self.site}/{project}-{version}.dist-info"
         name = project.lower().replace("_", "-").replace(".", "-")
-        return Distribution(name, str(self._wheel.version), self.site, info, "wheel", "")
+        return Distribution(
+            name=name, version=str(self._wheel.version), site=self.site, metadata=info, kind="wheel", hidden_by=""
+        )
 
     def open(self, path: str) -> BinaryIO:
         """See Host: METADATA as it is served apart, anything else from the archive."""
@@ -137,11 +139,13 @@ class WheelHost(OfflineHost, StatusHost):
     def status(self, path: str) -> FileStatus:
         """See Host."""
         if path == self._loader:
-            return FileStatus("file", 0, 0o755, 0, 0, 0.0, 0, 0)
+            return FileStatus(kind="file", size_bytes=0, mode=0o755, uid=0, gid=0, mtime=0.0, device=0, inode=0)
         self._opened()
         if path in self._folders:
-            return FileStatus("dir", 0, 0o755, 0, 0, 0.0, 0, 0)
-        return FileStatus("file", self._member(path).file_size, 0o644, 0, 0, 0.0, 0, 0)
+            return FileStatus(kind="dir", size_bytes=0, mode=0o755, uid=0, gid=0, mtime=0.0, device=0, inode=0)
+        return FileStatus(
+            kind="file", size_bytes=self._member(path).file_size, mode=0o644, uid=0, gid=0, mtime=0.0, device=0, inode=0
+        )
 
     link_status = status
 

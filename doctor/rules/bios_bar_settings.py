@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import UnseenError, how
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import (
+from doctor.rules.shared.conditions import (
     FAILED_START,
     NO_ROOM,
     OPEN_ONLY,
@@ -16,8 +16,8 @@ from doctor.judging.conditions import (
     nvml_works,
     undriven,
 )
-from doctor.rule import Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _SETTINGS = (
     "In the firmware's set-up turn on 'Above 4G Decoding' (and 'Resizable BAR') and CSM off, and update it; a virtual "

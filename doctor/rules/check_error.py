@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor import judge
-from doctor.facts import Facts, Failure
-from doctor.finding import Answer
-from doctor.rule import Rule, Subjects
+from doctor.check.finding import Answer, Kind, failed
+from doctor.facts import Facts
+from doctor.facts.failure import Failure
+from doctor.rules.shared.rule import Rule, Subjects
 
 FAILURES: Subjects[Failure] = Subjects("failed check", lambda facts: facts.failures)
 
 
 def check(failure: Failure, facts: Facts, matrix: Matrix) -> Answer:
     """Every failure is a finding: what it could not look at is otherwise easily taken for healthy."""
-    return judge.failed(failure)
+    return failed(failure)
 
 
-RULE = Rule("A check of gpudoctor itself failed", FAILURES, check)
+_NEVER = {Kind.OK: "its subjects are the failures", Kind.UNKNOWN: "a failure has been seen"}
+RULE = Rule("A check of gpudoctor itself failed", FAILURES, check, never=_NEVER)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.builds import import_symptoms
-from doctor.judging.cuda_libraries import displaced, dotted, is_older, is_wheel, release_of
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS, environment_of
+from doctor.loader.words import because
+from doctor.rules.shared.builds import import_symptoms
+from doctor.rules.shared.cuda_libraries import displaced, dotted, is_older, is_wheel, release_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -33,7 +34,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             f"Remove conda's {' and '.join(packages) or 'CUDA packages'} from {environment.prefix}: the wheel brings"
             " its own libraries.",
         ),
-        evidence=tuple(Evidence(one.path.get(), one.because) for one in older),
+        evidence=tuple(Evidence(one.path.get(), because(one.way)) for one in older),
         explains=(Symptom("cublas-mismatch", framework.label), *import_symptoms(framework)),
     )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import DriverRelease
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.seen import Seen, value_or
-from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.judging.conditions import container, loading_library
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.conditions import container, loading_library
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _STEMS = {"libcuda", "libnvidia-ml"}
 

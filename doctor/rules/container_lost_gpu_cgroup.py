@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import how
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import container, need_kernel_driver, nvml_code, nvml_evidence
-from doctor.rule import Rule
-from doctor.subjects import MACHINE, need_container
+from doctor.rules.shared.conditions import container, need_kernel_driver, nvml_code, nvml_evidence
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE, need_container
 
 _UNKNOWN_ERROR = 999  # NVML_ERROR_UNKNOWN, nvml.h
 _LASTING = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import container, nvml_works, wsl
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE, need_container, need_gpu, need_linux, need_live
+from doctor.rules.shared.conditions import container, nvml_works, wsl
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE, need_container, need_gpu, need_linux, need_live
 
 _SYMPTOMS = (
     "no-kernel-module",

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from compat.build import gpu_packages, name_of, rider_of
-from compat.matrix import Matrix
+from compat.build import accepted_cudas, gpu_packages, name_of
+from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import FrameworkRow
+from compat.traits import traits_of
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.builds import cuda_need_of, installed, nearest_and_newest, need_of, other_builds
-from doctor.judging.gpu_code import code_for
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import FRAMEWORKS, environment_of, need_gpu
+from doctor.rules.shared.builds import cuda_need_of, installed, nearest_and_newest, need_of, other_builds
+from doctor.rules.shared.gpu_code import code_for
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_gpu
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -21,13 +22,16 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     need_gpu(facts)
     if value_or(facts.system.family, "") == "macos":
         raise NotApplicable("no framework is published with CUDA for macOS: a CPU build is all there is")
-    if rider_of(framework.package):
-        raise NotApplicable(f"{framework.package} runs on the CUDA of {rider_of(framework.package)}")
+    if traits_of(framework.package).runs_on:
+        raise NotApplicable(f"{framework.package} runs on the CUDA of {traits_of(framework.package).runs_on}")
     if isinstance(framework.cuda, Seen) or framework.build.get() != "cpu":
         return ok(f"{framework.label} is a GPU build")
     plugin = _plugin(framework, facts)
     if plugin:
         return ok(f"{plugin} brings its GPU code")
+    user = _user(framework, facts)
+    if user:
+        return ok(f"{user} asks for it, and runs it on the CPU")
     return _bad(framework, facts, matrix)
 
 
@@ -39,6 +43,18 @@ def _plugin(framework: Framework, facts: Facts) -> str:
     return next((one.name for one in installed(environment_of(framework, facts)) if one.name in added), "")
 
 
+def _user(framework: Framework, facts: Facts) -> str:
+    """The installed distribution that wants no more than the CPU build, "" for none; raises UnseenError."""
+    users = traits_of(framework.package).cpu_for
+    return next((one.name for one in installed(environment_of(framework, facts)) if one.name in users), "")
+
+
+def _severity(framework: Framework, others: tuple[str, ...]) -> Severity:
+    """A mistake only where a person asked for it by its name, and may have meant another."""
+    meant = others or framework.package.endswith("-cpu") or traits_of(framework.package).dependency
+    return Severity.WARNING if meant else Severity.ERROR
+
+
 def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     environment = environment_of(framework, facts)
     others = _gpu_builds(environment)
@@ -47,8 +63,8 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     beside = f"{', '.join(others)} in the same environment can" if others else ""
     return bad(
         f"{framework.label} is a CPU build: it cannot use the GPU" + (f" ({beside})" if beside else "") + advice,
-        *(need_of(row, framework, facts) for row in rows) if rows else _by_hand(framework, facts),
-        severity=Severity.WARNING if others or framework.package.endswith("-cpu") else Severity.ERROR,
+        *(need_of(row, framework, facts) for row in rows) if rows else _by_hand(framework, facts, bool(others)),
+        severity=_severity(framework, others),
         evidence=(
             Evidence(how(framework.build), "built for the CPU only"),
             Evidence(how(facts.gpus) or how(facts.pci), "an NVIDIA GPU is here"),
@@ -59,19 +75,39 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 def _gpu_builds(environment: Environment) -> tuple[str, ...]:
     """The frameworks beside it that do use the GPU: then this one may be meant to stay on the CPU."""
     frameworks = value_or(environment.frameworks, ())
-    return tuple(one.label for one in frameworks if isinstance(one.cuda, Seen) and not rider_of(one.package))
+    return tuple(one.label for one in frameworks if isinstance(one.cuda, Seen) and not traits_of(one.package).runs_on)
 
 
 def _builds(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[FrameworkRow, ...]:
     has_code = code_for(value_or(facts.gpus, ()), framework, facts)
 
+    majors = _majors_beside(environment_of(framework, facts))
+
     def fits(row: FrameworkRow) -> bool:
-        return row.targets is None or has_code(row)
+        return (row.targets is None or has_code(row)) and (not majors or _takes(row, majors, matrix))
 
     return nearest_and_newest(other_builds(framework, facts, matrix, fits))
 
 
-def _by_hand(framework: Framework, facts: Facts) -> tuple[Need, ...]:
+def _majors_beside(environment: Environment) -> frozenset[int]:
+    """The CUDA majors that the frameworks of an environment use: wheels of two unpack into the same directories."""
+    frameworks = value_or(environment.frameworks, ())
+    return frozenset(one.cuda.value.major for one in frameworks if isinstance(one.cuda, Seen))
+
+
+def _takes(row: FrameworkRow, majors: frozenset[int], matrix: Matrix) -> bool:
+    try:
+        return any(one.major in majors for one in accepted_cudas(row, matrix))
+    except Uncovered:
+        return False
+
+
+def _by_hand(framework: Framework, facts: Facts, is_beside: bool) -> tuple[Need, ...]:
+    if is_beside:
+        text = (
+            f"Make an environment of its own for {framework.package}: no build of it is known that goes with the rest"
+        )
+        return (Need("by-hand", f"{text}."),)
     packages = [one for one in gpu_packages(framework.package) if one != framework.package]
     if not packages:
         return (Need("by-hand", f"no build of {framework.package} is known that runs on this GPU and driver"),)

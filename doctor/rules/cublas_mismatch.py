@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.builds import import_symptoms
-from doctor.judging.cuda_libraries import dotted, is_older, predicted, release_of
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS
+from doctor.loader.words import because
+from doctor.rules.shared.builds import import_symptoms
+from doctor.rules.shared.cuda_libraries import dotted, is_older, predicted, release_of
+from doctor.rules.shared.cudnn_use import out_of_variable
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
 _CUBLAS, _LT, _LINK = "libcublas.so.", "libcublasLt.so.", "libnvJitLink.so."
 
@@ -43,8 +45,8 @@ def _bad(framework: Framework, said: str, parts: tuple[Prediction, ...], facts: 
     stray = next((one for one in parts if one.intended != one.path), parts[-1])
     return bad(
         f"{framework.label} will load {said}: undefined symbols",
-        Need("by-hand", f"Take {stray.path.get()} out of the search: it is found because {stray.because}."),
-        evidence=tuple(Evidence(one.path.get(), one.because) for one in parts),
+        out_of_variable(stray) or Need("by-hand", f"Take {stray.path.get()} out of the search ({because(stray.way)})."),
+        evidence=tuple(Evidence(one.path.get(), because(one.way)) for one in parts),
         explains=import_symptoms(framework),
     )
 

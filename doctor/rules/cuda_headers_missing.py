@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, how, value_or
 from doctor.facts.toolkit import Toolkit
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import TOOLKITS
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import TOOLKITS
 
 
 def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:

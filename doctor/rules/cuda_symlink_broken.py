@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import ABSENT, Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, value_or
 from doctor.facts.toolkit import Toolkit, ToolkitName
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.rule import Rule, Subjects
+from doctor.rules.shared.rule import Rule, Subjects
 
 _NVCC = "nvcc on PATH"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.record import NamedTuple
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.environment import Variable
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.conditions import container, variable
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE, need_gpu
+from doctor.rules.shared.conditions import container, variable
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE, need_gpu
 
 _NAME = "CUDA_VISIBLE_DEVICES"
 _UUID = "GPU-"

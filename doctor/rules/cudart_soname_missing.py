@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.traits import traits_of
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Unseen, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.builds import import_symptoms
-from doctor.judging.cuda_libraries import names_of, need_use, not_found, wheels_for
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS
+from doctor.rules.shared.builds import finds_wheels, import_symptoms
+from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, wheels_for
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
+
+_OF_OTHER_RULES = ("libnvrtc", "libcuda.so")
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
-    """A library that lies in a wheel of the same environment is another finding, and so is what TensorFlow skips."""
-    if framework.package.startswith(("tensorflow", "tf-nightly")):
-        raise NotApplicable("TensorFlow goes on without them: tf-cannot-dlopen-gpu-libs")
+    """A library that lies in a wheel of the same environment is another finding; a framework may have its own."""
+    own = traits_of(framework.package).instead.get("cudart-soname-missing")
+    if own:
+        raise NotApplicable(f"{framework.package} goes on without them: {own}")
     need_use(framework, facts)
     missing = tuple(
         one
         for one in not_found(framework, facts)
-        if isinstance(one.intended, Unseen) and not one.soname.startswith("libnvrtc")
+        if isinstance(one.intended, Unseen) and not one.soname.startswith(_OF_OTHER_RULES)
     )
     if not missing:
         return ok(f"the loader finds what {framework.label} asks for, or a wheel has it")
@@ -40,12 +44,11 @@ def _why(one: Prediction) -> str:
 
 
 def _needs(missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
-    """The wheels that bring them; or the toolkit. Wheels help those that look there: torch and CuPy do."""
+    """The wheels that bring them, or the toolkit: first what this release looks for."""
     wheels = wheels_for(missing, framework, facts, matrix)
     cuda = value_or(framework.cuda, None)
     toolkit = (Need("cuda", f"=={cuda.major}.*"),) if cuda else ()
-    looks_there = framework.package.startswith(("torch", "cupy", "jax"))
-    both = (*wheels, *toolkit) if looks_there else (*toolkit, *wheels)
+    both = (*wheels, *toolkit) if finds_wheels(framework) else (*toolkit, *wheels)
     return both or (Need("by-hand", f"Install the CUDA release that has {missing[0].soname}."),)
 
 

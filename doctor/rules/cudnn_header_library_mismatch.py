@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.seen import Unseen, how, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.cudnn_use import mending, need_parts
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import CUDNN_COPIES
+from doctor.rules.shared.cudnn_use import mending, need_parts
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import CUDNN_COPIES
 
 
 def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.seen import value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.cudnn_use import lacking, loaders_of, mending, need_parts, severity_of
-from doctor.rule import Rule
-from doctor.subjects import CUDNN_COPIES
+from doctor.rules.shared.cudnn_use import lacking, loaders_of, mending, need_parts, severity_of, variable_of, without
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import CUDNN_COPIES
 
 
 def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
@@ -22,16 +23,24 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     lacks = lacking(copy, facts, matrix)
     faults = (*(f"{name} is missing" for name in lacks), *faults)
     if not faults:
+        copy.damaged.get()  # a library that was not read may be damaged
         return ok(f"{copy.label} is complete")
     more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
     listed_by = copy.owner or "the release's list in the matrix, cudnn.releases"
     return bad(
         f"{copy.label} is incomplete: {faults[0]}{more}",
-        mending(copy, facts),
+        *_needs(copy, facts),
         severity=severity_of(copy, facts),
         evidence=(Evidence(listed_by, "; ".join(faults)), *_load(copy, facts)),
         explains=tuple(Symptom("cudnn-sublibrary-missing", one.label) for one in loaders_of(copy, facts)),
     )
+
+
+def _needs(copy: CudnnCopy, facts: Facts) -> tuple[Need, ...]:
+    """What nobody loads, and only a variable brings, is kept out before it is completed."""
+    variable = variable_of(copy, facts)
+    stray = variable and not copy.owner and not loaders_of(copy, facts)
+    return (*((without(copy, variable, facts),) if stray else ()), mending(copy, facts))
 
 
 def _damage(copy: CudnnCopy) -> Iterator[str]:

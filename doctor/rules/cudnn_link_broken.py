@@ -6,13 +6,13 @@ import posixpath
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy, CudnnLink
 from doctor.facts.seen import value_or
-from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.judging.cudnn_use import mending, severity_of
-from doctor.rule import Rule
-from doctor.subjects import CUDNN_COPIES
+from doctor.rules.shared.cudnn_use import mending, severity_of
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import CUDNN_COPIES
 
 
 def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compat.matrix import Matrix, Uncovered
 from compat.version import CudnnVersion
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
+from doctor.facts.loader import Outcome
 from doctor.facts.seen import Seen, UnseenError, value_or
-from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.judging.builds import build_row, need_own_cuda
-from doctor.judging.cudnn_use import built_for, main_predictions, pin_of, right_copy
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS
+from doctor.rules.shared.builds import build_row, need_own_cuda
+from doctor.rules.shared.cuda_libraries import has_wheels
+from doctor.rules.shared.cudnn_use import built_for, main_predictions, need_to_ask, pin_of, right_copies
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -22,13 +26,20 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     found = next((one.path.value for one in asked if isinstance(one.path, Seen)), "")
     if found:
         return ok(f"{framework.label} loads {found}")
+    if any(one.outcome is Outcome.DAMAGED for one in asked):
+        raise NotApplicable("it is there and damaged: cudnn-install-incomplete")
     built = built_for(framework, facts, matrix)
+    if any(one.missing and isinstance(one.intended, Seen) for one in asked):
+        raise NotApplicable("a wheel has it, out of reach: wheel-libs-not-on-loader-path")
     if _is_bundled(framework, facts, matrix):
         raise NotApplicable(f"{framework.label} carries its cuDNN inside itself")
     candidates = _candidates(framework, built.value, facts)
-    if candidates and not any(one.missing for one in asked):
-        raise UnseenError(f"whether {framework.label} finds {candidates[0].path} could not be told")
-    return _bad(framework, built, candidates, facts)
+    if any(one.outcome is Outcome.UNREAD for one in asked) or (candidates and not any(one.missing for one in asked)):
+        if not asked:
+            need_to_ask(framework, facts)
+        where = candidates[0].path if candidates else "a cuDNN"
+        raise UnseenError(f"whether {framework.label} finds {where} could not be told")
+    return _bad(framework, built, candidates, facts, matrix)
 
 
 def _is_bundled(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
@@ -48,7 +59,13 @@ def _candidates(framework: Framework, built: CudnnVersion, facts: Facts) -> tupl
     )
 
 
-def _bad(framework: Framework, built: Seen[CudnnVersion], elsewhere: tuple[CudnnCopy, ...], facts: Facts) -> Answer:
+def _bad(
+    framework: Framework,
+    built: Seen[CudnnVersion],
+    elsewhere: tuple[CudnnCopy, ...],
+    facts: Facts,
+    matrix: Matrix,
+) -> Answer:
     """A wheel that is always required stops the import; a library of the system only the GPU's use."""
     pinned, specifier = pin_of(framework)
     if not pinned:
@@ -57,18 +74,28 @@ def _bad(framework: Framework, built: Seen[CudnnVersion], elsewhere: tuple[Cudnn
     lies = tuple(Evidence(copy.path, f"{copy.label}: not where this process searches") for copy in elsewhere)
     return bad(
         f"{framework.label} needs {wanted}, and no copy of it is found",
-        right_copy(framework, built.value, facts),
+        *right_copies(framework, built.value, facts, matrix),
         severity=Severity.ERROR if pinned or facts.machine.kind == "live" else Severity.WARNING,
         evidence=(Evidence(built.how, f"built with cuDNN {built.value}"), *lies),
         explains=(
             Symptom("cudnn-sublibrary-missing", framework.label),
             Symptom("tf-cannot-dlopen-gpu-libs", framework.label),
+            *_emptied(framework, pinned, facts),
         ),
     )
 
 
+def _emptied(framework: Framework, pinned: str, facts: Facts) -> Iterator[Symptom]:
+    """The wheel that is listed, and whose libraries are gone, is the same fault told twice."""
+    for copy in facts.cudnn.get():
+        if pinned and copy.environment == framework.environment and copy.owner.startswith(f"{pinned} "):
+            yield Symptom("cudnn-install-incomplete", copy.label)
+
+
 def _need_use(framework: Framework, facts: Facts) -> None:
     """Raise NotApplicable where nothing shows that the framework is meant to use a GPU."""
+    if has_wheels(framework, facts):
+        return
     if facts.machine.kind != "live" and not value_or(facts.toolkit.toolkits, ()):
         raise NotApplicable(f"nothing here shows that {framework.label} is meant for a GPU")
     if facts.machine.kind == "live" and facts.has_gpu is False:

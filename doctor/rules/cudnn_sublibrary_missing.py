@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.builds import need_own_cuda
-from doctor.judging.cudnn_use import (
+from doctor.rules.shared.builds import need_own_cuda
+from doctor.rules.shared.cudnn_use import (
     built_for,
+    is_jit_edition,
     lacking,
     loaded_copy,
     main_predictions,
     mending,
     need_parts,
+    out_of_variable,
     part_names,
     prediction,
     predictions,
     searched,
 )
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -33,19 +36,26 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("no cuDNN is found at all")
     copy = loaded_copy(framework, facts)
     need_parts(copy)
-    lost = tuple(one.soname for one in predictions(framework, facts) if one.missing)
+    lost = () if is_jit_edition(copy) else tuple(one.soname for one in predictions(framework, facts) if one.missing)
     listed = tuple(name for name in lacking(copy, facts, matrix) if not _elsewhere(name, copy, facts))
     lacks = tuple(dict.fromkeys((*lost, *listed)))
     if not lacks:
         return ok(f"every part of {copy.label} is found")
     return bad(
         f"{framework.label} will fail in cuDNN: {', '.join(lacks)} of {copy.label} cannot be found",
-        mending(copy, facts),
+        *_needs(framework, copy, facts),
         evidence=(
             Evidence(copy.path, f"has no {', '.join(lacks)}"),
             Evidence("loader", f"{framework.label} loads {prediction(framework, facts).path.get()}"),
         ),
     )
+
+
+def _needs(framework: Framework, copy: CudnnCopy, facts: Facts) -> tuple[Need, ...]:
+    """A copy that a variable brings in the place of the framework's own is taken out before it is completed."""
+    strays = (one for one in predictions(framework, facts) if one.variable and not one.is_as_intended)
+    out = next((need for one in strays if (need := out_of_variable(one))), None)
+    return (out, mending(copy, facts)) if out else (mending(copy, facts),)
 
 
 def _elsewhere(name: str, copy: CudnnCopy, facts: Facts) -> bool:

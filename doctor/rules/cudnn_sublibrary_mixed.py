@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.version import CudnnVersion
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy, CudnnPart
 from doctor.facts.seen import Seen, UnseenError, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.cudnn_use import (
+from doctor.rules.shared.cudnn_use import (
     is_main,
     lacking,
     mending,
@@ -20,8 +20,8 @@ from doctor.judging.cudnn_use import (
     variable_of,
     without,
 )
-from doctor.rule import Rule
-from doctor.subjects import CUDNN_COPIES
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import CUDNN_COPIES
 
 
 def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:

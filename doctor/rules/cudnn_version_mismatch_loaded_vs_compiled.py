@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.version import CudnnVersion
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import how
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.cudnn_use import built_for, loaded_copy, main_predictions, prediction, right_copy
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS
+from doctor.loader.words import because
+from doctor.rules.shared.cudnn_use import built_for, loaded_copy, main_predictions, prediction, right_copies
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
+
+_WITH_PATCH = 3  # numbers of a whole release; fewer are a floor
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -26,14 +29,20 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"{framework.label}, built with cuDNN {built.value}, loads {loaded}")
     asked = prediction(framework, facts)
     return bad(
-        f"{framework.label} was compiled against cuDNN {built.value.release} and will load the older {loaded.release}",
-        right_copy(framework, built.value, facts),
+        f"{_wants(framework, built.value)} and will load the older {loaded.release}",
+        *right_copies(framework, built.value, facts, matrix),
         evidence=(
             Evidence(built.how, f"compiled against cuDNN {built.value}"),
             Evidence(copy.path, f"cuDNN {loaded}, by its {how(copy.version)}"),
-            Evidence(asked.because, f"{asked.soname} is taken from {asked.path.get()}"),
+            Evidence(because(asked.way), f"{asked.soname} is taken from {asked.path.get()}"),
         ),
     )
+
+
+def _wants(framework: Framework, built: CudnnVersion) -> str:
+    if len(built) < _WITH_PATCH:
+        return f"{framework.label} needs cuDNN {built} or newer"
+    return f"{framework.label} was compiled against cuDNN {built.release}"
 
 
 def _minor(version: CudnnVersion) -> tuple[int, ...]:

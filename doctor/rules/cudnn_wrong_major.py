@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered, accepts
+from compat.need import Need
 from compat.version import CudnnVersion
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.builds import build_row
-from doctor.judging.cudnn_use import built_for, loaded_copy, main_predictions, right_copy
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS
+from doctor.rules.shared.builds import build_row
+from doctor.rules.shared.cudnn_use import built_for, loaded_copy, main_predictions, right_copies
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -24,8 +25,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     others = _others(framework, built.value, facts)
     if not others or not (any(one.missing for one in asked) or not asked):
         raise NotApplicable("no copy of another major is in its place")
+    needs = right_copies(framework, built.value, facts, matrix)
     what = ", ".join(str(copy.version.get()) for copy in others)
-    return _bad(framework, built, others[0], f"there is only cuDNN {what}", facts)
+    return _bad(framework, built, others[0], f"there is only cuDNN {what}", needs)
 
 
 def _judge_loaded(framework: Framework, built: Seen[CudnnVersion], facts: Facts, matrix: Matrix) -> Answer:
@@ -34,7 +36,8 @@ def _judge_loaded(framework: Framework, built: Seen[CudnnVersion], facts: Facts,
     fits = loaded.major == built.value.major and not _refuses_newer(framework, built.value, loaded, facts, matrix)
     if fits:
         return ok(f"{framework.label}, built with cuDNN {built.value}, loads {loaded}")
-    return _bad(framework, built, copy, f"it will load {loaded}", facts)
+    needs = right_copies(framework, built.value, facts, matrix)
+    return _bad(framework, built, copy, f"it will load {loaded}", needs)
 
 
 def _refuses_newer(
@@ -61,10 +64,12 @@ def _others(framework: Framework, built: CudnnVersion, facts: Facts) -> tuple[Cu
     return tuple(reach)
 
 
-def _bad(framework: Framework, built: Seen[CudnnVersion], copy: CudnnCopy, instead: str, facts: Facts) -> Answer:
+def _bad(
+    framework: Framework, built: Seen[CudnnVersion], copy: CudnnCopy, instead: str, needs: tuple[Need, ...]
+) -> Answer:
     return bad(
         f"{framework.label} was built for cuDNN {built.value.major} ({built.value.release}); {instead}",
-        right_copy(framework, built.value, facts),
+        *needs,
         evidence=(
             Evidence(built.how, f"built with cuDNN {built.value}"),
             Evidence(copy.path, copy.label),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DeviceNode
 from doctor.facts.seen import Unseen, UnseenError, how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import container, nvml_code, nvml_evidence
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE, need_gpu, need_linux
+from doctor.rules.shared.conditions import container, nvml_code, nvml_evidence
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE, need_gpu, need_linux
 
 _NO_PERMISSION = 4  # NVML_ERROR_NO_PERMISSION, nvml.h
 _EVERYBODY = (

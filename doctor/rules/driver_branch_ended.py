@@ -5,12 +5,12 @@ from __future__ import annotations
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import BranchRow
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.conditions import on_host, wsl
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE, need_gpu
+from doctor.rules.shared.conditions import on_host, wsl
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE, need_gpu
 
 _LASTING = ("long-term", "production")
 _LAST = "No newer branch drives this GPU: plan for one that is still supported."

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.row import GenerationRow
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, UnseenError, how
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import (
+from doctor.facts.gpu import PciDevice
+from doctor.facts.seen import Seen, UnseenError, how, value_or
+from doctor.rules.shared.cards import driver_here, driver_needed, refused_on_bus
+from doctor.rules.shared.conditions import (
     FAILED_START,
     NO_ROOM,
     OPEN_ONLY,
@@ -17,8 +20,8 @@ from doctor.judging.conditions import (
     on_host,
     undriven,
 )
-from doctor.rule import Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
 
 # Messages of the kernel module (nvidia/nv-pci.c and its binary part), quoted in NVIDIA/open-gpu-kernel-modules
 # issues 393 and 696; the words between differ from branch to branch.
@@ -27,16 +30,21 @@ _NO_GSP = r"not supported by open nvidia\.ko because it does not include"
 _UNSUPPORTED = r"installed in this system is not supported by the (?:NVIDIA )?([\d.]+) (?:NVIDIA )?\S*.{0,20}driver"
 _PROPRIETARY = "Install the proprietary flavour of the driver (the packages without -open): this GPU has no GSP."
 
+_Refused = tuple[PciDevice, GenerationRow, str]  # a card, its generation, and why the driver does not start it
+
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
-    """The kernel log says so of a card that NVML does not show."""
+    """The kernel log says so of a card that NVML does not show, or the matrix by its id on PCI."""
     need_kernel_driver(facts)
     if nvml_works(facts) and not undriven(facts):
         return ok("the driver shows every card")
     said = kernel_says(facts)
+    card = _by_its_id(facts, matrix)
     found = _match(said)
+    if card:
+        return _unsupported(facts, card, card[2], driver_needed(facts, matrix))
     if found:
-        return _unsupported(facts, *found)
+        return _unsupported(facts, card, *found)
     if undriven(facts) and not any(text in said for text in (OPEN_ONLY, NO_ROOM, FAILED_START)):
         log = (
             "gives no reason" if isinstance(facts.system.kernel_log, Seen) else "would say why: sudo dmesg | grep NVRM"
@@ -61,12 +69,29 @@ def _match(said: str) -> tuple[str, Need] | None:
     return f"release {refused[1]} does not know it", Need("driver", f">={branch + 1}")
 
 
-def _unsupported(facts: Facts, why: str, need: Need) -> Answer:
+def _by_its_id(facts: Facts, matrix: Matrix) -> _Refused | None:
+    """A card on PCI that NVML does not show, of a generation that this driver does not start by the matrix.
+
+    A card that only lacks the open flavour has a rule of its own.
+    """
+    shown = nvml_works(facts)
+    addresses = undriven(facts) if shown else tuple(one.address for one in value_or(facts.pci, ()))
+    release, flavour = driver_here(facts)
+    refused = refused_on_bus(facts, addresses, release, "" if flavour == "proprietary" else flavour, matrix)
+    return next(refused, None)
+
+
+def _unsupported(facts: Facts, card: _Refused | None, why: str, need: Need) -> Answer:
+    """What the matrix knows of the card decides on the branch; what the log says, of a card that it does not know."""
+    from_log = _match(kernel_says(facts)) is not None
+    said = Evidence(how(facts.system.kernel_log), "NVRM: the NVIDIA GPU installed in this system is not supported")
+    known = [Evidence(f"matrix, gpu.generations, {card[1].id}", f"{card[0].label}: {card[2]}")] if card else []
     return bad(
         f"the driver does not support this GPU: {why}",
         on_host(facts, need, "install a driver that supports this GPU"),
         evidence=(
-            Evidence(how(facts.system.kernel_log), "NVRM: the NVIDIA GPU installed in this system is not supported"),
+            *((said,) if from_log else ()),
+            *known,
             *(Evidence(how(facts.pci), f"{address} is not shown by NVML") for address in undriven(facts)),
         ),
         explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes")),

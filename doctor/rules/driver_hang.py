@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import kernel_says, nvml_evidence, on_host
-from doctor.rule import Rule
-from doctor.subjects import MACHINE, need_gpu
+from doctor.rules.shared.conditions import kernel_says, nvml_evidence, on_host
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE, need_gpu
 
 _RESTART = "restart; where that hangs too, switch the machine off and on"
 # What the kernel and the module write when a task waits for the driver for ever.

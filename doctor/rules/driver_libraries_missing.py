@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.conditions import loading_library, module_is_loaded, need_kernel_driver, variable
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.conditions import loading_library, module_is_loaded, need_kernel_driver, variable
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _PATH = "LD_LIBRARY_PATH"
 _NIX = ("/nix/", "/run/opengl-driver/")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import value_or
-from doctor.finding import Answer, Symptom, bad, ok
-from doctor.judging.conditions import nvml_evidence, on_host
-from doctor.rule import Rule
-from doctor.subjects import MACHINE, need_gpu
+from doctor.rules.shared.conditions import nvml_evidence, on_host
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE, need_gpu
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import DriverRelease
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.seen import Seen, Unseen, how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import (
+from doctor.rules.shared.conditions import (
     container,
     loading_library,
     module_is_loaded,
@@ -18,8 +18,8 @@ from doctor.judging.conditions import (
     nvml_evidence,
     nvml_works,
 )
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _MISMATCH = 18  # NVML_ERROR_LIB_RM_VERSION_MISMATCH, nvml.h
 _STEMS = ("libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from compat.build import name_of
-from compat.matrix import Matrix, Uncovered
+from compat.matrix import Matrix
 from compat.need import Need
 from compat.row import FrameworkRow
 from compat.version import CudaVersion, DriverRelease
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
-from doctor.facts.driver import DriverLibrary
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.builds import cuda_of, nearest_and_newest, need_of, need_own_cuda, other_builds
-from doctor.judging.gpu_code import code_for
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import FRAMEWORKS, need_gpu
+from doctor.rules.shared.builds import cuda_of, nearest_and_newest, need_of, need_own_cuda, other_builds
+from doctor.rules.shared.driver_floor import start_of
+from doctor.rules.shared.gpu_code import code_for
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import FRAMEWORKS, need_gpu
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -23,37 +23,10 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     need_gpu(facts)
     need_own_cuda(framework)
     cuda = cuda_of(framework, facts, matrix)
-    if value_or(facts.system.jetson, "") and not isinstance(facts.driver.release, Seen):
-        raise NotApplicable("a Jetson's driver comes with its system image, and does not tell its release")
-    driver = facts.driver.release.get()
-    try:
-        floor = matrix.driver_floor(cuda.value, facts.system.family.get())
-    except Uncovered:
-        if not _says_so(facts, cuda.value):
-            raise
-        return ok(f"driver {driver} says that it runs CUDA {cuda.value}")
-    if driver >= floor:
-        return ok(f"driver {driver} runs CUDA {cuda.value}")
-    compat = _compat(facts, floor)
-    if compat:
-        return ok(f"{compat.path}, a forward-compatible libcuda, runs CUDA {cuda.value} on driver {driver}")
-    return _bad(framework, facts, matrix, cuda, floor)
-
-
-def _says_so(facts: Facts, cuda: CudaVersion) -> bool:
-    return isinstance(facts.driver.cuda, Seen) and facts.driver.cuda.value >= cuda
-
-
-def _compat(facts: Facts, floor: DriverRelease) -> DriverLibrary | None:
-    """The libcuda of a cuda-compat package, where the loader takes it and it is new enough."""
-    return next(
-        (
-            library
-            for library in value_or(facts.driver.libraries, ())
-            if library.origin == "compat" and library.loads and library.stem == "libcuda" and library.release >= floor
-        ),
-        None,
-    )
+    start = start_of(cuda.value, facts, matrix)
+    if start.floor is None:
+        return ok(start.why)
+    return _bad(framework, facts, matrix, cuda, start.floor)
 
 
 def _bad(framework: Framework, facts: Facts, matrix: Matrix, cuda: Seen[CudaVersion], floor: DriverRelease) -> Answer:
@@ -69,7 +42,7 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, cuda: Seen[CudaVers
             Evidence(cuda.how, f"built with CUDA {cuda.value}"),
             Evidence("matrix, cuda.toolkits", f"CUDA {cuda.value} starts on driver {floor} or newer"),
         ),
-        explains=(Symptom("ptx-newer-than-driver", framework.label),),
+        explains=(Symptom("ptx-newer-than-driver", framework.label), Symptom("driver-too-old-for-toolkit")),
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, Unseen, value_or
-from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.judging.conditions import need_kernel_driver, nvml_code
-from doctor.rule import Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.conditions import need_kernel_driver, nvml_code
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _LOST = 15  # NVML_ERROR_GPU_IS_LOST, nvml.h
 _LOST_NAME = "GpuIsLost"  # nvidia-ml-py's name for it

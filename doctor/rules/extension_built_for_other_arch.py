@@ -5,15 +5,15 @@ from __future__ import annotations
 from compat.build import serves
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Extension
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import how, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.extensions import EXTENSION_PACKAGES, ExtensionPackage, in_use, targets_text
-from doctor.judging.gpu_code import visible_gpus
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import need_gpu
+from doctor.rules.shared.extensions import EXTENSION_PACKAGES, ExtensionPackage, in_use, targets_text
+from doctor.rules.shared.gpu_code import visible_gpus
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import need_gpu
 
 
 def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:

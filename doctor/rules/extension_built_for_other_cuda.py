@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Extension
 from doctor.facts.seen import how
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.extensions import (
+from doctor.rules.shared.extensions import (
     EXTENSION_PACKAGES,
     ExtensionPackage,
     Runtime,
@@ -16,7 +16,7 @@ from doctor.judging.extensions import (
     runtime_of,
     wanted_name,
 )
-from doctor.rule import NotApplicable, Rule
+from doctor.rules.shared.rule import NotApplicable, Rule
 
 
 def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:

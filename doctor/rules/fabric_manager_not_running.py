@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import how, value_or
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.conditions import need_own_kernel
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE
+from doctor.facts.seen import Seen, how, value_or
+from doctor.rules.shared.conditions import need_own_kernel
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _UNIT = "nvidia-fabricmanager"
 
@@ -28,25 +28,33 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("the fabric manager runs")
     if state == "absent" and value_or(facts.system.machine, "") == "aarch64":
         raise NotApplicable("the fabric is managed outside this machine")
+    other = _other_release(facts)
+    release = f" {other}" if other else ""
+    why = f"; the driver is {value_or(facts.driver.module_release, '')}, and works with its own alone" if other else ""
     return bad(
-        f"the GPUs are joined by NVSwitch, and the fabric manager is {state}",
-        Need("service", "running", "", _UNIT) if state == "stopped" else _install(facts),
+        f"the GPUs are joined by NVSwitch, and the fabric manager{release} is {state}{why}",
+        Need("service", "running", "", _UNIT) if state == "stopped" and not other else _install(facts),
         evidence=(
             Evidence("NVML", f"{part[0].label} is part of a fabric"),
             Evidence(how(facts.driver.fabric_manager), f"{_UNIT} is {state}"),
+            *((Evidence(how(facts.driver.fabric_release), f"{_UNIT} {other}"),) if other else ()),
         ),
     )
 
 
+def _other_release(facts: Facts) -> str:
+    """The release of the installed fabric manager where it is not the driver's; "" where it is, or is not known."""
+    installed, driver = facts.driver.fabric_release, facts.driver.module_release
+    differs = isinstance(installed, Seen) and isinstance(driver, Seen) and installed.value != driver.value
+    return str(installed.get()) if differs else ""
+
+
 def _install(facts: Facts) -> Need:
+    """Exactly the driver's release; in words where that is not known."""
     release = value_or(facts.driver.module_release, None)
-    exactly = f"{release}, exactly the driver's" if release else "exactly that of the driver"
-    branch = f", or {_UNIT}-{release.branch}" if release else ""
-    return Need(
-        "by-hand",
-        f"Install the fabric manager in release {exactly} (package {_UNIT}{branch}), then 'sudo systemctl enable --now "
-        f"{_UNIT}'.",
-    )
+    if release:
+        return Need("fabric-manager", f"=={release}")
+    return Need("by-hand", f"Install {_UNIT} in exactly the driver's release, then enable and start it.")
 
 
 RULE = Rule("An NVSwitch system without its fabric manager", MACHINE, check)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.conditions import loading_library, on_host, variable
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE, need_gpu
+from doctor.rules.shared.conditions import loading_library, on_host, variable
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE, need_gpu
 
 _PATH = "LD_LIBRARY_PATH"
 _ANYWHERE = ("datacenter", "jetson")  # families for which NVIDIA supports forward compatibility

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import AGAIN, Need
+from doctor.check.finding import Answer, Evidence, bad, ok, unknown
 from doctor.facts import Facts
 from doctor.facts.environment import Import
-from doctor.finding import Answer, Evidence, bad, ok, unknown
-from doctor.judging.builds import imported
-from doctor.rule import Rule
-from doctor.subjects import IMPORTS
+from doctor.rules.shared.builds import imported
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import IMPORTS
 
 
 def check(tried: Import, facts: Facts, matrix: Matrix) -> Answer:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Import
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import IMPORTS
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import IMPORTS
 
 
 def check(tried: Import, facts: Facts, matrix: Matrix) -> Answer:

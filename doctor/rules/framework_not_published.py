@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.builds import build_row, platform_of
-from doctor.rule import Rule
-from doctor.subjects import PLANNED_FRAMEWORKS
+from doctor.rules.shared.builds import build_row, platform_of
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import PLANNED_FRAMEWORKS
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:

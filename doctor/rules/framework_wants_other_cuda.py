@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from compat.build import name_of
-from compat.matrix import Matrix, accepts, known
+from compat.build import library_sources, name_of
+from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import Need
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.version import CudaVersion, VersionError
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.facts.toolkit import Toolkit
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.builds import (
+from doctor.rules.shared.builds import (
     build_row,
     cuda_need_of,
     installed,
+    is_extra_for_libraries,
     nearest_and_newest,
     need_of,
     need_own_cuda,
     other_builds,
+    platform_of,
 )
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import FRAMEWORKS, environment_of, need_gpu
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_gpu
 
-_SYMPTOMS = ("cudart-soname-missing", "nvrtc-missing", "tf-cannot-dlopen-gpu-libs")
+_SYMPTOMS = (
+    "cudart-soname-missing",
+    "nvrtc-missing",
+    "tf-cannot-dlopen-gpu-libs",
+    "cudnn-missing",
+    "cudnn-wrong-major",
+)
 _RUNTIME = "nvidia-cuda-runtime"  # the wheel whose version is that of CUDA
 
 
@@ -40,7 +48,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Compare what the build needs with the toolkits of the machine and the wheels of its environment."""
     need_gpu(facts)
     need_own_cuda(framework)
-    if brings_its_own(framework, matrix):
+    if brings_its_own(framework, facts, matrix):
         raise NotApplicable(f"{framework.label} brings the CUDA libraries that it was built with")
     wanted = _wanted(framework, facts, matrix)
     environment = environment_of(framework, facts)
@@ -52,25 +60,30 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     return _bad(framework, facts, matrix, wanted, found)
 
 
-def brings_its_own(framework: Framework, matrix: Matrix) -> bool:
+def brings_its_own(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
     """Whether its libraries come in its package, or in wheels that it requires without an extra.
 
-    Where the row of a build does not say, the other builds of that package do: no torch was ever published that
-    takes CUDA from the system.
+    Where the row of a build does not say, the other builds of that package for the same processor do: no
+    torch was ever published for a PC that takes CUDA from the system. Raises UnseenError.
     """
     required = (text.partition(";") for text in value_or(framework.requires, ()))
     if any(name.startswith(("nvidia-", "cuda-toolkit")) and "extra" not in marker for name, _, marker in required):
         return True
     if not matrix.has(framework.package):
         return False
-    sources = {row.libraries for row in matrix.rows(framework.package, "builds")} - {None, ""}
+    sources = library_sources(framework.package, (platform_of(facts).arch,), matrix)
     if "system" in sources:
         return False
     return "bundled" in sources or not isinstance(framework.requires, Seen)  # wheels of an extra may not be there
 
 
 def _wanted(framework: Framework, facts: Facts, matrix: Matrix) -> str:
-    specifier: str = known(build_row(framework, facts, matrix), "cuda")
+    try:
+        specifier: str = known(build_row(framework, facts, matrix), "cuda")
+    except Uncovered:
+        if not isinstance(framework.cuda, Seen):
+            raise
+        return f"=={framework.cuda.value.major}.*"  # the SONAMEs that it asks for have the major alone
     if not specifier:
         raise NotApplicable(f"{framework.label} needs no CUDA")
     return specifier
@@ -138,9 +151,9 @@ def _needs(framework: Framework, row: FrameworkRow, facts: Facts) -> tuple[Need,
     toolkit = Need("cuda", known(row, "cuda"))
     if framework.package.endswith("-plugin"):
         return cuda_need_of(framework.package, framework, facts), toolkit
-    if framework.package == "tensorflow" and row.pins:
+    if is_extra_for_libraries(framework) and row.pins:
         python = environment_of(framework, facts).interpreter
-        return Need("tensorflow", f"=={framework.version}", python), toolkit
+        return Need(framework.package, f"=={framework.version}", python), toolkit
     return (toolkit,)
 
 

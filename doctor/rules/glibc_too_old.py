@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from compat.build import release_key, rider_of
+from compat.build import release_key
 from compat.matrix import Matrix, Uncovered, known
 from compat.need import Need
+from compat.traits import traits_of
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, how
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.builds import build_row, distribution_of, import_symptoms
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import FRAMEWORKS, need_linux
+from doctor.rules.shared.builds import build_row, distribution_of, import_symptoms
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import FRAMEWORKS, need_linux
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Compare glibc with what the framework's libraries ask for and with the manylinux tag of its wheel (PEP 600)."""
     need_linux(facts)
-    if rider_of(framework.package):
+    if traits_of(framework.package).runs_on:
         raise NotApplicable(f"{framework.package} is no framework with builds of its own")
     found = distribution_of(framework, facts)
     if found is None or found.kind != "wheel":

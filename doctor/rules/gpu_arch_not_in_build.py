@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
+from doctor.check.finding import Answer
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.finding import Answer
-from doctor.judging.gpu_code import NOT_IN_BUILD, answer
-from doctor.rule import Rule
-from doctor.subjects import FRAMEWORKS
+from doctor.rules.shared.gpu_code import NOT_IN_BUILD, answer
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import FRAMEWORKS
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from compat.matrix import Matrix, known
 from compat.need import Need
 from compat.row import CompilerRow
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, how, value_or
 from doctor.facts.system import Compiler
 from doctor.facts.toolkit import Toolkit
-from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import TOOLKITS
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import TOOLKITS
 
 _COLUMNS = {"gcc": "gcc", "clang": "clang", "msvc": "msc"}
 
@@ -34,7 +34,7 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"nvcc of CUDA {toolkit.release.get()} accepts {compiler.kind} {accepted}; it would call {compiler.path}, "
         f"which is {version}",
-        *_needs(row, facts),
+        *_needs(row, facts, matrix),
         severity=Severity.WARNING,
         evidence=(
             Evidence(how(compiler.version), f"{compiler.label} is {version}"),
@@ -73,16 +73,26 @@ def _accepted(row: CompilerRow, kind: str) -> str:
     return f"{lowest} to {highest}" if lowest else f"up to {highest}"
 
 
-def _needs(row: CompilerRow, facts: Facts) -> Iterator[Need]:
+def _needs(row: CompilerRow, facts: Facts, matrix: Matrix) -> Iterator[Need]:
     """Point nvcc at an accepted compiler that is installed; else install one."""
     for compiler in facts.compilers.get():
         if compiler.kind in {"gcc", "msvc"} and isinstance(compiler.version, Seen) and _fits(compiler, row):
             yield Need("variable", f"={compiler.path}", "", "NVCC_CCBIN")
             return
-    if row.gcc_max and value_or(facts.system.distribution_id, "") in {"debian", "ubuntu"}:
-        yield Need("system-package", "", "", f"g++-{row.gcc_max}")
+    packaged = _packaged(row, facts, matrix)
+    if packaged:
+        yield Need("host-compiler", "", "", f"g++-{packaged}")
     newest = f"gcc {row.gcc_max}" if value_or(facts.system.family, "") != "windows" else f"_MSC_VER {row.msc_max}"
     yield Need("by-hand", f"install a C++ compiler up to {newest} and name it in NVCC_CCBIN, or install a newer CUDA")
+
+
+def _packaged(row: CompilerRow, facts: Facts, matrix: Matrix) -> int:
+    """The newest accepted g++ that this release of the distribution has; 0 where none is known."""
+    system = facts.system
+    here = f"{value_or(system.distribution_id, '')}-{value_or(system.distribution_version, '')}"
+    found = [one.gcc for one in matrix.rows("compiler", "packaged") if one.id == here]
+    fit = (one for one in (found[0] if found else ()) if row.gcc_max and (row.gcc_min or 0) <= one <= row.gcc_max)
+    return max(fit, default=0)
 
 
 RULE = Rule("The C++ compiler does not suit nvcc", TOOLKITS, check, matters=False)

@@ -7,25 +7,26 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment
 from doctor.facts.seen import value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.builds import import_symptoms, installed
-from doctor.judging.pins import keeps, pin
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import ENVIRONMENTS
+from doctor.rules.shared.builds import import_symptoms, installed
+from doctor.rules.shared.pins import keeps, pin
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import ENVIRONMENTS
 
 
 def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
-    """A plugin must be of jaxlib's release, and jaxlib no newer than jax and no older than jax asks for.
+    """A plugin must be of the release of a jaxlib that checks it, and jaxlib as jax asks for, and no newer than jax.
 
-    Sources: jaxlib/plugin_support.py (check_plugin_version), jax/_src/lib/__init__.py (check_jaxlib_version).
+    Sources: jaxlib/plugin_support.py (check_plugin_version; jaxlib 0.4.34 has none),
+    jax/_src/lib/__init__.py (check_jaxlib_version).
     """
     parts = {one.name: one for one in installed(environment) if _is_part(one.name)}
     if "jaxlib" not in parts or len(parts) == 1:
         raise NotApplicable("jaxlib and what belongs to it are not installed together")
-    problems = [*_with_jax(parts, environment), *_with_plugins(parts)]
+    problems = [*_with_jax(parts, environment), *_with_plugins(parts, environment)]
     if not problems:
         return ok("jax, jaxlib and the plugins belong together: " + _list(parts))
     return bad(
@@ -60,10 +61,12 @@ def _with_jax(parts: dict[str, Distribution], environment: Environment) -> Itera
             yield f"jax {jax.version} asks for jaxlib {one.specifier}; this is {jaxlib.version}"
 
 
-def _with_plugins(parts: dict[str, Distribution]) -> Iterator[str]:
+def _with_plugins(parts: dict[str, Distribution], environment: Environment) -> Iterator[str]:
     jaxlib = parts["jaxlib"]
+    frameworks = value_or(environment.frameworks, ())
+    refused = tuple(start for each in frameworks if each.package == "jaxlib" for start in each.refuses_others)
     for name, one in parts.items():
-        if name.endswith("-plugin") and _release(one) != _release(jaxlib):
+        if name.endswith("-plugin") and name.startswith(refused) and _release(one) != _release(jaxlib):
             yield f"{name} {one.version} does not belong to jaxlib {jaxlib.version}, and is not used"
         partner = parts.get(name.replace("-pjrt", "-plugin"))
         if name.endswith("-pjrt") and partner and _release(partner) != _release(one):

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from compat.build import rider_of, serves
+from compat.build import serves
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.traits import traits_of
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.builds import platform_of
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import FRAMEWORKS
+from doctor.rules.shared.builds import platform_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import FRAMEWORKS
 
 _JETPACK = "install the build of {} that NVIDIA publishes for this JetPack (L4T {}), or run it in a container for it"
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """On a Jetson a CPU build is BAD, and one without code for its GPU; elsewhere a build published for Jetson only."""
-    if rider_of(framework.package):
-        raise NotApplicable(f"{framework.package} runs on the CUDA of {rider_of(framework.package)}")
+    if traits_of(framework.package).runs_on:
+        raise NotApplicable(f"{framework.package} runs on the CUDA of {traits_of(framework.package).runs_on}")
     jetson = facts.system.jetson.get()
     if jetson:
         return _on_jetson(framework, facts, jetson)

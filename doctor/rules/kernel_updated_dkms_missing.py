@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import how, value_or
-from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.judging.conditions import module_is_loaded, need_own_kernel
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE, need_linux
+from doctor.rules.shared.conditions import module_is_loaded, need_own_kernel
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE, need_linux
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:

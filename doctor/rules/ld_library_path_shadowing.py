@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
-from compat.need import Need
 from compat.version import CudnnVersion
+from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
+from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Kind, Severity, Symptom, bad, ok
-from doctor.judging.builds import import_symptoms, need_own_cuda
-from doctor.judging.cuda_libraries import displaced, dotted, is_older, release_of
-from doctor.judging.cudnn_use import copy_of, pin_of, predictions, set_in
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS
+from doctor.loader.words import because
+from doctor.rules.shared.builds import import_symptoms, need_own_cuda
+from doctor.rules.shared.cuda_libraries import displaced, dotted, is_older, release_of
+from doctor.rules.shared.cudnn_use import copy_of, out_of_variable, pin_of, predictions
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
 _LINKED_CLOSELY = ("libcublas", "libnvJitLink", "libcusparse", "libcusolver")  # undefined symbols, and no import
-_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH")
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -29,9 +27,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     known = [one for one in predictions(framework, facts) if isinstance(one.intended, Seen)]
     good = None
     for one in known:
-        variable = _deciding(one)
-        if variable and one.path.get() != one.intended.get():
-            good = _judge(framework, one, variable, facts)
+        if one.outcome is Outcome.UNREAD or (isinstance(one.path, Seen) and one.variable and not one.is_as_intended):
+            good = _judge(framework, one, facts)
             if good.kind is not Kind.OK:
                 return good
             break
@@ -39,7 +36,11 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return _judge_older(framework, one, facts, matrix)
     if not known:
         raise NotApplicable(f"{framework.label} ships and pins no cuDNN of its own, and no variable brings older CUDA")
-    return good or ok(f"{known[0].path.get()} is loaded: {known[0].because}")
+    found = next((one for one in known if isinstance(one.path, Seen)), None)
+    if found is None and all(one.missing for one in known):
+        raise NotApplicable(f"{known[0].soname} is not found at all: no variable brings another")
+    found = found or known[0]
+    return good or ok(f"{found.path.get()} is loaded: {because(found.way)}")
 
 
 def _older(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Prediction]:
@@ -50,44 +51,47 @@ def _older(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Predi
         found = displaced(framework, facts)
     except NotApplicable:
         return
-    yield from (one for one in found if _deciding(one) and is_older(one, facts, matrix))
+    yield from (one for one in found if one.variable and is_older(one, facts, matrix))
 
 
 def _judge_older(framework: Framework, found: Prediction, facts: Facts, matrix: Matrix) -> Answer:
     loaded, own = (dotted(release_of(path.get(), found.soname, facts, matrix)) for path in (found.path, found.intended))
-    variable = _deciding(found)
     return bad(
         f"{framework.label} will load {found.soname} {loaded} instead of its own {own}",
-        _need(found, variable, facts),
+        *filter(None, [out_of_variable(found)]),
         severity=Severity.ERROR if found.soname.startswith(_LINKED_CLOSELY) else Severity.WARNING,
-        evidence=_evidence(framework, found, variable, facts),
+        evidence=_evidence(framework, found),
         explains=(Symptom("cublas-mismatch", framework.label), *import_symptoms(framework)),
     )
 
 
-def _deciding(found: Prediction) -> str:
-    """The variable by which the file is found, "" where none is named first: RUNPATH and RPATH are not PATH."""
-    words = found.because.replace("=", " ").replace(",", " ").split()
-    return next((name for name in _VARIABLES if name in words), "")
-
-
-def _judge(framework: Framework, found: Prediction, variable: str, facts: Facts) -> Answer:
-    """Another copy of the very same release does no harm."""
+def _judge(framework: Framework, found: Prediction, facts: Facts) -> Answer:
+    """Another copy of the very same release does no harm, if it is whole."""
     loaded, own = _release(found.path.get(), facts), _release(found.intended.get(), facts)
-    if loaded and own and loaded.agrees_with(own):
-        return ok(f"{variable} puts another copy of the same cuDNN {own} first")
+    lost = [one.soname for one in predictions(framework, facts) if one.missing]
+    if loaded and own and loaded.agrees_with(own) and not lost:
+        return ok(f"{found.variable} puts another copy of the same cuDNN {own} first")
     instead = f"instead of its own {own}" if own else "instead of its own"
+    lacking = f", which has no {lost[0]}" if lost else ""
     return bad(
-        f"{framework.label} will load cuDNN {loaded or 'of an unknown release'} {instead}",
-        _need(found, variable, facts),
-        severity=_severity(loaded, own),
-        evidence=_evidence(framework, found, variable, facts),
+        f"{framework.label} will load cuDNN {loaded or 'of an unknown release'} {instead}{lacking}",
+        *filter(None, [out_of_variable(found)]),
+        severity=Severity.ERROR if lost else _severity(loaded, own),
+        evidence=_evidence(framework, found),
         explains=(
             Symptom("cudnn-version-mismatch-loaded-vs-compiled", framework.label),
             Symptom("cudnn-wrong-major", framework.label),
             Symptom("cudnn-copies-conflict"),
+            Symptom("cudnn-sublibrary-missing", framework.label),
+            *_incomplete(found.path.get(), facts),
         ),
     )
+
+
+def _incomplete(path: str, facts: Facts) -> tuple[Symptom, ...]:
+    """The copy that the variable brings need not be completed, only kept out."""
+    copy = copy_of(path, facts)
+    return (Symptom("cudnn-install-incomplete", copy.label),) if copy else ()
 
 
 def _release(path: str, facts: Facts) -> CudnnVersion | None:
@@ -103,32 +107,14 @@ def _severity(loaded: CudnnVersion | None, own: CudnnVersion | None) -> Severity
     return Severity.WARNING
 
 
-def _directory(found: Prediction, variable: str, facts: Facts) -> str:
-    """The entry of the variable that leads to the file, as it is written there."""
-    folder = posixpath.dirname(found.path.get())
-    separator = ";" if value_or(facts.system.family, "") == "windows" else ":"
-    value = next((one.value for one in value_or(facts.configuration.variables, ()) if one.name == variable), "")
-    entries = [one for one in value.split(separator) if one]
-    exact = [one for one in entries if one.rstrip("/\\").replace("\\", "/") == folder]
-    named = sorted((one for one in entries if one in found.because), key=len)
-    return exact[0] if exact else named[-1] if named else folder
-
-
-def _need(found: Prediction, variable: str, facts: Facts) -> Need:
-    place = set_in(variable, facts)
-    if variable == "LD_PRELOAD":
-        return Need("variable", "", place, variable)
-    return Need("variable", f"without {_directory(found, variable, facts)}", place, variable)
-
-
-def _evidence(framework: Framework, found: Prediction, variable: str, facts: Facts) -> tuple[Evidence, ...]:
+def _evidence(framework: Framework, found: Prediction) -> tuple[Evidence, ...]:
     pin = "".join(pin_of(framework)) if "cudnn" in found.soname.lower() else ""
-    place = set_in(variable, facts)
+    place = found.way.set_in if found.way else ""
     pinned = f", pinned by {pin}," if pin else ""
     return (
         Evidence(how(framework.requires) or framework.path, f"its own{pinned} is {found.intended.get()}"),
         Evidence(f"the loader, asked for {found.soname}", f"will load {found.path.get()}"),
-        Evidence(f"{variable}, set in {place}" if place else variable, found.because),
+        Evidence(f"{found.variable}, set in {place}" if place else found.variable, because(found.way)),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Kind, Severity, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
@@ -25,4 +25,5 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule("Rows that gpudoctor matrix refresh wrote cannot be read", MACHINE, check, matters=False)
+_NEVER = {Kind.UNKNOWN: "rows that cannot be read are what it reports"}
+RULE = Rule("Rows that gpudoctor matrix refresh wrote cannot be read", MACHINE, check, matters=False, never=_NEVER)

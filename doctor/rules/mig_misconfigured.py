@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Variable
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.conditions import variable
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import GPUS, need_live
+from doctor.rules.shared.conditions import variable
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import GPUS, need_live
 
 _NAME = "CUDA_VISIBLE_DEVICES"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.builds import import_symptoms
-from doctor.judging.dlls import needs_of
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS
+from doctor.rules.shared.builds import import_symptoms
+from doctor.rules.shared.dlls import needs_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:

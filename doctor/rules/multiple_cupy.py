@@ -6,13 +6,13 @@ import re
 
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment
 from doctor.facts.seen import Seen
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.builds import installed, overwritten_among
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import ENVIRONMENTS
+from doctor.rules.shared.builds import installed, overwritten_among
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import ENVIRONMENTS
 
 
 def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:

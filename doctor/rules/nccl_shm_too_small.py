@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import how
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE, need_container, need_gpu, need_linux, need_live
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE, need_container, need_gpu, need_linux, need_live
 
 _CONTAINER_DEFAULT_BYTES = 64 << 20  # what Docker and containerd give /dev/shm when nobody asks
 _ENOUGH_BYTES = 1 << 30  # --shm-size=1g, NCCL User Guide, "Troubleshooting", "Docker"

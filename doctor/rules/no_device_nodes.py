@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import container, module_is_loaded, need_kernel_driver, nvml_works
-from doctor.rule import Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.conditions import container, module_is_loaded, need_kernel_driver, nvml_works
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _UVM = "/dev/nvidia-uvm"
 

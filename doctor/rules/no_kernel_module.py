@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import module_is_loaded, need_kernel_driver, nvml_code, nvml_evidence, on_host
-from doctor.rule import Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.cards import driver_needed
+from doctor.rules.shared.conditions import module_is_loaded, need_kernel_driver, nvml_code, nvml_evidence, on_host
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _NOT_LOADED = 9  # NVML_ERROR_DRIVER_NOT_LOADED, nvml.h
 
@@ -18,14 +19,14 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Look for the module; NVML that works is proof of it."""
     need_kernel_driver(facts)
     if nvml_code(facts) == _NOT_LOADED and not isinstance(facts.driver.modules_loaded, Seen):
-        return _absent(facts, "NVML finds no driver")
+        return _absent(facts, matrix, "NVML finds no driver")
     if module_is_loaded(facts):
         return ok("the nvidia kernel module is loaded")
-    return _absent(facts, "the nvidia kernel module is not loaded")
+    return _absent(facts, matrix, "the nvidia kernel module is not loaded")
 
 
-def _absent(facts: Facts, what: str) -> Answer:
-    installed, need = _installed(facts)
+def _absent(facts: Facts, matrix: Matrix, what: str) -> Answer:
+    installed, need = _installed(facts, matrix)
     return bad(
         f"{what}{installed}",
         on_host(facts, need, "install or load the NVIDIA driver"),
@@ -42,14 +43,14 @@ def _absent(facts: Facts, what: str) -> Answer:
     )
 
 
-def _installed(facts: Facts) -> tuple[str, Need]:
+def _installed(facts: Facts, matrix: Matrix) -> tuple[str, Need]:
     """Whether it only has to be loaded, or is not there at all."""
     files, kernel = facts.driver.module_files, value_or(facts.system.kernel, "")
     if any(one.kernel == kernel for one in value_or(files, ())):
         return ", though it is installed for this kernel", Need("kernel-module", "loaded", kernel, "nvidia")
     if isinstance(files, Seen) and not files.value:
-        return " and none is installed", Need("driver")
-    return "", Need("driver")
+        return " and none is installed", driver_needed(facts, matrix)
+    return "", driver_needed(facts, matrix)
 
 
 RULE = Rule("The nvidia kernel module is not loaded", MACHINE, check)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import UnseenError, how
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.conditions import container, wsl
-from doctor.rule import Rule
-from doctor.subjects import MACHINE, need_live
+from doctor.rules.shared.conditions import container, wsl
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE, need_live
 
 _ELSEWHERE = (
     "Run on a machine with an NVIDIA GPU, or use the frameworks' CPU builds. No driver, CUDA or cuDNN helps here."

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import ABSENT, Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import module_is_loaded, need_kernel_driver, nvml_works, on_host
-from doctor.rule import Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.cards import driver_needed
+from doctor.rules.shared.conditions import module_is_loaded, need_kernel_driver, nvml_works, on_host
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
 
 # nova-core, the successor in Rust, has been spelt in several ways
 _OTHERS = {"nouveau": "nouveau", "novacore": "nova_core", "novadrm": "nova_drm"}
@@ -25,7 +26,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("no other kernel driver holds the card")
     return bad(
         f"the kernel driver {bound} holds the card, so NVIDIA's own cannot",
-        *_needs(facts),
+        *_needs(facts, matrix, bound),
         evidence=evidence,
         explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes")),
     )
@@ -49,11 +50,11 @@ def _known(driver: str) -> str:
     return _OTHERS.get(driver.casefold().replace("_", "").replace("-", ""), "")
 
 
-def _needs(facts: Facts) -> tuple[Need, ...]:
+def _needs(facts: Facts, matrix: Matrix, bound: str) -> tuple[Need, ...]:
     """Where no NVIDIA module is installed at all, installing the driver comes first: it also turns nouveau off."""
-    away = on_host(facts, Need("nouveau", ABSENT), "turn nouveau off and restart")
+    away = on_host(facts, Need("nouveau", ABSENT, "", bound), f"turn {bound} off and restart")
     if isinstance(facts.driver.module_files, Seen) and not value_or(facts.driver.module_files, ()):
-        return (on_host(facts, Need("driver"), "install the NVIDIA driver and restart"), away)
+        return (on_host(facts, driver_needed(facts, matrix), "install the NVIDIA driver and restart"), away)
     return (away,)
 
 

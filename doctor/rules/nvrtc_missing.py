@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, Unseen
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.cuda_libraries import need_use, not_found, wheels_for
-from doctor.rule import Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS
+from doctor.rules.shared.cuda_libraries import need_use, not_found, wheels_for
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, UnseenError, how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import OPEN_ONLY, kernel_says, need_kernel_driver, nvml_works, on_host, undriven
-from doctor.rule import Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.cards import driver_here, generation_of
+from doctor.rules.shared.conditions import OPEN_ONLY, kernel_says, need_kernel_driver, nvml_works, on_host, undriven
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
@@ -25,6 +26,12 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         if isinstance(gpu.capability, Seen) and matrix.generation(gpu.capability.value).open_module == "only":
             row = matrix.generation(gpu.capability.value)
             return _required(facts, Evidence("matrix, gpu.generations", f"{row.name} runs with the open module only"))
+    _, flavour = driver_here(facts)
+    for card in value_or(facts.pci, ()) if flavour == "proprietary" else ():
+        kind = generation_of(card, matrix)
+        if kind and kind.open_module == "only" and (not nvml_works(facts) or card.address in undriven(facts)):
+            proof = f"{card.label} is {kind.name}, which runs with the open module only"
+            return _required(facts, Evidence(f"matrix, gpu.generations, {kind.id}", proof))
     if value_or(facts.driver.flavour, "") and undriven(facts) and not isinstance(facts.system.kernel_log, Seen):
         raise UnseenError("the driver does not show a card; the kernel log would say why: sudo dmesg | grep NVRM")
     return ok("nothing asks for the open module")

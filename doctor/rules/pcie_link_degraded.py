@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import how, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import GPUS, need_live
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import GPUS, need_live
 
 _FULL_WIDTH = 16
 _BUSY_PERCENT = 50

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.conditions import need_own_kernel
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.conditions import need_own_kernel
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _UNIT = "nvidia-persistenced"
 

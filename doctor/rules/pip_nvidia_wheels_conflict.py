@@ -7,15 +7,23 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment
 from doctor.facts.seen import value_or
-from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.judging.builds import import_symptoms
-from doctor.judging.nvidia_wheels import Breach, breaches, cuda_major_of, leftovers, nvidia_wheels, pins_of
-from doctor.judging.pins import Pin, keeps
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import ENVIRONMENTS
+from doctor.rules.shared.builds import import_symptoms
+from doctor.rules.shared.nvidia_wheels import (
+    Breach,
+    breaches,
+    cuda_major_of,
+    leftovers,
+    nvidia_wheels,
+    of_the_user,
+    pins_of,
+)
+from doctor.rules.shared.pins import Pin, keeps
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import ENVIRONMENTS
 
 
 def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
@@ -37,7 +45,7 @@ def _bad(broken: list[Breach], environment: Environment, facts: Facts, matrix: M
     more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
     return bad(
         f"{(serious or broken)[0]}{more}",
-        *_needs(broken, environment, facts, matrix),
+        *(of_the_user([one.wheel for one in broken], environment) or _needs(broken, environment, facts, matrix)),
         severity=Severity.ERROR if serious else Severity.WARNING,
         evidence=tuple(Evidence(one.wheel.metadata, str(one)) for one in broken),
         explains=tuple(symptom for one in serious for symptom in _symptoms(one)),
@@ -85,7 +93,7 @@ def _left_bad(left: list[Distribution], environment: Environment) -> Answer:
     return bad(
         f"{len(left)} wheels for {majors} are left over: nothing in this environment asks for them "
         f"({', '.join(gone[:3])}{', ...' if len(gone) > 3 else ''})",
-        Need(WHEELS, " ".join(anew), environment.interpreter, " ".join(gone)),
+        *(of_the_user(left, environment) or (Need(WHEELS, " ".join(anew), environment.interpreter, " ".join(gone)),)),
         severity=Severity.WARNING,
         evidence=tuple(Evidence(one.metadata, f"{one.name} {one.version}") for one in left),
     )

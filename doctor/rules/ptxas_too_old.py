@@ -7,15 +7,22 @@ from compat.matrix import Matrix
 from compat.need import Need
 from compat.record import NamedTuple
 from compat.version import ComputeCapability, CudaVersion
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.code_tools import CodeTools, Tool
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, how
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.code_tools import capabilities, cuda_major_of, interpreter_of, needs_of_nvcc, tool_for, tools_of
-from doctor.judging.cudnn_use import set_in
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS, need_gpu
+from doctor.rules.shared.code_tools import (
+    capabilities,
+    cuda_major_of,
+    interpreter_of,
+    needs_of_nvcc,
+    tool_for,
+    tools_of,
+)
+from doctor.rules.shared.cudnn_use import set_in
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, need_gpu
 
 
 class _Case(NamedTuple):
@@ -83,18 +90,17 @@ def _needs(case: _Case, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
     """Take away what chose it, where the next one is good enough; else name a better one; else a newer wheel."""
     tool = case.tool
     if _another_knows(case, matrix):
-        if tool.why.startswith("TRITON_"):
+        if tool.set_by and tool.why == tool.set_by:
             return (Need("variable", "", set_in(tool.why, facts), tool.why),)
         if tool.why == "PATH":
             return (Need("variable", f"without {tool.path.rpartition('/')[0]}", set_in("PATH", facts), "PATH"),)
-    if case.tools.family != "triton":
+    if not tool.set_by:
         return needs_of_nvcc(case.framework, facts)
     better = _toolkit_that_knows(case.gpu, facts, matrix)
     if better:
-        name = "TRITON_PTXAS_BLACKWELL_PATH" if tool.is_for_blackwell else "TRITON_PTXAS_PATH"
-        return (Need("variable", f"={better}/bin/ptxas", set_in(name, facts), name),)
+        return (Need("variable", f"={better}/bin/ptxas", set_in(tool.set_by, facts), tool.set_by),)
     public = case.framework.version.partition("+")[0]
-    return (Need("triton", f">{public}", interpreter_of(case.framework, facts)),)
+    return (Need(case.framework.package, f">{public}", interpreter_of(case.framework, facts)),)
 
 
 def _another_knows(case: _Case, matrix: Matrix) -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from compat.build import name_of, rider_of
+from compat.build import name_of
 from compat.matrix import Matrix, known
 from compat.need import Need
 from compat.row import FrameworkRow
+from compat.traits import traits_of
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import how, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.builds import build_row, distribution_of, nearest_and_newest, need_of, other_builds
-from doctor.judging.gpu_code import code_for
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import FRAMEWORKS, environment_of
+from doctor.rules.shared.builds import build_row, distribution_of, nearest_and_newest, need_of, other_builds
+from doctor.rules.shared.gpu_code import code_for
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -21,7 +22,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
     A warning for what is installed, as it may be a build of one's own; what is only planned cannot be had.
     """
-    if rider_of(framework.package):
+    if traits_of(framework.package).runs_on:
         raise NotApplicable(f"{framework.package} is no framework with builds of its own")
     found = distribution_of(framework, facts)
     if found is None or found.kind != "wheel":

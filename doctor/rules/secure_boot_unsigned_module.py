@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import ModuleFile
 from doctor.facts.seen import Seen, UnseenError, how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.conditions import kernel_says, module_is_loaded, need_own_kernel
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.conditions import kernel_says, module_is_loaded, need_own_kernel
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
 
 # What the kernel says when it refuses a module (kernel/module/signing.c; security/lockdown), and modprobe
 # (the text of EKEYREJECTED).

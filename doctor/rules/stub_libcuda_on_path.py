@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.conditions import variable
-from doctor.rule import Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.conditions import variable
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _PATH = "LD_LIBRARY_PATH"
 

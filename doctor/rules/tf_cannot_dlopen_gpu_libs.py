@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Unseen
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.builds import build_row, cuda_of
-from doctor.judging.cuda_libraries import names_of, need_use, not_found
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS, environment_of
+from doctor.rules.shared.builds import build_row, cuda_of
+from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, wheels_for
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -28,10 +28,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     lacks = tuple(one for one in missing if one.soname in insists)
     if not lacks:
         return ok(f"{framework.label} finds every library that it insists on")
-    python = environment_of(framework, facts).interpreter
-    wheels = dict.fromkeys(matrix.library_named(one.soname).wheel for one in lacks)
     knows_wheels = bool(build_row(framework, facts, matrix).pins)  # its extra, and where it looks
-    by_wheels = (Need("wheels", " ".join(wheels), python),) if knows_wheels else ()
+    by_wheels = wheels_for(lacks, framework, facts, matrix) if knows_wheels else ()
     return bad(
         f"{framework.label} will not use the GPU: it opens {names_of(lacks)}, and the loader finds no such file",
         *by_wheels,

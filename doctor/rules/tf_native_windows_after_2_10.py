@@ -6,13 +6,13 @@ from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import FrameworkRow
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import how
-from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.judging.builds import installed
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import FRAMEWORKS, environment_of, need_gpu
+from doctor.rules.shared.builds import installed
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_gpu
 
 _PACKAGES = ("tensorflow", "tensorflow-gpu", "tensorflow-intel")
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.record import NamedTuple
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework, Setting
 from doctor.facts.seen import value_or
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.rule import NotApplicable, Rule, Subjects
-from doctor.subjects import FRAMEWORKS, environment_of
+from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
+from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
 
 _GPU_DEVICES = ("gpu", "cuda", "opencl")
 _GLOBAL_OPTIONS = {"device", "floatX", "force_device", "optimizer_including", "optimizer", "mode"}

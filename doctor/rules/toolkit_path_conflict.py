@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import CudaVersion
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, value_or
 from doctor.facts.toolkit import Toolkit, ToolkitName
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
 
 _NVCC = "nvcc on PATH"
 
@@ -57,18 +57,38 @@ def _list(names: list[ToolkitName]) -> str:
 
 
 def _needs(compared: list[ToolkitName], toolkits: dict[str, Toolkit], facts: Facts) -> Iterator[Need]:
-    """Let the others follow the first name; or the other way round, by hand."""
+    """What most names say is meant; where they are even, the others follow the first name, never to /usr itself."""
     first, root = compared[0], compared[0].leads_to.get()
     other = next(one for one in compared if toolkits[one.leads_to.get()].cuda != toolkits[root].cuda)
-    if other.name.startswith("/"):
-        yield Need("link", root, other.name)
-    else:
-        variables = value_or(facts.configuration.variables, ())
-        set_in = next((one.set_in for one in variables if one.name == other.name), "")
-        yield Need("variable", f"={root}", set_in, other.name)
     nvcc = toolkits[other.leads_to.get()].nvcc
-    if first.name == _NVCC and isinstance(nvcc, Seen):
+    is_outvoted = first.name == _NVCC and (toolkits[root].kind == "distribution" or _outvoted(first, toolkits, facts))
+    path = _path_with(nvcc.value.rpartition("/")[0], facts) if isinstance(nvcc, Seen) else ""
+    if is_outvoted and path:
+        yield Need("variable", f"={path}", _set_in("PATH", facts), "PATH")
+    elif other.name.startswith("/"):
+        yield Need("link", root, other.name)
+    elif toolkits[root].kind != "distribution":
+        yield Need("variable", f"={root}", _set_in(other.name, facts), other.name)
+    if first.name == _NVCC and isinstance(nvcc, Seen) and not path:
         yield Need("by-hand", f"put {nvcc.value.rpartition('/')[0]} first in PATH")
+
+
+def _outvoted(first: ToolkitName, toolkits: dict[str, Toolkit], facts: Facts) -> bool:
+    """Whether the other names, /usr/local/cuda included, agree on another version, and are several."""
+    names = [one for one in value_or(facts.toolkit.names, ()) if one.name != first.name]
+    said = [toolkits[one.leads_to.get()].cuda for one in names if value_or(one.leads_to, "") in toolkits]
+    return len(said) > 1 and len(set(said)) == 1 and said[0] != toolkits[first.leads_to.get()].cuda
+
+
+def _path_with(directory: str, facts: Facts) -> str:
+    """PATH with a directory before all others; "" where PATH was not seen."""
+    path = next((one.value for one in value_or(facts.configuration.variables, ()) if one.name == "PATH"), "")
+    kept = [one for one in path.split(":") if one.rstrip("/") != directory]
+    return ":".join((directory, *kept)) if path else ""
+
+
+def _set_in(name: str, facts: Facts) -> str:
+    return next((one.set_in for one in value_or(facts.configuration.variables, ()) if one.name == name), "")
 
 
 RULE = Rule("The names of the CUDA toolkit lead to different versions", MACHINE, check, matters=False)

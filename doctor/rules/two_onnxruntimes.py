@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.judging.builds import installed, overwritten_among
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import ENVIRONMENTS
+from doctor.rules.shared.builds import installed, overwritten_among
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import ENVIRONMENTS
 
 _CPU = "onnxruntime"
 # All of them install the import package `onnxruntime`; the one that uses NVIDIA GPUs first.

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
 from compat.record import NamedTuple
+from compat.traits import traits_of
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Overlap
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.judging.builds import import_symptoms
-from doctor.judging.nvidia_wheels import breaches, leftovers, pins_of
-from doctor.rule import Rule
-from doctor.subjects import ENVIRONMENTS
+from doctor.rules.shared.builds import import_symptoms
+from doctor.rules.shared.nvidia_wheels import breaches, leftovers, pins_of
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import ENVIRONMENTS
 
 _SHOWN = 3  # files of one group in the evidence
 _IN_A_COPY = (
@@ -51,7 +52,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     more = f" (and {len(groups) - 1} more such groups)" if len(groups) > 1 else ""
     return bad(
         f"{' and '.join(worst.owners)} own the same {_files(len(worst.overlaps))}{_winner(worst)}{more}",
-        _need(groups, environment),
+        _need(groups, environment, _nobodys(environment, facts, matrix)),
         severity=_severity(worst),
         evidence=tuple(_evidence(groups)),
         explains=tuple(_symptoms(groups, environment, facts, matrix)),
@@ -73,9 +74,9 @@ def _groups(overlaps: tuple[Overlap, ...], environment: Environment, facts: Fact
 
 
 def _has_own_code(group: Group) -> bool:
-    """Whether two-onnxruntimes or multiple-cupy is about it: they are the root of it, and mend it."""
-    names = [_name(owner) for owner in group.owners]
-    return any(all(name.startswith(family) for name in names) for family in ("onnxruntime", "cupy"))
+    """Whether a rule about several builds of one framework is about it: that is the root of it, and mends it."""
+    families = {traits.id: traits for traits in (traits_of(_name(owner)) for owner in group.owners)}
+    return len(families) == 1 and all("wheel-files-overwritten" in one.instead for one in families.values())
 
 
 def _name(owner: str) -> str:
@@ -97,22 +98,30 @@ def _winner(group: Group) -> str:
     return f": they are those of {winners.pop()}" if len(winners) == 1 else ", and the last one installed won"
 
 
-def _need(groups: list[Group], environment: Environment) -> Need:
+def _nobodys(environment: Environment, facts: Facts, matrix: Matrix) -> frozenset[str]:
+    """The wheels of a CUDA major that nothing here uses: they go too, else the mended files are overwritten again."""
+    if not isinstance(environment.frameworks, Seen):
+        return frozenset()
+    return frozenset(one.name for one in leftovers(environment, facts, matrix))
+
+
+def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str]) -> Need:
     """Remove what nobody asks for and install the rest anew; separate environments where both are asked for."""
     rivals = next((one for one in groups if len(one.needed) > 1), None)
     if rivals:
         both = " and ".join(_name(owner) for owner in rivals.needed)
         return Need("by-hand", f"put what needs {both} into separate environments: they cannot share one")
-    keep = {_kept(group) for group in groups}
-    gone = {owner for group in groups for owner in group.owners} - keep
+    keep = {_kept(group, nobodys) for group in groups}
+    gone = {_name(owner) for group in groups for owner in group.owners if owner not in keep} | nobodys
     anew = " ".join(owner.replace(" ", "==") for owner in sorted(keep))
-    return Need(WHEELS, anew, environment.interpreter, " ".join(sorted(map(_name, gone))))
+    return Need(WHEELS, anew, environment.interpreter, " ".join(sorted(gone)))
 
 
-def _kept(group: Group) -> str:
-    """The one that a framework asks for, else the one whose files are there."""
+def _kept(group: Group, nobodys: frozenset[str]) -> str:
+    """The one that a framework asks for, else the one whose files are there, if it is for a CUDA that is used."""
     winners = [one.winner.value for one in group.overlaps if isinstance(one.winner, Seen)]
-    return (*group.needed, *winners, group.owners[-1])[0]
+    used = [one for one in (*winners, *group.owners) if _name(one) not in nobodys]
+    return (*group.needed, *used, group.owners[-1])[0]
 
 
 def _evidence(groups: list[Group]) -> Iterator[Evidence]:

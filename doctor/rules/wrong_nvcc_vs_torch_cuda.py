@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, Unseen, how, value_or
 from doctor.facts.toolkit import Toolkit, ToolkitName
-from doctor.finding import Answer, Evidence, Severity, bad, ok
-from doctor.judging.cudnn_use import set_in
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import INSTALLED_FRAMEWORKS, environment_of
+from doctor.rules.shared.cudnn_use import set_in
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
 _BUILDERS = ("ninja", "deepspeed")
 _ORDER = ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH", "/usr/local/cuda")

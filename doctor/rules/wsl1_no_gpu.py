@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import how, value_or
-from doctor.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE, need_linux, need_live
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE, need_linux, need_live
 
 _CONVERT = "In Windows: 'wsl --list --verbose' names this distribution, 'wsl --set-version <name> 2' converts it."
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.seen import Seen, how, value_or
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.conditions import container, loading_library, variable, wsl
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import MACHINE, need_gpu, need_linux, need_live
+from doctor.rules.shared.conditions import container, loading_library, variable, wsl
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE, need_gpu, need_linux, need_live
 
 _FOLDER = "/usr/lib/wsl/lib"
 _PATH = "LD_LIBRARY_PATH"
 _WINDOWS = "Install a current NVIDIA driver in Windows, run 'wsl --shutdown' there and start again. None goes into WSL."
 _LINUX = "Remove the Linux NVIDIA driver packages (nvidia-driver-*, libnvidia-compute-*): the driver is Windows' own."
-_CACHE = f"Write {_FOLDER} into /etc/ld.so.conf.d/ld.wsl.conf and run 'sudo ldconfig'."
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
@@ -54,7 +53,7 @@ def _not_searched(facts: Facts, provided: DriverLibrary) -> Answer:
     value = f"={_FOLDER}" + (f":{before.value}" if before and before.value else "")
     return bad(
         f"{provided.path} is there, but the loader does not look in {_FOLDER}",
-        Need("by-hand", _CACHE),
+        Need("loader-directory", "", _FOLDER, "ld.wsl"),
         Need("variable", value, before.set_in if before else "", _PATH),
         evidence=(Evidence(how(facts.loader.search) or "loader", f"{_FOLDER} is not on its path"),),
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
-from doctor.finding import Answer, Evidence, bad, ok
-from doctor.judging.cudnn_use import need_parts, severity_of
-from doctor.rule import NotApplicable, Rule
-from doctor.subjects import CUDNN_COPIES
+from doctor.rules.shared.cudnn_use import need_parts, severity_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import CUDNN_COPIES
 
 
 def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:

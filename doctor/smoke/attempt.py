@@ -31,7 +31,7 @@ class Attempt(NamedTuple):
     fault: Fault | None
 
 
-class Asked(NamedTuple):
+class AttemptOrder(NamedTuple):
     """Which algorithm of which pass."""
 
     direction: str
@@ -46,7 +46,7 @@ def attempts(trial: Trial, problem: Problem, algorithms: Algorithms) -> Iterator
 
 
 def _attempts(trial: Trial, problem: Problem, algorithms: Algorithms) -> Iterator[Attempt]:
-    every = [Asked(direction, name) for direction, names in algorithms.items() for name in names]
+    every = [AttemptOrder(direction, name) for direction, names in algorithms.items() for name in names]
     not_offered = _why_not_offered(trial, problem.dtype)
     if not_offered:
         yield from (Attempt(_row(asked, problem, "declined", not_offered), None) for asked in every)
@@ -60,7 +60,7 @@ def _attempts(trial: Trial, problem: Problem, algorithms: Algorithms) -> Iterato
     with convolution:
         for direction, names in algorithms.items():
             bench = _Bench(trial, convolution, direction)
-            yield from (bench.attempt(Asked(direction, name)) for name in names)
+            yield from (bench.attempt(AttemptOrder(direction, name)) for name in names)
 
 
 def _why_not_offered(trial: Trial, dtype: str) -> str:
@@ -88,7 +88,7 @@ class _Bench:
         self._inputs = [trial.memory.up(to_storage(one, problem.dtype)) for one in (first, second)]
         self._expected = convolve(direction, first, second, problem)
 
-    def attempt(self, asked: Asked) -> Attempt:
+    def attempt(self, asked: AttemptOrder) -> Attempt:
         problem, needed = self._problem, 0
         self._trial.events.doing(f"{asked.direction} {asked.algorithm} {problem.dtype} {problem.dims}D {problem.label}")
         try:
@@ -99,7 +99,7 @@ class _Bench:
         except CudnnError as refused:
             return _refused(asked, problem, refused, needed)
 
-    def _answer(self, asked: Asked, needed: int) -> Array:
+    def _answer(self, asked: AttemptOrder, needed: int) -> Array:
         memory = self._trial.memory
         out = memory.garbage(self._expected.shape, DTYPES[self._problem.dtype].storage)
         workspace = memory.empty(needed)
@@ -108,7 +108,7 @@ class _Bench:
         memory.synchronise()
         return from_storage(memory.down(out), self._problem.dtype)
 
-    def _judged(self, asked: Asked, answer: Array, needed: int) -> Attempt:
+    def _judged(self, asked: AttemptOrder, answer: Array, needed: int) -> Attempt:
         allowed = tolerance(self._problem.dtype, asked.algorithm)
         difference, detail = compare(answer, self._expected)
         is_right = difference <= allowed
@@ -121,15 +121,15 @@ def wrong_numbers(row: Row) -> Fault:
     """What a wrong row is as a fault."""
     what = f"{row.direction} {row.algorithm} {row.dtype} {row.dims}D {row.problem}"
     text = f"{what}: {row.detail} (off by {row.difference:.3g} of the greatest value, allowed {row.tolerance:.3g})"
-    return Fault("wrong", "", 0, "", text)
+    return Fault(kind="wrong", function="", status=0, name="", text=text)
 
 
-def _refused(asked: Asked, problem: Problem, refused: CudnnError, needed: int) -> Attempt:
+def _refused(asked: AttemptOrder, problem: Problem, refused: CudnnError, needed: int) -> Attempt:
     row = _row(asked, problem, "declined" if refused.is_declined else "failed", str(refused))
     return Attempt(row._replace(workspace_bytes=needed), fault_of(refused))
 
 
-def _row(asked: Asked, problem: Problem, status: str, detail: str = "") -> Row:
+def _row(asked: AttemptOrder, problem: Problem, status: str, detail: str = "") -> Row:
     return Row(
         direction=asked.direction,
         algorithm=asked.algorithm,

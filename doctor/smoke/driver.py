@@ -28,10 +28,15 @@ def ask_driver() -> DriverAnswer:
         library = ctypes.CDLL(_LIBRARY)
         started = int(library.cuInit(0))
     except (OSError, AttributeError) as refused:
-        return DriverAnswer(str(refused), 0, "", "", 0, 0)
-    words = (_words(library, "cuGetErrorName", started), _words(library, "cuGetErrorString", started))
-    gpus = 0 if started else _number(library, "cuDeviceGetCount")
-    return DriverAnswer("", started, *words, _number(library, "cuDriverGetVersion"), gpus)
+        return DriverAnswer(why_not_opened=str(refused), status=0, name="", text="", driver_cuda=0, gpus=0)
+    return DriverAnswer(
+        why_not_opened="",
+        status=started,
+        name=_words(library, "cuGetErrorName", started),
+        text=_words(library, "cuGetErrorString", started),
+        driver_cuda=_number(library, "cuDriverGetVersion"),
+        gpus=0 if started else _number(library, "cuDeviceGetCount"),
+    )
 
 
 def _number(library: ctypes.CDLL, function: str) -> int:

@@ -113,7 +113,9 @@ class _Reading:
         stages = list(self._stages)
         if self._stage:
             rest_s = max(elapsed_s - sum(one.seconds for one in stages), 0.0)
-            stages.append(Stage(self._stage, "cut-off", round(rest_s, 3), None, "", {}))
+            stages.append(
+                Stage(name=self._stage, status="cut-off", seconds=round(rest_s, 3), fault=None, lacks="", facts={})
+            )
         return Log(tuple(stages), tuple(self._rows), self._stage, self._doing)
 
     def _begin(self, event: dict[str, Any]) -> None:

@@ -13,10 +13,14 @@ def fault_of(error: Exception) -> Fault:
     """What an exception says: the binding's, CuPy's (known by their names, for it may not be here), or any other."""
     kind = type(error).__name__
     if isinstance(error, CudnnError):
-        return Fault("cudnn", error.function, error.status, error.name, error.text)
+        return Fault(kind="cudnn", function=error.function, status=error.status, name=error.name, text=error.text)
     if kind in _CUPY_ERRORS:
         name, _, text = str(error).partition(":")
-        return Fault("cuda", "", int(getattr(error, "status", 0)), name.strip(), text.strip())
+        return Fault(
+            kind="cuda", function="", status=int(getattr(error, "status", 0)), name=name.strip(), text=text.strip()
+        )
     if kind == "OutOfMemoryError":
-        return Fault("cuda", "cudaMalloc", _OUT_OF_MEMORY, "cudaErrorMemoryAllocation", str(error))
-    return Fault("python", "", 0, kind, str(error))
+        return Fault(
+            kind="cuda", function="cudaMalloc", status=_OUT_OF_MEMORY, name="cudaErrorMemoryAllocation", text=str(error)
+        )
+    return Fault(kind="python", function="", status=0, name=kind, text=str(error))

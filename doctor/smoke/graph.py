@@ -116,9 +116,19 @@ class _Operation(NamedTuple):
 
 
 _OPERATIONS = {
-    "forward": _Operation(FORWARD, "OPERATION_CONVOLUTION_FORWARD", ("X", "W", "Y"), (_X, _W), _Y),
-    "backward-data": _Operation(BACKWARD_DATA, "OPERATION_CONVOLUTION_BWD_DATA", ("DX", "W", "DY"), (_W, _Y), _X),
-    "backward-filter": _Operation(BACKWARD_FILTER, "OPERATION_CONVOLUTION_BWD_FILTER", ("X", "DW", "DY"), (_X, _Y), _W),
+    "forward": _Operation(
+        kind=FORWARD, stem="OPERATION_CONVOLUTION_FORWARD", tensors=("X", "W", "Y"), given=(_X, _W), made=_Y
+    ),
+    "backward-data": _Operation(
+        kind=BACKWARD_DATA, stem="OPERATION_CONVOLUTION_BWD_DATA", tensors=("DX", "W", "DY"), given=(_W, _Y), made=_X
+    ),
+    "backward-filter": _Operation(
+        kind=BACKWARD_FILTER,
+        stem="OPERATION_CONVOLUTION_BWD_FILTER",
+        tensors=("X", "DW", "DY"),
+        given=(_X, _Y),
+        made=_W,
+    ),
 }
 
 
@@ -260,7 +270,13 @@ class GraphConvolution:
             if not error.is_declined and "INTERNAL_ERROR" not in error.name:
                 raise
             return None
-        return Plan(number, 1, tuple(NOTES[one] for one in notes if one in NOTES), workspace_bytes, plan)
+        return Plan(
+            engine=number,
+            variant=1,
+            notes=tuple(NOTES[one] for one in notes if one in NOTES),
+            workspace_bytes=workspace_bytes,
+            descriptor=plan,
+        )
 
     def _for(self, handle: str, device: str) -> list[_Attribute]:
         """Whose something is: the handle's GPU, or the one described, by the attribute that takes it; "" for none."""

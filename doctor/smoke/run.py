@@ -40,8 +40,8 @@ def run(order: Order, environ: Mapping[str, str] | None = None) -> Outcome:
         try:
             child = Child(argv, environment)
         except NotRunnable as refused:
-            ending = Ending("not-started", 0, "", "", refused.why)
-            return Outcome(order.library, order.gpu, order.level, (), (), ending)
+            ending = Ending(kind="not-started", code=0, stage="", doing="", stderr=refused.why)
+            return Outcome(library=order.library, gpu=order.gpu, level=order.level, stages=(), rows=(), ending=ending)
         with child:
             kind, code = _watch(child, events, order)
             log = read_events(_written(events), time.monotonic() - begun)
@@ -79,8 +79,10 @@ def _written(events: str) -> bytes:
 
 
 def _outcome(order: Order, log: Log, kind: str, code: int, stderr: str) -> Outcome:
-    ending = Ending(kind, code, log.stage, log.doing, stderr)
-    return Outcome(order.library, order.gpu, order.level, log.stages, log.rows, ending)
+    ending = Ending(kind=kind, code=code, stage=log.stage, doing=log.doing, stderr=stderr)
+    return Outcome(
+        library=order.library, gpu=order.gpu, level=order.level, stages=log.stages, rows=log.rows, ending=ending
+    )
 
 
 def child_environment(order: Order, environ: Mapping[str, str], folder: str) -> dict[str, str]:

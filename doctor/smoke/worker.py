@@ -80,7 +80,9 @@ def go_through(trial: Trial) -> None:
         begun = time.perf_counter()
         end = _run(_STAGES[name], trial)
         seconds = round(time.perf_counter() - begun, 4)
-        trial.events.end(Stage(name, end.status, seconds, end.fault, end.lacks, end.facts))
+        trial.events.end(
+            Stage(name=name, status=end.status, seconds=seconds, fault=end.fault, lacks=end.lacks, facts=end.facts)
+        )
         if not _goes_on(name, end, trial):
             return
 

@@ -9,12 +9,14 @@ from collections.abc import Container, Iterable, Iterator
 
 from compat.matrix import Uncovered
 from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
+from doctor.check.judge import judge, load_rules
 from doctor.facts import Facts
+from doctor.facts.loader import FoundBy
 from doctor.facts.seen import Seen, value_or
-from doctor.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
-from doctor.judge import judge, load_rules
-from doctor.judging.cudnn_use import is_jit_edition, mending, set_in
-from doctor.probes.loading import loading_of
+from doctor.frameworks import loading_of
+from doctor.loader.words import because
+from doctor.rules.shared.cudnn_use import is_jit_edition, mending
 from doctor.verify import cause as codes
 from doctor.verify.contents import of_contents
 from doctor.verify.findings import rooted
@@ -72,19 +74,17 @@ def _of_displaced(subject: Subject, known: Known) -> Iterator[Answer]:
     found = displacing(subject, known.host, known.facts)
     if not found:
         return
-    name, path, because = found[0]
+    name, path, way = found[0]
     entry = path.rpartition("/")[0]
-    variable = next((one for one in ("LD_LIBRARY_PATH", "LD_PRELOAD") if one in because), "")
-    where = set_in(variable, known.facts) if variable else ""
     need = (
-        Need("variable", f"without {entry}", where, variable)
-        if variable == "LD_LIBRARY_PATH"
+        Need("variable", f"without {way.entry}", way.set_in, way.rule.value)
+        if way.rule is FoundBy.LIBRARY_PATH and way.entry
         else Need("by-hand", f"Take {entry} off the loader's path.")
     )
     yield bad(
         f"a program that opens {subject.library} gets {name} from {entry}",
         need,
-        evidence=tuple(Evidence(one, f"{other}: {why}") for one, other, why in found),
+        evidence=tuple(Evidence(one, f"{other}: {because(how)}") for one, other, how in found),
         explains=(Symptom(codes.MIXED, subject.label), Symptom(codes.PART_MISSING, subject.label)),
     )._replace(code=codes.SHADOWED, subject=subject.label)
 

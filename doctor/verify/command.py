@@ -6,24 +6,24 @@ import os
 import time
 from collections.abc import Callable
 
+from compat.choice import one_of
 from compat.matrix import Matrix
 from compat.record import NamedTuple
-from doctor.choice import one_of
-from doctor.examine import host_of
-from doctor.formats import Look
+from doctor.check.report import findings_of
+from doctor.formats import TextStyle
 from doctor.host import BadRequest
-from doctor.output import write_file
-from doctor.probes import Request, look
-from doctor.report import findings_of
+from doctor.host.choice import host_of
+from doctor.output.write import deliver, format_for
+from doctor.probes import ProbeRequest, look
 from doctor.smoke.outcome import LEVELS, Order, Outcome
 from doctor.verify.around import answers_around
 from doctor.verify.copies import Manner, gpus_of, try_copies
+from doctor.verify.document import VerifyDocument
 from doctor.verify.findings import merged
 from doctor.verify.subject import Known, named, predicted
 from doctor.verify.trial import programs
 from doctor.verify.verification import FrameworkTried, Verification
 
-FORMATS = ("text", "json")
 Note = Callable[[str], None]
 
 
@@ -42,13 +42,13 @@ class Options(NamedTuple):
     memory: str = "cupy"  # "host": for a library that computes there, as the tests' own does
 
 
-def verify(options: Options, terminal: Look, note: Note) -> tuple[str, int]:
+def verify(options: Options, terminal: TextStyle, note: Note) -> tuple[str, int]:
     """Put cuDNN to the test: the text to print ("" when it went to a file) and the exit status.
 
     `note` is told what is under way. Raises NoSuchName, BadRequest and NotWritten for what the user got wrong.
     """
     started = time.perf_counter()
-    one_of("format", options.style, FORMATS)
+    chosen = format_for(options.style, VerifyDocument)
     one_of("level", options.level, tuple(LEVELS))
     one_of("memory", options.memory, ("cupy", "host"))
     wanted = tuple(one_of("framework", name.strip(), programs()) for name in options.frameworks.split(",") if name)
@@ -56,30 +56,17 @@ def verify(options: Options, terminal: Look, note: Note) -> tuple[str, int]:
         raise BadRequest("--timeout: a number of seconds above 0")
     done = verification_of(options, wanted, note, started)
     if options.redact:
-        from doctor.redact import Redactor  # late: only runs that ask for it pay for its patterns
+        from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
 
-        done = Redactor(done.facts).value(done)
-    if options.output is None:
-        return _rendered(done, options.style, terminal), done.status
-    write_file(options.output, _rendered(done, options.style, Look()))
-    return "", done.status
-
-
-def _rendered(done: Verification, style: str, terminal: Look) -> str:
-    if style == "json":
-        from doctor.verify.encode import as_json
-
-        return as_json(done, terminal)
-    from doctor.verify.text import as_text
-
-    return as_text(done, terminal)
+        done = redact(done, host_of(None), done.facts)
+    return deliver(VerifyDocument(done), chosen, options.output, terminal), done.status
 
 
 def verification_of(options: Options, wanted: tuple[str, ...], note: Note, started: float) -> Verification:
     """Look at the machine, try every copy that is meant, and judge what came of it."""
     note("looking at this machine")
     host = host_of(None)
-    facts = look(host, Request((options.python,) if options.python else ()))
+    facts = look(host, ProbeRequest((options.python,) if options.python else ()))
     known = Known(host, facts, Matrix.of_user())
     paths = tuple(os.path.abspath(path).replace(os.sep, "/") for path in options.cudnn)
     chosen = named(paths, host, facts) if paths else predicted(host, facts, wanted)

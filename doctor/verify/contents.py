@@ -11,12 +11,12 @@ import hashlib
 import posixpath
 from collections.abc import Iterator
 
+from doctor.check.finding import Answer, Evidence, bad
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.seen import Seen, value_or
-from doctor.finding import Answer, Evidence, bad
 from doctor.host import Host, HostError
-from doctor.judging.cudnn_use import is_main, mending
+from doctor.rules.shared.cudnn_use import is_main, mending
 from doctor.verify import cause as codes
 
 _RECORD = "/RECORD"

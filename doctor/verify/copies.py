@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from compat.record import NamedTuple
+from doctor.check.finding import unknown
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
-from doctor.finding import unknown
 from doctor.host import BadRequest, HostError
 from doctor.smoke.outcome import Ending, Order, Outcome
 from doctor.verify import cause as codes
 from doctor.verify.findings import answers_of
-from doctor.verify.lacks import lacks_of
+from doctor.verify.missing import lacks_of
 from doctor.verify.subject import Known, Patient, Subject, library_dirs
 from doctor.verify.verification import Tried
 
@@ -68,6 +68,13 @@ def _try(subject: Subject, gpu: int, manner: Manner) -> Tried:
 
 
 def _refused(subject: Subject, order: Order, refused: HostError) -> Tried:
-    outcome = Outcome(order.library, order.gpu, order.level, (), (), Ending("not-started", 0, "", "", str(refused)))
+    outcome = Outcome(
+        library=order.library,
+        gpu=order.gpu,
+        level=order.level,
+        stages=(),
+        rows=(),
+        ending=Ending(kind="not-started", code=0, stage="", doing="", stderr=str(refused)),
+    )
     answer = unknown(f"{subject.label} was not loaded: {refused}")._replace(code=codes.OURS, subject=subject.label)
     return Tried(subject, outcome, (answer,), "")

@@ -10,19 +10,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from doctor import __version__
-from doctor.encode import encode, encode_answer, encode_finding
-from doctor.formats import Look
+from doctor.check.encode import encode, encode_answer, encode_finding
 from doctor.smoke.outcome import Ending, Row, Stage
 from doctor.verify.verification import FrameworkTried, Tried, Verification
 
 _MOMENTARY = ("free_bytes", "chosen", "measured")  # facts of stages
 SCHEMA = "gpudoctor.verification/1"
-
-
-def as_json(done: Verification, look: Look) -> str:
-    """Indented, keys in the order of the contract."""
-    text = json.dumps(encode_verification(done), indent=2, ensure_ascii=not look.symbols) + "\n"
-    return text.encode("utf-8", "backslashreplace").decode()  # undecodable bytes of file names become JSON escapes
 
 
 def encode_verification(done: Verification) -> dict[str, Any]:

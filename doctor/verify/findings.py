@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from compat.matrix import Matrix
 from compat.record import NamedTuple
+from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
-from doctor.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
 from doctor.smoke.outcome import STAGES, Ending, Fault, Outcome, Row, Stage
 from doctor.verify import cause as codes
 from doctor.verify.cause import Cause
@@ -48,7 +48,9 @@ def answers_of(outcome: Outcome, subject: Patient, facts: Facts, matrix: Matrix)
     Nothing only for a trial that passed, or that says in a stage what it lacks.
     """
     found = [
-        _answer(trouble, Circumstances(subject, facts, matrix, outcome, trouble.cause))
+        _answer(
+            trouble, Circumstances(subject=subject, facts=facts, matrix=matrix, outcome=outcome, cause=trouble.cause)
+        )
         for trouble in troubles(outcome, facts)
     ]
     if not found and not outcome.has_passed and not any(one.status == "missing" for one in outcome.stages):

@@ -11,8 +11,8 @@ from compat.row import CudnnBuildRow
 from compat.version import ComputeCapability, CudaVersion
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, UnseenError, value_or
-from doctor.judging.conditions import on_host
-from doctor.judging.cudnn_use import mending
+from doctor.rules.shared.conditions import on_host
+from doctor.rules.shared.cudnn_use import mending
 from doctor.smoke.outcome import Outcome
 from doctor.verify import cause as codes
 from doctor.verify.cause import Cause

@@ -34,7 +34,9 @@ def small_problem() -> SmallProblem:
     y, dx, dw = (_filled(shape, 1, 0) for shape in (_shape(dy), _shape(x), _shape(w)))
     for place in product(range(BATCH), range(FILTERS), range(SIZE), range(SIZE)):
         _at(place, (x, w, dy), (y, dx, dw))
-    return SmallProblem(x, w, dy, PADDING, {"forward": y, "backward-data": dx, "backward-filter": dw})
+    return SmallProblem(
+        x=x, w=w, dy=dy, padding=PADDING, expected={"forward": y, "backward-data": dx, "backward-filter": dw}
+    )
 
 
 def _at(place: tuple[int, ...], given: tuple[Nested, ...], out: tuple[Nested, ...]) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from doctor.check.schema import HEAD, TEXT, Types, as_text, closed, finding_schema, list_of, one_of
 from doctor.facts import Machine
-from doctor.schema import HEAD, TEXT, Types, as_text, closed, finding_schema, list_of, one_of
 from doctor.smoke.outcome import STAGES, Fault, Row
 from doctor.verify import trial
 from doctor.verify.encode import SCHEMA

@@ -11,12 +11,14 @@ from compat.record import NamedTuple
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Environment, Framework
+from doctor.facts.loader import Way
 from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.host import BadRequest, Host
-from doctor.judging.cudnn_use import is_main, loaded_copy, prediction, predictions, searched
+from doctor.loader.words import because
 from doctor.probes import cudnn
 from doctor.probes.cudnn_library import parse_name
-from doctor.rule import NotApplicable
+from doctor.rules.shared.cudnn_use import is_main, loaded_copy, prediction, predictions, searched
+from doctor.rules.shared.rule import NotApplicable
 
 _WHEELS = ("cublas", "cuda_nvrtc", "cuda_runtime", "nvjitlink", "cu13")  # directories below nvidia/
 _BELOW = ("", "lib", "lib64", "bin", "bin/x64")  # of an unpacked archive, a toolkit or a prefix
@@ -124,7 +126,7 @@ def predicted(host: Host, facts: Facts, wanted: tuple[str, ...] = ()) -> Chosen:
             if not predictions(framework, facts):
                 continue
             frameworks.append(framework)
-            copy, why = loaded_copy(framework, facts), prediction(framework, facts).because
+            copy, why = loaded_copy(framework, facts), because(prediction(framework, facts).way)
         except NotApplicable:
             continue
         except UnseenError as error:
@@ -164,25 +166,27 @@ def _searched(facts: Facts) -> tuple[CudnnCopy, ...]:
         return ()
 
 
-def displacing(subject: Subject, host: Host, facts: Facts) -> tuple[tuple[str, str, str], ...]:
-    """The parts that a program which opens this copy by its path gets from elsewhere: name, path, and why.
+def displacing(subject: Subject, host: Host, facts: Facts) -> tuple[tuple[str, str, Way], ...]:
+    """The parts that a program which opens this copy by its path gets from elsewhere: name, path, and by what.
 
     Nothing where the loader's rules are not known, or the environment's interpreter does not start.
     """
-    from doctor.probes.simulate import follow_habits, start  # late: only a copy that is named is asked for
-    from doctor.resolve.process import CannotOpen
+    from doctor.loader.cache import whole_cache
+    from doctor.loader.process import CannotOpen
+    from doctor.loader.simulate import follow_habits, start  # late: only a copy that is named is asked for
 
     if host.os_family != "linux" or not subject.library:
         return ()
     try:
-        process = start(host, facts.loader, _environment(subject, facts))
+        whole = facts.loader._replace(cache=whole_cache(host))
+        process = start(host, whole, _environment(subject, facts))
         process.open(subject.library, None)
         follow_habits(process)
     except (CannotOpen, UnseenError):
         return ()  # that it cannot be opened is for the trial to say
     parts = [one for one in process.mapped if one.library.name.startswith("libcudnn")]
     return tuple(
-        (one.library.name, host.real_path(one.library.path), one.found.because)
+        (one.library.name, host.real_path(one.library.path), one.found.way)
         for one in parts
         if posixpath.dirname(host.real_path(one.library.path)) != subject.copy.path
     )

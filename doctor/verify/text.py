@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from doctor.finding import Kind, Severity
-from doctor.formats import Look
-from doctor.formats.text import show_finding
-from doctor.page import Page
+from doctor.check.finding import Kind, Severity
+from doctor.check.text import show_finding
+from doctor.formats import TextStyle
+from doctor.output.page import Page
 from doctor.smoke.outcome import LEVELS, Row, Stage
 from doctor.verify.verification import FAILED, INCOMPLETE, PASSED, FrameworkTried, Tried, Verification
 
@@ -24,9 +24,9 @@ _DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16")
 _ALGORITHM_WIDTH, _CELL_WIDTH = 40, 7
 
 
-def as_text(done: Verification, look: Look) -> str:
+def as_text(done: Verification, terminal: TextStyle) -> str:
     """Text for 80 columns; commands and paths are never broken."""
-    page = Page(look)
+    page = Page(terminal)
     roots = [one for one in done.findings if not one.explained_by]
     if done.verdict != FAILED:
         _headline(page, done)

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator
 
 from compat.need import Need
 from compat.record import NamedTuple
+from doctor.check.finding import Answer, Evidence, bad, unknown
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.seen import UnseenError, value_or
-from doctor.finding import Answer, Evidence, bad, unknown
 from doctor.host import BadRequest
-from doctor.judging.cudnn_use import loaded_copy
-from doctor.rule import NotApplicable
+from doctor.rules.shared.cudnn_use import loaded_copy
+from doctor.rules.shared.rule import NotApplicable
 from doctor.smoke.outcome import Outcome
 from doctor.verify import cause as codes
 from doctor.verify.findings import answers_of
-from doctor.verify.lacks import lacks_of_framework
+from doctor.verify.missing import lacks_of_framework
 from doctor.verify.subject import Known, Patient
 from doctor.verify.trial import Case, Trial, program_of, try_framework
 from doctor.verify.verification import FrameworkTried
@@ -72,7 +72,14 @@ def answers_through(trial: Trial, framework: Framework, known: Known) -> Iterato
         yield unknown(why)._replace(code=codes.OURS, subject=trial.framework)
     if not own and not trial._replace(surprises=()).has_passed:
         patient = Patient(trial.framework, _copy(framework, known.facts))
-        outcome = Outcome(trial.interpreter, trial.gpu, "conv", trial.stages, trial.rows, trial.ending)
+        outcome = Outcome(
+            library=trial.interpreter,
+            gpu=trial.gpu,
+            level="conv",
+            stages=trial.stages,
+            rows=trial.rows,
+            ending=trial.ending,
+        )
         yield from answers_of(outcome, patient, known.facts, known.matrix)
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from compat.discover import names_in
+from compat.discover import load_one, names_in
 from compat.record import NamedTuple
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import Prediction
@@ -30,8 +30,6 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _STDERR_BYTES = 4096
 # Winograd and FFT transform the numbers before they multiply; TF32 and fp32 both stay far below this.
 _TOLERANCE = 2e-3
-_DIRECTIONS = ("forward", "backward-data", "backward-filter")
-_FORWARD_ONLY = ("onnxruntime",)  # an inference engine
 # What exceptions of frameworks say, and whose fault that is; the first that matches.
 _FAULTS = (
     ("cudnn", r"\b(CUDNN_STATUS_\w+)"),
@@ -118,11 +116,11 @@ def _run(case: Case, argv: tuple[str, ...], timeout_s: float) -> tuple[str, Endi
         case.host.refuse_unsafe(case.framework.path)
         ran = case.host.run(argv, timeout_s)
     except TooSlow as error:
-        return error.stdout, Ending("timed-out", 0, "", "", _tail(error.stderr))
+        return error.stdout, Ending(kind="timed-out", code=0, stage="", doing="", stderr=_tail(error.stderr))
     except HostError as error:
-        return "", Ending("not-started", 0, "", "", str(error))
+        return "", Ending(kind="not-started", code=0, stage="", doing="", stderr=str(error))
     kind = "signal" if ran.status < 0 else "exited"
-    return ran.stdout, Ending(kind, abs(ran.status), "", "", _tail(ran.stderr))
+    return ran.stdout, Ending(kind=kind, code=abs(ran.status), stage="", doing="", stderr=_tail(ran.stderr))
 
 
 def _tail(text: str) -> str:
@@ -175,12 +173,17 @@ def _stages(events: tuple[dict[str, Any], ...]) -> Iterator[Stage]:
             continue
         end = ended.get(name)
         if end is None:
-            yield Stage(name, "cut-off", 0.0, None, "", {})
+            yield Stage(name=name, status="cut-off", seconds=0.0, fault=None, lacks="", facts={})
             continue
         facts = {key: value for key, value in _facts(events, name).items() if key not in {"results", "files"}}
         fault = fault_of(str(end.get("error", "")), str(end.get("text", ""))) if end.get("status") == "failed" else None
         yield Stage(
-            name, str(end.get("status")), float(end.get("seconds") or 0), fault, str(end.get("lacks", "")), facts
+            name=name,
+            status=str(end.get("status")),
+            seconds=float(end.get("seconds") or 0),
+            fault=fault,
+            lacks=str(end.get("lacks", "")),
+            facts=facts,
         )
 
 
@@ -190,16 +193,26 @@ def fault_of(error: str, text: str) -> Fault:
         match = re.search(pattern, text)
         if match:
             known, name = _NAMES.get(kind, (kind, match[1] if kind in {"cudnn", "cuda"} else error))
-            return Fault(known, "", 0, name, text)
-    return Fault("python", "", 0, error, text)
+            return Fault(kind=known, function="", status=0, name=name, text=text)
+    return Fault(kind="python", function="", status=0, name=error, text=text)
 
 
 def _rows(package: str, problem: SmallProblem, results: dict[str, Any]) -> Iterator[Row]:
     """One a direction; a direction that the framework has, and gave nothing for, has failed."""
-    for direction in _DIRECTIONS[:1] if program_of(package) in _FORWARD_ONLY else _DIRECTIONS:
+    for direction in load_one(frameworks, program_of(package), "DIRECTIONS", tuple):
         worst = difference(results.get(direction), problem.expected[direction])
         status = "failed" if direction not in results else "right" if worst <= _TOLERANCE else "wrong"
-        yield Row(direction, "", "fp32", 2, "3x3", status, worst, _TOLERANCE, 0)
+        yield Row(
+            direction=direction,
+            algorithm="",
+            dtype="fp32",
+            dims=2,
+            problem="3x3",
+            status=status,
+            difference=worst,
+            tolerance=_TOLERANCE,
+            workspace_bytes=0,
+        )
 
 
 def _surprises(host: Host, files: Any, predictions: list[Prediction]) -> tuple[tuple[Surprise, ...], int]:

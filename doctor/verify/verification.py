@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.record import NamedTuple
+from doctor.check.finding import Answer, Finding, Kind, Severity
+from doctor.check.report import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN
 from doctor.facts import Facts
-from doctor.finding import Answer, Finding, Kind, Severity
-from doctor.report import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN
 from doctor.smoke.outcome import Outcome
 from doctor.verify.subject import Subject
 from doctor.verify.trial import Trial

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from compat.choice import NoSuchName
 from compat.record import NamedTuple
-from doctor.choice import NoSuchName, one_of
-from doctor.examine import host_of
 from doctor.facts.environment import Environment
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import value_or
+from doctor.formats import TextStyle
 from doctor.host import BadRequest, Host
-from doctor.which.answer import Answer, Subject, about, subjects_of, without_framework
+from doctor.host.choice import host_of
+from doctor.output.write import deliver, format_for
+from doctor.which.answer import Subject, WhichAnswer, about, subjects_of, without_framework
+from doctor.which.document import WhichDocument
 from doctor.which.live import Running, compared, running
 from doctor.which.product import PRODUCTS, Product, product_of
-from doctor.which.render import as_json, as_text, render_unknown
 
 FOUND, NOT_FOUND, CANNOT_BE_TOLD = 0, 1, 4
 
@@ -26,11 +28,16 @@ class Question(NamedTuple):
     root: str | None = None
     style: str = "text"
     pid: int | None = None
+    output: str | None = None
+    redact: bool = False
 
 
-def which(question: Question) -> tuple[str, int]:
-    """The text to print and the exit status; raises NoSuchName, BadRequest for what the user got wrong."""
-    one_of("format", question.style, ("text", "json"))
+def which(question: Question, terminal: TextStyle) -> tuple[str, int]:
+    """The text to print ("" when it went to a file) and the exit status.
+
+    Raises NoSuchName, BadRequest and NotWritten for what the user got wrong.
+    """
+    chosen = format_for(question.style, WhichDocument)
     product = product_of(question.library)
     if question.pid is not None and question.root is not None:
         raise BadRequest("--live looks at this machine, --root at another: give one of them")
@@ -38,13 +45,17 @@ def which(question: Question) -> tuple[str, int]:
     host: Host = process.host if process else host_of(question.root)
     unknown = _unknown_loader(host)
     if unknown:
-        return render_unknown(question.library, unknown, question.style), CANNOT_BE_TOLD
-    answers = _answers(host, product, question, process)
-    checked = compared(answers, process, product) if process else None
-    status = checked.status if checked else _status(answers)
-    if question.style == "json":
-        return as_json(question.library, answers, checked, status), status
-    return as_text(question.library, answers, checked), status
+        status, document = CANNOT_BE_TOLD, WhichDocument(question.library, unknown=unknown)
+    else:
+        answers = _answers(host, product, question, process)
+        checked = compared(answers, process, product) if process else None
+        status = checked.status if checked else _status(answers)
+        if question.redact:
+            from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
+
+            answers, checked = redact((answers, checked), host)
+        document = WhichDocument(question.library, answers, checked, status)
+    return deliver(document, chosen, question.output, terminal), status
 
 
 def _unknown_loader(host: Host) -> str:
@@ -60,13 +71,14 @@ def _unknown_loader(host: Host) -> str:
     return ""
 
 
-def _answers(host: Host, product: Product, question: Question, process: Running | None) -> tuple[Answer, ...]:
+def _answers(host: Host, product: Product, question: Question, process: Running | None) -> tuple[WhichAnswer, ...]:
     """One answer for every framework of every environment that asks for the library."""
+    from doctor.loader.cache import whole_cache
     from doctor.probes import environment, loader
 
-    search = loader.look(host)._replace(cache=loader.whole_cache(host))
+    search = loader.look(host)._replace(cache=whole_cache(host))
     pythons = question.pythons or ((process.python,) if process else ())
-    found: list[Answer] = []
+    found: list[WhichAnswer] = []
     environments = environment.look(host, pythons).get()
     for one in environments:
         subjects = _subjects(one, question, process)
@@ -92,7 +104,7 @@ def _subjects(environment: Environment, question: Question, process: Running | N
 
 def _told(
     host: Host, search: LoaderFacts, environment: Environment, product: Product, subjects: list[Subject]
-) -> list[Answer]:
+) -> list[WhichAnswer]:
     """What those tell that ask for the library; where none does, what a program gets that asks for it itself."""
     if host.os_family == "windows":
         return _told_of_dlls(host, search, environment, product, subjects)
@@ -103,7 +115,7 @@ def _told(
 
 def _told_of_dlls(
     host: Host, search: LoaderFacts, environment: Environment, product: Product, subjects: list[Subject]
-) -> list[Answer]:
+) -> list[WhichAnswer]:
     from doctor.which.windows import about_dlls  # late: only a Windows disk has DLLs
 
     told = [about_dlls(host, search, one, product) for one in subjects]
@@ -111,11 +123,11 @@ def _told_of_dlls(
     return asking or [about_dlls(host, search, Subject(environment, None), product)]
 
 
-def _status(answers: tuple[Answer, ...]) -> int:
+def _status(answers: tuple[WhichAnswer, ...]) -> int:
     """Exit 1 where what is asked for would not be found, or nothing is; 4 where that cannot be told; else 0."""
     if any(one.is_missing for one in answers):
         return NOT_FOUND
-    if any(one.unknown for one in answers):
+    if any(one.is_unknown for one in answers):
         return CANNOT_BE_TOLD
     return FOUND if all(one.items for one in answers) else NOT_FOUND
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from compat.record import NamedTuple
 from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import LoaderFacts
+from doctor.facts.loader import LoaderFacts, Outcome, Way
 from doctor.facts.seen import UnseenError, value_or
+from doctor.frameworks import loading_of, opens_cuda
 from doctor.host import Host
 from doctor.host.lenient import real_path_of
-from doctor.probes.loading import CTYPES, loading_of
-from doctor.probes.simulate import Simulated, simulate, start
-from doctor.resolve.process import Asked, CannotOpen, Mapped, Process
+from doctor.loader.process import CannotOpen, LoadRequest, Mapped, Process
+from doctor.loader.simulate import Simulated, simulate, start
+from doctor.loader.steps import CTYPES
 from doctor.which.copies import Copy, known_names, losers
 from doctor.which.product import Product
 
@@ -34,36 +35,50 @@ class Item(NamedTuple):
     name: str  # as it is asked for
     path: str  # real path of the file that is loaded, "" for none
     opened: str  # the path as the loader opens it
-    because: str  # the rule, or why nothing is found
+    way: Way | None  # by what, None for none
+    failure: str  # why nothing is found, "" where something is
     chain: tuple[str, ...]  # who asks, who loaded that, and so on, nearest first
     when: str
     copies: tuple[Copy, ...]  # the others, in the order of the search, then those it never comes to
     optional: bool = False  # whoever asks goes on without it
     undone: str = ""  # it is found, and unmapped again: what asked for it fails for another reason
+    outcome: Outcome = Outcome.FOUND
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is known that nothing usable answers."""
+        return self.outcome in {Outcome.MISSING, Outcome.DAMAGED}
 
 
-class Answer(NamedTuple):
+class WhichAnswer(NamedTuple):
     """All libraries of a product, for one subject."""
 
     subject: Subject
-    items: tuple[Item, ...]
-    failure: str  # why the framework's own loading fails, "" where it does not
-    unknown: str  # what could not be told
-    note: str
+    items: tuple[Item, ...] = ()
+    failure: str = ""  # why the framework's own loading fails, "" where it does not
+    unknown: str = ""  # what could not be told
+    note: str = ""
 
     @property
     def is_missing(self) -> bool:
-        """Whether something that must be there is not found, or not kept."""
-        return any((not one.path or one.undone) and not one.optional for one in self.items)
+        """Whether something that must be there is not found, damaged or not kept."""
+        return any((one.is_lost or one.undone) and not one.optional for one in self.items)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether something could not be told."""
+        return bool(self.unknown) or any(one.outcome is Outcome.UNREAD for one in self.items)
 
 
 def subjects_of(environment: Environment, framework: str) -> list[Subject]:
-    """The frameworks of an environment whose way of loading is known; where one is named, just those of that name."""
-    return [
-        Subject(environment, one)
-        for one in value_or(environment.frameworks, ())
-        if (_is_named(one, framework) if framework else loading_of(one.package) and not one.is_cpu_build)
-    ]
+    """The frameworks of an environment that open CUDA's libraries: also where nobody knows how, which is said of each.
+
+    Where one is named, just those of that name; of these all, where none of them is known to open any by itself.
+    """
+    every = value_or(environment.frameworks, ())
+    named = [one for one in every if not framework or _is_named(one, framework)]
+    opening = [one for one in named if opens_cuda(one.package) and not one.is_cpu_build]
+    return [Subject(environment, one) for one in (opening or (named if framework else ()))]
 
 
 def _is_named(framework: Framework, name: str) -> bool:
@@ -71,26 +86,33 @@ def _is_named(framework: Framework, name: str) -> bool:
     return package == name or package.startswith(f"{name}-")
 
 
-def about(host: Host, search: LoaderFacts, subject: Subject, product: Product) -> Answer:
+def of_cpu_build(subject: Subject, framework: Framework) -> WhichAnswer:
+    """Of a framework that has nothing to load."""
+    return WhichAnswer(subject, failure=f"{framework.label} is a CPU build, which loads none of CUDA's libraries")
+
+
+def about(host: Host, search: LoaderFacts, subject: Subject, product: Product) -> WhichAnswer:
     """Simulate the framework's process, and pick what concerns the product."""
     framework = subject.framework
     if framework and framework.is_cpu_build:
-        return Answer(subject, (), f"{framework.label} is a CPU build, which loads none of CUDA's libraries", "", "")
+        return of_cpu_build(subject, framework)
     if framework and not loading_of(framework.package):
-        return Answer(subject, (), "", f"how {framework.package} opens CUDA's libraries is not known to gpudoctor", "")
+        return WhichAnswer(subject, unknown=f"how {framework.package} opens CUDA's libraries is not known to gpudoctor")
     try:
         simulated = simulate(host, search, subject.environment, subject.framework)
     except UnseenError as unknown:
-        return Answer(subject, (), "", str(unknown), "")
+        return WhichAnswer(subject, unknown=str(unknown))
     return _answer(host, subject, simulated, product)
 
 
-def _answer(host: Host, subject: Subject, simulated: Simulated, product: Product) -> Answer:
+def _answer(host: Host, subject: Subject, simulated: Simulated, product: Product) -> WhichAnswer:
     process = simulated.process
-    asked = [one for one in process.asked if product.matches(one.name) and _counts(one)]
-    items = tuple(_item(host, subject, process, one) for one in _each_once(asked))
+    asked = [one for one in process.requests() if product.matches(one.name)]
+    items = tuple(_item(host, subject, process, one) for one in asked)
     note = _mixed(items) if product.name == "cudnn" else ""
-    return Answer(subject, items, simulated.failure, simulated.unknown, note or simulated.note)
+    return WhichAnswer(
+        subject=subject, items=items, failure=simulated.failure, unknown=simulated.unknown, note=note or simulated.note
+    )
 
 
 def _mixed(items: tuple[Item, ...]) -> str:
@@ -99,34 +121,20 @@ def _mixed(items: tuple[Item, ...]) -> str:
     return f"the parts come from {len(places)} directories: {', '.join(places)}" if len(places) > 1 else ""
 
 
-def _counts(question: Asked) -> bool:
-    """A name that some releases ask for, and nothing has, is no news where a shorter one was found."""
-    return not (question.optional and question.mapped is None)
-
-
-def _each_once(asked: list[Asked]) -> list[Asked]:
-    """One question a name: the one that was answered, else the first."""
-    found: dict[str, Asked] = {}
-    for question in asked:
-        name = question.name.rpartition("/")[2]
-        known = found.get(name)
-        if known is None or ((known.mapped is None or known.undone) and question.mapped and not question.undone):
-            found[name] = question
-    return list(found.values())
-
-
-def _item(host: Host, subject: Subject, process: Process, question: Asked) -> Item:
+def _item(host: Host, subject: Subject, process: Process, question: LoadRequest) -> Item:
     mapped = question.mapped
     return Item(
         name=question.name.rpartition("/")[2],
         path=real_path_of(host, mapped.library.path) if mapped else "",
         opened=mapped.library.path if mapped else "",
-        because=mapped.found.because if mapped else question.failure,
+        way=question.way,
+        failure=question.failure,
         chain=_chain(question.by),
         when=question.phase,
         copies=losers(host, process, question, subject.environment),
         optional=question.optional,
         undone=question.undone,
+        outcome=question.outcome,
     )
 
 
@@ -138,13 +146,13 @@ def _chain(by: Mapped | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def without_framework(host: Host, search: LoaderFacts, environment: Environment, product: Product) -> Answer:
+def without_framework(host: Host, search: LoaderFacts, environment: Environment, product: Product) -> WhichAnswer:
     """What a program of this environment gets that asks by ctypes for each name of which there is a copy."""
     subject = Subject(environment, None)
     try:
         process = start(host, search, environment)
     except UnseenError as unknown:
-        return Answer(subject, (), "", str(unknown), "")
+        return WhichAnswer(subject, unknown=str(unknown))
     process.phase = "when a program asks for it"
     names = (product.exact,) if product.exact else known_names(host, process, environment, product)
     asker = process.of_name(CTYPES) or (process.mapped[0] if process.mapped else None)
@@ -156,7 +164,7 @@ def without_framework(host: Host, search: LoaderFacts, environment: Environment,
             continue
         except UnseenError as unknown:
             unknown_names.append(str(unknown))
-    asked = [one for one in process.asked if product.matches(one.name)]
-    items = tuple(_item(host, subject, process, one) for one in _each_once(asked))
+    asked = [one for one in process.requests() if product.matches(one.name)]
+    items = tuple(_item(host, subject, process, one) for one in asked)
     nothing = "" if items else f"no copy of {product.name} lies where one is looked for: nothing would be found"
-    return Answer(subject, items, nothing, "; ".join(unknown_names), "")
+    return WhichAnswer(subject, items, failure=nothing, unknown="; ".join(unknown_names))

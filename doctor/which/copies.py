@@ -10,7 +10,8 @@ from doctor.facts.environment import Environment
 from doctor.facts.seen import UnseenError, value_or
 from doctor.host import Host
 from doctor.host.lenient import names_of, real_path_of
-from doctor.resolve.process import Asked, Process
+from doctor.loader.process import LoadRequest, Process
+from doctor.loader.words import because
 from doctor.which.product import Product
 
 _NAMES_AT_MOST = 5000  # of one directory
@@ -25,7 +26,7 @@ class Copy(NamedTuple):
     why: str  # why it lost
 
 
-def losers(host: Host, process: Process, question: Asked, environment: Environment) -> tuple[Copy, ...]:
+def losers(host: Host, process: Process, question: LoadRequest, environment: Environment) -> tuple[Copy, ...]:
     """The other copies of a name that was asked for, in the order of the search, then those out of its reach."""
     name = question.name.rpartition("/")[2]
     winner = question.mapped.library.path if question.mapped else ""
@@ -39,17 +40,17 @@ def losers(host: Host, process: Process, question: Asked, environment: Environme
     return tuple(found)
 
 
-def _in_the_search(process: Process, question: Asked, name: str) -> Iterator[tuple[str, str]]:
+def _in_the_search(process: Process, question: LoadRequest, name: str) -> Iterator[tuple[str, str]]:
     asker = question.by.library if question.by else None
     chain = question.by.loaded_by if question.by else ()
     try:
         for one in process.search.candidates(question.name, asker, chain, process.machine):
-            yield one.path, one.passed_over or f"comes later: {one.place.because}"
+            yield one.path, one.passed_over or f"comes later: {because(one.place.way)}"
     except UnseenError:
         return
     if "/" in question.name:
         for one in process.search.candidates(name, None, (), process.machine):
-            yield one.path, one.passed_over or f"the winner is opened by its path; {one.place.because}"
+            yield one.path, one.passed_over or f"the winner is opened by its path; {because(one.place.way)}"
 
 
 def _out_of_reach(host: Host, process: Process, environment: Environment, name: str) -> Iterator[tuple[str, str]]:

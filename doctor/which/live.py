@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.record import NamedTuple
 from doctor.host import BadRequest, HostError
 from doctor.host.live import LiveHost
-from doctor.which.answer import Answer
+from doctor.which.answer import WhichAnswer
 from doctor.which.product import Product
 
 _MAPS_BYTES = 64 << 20
@@ -84,7 +84,7 @@ def _python(host: LiveHost, called: str, program: str, here: str) -> str:
     return program
 
 
-def compared(answers: tuple[Answer, ...], process: Running, product: Product) -> Checked:
+def compared(answers: tuple[WhichAnswer, ...], process: Running, product: Product) -> Checked:
     """Whether every mapped library of the product was predicted."""
     predicted = {item.path for one in answers for item in one.items if item.path and not item.undone}
     lines = []

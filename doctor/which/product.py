@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from compat.choice import NoSuchName
 from compat.record import NamedTuple
-from doctor.choice import NoSuchName
+from doctor.loader.library import plain_name
 
 # Short name: the beginnings of its libraries' names up to ".so", the main one first.
 PRODUCTS = {
@@ -45,7 +46,7 @@ class Product(NamedTuple):
 
     def matches(self, name: str) -> bool:
         """Whether a file name, or a name that is asked for, is one of its libraries."""
-        return re.match(self.pattern, name.rpartition("/")[2]) is not None
+        return re.match(self.pattern, plain_name(name.rpartition("/")[2])) is not None
 
 
 def product_of(text: str) -> Product:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.schema import HEAD, TEXT, Types, as_text, closed, list_of, one_of
+from doctor.check.schema import HEAD, TEXT, Types, as_text, closed, list_of, one_of
 from doctor.which.answer import Item
+from doctor.which.document import ANSWERS, LIVE, SCHEMA
 from doctor.which.live import Line
-from doctor.which.render import ANSWERS, LIVE, SCHEMA
 
 _TEXT_OR_NONE = {"type": ["string", "null"]}
 
@@ -22,7 +22,7 @@ def which_schema() -> dict[str, Any]:
         "environment": TEXT,
         "python": TEXT,
         "framework": _TEXT_OR_NONE,
-        "libraries": list_of(types.of(Item)),
+        "libraries": list_of(_item(types)),
         "failure": _TEXT_OR_NONE,
         "unknown": _TEXT_OR_NONE,
         "note": _TEXT_OR_NONE,
@@ -43,6 +43,13 @@ def which_schema() -> dict[str, Any]:
     )
     document["properties"] |= {"live": closed(live), "unknown": TEXT}
     return {**HEAD, "title": SCHEMA, **document, "$defs": types.definitions()}
+
+
+def _item(types: Types) -> dict[str, Any]:
+    """A library: its fields, and the sentence that is made of them."""
+    types.of(Item)
+    fields = types.defined.pop("Item")["properties"]
+    return closed({**fields, "because": TEXT})
 
 
 if __name__ == "__main__":

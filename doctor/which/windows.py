@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import LoaderFacts
+from doctor.facts.loader import FoundBy, LoaderFacts, Outcome, Way
 from doctor.facts.seen import value_or
+from doctor.frameworks import Dlls, card_of
 from doctor.host import Host
 from doctor.host.lenient import names_of, real_path_of, text_of
+from doctor.loader.words import because
 from doctor.probes.dlls import PATH_UNKNOWN, Asking, Folder, askers, imports_of, of_wheels
-from doctor.which.answer import Answer, Item, Subject
+from doctor.which.answer import Item, Subject, WhichAnswer, of_cpu_build
 from doctor.which.copies import Copy
 from doctor.which.product import Product
 
-_KNOWN = ("torch", "onnxruntime")
 _OF_ENVIRONMENT = 4  # the folders before the system's: beside the asker, and three that ONNX Runtime does not search
 _WHEN = "when it is imported"
-_OPENS_ALL = '"*.dll"'  # in torch/__init__.py
 _PRODUCTS = "C:/Program Files"
 _TOOLKITS = ("NVIDIA GPU Computing Toolkit/CUDA", "NVIDIA/CUDNN")
 _ENTRIES_AT_MOST = 100
@@ -33,65 +33,93 @@ _NOTE = (
 )
 
 
-def about_dlls(host: Host, search: LoaderFacts, subject: Subject, product: Product) -> Answer:
+def about_dlls(host: Host, search: LoaderFacts, subject: Subject, product: Product) -> WhichAnswer:
     """What a framework's own libraries get of a product, and that it is unknown where the files do not tell."""
     environment, framework = subject
     if framework is None:
-        return Answer(subject, (), "", "what a program of its own gets on Windows is not predicted", "")
+        return WhichAnswer(subject, unknown="what a program of its own gets on Windows is not predicted")
     if framework.is_cpu_build:
-        return Answer(subject, (), f"{framework.label} is a CPU build, which loads none of CUDA's libraries", "", "")
-    family = framework.package.partition("-")[0]
-    if family not in _KNOWN:
-        return Answer(subject, (), "", f"how {framework.package} opens CUDA's libraries on Windows is not known", "")
+        return of_cpu_build(subject, framework)
+    card = card_of(framework.package)
+    if not card or not card.dlls or not card.dlls.uses_path:
+        return WhichAnswer(subject, unknown=f"how {framework.package} opens CUDA's libraries on Windows is not known")
     path = tuple(one.path for one in value_or(search.search, ()) if one.exists)
-    found = {item.name.lower(): item for item in _opened_by_torch(host, environment, framework, product)}
+    found = {item.name.lower(): item for item in _opened_at_once(host, environment, framework, card.dlls, product)}
     unknown = ""
     for asking in askers(environment, framework, path):
         for name in imports_of(host, asking.path):
             if not product.is_dll(name) or name.lower() in found:
                 continue
-            item = _item(host, environment, asking, _folders(asking, family), name)
+            item = _item(host, environment, asking, _folders(asking, card.dlls), name)
             if not item.path and not path:
                 unknown = f"{name}: {PATH_UNKNOWN}"
             else:
                 found[name.lower()] = item
-    return Answer(subject, tuple(found.values()), "", unknown, _NOTE)
+    return WhichAnswer(subject, tuple(found.values()), unknown=unknown, note=_NOTE)
 
 
-def _opened_by_torch(host: Host, environment: Environment, framework: Framework, product: Product) -> Iterator[Item]:
-    if framework.package != "torch" or _OPENS_ALL not in text_of(host, f"{framework.path}/__init__.py").replace(
-        "'", '"'
-    ):
+def _opened_at_once(
+    host: Host, environment: Environment, framework: Framework, known: Dlls, product: Product
+) -> Iterator[Item]:
+    text = text_of(host, f"{framework.path}/__init__.py").replace("'", '"')
+    if not known.opens_all or known.opens_all not in text:
         return
-    because = "torch/__init__.py opens every DLL of its lib folder by its path"
     for name in names_of(host, f"{framework.path}/lib"):
         if product.is_dll(name):
+            way = Way(FoundBy.ABSOLUTE, of=f"{framework.path}/__init__.py", entry=name)
             path = f"{framework.path}/lib/{name}"
             copies = tuple(_others(host, environment, (), name, path))
-            yield Item(name, real_path_of(host, path), path, because, (), _WHEN, copies)
+            yield Item(
+                name=name,
+                path=real_path_of(host, path),
+                opened=path,
+                way=way,
+                failure="",
+                chain=(),
+                when=_WHEN,
+                copies=copies,
+            )
 
 
-def _folders(asking: Asking, family: str) -> tuple[Folder, ...]:
-    if family == "onnxruntime":
-        return (asking.folders[0], *asking.folders[_OF_ENVIRONMENT:])
-    return asking.folders
+def _folders(asking: Asking, known: Dlls) -> tuple[Folder, ...]:
+    return asking.folders if known.uses_environment else (asking.folders[0], *asking.folders[_OF_ENVIRONMENT:])
 
 
 def _item(host: Host, environment: Environment, asking: Asking, folders: tuple[Folder, ...], name: str) -> Item:
     lying = [folder for folder in folders if host.is_file(f"{folder.path}/{name}")]
     if not lying:
         copies = tuple(_others(host, environment, (), name, ""))
-        return Item(name, "", "", "it lies in no directory that is searched", (asking.path,), _WHEN, copies)
+        failure = "it lies in no directory that is searched"
+        return Item(
+            name=name,
+            path="",
+            opened="",
+            way=None,
+            failure=failure,
+            chain=(asking.path,),
+            when=_WHEN,
+            copies=copies,
+            outcome=Outcome.MISSING,
+        )
     first, *later = lying
     path = f"{first.path}/{name}"
     copies = tuple(_others(host, environment, tuple(later), name, path))
-    return Item(name, real_path_of(host, path), path, first.why, (asking.path,), _WHEN, copies)
+    return Item(
+        name=name,
+        path=real_path_of(host, path),
+        opened=path,
+        way=first.way,
+        failure="",
+        chain=(asking.path,),
+        when=_WHEN,
+        copies=copies,
+    )
 
 
 def _others(host: Host, environment: Environment, later: tuple[Folder, ...], name: str, winner: str) -> Iterator[Copy]:
     """The copies that lose, each once."""
     known = {real_path_of(host, winner)} if winner else set()
-    places = [(folder.path, f"comes later: {folder.why}") for folder in later]
+    places = [(folder.path, f"comes later: {because(folder.way)}") for folder in later]
     places += [(path, "no directory that is searched") for path in (*of_wheels(host, environment), *_toolkits(host))]
     for folder, why in places:
         if host.is_file(f"{folder}/{name}"):

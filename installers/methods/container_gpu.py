@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import GpusGiven
 from installers.method import Method
-from installers.plan import ByHand, Command, Plan, Step, Target
+from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command
 
 _HOST = "the container's host"
 
@@ -24,7 +28,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     kind = need.where or target.container or "docker"
     toolkit = ByHand(f"{_HOST} needs the NVIDIA Container Toolkit: {matrix.page('container-toolkit').url}")
     steps = _STEPS.get(kind, _other)()
-    return Plan("start the container with its host's GPUs", steps if kind == "kubernetes" else (toolkit, *steps))
+    steps = steps if kind == "kubernetes" else (toolkit, *steps)
+    return Plan("start the container with its host's GPUs", steps, (GpusGiven(kind),))
 
 
 def _command(*argv: str, why: str, needs_root: bool = True) -> Command:

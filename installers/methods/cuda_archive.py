@@ -14,10 +14,19 @@ from compat.matrix import Matrix
 from compat.need import Need
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, home_of, is_of_root, newest
-from installers.method import Method
+from installers.effect import ToolkitInstalled
+from installers.method import COMPONENTS, PREFIX, Method, Name
 from installers.own_directory import findable
-from installers.plan import ByHand, Check, CopyTree, Download, Extract, Plan, RefreshLoader, Step, Target, WriteFile
+from installers.plan import Plan, Target
 from installers.requirement import exact_version
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.check import Check
+from installers.steps.copy_tree import CopyTree
+from installers.steps.download import Download
+from installers.steps.extract import Extract
+from installers.steps.refresh_loader import RefreshLoader
+from installers.steps.write_file import WriteFile
 
 if TYPE_CHECKING:
     from compat.artefact import ComponentRow
@@ -54,7 +63,9 @@ def archive_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     whole = not order.components
     steps += [_version_file(rows, release, home, target)] if whole else []
     summary = f"install {'CUDA' if whole else _spoken(rows) + ' of CUDA'} {release} in {home}"
-    return Plan(summary, (*steps, *_afterwards(order, home, target), *_check(rows, release, home, whole=whole)))
+    found = ToolkitInstalled(f"=={release}", home, searched=is_of_root(home, target))
+    steps += (*_afterwards(order, home, target), *_check(rows, release, home, whole=whole))
+    return Plan(summary, tuple(steps), (found,) if whole else ())
 
 
 def _platform(target: Target) -> str:
@@ -96,9 +107,24 @@ def _component(row: ComponentRow, platform: str, home: str, target: Target, matr
     renames = (licence,) if windows else ((f"{stem}/lib", f"{stem}/lib64"), licence)
     root, major = is_of_root(home, target), int(row.release.partition(".")[0])
     return (
-        Download(url, name, (row.sha256[platform],), row.size_bytes[platform], "manifest", title),
+        Download(
+            url=url,
+            to=name,
+            sha256=(row.sha256[platform],),
+            size_bytes=row.size_bytes[platform],
+            digest_from="manifest",
+            why=title,
+        ),
         Extract(name, _UNPACKED, "a toolkit keeps the libraries in lib64" if not windows else title, renames),
-        CopyTree(f"{_UNPACKED}/{stem}", home, ("**",), title, root, cuda_major=major, is_new=True),
+        CopyTree(
+            source=f"{_UNPACKED}/{stem}",
+            into=home,
+            patterns=("**",),
+            why=title,
+            needs_root=root,
+            cuda_major=major,
+            is_new=True,
+        ),
     )
 
 
@@ -133,4 +159,12 @@ def _check(rows: tuple[ComponentRow, ...], release: str, home: str, *, whole: bo
     return (cuda_order.check(release, home, spec),)
 
 
-METHOD = Method("the CUDA toolkit from archives", serves, plan, rank=35)
+METHOD = Method(
+    "the CUDA toolkit from archives",
+    serves,
+    plan,
+    rank=35,
+    names=(Name("cuda", "archive"),),
+    options=frozenset({COMPONENTS, PREFIX}),
+    ordered=archive_plan,
+)

@@ -11,9 +11,13 @@ from compat.need import Need
 from compat.row import ImageRow
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, newest
-from installers.method import Method
+from installers.effect import SystemPackageInstalled
+from installers.method import Method, Name
 from installers.packages import install, manager_of, refresh
-from installers.plan import NOTHING_TO_TAKE_BACK, ByHand, Command, Inverse, Plan, Step, Target
+from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
 
 _KEY = "/usr/share/keyrings/nvidia-container-toolkit.asc"
 _LIST = "/etc/apt/sources.list.d/nvidia-container-toolkit.list"
@@ -41,13 +45,15 @@ def container_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     row: ImageRow = newest(rows, order.version, "a container image")[0]
     remove = Inverse((("docker", "image", "rm", row.image),), names=(row.image,), present=_PRESENT)
     proof = ("docker", "run", *_FLAGS, row.image, "nvidia-smi")
+    by_manager = manager_of(target) in _REPOSITORIES and target.os_family == "linux"
+    effects = (SystemPackageInstalled(_PACKAGE),) if by_manager else ()
     steps = (
         *_host(target, matrix),
         Command(("docker", "pull", row.image), "CUDA and cuDNN", timeout_s=_PATIENCE_S, inverse=remove),
         Command(proof, "the GPUs are seen inside", timeout_s=600, inverse=NOTHING_TO_TAKE_BACK),
         ByHand(f"start your own container\ndocker run -it --gpus all --ipc=host {row.image}", _SHARED),
     )
-    return Plan(f"use CUDA {row.release} in a container", steps)
+    return Plan(f"use CUDA {row.release} in a container", steps, effects)
 
 
 _PRESENT = ("docker", "image", "inspect")
@@ -108,4 +114,6 @@ def _zypper(matrix: Matrix) -> tuple[Step, ...]:
 
 _REPOSITORIES = {"apt": _apt, "dnf": _dnf, "zypper": _zypper}
 
-METHOD = Method("the CUDA toolkit in a container", serves, plan, rank=99)
+METHOD = Method(
+    "the CUDA toolkit in a container", serves, plan, rank=99, names=(Name("cuda", "container"),), ordered=container_plan
+)

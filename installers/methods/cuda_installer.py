@@ -12,11 +12,16 @@ from compat.matrix import Matrix, accepts
 from compat.need import Need
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, fetched, home_of, is_of_root, newest
-from installers.method import Method
+from installers.effect import ToolkitInstalled
+from installers.method import ARCHIVE, PREFIX, Method, Name
 from installers.methods.cudnn_archive import driver_first
 from installers.own_directory import findable
-from installers.plan import ByHand, Command, Download, Inverse, Plan, Step, Target
+from installers.plan import Plan, Target
 from installers.requirement import wanted_version
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
+from installers.steps.download import Download
 
 if TYPE_CHECKING:
     from compat.artefact import CudaInstallerRow, InstallerOptionsRow
@@ -52,14 +57,18 @@ def installer_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     home, name = home_of(order, row.release, target), _name(row)
     digests = (row.sha256,) if row.sha256 else ()
     title = f"CUDA {row.release}, {row.os} {row.arch}"
+    found = ToolkitInstalled(f"=={row.cuda}.*", home, searched=is_of_root(home, target))
     steps = (
         *driver_first(cuda_of(row.release), target),
-        fetched(order, Download(row.url, name, digests, None, row.digest_from, title)),
+        fetched(
+            order,
+            Download(url=row.url, to=name, sha256=digests, size_bytes=None, digest_from=row.digest_from, why=title),
+        ),
         _run(name, row, home, target, matrix),
         *_afterwards(order, home, target),
         cuda_order.check(str(row.cuda), home, f"=={row.cuda}.*"),
     )
-    return Plan(f"install CUDA {row.release} with NVIDIA's installer in {home}", steps)
+    return Plan(f"install CUDA {row.release} with NVIDIA's installer in {home}", steps, (found,))
 
 
 def _name(row: CudaInstallerRow) -> str:
@@ -95,4 +104,15 @@ def _afterwards(order: CudaOrder, home: str, target: Target) -> tuple[Step, ...]
     return findable("cuda", home, f"{home}/lib64", target)
 
 
-METHOD = Method("the CUDA toolkit with NVIDIA's installer", serves, plan, rank=36)
+METHOD = Method(
+    "the CUDA toolkit with NVIDIA's installer",
+    serves,
+    plan,
+    rank=36,
+    names=(
+        Name("cuda", "runfile", "linux"),
+        Name("cuda", "exe", "windows"),
+    ),
+    options=frozenset({ARCHIVE, PREFIX}),
+    ordered=installer_plan,
+)

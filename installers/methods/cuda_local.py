@@ -12,10 +12,14 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, fetched, newest
-from installers.method import Method
+from installers.effect import ToolkitInstalled
+from installers.method import ARCHIVE, Method, Name
 from installers.packages import install, manager_of, refresh, removal
-from installers.plan import NOTHING_TO_TAKE_BACK, Command, Download, Inverse, Plan, Step, Target
+from installers.plan import Plan, Target
 from installers.repository import local_row
+from installers.step import Step
+from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
+from installers.steps.download import Download
 
 if TYPE_CHECKING:
     from compat.artefact import CudaInstallerRow
@@ -45,14 +49,15 @@ def local_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     name = url.rpartition("/")[2]
     cuda = cuda_of(row.release)
     writer = _deb if manager_of(target) == "apt" else _rpm
+    found = ToolkitInstalled(f"=={cuda}.*", "", linked=True, searched=True)
     title = f"the repository of CUDA {row.release}"
     steps = (
-        fetched(order, Download(url, name, (), None, "", title)),
+        fetched(order, Download(url=url, to=name, sha256=(), size_bytes=None, digest_from="", why=title)),
         *writer(name, target),
         install(target, f"cuda-toolkit-{cuda.replace('.', '-')}", why=f"CUDA toolkit {cuda}"),
         cuda_order.check(cuda, f"/usr/local/cuda-{cuda}", f"=={cuda}.*"),
     )
-    return Plan(f"install the CUDA toolkit {row.release} from a local repository", steps)
+    return Plan(f"install the CUDA toolkit {row.release} from a local repository", steps, (found,))
 
 
 def _url(row: CudaInstallerRow, target: Target, matrix: Matrix) -> str:
@@ -101,4 +106,12 @@ def _rpm(name: str, target: Target) -> tuple[Step, ...]:
     )
 
 
-METHOD = Method("the CUDA toolkit from a local repository", serves, plan, rank=99)
+METHOD = Method(
+    "the CUDA toolkit from a local repository",
+    serves,
+    plan,
+    rank=99,
+    names=(Name("cuda", "local"),),
+    options=frozenset({ARCHIVE}),
+    ordered=local_plan,
+)

@@ -10,9 +10,10 @@ from compat.matrix import Matrix, accepts
 from compat.need import Need
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, newest
-from installers.method import Method
+from installers.method import Method, Name
 from installers.methods import wheel
-from installers.plan import Check, Plan, Target
+from installers.plan import Plan, Target
+from installers.steps.check import Check
 
 # component of the manifest: the library by which the matrix knows its wheel
 _STEMS = {
@@ -51,10 +52,10 @@ def wheel_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
         raise NoSuchToolkit(f"no row knows the wheels of CUDA {release}")
     names[_COMPILER] = names["cuda_cudart"].replace("runtime", "nvcc")
     wanted = tuple(f"{name}=={versions[component]}" for component, name in sorted(names.items()) if name)
-    steps = wheel.together(wanted, target, matrix)
+    found = wheel.together(wanted, target, matrix)
     finds = Need(names["cuda_cudart"], f"=={versions['cuda_cudart']}", wheel.interpreter(target))
     check = Check(f"CUDA {release} must be found in the environment", (), finds)
-    return Plan(f"install CUDA {release} as wheels", (*steps, check))
+    return Plan(f"install CUDA {release} as wheels", (*found.steps, check), found.effects)
 
 
 def _wheel(stem: str, release: str, matrix: Matrix) -> str:
@@ -62,4 +63,4 @@ def _wheel(stem: str, release: str, matrix: Matrix) -> str:
     return next((row.wheel for row in rows if row.stem == stem and accepts(row.cuda, cuda_of(release))), "")
 
 
-METHOD = Method("CUDA as wheels", serves, plan, rank=20)
+METHOD = Method("CUDA as wheels", serves, plan, rank=20, names=(Name("cuda", "wheel"),), ordered=wheel_plan)

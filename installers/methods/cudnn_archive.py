@@ -16,22 +16,20 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.record import NamedTuple
 from compat.version import CudaVersion, CudnnVersion, VersionError
-from installers.method import Method
+from installers.effect import CudnnInstalled
+from installers.method import ARCHIVE, PREFIX, Method, Name
 from installers.own_directory import findable
-from installers.plan import (
-    ByHand,
-    ChangeMode,
-    Check,
-    CopyTree,
-    Download,
-    Extract,
-    Plan,
-    RefreshLoader,
-    Step,
-    Target,
-    UseFile,
-)
+from installers.plan import Plan, Target
 from installers.requirement import exact_version, spoken, wanted_version
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.change_mode import ChangeMode
+from installers.steps.check import Check
+from installers.steps.copy_tree import CopyTree
+from installers.steps.download import Download
+from installers.steps.extract import Extract
+from installers.steps.refresh_loader import RefreshLoader
+from installers.steps.use_file import UseFile
 
 if TYPE_CHECKING:
     from compat.artefact import CudnnArchiveRow, CudnnLayoutRow
@@ -43,6 +41,9 @@ UNPACKED = "unpacked"  # where an archive is unpacked, in the staging directory
 WINDOWS_HOME = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v{cuda}"
 # The installers of these often failed over the driver that was there already, and carried one of their own.
 _DRIVER_FIRST = 8  # CUDA major
+_FIRST_ONE_A_MINOR = 5  # cuDNN major
+_ONE_A_MAJOR = CudnnVersion.parse("8.1")  # from here on one archive serves all minors of a CUDA major
+_OPEN = 9  # cuDNN major whose archives are fetched without a login, and named for a CUDA major
 _WINDOWS_10 = 5  # cuDNN major from which the archives' names say for which Windows they are
 _TARGETS = {"ppc64le": "targets/ppc64le-linux"}  # what stands between "cuda" and its directories, before cuDNN 8
 # what check must not find afterwards: the faults that a copy by hand can have
@@ -103,11 +104,12 @@ def _home_around(directory: str) -> str:
 def _by_hand(need: Need, target: Target, matrix: Matrix) -> Plan:
     wanted = f"cuDNN{spoken(need.spec)}{f' for CUDA {need.build}' if need.build else ''}"
     keep = "" if target.os_family == "windows" else ", links as links (cp -P), readable by all (chmod a+r)"
+    found = CudnnInstalled(need.spec, int(need.build or 0), need.where)
     steps = (
         ByHand(f"download the archive of {wanted} from {_page(wanted_version(need.spec), matrix)}"),
         ByHand(f"copy all of its libraries to {need.where}{keep}, in place of those of any other release"),
     )
-    return Plan(f"install {wanted} in {need.where}", steps)
+    return Plan(f"install {wanted} in {need.where}", steps, (found,))
 
 
 def archive_plan(order: Order, target: Target, matrix: Matrix) -> Plan:
@@ -119,9 +121,17 @@ def archive_plan(order: Order, target: Target, matrix: Matrix) -> Plan:
     summary = f"install cuDNN {source.version} for CUDA {source.cuda} in {home_of(order, source.cuda, target)}"
     copying = _windows if target.os_family == "windows" else _linux
     home = home_of(order, source.cuda, target)
-    return Plan(
-        summary, (*driver_first(source.cuda, target), *source.steps, *copying(source, home, target, own=order.own))
-    )
+    steps = (*driver_first(source.cuda, target), *source.steps, *copying(source, home, target, own=order.own))
+    searched = order.own and f"{home}/".startswith(_OF_ROOT)
+    found = CudnnInstalled(f"=={source.version}", _major(source.cuda), _libraries(source, home, target), searched)
+    return Plan(summary, steps, (found,))
+
+
+def _libraries(source: _Source, home: str, target: Target) -> str:
+    """Where what programs load lies then."""
+    if target.os_family != "windows":
+        return f"{home}/lib64"
+    return f"{home}\\{(source.layout.dlls or '').replace('/', chr(92)) or 'bin'}"
 
 
 def home_of(order: Order, cuda: str, target: Target) -> str:
@@ -143,10 +153,18 @@ def _source(order: Order, target: Target, matrix: Matrix) -> _Source:
         return _behind_a_login(order, target, matrix)
     why = f"cuDNN {row.version} for CUDA {row.cuda}, {target.os_family} {target.arch}"
     digests = (order.sha256,) if order.sha256 else row.sha256
-    first: Step = Download(row.url, row.id, digests, row.size_bytes, row.digest_from, why)
+    first: Step = Download(
+        url=row.url, to=row.id, sha256=digests, size_bytes=row.size_bytes, digest_from=row.digest_from, why=why
+    )
     if order.archive:
         first = UseFile(order.archive, row.id, digests, why)
-    return _Source((first, _unpack(row.id)), _stem(row.id), matrix.cudnn_layout(row.version), row.version, row.cuda)
+    return _Source(
+        steps=(first, _unpack(row.id)),
+        stem=_stem(row.id),
+        layout=matrix.cudnn_layout(row.version),
+        version=row.version,
+        cuda=row.cuda,
+    )
 
 
 def _fitting(order: Order, rows: tuple[CudnnArchiveRow, ...], target: Target, matrix: Matrix) -> CudnnArchiveRow | None:
@@ -155,7 +173,7 @@ def _fitting(order: Order, rows: tuple[CudnnArchiveRow, ...], target: Target, ma
         return None
     asked = order.cuda or (str(target.cuda_major) if target.cuda_major else "")
     found = _for_cuda(rows, asked, matrix)
-    if order.cuda and not found and not order.archive:
+    if order.cuda and not found and not order.archive and not _was_made(order, matrix):
         names = ", ".join(dict.fromkeys(row.cuda for row in sorted(rows, key=_age)))
         raise NoSuchArchive(
             f"no archive of cuDNN {order.version} is for CUDA {order.cuda}; there are those for {names}"
@@ -170,7 +188,22 @@ def _for_cuda(rows: tuple[CudnnArchiveRow, ...], cuda: str, matrix: Matrix) -> t
     of_major = tuple(row for row in rows if row.cuda.partition(".")[0] == major)
     if named or cuda == major:
         return named or of_major
-    return of_major if len({row.cuda for row in of_major}) == 1 and _in_range(of_major[0], cuda, matrix) else ()
+    one_for_all = len({row.cuda for row in of_major}) == 1 and not _one_a_minor(of_major[0].version)
+    return of_major if one_for_all and _in_range(of_major[0], cuda, matrix) else ()
+
+
+def _one_a_minor(version: CudnnVersion) -> bool:
+    """Whether each CUDA version had an archive of its own; before, and after, one served several."""
+    return version.major >= _FIRST_ONE_A_MINOR and version < _ONE_A_MAJOR
+
+
+def _was_made(order: Order, matrix: Matrix) -> bool:
+    """Whether NVIDIA made an archive for just that CUDA, of which no row knows the address."""
+    if not _one_a_minor(order.version) or "." not in order.cuda:
+        return False
+    rows: tuple[CudnnBuildRow, ...] = matrix.rows("cudnn", "builds")
+    asked, same = CudaVersion.parse(order.cuda), [row for row in rows if row.version.agrees_with(order.version)]
+    return any(asked in {row.cuda_min, row.cuda_max} for row in same)  # what lies between was not always built
 
 
 def _in_range(row: CudnnArchiveRow, cuda: str, matrix: Matrix) -> bool:
@@ -196,6 +229,8 @@ def _behind_a_login(order: Order, target: Target, matrix: Matrix) -> _Source:
     name = order.archive or _documented_name(order, layout.root, target, matrix)
     base = name.replace("\\", "/").rpartition("/")[2]
     digests = (order.sha256,) if order.sha256 else ()
+    if not order.archive and order.version.major >= _OPEN:
+        return _unlisted(order, base, layout, target, matrix)
     use = UseFile(name, base, digests, "NVIDIA gives it to registered developers only, so it cannot be fetched")
     steps: tuple[Step, ...] = (use, _unpack(base))
     if not order.archive:
@@ -203,7 +238,22 @@ def _behind_a_login(order: Order, target: Target, matrix: Matrix) -> _Source:
         what = f"cuDNN {order.version} for CUDA {order.cuda}, {target.os_family} {target.arch}"
         text = f"download {what} from {page} (it asks for a login of NVIDIA's Developer Program) as {base}"
         steps = (ByHand(text, "no address without a login is known; --archive FILE names it where it lies"), *steps)
-    return _Source(steps, _stem(base), layout, order.version, order.cuda)
+    return _Source(steps=steps, stem=_stem(base), layout=layout, version=order.version, cuda=order.cuda)
+
+
+def _unlisted(order: Order, name: str, layout: CudnnLayoutRow, target: Target, matrix: Matrix) -> _Source:
+    """A release that is newer than the rows: where the others lie, and no digest but the one that is named."""
+    rows: tuple[CudnnArchiveRow, ...] = matrix.rows("cudnn-archive", "archives")
+    same = (row for row in rows if (row.os, row.arch) == (target.os_family, target.arch))
+    folder = next((row.url.rpartition("/")[0] for row in same if row.version.major == order.version.major), "")
+    if not folder or order.version.major != _OPEN:
+        raise NoSuchArchive(f"no row knows where archives of cuDNN {order.version} for {target.arch} lie")
+    digests = (order.sha256,) if order.sha256 else ()
+    why = f"cuDNN {order.version} for CUDA {order.cuda}: newer than the rows, so compare its digest with NVIDIA's"
+    first = Download(url=f"{folder}/{name}", to=name, sha256=digests, size_bytes=None, digest_from="", why=why)
+    return _Source(
+        steps=(first, _unpack(name)), stem=_stem(name), layout=layout, version=order.version, cuda=order.cuda
+    )
 
 
 def _require_built(order: Order, matrix: Matrix) -> None:
@@ -240,10 +290,10 @@ def _documented_name(order: Order, root: str, target: Target, matrix: Matrix) ->
     """
     windows = target.os_family == "windows"
     if root == "{stem}" and order.version.major >= 8:
-        system = f"{target.os_family}-{target.arch}"
-        return (
-            f"cudnn-{system}-{_full(order.version, matrix)}_cuda{order.cuda}-archive.{'zip' if windows else 'tar.xz'}"
-        )
+        system = f"{target.os_family}-{'aarch64' if target.arch == 'jetson' else target.arch}"
+        cuda = order.cuda.partition(".")[0] if order.version.major >= _OPEN else order.cuda
+        ending = "zip" if windows else "tar.xz"
+        return f"cudnn-{system}-{_full(order.version, matrix)}_cuda{cuda}-archive.{ending}"
     if order.version.major == 1:
         return f"cudnn-{order.cuda}-{'win-R1.zip' if windows else 'linux-R1.tgz'}"
     return _of_windows(order, matrix) if windows else _of_linux(order, target.arch)
@@ -298,21 +348,21 @@ def _linux(source: _Source, home: str, target: Target, *, own: bool) -> tuple[St
     mode = (f"{headers}/cudnn*.h", f"{libraries}/libcudnn*")
     return (
         CopyTree(
-            _inside(source, source.layout.headers, target.arch),
-            headers,
-            ("cudnn*.h",),
-            "all headers: since cuDNN 8, cudnn.h alone only includes the others",
-            root,
+            source=_inside(source, source.layout.headers, target.arch),
+            into=headers,
+            patterns=("cudnn*.h",),
+            why="all headers: since cuDNN 8, cudnn.h alone only includes the others",
+            needs_root=root,
             cuda_major=_major(source.cuda),
             is_new=own,
         ),
         CopyTree(
-            _inside(source, source.layout.libs_linux, target.arch),
-            libraries,
-            ("libcudnn*",),
-            "links as links (cp -P): copies in their place would be several releases under one name later",
-            root,
-            target.arch,
+            source=_inside(source, source.layout.libs_linux, target.arch),
+            into=libraries,
+            patterns=("libcudnn*",),
+            why="links as links (cp -P): copies in their place would be several releases under one name later",
+            needs_root=root,
+            arch=target.arch,
             is_new=own,
         ),
         ChangeMode(mode, "a+r", "every user's programs read them, whatever the umask of who unpacked them", root),
@@ -386,4 +436,11 @@ def _check(source: _Source, libraries: str) -> Check:
     return Check(f"cuDNN {source.version} must be found in {libraries}, whole", _FAULTS, finds)
 
 
-METHOD = Method("cuDNN from an archive", serves, plan, rank=30)
+METHOD = Method(
+    "cuDNN from an archive",
+    serves,
+    plan,
+    rank=30,
+    names=(Name("cudnn", "archive"),),
+    options=frozenset({ARCHIVE, PREFIX}),
+)

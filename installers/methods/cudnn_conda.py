@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from installers.method import Method
-from installers.plan import Command, Inverse, Plan, Target
+from installers.effect import DistributionsInstalled
+from installers.method import Method, Name
+from installers.plan import Plan, Target
 from installers.requirement import exact_version, spoken, wanted_version
+from installers.steps.command import Command, Inverse
 
 _CUDA_TOOLKIT = 12  # CUDA major from which conda-forge's toolkit is split, and named cuda-toolkit
 
@@ -28,7 +30,11 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     argv = ("conda", "install", "-y", *again, *into, "-c", "conda-forge", *wanted)
     where = target.prefix or "the conda environment that is active"
     step = Command(argv, name, timeout_s=3600, inverse=_earlier(name, into))
-    return Plan(f"install {name}{spoken(need.spec)} in {where}", (step,))
+    return Plan(
+        f"install {name}{spoken(need.spec)} in {where}",
+        (step,),
+        (DistributionsInstalled(target.python, (f"{name}{need.spec}",), bool(again), tool="conda"),),
+    )
 
 
 def _cuda(spec: str) -> tuple[str, tuple[str, ...]]:
@@ -53,4 +59,13 @@ def _earlier(name: str, into: tuple[str, ...]) -> Inverse:
     return Inverse((("conda", "remove", "-y", *into, name),), left)
 
 
-METHOD = Method("cuDNN and CUDA with conda", serves, plan, rank=10)
+METHOD = Method(
+    "cuDNN and CUDA with conda",
+    serves,
+    plan,
+    rank=10,
+    names=(
+        Name("cudnn", "conda"),
+        Name("cuda", "conda"),
+    ),
+)

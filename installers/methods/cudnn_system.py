@@ -7,17 +7,28 @@ images (`libcudnn9-cuda-12=9.10.2.21-1`, `libcudnn9-dev-cuda-12`): the meta pack
 
 from __future__ import annotations
 
+from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.version import CudnnVersion
-from installers.method import Method
+from installers.effect import CudnnInstalled
+from installers.method import Method, Name
 from installers.packages import install, manager_of
-from installers.plan import ByHand, Plan, Step, Target
+from installers.plan import Plan, Target
 from installers.repository import add_repository
 from installers.requirement import exact_version, spoken, wanted_version
+from installers.step import Step
+from installers.steps.by_hand import ByHand
 
+_ONE_A_MAJOR = CudnnVersion.parse("8.1")  # from here on one package serves all minors of a CUDA major
 _LAST_WITH_SUFFIX = 8  # cuDNN major whose packages name their CUDA in the version
 _HEADERS_APART = CudnnVersion.parse("9.10")  # from here on Debian's -dev package has the headers in one of their own
+
+
+class NoSuchPackage(GpudoctorError):
+    """A package that NVIDIA never made, or that no row knows."""
+
+    hint = "Say --method archive, or another release or CUDA version."
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -28,31 +39,60 @@ def serves(need: Need, target: Target) -> bool:
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """Packages where NVIDIA has them, else its download page."""
     wanted = f"cuDNN{spoken(need.spec)}{f' for CUDA {need.build}' if need.build else ''}"
-    if manager_of(target) in {"apt", "dnf", "zypper"}:
+    by_hand = manager_of(target) not in {"apt", "dnf", "zypper"}
+    if not by_hand:
         steps: tuple[Step, ...] = (
             *add_repository(target, matrix),
+            *_of_old(need),
             install(target, *_names(need, target, matrix), why=wanted),
         )
     else:
         steps = (_download(wanted, need, matrix),)
-    return Plan(f"install {wanted}", steps)
+    cuda = int(need.build.partition(".")[0] or target.cuda_major or 0)
+    spec = need.spec if need.spec or by_hand else "==9.*"
+    found = CudnnInstalled(spec, cuda, need.where if by_hand else "", searched=not by_hand)
+    return Plan(f"install {wanted}", steps, (found,))
 
 
 def _names(need: Need, target: Target, matrix: Matrix) -> tuple[str, ...]:
     """From cuDNN 9 on one name a CUDA major; before, one name, whose version says which CUDA."""
-    manager = manager_of(target)
-    major = wanted_version(need.spec).partition(".")[0] or "9"
+    manager, exact = manager_of(target), exact_version(need.spec)
+    major = int(wanted_version(need.spec).partition(".")[0] or 9)
     cuda = need.build or str(target.cuda_major or 12)
     developer = "dev" if manager == "apt" else "devel"
-    release = _release(exact_version(need.spec), int(cuda), manager, matrix)
-    if major == "8":
-        names: tuple[str, ...] = ("libcudnn8", f"libcudnn8-{developer}")
+    release = _release(exact, cuda, manager, matrix)
+    if major <= _LAST_WITH_SUFFIX:
+        if not release and (exact or major < _LAST_WITH_SUFFIX):
+            what = f"cuDNN {exact or major} for CUDA {cuda}"
+            raise NoSuchPackage(f"no row knows a package of {what}{_there(exact, matrix)}")
+        names: tuple[str, ...] = (f"libcudnn{major}", f"libcudnn{major}-{developer}")
     elif not release:
-        names = (f"cudnn{major}-cuda-{cuda}",)
+        names = (f"cudnn{major}-cuda-{cuda.partition('.')[0]}",)
     else:
-        names = (f"libcudnn{major}-cuda-{cuda}", f"libcudnn{major}-{developer}-cuda-{cuda}")
-        names += _headers(need.spec, f"libcudnn{major}-headers-cuda-{cuda}") if manager == "apt" else ()
+        suffix = cuda.partition(".")[0]
+        names = (f"libcudnn{major}-cuda-{suffix}", f"libcudnn{major}-{developer}-cuda-{suffix}")
+        names += _headers(need.spec, f"libcudnn{major}-headers-cuda-{suffix}") if manager == "apt" else ()
     return tuple(f"{name}{release}" for name in names)
+
+
+def _of_old(need: Need) -> tuple[ByHand, ...]:
+    """The packages of that time are in a repository of their own, to which the keyring package of today leads nobody.
+
+    Source: NVIDIA's recipes of its cuda images up to 11.0, which add nvidia-ml.list.
+    """
+    version = exact_version(need.spec)
+    if not version or CudnnVersion.parse(version) >= _ONE_A_MAJOR:
+        return ()
+    text = "add NVIDIA's machine-learning repository for this system, which has the cuDNN packages of that time"
+    return (ByHand(text, "its signing key is an old one: where it is not trusted any more, say --method archive"),)
+
+
+def _there(version: str, matrix: Matrix) -> str:
+    """For which CUDA versions the archives of a release are, as its packages were."""
+    if not version:
+        return ": say which release"
+    rows = matrix.cudnn_archives(CudnnVersion.parse(version), "linux", "x86_64")
+    return f"; it is for {', '.join(dict.fromkeys(row.cuda for row in rows))}" if rows else ""
 
 
 def _headers(spec: str, name: str) -> tuple[str, ...]:
@@ -60,20 +100,28 @@ def _headers(spec: str, name: str) -> tuple[str, ...]:
     return (name,) if CudnnVersion.parse(exact_version(spec)) >= _HEADERS_APART else ()
 
 
-def _release(version: str, cuda_major: int, manager: str, matrix: Matrix) -> str:
+def _release(version: str, cuda: str, manager: str, matrix: Matrix) -> str:
     """What follows a package's name to ask for one release: "=9.10.2.21-1"; "" where no row knows all of it."""
     if not version:
         return ""
     wanted = CudnnVersion.parse(version)
     try:
         full = max(one for one in matrix.cudnn(wanted).full_versions if one.agrees_with(wanted))
-        newest = matrix.cudnn_build(wanted, cuda_major).cuda_max
+        build = matrix.cudnn_build(wanted, int(cuda.partition(".")[0]))
     except (Uncovered, ValueError):
         return ""
     joint, plus = ("-", ".") if manager == "dnf" else ("=", "+" if manager == "apt" else ".")
     if full.major > _LAST_WITH_SUFFIX:
         return f"{joint}{full}-1"
-    return f"{joint}{full}-1{plus}cuda{newest}" if newest else ""
+    label = str(build.cuda_max or "") if wanted >= _ONE_A_MAJOR else _own_cuda(wanted, cuda, matrix)
+    return f"{joint}{full}-1{plus}cuda{label}" if label else ""
+
+
+def _own_cuda(version: CudnnVersion, cuda: str, matrix: Matrix) -> str:
+    """Until 8.0 each CUDA had a package of its own, as it had an archive; of a major, its newest."""
+    rows = matrix.cudnn_archives(version, "linux", "x86_64")
+    known = {row.cuda for row in rows if f"{row.cuda}.".startswith(f"{cuda}.")}
+    return max(known, key=lambda text: tuple(map(int, text.split("."))), default="")
 
 
 def _download(wanted: str, need: Need, matrix: Matrix) -> ByHand:
@@ -82,4 +130,4 @@ def _download(wanted: str, need: Need, matrix: Matrix) -> ByHand:
     return ByHand(f"download {wanted} from {matrix.page(page).url} and install it{where}")
 
 
-METHOD = Method("cuDNN from packages", serves, plan, rank=40)
+METHOD = Method("cuDNN from packages", serves, plan, rank=40, names=(Name("cudnn", "packages"),))

@@ -5,11 +5,21 @@ Source: NVIDIA cuDNN installation guide, "Python Wheels".
 
 from __future__ import annotations
 
+from compat.error import GpudoctorError
 from compat.matrix import Matrix
 from compat.need import Need
-from installers.method import Method
+from compat.row import CudnnWheelRow
+from compat.version import CudnnVersion
+from installers.method import Method, Name
 from installers.methods import wheel
 from installers.plan import Plan, Target
+from installers.requirement import exact_version
+
+
+class NoSuchWheel(GpudoctorError):
+    """A release of which there is no wheel."""
+
+    hint = "Say --method archive, or another release: gpudoctor matrix show cudnn lists them."
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -19,9 +29,25 @@ def serves(need: Need, target: Target) -> bool:
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
-    """The wheel for the CUDA major that was asked for, else for the newest that the driver runs."""
+    """The wheel for the CUDA major that was asked for, else for the newest that the driver runs.
+
+    Raises NoSuchWheel.
+    """
     major = need.build or str(target.cuda_major or 12)
-    return wheel.plan(Need(f"nvidia-cudnn-cu{major}", need.spec, target.python), target, matrix)
+    spec = f"=={full_release(exact_version(need.spec), int(major), matrix)}" if exact_version(need.spec) else need.spec
+    return wheel.plan(Need(f"nvidia-cudnn-cu{major}", spec, target.python), target, matrix)
 
 
-METHOD = Method("cuDNN as a wheel", serves, plan, rank=20)
+def full_release(version: str, cuda_major: int, matrix: Matrix) -> str:
+    """The newest release of the wheel that a version names: "9.10.2.21" for "9.10.2"; raises NoSuchWheel."""
+    rows: tuple[CudnnWheelRow, ...] = matrix.rows("cudnn", "wheels")
+    known = [release for row in rows if row.cuda_major == cuda_major for release in row.releases]
+    asked = CudnnVersion.parse(version)
+    found = [one for one in known if f"{one}.".startswith(f"{asked}.")]
+    if found:
+        return str(max(found))
+    there = f"there are {min(known)} to {max(known)}" if known else "NVIDIA made wheels for CUDA 11 and later"
+    raise NoSuchWheel(f"there is no wheel of cuDNN {version} for CUDA {cuda_major}: {there}")
+
+
+METHOD = Method("cuDNN as a wheel", serves, plan, rank=20, names=(Name("cudnn", "wheel"),))

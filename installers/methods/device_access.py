@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import NodeOpened
 from installers.method import Method
-from installers.plan import ByHand, Command, Inverse, Plan, Target
+from installers.plan import Plan, Target
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
 
 _LOG_IN = ByHand("log out and in again: a running session keeps its groups")
 
@@ -22,15 +25,16 @@ def serves(need: Need, target: Target) -> bool:
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """Through the group that owns the node; without such a group, through its mode."""
     node, group = need.where or "/dev/nvidia0", need.build
+    effects = (NodeOpened(node, group if group != "root" else ""),)
     summary = f"let {target.user or 'this user'} open {node}"
     if target.container:
         text = f"start the container with its GPUs (docker run --gpus all) and --group-add {group or 'GROUP'}"
-        return Plan(summary, (ByHand(text),))
+        return Plan(summary, (ByHand(text),), effects)
     if group and group != "root":
         user = target.user or "USER"
         out = Inverse((("gpasswd", "-d", user, group),), "a session that is open keeps the group until it ends")
         join = Command(("usermod", "-aG", group, user), f"{group} may open {node}", needs_root=True, inverse=out)
-        return Plan(summary, (join, _LOG_IN))
+        return Plan(summary, (join, _LOG_IN), effects)
     steps = (
         Command(
             ("chmod", "0666", node),
@@ -40,7 +44,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         ),
         ByHand("for good: take NVreg_DeviceFileMode, -UID and -GID out of /etc/modprobe.d, and restart"),
     )
-    return Plan(summary, steps)
+    return Plan(summary, steps, effects)
 
 
 METHOD = Method("access to device nodes", serves, plan, sole=True)

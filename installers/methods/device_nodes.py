@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import NodesMade
 from installers.method import Method
-from installers.plan import ByHand, Command, Inverse, Plan, Target
+from installers.plan import Plan, Target
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -21,15 +24,15 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     summary = "make the NVIDIA device nodes"
     if target.wsl:
         text = "WSL has no /dev/nvidia*: the GPU is /dev/dxg; update WSL with `wsl --update` on Windows"
-        return Plan(summary, (ByHand(text),))
+        return Plan(summary, (ByHand(text),), ())
     stay = Inverse(left="the modules and the nodes stay until the next start")
     make = Command(
         ("nvidia-modprobe", "-u", "-c=0"), "load the modules and make the nodes", needs_root=True, inverse=stay
     )
     if target.container:
         again = ByHand("then start the container again with its GPUs (docker run --gpus all)")
-        return Plan(summary, (make._replace(place="the container's host"), again))
-    return Plan(summary, (make,))
+        return Plan(summary, (make._replace(place="the container's host"), again), ())
+    return Plan(summary, (make,), (NodesMade(),))
 
 
 METHOD = Method("device nodes", serves, plan, sole=True)

@@ -11,11 +11,15 @@ from __future__ import annotations
 from compat.matrix import Matrix, accepts
 from compat.need import Need
 from compat.row import BranchRow
+from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
 from installers.packages import install, kernel_headers, manager_of, refresh
-from installers.plan import ByHand, Command, Inverse, Plan, Step, Target
+from installers.plan import Plan, Target
 from installers.repository import add_repository
 from installers.requirement import spoken, wanted_version
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
 
 _WHY = "the NVIDIA driver"
 _HOLDS = "the newest branch, which would come otherwise, may have dropped the card"
@@ -40,7 +44,17 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     branch = branch_for(need.spec, matrix) if need.spec or need.build else 0
     steps = _WRITERS[manager_of(target)](need, target, matrix, branch)
     flavour = "NVIDIA driver with the open kernel module" if need.build == "open" else "NVIDIA driver"
-    return Plan(f"install the {flavour}{',' if need.spec else ''}{spoken(need.spec)}", (*steps, _RESTART))
+    summary = f"install the {flavour}{',' if need.spec else ''}{spoken(need.spec)}"
+    done = any(isinstance(step, Command) for step in steps)
+    return Plan(summary, (*steps, _RESTART), (_effect(need, target, branch), Restarted()) if done else ())
+
+
+def _effect(need: Need, target: Target, branch: int) -> DriverInstalled:
+    """Arch has the open module alone, whatever was asked for; a branch that is not pinned moves on to the newest."""
+    manager = manager_of(target)
+    pinned = need.spec != "" and (target.distribution == "debian" or manager == "dnf")
+    flavour = "open" if need.build == "open" or manager == "pacman" else ""
+    return DriverInstalled(f"=={branch}.*" if branch and manager != "pacman" else "", flavour, held=pinned)
 
 
 def branch_for(specifier: str, matrix: Matrix) -> int:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
-from installers.plan import ByHand, Command, Plan, Target
+from installers.plan import Plan, Target
 from installers.requirement import spoken, wanted_version
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -28,15 +31,17 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
             ByHand(f"on Windows, install the {wanted} from {url}; install no NVIDIA driver inside WSL"),
             Command(("wsl", "--shutdown"), "WSL takes the new driver up when it starts", place="Windows"),
         )
-        return Plan(f"install the {wanted} on Windows", steps)
+        return Plan(f"install the {wanted} on Windows", steps, (DriverInstalled(need.spec), Restarted("wsl")))
     if target.container:
         text = f"on the container's host, install the {wanted}; a container uses its host's driver and needs none"
-        return Plan(f"install the {wanted} on the container's host", (ByHand(text),))
+        return Plan(
+            f"install the {wanted} on the container's host", (ByHand(text),), (DriverInstalled(need.spec), Restarted())
+        )
     if target.os_family == "windows":
         text = f"download and install the {wanted} from {url}, then restart Windows"
-        return Plan(f"install the {wanted}", (ByHand(text),))
+        return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
     text = f"install the {wanted} with your system's packages, or from {url}; then restart"
-    return Plan(f"install the {wanted}", (ByHand(text),))
+    return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
 
 
 def _branch(specifier: str) -> str:

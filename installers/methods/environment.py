@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import EnvironmentMade
 from installers.method import Method
-from installers.plan import Command, Inverse, Plan, Target
+from installers.plan import Plan, Target
+from installers.steps.command import Command, Inverse
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -23,7 +25,18 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     make = {"uv": _uv, "conda": _conda}.get(target.tool, _venv)
     summary = f"make an environment in {need.where}" + (f" with Python {python}" if python else "")
     argv = make(python, need.where, target)
-    return Plan(summary, (Command(argv, "an environment of its own", timeout_s=3600, inverse=removal(need, target)),))
+    step = Command(argv, "an environment of its own", timeout_s=3600, inverse=removal(need, target))
+    return Plan(summary, (step,), (made(need.where, target, python),))
+
+
+def made(where: str, target: Target, python: str = "") -> EnvironmentMade:
+    """What is there then; `python` is its version, "" for that of the interpreter that makes it."""
+    kind = "conda" if target.tool == "conda" else "venv"
+    inside = "bin/python"
+    if target.os_family == "windows":
+        inside = "python.exe" if kind == "conda" else "Scripts\\python.exe"
+    separator = "\\" if target.os_family == "windows" else "/"
+    return EnvironmentMade(where, f"{where}{separator}{inside}", python, kind)
 
 
 def removal(need: Need, target: Target) -> Inverse:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import FileRemoved, LinkMade
 from installers.method import Method
-from installers.plan import Command, Inverse, Plan, Target
+from installers.plan import Plan, Target
+from installers.steps.command import Command, Inverse
 
 _OF_THE_SYSTEM = ("/usr/", "/etc/", "/opt/", "/lib", "/var/", "/bin/", "/sbin/", "/dev/")
 
@@ -21,10 +23,10 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if need.product == "link":
         lost = Inverse(left="where the link led before is not kept")
         link = Command(_link_argv(need, target), "the link leads to the right file", needs_root=as_root, inverse=lost)
-        return Plan(f"let {need.where} lead to {need.spec}", (link,))
+        return Plan(f"let {need.where} lead to {need.spec}", (link,), (LinkMade(need.where, need.spec),))
     argv, back = _renaming(need.where, f"{need.where}.bak", target), _renaming(f"{need.where}.bak", need.where, target)
     aside = Command(argv, "renamed, so that it can be brought back", needs_root=as_root, inverse=Inverse((back,)))
-    return Plan(f"put {need.where} aside", (aside,))
+    return Plan(f"put {need.where} aside", (aside,), (FileRemoved(need.where),))
 
 
 def _link_argv(need: Need, target: Target) -> tuple[str, ...]:

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import ModuleBuilt, ModuleLoaded, ModuleSigned, Restarted
 from installers.method import Method
 from installers.packages import install, kernel_headers, manager_of
-from installers.plan import ByHand, Command, Inverse, Plan, Step, Target
+from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
 
 _ENROL = ByHand('restart; in the blue "MOK management" screen choose "Enroll MOK" and give that password again')
 _REVOKED = Inverse(
@@ -32,12 +36,13 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     name = need.build or "nvidia"
     if target.container or target.wsl:
         where = "Windows: restart WSL with `wsl --shutdown`" if target.wsl else "the container's host: load it there"
-        return Plan(f"see to the {name} module", (ByHand(f"the kernel module belongs to {where}"),))
+        return Plan(f"see to the {name} module", (ByHand(f"the kernel module belongs to {where}"),), ())
     if need.spec == "rebuilt":
         return _rebuilt(need.where or target.kernel, name, target)
     if need.spec == "signed":
-        return Plan("enrol the key that signs the NVIDIA module", (*_enrol(target), _ENROL, _FIRMWARE))
-    return Plan(f"load the {name} kernel module", (_modprobe(name),))
+        steps = (*_enrol(target), _ENROL, _FIRMWARE)
+        return Plan("enrol the key that signs the NVIDIA module", steps, (Restarted(), ModuleSigned()))
+    return Plan(f"load the {name} kernel module", (_modprobe(name),), (ModuleLoaded(name),))
 
 
 def _modprobe(name: str) -> Command:
@@ -59,9 +64,10 @@ def _rebuilt(kernel: str, name: str, target: Target) -> Plan:
             timeout_s=1800,
             inverse=Inverse(left="what it built stays: `dkms status` lists it, `dkms remove` takes one away"),
         ),
-        _modprobe(name),
+        *((_modprobe(name),) if target.live else ()),
     )
-    return Plan(f"rebuild the NVIDIA module{f' for kernel {kernel}' if kernel else ''}", steps)
+    effects = (ModuleBuilt(kernel), ModuleLoaded(name))
+    return Plan(f"rebuild the NVIDIA module{f' for kernel {kernel}' if kernel else ''}", steps, effects)
 
 
 def _enrol(target: Target) -> tuple[Step, ...]:

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import ABSENT, Need
+from installers.effect import ModuleKeptAway, Restarted
 from installers.method import Method
 from installers.packages import manager_of
-from installers.plan import ByHand, Command, Inverse, Plan, Step, Target, WriteFile
+from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
+from installers.steps.write_file import WriteFile
 
 _INITRAMFS = {
     "apt": ("update-initramfs", "-u"),
@@ -30,7 +35,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     module = need.build or "nouveau"
     if target.container:
         text = f"on the container's host, keep {module} from taking the card: install the NVIDIA driver there"
-        return Plan(f"keep {module} from taking the card", (ByHand(text),))
+        return Plan(f"keep {module} from taking the card", (ByHand(text),), ())
     blacklist = WriteFile(
         f"/etc/modprobe.d/blacklist-{module}.conf",
         (f"blacklist {module}", *((f"options {module} modeset=0",) if module == "nouveau" else ())),
@@ -43,7 +48,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         again = Inverse((argv,), "restart the machine", afterwards=True)
         initramfs = Command(argv, "the initramfs carries a copy of both", needs_root=True, inverse=again)
     steps = (blacklist, initramfs, ByHand("restart the machine"))
-    return Plan(f"keep {module} from taking the card", steps)
+    return Plan(f"keep {module} from taking the card", steps, (ModuleKeptAway(module), Restarted()))
 
 
 METHOD = Method("nouveau kept away", serves, plan, sole=True)

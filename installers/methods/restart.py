@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import Restarted
 from installers.method import Method
-from installers.plan import NOTHING_TO_TAKE_BACK, ByHand, Command, Plan, Step, Target
+from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import NOTHING_TO_TAKE_BACK, Command
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -15,7 +19,8 @@ def serves(need: Need, target: Target) -> bool:
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """One step."""
-    return Plan("restart", (_step(target),))
+    what = "wsl" if target.wsl else "container" if target.container else "machine"
+    return Plan("restart", (_step(target),), (Restarted(what),))
 
 
 def _step(target: Target) -> Step:

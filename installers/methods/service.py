@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import ServiceRunning
 from installers.method import Method
-from installers.plan import Command, Inverse, Plan, Target
+from installers.plan import Plan, Target
+from installers.steps.command import Command, Inverse
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -19,7 +21,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     place = "the container's host" if target.container else ""
     off = Inverse((("systemctl", "disable", "--now", need.build),))
     step = Command(argv, "now, and at every start", needs_root=True, place=place, inverse=off)
-    return Plan(f"start {need.build}", (step,))
+    return Plan(f"start {need.build}", (step,), () if place else (ServiceRunning(need.build),))
 
 
 METHOD = Method("a system service", serves, plan, sole=True)

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import SharedMemoryGiven
 from installers.method import Method
-from installers.plan import ByHand, Command, Inverse, Plan, Step, Target
+from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -19,7 +23,7 @@ def serves(need: Need, target: Target) -> bool:
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """In a container its starter decides; elsewhere the mount can be enlarged as it is."""
     size = _gigabytes(need.spec)
-    return Plan(f"give /dev/shm at least {size} GiB", (_step(size, target),))
+    return Plan(f"give /dev/shm at least {size} GiB", (_step(size, target),), (SharedMemoryGiven(size << 30),))
 
 
 def _step(size: int, target: Target) -> Step:

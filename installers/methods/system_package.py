@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import AGAIN, Need
+from installers.effect import SystemPackageInstalled
 from installers.method import Method
 from installers.packages import install, install_again, manager_of, refresh
-from installers.plan import ByHand, Plan, Step, Target
+from installers.plan import Plan, Target
 from installers.requirement import exact_version
+from installers.step import Step
+from installers.steps.by_hand import ByHand
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -20,16 +23,16 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if need.spec == AGAIN:
         return _again(need.build, target)
     wanted = f"{need.build}{f' {need.spec}' if need.spec else ''}"
-    steps: tuple[Step, ...] = (ByHand(f"install {wanted}"),)
-    if manager_of(target):
-        steps = (*refresh(target), install(target, _pinned(need, target), why=need.build))
-    return Plan(f"install {wanted}", steps)
+    if not manager_of(target):
+        return Plan(f"install {wanted}", (ByHand(f"install {wanted}"),), ())
+    steps = (*refresh(target), install(target, _pinned(need, target), why=need.build))
+    return Plan(f"install {wanted}", steps, (SystemPackageInstalled(need.build, need.spec),))
 
 
 def _again(name: str, target: Target) -> Plan:
     known = manager_of(target) != ""
     step: Step = install_again(target, name) if known else ByHand(f"install the package {name} anew")
-    return Plan(f"install {name} anew", (step,))
+    return Plan(f"install {name} anew", (step,), (SystemPackageInstalled(name, anew=True),) if known else ())
 
 
 def _pinned(need: Need, target: Target) -> str:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import Effect, EntryRemoved, VariableSet, VariableUnset
 from installers.method import Method
-from installers.plan import Plan, RemoveFromPath, SetVariable, Step, Target, UnsetVariable
+from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.remove_from_path import RemoveFromPath
+from installers.steps.set_variable import SetVariable
+from installers.steps.unset_variable import UnsetVariable
 
 _WITHOUT = "without "
 
@@ -19,15 +24,16 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """By how `spec` begins."""
     name, place = need.build, f" (set in {need.where})" if need.where else ""
     step: Step = UnsetVariable(name, "it misleads the processes started here", need.where)
+    effect: Effect = VariableUnset(name, need.where)
     summary = f"unset {name}"
     if need.spec.startswith("="):
         step = SetVariable(name, need.spec[1:], "for the processes started from here", need.where)
-        summary = f"set {name} to {need.spec[1:]}"
+        summary, effect = f"set {name} to {need.spec[1:]}", VariableSet(name, need.spec[1:], need.where)
     elif need.spec.startswith(_WITHOUT):
         directory = need.spec.removeprefix(_WITHOUT)
         step = RemoveFromPath(name, directory, "the loader searches it before the right place", need.where)
-        summary = f"remove {directory} from {name}"
-    return Plan(summary + place, (step,))
+        summary, effect = f"remove {directory} from {name}", EntryRemoved(name, directory, need.where)
+    return Plan(summary + place, (step,), (effect,))
 
 
 METHOD = Method("an environment variable", serves, plan)

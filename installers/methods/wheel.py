@@ -14,21 +14,38 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import ABSENT, AGAIN, Need
 from compat.overlap import NO, overlap
 from compat.spec import Spec, parse_spec
+from compat.traits import traits_of
+from installers.effect import DistributionsInstalled, DistributionsRemoved, Effect
 from installers.method import Method
-from installers.methods.environment import removal
-from installers.plan import ByHand, Command, Inverse, Plan, Step, Target
-from installers.requirement import EXTRAS, exact_version
+from installers.methods.environment import made, removal
+from installers.plan import Plan, Target
+from installers.requirement import exact_version
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
 
 # what the table in compat/need.py names as something other than a Python distribution
 _NOT_PYTHON = frozenset(
     {
         *("driver", "kernel-module", "nouveau", "restart", "device-nodes", "device-access", "container-gpu"),
-        *("cuda", "cudnn", "environment", "variable", "link", "file", "shm", "service", "system-package", "by-hand"),
+        *(
+            "cuda",
+            "cudnn",
+            "environment",
+            "variable",
+            "link",
+            "file",
+            "shm",
+            "service",
+            "fabric-manager",
+            "host-compiler",
+            "loader-directory",
+            "system-package",
+            "by-hand",
+        ),
     }
 )
-LABELLED = frozenset({"torch"})  # whose index tells builds apart by local version, "2.9.1+cu128"
 _BROUGHT_ALONG = "what came along with it, or changed with it, stays as it is"
-_VISION = ("torchvision", "torchaudio")  # built against one torch and its CUDA: they change with it
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -44,18 +61,45 @@ def is_distribution(name: str) -> bool:
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """By what must become true of it."""
     if need.spec == ABSENT:
-        return Plan(f"remove {need.product}", _guarded(target, (_uninstall(target, need.product),)))
+        gone = DistributionsRemoved(_python(target), (need.product,))
+        return Plan(f"remove {need.product}", _guarded(target, (_uninstall(target, need.product),)), (gone,))
     first, inside = _own_environment(target)
     if need.build == AGAIN:
         argv = _installer(inside, "--force-reinstall", "--no-deps", f"{need.product}{need.spec}")
         why = "all its files anew, and no other package"
         summary = f"install {need.product}{need.spec} anew"
         again = Command(argv, why, inverse=Inverse(left="its files as they were before are not kept"))
-        return Plan(summary, (*first, *_guarded(inside, (again,))))
-    return Plan(_summary(need), (*first, *_guarded(inside, _install(need, inside, matrix))))
+        anew = DistributionsInstalled(
+            python=_python(inside),
+            requirements=(f"{need.product}{need.spec}",),
+            anew=True,
+            alone=True,
+            tool=_tool(inside),
+        )
+        return Plan(summary, (*first, *_guarded(inside, (again,))), (*_first_effects(target), anew))
+    steps = (*first, *_guarded(inside, _install(need, inside, matrix)))
+    return Plan(_summary(need), steps, (*_first_effects(target), *_effects(need, inside, matrix)))
 
 
-def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> tuple[Step, ...]:
+def _tool(target: Target) -> str:
+    return "pip" if _has_pip(target) else "uv"
+
+
+def _first_effects(target: Target) -> tuple[Effect, ...]:
+    return (made(".venv", target),) if target.externally_managed else ()
+
+
+def _effects(need: Need, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
+    """What is removed first, then what is installed; a build is named as its index tells it apart."""
+    spec = parse_spec(_requirement(need, target, matrix))
+    label, _ = index_of(spec._replace(build=need.build), matrix)
+    names = (need.product, *(_companions(need.product, target) if need.build else ()))
+    wanted = (str(spec._replace(build=label if exact_version(need.spec) else "")), *names[1:])
+    gone = (DistributionsRemoved(_python(target), names),) if need.build and need.product in target.installed else ()
+    return (*gone, DistributionsInstalled(_python(target), wanted, tool=_tool(target)))
+
+
+def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> Plan:
     """Install several at once, so that one resolver sees what all of them require: "torch==2.9.1+cu128", "jax[cuda12]".
 
     A build that the package index does not serve comes from an index of its own beside it, and its local version keeps
@@ -65,7 +109,7 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> t
     first, inside = _own_environment(target)
     spelled, urls = [], []
     for one in map(parse_spec, requirements):
-        label, url = _index_of(one, matrix)
+        label, url = index_of(one, matrix)
         spelled.append(str(one._replace(build=label)))
         urls += [url] if url else []
     indexes = [word for url in dict.fromkeys(urls) for word in ("--extra-index-url", url)]
@@ -74,16 +118,18 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> t
     argv, names = _installer(inside, *spelled, *indexes), tuple(parse_spec(one).name for one in requirements)
     why = "all at once: one resolver sees what all of them require"
     command = Command(argv, why, inverse=_earlier(inside, *names))
-    return (*first, *_guarded(inside, (command,)))
+    effect = DistributionsInstalled(_python(inside), tuple(spelled), tool=_tool(inside))
+    steps = (*first, *_guarded(inside, (command,)))
+    return Plan(f"install {', '.join(spelled)}", steps, (*_first_effects(target), effect))
 
 
-def _index_of(one: Spec, matrix: Matrix) -> tuple[str, str]:
+def index_of(one: Spec, matrix: Matrix) -> tuple[str, str]:
     """The local version that names a build, and the index that serves it; "" for none."""
     try:
         url = matrix.wheel_index(one.name, one.build, exact_version(one.versions)).url if one.build else ""
     except Uncovered:
         return "", ""
-    return (one.build if one.name in LABELLED else ""), url
+    return (one.build if traits_of(one.name).tagged else ""), url
 
 
 def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
@@ -104,29 +150,31 @@ def _summary(need: Need) -> str:
 
 def _install(need: Need, target: Target, matrix: Matrix) -> tuple[Step, ...]:
     """Another build of the same release counts as installed already, so it is removed first."""
-    requirement = _requirement(need, target, matrix)
+    requirement, leaders = _requirement(need, target, matrix), _leaders(need.product, target)
     if not need.build:
-        return (Command(_installer(target, requirement), need.product, inverse=_earlier(target, need.product)),)
+        argv = _installer(target, requirement, *(f"{name}=={version}" for name, version in leaders))
+        return (Command(argv, need.product, inverse=_earlier(target, need.product)),)
     names = (need.product, *(_companions(need.product, target)))
     steps: tuple[Step, ...] = ()
     if need.product in target.installed:
         steps = (_uninstall(target, *names),)
     try:
-        row = matrix.wheel_index(need.product, need.build, exact_version(need.spec))
+        served, release = next(iter(leaders), (need.product, exact_version(need.spec)))
+        row = matrix.wheel_index(served, need.build, release.partition("+")[0])
     except Uncovered:
         return (*steps, Command(_installer(target, requirement), _summary(need), inverse=_absent(target, names[:1])))
-    argv = _installer(target, requirement, *names[1:], "--index-url", row.url)
+    kept = (f"{name}=={version}" for name, version in leaders)
+    argv = _installer(target, requirement, *names[1:], *kept, "--index-url", row.url)
     return (*steps, Command(argv, f"the index that serves {need.build} builds", inverse=_absent(target, names)))
 
 
 def _requirement(need: Need, target: Target, matrix: Matrix) -> str:
-    name, build = need.product, need.build
-    if name in EXTRAS and build != "cpu" and _brings_cuda(need, target, matrix):
-        name += EXTRAS[name]
-    major = re.match(r"cu(?:da)?(1[1-9])", build)
-    if name == "jax" and major:
-        name = f"jax[cuda{major[1]}]"
-    return f"{name}{need.spec}"
+    asked, major = traits_of(need.product).asked_as.get(need.product, ""), re.match(r"cu(?:da)?(1[1-9])", need.build)
+    if "{major}" in asked:
+        asked = asked.format(major=major[1]) if major else ""
+    elif need.build == "cpu" or (asked and not _brings_cuda(need, target, matrix)):
+        asked = ""
+    return f"{asked or need.product}{need.spec}"
 
 
 def _brings_cuda(need: Need, target: Target, matrix: Matrix) -> bool:
@@ -136,7 +184,12 @@ def _brings_cuda(need: Need, target: Target, matrix: Matrix) -> bool:
 
 
 def _companions(package: str, target: Target) -> tuple[str, ...]:
-    return tuple(name for name in _VISION if name in target.installed) if package == "torch" else ()
+    return tuple(name for name in traits_of(package).followers if name in target.installed)
+
+
+def _leaders(package: str, target: Target) -> tuple[tuple[str, str], ...]:
+    """What a follower is built against, at the release that is there: the resolver shall change the follower alone."""
+    return tuple(one for one in target.releases if package in traits_of(one[0]).followers)
 
 
 def _python(target: Target) -> str:

@@ -30,10 +30,12 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if len(fresh) == 1 and not fresh[0][1].extras:
         one = fresh.pop()[1]
         single.append(Need(one.name, one.versions, need.where, one.build))
-    steps = [step for one in single for step in wheel.plan(one, target, matrix).steps]
+    plans = [wheel.plan(one, target, matrix) for one in single]
     if fresh:
-        steps += wheel.together(tuple(requirement for requirement, _ in fresh), target, matrix)
-    return Plan(_summary(removed, need.spec.split(), bool(again)), tuple(dict.fromkeys(steps)))
+        plans.append(wheel.together(tuple(requirement for requirement, _ in fresh), target, matrix))
+    steps = dict.fromkeys(step for one in plans for step in one.steps)
+    effects = dict.fromkeys(effect for one in plans for effect in one.effects or ())
+    return Plan(_summary(removed, need.spec.split(), bool(again)), tuple(steps), tuple(effects))
 
 
 def _summary(removed: list[str], wanted: list[str], again: bool) -> str:

@@ -6,14 +6,43 @@ What a person must do or read stands in comment lines, so that the whole can be 
 from __future__ import annotations
 
 from installers.plan import Plan, Target
+from installers.step import Kind, Lines, Shell, Step, kind_of
 
 
-def commands(plan: Plan, target: Target) -> tuple[str, ...]:
+def commands(plan: Plan, target: Target) -> Lines:
     """The lines to type: PowerShell on Windows, bash everywhere else."""
+    lines = tuple(line for step in plan.steps for line in step_lines(step, target))
+    if target.os_family == "windows" and not target.is_root and any(map(_needs_root, plan.steps)):
+        return ("# in a PowerShell started as administrator:", *lines)  # what needs an administrator says so first
+    return lines
+
+
+def step_lines(step: Step, target: Target) -> Lines:
+    """The lines to type for one step."""
+    return _shell(kind_of(step), target).typed(step, target)
+
+
+def told_lines(step: Step, target: Target) -> Lines:
+    """What there is to type below the step's title, of which a comment would only say the same."""
+    told = kind_of(step).told
+    if told:
+        return told(step)
+    return chained(tuple(line for line in step_lines(step, target) if not line.startswith("#")), target)
+
+
+def chained(lines: Lines, target: Target) -> Lines:
+    """Lines to paste together, of which none runs after one that failed."""
+    if len(lines) < 2:
+        return lines
     if target.os_family == "windows":
-        from installers.render import powershell  # late: only one of the two is needed
+        return ("& {", "    $ErrorActionPreference = 'Stop'", *(f"    {line}" for line in lines), "}")
+    last = max((number for number, line in enumerate(lines) if not line.startswith("#")), default=0)
+    return tuple(line if line.startswith("#") or number >= last else f"{line} &&" for number, line in enumerate(lines))
 
-        return powershell.lines(plan, target)
-    from installers.render import bash
 
-    return bash.lines(plan, target)
+def _shell(kind: Kind, target: Target) -> Shell:
+    return kind.powershell if target.os_family == "windows" else kind.bash
+
+
+def _needs_root(step: Step) -> bool:
+    return kind_of(step).needs_root(step)

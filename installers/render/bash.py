@@ -1,122 +1,42 @@
-"""A plan's steps as bash lines."""
+"""How texts stand in bash: every word that enters a line or a script goes through here."""
 
 from __future__ import annotations
 
 import re
-from posixpath import dirname
-from shlex import join, quote
-from typing import Union
+import shlex
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from installers.plan import (
-    ByHand,
-    ChangeMode,
-    Check,
-    Command,
-    CopyTree,
-    Download,
-    EditText,
-    Extract,
-    MakeLink,
-    Plan,
-    RefreshLoader,
-    RemoveFromPath,
-    SetVariable,
-    Step,
-    Target,
-    UnsetVariable,
-    UseFile,
-    WriteFile,
-)
+from installers.plan import Target
 from installers.render.comments import comment
 
-Staged = Union[Download, UseFile, Extract, CopyTree, ChangeMode, MakeLink, RefreshLoader, EditText, Check]
+Lines = tuple[str, ...]
 
 
-def lines(plan: Plan, target: Target) -> tuple[str, ...]:
-    """Every step's lines, in order."""
-    return tuple(line for step in plan.steps for line in step_lines(step, target))
+def quote(word: str) -> str:
+    """A word as bash reads it. What a terminal or an editor would not show as it is stands in its escaped form."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(map(_escaped, word)) + "'"
 
 
-def step_lines(step: Step, target: Target) -> tuple[str, ...]:
-    """One step."""
-    if isinstance(step, Command):
-        return (*_place(step), f"{_sudo(step.needs_root, step.place, target)}{join(step.argv)}")
-    if isinstance(step, WriteFile):
-        return (_write(step, target),)
-    if isinstance(step, ByHand):
-        return comment(step.text)
-    if isinstance(step, RemoveFromPath):
-        return (*_set_in(step.set_in, f"take {step.directory} out of {step.name}"), _without(step))
-    if isinstance(step, SetVariable):
-        return (*_set_in(step.set_in, f"set {step.name}"), f"export {step.name}={quote(step.value)}")
-    if isinstance(step, UnsetVariable):
-        return _unset(step)
-    return _staged(step, target)
+def literal_word(word: str) -> str:
+    """The same in quotes even where none are needed: a line of a file, which is no word of bash by chance."""
+    found = quote(word)
+    return found if found.startswith(("'", "$'")) else f"'{found}'"
 
 
-def _staged(step: Staged, target: Target) -> tuple[str, ...]:
-    """Steps that work on files, from the directory that a person chose to do them in."""
-    if isinstance(step, Download):
-        fetch = f"curl -fL --retry 3 -o {quote(step.to)} {quote(step.url)}"
-        return (fetch, *_verify(step.to, step.sha256))
-    if isinstance(step, UseFile):
-        take = () if step.path == step.to else (f"cp -- {quote(step.path)} {quote(step.to)}",)
-        return (*take, *_verify(step.to, step.sha256))
-    if isinstance(step, Extract):
-        return _extract(step)
-    as_root = _sudo(getattr(step, "needs_root", False), "", target)
-    if isinstance(step, CopyTree):
-        return tuple(f"{as_root}{line}" for line in _copies(step))
-    if isinstance(step, ChangeMode):
-        return (f"{as_root}chmod {step.add} {' '.join(map(quoted_glob, step.paths))}",)
-    if isinstance(step, MakeLink):
-        return (f"{as_root}ln -sfn -- {quote(step.text)} {quote(step.path)}",)
-    if isinstance(step, RefreshLoader):
-        return (f"{as_root}ldconfig",)
-    return ("gpudoctor check",) if isinstance(step, Check) else _edit(step)
+def _escaped(sign: str) -> str:
+    if sign in "\\'":
+        return f"\\{sign}"
+    if sign.isprintable():
+        return sign
+    return "".join(f"\\{byte:03o}" for byte in sign.encode("utf-8", "surrogateescape"))
 
 
-def _verify(name: str, digests: tuple[str, ...]) -> tuple[str, ...]:
-    if not digests:
-        return (*comment("no digest of this file is known: compare this one with one that you trust"), _digest(name))
-    return (f"{_digest(name)} | grep -E '^({'|'.join(digests)}) '",)
-
-
-def _digest(name: str) -> str:
-    return f"sha256sum {quote(name)}"
-
-
-def _extract(step: Extract) -> tuple[str, ...]:
-    into = step.to or "."
-    make = () if into == "." else (f"mkdir -p {quote(into)}",)
-    unpack = f"tar -xf {quote(step.archive)} -C {quote(into)}"
-    if step.archive.endswith(".zip"):
-        unpack = f"unzip -q -o {quote(step.archive)} -d {quote(into)}"
-    return (*make, unpack, *(_rename(f"{into}/{before}", f"{into}/{after}") for before, after in step.renames))
-
-
-def _rename(before: str, after: str) -> str:
-    """Not every archive has everything that is renamed where it is there."""
-    return f"[ ! -e {quote(before)} ] || {{ mkdir -p {quote(dirname(after))} && mv {quote(before)} {quote(after)}; }}"
-
-
-def _renamed(old: str, new: str) -> tuple[str, ...]:
-    """What not every archive holds may be missing."""
-    folder, made = old.rpartition("/")[0], new.rpartition("/")[0]
-    make = () if made == folder else (f"mkdir -p {quote(made)}",)
-    return (*make, f"[ ! -e {quote(old)} ] || mv {quote(old)} {quote(new)}")
-
-
-def _copies(step: CopyTree) -> tuple[str, ...]:
-    """One command a directory of the patterns, which `cp` keeps below the one it copies into."""
-    found: list[str] = []
-    for pattern in step.patterns:
-        below, _, last = pattern.rpartition("/")
-        source, into = (f"{one}/{below}".rstrip("/") for one in (step.source, step.into))
-        what = f"-R -P {quote(source)}/." if last == "**" else f"-P {quoted_glob(f'{source}/{last}')}"
-        found += [f"mkdir -p {quote(into)}"] if step.is_new else []
-        found += [f"cp {what} {quote(into)}/"]
-    return tuple(found)
+def joined(words: Iterable[str]) -> str:
+    """Words of a command."""
+    return " ".join(map(quote, words))
 
 
 def quoted_glob(pattern: str) -> str:
@@ -129,17 +49,12 @@ def quoted_path(path: str) -> str:
     return f"~/{quote(path[2:])}" if path.startswith("~/") else quote(path)
 
 
-def _edit(step: EditText) -> tuple[str, ...]:
-    section = f"in {step.path}, section {step.section}:" if step.section else f"in {step.path}:"
-    settings = (f"  {key} = {value}" for key, value in step.settings)
-    return tuple(line for text in (section, *settings, *step.lines) for line in comment(text))
+def script_word(name: str) -> str:
+    """A name in the staging directory of a script."""
+    return f'"$staging"/{quote(name)}' if name else '"$staging"'
 
 
-def _unset(step: UnsetVariable) -> tuple[str, ...]:
-    return (*_set_in(step.set_in, f"delete {step.name}"), f"unset {step.name}")
-
-
-def _sudo(needs_root: bool, place: str, target: Target) -> str:
+def sudo(target: Target, *, needs_root: bool, place: str = "") -> str:
     """Containers mostly run as root and have no sudo; their host is another machine, whose user we do not know."""
     if not needs_root:
         return ""
@@ -148,23 +63,31 @@ def _sudo(needs_root: bool, place: str, target: Target) -> str:
     return "" if target.is_root or target.container else "sudo "
 
 
-def _place(step: Command) -> tuple[str, ...]:
-    return comment(f"on {step.place}:") if step.place else ()
+def protocol(url: str) -> str:
+    """The option that keeps curl from following a redirect to what is not encrypted."""
+    return " --proto =https" if url.startswith("https:") else ""
 
 
-def _write(step: WriteFile, target: Target) -> str:
-    text = f"printf '%s\\n' {join(step.lines)}"
-    if _sudo(step.needs_root, "", target):
-        return f"{text} | sudo tee {quote(step.path)} >/dev/null"
-    return f"{text} >{quoted_path(step.path)}"
+def verified(name: str, digests: Lines) -> Lines:
+    """The line that fails unless a file is one of those that are meant."""
+    digest = f"sha256sum {quote(name)}"
+    if not digests:
+        return (*comment("no digest of this file is known: compare this one with one that you trust"), digest)
+    return (f"{digest} | grep -E '^({'|'.join(one.lower() for one in digests)}) '",)
 
 
-def _set_in(where: str, what: str) -> tuple[str, ...]:
+def set_in(where: str, what: str) -> Lines:
     """The lasting change is an edit in a file of the user's; the command after it helps the shell at hand."""
     return comment(f"in {where}: {what}, then in this shell:") if where else ()
 
 
-def _without(step: RemoveFromPath) -> str:
-    bare = step.directory.rstrip("/") or "/"
-    spellings = f"-e {quote(bare)} -e {quote(bare.rstrip('/') + '/')}"
-    return f"{step.name}=$(printf '%s' \"${step.name}\" | tr ':' '\\n' | grep -vxF {spellings} | paste -sd: -)"
+def variable(name: str) -> str:
+    """A variable's name, which no quotes can make safe; raises ValueError for what is none."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII):
+        raise ValueError(f"{name!r} is not the name of a variable")
+    return name
+
+
+def said(typed: Callable[[Any, Target], Lines]) -> Callable[[Any, Target], Lines]:
+    """What a person's own shell must do is said by a script, not done."""
+    return lambda step, target: tuple(f"say {quote(f'   {line}')}" for line in typed(step, target))

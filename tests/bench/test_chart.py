@@ -10,10 +10,9 @@ from typing import NamedTuple
 import pytest
 
 from doctor.bench.canvas import width_of
-from doctor.bench.formats.svg import FORMAT
 from doctor.bench.scale import scale_for
 from doctor.bench.sheet import Report
-from doctor.formats import Look
+from doctor.bench.svg import render
 from tests.bench.made import ALL, ALL_PATHS, FOUR, report
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -41,7 +40,7 @@ class Box(NamedTuple):
 
 
 def drawn(one: Report) -> ET.Element:
-    return ET.fromstring(FORMAT.render(one, Look(), ""))
+    return ET.fromstring(render(one))
 
 
 def texts(root: ET.Element) -> list[Box]:
@@ -85,7 +84,7 @@ def test_it_stands_alone_and_tells_those_who_do_not_see_it(name: str) -> None:
     for one in CASES[name].subjects:
         assert one.name in (description.text or "")
     assert root.get("aria-labelledby", "").split() == [title.get("id"), description.get("id")]
-    text = FORMAT.render(CASES[name], Look(), "")
+    text = render(CASES[name])
     assert "prefers-color-scheme: dark" in text
     assert not [one for one in ("href", "url(", "@import", "<script") if one in text]
 

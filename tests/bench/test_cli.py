@@ -16,14 +16,14 @@ import pytest
 from doctor.bench import command
 from doctor.bench.command import COMPLETE, INCOMPLETE, SMALL, Options, command_of, order_of
 from doctor.bench.encode import encode_bench
-from doctor.bench.lacks import explained
+from doctor.bench.missing import explained
 from doctor.bench.networks import load
 from doctor.bench.outcome import Lack, Progress
 from doctor.bench.sheet import Report
 from doctor.cli import run
 from doctor.cli.bench import line_of
 from doctor.facts import Facts
-from doctor.formats import Look
+from doctor.formats import TextStyle
 from tests.bench.made import FOUR, report
 from tests.bench.test_data import cats_and_dogs
 from tests.machine import driver, machine, seen
@@ -136,7 +136,7 @@ def test_an_output_that_cannot_be_written(capsys: pytest.CaptureFixture[str], sa
 def test_lacks_make_exit_4(monkeypatch: pytest.MonkeyPatch) -> None:
     def answered(found: Report) -> int:
         monkeypatch.setattr(command, "_saved", lambda _: found)
-        return command.bench(Options(saved="x"), Look(), lambda _: None)[1]
+        return command.bench(Options(saved="x"), TextStyle(), lambda _: None)[1]
 
     assert answered(report(FOUR)) == COMPLETE
     assert answered(report(FOUR, paths=("cpu",))) == INCOMPLETE

@@ -10,15 +10,16 @@ from typing import Any
 import jsonschema
 import pytest
 
+from compat.choice import NoSuchName
 from compat.error import DataError
 from doctor.bench.articles import article_on, articles, ratio_of, seconds_of
+from doctor.bench.document import BenchDocument
 from doctor.bench.encode import BENCH_SCHEMA, NotABench, bench_schema, decode_bench, encode_bench
-from doctor.bench.format import format_of
 from doctor.bench.networks import names
 from doctor.bench.sheet import Report, choices_of, comparisons, seconds, times
-from doctor.choice import NoSuchName
-from doctor.formats import Look
-from doctor.schema import as_text
+from doctor.check.schema import as_text
+from doctor.formats import TextStyle
+from doctor.output.write import format_for
 from tests.bench.made import ALL, FOUR, report
 
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "bench.schema.json"
@@ -27,7 +28,7 @@ CASES = [report(ALL), report(FOUR, paths=("cpu",)), report({}, paths=("cpu",)), 
 
 
 def shown(style: str, one: Report, *, symbols: bool = True, chart: str = "") -> str:
-    return format_of(style).render(one, Look(symbols=symbols), chart)
+    return format_for(style, BenchDocument).render(BenchDocument(one), TextStyle(symbols=symbols, picture=chart))
 
 
 def schema_of_today() -> dict[str, Any]:
@@ -164,7 +165,7 @@ def test_markdown_tables_are_even(one: Report) -> None:
 
 def test_an_unknown_format() -> None:
     with pytest.raises(NoSuchName, match="markdown"):
-        format_of("markdwn")
+        format_for("markdwn", BenchDocument)
 
 
 @pytest.mark.parametrize(

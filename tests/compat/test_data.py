@@ -264,7 +264,7 @@ def test_framework_pins(package: str) -> None:
         for name, specifier in (row.pins or {}).items():
             assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name), row.id
             SpecifierSet(specifier)
-            if name.startswith("nvidia-cudnn"):
+            if name.startswith("nvidia-cudnn-cu"):
                 assert any(accepts(specifier, full) for full in wheels), (row.id, specifier)
                 if specifier.startswith("==") and row.cudnn:
                     assert row.cudnn.agrees_with(CudnnVersion.parse(specifier[2:])), row.id
@@ -298,3 +298,19 @@ def test_files_stay_quick_to_read() -> None:
     large = {name: Path(DATA, f"{name}.json").stat().st_size for name in products()}
     assert [name for name, size in large.items() if size > _MOST_BYTES.get(name, 300_000)] == []
     assert set(FRAMEWORK_TABLES) == {"builds"}
+
+
+def test_a_card_on_the_bus_has_one_chip_and_its_generation() -> None:
+    rows = MATRIX.rows("chip", "devices")
+    devices = [device for row in rows for device in row.devices]
+    assert len(devices) == len(set(devices))
+    assert all(re.fullmatch("[0-9a-f]{4}", device) for device in devices)
+    assert all(MATRIX.generation(row.capability) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("device", "name"),
+    [(0x1180, "Kepler"), (0x1B06, "Pascal"), (0x1DB6, "Volta"), (0x2684, "Ada Lovelace"), (0x2B85, "Blackwell")],
+)
+def test_cards_by_their_ids(device: int, name: str) -> None:
+    assert MATRIX.generation(MATRIX.chip(device).capability).name == name

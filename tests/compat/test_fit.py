@@ -53,8 +53,11 @@ def reasons(row: FrameworkRow, circumstances: Circumstances) -> list[tuple[str, 
     ("changes", "circumstances", "verdict"),
     [
         ({}, where(), "yes"),
-        ({}, where(os_family="windows"), "no"),
-        ({}, where(arch="sbsa"), "no"),
+        ({}, where(os_family="windows"), "unknown"),  # no row says that there is no such build
+        ({}, where(arch="sbsa"), "unknown"),
+        ({}, where("7.0", "590.44.01", arch="sbsa"), "no"),  # whatever the build, the driver does not know the card
+        ({}, where("8.9", os_family="macos"), "no"),
+        ({}, where(os_family="macos"), "unknown"),  # there may be a build without GPU code
         ({}, where(python="3.12"), "yes"),
         ({}, where(python="3.13"), "no"),  # only the free-threaded one has a wheel
         ({}, where(python="3.13t"), "yes"),
@@ -146,14 +149,16 @@ def test_every_reason_names_a_row_and_its_source() -> None:
 @pytest.mark.parametrize(
     ("cuda", "gpus", "driver", "kinds"),
     [
-        ("12.4", "8.9", "550.54.14", [OK, OK]),
+        ("12.4", "8.9", "550.54.14", [OK, OK, OK]),
         ("11.1", "8.9", "", [OK]),  # builds for 8.6
         ("12.4", "12.0", "", [BAD]),
         ("13.0", "6.1", "", [BAD]),
         ("13.2", "", "580", [OK]),
         ("13.2", "", "580.65.06", [OK]),
         ("13.2", "", "575.57.08", [BAD]),
-        ("99.0", "8.9", "580", [UNKNOWN, UNKNOWN]),
+        ("12.8", "12.0", "535", [OK, OK, BAD]),  # CUDA 12.8 starts on 535, which does not know the card
+        ("12.8", "7.0", "590", [OK, OK, BAD]),
+        ("99.0", "8.9", "580", [UNKNOWN, UNKNOWN, OK]),
     ],
 )
 def test_toolkits(cuda: str, gpus: str, driver: str, kinds: list[str]) -> None:

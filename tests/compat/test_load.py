@@ -15,6 +15,7 @@ from compat.matrix import Matrix
 ROW: dict[str, Any] = {
     "id": "r580",
     "branch": 580,
+    "windows_last": 582,
     "cuda_max": "13.0",
     "kind": "long-term",
     "end_of_life": "2028-06",

@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from compat.cards import card_of
+from compat.cards import gpu_card_of
 from compat.load import SCHEMA
 from compat.matrix import Matrix
 from compat.reason import Circumstances
 from compat.solve import Problem, Solution, newest_unsure, solve, solve_unsure
-from compat.solve_builds import Candidate, newest, pool
+from compat.solve_builds import SolveCandidate, pool
 from compat.solve_changes import Task, changes
 from compat.solve_proof import refusals
 from compat.solve_together import Clash
 from compat.spec import parse_spec
 from compat.version import DriverRelease
-from installers.requirement import is_default_build, requirement_of
+from installers.requirement import is_default_build
 from tests.wheels import LINUX
 
 MATRIX = Matrix()
@@ -37,7 +37,7 @@ def problem(asked: str, gpu: str = "", driver: str = "", matrix: Matrix = MATRIX
 
 
 def place(gpu: str = "", driver: str = "", matrix: Matrix = MATRIX, **said: Any) -> Circumstances:
-    chips = card_of(gpu, matrix).capabilities if gpu else ()
+    chips = gpu_card_of(gpu, matrix).capabilities if gpu else ()
     return Circumstances(capabilities=chips, driver=DriverRelease.parse(driver) if driver else None, **said)
 
 
@@ -55,14 +55,14 @@ TOGETHER = {(torch, "2.20.0") for torch in ("2.7.0", "2.7.1", "2.8.0", "2.9.0", 
 @pytest.mark.parametrize(
     ("asked", "gpu", "driver", "answer", "python"),
     [
-        ("torch tensorflow", "RTX 4090", "550.54.14", ["torch 2.10.0 (cu128)", "tensorflow 2.20.0"], "3.13"),
+        ("torch tensorflow", "RTX 4090", "550.54.14", ["torch 2.14.1 (cu126)", "tensorflow 2.21.0"], "3.13"),
         ("torch tensorflow", "RTX 5090", "", ["torch 2.10.0 (cu128)", "tensorflow 2.20.0"], "3.13"),
         ("torch tensorflow", "RTX 5090", "575.57", ["torch 2.10.0 (cu128)", "tensorflow 2.20.0"], "3.13"),
-        ("torch tensorflow", "GTX 1080 Ti", "", ["torch 2.7.1 (cu126)", "tensorflow 2.20.0"], "3.13"),
-        ("torch tensorflow", "GTX 1080 Ti", "550.54", ["torch 2.7.1 (cu126)", "tensorflow 2.20.0"], "3.13"),
+        ("torch tensorflow", "GTX 1080 Ti", "", ["torch 2.14.1 (cu126)", "tensorflow 2.21.0"], "3.13"),
+        ("torch tensorflow", "GTX 1080 Ti", "550.54", ["torch 2.14.1 (cu126)", "tensorflow 2.21.0"], "3.13"),
         ("torch tensorflow", "GT 640M", "", [], ""),  # Kepler 3.0: no torch since 0.4 has code for it
         ("torch tensorflow", "GT 640M", "352.63", [], ""),
-        ("tensorflow torch", "RTX 4090", "", ["tensorflow 2.21.0", "torch 1.12.1 (cu116)"], "3.10"),
+        ("tensorflow torch", "RTX 4090", "", ["tensorflow 2.21.0", "torch 2.14.1 (cu126)"], "3.13"),
         ("torch==2.15.0 tensorflow", "RTX 5090", "", [], ""),  # CUDA 13 beside CUDA 12
         ("torch", "RTX 4090", "580.65.06", ["torch 2.15.0 (cu132)"], "3.15"),
         ("torch", "RTX 4090", "550.54.14", ["torch 2.14.1 (cu126)"], "3.14"),
@@ -97,24 +97,8 @@ def test_every_pair_of_wheels() -> None:
     assert {(a.release, b.release) for a in torches for b in flows if asked.against(a, b) is None} == TOGETHER
 
 
-def _on_x86(one: Candidate) -> bool:
+def _on_x86(one: SolveCandidate) -> bool:
     return "x86_64" in one.row.arch
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("asked", "gpu", "cudnn"),
-    [("torch tensorflow", "RTX 4090", "9.10.2.21"), ("torch tensorflow", "GTX 1080 Ti", "9.5.1.17")],
-)
-def test_pip_agrees(asked: str, gpu: str, cudnn: str, tmp_path: Path) -> None:
-    """pip's own resolver takes the set, and comes to the same cuDNN; a newer TensorFlow it refuses."""
-    solution = solve(problem(asked, gpu))
-    assert solution is not None
-    wanted = [requirement_of(one.row, one.versions) for one in solution.chosen]
-    report = json.loads(dry_run(wanted, solution.python, tmp_path).stdout)
-    installed = {one["metadata"]["name"]: one["metadata"]["version"] for one in report["install"]}
-    assert installed["nvidia-cudnn-cu12"] == cudnn
-    assert {one.row.package: one.release for one in solution.chosen}.items() <= installed.items()
 
 
 @pytest.mark.slow
@@ -157,9 +141,11 @@ def test_where_nobody_knows() -> None:
 
 
 def test_newer_that_is_not_known_to_work_is_told_apart() -> None:
-    found = newest_unsure(problem("torch tensorflow", "RTX 4090", "550.54.14"))
+    asked = problem("torch tensorflow", "RTX 5090", "580.65.06")
+    found, sure = newest_unsure(asked), solve(asked)
     assert found is not None
-    assert found.chosen[0].key > newest("==2.10.0")
+    assert sure is not None
+    assert found.chosen[1].key > sure.chosen[1].key
     assert "is not recorded" in found.doubts[0].what
 
 
@@ -196,7 +182,7 @@ def test_newer_that_is_not_known_to_work_is_told_apart() -> None:
             "580.65.06",
             {"python": "3.15"},
             {
-                "python": ("Python 3.13", ["torch 2.10.0 (cu128), tensorflow 2.20.0"]),
+                "python": ("Python 3.13", ["torch 2.14.1 (cu126), tensorflow 2.21.0"]),
                 "drop": ("without tensorflow", ["torch 2.15.0 (cu132)"]),
             },
         ),
@@ -225,8 +211,8 @@ def test_an_older_driver_than_the_one_offered_would_not_do() -> None:
 @pytest.mark.parametrize(
     ("asked", "gpu", "driver", "span", "what"),
     [
-        ("torch tensorflow", "RTX 4090", "550.54.14", "torch 2.15.0 to 2.12.0 (cu132)", "needs driver 580 or newer"),
-        ("torch tensorflow", "RTX 4090", "550.54.14", "tensorflow 2.21.0", "nvidia-nccl-cu12==2.27.5"),
+        ("torch tensorflow", "RTX 4090", "550.54.14", "torch 2.15.0", "needs driver 580 or newer"),
+        ("torch tensorflow", "RTX 5090", "575.57", "tensorflow 2.21.0", "nvidia-nccl-cu12==2.27.5"),
         ("torch==2.15.0 tensorflow", "RTX 5090", "", "torch 2.15.0 (cu132)", "unpack into one directory"),
         ("torch", "GT 640M", "", "torch 2.15.0 to 0.4.0", "has no code for sm_30"),
     ],
@@ -242,7 +228,7 @@ def test_four_packages_take_little_work(monkeypatch: pytest.MonkeyPatch) -> None
     held = 0
     against = Problem.against
 
-    def counted(self: Problem, one: Candidate, other: Candidate, *, sure: bool = True) -> Clash | None:
+    def counted(self: Problem, one: SolveCandidate, other: SolveCandidate, *, sure: bool = True) -> Clash | None:
         nonlocal held
         held += 1
         return against(self, one, other, sure=sure)
@@ -250,6 +236,51 @@ def test_four_packages_take_little_work(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Problem, "against", counted)
     assert solve(problem("torch tensorflow jax cupy", "RTX 4090", "550.54.14", Matrix()))
     assert held < 500
+
+
+# -- with what is installed held fixed -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "held", "answer"),
+    [
+        ("torch", "", ["torch 2.15.0 (cu132)"]),
+        ("torch", "tensorflow==2.20.0", ["torch 2.14.1 (cu126)"]),
+        ("torch", "nvidia-cudnn-cu12==9.10.2.21 nvidia-cublas-cu12==12.8.4.1", ["torch 2.10.0 (cu128)"]),
+        ("torch", "numpy==1.26.4 requests==2.32.0", ["torch 2.15.0 (cu132)"]),
+        ("torch>=2.15", "tensorflow==2.20.0", []),
+        ("torch==2.9.1", "torch==2.10.0+cu128", ["torch 2.9.1 (cu130)"]),  # what is asked for is not held
+        ("numba", "numpy==1.26.4", ["numba 0.68.*"]),
+        ("numba", "numpy==1.20.3", ["numba 0.56.*"]),
+    ],
+)
+def test_with_installed(asked: str, held: str, answer: list[str]) -> None:
+    stated = Problem(
+        [parse_spec(one) for one in asked.split()],
+        place("RTX 4090", "580.65.06"),
+        MATRIX,
+        hold=[parse_spec(one) for one in held.split()],
+    )
+    assert labels(solve(stated)) == answer
+
+
+def test_what_an_environment_disagrees_about_already_is_not_the_sets_fault() -> None:
+    held = [parse_spec(one) for one in ("tensorflow==2.20.0", "nvidia-cudnn-cu12==8.9.7.29")]
+    stated = Problem([parse_spec("numba")], place("RTX 4090"), MATRIX, hold=held)
+    assert solve(stated) is not None
+
+
+def test_a_refusal_says_what_is_installed() -> None:
+    held = [parse_spec("nvidia-cudnn-cu12==8.9.2.26")]
+    stated = Problem([parse_spec("tensorflow==2.20.0")], place("RTX 4090"), MATRIX, hold=held)
+    assert solve(stated) is None
+    assert any("nvidia-cudnn-cu12 8.9.2.26 is installed" in one.reason.what for one in refusals(stated, None))
+
+
+def test_an_extension_is_built_for_the_cuda_of_its_torch() -> None:
+    stated = problem("xformers torch+cu126", "RTX 4090", "580.65.06")
+    for solution in filter(None, (solve(stated), solve_unsure(stated))):
+        assert {one.row.cuda for one in solution.chosen} == {"==12.6"}
 
 
 # -- against brute force ---------------------------------------------------------------------------------------------
@@ -278,7 +309,7 @@ def by_trying_all(asked: Problem, conflicts: list[dict[str, Any]]) -> list[str]:
     return [member.label for *_, member in best]
 
 
-def holds(chosen: list[Candidate], conflicts: list[dict[str, Any]]) -> bool:
+def holds(chosen: list[SolveCandidate], conflicts: list[dict[str, Any]]) -> bool:
     """Whether some version of everything is admitted, on some Python, without a conflict: tried, not reasoned.
 
     A version exists where a specifier names it, and beyond all that are named.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -122,3 +123,25 @@ def test_cudnn_agreement(one: str, other: str, agree: bool) -> None:
 )
 def test_code_runs_on(target: str, gpu: str, runs: bool) -> None:
     assert CodeTarget.parse(target).runs_on(ComputeCapability.parse(gpu)) is runs
+
+
+@pytest.mark.parametrize("other", [CudnnVersion((12, 4)), DriverRelease((12, 4)), ComputeCapability(12, 4)])
+def test_kinds_are_never_equal_and_have_no_order(other: Any) -> None:
+    version: Any = CudaVersion(12, 4)
+    assert version != other
+    assert other != version
+    assert other not in {version: 1}
+    assert len({version, other}) == 2
+    for compare in (operator.lt, operator.le, operator.gt, operator.ge, max):
+        with pytest.raises(TypeError):
+            compare(version, other)
+
+
+@pytest.mark.parametrize("version", [CudaVersion(12, 4), CudnnVersion((12, 4)), DriverRelease((12, 4))])
+def test_a_kind_is_equal_to_itself_and_to_a_plain_bound(version: Any) -> None:
+    again = type(version).parse("12.4")
+    assert version == again == (12, 4)
+    assert not version != again  # noqa: SIM202 - both operators
+    assert hash(version) == hash(again)
+    assert (11, 0) < version <= again
+    assert version < type(version).parse("12.5")

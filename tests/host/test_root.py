@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
+import subprocess
+import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -242,3 +248,86 @@ def test_family(tmp_path: Path, tree: dict[str, str], family: str) -> None:
 
 def test_linux_names_keep_their_case(tmp_path: Path) -> None:
     assert not offline(tmp_path, {"/etc/passwd": "x"}).exists("/ETC/passwd")
+
+
+def test_a_directory_that_is_exchanged_for_a_link_does_not_lead_outside(tmp_path: Path) -> None:
+    """Somebody in the running container swaps a directory while it is scanned: every answer is the image's own."""
+    secret = tmp_path / "outside"
+    (secret / "lib").mkdir(parents=True)
+    (secret / "lib" / "secret").write_text("outside")
+    offline(tmp_path / "root", {"/opt/cuda/lib/inside": "inside", "/spare": f"-> {secret}"})
+    stop = threading.Event()
+
+    def exchange() -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        names = [os.fsencode(tmp_path / "root" / name) for name in ("opt/cuda", "spare")]
+        while not stop.is_set():
+            libc.renameat2(-100, names[0], -100, names[1], 2)  # AT_FDCWD, RENAME_EXCHANGE
+
+    swapping = threading.Thread(target=exchange)
+    swapping.start()
+    try:
+        seen = {one for _ in range(400) for one in looked_at(tmp_path / "root")}
+    finally:
+        stop.set()
+        swapping.join()
+    assert "inside" in seen  # the swap lets the tree through now and then
+    assert not seen & {"secret", "outside"}
+
+
+def looked_at(root: Path) -> Iterator[str]:
+    host = RootHost(str(root))
+    for _ in range(5):
+        with contextlib.suppress(HostError):
+            yield from host.names("/opt/cuda/lib")
+        for path in ("/opt/cuda/lib/secret", "/opt/cuda/lib/inside"):
+            with contextlib.suppress(HostError):
+                yield host.read_text(path)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/root"), reason="no /proc here")
+def test_the_root_of_a_running_process(tmp_path: Path) -> None:
+    """/proc/PID/root reads as a link to "/", and is the directory that the process has for its root."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHROOTED, str(tmp_path)], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    if done.returncode == 77:
+        pytest.skip("chroot needs root")
+    assert done.stdout == "('marker',)\n", done.stderr
+
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROOTED = """
+import os, sys, time
+from doctor.host.root import RootHost
+open(os.path.join(sys.argv[1], "marker"), "w").close()
+started, ready = os.pipe()
+child = os.fork()
+if not child:
+    try:
+        os.chroot(sys.argv[1])
+    except PermissionError:
+        os._exit(77)
+    os.write(ready, b"x")
+    time.sleep(60)
+os.close(ready)
+if not os.read(started, 1):
+    os._exit(77)
+print(RootHost(f"/proc/{child}/root").names("/"))
+os.kill(child, 9)
+"""
+
+
+def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    host = offline(tmp_path, {f"/{number}/a/b/c": "x" for number in range(200)})
+    for number in range(200):
+        host.read_text(f"/{number}/a/b/c")
+    assert len(os.listdir("/proc/self/fd")) < before + 140
+    del host
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_empty_name_is_not_the_working_directory() -> None:
+    with pytest.raises(NotADirectory, match="empty"):
+        RootHost("")

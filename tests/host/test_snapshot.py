@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from doctor.cache import Cache
 from doctor.host import FileStatus, Host, HostError
+from doctor.host.cache import Cache
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.host.snapshot import Snapshot, memory_of, remembered
@@ -178,12 +178,19 @@ def test_what_is_not_there_is_asked_again(tmp_path: Path) -> None:
     assert look(host, str(tmp_path / "file")) == 1
 
 
-def test_outside_of_a_look_and_on_a_root_nothing_is_remembered(tmp_path: Path) -> None:
+def test_outside_of_a_look_nothing_is_remembered(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("1", encoding="utf-8")
+    for host in (RootHost(str(tmp_path)), CountingHost(str(tmp_path / "cache"))):
+        assert [remembered(host, "/file", "a", lambda: 2, bool) for _ in range(2)] == [2, 2]
+        assert not memory_of(host).is_in_use
+
+
+def test_of_a_root_it_is_remembered_for_one_look(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("1", encoding="utf-8")
     root = RootHost(str(tmp_path), {"GPUDOCTOR_CACHE": str(tmp_path / "cache")})
-    for host in (root, Snapshot(root), CountingHost(str(tmp_path / "cache"))):
-        memory_of(host).put("a", host.status("/file" if host.kind == "root" else str(tmp_path / "file")), 1)
-        assert not memory_of(host).is_in_use
-        assert [remembered(host, "/file", "a", lambda: 2, bool) for _ in range(2)] == [2, 2]
+    for first in (1, 3):
+        host, reading = Snapshot(root), iter((first, 2)).__next__
+        assert [remembered(host, "/file", "a", reading, bool) for _ in range(2)] == [first, first]
+        memory_of(host).save()
     assert not Cache("").is_in_use
     assert not (tmp_path / "cache").exists()

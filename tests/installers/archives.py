@@ -16,7 +16,8 @@ from typing import NamedTuple
 from compat.matrix import Matrix
 from compat.version import CudnnVersion
 from installers.methods.cudnn_archive import Order, archive_plan
-from installers.plan import Download, Plan, Target
+from installers.plan import Plan, Target
+from installers.steps.download import Download
 from tests.installers.target import JETSON, ROOT, WINDOWS
 from tests.lab.cudnn_tree import copy_of, dlls_of, header_of, link
 from tests.lab.elf_file import elf_bytes

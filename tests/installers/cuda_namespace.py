@@ -11,11 +11,11 @@ import subprocess
 import sys
 
 from compat.matrix import Matrix
-from doctor.formats import Look
-from doctor.installing.carry_out import carry_out
-from doctor.installing.install import Asked, prepare
-from doctor.installing.past_runs import taken_back
-from installers.apply import Means
+from doctor.formats import TextStyle
+from doctor.install.apply import apply_plan
+from doctor.install.install import InstallOrder, prepare
+from doctor.install.past_runs import taken_back
+from installers.run import Means
 
 HOME = "/usr/local/cuda-12.8"
 LOADER = "/etc/ld.so.conf.d/gpudoctor-cuda.conf"
@@ -27,8 +27,8 @@ def _listed() -> list[str]:
 
 
 def _main(data: str) -> None:
-    prepared = prepare(Asked("cuda", "12.8", "archive"), Matrix(data=data))
-    text, installed = carry_out(prepared, Means(), "text", Look())
+    prepared = prepare(InstallOrder("cuda", "12.8", "archive"), Matrix(data=data))
+    text, installed = apply_plan(prepared, Means(), "text", TextStyle())
     during = _listed()
     told, reversed_ = taken_back("", commands=True)
     left = [path for path in (HOME, LOADER) if os.path.lexists(path)]

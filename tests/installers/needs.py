@@ -29,6 +29,9 @@ LINUX_ONLY = (
     Need("container-gpu", "", "container"),
     Need("shm", str(8 << 30)),
     Need("service", "running", "", "nvidia-fabricmanager"),
+    Need("fabric-manager", "==580.95.05"),
+    Need("host-compiler", "", "", "g++-12"),
+    Need("loader-directory", "", "/usr/lib/wsl/lib", "ld.wsl"),
 )
 ANYWHERE = (
     Need("driver"),

@@ -15,26 +15,25 @@ from typing import Any
 
 import pytest
 
-from installers.apply import CannotChange, Means, NotInArchive, apply
+from installers.apply import apply
 from installers.command import CommandFailed
 from installers.digest import DigestMismatch, NoDigest
 from installers.journal import Busy, State, history
-from installers.plan import ByHand, ChangeMode, Command, CopyTree, Plan, RefreshLoader, UseFile, WriteFile
+from installers.plan import Plan
+from installers.refusal import CannotChange
+from installers.run import Means
+from installers.steps.by_hand import ByHand
+from installers.steps.change_mode import ChangeMode
+from installers.steps.command import Command
+from installers.steps.copy_tree import CopyTree, NotInArchive
+from installers.steps.refresh_loader import RefreshLoader
+from installers.steps.use_file import UseFile
+from installers.steps.write_file import WriteFile
 from installers.transaction import InTheWay
 from installers.undo import ChangedSince, NoSuchRun, recover, rollback
 from tests.installers import trees
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def cuda(tmp_path: Path) -> Path:
-    return trees.toolkit(tmp_path)
-
-
-@pytest.fixture
-def packed(tmp_path: Path) -> Path:
-    return trees.archive(tmp_path)
 
 
 @pytest.fixture
@@ -173,7 +172,8 @@ def test_one_run_at_a_time(state: State) -> None:
 REFUSED = """
 import sys
 from pathlib import Path
-from installers.apply import CannotChange, apply
+from installers.apply import apply
+from installers.refusal import CannotChange
 from installers.journal import State
 from tests.installers import trees
 cuda, packed, state = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
@@ -395,7 +395,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from installers.apply import CannotChange, apply
+from installers.apply import apply
+from installers.refusal import CannotChange
 from installers.journal import State
 from tests.installers import trees
 root, packed, state = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]

@@ -11,19 +11,16 @@ from compat.need import Need
 from compat.version import CudnnVersion
 from installers.choose import plan_for
 from installers.methods.cudnn_archive import NoSuchArchive, Order, archive_plan
-from installers.plan import (
-    ByHand,
-    ChangeMode,
-    Check,
-    CopyTree,
-    Download,
-    Extract,
-    Plan,
-    RefreshLoader,
-    Target,
-    UseFile,
-)
-from installers.render.words import reason, title
+from installers.plan import Plan, Target
+from installers.step import kind_of
+from installers.steps.by_hand import ByHand
+from installers.steps.change_mode import ChangeMode
+from installers.steps.check import Check
+from installers.steps.copy_tree import CopyTree
+from installers.steps.download import Download
+from installers.steps.extract import Extract
+from installers.steps.refresh_loader import RefreshLoader
+from installers.steps.use_file import UseFile
 from tests.installers.archives import LINUX, MATRIX, WINDOWS_ERAS, Era
 from tests.installers.target import UBUNTU, WINDOWS
 
@@ -77,7 +74,8 @@ def test_every_archive_that_a_row_knows_has_its_plan() -> None:
         first = next(step for step in found.steps if isinstance(step, Download))
         assert (first.url, first.sha256, first.size_bytes) == (row.url, row.sha256, row.size_bytes)
         assert MATRIX.cudnn_layout(row.version) == layouts[row.layout]
-        assert all(title(step) and (reason(step) or isinstance(step, ByHand)) for step in found.steps)
+        kinds = [(step, kind_of(step)) for step in found.steps]
+        assert all(kind.title(step) and (kind.reason(step) or isinstance(step, ByHand)) for step, kind in kinds)
     assert len(rows) > 400
 
 
@@ -154,13 +152,13 @@ def test_behind_a_login() -> None:
 
 
 def test_the_driver_stays_with_a_cuda_that_is_not_so_old() -> None:
-    assert not any("display driver" in title(step) for step in plan("7.6.5", "10.1", WINDOWS).steps)
+    assert not any("display driver" in kind_of(step).title(step) for step in plan("7.6.5", "10.1", WINDOWS).steps)
 
 
 @pytest.mark.parametrize("version", ["8.4.0", "8.9.7"])
 def test_zlib_is_named_where_it_is_loaded(version: str) -> None:
     cuda = "11.6" if version == "8.4.0" else "12.2"
-    assert any("zlibwapi.dll" in title(step) for step in plan(version, cuda, WINDOWS).steps)
+    assert any("zlibwapi.dll" in kind_of(step).title(step) for step in plan(version, cuda, WINDOWS).steps)
 
 
 @pytest.mark.parametrize(("sha256", "count"), [("", 2), ("a" * 64, 1)])

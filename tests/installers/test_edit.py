@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from installers.edit import merged
-from installers.plan import EditText, Plan
+from installers.plan import Plan
 from installers.render import script_bash
+from installers.steps.edit_text import EditText
 from tests.installers import target as machines
 
 THEANORC = "# mine\n[global]\nfloatX = float32\ndevice=gpu\n\n[nvcc]\nflags=-D_FORCE_INLINES\nflags = -arch=sm_61\n"

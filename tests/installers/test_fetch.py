@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from installers.apply import NotInArchive, apply
-from installers.digest import DigestMismatch, InstallError, LoginPage, NoDigest, verify_file
+from installers.apply import apply
+from installers.digest import DigestMismatch, LoginPage, NoDigest, verify_file
 from installers.fetch import BadAnswer, BrokenOff, Limits, TooLarge, fetch
 from installers.journal import State
-from installers.plan import CopyTree, Download, Plan
+from installers.plan import Plan
 from installers.progress import Progress
+from installers.refusal import InstallError
+from installers.steps.copy_tree import CopyTree, NotInArchive
+from installers.steps.download import Download
 from tests.installers import trees
 from tests.installers.server import serving
 

@@ -10,7 +10,7 @@ import pytest
 
 from compat.matrix import Matrix
 from compat.need import Need
-from installers.apply import Means, apply, stay_done
+from installers.apply import apply, stay_done
 from installers.choose import load_methods, plan_for
 from installers.command import CommandFailed, run_command, settled
 from installers.cuda_order import CudaOrder, NoSuchToolkit
@@ -20,7 +20,12 @@ from installers.methods.cuda_installer import installer_plan
 from installers.methods.cuda_local import local_plan
 from installers.methods.cuda_wheel import wheel_plan
 from installers.packages import install, manager_of
-from installers.plan import ByHand, Command, Inverse, Plan, RefreshLoader, WriteFile
+from installers.plan import Plan
+from installers.run import Means
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
+from installers.steps.refresh_loader import RefreshLoader
+from installers.steps.write_file import WriteFile
 from installers.undo import NoSuchRun, OnlyCommands, Reversal, recover, rollback
 from tests.installers import target as machines
 from tests.installers.needs import ANYWHERE, LINUX_ONLY
@@ -55,7 +60,7 @@ def test_the_methods_of_cuda_are_among_those_above() -> None:
     assert len([one for one in load_methods() if "CUDA" in one.title]) >= 7
 
 
-KEYRING = ["rm -f /tmp/cuda-keyring.deb", "dpkg --purge cuda-keyring"]
+KEYRING = ["", "dpkg --purge cuda-keyring"]  # what fetches the package and reads its key stays
 REPO = ["dnf remove -y dnf-plugins-core", "rm -f /etc/yum.repos.d/cuda-rhel9.repo"]
 HEADERS = "dnf remove -y kernel-devel-5.14.0-427.el9.x86_64 kernel-headers"
 STREAM = ["dnf module remove -y nvidia-driver:580-dkms", "dnf module reset -y nvidia-driver"]

@@ -182,6 +182,13 @@ def test_a_branch_that_no_row_knows_is_the_one_that_is_named() -> None:
         ("ubuntu", Need("link", "cuda-12.8", "/usr/local/cuda"), "sudo ln -sfn -- cuda-12.8 /usr/local/cuda"),
         ("ubuntu", Need("file", ABSENT, "/home/user/a.so"), "mv -- /home/user/a.so /home/user/a.so.bak"),
         ("ubuntu", Need("service", "running", "", "x"), "sudo systemctl enable --now x"),
+        ("ubuntu", Need("loader-directory", "", "/usr/lib/wsl/lib", "ld.wsl"), "sudo ldconfig"),
+        ("ubuntu", Need("host-compiler", "", "", "g++-12"), "export NVCC_CCBIN=/usr/bin/g++-12"),
+        (
+            "ubuntu",
+            Need("fabric-manager", "==580.95.05"),
+            "sudo apt-get install -y 'nvidia-fabricmanager-580=580.95.05*'",
+        ),
         ("docker", Need("system-package", "", "", "zlib1g"), "apt-get install -y zlib1g"),
         ("wsl", Need("restart"), "wsl --shutdown"),
         ("rocky", Need("system-package", AGAIN, "", "libcudnn9-cuda-12"), "sudo dnf reinstall -y libcudnn9-cuda-12"),
@@ -228,6 +235,14 @@ def test_another_build_replaces_torch_and_its_companions() -> None:
     assert removed == f"{PYTHON} -m pip uninstall -y torch torchvision"
     index = MATRIX.wheel_index("torch", "cu128", "2.9.1").url
     assert installed == f"{PYTHON} -m pip install torch==2.9.1 torchvision --index-url {index}"
+
+
+def test_a_follower_comes_for_the_torch_that_stays() -> None:
+    target = machines.UBUNTU._replace(releases=(("torch", "2.9.1"), ("torchvision", "0.23.0")))
+    removed, installed = lines(Need("torchvision", "", PYTHON, "cu128"), target)
+    assert removed == f"{PYTHON} -m pip uninstall -y torchvision"
+    index = MATRIX.wheel_index("torch", "cu128", "2.9.1").url
+    assert installed == f"{PYTHON} -m pip install torchvision torch==2.9.1 --index-url {index}"
 
 
 def test_no_index_is_named_for_a_build_that_no_row_covers() -> None:

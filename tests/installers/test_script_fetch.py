@@ -14,14 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from installers.plan import Download, Plan
+from installers.plan import Plan
 from installers.render import script_bash
+from installers.steps.download import Download
 from tests.installers.server import Server, serving
 from tests.installers.target import ROOT
 from tests.installers.test_methods import shellcheck
 
 NEEDED = ("bash", "cat", "date", "grep", "head", "mkdir", "mv", "rm", "sha256sum", "sleep", "stat")
-TOOLS = [pytest.param(one, marks=pytest.mark.system) for one in ("curl", "wget")] + [pytest.param("python3")]
+TOOLS = [pytest.param(one, marks=pytest.mark.system) for one in ("curl",)] + [pytest.param("python3")]
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
 HALF = len(CONTENT) // 2
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

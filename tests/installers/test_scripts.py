@@ -19,8 +19,15 @@ from installers.apply import apply
 from installers.choose import plan_for
 from installers.journal import State
 from installers.methods.cudnn_archive import archive_plan
-from installers.plan import ByHand, CopyTree, Download, EditText, Plan, RefreshLoader, UseFile, WriteFile
+from installers.plan import Plan
 from installers.render import script_bash, script_powershell
+from installers.steps.by_hand import ByHand
+from installers.steps.copy_tree import CopyTree
+from installers.steps.download import Download
+from installers.steps.edit_text import EditText
+from installers.steps.refresh_loader import RefreshLoader
+from installers.steps.use_file import UseFile
+from installers.steps.write_file import WriteFile
 from tests.installers import target as machines
 from tests.installers.archives import LINUX, MATRIX, WINDOWS_ERAS, Era, pack, plan_of, served
 from tests.installers.needs import ANYWHERE, LINUX_ONLY
@@ -72,12 +79,14 @@ def mistakes(text: str) -> list[str]:
 @pytest.mark.parametrize("era", WINDOWS_ERAS, ids=lambda era: era.name)
 def test_powershell_parses(era: Era) -> None:
     for home in ("", "D:\\it's a\\cuda"):
-        assert mistakes(script_powershell.script(archive_plan(era.order(home), era.target, MATRIX))) == []
+        assert mistakes(script_powershell.script(archive_plan(era.order(home), era.target, MATRIX), era.target)) == []
 
 
 def test_powershell_of_other_plans_parses() -> None:
     for need in ANYWHERE:
-        assert mistakes(script_powershell.script(plan_for(need, machines.WINDOWS, MATRIX))) == [], need
+        assert mistakes(script_powershell.script(plan_for(need, machines.WINDOWS, MATRIX), machines.WINDOWS)) == [], (
+            need
+        )
 
 
 def test_the_parser_does_find_mistakes() -> None:
@@ -141,12 +150,14 @@ def commands_of(text: str) -> list[str]:
 
 @pytest.mark.parametrize("era", WINDOWS_ERAS, ids=lambda era: era.name)
 def test_powershell_calls_what_5_1_has(era: Era) -> None:
-    assert unknown_calls(script_powershell.script(archive_plan(era.order(), era.target, MATRIX))) == []
+    assert unknown_calls(script_powershell.script(archive_plan(era.order(), era.target, MATRIX), era.target)) == []
 
 
 def test_powershell_of_other_plans_calls_what_5_1_has() -> None:
     for need in ANYWHERE:
-        assert unknown_calls(script_powershell.script(plan_for(need, machines.WINDOWS, MATRIX))) == [], need
+        assert (
+            unknown_calls(script_powershell.script(plan_for(need, machines.WINDOWS, MATRIX), machines.WINDOWS)) == []
+        ), need
 
 
 @pytest.mark.parametrize("line", ["Get-Fliehash x", "New-Item -LiteralPath x", "Test-Path -Literal x"])
@@ -157,7 +168,7 @@ def test_a_call_that_5_1_has_not_is_found(line: str) -> None:
 def test_powershell_writes_and_leaves_text() -> None:
     edit = EditText("~/.theanorc.txt", "global", (("device", "gpu"),), (), "why")
     write = WriteFile("C:\\it's\\keras.json", ('{"backend": "theano"}',), "why")
-    text = script_powershell.script(Plan("configure", (edit, write)))
+    text = script_powershell.script(Plan("configure", (edit, write)), machines.WINDOWS)
     assert mistakes(text) == []
     assert unknown_calls(text) == []
     assert "Write-Output '   left for you, in ~/.theanorc.txt:'" in text

@@ -22,7 +22,10 @@ CHILD = """
 import sys
 from installers.apply import apply
 from installers.journal import State
-from installers.plan import CopyTree, Download, Extract, Plan
+from installers.plan import Plan
+from installers.steps.copy_tree import CopyTree
+from installers.steps.download import Download
+from installers.steps.extract import Extract
 url, digest, size, root = sys.argv[1:]
 steps = (
     Download(url, "c.tgz", (digest,), int(size), "manifest", ""),

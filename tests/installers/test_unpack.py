@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from installers.archive import BadArchive, UnsafeArchive, clean_name
-from installers.digest import InstallError, LoginPage
+from installers.digest import LoginPage
+from installers.refusal import InstallError
 from installers.unpack import Bounds, unpack
 from tests.installers import trees
 

@@ -16,8 +16,13 @@ from installers.choose import plan_for
 from installers.hooks import Found, hooks_plan
 from installers.journal import State
 from installers.methods.cudnn_archive import archive_plan
-from installers.plan import ByHand, CopyTree, Plan, Step, UseFile, WriteFile
+from installers.plan import Plan
 from installers.render import script_powershell
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.copy_tree import CopyTree
+from installers.steps.use_file import UseFile
+from installers.steps.write_file import WriteFile
 from tests.installers.archives import MATRIX, WINDOWS_ERAS, Era, pack, plan_of, served
 from tests.installers.target import WINDOWS
 from tests.installers.wine import Wine, calls
@@ -92,7 +97,7 @@ def test_a_scripts_copies_leave_the_tree_that_apply_leaves(era: Era, wine: Wine,
     toolkit(there)
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(staging / "unpacked")
-    script = script_powershell.script(archive_plan(era.order(HOME), era.target, MATRIX))
+    script = script_powershell.script(archive_plan(era.order(HOME), era.target, MATRIX), era.target)
     copies = [words[1:] for words in calls(script, "C:\\staging") if words[0] == "Copy-Into"]
     lines = []
     for source, pattern, into in copies:
@@ -109,7 +114,7 @@ def test_a_variable_that_is_set_is_what_programs_see(wine: Wine) -> None:
     """As SetEnvironmentVariable(..., 'User') of the script does: in the registry."""
     value = "C:\\it's a (home) & more\\v12.8"
     plan = plan_for(Need("variable", f"={value}", "", "CUDA_PATH"), WINDOWS, MATRIX)
-    line = next(line for line in script_powershell.script(plan).splitlines() if "'User')" in line)
+    line = next(line for line in script_powershell.script(plan, WINDOWS).splitlines() if "'User')" in line)
     name, set_to, _ = line.removeprefix("[Environment]::SetEnvironmentVariable(").removesuffix(")").split(", ")
     found = set_to[1:-1].replace("''", "'")
     wine("reg.exe", "add", "HKCU\\Environment", "/v", name.strip("'"), "/t", "REG_SZ", "/d", found, "/f")

@@ -8,18 +8,15 @@ import os
 import tarfile
 from pathlib import Path
 
-from installers.plan import (
-    NOTHING_TO_TAKE_BACK,
-    ChangeMode,
-    Command,
-    CopyTree,
-    EditText,
-    Extract,
-    MakeLink,
-    Plan,
-    UseFile,
-    WriteFile,
-)
+from installers.plan import Plan
+from installers.steps.change_mode import ChangeMode
+from installers.steps.command import NOTHING_TO_TAKE_BACK, Command
+from installers.steps.copy_tree import CopyTree
+from installers.steps.edit_text import EditText
+from installers.steps.extract import Extract
+from installers.steps.make_link import MakeLink
+from installers.steps.use_file import UseFile
+from installers.steps.write_file import WriteFile
 
 NOON = 1_600_000_000
 STEM = "cudnn-linux-x86_64-9.10.2.21_cuda12-archive"

@@ -13,17 +13,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from doctor.examine import examine
-from doctor.finding import Severity
-from doctor.formats import Look
-from doctor.formats.json import render
+from doctor.check.encode import encode_report
+from doctor.check.finding import Severity
+from doctor.check.report import exit_status
 from doctor.host import READ_LIMIT_BYTES, Host, HostError, Missing, NotRunnable, Ran
 from doctor.host.root import RootHost
-from doctor.judge import codes
-from doctor.probes import Request
-from doctor.report import exit_status
+from doctor.host.snapshot import Snapshot
+from doctor.probes import ProbeRequest, look
 from tests.lab import stub
 from tests.lab.parts import DISK, HOME, LIB, VENV, WORKSTATION, Part, site_of
+from tests.machine import report_on
 
 PATH = f"{VENV}/bin:/usr/local/cuda/bin:/usr/bin:/bin"
 HEALTHY_NVML = stub.machine_env(stub.card())
@@ -151,7 +150,7 @@ class _Variables(dict[str, str]):
         found = [root / host.real_path(path).lstrip("/") for path in paths if host.is_file(path)]
         aside = root / ".nvml"
         aside.mkdir(exist_ok=True)
-        if found:
+        if found and not (aside / _NVML).is_symlink():
             (aside / _NVML).symlink_to(found[0])
         super().__init__({**self._said, "LD_LIBRARY_PATH": str(aside)})
 
@@ -174,6 +173,7 @@ class LabHost(RootHost):
     def __init__(self, root: Path, case: Case) -> None:
         super().__init__(str(root), case.variables())
         self.name = "lab"
+        self._directory = root
         self._case = case
         self.environ = _Variables(case, root)
 
@@ -186,10 +186,10 @@ class LabHost(RootHost):
         found = next((place for place in places if self.exists(place)), None)
         if found is None:
             raise Missing(argv[0])
-        real = self._real(found)
+        real = str(self._directory) + self.real_path(found)
         inherited = dict(self.environ)
         if "python" in real.rpartition("/")[2]:
-            inherited["PYTHONPATH"] = self._inside(self._split(site_of()))
+            inherited["PYTHONPATH"] = f"{self._directory}{site_of()}"
             return run_child((sys.executable, *argv[1:]), min(timeout_s, _IMPORT_WITHIN_S), inherited)
         if not self.read_bytes(found).startswith(b"#!/bin/sh"):
             raise NotRunnable(found, "not a program")
@@ -231,5 +231,6 @@ def host_of(case: Case, root: Path) -> Host:
 def run_here(case: Case, root: Path) -> Outcome:
     """Lay the tree and examine it in this process."""
     case.build(root)
-    report = examine(host_of(case, root), Request((), case.deep), codes())
-    return Outcome(exit_status(report, Severity.ERROR), json.loads(render(report, Look())))
+    host = Snapshot(host_of(case, root))
+    report = report_on(look(host, ProbeRequest((), case.deep)), host)
+    return Outcome(exit_status(report, Severity.ERROR), json.loads(json.dumps(encode_report(report))))

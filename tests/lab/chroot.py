@@ -68,6 +68,17 @@ def libraries(*files: str) -> Iterable[str]:
     return sorted(set(re.findall(r"(?:=> |^\s+)(/\S+) \(0x", text, re.MULTILINE)))
 
 
+def programs(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Binds of this machine's programs and of their libraries; those that are not here are left out."""
+    found = []
+    for name in names:
+        path = next((f"{folder}/{name}" for folder in ("/usr/bin", "/bin", "/sbin") if Path(folder, name).exists()), "")
+        if path:
+            found.append((os.path.realpath(path), f"/usr/bin/{name}"))
+            found += [(os.path.realpath(one), f"{LIB}/{os.path.basename(one)}") for one in libraries(path)]
+    return [bind for bind in dict.fromkeys(found) if "ld-linux" not in bind[1]]
+
+
 def prepare(case: Case, tree: Path) -> Path:
     """Lay the case's tree so that it can be entered."""
     case.build(tree)
@@ -136,7 +147,7 @@ def run_live(case: Case, tree: Path) -> Outcome:
     ours.append((sysconfig.get_path("purelib"), f"{OURS}/site"))
     argv = [f"/usr/bin/{_OWN}", "-I", "-B", "-c", _START, "check", "--format", "json", *(["--deep"] * case.deep)]
     ran = enter(case, prepare(case, tree), argv, bind=ours)
-    return _outcome(ran)
+    return outcome_of(ran)
 
 
 def run_root(case: Case, tree: Path) -> Outcome:
@@ -151,10 +162,11 @@ def run_root(case: Case, tree: Path) -> Outcome:
         timeout=_ENDS_WITHIN_S,
         check=False,
     )
-    return _outcome(Ran(ran.returncode, ran.stdout, ran.stderr))
+    return outcome_of(Ran(ran.returncode, ran.stdout, ran.stderr))
 
 
-def _outcome(ran: Ran) -> Outcome:
+def outcome_of(ran: Ran) -> Outcome:
+    """The report that a run printed; AssertionError for none."""
     if not ran.output.startswith("{"):
         raise AssertionError(f"no report: status {ran.status}, {ran.errors or ran.output}")
     return Outcome(ran.status, json.loads(ran.output))

@@ -1,6 +1,6 @@
 """Tiny shared libraries as bytes, for any class, byte order and machine, without a compiler.
 
-They carry what a loader and `doctor.elf` read: SONAME, NEEDED, search paths, symbols with values, a text.
+They carry what a loader and `doctor.binaries.elf` read: SONAME, NEEDED, search paths, symbols with values, a text.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def elf_bytes(
     bits: int = 64,
     order: str = "<",
     hash_kind: str = "gnu",
+    flags_1: int = 0,
 ) -> bytes:
     """A shared library; `values` are exported 32-bit numbers, `undefined` names that it only asks for."""
     layout = _FORMATS[bits]
@@ -61,6 +62,7 @@ def elf_bytes(
     strings = _Strings()
     dynamic = [(1, strings.add(one)) for one in needed]
     dynamic += [(tag, strings.add(text)) for tag, text in ((14, soname), (15, rpath), (29, runpath)) if text]
+    dynamic += [(0x6FFFFFFB, flags_1)] if flags_1 else []
     names = [(name, strings.add(name)) for name in (*undefined, *defined)]
     hashes = _hash_table(order, bits, [name for name, _ in names], len(undefined), hash_kind)
 

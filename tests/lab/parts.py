@@ -19,6 +19,7 @@ Part = Callable[[Path], object]
 Tree = dict[str, str | bytes]
 
 PYTHON = "python3.12"  # the patient's, whatever ours is: every framework of the lab has wheels for it
+DIGITS = PYTHON.removeprefix("python").replace(".", "")  # of its extension modules and wheels
 HOME = "/home/user"
 VENV = f"{HOME}/project/.venv"
 LIB = "/usr/lib/x86_64-linux-gnu"
@@ -234,6 +235,12 @@ def driver(release: str = "580.95.05", *, flavour: str = "open", kernel: str = K
     )
 
 
+def fabric_package(release: str) -> str:
+    """dpkg's words for Ubuntu's package of the fabric manager."""
+    name = f"nvidia-fabricmanager-{release.partition('.')[0]}"
+    return f"Package: {name}\nStatus: install ok installed\nVersion: {release}-0ubuntu0.24.04.1\n"
+
+
 # Toolkits and compilers
 
 
@@ -374,6 +381,25 @@ _RPATH = "$ORIGIN/../../nvidia/cudnn/lib:$ORIGIN/../../nvidia/cuda_runtime/lib:$
 _TORCH = Path(__file__).with_name("fake_torch.txt").read_text()
 
 
+def torch_libraries(cudnn: str = "libcudnn.so.9", rpath: str = "", *, machine: str = "x86_64") -> Tree:
+    """The libraries of a CUDA build as they need each other, from libtorch_global_deps.so to torch._C.
+
+    `cudnn` is the name that they ask for, `rpath` where they look besides their own directory.
+    """
+    needs = {
+        "lib/libtorch_global_deps.so": (cudnn,),
+        "lib/libtorch_cpu.so": (),
+        "lib/libtorch_cuda.so": ("libtorch_cpu.so", cudnn),
+        "lib/libtorch_python.so": ("libtorch_cuda.so",),
+        f"_C.cpython-{DIGITS}-{machine}-linux-gnu.so": ("libtorch_python.so",),
+    }
+    paths = f"$ORIGIN:$ORIGIN/lib:{rpath}".rstrip(":")
+    return {
+        f"torch/{path}": elf_bytes(path.rpartition("/")[2], needed=needed, rpath=paths, machine=machine)
+        for path, needed in needs.items()
+    }
+
+
 def torch(version: str = "2.9.1+cu128", cudnn: str = "9.10.2.21", *, site: str = "", pinned: bool = True) -> Part:
     """PyTorch's wheel: version.py, the library that asks for cuDNN, the pin. A module that can be imported.
 
@@ -387,12 +413,10 @@ def torch(version: str = "2.9.1+cu128", cudnn: str = "9.10.2.21", *, site: str =
         "torch/__init__.py": _TORCH,
         "torch/version.py": f"__version__ = '{version}'\ndebug = False\ncuda = {cuda or None!r}\n"
         f"hip = None\nxpu = None\ncudnn_for_tests = {cudnn!r}\n",
-        "torch/lib/libtorch_cpu.so": elf_bytes("libtorch_cpu.so"),
     }
     requires: tuple[str, ...] = ()
     if cuda:
-        rpath = _RPATH if pinned else "$ORIGIN"
-        tree["torch/lib/libtorch_cuda.so"] = elf_bytes("libtorch_cuda.so", needed=(soname,), rpath=rpath)
+        tree |= torch_libraries(soname, _RPATH if pinned else "")
     if cuda and pinned:
         requires = (f"nvidia-cudnn-cu{cuda.partition('.')[0]}=={cudnn}; platform_system == 'Linux'",)
     elif cuda:
@@ -400,9 +424,14 @@ def torch(version: str = "2.9.1+cu128", cudnn: str = "9.10.2.21", *, site: str =
         tree |= {
             f"torch/lib/{cudnn_tree.stem_of(part)}.so.{major}": cudnn_tree.part_bytes(part, cudnn) for part in parts
         }
-    digits = PYTHON.removeprefix("python").replace(".", "")
-    return package("torch", version, tree, requires=requires, site=site, tags=f"cp{digits}-cp{digits}-linux_x86_64")
+    return package("torch", version, tree, requires=requires, site=site, tags=f"cp{DIGITS}-cp{DIGITS}-linux_x86_64")
 
+
+JAXLIB = package(
+    "jaxlib",
+    "0.7.2",
+    {"jaxlib/__init__.py": "", "jaxlib/version.py": "__version__ = '0.7.2'\n", "jaxlib/plugin_support.py": ""},
+)
 
 # Whole machines, on which a case states only what is different
 

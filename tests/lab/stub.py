@@ -43,19 +43,20 @@ _CARD = {
 }
 
 
-def compiled(source: Path) -> Path:
+def compiled(source: Path, *options: str) -> Path:
     """The shared library made of a C file by zig's compiler (a wheel), once for each state of the file."""
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(source.read_bytes() + "".join(options).encode()).hexdigest()[:16]
     library = CACHE / "stubs" / f"{source.stem}-{digest}.so"
+    if library.exists():
+        return library
     library.parent.mkdir(parents=True, exist_ok=True)
     with library.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # pytest-xdist: one worker compiles, the others wait
         if not library.exists():
             unfinished = library.with_suffix(".tmp")
             command = [sys.executable, "-m", "ziglang", "cc", "-shared", "-fPIC", "-O2", "-fno-sanitize=undefined"]
-            subprocess.run(
-                [*command, "-fvisibility=hidden", "-Wall", "-Wextra", "-o", str(unfinished), str(source)], check=True
-            )
+            command += ["-fvisibility=hidden", "-Wall", "-Wextra", *options, "-o", str(unfinished), str(source)]
+            subprocess.run(command, check=True)
             unfinished.replace(library)
     return library
 

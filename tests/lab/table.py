@@ -13,14 +13,16 @@ import argparse
 import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.benchmarks import peers
 from tests.benchmarks.peers import Contender
+from tests.lab.carried_out import Cured, outcome_of
 from tests.lab.case import Case, complaint, run_here
 from tests.lab.cases import CASES, known
-from tests.lab.chroot import Ran, enter, libraries, prepare, run_live, run_root
+from tests.lab.chroot import Ran, enter, libraries, prepare, programs, run_live, run_root
 from tests.lab.parts import LIB, VENV
 from tests.wheels import CACHE
 
@@ -63,11 +65,7 @@ def _tools(site: Path) -> list[tuple[str, str]]:
     """Binds of the programs that others call, of their libraries, and of those of a peer's own extensions."""
     needed = libraries(*map(str, site.rglob("*.so")))
     found = [(str(Path(one).resolve()), f"{LIB}/{Path(one).name}") for one in needed if not one.startswith(str(site))]
-    for name in _TOOLS:
-        path = next((f"{folder}/{name}" for folder in ("/usr/bin", "/bin", "/sbin") if Path(folder, name).exists()), "")
-        if path:
-            found.append((str(Path(path).resolve()), f"/usr/bin/{name}"))
-            found += [(str(Path(one).resolve()), f"{LIB}/{Path(one).name}") for one in libraries(path)]
+    found += programs(_TOOLS)
     return [bind for bind in dict.fromkeys(found) if "ld-linux" not in bind[1]]
 
 
@@ -134,6 +132,33 @@ def _short(case: Case) -> str:
     return f"| {case.title} | {codes} | {where} | {_own(case)} |"
 
 
+_REMEDIES = """
+## Remedies carried out
+
+For every root finding of every machine above, its first remedy was carried out on a tree of its own, and the machine
+checked again: **cured** is silence about that finding and about everything that was not wrong before. bash ran the
+commands that set variables; links and files were changed in the tree; wheels came from a small index that the lab
+builds; what package managers, a restart or a service bring was laid by the lab's own parts.
+"""
+
+
+def _remedies() -> Iterator[str]:
+    """The figure, and every remedy that is not known to have cured, with the reason."""
+    found: list[Cured] = []
+    for case in CASES:
+        if case.codes:
+            with tempfile.TemporaryDirectory() as folder:
+                found += outcome_of(case, Path(folder))
+    tally = Counter(one.outcome for one in found)
+    yield _REMEDIES
+    yield ", ".join(f"{number} {outcome}" for outcome, number in tally.most_common()) + f", of {len(found)}.\n"
+    yield "| machine | code | outcome | why |\n|---|---|---|---|"
+    for one in found:
+        if one.outcome != "cured":
+            why = re.sub(r"/tmp/[^\s/]+/\w+", "the tree", one.why).replace("|", "\\|")
+            yield f"| {one.case} | `{one.code}` | {one.outcome} | {why} |"
+
+
 def table(*, install: bool, log: Path | None) -> Iterator[str]:
     """The lines of docs/lab.md."""
     sites = {one: _installed(one, install=install) for one in peers.PEERS}
@@ -149,6 +174,7 @@ def table(*, install: bool, log: Path | None) -> Iterator[str]:
     yield "\n## More machines, gpudoctor only\n"
     yield "| machine | must be named | seen as | gpudoctor |\n|---|---|---|---|"
     yield from map(_short, CASES[len(known.FAULTS) + len(known.CONTROLS) :])
+    yield from _remedies()
     yield "\n## What counts as naming the cause\n"
     yield "| machine | named: a regular expression, in any case | shown: all of these |\n|---|---|---|"
     for case in (*known.FAULTS, *known.CONTROLS):

@@ -7,26 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from doctor.judge import codes
+from doctor.check.judge import codes
 from tests.lab.case import Case, complaint, run_here
 from tests.lab.cases import CASES
 from tests.lab.chroot import run_live, run_root
 
 # Codes that no tree shows, each with the reason.
 ELSEWHERE = {
-    "check-error": "tests/test_judge.py makes rules and probes fail",
+    "check-error": "tests/check/test_judge.py makes rules and probes fail",
     "driver-hang": "tests/probes/test_nvml.py lets NVML hang",
     "framework-not-published": "it judges what --framework plans, not what a tree holds",
     "matrix-overlay-damaged": "it is about the user's own rows of the matrix, not about the machine",
     "msvc-redist-missing": "tests/probes/test_dlls.py lays trees of Windows",
     "windows-dll-path": "the same",
+    "libcuda-link-missing": "tests/rules/test_libcuda_link_missing.py; a cuDNN of that age is no tree's",
     "conda-cudatoolkit-vs-pip": "tests/rules/test_cuda_libraries.py; an interpreter of conda's is no tree's",
 }
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_here(case: Case, tmp_path: Path) -> None:
-    assert complaint(case, run_here(case, tmp_path / "tree")) == ""
+    outcome = run_here(case, tmp_path / "tree")
+    assert complaint(case, outcome) == ""
+    assert not [one["code"] for one in outcome.report["findings"] if one["explained_by"] and one["remedies"]]
 
 
 @pytest.mark.system

@@ -25,7 +25,7 @@ def theano(root: Path, text: str, environ: dict[str, str] | None = None) -> list
 
 
 def test_only_deciding_variables_and_no_secrets(tmp_path: Path) -> None:
-    others = ("HOME", "TERM", "TF_VAR_password", "NVIDIA_API_KEY", "NGC_CLI_API_KEY")
+    others = ("HOME", "TERM", "TF_VAR_password", "NVIDIA_API_KEY", "NGC_CLI_API_KEY", "TORCH_HUB_TOKEN", "NCCL_SECRET")
     deciding = ("CUDA_VISIBLE_DEVICES", "NCCL_P2P_DISABLE", "PYTORCH_CUDA_ALLOC_CONF", "TF_FORCE_GPU_ALLOW_GROWTH")
     variables, _ = look(tmp_path, dict.fromkeys((*others, *deciding), "1"))
     assert tuple(variables) == deciding

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from compat.version import CudaVersion
+from doctor.binaries import elf
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
@@ -237,6 +238,15 @@ def test_conda(tmp_path: Path) -> None:
     copy = only(at(tmp_path, environment(site="/conda/lib/python3.12/site-packages", kind="conda")))
     assert (copy.origin, copy.owner, copy.environment) == ("conda", "libcudnn 9.10.1.4", "/conda")
     assert (text(copy.version), copy.cuda_major.get(), copy.missing.get()) == ("9.10.1", 12, ())
+
+
+def test_a_library_that_was_not_read_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel_of(tmp_path / SITE[1:])
+    monkeypatch.setattr(elf, "_DYNAMIC_AT_MOST_BYTES", 16)
+    copy = only(at(tmp_path, environment(CU12)))
+    assert isinstance(copy.damaged, Unseen)
+    assert "a dynamic section of more than" in copy.damaged.why
+    assert all(isinstance(part.soname, Unseen) for part in copy.parts.get())
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"name": 1}', '{"files": [3], "name": "a", "version": "b"}'])

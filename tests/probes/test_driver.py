@@ -390,3 +390,19 @@ def test_nvml_is_handed_on(tmp_path: Path) -> None:
 
 def test_this_machine() -> None:
     assert isinstance(look(LiveHost()).libraries, Seen)
+
+
+PACKAGE = "Package: nvidia-fabricmanager-580\nStatus: install ok installed\nVersion: 580.65.06-0ubuntu0.24.04.1\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (f"Package: a\nVersion: 1\n\n{PACKAGE}", DriverRelease((580, 65, 6))),
+        (PACKAGE.replace("install ok installed", "deinstall ok config-files"), UNSEEN),
+        ("Package: nvidia-fabricmanager-dev-580\nStatus: install ok installed\nVersion: 580.1-1\n", UNSEEN),
+    ],
+)
+def test_the_release_of_the_fabric_manager(tmp_path: Path, status: str, expected: Any) -> None:
+    tree = {UNIT: "", "/var/lib/dpkg/status": status}
+    assert value(look(PretendHost(tmp_path, tree)).fabric_release) == expected

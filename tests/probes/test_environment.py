@@ -40,6 +40,11 @@ DEBIAN: Tree = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _outside_of_any_project(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("nowhere"))
+
+
 def names(one: Environment) -> list[str]:
     return [f"{found.name} {found.version}" for found in one.distributions.get()]
 

@@ -13,6 +13,7 @@ from doctor.facts.loader import CacheEntry
 from doctor.facts.seen import Seen, Unseen
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
+from doctor.loader import cache as loader_cache
 from doctor.probes import loader
 
 _LIBRARIES = (
@@ -86,7 +87,7 @@ def test_no_cache_is_something_seen(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("ldconfig", path="/sbin:/usr/sbin:/bin") is None, reason="no ldconfig to compare with")
 def test_the_live_cache_is_what_ldconfig_prints(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loader, "_OF_INTEREST", (b"",))
+    monkeypatch.setattr(loader_cache, "_OF_INTEREST", (b"",))
     program = shutil.which("ldconfig", path="/sbin:/usr/sbin:/bin")
     printed = subprocess.run([str(program), "-p"], capture_output=True, text=True, check=True).stdout
     expected = {(line.split()[0], line.split()[-1]) for line in printed.splitlines() if " => " in line}

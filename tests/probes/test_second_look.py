@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
-from doctor.probes import Request, look
+from doctor.probes import ProbeRequest, look
 from tests.lab.elf_file import elf_bytes
 from tests.probes.pretend import PretendHost
 from tests.probes.test_code_tools import ptxas
@@ -68,7 +68,7 @@ class CountingHost(PretendHost):
 def looked(root: Path, tree: Tree | None = None, **environ: str) -> tuple[Facts, list[str]]:
     """What is seen, and which files were opened in pieces: libraries and programs."""
     host = CountingHost(root / "machine", root / "cache", tree or {}, **environ)
-    facts = look(host, Request(("/venv",)))
+    facts = look(host, ProbeRequest(("/venv",)))
     return facts, [path for path in host.opened if ".so" in path or "/bin/" in path]
 
 

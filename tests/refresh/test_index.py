@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from doctor.facts.seen import Seen
+from doctor.frameworks import read_all
 from doctor.host import Missing, NotRunnable, Unreadable
-from doctor.probes.frameworks import read_all
 from doctor.refresh.index import Connection, Index
 from doctor.refresh.listing import Wheel, links_of, wheels_of
 from doctor.refresh.web import Unreachable, Web

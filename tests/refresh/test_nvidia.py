@@ -11,7 +11,7 @@ import pytest
 
 from compat.load import DATA
 from compat.matrix import Matrix
-from doctor.encode import encode
+from doctor.check.encode import encode
 from doctor.refresh import nvidia
 from doctor.refresh.index import Connection, Index
 from doctor.refresh.run import Source, refresh
@@ -164,3 +164,21 @@ def test_projects_come_from_the_tables() -> None:
     projects = nvidia.cudnn_projects(Matrix())
     assert projects["nvidia-cudnn-cu12"] == 12
     assert len(projects) == len({row.cuda_major for row in Matrix().rows("cudnn", "builds")}) + 1
+
+
+@pytest.mark.parametrize("place", ["mirror", "mirror/cuda/redist/redistrib_99.0.0.json"])
+def test_manifests_that_lie_here(tmp_path: Path, place: str) -> None:
+    """A mirror holds the manifests of all products; their content tells them apart, as their names do not."""
+    lay(tmp_path / "mirror", "cuda", {"redistrib_99.0.0.json": cuda_manifest("99.0.0", "999.1")})
+    lay(tmp_path / "mirror", "cudnn", {"redistrib_9.99.0.json": cudnn_manifest("9.99.0.1")})
+    source = Source(Connection((), True), Web(Connection((), True)), Matrix(), TODAY, str(tmp_path / place))
+    cuda, cudnn = refresh(("cuda", "cudnn"), source, str(tmp_path / "own"), dry_run=True)
+    assert (cuda.newest_served, cuda.problems) == ("99.0.0", ())
+    assert cudnn.newest_served == ("9.99.0" if place == "mirror" else "")
+
+
+def test_no_manifest_lies_there(tmp_path: Path) -> None:
+    source = Source(Connection((), True), Web(Connection((), True)), Matrix(), TODAY, str(tmp_path))
+    [cuda] = refresh(("cuda",), source, str(tmp_path / "own"))
+    assert not cuda.is_read
+    assert "no manifest of NVIDIA's" in cuda.problems[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from typing import Any
 import pytest
 
 from compat import overlay
+from compat.load import DATA
 from compat.matrix import Matrix
 from doctor import cli
+from doctor.refresh import listing
 from doctor.refresh import run as refreshing
 from tests.refresh.server import Manners, serving, torch_wheel, wheel
 
@@ -222,7 +225,7 @@ def test_an_unwritable_overlay(tmp_path: Path, own: Path, monkeypatch: pytest.Mo
 
 SLOW_WRITER = """
 import os, sys, time
-import doctor.output
+import doctor.output.write
 def stop(source, target):
     print("replacing", flush=True)
     time.sleep(60)
@@ -275,3 +278,48 @@ def test_a_package_that_is_not_shipped(
     matrix = Matrix(overlay=str(own))
     assert matrix.has("cupy-cuda99x")
     assert matrix.framework("cupy-cuda99x", "20.0").cuda == "==99.*"
+
+
+def test_one_product_stops_no_other(tmp_path: Path, refresh: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    torch_wheel(tmp_path, "99.0.0")
+    whole = listing.wheels_of
+
+    def failing(project: str, *rest: Any) -> Any:
+        if project == "jax":
+            raise RuntimeError("odd")
+        return whole(project, *rest)
+
+    monkeypatch.setattr("doctor.refresh.run.wheels_of", failing)
+    status, said = refresh("jax", "torch")
+    jax, torch = said["products"]
+    assert status == 4
+    assert jax["problems"] == ["a fault of gpudoctor: RuntimeError: odd"]
+    assert [row["row"]["id"] for row in torch["rows"]] == ["torch-99.0.0-cu128"]
+
+
+def test_one_deadline_for_everything(tmp_path: Path, own: Path, refresh: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that would be read is not, once the time is used up; nothing half read is written."""
+    torch_wheel(tmp_path / "files", "99.0.0")
+    with serving(tmp_path, Manners()) as server:
+        monkeypatch.setenv("PIP_INDEX_URL", f"{server.url}/simple")
+        status, said = refresh("torch", "jax", "--timeout", "0.000001")
+    assert status == 4
+    for product in said["products"]:
+        assert "are used up" in product["problems"][0]
+        assert product["rows"] == []
+    assert not own.exists()
+
+
+def test_a_row_of_many_releases_hides_none(tmp_path: Path, refresh: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch has one row for the CPU builds of all releases up to its newest: that does not make a release known."""
+    data = tmp_path / "data"
+    shutil.copytree(DATA, data)
+    path = data / "torch.json"
+    path.write_text(path.read_text().replace("<=2.15.0", "<=99.0.0"))
+    monkeypatch.setattr("doctor.refresh.command.Matrix", lambda: Matrix(str(data)))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    torch_wheel(tmp_path, "98.0.0")
+    assert [row["row"]["id"] for row in refresh("torch")[1]["products"][0]["rows"]] == ["torch-98.0.0-cu128"]

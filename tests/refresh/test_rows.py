@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compat.row import FrameworkRow
-from doctor.encode import encode
+from doctor.check.encode import encode
 from doctor.refresh.framework import PLAIN, Custom, NotTold, joined, read, releases_of
 from doctor.refresh.index import Connection, Index
 from doctor.refresh.listing import wheels_of
@@ -185,7 +185,23 @@ def test_platforms(tmp_path: Path, tag: str, platforms: list[tuple[str, str]]) -
         ("Requires-Dist: triton>=3; python_version < '3.11'", ("3.10", "3.12"), {"triton": ">=3"}),
         ("Requires-Dist: triton>=3; platform_machine == 'aarch64'", ("3.12",), {}),
         ("Requires-Dist: triton>=3; sys_platform == 'win32'", ("3.12",), {}),
-        ("Requires-Dist: numpy>=1\nRequires-Dist: torch", ("3.12",), {"torch": ""}),
+        ("Requires-Dist: requests>=1\nRequires-Dist: torch", ("3.12",), {"torch": ""}),
+        ("Requires-Dist: numpy>=1,<3", ("3.12",), {"numpy": "<3,>=1"}),
+        (
+            "Requires-Dist: numpy>=1,<3; python_version < '3.12'\nRequires-Dist: numpy>=2,<3; python_version >= '3.12'",
+            ("3.11", "3.12"),
+            {"numpy": "<3,>=1"},
+        ),
+        (
+            "Requires-Dist: numpy==1.21; python_version < '3.12'\nRequires-Dist: numpy==1.26; python_version >= '3.12'",
+            ("3.11", "3.12"),
+            {"numpy": "<=1.26,>=1.21"},
+        ),
+        (
+            "Requires-Dist: numpy==1.21; python_version < '3.12'\nRequires-Dist: numpy>=1.26; python_version >= '3.12'",
+            ("3.11", "3.12"),
+            {},
+        ),
         ("Requires-Dist: not @@ a requirement", ("3.12",), {}),
         ("Requires-Dist: triton; nonsense == 'x'", ("3.12",), {}),
         ("Provides-Extra: x\nRequires-Dist: torch>=1; extra == 'x'", ("3.12",), {}),
@@ -216,3 +232,10 @@ def test_cuda_by_the_runtime(pins: dict[str, str], cuda: str | None) -> None:
 )
 def test_compatible_release(specifier: str, expected: str) -> None:
     assert spelled_out(specifier) == expected
+
+
+def test_a_library_for_each_cuda(tmp_path: Path) -> None:
+    files = {f"bitsandbytes/libbitsandbytes_cuda{cuda}.dll": "" for cuda in ("118", "124", "130")}
+    wheel(tmp_path, "bitsandbytes-99.0-py3-none-win_amd64.whl", files, ("torch>=2.3",))
+    [row] = rows_of(tmp_path, "bitsandbytes")
+    assert (row["cuda"], row["os"]) == (">=11.8,<=13.0", ["windows"])

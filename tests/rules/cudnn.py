@@ -7,7 +7,7 @@ from typing import Any
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework, Variable
-from doctor.facts.loader import SearchDir
+from doctor.facts.loader import FoundBy, Outcome, SearchDir, Way
 from tests.machine import (
     CUDNN_9_PARTS,
     configuration,
@@ -32,7 +32,7 @@ CUDNN_8_PARTS = (
     "libcudnn_ops_infer.so.8",
     "libcudnn_ops_train.so.8",
 )
-BECAUSE = f"LD_LIBRARY_PATH={OPT} is searched before the RUNPATH of libtorch_cuda.so"
+BY_VARIABLE = Way(FoundBy.LIBRARY_PATH, "libtorch_cuda.so", OPT, OPT, "~/.bashrc, line 118")
 
 
 def parts(version: str, directory: str, names: tuple[str, ...] | None = None) -> Any:
@@ -70,7 +70,7 @@ def path_variable(*directories: str, **changes: Any) -> dict[str, Any]:
 def shadowed(version: str = "9.5.1", **changes: Any) -> Facts:
     """torch 2.9.1 with its own 9.10.2, and another release in LD_LIBRARY_PATH that it loads instead."""
     soname = "libcudnn.so.9"
-    told = prediction(f"{OPT}/{soname}", because=BECAUSE)
+    told = prediction(f"{OPT}/{soname}", way=BY_VARIABLE)
     facts = path_variable(OPT, predictions=seen((told,)))
     return machine(cudnn=seen((cudnn_copy(), other(version))), **facts)._replace(**changes)
 
@@ -78,7 +78,7 @@ def shadowed(version: str = "9.5.1", **changes: Any) -> Facts:
 def loading(copy: CudnnCopy, *more: CudnnCopy, torch: Framework | None = None, **changes: Any) -> Facts:
     """torch loads the main library of this copy; the other copies are there too."""
     name = copy.parts.get()[0].path if copy.parts.get() else f"{copy.path}/libcudnn.so.9"
-    told = prediction(name, because="RUNPATH of libtorch_cuda.so", intended=unseen("pins none"))
+    told = prediction(name, intended=unseen("pins none"))
     return machine(
         cudnn=seen((copy, *more)),
         loader=loader(predictions=seen((told,))),
@@ -88,7 +88,10 @@ def loading(copy: CudnnCopy, *more: CudnnCopy, torch: Framework | None = None, *
 
 def nothing_found(torch: Framework, *copies: CudnnCopy, missing: bool = True, **changes: Any) -> Facts:
     """The whole search found no cuDNN for this framework."""
-    told = prediction(missing=missing)._replace(path=unseen("no such file on the path"), asker=torch.package)
+    outcome = Outcome.MISSING if missing else Outcome.UNREAD
+    why = unseen("no such file on the path")
+    told = prediction(outcome=outcome, way=None)._replace(path=why, intended=unseen("no wheel"))
+    told = told._replace(asker=torch.package)
     return machine(
         cudnn=seen(copies),
         loader=loader(predictions=seen((told,))),

@@ -8,9 +8,9 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
+from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts
 from doctor.facts.code_tools import CodeTools, Tool
-from doctor.finding import Kind, Severity
 from tests.machine import SITE, VENV, environment, framework, gpu, machine, pci_device, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
@@ -77,6 +77,7 @@ def test_a_toolkit_that_is_there_mends_it_with_a_variable() -> None:
     assert first == Need("variable", "=--xla_gpu_cuda_data_dir=/usr/local/cuda-12.8", "", "XLA_FLAGS")
 
 
+NAMED = "TRITON_PTXAS_PATH"
 OLD = tool("12.4.131", "/usr/local/cuda-12.4/bin/ptxas", "PATH")
 ANCIENT = tool("10.1.243", "/usr/bin/ptxas", "PATH")
 
@@ -110,13 +111,13 @@ def test_path_is_to_blame() -> None:
 
 
 def test_the_variable_is_to_blame() -> None:
-    chosen = (OLD._replace(why="TRITON_PTXAS_PATH"), tool("12.8.93", OWN, "it comes with Triton"))
+    chosen = (OLD._replace(why=NAMED, set_by=NAMED), tool("12.8.93", OWN, "it comes with Triton", set_by=NAMED))
     found = answer("ptxas-too-old", having(TRITON, "12.0", ptxas=seen(chosen)))
     assert found.needs == (Need("variable", "", "", "TRITON_PTXAS_PATH"),)
 
 
 def test_a_newer_toolkit_serves_triton() -> None:
-    facts = having(TRITON, "12.1", ptxas=seen((tool("12.8.93", OWN, "it comes with Triton"),)))
+    facts = having(TRITON, "12.1", ptxas=seen((tool("12.8.93", OWN, "it comes with Triton", set_by=NAMED),)))
     facts = facts._replace(toolkit=toolkits(toolkit("13.0.1")))
     (need,) = answer("ptxas-too-old", facts).needs
     assert need == Need("variable", "=/usr/local/cuda-13.0/bin/ptxas", "", "TRITON_PTXAS_PATH")

@@ -6,8 +6,8 @@ import pytest
 
 from compat.need import Need
 from compat.version import CodeTarget, CudaVersion
+from doctor.check.finding import Kind, Severity
 from doctor.facts.environment import Framework
-from doctor.finding import Kind, Severity
 from tests.machine import (
     VENV,
     distribution,
@@ -123,3 +123,34 @@ def test_remedy_for_jaxlib_is_the_extra_that_the_driver_runs(release: str, extra
 def test_a_gpu_build_is_not_looked_up() -> None:
     built = framework(build=seen("cu999"), cuda=seen(CudaVersion(99, 9)), targets=seen((CodeTarget.parse("sm_89"),)))
     assert answer(CODE, machine(environments=seen((environment(built),)))).kind is Kind.OK
+
+
+@pytest.mark.parametrize(
+    ("package", "beside", "kind", "severity"),
+    [
+        ("onnxruntime", "chromadb", Kind.BAD, Severity.WARNING),  # asked for by another package, mostly
+        ("jaxlib", "flax", Kind.BAD, Severity.WARNING),
+        ("torch", "faster-whisper", Kind.BAD, Severity.ERROR),
+        ("onnxruntime", "faster-whisper", Kind.OK, Severity.ERROR),  # voice detection, which runs on the CPU
+    ],
+)
+def test_what_another_package_asks_for(package: str, beside: str, kind: Kind, severity: Severity) -> None:
+    built = cpu(package, "1.22.0")
+    there = environment(built, distributions=seen((distribution(package, "1.22.0"), distribution(beside, "1.0"))))
+    found = answer(CODE, machine(environments=seen((there,))))
+    assert (found.kind, found.severity) == (kind, severity)
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "expected"),
+    [
+        ("onnxruntime", "1.31.1", "onnxruntime-gpu==1.26.*"),  # 1.27 and later bring CUDA 13, and its cuDNN
+        ("jaxlib", "0.7.2", "cuda12"),
+    ],
+)
+def test_a_build_for_the_cuda_of_the_framework_beside_it(package: str, version: str, expected: str) -> None:
+    beside = (TORCH, cpu(package, version))
+    facts = machine(environments=seen((environment(*beside),)))
+    found = next(one for one in answers(CODE, facts) if package in one.subject)
+    assert found.severity is Severity.WARNING
+    assert expected in (found.needs[0].spec, found.needs[0].build)

@@ -8,12 +8,13 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
+from doctor.check.finding import Kind, Severity
+from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
 from doctor.facts.environment import Variable
-from doctor.facts.loader import Prediction
-from doctor.finding import Kind, Severity
-from doctor.judge import explained, judge, load_rules
+from doctor.facts.loader import FoundBy, Outcome, Prediction, Way
 from tests.machine import (
+    RUNPATH,
     SITE,
     VENV,
     configuration,
@@ -63,16 +64,15 @@ def own(soname: str) -> str:
 
 def told(asker: Any, soname: str, path: str = "", /, **changes: Any) -> Prediction:
     """The wheel's copy is loaded, or the one that is said."""
-    found = Prediction(VENV, asker.package, soname, seen(path or own(soname)), "RUNPATH of x", seen(own(soname)))
+    found = Prediction(VENV, asker.package, soname, seen(path or own(soname)), seen(own(soname)), RUNPATH)
     return found._replace(**changes)
 
 
 def lost(asker: Any, soname: str, /, **changes: Any) -> Prediction:
     """Nothing answers."""
     found = told(asker, soname)
-    return found._replace(path=unseen(f"no {soname}"), because="", intended=unseen("no wheel"), missing=True)._replace(
-        **changes
-    )
+    found = found._replace(path=unseen(f"no {soname}"), way=None, intended=unseen("no wheel"), outcome=Outcome.MISSING)
+    return found._replace(**changes)
 
 
 def on(one: Any, *predictions: Prediction, **changes: Any) -> Facts:
@@ -96,7 +96,8 @@ def test_healthy(code: str, one: Any) -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_nothing_to_say(code: str) -> None:
-    assert answer(code, machine()).kind is Kind.NOT_APPLICABLE
+    on_cudnn_alone = Kind.OK if code == "wheel-libs-not-on-loader-path" else Kind.NOT_APPLICABLE
+    assert answer(code, machine()).kind is on_cudnn_alone
     windows = on(TORCH, told(TORCH, HEALTHY[0]), system=system(family=seen("windows")))
     assert answer(code, windows).kind is Kind.NOT_APPLICABLE
 
@@ -127,14 +128,34 @@ def test_onnxruntime_takes_a_toolkit_first() -> None:
     assert [need.product for need in found.needs] == ["cuda", "wheels"]
 
 
+def test_what_only_a_stray_library_asks_for_is_no_wheel_out_of_reach() -> None:
+    """cuDNN's graph library alone in a directory of LD_LIBRARY_PATH opens its parts beside itself."""
+    by_variable = Way(FoundBy.LIBRARY_PATH, "libcudnn.so.9", "/opt/x", "/opt/x", "")
+    stray = told(TORCH, "libcudnn_graph.so.9", "/opt/x/libcudnn_graph.so.9", way=by_variable)
+    heuristic = "libcudnn_heuristic.so.9"
+    asked = lost(TORCH, heuristic, intended=seen(own(heuristic)), library="/opt/x/libcudnn_graph.so.9")
+    code = "wheel-libs-not-on-loader-path"
+    assert answer(code, on(TORCH, stray, asked)).kind is Kind.OK
+    whole = told(TORCH, "libcudnn_graph.so.9")
+    assert answer(code, on(TORCH, whole, asked)).kind is Kind.BAD
+
+
 def test_a_name_that_no_row_knows() -> None:
     found = answer("cudart-soname-missing", on(CUPY, lost(CUPY, "libcudart.so.10.1")))
     assert [need.product for need in found.needs] == ["by-hand"]
 
 
-@pytest.mark.parametrize(("one", "kind"), [(ORT, Kind.NOT_APPLICABLE), (TORCH, Kind.BAD)])
-def test_without_a_card_only_what_cannot_be_imported_counts(one: Any, kind: Kind) -> None:
+@pytest.mark.parametrize(
+    ("one", "wheels", "kind"),
+    [(ORT, False, Kind.NOT_APPLICABLE), (ORT, True, Kind.BAD), (TORCH, False, Kind.BAD)],
+)
+def test_without_a_card_what_cannot_be_imported_counts_and_what_is_meant_for_one(
+    one: Any, wheels: bool, kind: Kind
+) -> None:
     facts = on(one, lost(one, "libcublas.so.12"), pci=seen(()), gpus=seen(()))
+    if not wheels:
+        there = environment(one)._replace(distributions=seen((distribution(one.package, one.version),)))
+        facts = facts._replace(environments=seen((there,)))
     assert answer("cudart-soname-missing", facts).kind is kind
 
 
@@ -169,7 +190,20 @@ def test_onnxruntime_can_preload() -> None:
         "wheel-libs-not-on-loader-path",
         on(ORT, lost(ORT, "libcublasLt.so.12", intended=seen(own("libcublasLt.so.12")))),
     )
-    assert (found.severity, found.needs[0].product) == (Severity.WARNING, "by-hand")
+    assert (found.severity, found.needs[0].product) == (Severity.INFO, "by-hand")
+    assert (
+        found.needs[0].spec
+        == "Call onnxruntime.preload_dlls() in the program, before anything else of onnxruntime-gpu."
+    )
+
+
+def test_an_onnxruntime_without_preload_dlls() -> None:
+    old = ORT._replace(version="1.20.1")
+    found = answer(
+        "wheel-libs-not-on-loader-path",
+        on(old, lost(old, "libcublasLt.so.12", intended=seen(own("libcublasLt.so.12")))),
+    )
+    assert (found.severity, [need.product for need in found.needs]) == (Severity.WARNING, ["variable"])
 
 
 def test_tensorflow_lacks_them() -> None:
@@ -190,6 +224,12 @@ def test_the_framework_that_wants_another_cuda_is_the_root() -> None:
     facts = facts._replace(environments=seen((there,)))
     roots = explained(judge(facts, MATRIX, load_rules((*CODES, "framework-wants-other-cuda"))))
     assert roots["tf-cannot-dlopen-gpu-libs", bare.label].code == "framework-wants-other-cuda"
+
+
+@pytest.mark.parametrize("code", ["cublas-mismatch", "conda-cudatoolkit-vs-pip"])
+def test_what_is_loaded_is_not_known(code: str) -> None:
+    facts = on(TORCH, kind="conda")._replace(loader=loader(predictions=unseen("the cache cannot be read")))
+    assert answer(code, facts).kind is Kind.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -233,7 +273,7 @@ def test_conda_with_a_framework_of_its_own() -> None:
     assert answer("conda-cudatoolkit-vs-pip", facts).kind is Kind.NOT_APPLICABLE
 
 
-BECAUSE = f"LD_LIBRARY_PATH names {OPT} and is searched before the RUNPATH of libcublas.so.12"
+BY_VARIABLE = Way(FoundBy.LIBRARY_PATH, "libcublas.so.12", OPT, OPT)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +286,7 @@ BECAUSE = f"LD_LIBRARY_PATH names {OPT} and is searched before the RUNPATH of li
     ],
 )
 def test_shadowing(soname: str, file: str, kind: Kind, severity: Severity) -> None:
-    facts = on(TORCH, told(TORCH, soname, f"{OPT}/{file}", because=BECAUSE))
+    facts = on(TORCH, told(TORCH, soname, f"{OPT}/{file}", way=BY_VARIABLE))
     facts = facts._replace(configuration=configuration(variables=seen((Variable("LD_LIBRARY_PATH", OPT, ""),))))
     found = answer("ld-library-path-shadowing", facts)
     assert (found.kind, found.severity) == (kind, severity)
@@ -255,7 +295,18 @@ def test_shadowing(soname: str, file: str, kind: Kind, severity: Severity) -> No
 
 
 def test_shadowing_is_the_root() -> None:
-    stray = told(TORCH, "libcublasLt.so.12", f"{OPT}/libcublasLt.so.12.4.5.8", because=BECAUSE)
+    stray = told(TORCH, "libcublasLt.so.12", f"{OPT}/libcublasLt.so.12.4.5.8", way=BY_VARIABLE)
     facts = on(TORCH, told(TORCH, "libcublas.so.12"), stray)
     roots = explained(judge(facts, MATRIX, load_rules((*CODES, "ld-library-path-shadowing"))))
     assert roots["cublas-mismatch", TORCH.label].code == "ld-library-path-shadowing"
+
+
+@pytest.mark.parametrize(
+    "code", ["cudnn-missing", "cudnn-sublibrary-missing", "cudnn-version-mismatch-loaded-vs-compiled"]
+)
+def test_who_does_not_come_to_ask_for_cudnn(code: str) -> None:
+    """A library that is not found ends it before, and that is another finding; else it is not known."""
+    ends = on(ORT, lost(ORT, "libcublasLt.so.12", intended=seen(own("libcublasLt.so.12"))))
+    assert answer(code, ends).kind is Kind.NOT_APPLICABLE
+    goes_on = on(ORT, lost(ORT, "libnccl.so.2", optional=True), told(ORT, "libcublasLt.so.12"))
+    assert answer(code, goes_on).kind is Kind.UNKNOWN

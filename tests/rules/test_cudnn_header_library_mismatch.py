@@ -8,7 +8,7 @@ import pytest
 
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
-from doctor.finding import Kind, Severity
+from doctor.check.finding import Kind, Severity
 from tests.machine import VENV, cudnn_copy, machine, seen, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, other

@@ -5,12 +5,24 @@ from __future__ import annotations
 import pytest
 
 from compat.need import AGAIN, Need
+from doctor.check.finding import Kind, Severity
+from doctor.check.judge import explained, judge, load_rules
 from doctor.facts.cudnn import CudnnCopy
-from doctor.finding import Kind, Severity
-from doctor.judge import explained, judge, load_rules
-from tests.machine import CUDNN_9_PARTS, CUDNN_DIR, VENV, cudnn_copy, cudnn_part, machine, seen, unseen
-from tests.rules.case import MATRIX, answer
-from tests.rules.cudnn import OPT, loading, other, parts
+from doctor.facts.loader import Outcome
+from tests.machine import (
+    CUDNN_9_PARTS,
+    CUDNN_DIR,
+    VENV,
+    cudnn_copy,
+    cudnn_part,
+    loader,
+    machine,
+    prediction,
+    seen,
+    unseen,
+)
+from tests.rules.case import MATRIX, answer, answers
+from tests.rules.cudnn import OPT, loading, other, parts, path_variable
 
 CODE = "cudnn-install-incomplete"
 NO_OPS = tuple(name for name in CUDNN_9_PARTS if "_ops" not in name)
@@ -31,6 +43,8 @@ WHEEL_WITHOUT_OPS = cudnn_copy(
         (cudnn_copy(damaged=seen((f"{CUDNN_DIR}/libcudnn_adv.so.9 (0 bytes)",))), Kind.BAD),
         (cudnn_copy(parts=seen((cudnn_part("libcudnn.so.9", readable=False),))), Kind.BAD),
         (cudnn_copy(parts=seen(()), missing=seen((f"{CUDNN_DIR}/libcudnn.so.9",))), Kind.BAD),
+        (cudnn_copy(damaged=unseen("libcudnn.so.9 goes beyond a bound")), Kind.UNKNOWN),
+        (WHEEL_WITHOUT_OPS._replace(damaged=unseen("libcudnn.so.9 goes beyond a bound")), Kind.BAD),
         (other("9.10.2"), Kind.OK),
         (other("9.10.2", parts=parts("9.10.2", OPT, NO_OPS)), Kind.BAD),
         (other("9.10.2", parts=parts("9.10.2", OPT, NO_ENGINES)), Kind.OK),  # NVIDIA's JIT edition
@@ -39,6 +53,10 @@ WHEEL_WITHOUT_OPS = cudnn_copy(
         (other("8.9.7"), Kind.OK),
         (other("99.1.0"), Kind.UNKNOWN),
         (other(version=unseen("no symbol")), Kind.UNKNOWN),
+        (other(version=unseen("no symbol"), parts=parts("9.10.2", OPT, ("libcudnn.so.9",))), Kind.BAD),
+        (other(version=unseen("no symbol"), parts=parts("9.10.2", OPT, JIT)), Kind.UNKNOWN),
+        (other(version=unseen("no symbol"), parts=parts("7.6.5", OPT, ("libcudnn.so.7",))), Kind.UNKNOWN),
+        (other(version=unseen("no symbol"), parts=parts("9.1.0", OPT, ("libcudnn.so",))), Kind.UNKNOWN),
         (other("7.6.5", parts=seen((cudnn_part("libcudnn.so.7", "7.6.5", OPT),))), Kind.OK),
         (other("9.10.2", origin="framework", parts=parts("9.10.2", OPT, NO_OPS)), Kind.OK),  # ships what it needs
         (other(parts=seen(())), Kind.NOT_APPLICABLE),
@@ -61,6 +79,23 @@ def test_the_package_of_the_distribution_is_installed_anew() -> None:
     found = answer(CODE, machine(cudnn=seen((copy._replace(missing=seen(("/usr/lib/libcudnn_adv.so.9",))),))))
     assert found.severity is Severity.WARNING  # nobody loads it
     assert found.needs == (Need("system-package", AGAIN, "", "libcudnn9-cuda-12"),)
+
+
+def test_a_stray_copy_is_kept_out_before_it_is_completed() -> None:
+    stray = other(version=unseen("no symbol"), parts=parts("9.10.2", OPT, ("libcudnn.so.9",)))
+    facts = machine(cudnn=seen((cudnn_copy(), stray)), **path_variable(OPT))
+    (_, found) = answers(CODE, facts)
+    assert found.severity is Severity.WARNING
+    assert found.needs[0] == Need("variable", f"without {OPT}", "~/.bashrc, line 118", "LD_LIBRARY_PATH")
+
+
+def test_a_damaged_main_library_stops_who_opens_it() -> None:
+    main = f"{CUDNN_DIR}/libcudnn.so.9"
+    copy = cudnn_copy(damaged=seen((main,)))
+    spoilt = prediction(main)._replace(path=unseen("damaged"), outcome=Outcome.DAMAGED, damaged=main)
+    facts = machine(cudnn=seen((copy,)), loader=loader(predictions=seen((spoilt,))))
+    assert answer(CODE, facts).severity is Severity.ERROR
+    assert answer("cudnn-missing", facts).kind is Kind.NOT_APPLICABLE
 
 
 def test_it_explains_the_part_that_is_missing() -> None:

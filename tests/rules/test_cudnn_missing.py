@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
+from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts, Machine
-from doctor.finding import Kind, Severity
-from tests.machine import VENV, framework, loader, machine, seen, toolkits, unseen
+from tests.machine import VENV, distribution, environment, framework, loader, machine, seen, toolkits, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, nothing_found, other
 
@@ -18,6 +18,10 @@ TENSORFLOW = framework("tensorflow", "2.15.0", cudnn=seen(CudnnVersion.parse("8.
 EXTRA = ("nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == 'and-cuda'",)
 ROOT = Machine("root", "/mnt")
 NO_GPU = {"gpus": seen(()), "pci": seen(())}
+NO_TOOLKIT = toolkits()._replace(toolkits=seen(()))
+NO_WHEELS = {
+    "environments": seen((environment(TENSORFLOW, distributions=seen((distribution("tensorflow", "2.15.0"),))),))
+}
 
 
 @pytest.mark.parametrize(
@@ -28,12 +32,14 @@ NO_GPU = {"gpus": seen(()), "pci": seen(())}
         (nothing_found(TORCH, **NO_GPU), Kind.BAD),  # a required wheel: the import itself fails
         (nothing_found(TORCH, other("9.5.1", OPT, None)), Kind.BAD),  # a copy that nobody searches
         (nothing_found(TORCH, other(), missing=False), Kind.UNKNOWN),
-        (nothing_found(TORCH, missing=False), Kind.BAD),
+        (nothing_found(TORCH, missing=False), Kind.UNKNOWN),  # what we could not read is no fault of the machine
         (nothing_found(TORCH, machine=ROOT), Kind.BAD),
         (nothing_found(TENSORFLOW), Kind.BAD),
-        (nothing_found(TENSORFLOW._replace(requires=seen(EXTRA)), **NO_GPU), Kind.NOT_APPLICABLE),
+        (nothing_found(TENSORFLOW._replace(requires=seen(EXTRA)), **NO_GPU, **NO_WHEELS), Kind.NOT_APPLICABLE),
+        (nothing_found(TENSORFLOW._replace(requires=seen(EXTRA)), **NO_GPU), Kind.BAD),  # it is meant for a GPU
         (nothing_found(TENSORFLOW, machine=ROOT, toolkit=toolkits()), Kind.BAD),
-        (nothing_found(TENSORFLOW, machine=ROOT, toolkit=toolkits()._replace(toolkits=seen(()))), Kind.NOT_APPLICABLE),
+        (nothing_found(TENSORFLOW, machine=ROOT, toolkit=NO_TOOLKIT, **NO_WHEELS), Kind.NOT_APPLICABLE),
+        (nothing_found(TENSORFLOW, machine=ROOT, toolkit=NO_TOOLKIT), Kind.BAD),
         (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),
         (nothing_found(TORCH)._replace(cudnn=unseen("not readable")), Kind.UNKNOWN),
         (nothing_found(framework("xformers", "0.0.33", cudnn=unseen())), Kind.NOT_APPLICABLE),
@@ -46,11 +52,12 @@ def test_kinds(facts: Facts, kind: Kind) -> None:
 
 def test_the_pinned_wheel_mends_it() -> None:
     found = answer(CODE, nothing_found(TORCH))
-    assert found.needs == (Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python"),)
+    assert found.needs == (Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN),)
     assert "nvidia-cudnn-cu12==9.10.2.21" in found.why
 
 
 def test_on_an_image_a_library_of_the_system_is_a_warning() -> None:
     found = answer(CODE, nothing_found(TENSORFLOW, machine=ROOT, toolkit=toolkits()))
     assert found.severity is Severity.WARNING
-    assert found.needs == (Need("cudnn", ">=8.9,<9", "", "12"),)
+    wheel = Need("nvidia-cudnn-cu12", "==8.9.4.25", f"{VENV}/bin/python")
+    assert found.needs == (wheel, Need("cudnn", ">=8.9,<9", "", "12"))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from compat.need import Need
+from doctor.check.finding import Kind
+from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
-from doctor.finding import Kind
+from doctor.facts.loader import Outcome
 from tests.machine import CUDNN_9_PARTS, CUDNN_DIR, cudnn_copy, framework, loader, machine, prediction, seen, unseen
-from tests.rules.case import answer
-from tests.rules.cudnn import CUDNN_8_PARTS, OPT, loading, nothing_found, other, parts
+from tests.rules.case import MATRIX, answer
+from tests.rules.cudnn import BY_VARIABLE, CUDNN_8_PARTS, OPT, loading, nothing_found, other, parts, path_variable
 
 CODE = "cudnn-sublibrary-missing"
 NO_OPS = tuple(name for name in CUDNN_9_PARTS if "_ops" not in name)
@@ -38,9 +41,22 @@ def test_kinds(facts: Facts, kind: Kind) -> None:
 
 
 def test_the_first_part_is_found_nowhere() -> None:
-    told = prediction(soname="libcudnn_graph.so.9", missing=True)._replace(path=unseen("nowhere"))
+    told = prediction(soname="libcudnn_graph.so.9", outcome=Outcome.MISSING)._replace(path=unseen("nowhere"))
     facts = machine(loader=loader(predictions=seen((prediction(), told))))
     assert answer(CODE, facts).kind is Kind.BAD
+
+
+def test_an_intruder_is_taken_out_before_it_is_completed() -> None:
+    intruder = other("9.10.2", parts=parts("9.10.2", OPT, NO_OPS))
+    told = prediction(f"{OPT}/libcudnn_graph.so.9", soname="libcudnn_graph.so.9", way=BY_VARIABLE)
+    lost = prediction(soname="libcudnn_ops.so.9", outcome=Outcome.MISSING, way=None)._replace(path=unseen("nowhere"))
+    facts = machine(cudnn=seen((cudnn_copy(), intruder)), **path_variable(OPT, predictions=seen((told, lost))))
+    found = answer(CODE, facts)
+    assert found.needs[0] == Need("variable", f"without {OPT}", "~/.bashrc, line 118", "LD_LIBRARY_PATH")
+    codes = (CODE, "ld-library-path-shadowing", "cudnn-install-incomplete")
+    roots = explained(judge(facts, MATRIX, load_rules(codes)))
+    assert {one.code for one in roots.values()} == {"ld-library-path-shadowing"}
+    assert {code for code, _ in roots} == {CODE, "cudnn-install-incomplete"}
 
 
 def test_it_names_the_part() -> None:

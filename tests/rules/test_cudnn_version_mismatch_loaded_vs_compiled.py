@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
+from doctor.check.finding import Kind
 from doctor.facts import Facts
-from doctor.finding import Kind
 from tests.machine import VENV, cudnn_copy, cudnn_part, framework, loader, machine, seen, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import loading, nothing_found, other
@@ -60,4 +60,4 @@ def test_on_windows_the_copy_inside_the_package_is_loaded(inside: str, kind: Kin
 
 def test_the_pinned_wheel_mends_it() -> None:
     need = answer(CODE, loading(other("9.5.1"))).needs[0]
-    assert need == Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python")
+    assert need == Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN)

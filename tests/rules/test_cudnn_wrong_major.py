@@ -6,10 +6,10 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudnnVersion
+from doctor.check.finding import Kind
+from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
-from doctor.finding import Kind
-from doctor.judge import explained, judge, load_rules
-from tests.machine import cudnn_copy, framework, machine, seen, unseen
+from tests.machine import VENV, cudnn_copy, framework, machine, seen, unseen
 from tests.rules.case import MATRIX, answer
 from tests.rules.cudnn import OPT, loading, nothing_found, other
 
@@ -39,7 +39,8 @@ def test_kinds(facts: Facts, kind: Kind) -> None:
 
 def test_the_need_is_the_major_it_was_built_for() -> None:
     found = answer(CODE, nothing_found(TENSORFLOW, other("9.5.1")))
-    assert found.needs == (Need("cudnn", ">=8.9,<9", "", "12"),)
+    wheel = Need("nvidia-cudnn-cu12", "==8.9.4.25", f"{VENV}/bin/python")
+    assert found.needs == (wheel, Need("cudnn", ">=8.9,<9", "", "12"))
     assert "there is only cuDNN 9.5.1" in found.why
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from doctor.check.finding import Kind
 from doctor.facts import Facts
 from doctor.facts.dlls import Dll, DllNeeds
-from doctor.finding import Kind
 from tests.machine import VENV, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer
 

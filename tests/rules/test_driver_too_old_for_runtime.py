@@ -6,7 +6,7 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.finding import Kind
+from doctor.check.finding import Kind
 from tests.machine import (
     VENV,
     driver,

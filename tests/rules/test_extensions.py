@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from compat.version import CodeTarget, CudaVersion
+from doctor.check.finding import Kind, Severity
+from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
 from doctor.facts.environment import Extension, Variable
-from doctor.finding import Kind, Severity
-from doctor.judge import explained, judge, load_rules
 from tests.machine import SITE, configuration, environment, framework, gpu, machine, seen, unseen
 from tests.rules.case import MATRIX, answer, answers
 

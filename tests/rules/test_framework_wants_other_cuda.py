@@ -8,10 +8,10 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
+from doctor.check.finding import Kind
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.toolkit import ToolkitFacts
-from doctor.finding import Kind
 from tests.machine import VENV, distribution, environment, framework, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 

@@ -9,10 +9,10 @@ import pytest
 from compat.build import serves
 from compat.need import Need
 from compat.version import CodeTarget, ComputeCapability, CudaVersion
+from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts
 from doctor.facts.environment import Framework, Variable
-from doctor.finding import Kind, Severity
-from doctor.judging.gpu_code import NOT_IN_BUILD, TOO_NEW, TOO_OLD
+from doctor.rules.shared.gpu_code import NOT_IN_BUILD, TOO_NEW, TOO_OLD
 from tests.machine import VENV, configuration, driver, environment, framework, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 
@@ -31,6 +31,12 @@ def with_gpus(built: Framework, *capabilities: str, **changes: Any) -> Facts:
     """A machine with these GPUs, and this framework on Python 3.12."""
     gpus = tuple(gpu(f"GPU sm {one}", one, number=number) for number, one in enumerate(capabilities))
     return machine(gpus=seen(gpus), environments=seen((environment(built),)), **changes)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_cards_that_cannot_be_asked(code: str) -> None:
+    facts = machine(gpus=unseen("NVML does not answer"), environments=seen((environment(torch("2.9.1+cu128")),)))
+    assert answer(code, facts).kind is Kind.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -140,10 +146,9 @@ def test_a_build_that_nobody_knows_is_unknown(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("package", "version", "capability", "matters"),
     [
-        ("jax-cuda12-plugin", "0.9.0", "8.9", False),
         ("jax-cuda12-plugin", "0.9.0", "3.5", True),
-        ("cupy-cuda12x", "13.6.0", "8.9", False),
-        ("onnxruntime-gpu", "1.18.0", "12.0", True),
+        ("cupy-cuda12x", "13.6.0", "3.5", True),
+        ("cupy-cuda112", "10.6.0", "12.0", True),
         ("torch", "99.0.0", "8.9", True),
     ],
 )
@@ -153,6 +158,12 @@ def test_not_knowing_matters_only_where_something_speaks_against_the_build(
     built = framework(package, version, build=seen("cuda"), cuda=unseen("no word"), targets=unseen("no word"))
     found = answer(NOT_IN_BUILD, with_gpus(built, capability))
     assert (found.kind, found.matters) == (Kind.UNKNOWN, matters)
+
+
+@pytest.mark.parametrize(("package", "version"), [("jax-cuda12-plugin", "0.9.0"), ("cupy-cuda12x", "13.6.0")])
+def test_what_compiles_for_the_card_that_it_meets(package: str, version: str) -> None:
+    built = framework(package, version, build=seen("cuda"), cuda=unseen("no word"), targets=unseen("no word"))
+    assert answer(NOT_IN_BUILD, with_gpus(built, "8.9")).kind is Kind.OK
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from compat.version import DriverRelease
+from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts
 from doctor.facts.gpu import GpuNow
-from doctor.finding import Kind, Severity
 from tests.machine import driver, gpu, machine, nvml, seen, system, unseen
 from tests.rules.case import answer
 
@@ -110,8 +111,15 @@ def test_a_stopped_fabric_manager_is_started_an_absent_one_installed_in_the_driv
     stopped = machine(gpus=JOINED, driver=driver(fabric_manager=seen("stopped")))
     assert answer("fabric-manager-not-running", stopped).needs[0].product == "service"
     absent = answer("fabric-manager-not-running", machine(gpus=JOINED)).needs[0]
-    assert absent.product == "by-hand"
-    assert "580.95.05" in absent.spec
+    assert (absent.product, absent.spec) == ("fabric-manager", "==580.95.05")
+
+
+@pytest.mark.parametrize(("release", "product"), [("580.65.06", "fabric-manager"), ("580.95.05", "service")])
+def test_a_fabric_manager_of_another_release_is_not_started_but_replaced(release: str, product: str) -> None:
+    stopped = driver(fabric_manager=seen("stopped"), fabric_release=seen(DriverRelease.parse(release)))
+    found = answer("fabric-manager-not-running", machine(gpus=JOINED, driver=stopped))
+    assert found.needs[0].product == product
+    assert ("works with its own alone" in found.why) is (product == "fabric-manager")
 
 
 def servers(*, persistence: bool, number: int = 2) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
+from doctor.check.finding import Kind, Severity
 from doctor.facts.system import Compiler
 from doctor.facts.toolkit import Toolkit, ToolkitName
-from doctor.finding import Kind, Severity
 from tests.machine import machine, seen, system, toolkit, toolkits, unseen
 from tests.rules.case import answer, answers
 
@@ -78,7 +78,7 @@ def test_accepted_compiler_that_is_installed_is_the_remedy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("distribution", "products"), [("ubuntu", ["system-package", "by-hand"]), ("fedora", ["by-hand"])]
+    ("distribution", "products"), [("ubuntu", ["host-compiler", "by-hand"]), ("fedora", ["by-hand"])]
 )
 def test_else_one_is_installed(distribution: str, products: list[str]) -> None:
     facts = machine(
@@ -116,3 +116,14 @@ def test_names_that_lead_nowhere_do_not_hide_the_only_toolkit() -> None:
     lost = ToolkitName("CUDA_HOME", "/gone", unseen("not there"), missing=True)
     facts = machine(toolkit=toolkits(toolkit("12.4.1"), names=seen((lost,))), compilers=seen((gcc("14"),)))
     assert answer(CODE, facts).kind is Kind.BAD
+
+
+@pytest.mark.parametrize(
+    ("distribution", "version", "package"),
+    [("ubuntu", "24.04", "g++-13"), ("ubuntu", "22.04", "g++-12"), ("debian", "12", "g++-12"), ("debian", "99", "")],
+)
+def test_only_a_compiler_that_the_release_has_is_named(distribution: str, version: str, package: str) -> None:
+    around = system(distribution_id=seen(distribution), distribution_version=seen(version))
+    facts = machine(toolkit=toolkits(toolkit("12.4.1")), compilers=seen((gcc("14"),)), system=around)
+    named = [need.build for need in answer(CODE, facts).needs if need.product == "host-compiler"]
+    assert named == ([package] if package else [])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.finding import Kind
+from doctor.check.finding import Kind
 from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 
 CODE = "jax-plugin-version-mismatch"
 PLUGIN, PJRT = "jax-cuda12-plugin", "jax-cuda12-pjrt"
+JAXLIB = framework("jaxlib", "0.9.0", build=seen("cpu"), refuses_others=("jax-cuda",))
 
 
 @pytest.mark.parametrize(
@@ -37,13 +38,23 @@ def test_versions(versions: dict[str, str], kind: Kind) -> None:
     floor = {"0.9.0": ">=0.9.0", "0.4.37": ">=0.4.36"}.get(version, ">=0.4")
     jax = framework("jax", version, build=seen(""), requires=seen((f"jaxlib<={version},{floor}", "ml_dtypes>=0.5")))
     installed = tuple(distribution(name, version) for name, version in versions.items())
-    here = environment(jax, distributions=seen(installed))
+    here = environment(jax, JAXLIB, distributions=seen(installed))
     assert answer(CODE, machine(environments=seen((here,)))).kind is kind
+
+
+def test_a_jaxlib_that_checks_no_plugin_takes_another_release() -> None:
+    """`pip install jax[cuda12]==0.4.35` brings exactly these: its metadata asks for them, and nothing compares."""
+    versions = {"jax": "0.4.35", "jaxlib": "0.4.34", PLUGIN: "0.4.35", PJRT: "0.4.35"}
+    jax = framework("jax", "0.4.35", build=seen(""), requires=seen(("jaxlib<=0.4.35,>=0.4.34",)))
+    installed = seen(tuple(distribution(*one) for one in versions.items()))
+    for jaxlib, kind in ((JAXLIB._replace(refuses_others=()), Kind.OK), (JAXLIB, Kind.BAD)):
+        here = environment(jax, jaxlib, distributions=installed)
+        assert answer(CODE, machine(environments=seen((here,)))).kind is kind
 
 
 def test_the_extra_brings_what_belongs_together() -> None:
     versions = {"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.2", PJRT: "0.9.2"}
-    here = environment(distributions=seen(tuple(distribution(*one) for one in versions.items())))
+    here = environment(JAXLIB, distributions=seen(tuple(distribution(*one) for one in versions.items())))
     found = answer(CODE, machine(environments=seen((here,))))
     assert found.needs == (Need("jax", "==0.9.0", f"{VENV}/bin/python", "cuda12"),)
 

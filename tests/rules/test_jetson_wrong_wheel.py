@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compat.version import CodeTarget
+from doctor.check.finding import Kind, Symptom
 from doctor.facts.environment import Framework
 from doctor.facts.system import SystemFacts
-from doctor.finding import Kind, Symptom
 from tests.machine import environment, framework, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 

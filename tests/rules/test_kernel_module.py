@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from compat.version import DriverRelease
+from doctor.check.finding import Kind, Severity
+from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DkmsBuild, ModuleFile
-from doctor.finding import Kind, Severity
-from doctor.judge import explained, judge, load_rules
 from tests.machine import driver, driver_library, gpu, machine, nvml, pci_device, seen, system, unseen
 from tests.rules.case import MATRIX, answer
 
@@ -337,7 +337,8 @@ def test_a_container_that_was_given_some_cards_is_in_order() -> None:
         ("580.95.05", "NVIDIA GeForce RTX 4090", "8.9", Kind.OK),
         ("470.256.02", "NVIDIA GeForce RTX 3090", "8.6", Kind.BAD),
         ("470.256.02", "Tesla K80", "3.7", Kind.BAD),
-        ("570.86.10", "NVIDIA GeForce RTX 4090", "8.9", Kind.OK),  # its end is not known
+        ("570.86.10", "NVIDIA GeForce RTX 4090", "8.9", Kind.BAD),
+        ("580.95.05", "NVIDIA GeForce GTX 1080", "6.1", Kind.OK),
         ("999.10", "NVIDIA GeForce RTX 4090", "8.9", Kind.UNKNOWN),
     ],
 )
@@ -400,3 +401,68 @@ OURS = (
     "fabric-manager-not-running",
     "ecc-xid-hardware-fault",
 )
+
+
+GTX_1080, RTX_5090, UNKNOWN_CARD = 0x1B80, 0x2B85, 0x0001
+
+
+def on_bus(device: int, release: str, flavour: str = "proprietary", *, loaded: bool = True) -> Facts:
+    """A card that PCI alone shows, with a driver that shows none; its module runs, or is only installed."""
+    if loaded:
+        facts = machine(driver=driver(release)._replace(flavour=seen(flavour)), gpus=seen(()))
+    else:
+        file = module(flavour=flavour)._replace(release=seen(DriverRelease.parse(release)))
+        facts = unloaded(module_files=seen((file,)))
+    quiet = facts.system._replace(kernel_log=seen(()))
+    return facts._replace(pci=seen((pci_device(device_id=device),)), system=quiet)
+
+
+@pytest.mark.parametrize(
+    ("device", "release", "flavour", "kind"),
+    [
+        (GTX_1080, "580.95.05", "proprietary", Kind.UNKNOWN),  # driven by it: why it is not shown, nothing says
+        (GTX_1080, "590.48.01", "proprietary", Kind.BAD),
+        (GTX_1080, "580.95.05", "open", Kind.BAD),
+        (RTX_5090, "550.163.01", "open", Kind.BAD),
+        (RTX_5090, "580.95.05", "open", Kind.UNKNOWN),
+        (UNKNOWN_CARD, "590.48.01", "open", Kind.UNKNOWN),
+    ],
+)
+def test_a_card_is_judged_by_its_id_alone(device: int, release: str, flavour: str, kind: Kind) -> None:
+    assert answer("driver-does-not-support-gpu", on_bus(device, release, flavour)).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("device", "flavour", "kind"),
+    [(RTX_5090, "proprietary", Kind.BAD), (RTX_5090, "open", Kind.OK), (GTX_1080, "proprietary", Kind.OK)],
+)
+def test_the_open_module_is_asked_for_by_the_id_alone(device: int, flavour: str, kind: Kind) -> None:
+    assert answer("open-kernel-module-required", on_bus(device, "580.95.05", flavour)).kind is kind
+
+
+def test_an_upgrade_beyond_the_branch_of_the_card_needs_that_branch_and_no_modprobe() -> None:
+    found = answer("driver-does-not-support-gpu", on_bus(GTX_1080, "590.48.01", loaded=False))
+    assert (found.kind, found.needs[0].product, found.needs[0].spec) == (Kind.BAD, "driver", "==580.*")
+    assert "no-kernel-module" in {one.code for one in found.explains}
+
+
+@pytest.mark.parametrize(
+    ("device", "spec", "flavour"), [(GTX_1080, "==580.*", ""), (RTX_5090, "", "open"), (1, "", "")]
+)
+def test_a_card_without_driver_asks_for_its_own(device: int, spec: str, flavour: str) -> None:
+    facts = unloaded(module_files=seen(()))._replace(pci=seen((pci_device(device_id=device, driver=""),)))
+    need = answer("no-kernel-module", facts).needs[0]
+    assert (need.product, need.spec, need.build) == ("driver", spec, flavour)
+
+
+def test_two_cards_that_no_driver_runs_at_once() -> None:
+    both = seen((pci_device(device_id=GTX_1080, driver=""), pci_device(device_id=RTX_5090, address="0000:02:00.0")))
+    need = answer("no-kernel-module", unloaded(module_files=seen(()))._replace(pci=both)).needs[0]
+    assert need.product == "by-hand"
+    assert "Pascal" in need.spec
+    assert "Blackwell" in need.spec
+
+
+def test_what_holds_the_card_is_kept_away() -> None:
+    facts = unloaded(pci_driver="nova_core", module_files=seen((module(),)))
+    assert answer("nouveau-in-use", facts).needs[0].build == "nova_core"

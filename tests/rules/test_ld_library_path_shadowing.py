@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from compat.need import Need
+from doctor.check.finding import Kind, Severity
+from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
-from doctor.finding import Kind, Severity
-from doctor.judge import explained, judge, load_rules
-from tests.machine import CUDNN_DIR, cudnn_copy, framework, loader, machine, prediction, seen, system, unseen
+from doctor.facts.loader import FoundBy, Outcome, Way
+from tests.machine import CUDNN_DIR, RUNPATH, cudnn_copy, framework, loader, machine, prediction, seen, system, unseen
 from tests.rules.case import MATRIX, answer
-from tests.rules.cudnn import BECAUSE, OPT, other, path_variable, shadowed
+from tests.rules.cudnn import BY_VARIABLE, OPT, other, path_variable, shadowed
 
 CODE = "ld-library-path-shadowing"
 
@@ -46,7 +47,7 @@ def test_it_is_the_root_of_the_mismatch() -> None:
 
 def test_a_part_is_found_by_a_search_of_its_own() -> None:
     """torch's RPATH finds the wheel's main library; what computes comes from LD_LIBRARY_PATH all the same."""
-    part = prediction(f"{OPT}/libcudnn_graph.so.9", soname="libcudnn_graph.so.9", because=BECAUSE)
+    part = prediction(f"{OPT}/libcudnn_graph.so.9", soname="libcudnn_graph.so.9", way=BY_VARIABLE)
     part = part._replace(intended=seen(f"{CUDNN_DIR}/libcudnn_graph.so.9"))
     facts = machine(cudnn=seen((cudnn_copy(), other())), **path_variable(OPT, predictions=seen((prediction(), part))))
     assert answer(CODE, facts).why == "torch 2.9.1+cu128 will load cuDNN 9.5.1 instead of its own 9.10.2"
@@ -54,7 +55,7 @@ def test_a_part_is_found_by_a_search_of_its_own() -> None:
 
 
 def _told(**changes: Any) -> Facts:
-    told = prediction(f"{OPT}/libcudnn.so.9", because=BECAUSE)._replace(**changes)
+    told = prediction(f"{OPT}/libcudnn.so.9", way=BY_VARIABLE)._replace(**changes)
     return machine(cudnn=seen((cudnn_copy(), other())), **path_variable(OPT, predictions=seen((told,))))
 
 
@@ -62,10 +63,11 @@ def _told(**changes: Any) -> Facts:
     ("facts", "kind"),
     [
         (machine(), Kind.OK),
-        (_told(because="RUNPATH of libtorch_cuda.so"), Kind.OK),  # RUNPATH is not PATH
-        (_told(because="the cache has it first"), Kind.OK),
+        (_told(way=RUNPATH), Kind.OK),  # RUNPATH is not PATH
+        (_told(way=Way(FoundBy.CACHE)), Kind.OK),
         (_told(intended=unseen("pins none")), Kind.NOT_APPLICABLE),
         (_told(path=unseen("a directory of LD_LIBRARY_PATH may not be read")), Kind.UNKNOWN),
+        (_told(path=unseen("no such file"), way=None, outcome=Outcome.MISSING), Kind.NOT_APPLICABLE),
         (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),
         (machine(loader=loader(predictions=seen(()))), Kind.NOT_APPLICABLE),
     ],
@@ -75,14 +77,14 @@ def test_kinds(facts: Facts, kind: Kind) -> None:
 
 
 def test_unknown_release_is_only_a_warning() -> None:
-    told = prediction(f"{OPT}/libcudnn.so.9", because=BECAUSE)
+    told = prediction(f"{OPT}/libcudnn.so.9", way=BY_VARIABLE)
     copies = (cudnn_copy(), other(version=unseen("no symbol")))
     found = answer(CODE, machine(cudnn=seen(copies), **path_variable(OPT, predictions=seen((told,)))))
     assert (found.kind, found.severity) == (Kind.BAD, Severity.WARNING)
 
 
 def test_path_on_windows() -> None:
-    told = prediction("C:/CUDA/bin/cudnn64_9.dll", soname="cudnn64_9.dll", because="PATH comes before the package")
+    told = prediction("C:/CUDA/bin/cudnn64_9.dll", soname="cudnn64_9.dll", way=Way(FoundBy.PATH, entry="C:/CUDA/bin"))
     told = told._replace(intended=seen("C:/venv/torch/lib/cudnn64_9.dll"))
     facts = machine(system=system(family=seen("windows")), loader=loader(predictions=seen((told,))))
     (need,) = answer(CODE, facts).needs
@@ -90,7 +92,7 @@ def test_path_on_windows() -> None:
 
 
 def test_preload_is_unset() -> None:
-    facts = _told(because="LD_PRELOAD names it")
+    facts = _told(way=Way(FoundBy.PRELOAD, entry=f"{OPT}/libcudnn.so.9"))
     (need,) = answer(CODE, facts).needs
     assert (need.build, need.spec) == ("LD_PRELOAD", "")
 

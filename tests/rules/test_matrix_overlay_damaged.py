@@ -6,8 +6,8 @@ import pytest
 
 from compat import overlay
 from compat.matrix import Matrix
-from doctor.finding import Kind, Severity
-from doctor.judge import ask, load_rules
+from doctor.check.finding import Kind, Severity
+from doctor.check.judge import ask, load_rules
 from tests.machine import machine
 
 CODE = "matrix-overlay-damaged"

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from doctor.finding import Kind, unknown
-from doctor.judge import ask
-from doctor.judging.pins import Pin, is_older, keeps, pin
-from doctor.rule import Rule
-from doctor.subjects import MACHINE
+from doctor.check.finding import Kind, unknown
+from doctor.check.judge import ask
+from doctor.rules.shared.pins import Pin, is_older, keeps, pin
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
 from tests.machine import machine
 from tests.rules.case import MATRIX
 

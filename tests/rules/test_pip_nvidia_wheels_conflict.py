@@ -8,9 +8,9 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
+from doctor.check.finding import Kind, Severity, Symptom
 from doctor.facts import Facts
 from doctor.facts.environment import Framework, Overlap
-from doctor.finding import Kind, Severity, Symptom
 from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 
@@ -138,5 +138,26 @@ def test_unseen_is_unknown(changes: dict[str, Any]) -> None:
     assert answer(CODE, machine(environments=seen((environment()._replace(**changes),)))).kind is Kind.UNKNOWN
 
 
+def test_wheels_of_the_users_own_directory_are_not_looked_for_inside() -> None:
+    facts = with_wheels((TORCH,), CUDNN, ("nvidia-cublas-cu11", "11.11.3.6"))
+    (home,) = facts.environments.get()
+    *inside, left = home.distributions.get()
+    outside = left._replace(site="/home/user/.local/lib/python3.12/site-packages")
+    (need,) = answer(CODE, machine(environments=seen((home._replace(distributions=seen((*inside, outside))),)))).needs
+    assert need.product == "by-hand"
+    assert "PYTHONNOUSERSITE=1" in need.spec
+    assert "/home/user/.local" in need.spec
+
+
 def test_without_wheels_it_does_not_apply() -> None:
     assert answer(CODE, with_wheels((TORCH,))).kind is Kind.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("version", "kind"), [("12.9.86", Kind.BAD), ("12.8.93", Kind.OK)])
+def test_what_the_code_of_a_framework_refuses(version: str, kind: Kind) -> None:
+    one = framework("jax", "0.4.35", build=seen(""), cuda=unseen("-"), fails_unless=("nvidia-cuda-nvcc-cu12<12.9",))
+    found = answer(CODE, with_wheels((one,), ("nvidia-cuda-nvcc-cu12", version)))
+    assert (found.kind, found.severity) == (kind, Severity.ERROR)
+    if kind is Kind.BAD:
+        assert found.why == "jax 0.4.35 cannot be imported beside nvidia-cuda-nvcc-cu12 12.9.86: it needs <12.9"
+        assert found.needs == (Need("nvidia-cuda-nvcc-cu12", "<12.9", PYTHON),)

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from doctor.facts import Facts, Failure, Machine
+from doctor.check.finding import Kind, Severity
+from doctor.facts import Facts, Machine
 from doctor.facts.environment import Variable
+from doctor.facts.failure import Failure
 from doctor.facts.gpu import Gpu
 from doctor.facts.loader import CacheEntry, SearchDir
-from doctor.finding import Kind, Severity
 from tests.machine import (
     configuration,
     driver,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.check.finding import Kind, Severity, Symptom
 from doctor.facts import Machine
-from doctor.finding import Kind, Severity, Symptom
 from tests.machine import distribution, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer, answers
 

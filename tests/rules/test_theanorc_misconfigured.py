@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts
 from doctor.facts.environment import Setting
-from doctor.finding import Kind, Severity
 from tests.machine import configuration, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 

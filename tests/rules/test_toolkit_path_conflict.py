@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
+from doctor.check.finding import Kind, Severity
+from doctor.facts.environment import Variable
 from doctor.facts.toolkit import ToolkitName
-from doctor.finding import Kind, Severity
-from tests.machine import machine, seen, toolkit, toolkits, unseen
+from tests.machine import configuration, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
 CODE = "toolkit-path-conflict"
@@ -63,6 +64,31 @@ def test_needs_follow_the_nvcc_on_path() -> None:
         Need("variable", f"={OLD.path}", "", "CUDA_HOME"),
         Need("by-hand", f"put {NEW.path}/bin first in PATH"),
     )
+
+
+DISTRIBUTION = toolkit("12.0.1", path="/usr", kind="distribution", links=())
+NVCC_USR = named("nvcc on PATH", DISTRIBUTION.path)
+PATH = configuration(variables=seen((Variable("PATH", f"/usr/bin:{NEW.path}/bin:/bin", ""),)))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        (NVCC_USR, HOME_NEW, named("CUDA_PATH", NEW.path), LINK_NEW),  # three places against a distribution's nvcc
+        (NVCC_OLD, HOME_NEW, LINK_NEW),
+        (NVCC_USR, LINK_NEW),
+    ],
+)
+def test_what_most_names_say_comes_first_in_path(names: tuple[ToolkitName, ...]) -> None:
+    facts = machine(toolkit=toolkits(*ALL, DISTRIBUTION, names=seen(names)), configuration=PATH)
+    (need,) = answer(CODE, facts).needs
+    assert need == Need("variable", f"={NEW.path}/bin:/usr/bin:/bin", "", "PATH")
+
+
+def test_nothing_is_made_to_follow_usr() -> None:
+    facts = machine(toolkit=toolkits(NEW, DISTRIBUTION, names=seen((NVCC_USR, HOME_NEW))))
+    (need,) = answer(CODE, facts).needs
+    assert need == Need("by-hand", f"put {NEW.path}/bin first in PATH")
 
 
 def test_unseen_is_unknown() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
+from doctor.check.finding import Kind, Severity, Symptom
 from doctor.facts.environment import Overlap
 from doctor.facts.seen import Fact
-from doctor.finding import Kind, Severity, Symptom
 from tests.machine import VENV, cudnn_copy, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 
@@ -53,6 +53,17 @@ def test_what_nobody_asks_for_goes_and_the_rest_comes_anew() -> None:
     assert answer(CODE, machine(environments=seen((here,)))).needs == (
         Need("wheels", "nvidia-cudnn-cu12==9.10.2.21", PYTHON, "nvidia-cudnn-cu13"),
     )
+
+
+def test_what_is_left_of_another_cuda_goes_too() -> None:
+    """Else the wheels that stay overwrite what was mended, the next time that one of them is updated."""
+    nccl = ("nvidia-nccl-cu12 2.27.5", "nvidia-nccl-cu13 2.27.7")
+    names = [tuple(one.split()) for one in nccl]
+    more = seen((*BOTH.value, *(distribution(name, version) for name, version in names)))
+    overlaps = seen((shared(seen(CU13)), Overlap("nvidia/nccl/lib/libnccl.so.2", nccl, seen(nccl[1]))))
+    (need,) = answer(CODE, machine(environments=seen((environment(distributions=more, overlaps=overlaps),)))).needs
+    assert need.build == "nvidia-cudnn-cu13 nvidia-nccl-cu13"
+    assert need.spec == "nvidia-cudnn-cu12==9.10.2.21 nvidia-nccl-cu12==2.27.5"
 
 
 def test_without_a_framework_the_files_that_are_there_stay() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from doctor.check.finding import Answer, Kind
 from doctor.facts import Facts
-from doctor.finding import Answer, Kind
 from doctor.host.live import LiveHost
 from doctor.verify.around import answers_around
 from doctor.verify.subject import Chosen, Known

@@ -11,8 +11,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from doctor.check.schema import as_text
 from doctor.cli import run
-from doctor.schema import as_text
 from doctor.verify.schema import verification_schema
 from tests.smoke import stub
 

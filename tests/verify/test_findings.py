@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.check.finding import Answer, Kind, Severity
+from doctor.check.judge import explained
 from doctor.facts import Facts
-from doctor.finding import Answer, Kind, Severity
-from doctor.judge import explained
 from doctor.smoke.outcome import Ending, Outcome
 from doctor.verify.findings import answers_of, merged, rooted
-from doctor.verify.lacks import lacks_of
+from doctor.verify.missing import lacks_of
 from doctor.verify.subject import Patient, Subject
 from doctor.verify.verification import Tried
 from tests.machine import cudnn_copy, driver, machine, seen

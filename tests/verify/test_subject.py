@@ -11,7 +11,7 @@ from doctor.facts.seen import Seen
 from doctor.host import BadRequest
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
-from doctor.probes import Request, look
+from doctor.probes import ProbeRequest, look
 from doctor.verify.contents import changed
 from doctor.verify.copies import gpus_of
 from doctor.verify.subject import named, predicted
@@ -91,7 +91,7 @@ def _without_path(facts: Facts) -> Facts:
 
 @pytest.fixture(scope="module")
 def facts() -> Facts:
-    return look(LiveHost({"PATH": ""}), Request())
+    return look(LiveHost({"PATH": ""}), ProbeRequest())
 
 
 @pytest.mark.parametrize("below", ["", "lib", "lib/libcudnn.so.9", "lib/libcudnn.so.9.10.2", "lib/libcudnn.so"])

@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from doctor.formats import Look
-from doctor.report import findings_of
+from doctor.check.report import findings_of
+from doctor.formats import TextStyle
 from doctor.smoke.outcome import Outcome
-from doctor.verify.encode import as_json
+from doctor.verify.encode import encode_verification
 from doctor.verify.findings import answers_of, merged
-from doctor.verify.lacks import lacks_of
+from doctor.verify.missing import lacks_of
 from doctor.verify.subject import Patient, Subject
 from doctor.verify.text import as_text
 from doctor.verify.verification import Tried, Verification
@@ -54,7 +54,7 @@ WRONG = failing("matrix", fault("wrong"), "full", rows=ROWS)
     ],
 )
 def test_the_first_line_is_the_answer(done: Verification, first: str, status: int) -> None:
-    text = as_text(done, Look())
+    text = as_text(done, TextStyle())
     assert text.startswith(first)
     assert done.status == status
     long = [line for line in text.splitlines() if len(line) > 80 and COPY.path not in line]
@@ -62,13 +62,13 @@ def test_the_first_line_is_the_answer(done: Verification, first: str, status: in
 
 
 def test_what_is_missing_is_said_once() -> None:
-    text = " ".join(as_text(verification(LACKING, NO_GPU), Look()).split())
+    text = " ".join(as_text(verification(LACKING, NO_GPU), TextStyle()).split())
     assert text.count("gpudoctor[cuda12]") == 1
     assert "not tried handle, convolution" in text
 
 
 def test_the_table_of_level_full() -> None:
-    text = as_text(verification(WRONG), Look())
+    text = as_text(verification(WRONG), TextStyle())
     table = text[text.index("results that are right") :].splitlines()
     assert table[0].split()[-2:] == ["fp32", "fp16"]
     assert table[1].split() == ["forward", "IMPLICIT_GEMM", "1", "1/2"]
@@ -77,18 +77,18 @@ def test_the_table_of_level_full() -> None:
 
 
 def test_no_table_below_level_full() -> None:
-    assert "results that are right" not in as_text(verification(outcome(rows=ROWS[:1])), Look())
+    assert "results that are right" not in as_text(verification(outcome(rows=ROWS[:1])), TextStyle())
 
 
 def test_a_terminal_without_unicode() -> None:
-    as_text(verification(WRONG), Look(symbols=False)).encode("ascii")
+    as_text(verification(WRONG), TextStyle(symbols=False)).encode("ascii")
 
 
 @pytest.mark.parametrize("one", [outcome(), LACKING, WRONG, outcome(level="load")])
 def test_text_and_json_agree(one: Outcome) -> None:
     done = verification(one)
-    told = json.loads(as_json(done, Look()))
-    text = as_text(done, Look())
+    told = json.loads(json.dumps(encode_verification(done)))
+    text = as_text(done, TextStyle())
     assert {"passed": 0, "failed": 1, "incomplete": 4}[told["verdict"]] == done.status
     assert (told["verdict"] == "passed") is text.startswith("✓")
     roots = [finding for finding in told["findings"] if not finding["explained_by"]]

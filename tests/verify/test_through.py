@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.check.finding import Answer, Kind
 from doctor.facts import Facts
-from doctor.finding import Answer, Kind
 from doctor.host import BadRequest
 from doctor.host.live import LiveHost
 from doctor.smoke.outcome import Ending, Fault, Row, Stage
-from doctor.verify.lacks import lacks_of_framework
+from doctor.verify.missing import lacks_of_framework
 from doctor.verify.subject import Known
 from doctor.verify.through import Way, answers_through, through
 from doctor.verify.trial import STAGES, Surprise, Trial

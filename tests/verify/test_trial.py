@@ -185,7 +185,7 @@ def test_no_program_runs_when_it_is_merely_imported() -> None:
 
 def predicted(name: str, path: str, site: Path) -> Prediction:
     found = Seen(path, "test") if path else Unseen("nowhere")
-    return Prediction(str(site), "onnxruntime-gpu", name, found, "", found)
+    return Prediction(str(site), "onnxruntime-gpu", name, found, found)
 
 
 @pytest.mark.parametrize("where", ["as predicted", "elsewhere", "nowhere"])

@@ -99,9 +99,17 @@ class CudnnConvolver:
 
     def _trial(self, direction: str, first: Any, second: Any, out: Any) -> Trial:
         backend = self._backend
-        addresses = (backend.address(first), backend.address(second), backend.address(out))
-        plans = self._plans_for(direction)
-        return Trial(self._convolution, self._graph, plans, direction, *addresses, backend.room)
+        plans = self._plans_for(direction)  # makes the graph
+        return Trial(
+            convolution=self._convolution,
+            graph=self._graph,
+            plans=plans,
+            direction=direction,
+            first=backend.address(first),
+            second=backend.address(second),
+            out=backend.address(out),
+            room=backend.room,
+        )
 
     def _plans_for(self, direction: str) -> dict[str, Plan]:
         """The engines of the graph API, by their labels: none before cuDNN 8, or where it has none for this."""

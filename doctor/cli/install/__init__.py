@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from doctor.installing.install import Asked
+    from doctor.install.install import InstallOrder
     from installers.progress import Progress, Report
 
 OTHERWISE = "package"  # `gpudoctor install torch` is `gpudoctor install package torch`
@@ -22,6 +22,9 @@ Archive = Annotated[str, typer.Option(metavar="FILE", help="NVIDIA's archive, wh
 Digest = Annotated[str, typer.Option("--sha256", metavar="HEX", help="The digest of the archive that you trust.")]
 System = Annotated[str, typer.Option("--os", metavar="NAME", help="linux or windows: a plan for another machine.")]
 Arch = Annotated[str, typer.Option(metavar="NAME", help="x86_64, sbsa (ARM servers), jetson, ppc64le.")]
+Distribution = Annotated[
+    str, typer.Option(metavar="NAME-VERSION", help="A plan for another machine: ubuntu-24.04, rocky-9, arch.")
+]
 Python = Annotated[str, typer.Option(metavar="EXE", help="Interpreter of the environment to install into.")]
 Script = Annotated[str, typer.Option(metavar="SHELL", help="Print a script instead: bash or powershell.")]
 Apply = Annotated[bool, typer.Option("--apply", help="Do it, then look again; `rollback` takes it back.")]
@@ -35,16 +38,24 @@ _BLINK_S = 0.1
 _STDERR = 2  # the descriptor: a child knows no sys.stderr
 
 
-def answer(asked: Asked, *, apply: bool, sudo: bool) -> None:
+def ways(product: str) -> str:
+    """What --method takes for a product, for its help."""
+    from installers.choose import methods_for  # late: only two of the commands need it
+
+    *names, last = sorted(methods_for(product))
+    return f"{', '.join(names)} or {last}."
+
+
+def answer(asked: InstallOrder, *, apply: bool, sudo: bool) -> None:
     """Print the plan, or carry it out and exit with what came of it."""
-    from doctor.installing.install import (  # late, as what follows: `gpudoctor install --help` loads this module, too
+    from doctor.install.install import (  # late, as what follows: `gpudoctor install --help` loads this module, too
         BadOrder,
         ask,
     )
-    from doctor.output import terminal_look
+    from doctor.output.write import terminal_style
 
     if not apply:
-        print(ask(asked, terminal_look()), end="")
+        print(ask(asked, terminal_style()), end="")
         return
     if asked.script:
         raise BadOrder("--script prints and --apply does: say one of them")
@@ -53,14 +64,14 @@ def answer(asked: Asked, *, apply: bool, sudo: bool) -> None:
     raise typer.Exit(status)
 
 
-def _applied(asked: Asked, *, sudo: bool) -> tuple[str, int]:
+def _applied(asked: InstallOrder, *, sudo: bool) -> tuple[str, int]:
+    from compat.choice import one_of
     from compat.matrix import Matrix
-    from doctor.choice import one_of
-    from doctor.installing.carry_out import carry_out, needing_root
-    from doctor.installing.install import prepare
-    from doctor.output import terminal_look
-    from installers.apply import Means
+    from doctor.install.apply import apply_plan, needing_root
+    from doctor.install.install import prepare
+    from doctor.output.write import terminal_style
     from installers.command import run_command
+    from installers.run import Means
 
     one_of("format", asked.style, ("text", "json"))
     prepared = prepare(asked, Matrix.of_user())
@@ -70,7 +81,7 @@ def _applied(asked: Asked, *, sudo: bool) -> tuple[str, int]:
     # What a command says stands beside our text, but JSON has its stream for itself.
     run = partial(run_command, output=_STDERR) if asked.style == "json" else run_command
     means = Means(report=show_progress(), run=run, as_root=("sudo",) if sudo and lines else ())
-    return carry_out(prepared, means, asked.style, terminal_look())
+    return apply_plan(prepared, means, asked.style, terminal_style())
 
 
 def show_progress() -> Report:

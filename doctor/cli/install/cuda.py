@@ -12,6 +12,7 @@ from doctor.cli.install import (
     Arch,
     Archive,
     Digest,
+    Distribution,
     DryRun,
     Home,
     Prefix,
@@ -22,14 +23,13 @@ from doctor.cli.install import (
     System,
     Version,
     answer,
+    ways,
 )
-
-_METHODS = "packages, local, runfile, exe, archive, wheel, conda or container."
 
 
 def cuda(
     version: Version = "",
-    method: Annotated[str, typer.Option(metavar="NAME", help=_METHODS)] = "",
+    method: Annotated[str, typer.Option(metavar="NAME", help=ways("cuda"))] = "",
     components: Annotated[str, typer.Option(metavar="A,B", help="With archive: only these, cudart,nvcc.")] = "",
     home: Home = "",
     prefix: Prefix = "",
@@ -37,6 +37,7 @@ def cuda(
     sha256: Digest = "",
     os_family: System = "",
     arch: Arch = "",
+    distribution: Distribution = "",
     python: Python = "",
     script: Script = "",
     apply: Apply = False,
@@ -53,23 +54,24 @@ def cuda(
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or nothing was
     changed.
     """
-    from doctor.installing.install import Asked  # late: `gpudoctor install --help` loads this module, too
+    from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
 
-    asked = Asked(
-        "cuda",
-        version,
-        method,
-        "",
-        home,
-        archive,
-        sha256,
-        os_family,
-        arch,
-        python,
-        script,
-        style,
-        prefix,
-        components,
+    asked = InstallOrder(
+        product="cuda",
+        version=version,
+        method=method,
+        cuda="",
+        home=home,
+        archive=archive,
+        sha256=sha256,
+        os_family=os_family,
+        arch=arch,
+        python=python,
+        script=script,
+        style=style,
+        prefix=prefix,
+        distribution=distribution,
+        components=components,
     )
     answer(asked, apply=apply and not dry_run, sudo=sudo)
 

@@ -13,6 +13,7 @@ from doctor.cli.install import (
     Archive,
     Cuda,
     Digest,
+    Distribution,
     DryRun,
     Home,
     Prefix,
@@ -23,12 +24,13 @@ from doctor.cli.install import (
     System,
     Version,
     answer,
+    ways,
 )
 
 
 def cudnn(
     version: Version = "",
-    method: Annotated[str, typer.Option(metavar="NAME", help="archive, wheel, conda or packages.")] = "",
+    method: Annotated[str, typer.Option(metavar="NAME", help=ways("cudnn"))] = "",
     cuda: Cuda = "",
     home: Home = "",
     prefix: Prefix = "",
@@ -36,6 +38,7 @@ def cudnn(
     sha256: Digest = "",
     os_family: System = "",
     arch: Arch = "",
+    distribution: Distribution = "",
     python: Python = "",
     script: Script = "",
     apply: Apply = False,
@@ -55,9 +58,24 @@ def cudnn(
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, nobody knows
     such an archive, or nothing was changed.
     """
-    from doctor.installing.install import Asked  # late: `gpudoctor install --help` loads this module, too
+    from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
 
-    asked = Asked("cudnn", version, method, cuda, home, archive, sha256, os_family, arch, python, script, style, prefix)
+    asked = InstallOrder(
+        product="cudnn",
+        version=version,
+        method=method,
+        cuda=cuda,
+        home=home,
+        archive=archive,
+        sha256=sha256,
+        os_family=os_family,
+        arch=arch,
+        python=python,
+        script=script,
+        style=style,
+        prefix=prefix,
+        distribution=distribution,
+    )
     answer(asked, apply=apply and not dry_run, sudo=sudo)
 
 

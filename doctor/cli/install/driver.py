@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import Apply, Arch, DryRun, Script, Style, Sudo, System, Version, answer
+from doctor.cli.install import Apply, Arch, Distribution, DryRun, Script, Style, Sudo, System, Version, answer
 
 
 def driver(
@@ -15,6 +15,7 @@ def driver(
     module: Annotated[str, typer.Option(metavar="NAME", help="open or proprietary kernel module.")] = "",
     os_family: System = "",
     arch: Arch = "",
+    distribution: Distribution = "",
     script: Script = "",
     apply: Apply = False,
     dry_run: DryRun = False,
@@ -31,9 +32,10 @@ def driver(
     Exit status: 0 printed, or done and found running; 1 done, but a fault is left; 2 bad usage or input, or nothing
     was changed; 4 done, but the machine must be restarted before it can be told.
     """
-    from doctor.installing.install import Asked  # late: `gpudoctor install --help` loads this module, too
+    from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
 
-    asked = Asked("driver", version, os_family=os_family, arch=arch, script=script, style=style, module=module)
+    asked = InstallOrder("driver", version, os_family=os_family, arch=arch, script=script, style=style, module=module)
+    asked = asked._replace(distribution=distribution)
     answer(asked, apply=apply and not dry_run, sudo=sudo)
 
 

@@ -17,6 +17,9 @@ def package(
     os_family: System = "",
     arch: Arch = "",
     python: Python = "",
+    anything: Annotated[
+        bool, typer.Option("--any", help="Take a name or a release that the matrix does not know as it stands.")
+    ] = False,
     script: Script = "",
     apply: Apply = False,
     dry_run: DryRun = False,
@@ -25,14 +28,27 @@ def package(
 ) -> None:
     """Print the steps that install a framework, each with its reason; with --apply, carry them out and look again.
 
+    Without a release or a CUDA version it is the newest that fits the GPU, the driver, the Python and what is installed
+    beside it, as `gpudoctor matrix solve` finds it.
+
     The word "package" may be left out: gpudoctor install torch 2.9.1.
 
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or a command
     failed.
     """
-    from doctor.installing.install import Asked  # late: `gpudoctor install --help` loads this module, too
+    from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
 
-    asked = Asked(name, version, cuda=cuda, os_family=os_family, arch=arch, python=python, script=script, style=style)
+    asked = InstallOrder(
+        name,
+        version,
+        cuda=cuda,
+        os_family=os_family,
+        arch=arch,
+        python=python,
+        script=script,
+        style=style,
+        any_name=anything,
+    )
     answer(asked, apply=apply and not dry_run, sudo=sudo)
 
 

@@ -7,9 +7,10 @@ from typing import Annotated, List  # noqa: UP035 - typer evaluates the annotati
 import typer
 
 from doctor.cli import Command
-from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, Style, System
-from doctor.output import terminal_look
-from doctor.solving.can import Asked, ask
+from doctor.cli._options import Format, Output
+from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, System
+from doctor.matrix.can import CanRequest, ask
+from doctor.output.write import terminal_style
 
 
 def can(
@@ -22,10 +23,11 @@ def can(
     gpu: Gpus = None,
     driver: Driver = "",
     python: Python = "",
-    os_family: System = "linux",
-    arch: Arch = "x86_64",
+    os_family: System = "",
+    arch: Arch = "",
     glibc: Glibc = "",
-    style: Style = "text",
+    style: Format = "text",
+    output: Output = None,
 ) -> None:
     """Say whether a release runs on a GPU, a driver and a Python, with each reason and the row that it comes from.
 
@@ -33,8 +35,18 @@ def can(
 
     Exit status: 0 yes; 1 no; 2 bad usage or input; 4 unknown.
     """
-    asked = Asked(tuple(specs), tuple(gpu or ()), driver, python, os_family, arch, glibc, style)
-    text, status = ask(asked, terminal_look())
+    asked = CanRequest(
+        specs=tuple(specs),
+        gpus=tuple(gpu or ()),
+        driver=driver,
+        python=python,
+        os_family=os_family,
+        arch=arch,
+        glibc=glibc,
+        style=style,
+        output=output,
+    )
+    text, status = ask(asked, terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 

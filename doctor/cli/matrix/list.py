@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from compat.matrix import Matrix
 from doctor.cli import Command
-from doctor.matrix_view import listed
+from doctor.cli._options import Output, TableFormat
+from doctor.matrix.show import listed
 
 
-def list_products(
-    style: Annotated[str, typer.Option("--format", metavar="NAME", help="text, json, markdown or csv.")] = "text",
-) -> None:
+def list_products(style: TableFormat = "text", output: Output = None) -> None:
     """List the products of the matrix: how many rows each has, of which day they are, what they hold."""
-    print(listed(style, Matrix.of_user()), end="")
+    print(listed(style, Matrix.of_user(), output), end="")
 
 
 COMMAND = Command(list_products, "Example: gpudoctor matrix list")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+from typing import Annotated, Optional
 
 import typer
 
 from doctor.cli import Command
-from doctor.output import terminal_look
-
-Texts = Optional[List[str]]  # noqa: UP006, UP045
+from doctor.cli._options import Format, Output, Texts
+from doctor.output.write import terminal_style
 
 
 def refresh(
@@ -22,8 +21,13 @@ def refresh(
     python: Annotated[
         Texts, typer.Option(metavar="EXE", help="Environment whose pip configuration and pip are asked.")
     ] = None,
+    manifests: Annotated[
+        str, typer.Option("--from", metavar="PATH", help="NVIDIA's redistrib_*.json: a file, or a directory of them.")
+    ] = "",
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For everything together.")] = 60.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
-    style: Annotated[str, typer.Option("--format", metavar="NAME", help="text or json.")] = "text",
+    style: Format = "text",
+    output: Output = None,
 ) -> None:
     """Read new releases from your own package index, and lay them over the shipped tables as rows of your own.
 
@@ -34,11 +38,23 @@ def refresh(
     Exit status: 0 read; 2 bad usage, or no index is known; 3 a fault of gpudoctor; 4 something could not be read.
     """
     from doctor.host.live import LiveHost
-    from doctor.refresh.command import Asked, answer  # late: `matrix --help` needs neither requests nor packaging
+    from doctor.refresh.command import (  # late: `matrix --help` needs neither requests nor packaging
+        RefreshRequest,
+        answer,
+    )
 
-    asked = Asked(tuple(products or ()), releases, tuple(python or ()), dry_run, style)
+    asked = RefreshRequest(
+        products=tuple(products or ()),
+        releases=releases,
+        pythons=tuple(python or ()),
+        dry_run=dry_run,
+        style=style,
+        output=output,
+        manifests=manifests,
+        seconds=timeout,
+    )
     try:
-        text, status = answer(asked, LiveHost(), terminal_look(), _show_progress)
+        text, status = answer(asked, LiveHost(), terminal_style(), _show_progress)
     finally:
         _show_progress("")
     print(text, end="")

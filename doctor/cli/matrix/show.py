@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from compat.matrix import Matrix
 from doctor.cli import Command
-from doctor.matrix_view import shown
-
-Text = Optional[str]  # noqa: UP045 - typer evaluates the annotations, also on 3.10
+from doctor.cli._options import Output, TableFormat, Text
+from doctor.matrix.show import shown
 
 
 def show(
     product: Annotated[str, typer.Argument(metavar="PRODUCT", help="A name that `gpudoctor matrix list` prints.")],
     name: Annotated[Text, typer.Argument(metavar="[VERSION|NAME]", help="One version, GPU, driver or code.")] = None,
-    style: Annotated[str, typer.Option("--format", metavar="NAME", help="text, json, markdown or csv.")] = "text",
+    style: TableFormat = "text",
+    output: Output = None,
 ) -> None:
     """Show what the matrix says of a product, or of one version of it, and where that is written.
 
     "?" stands where nobody knows. Exit status: 0 shown; 2 no such product; 4 no row covers it (the nearest is named).
     """
-    text, status = shown(product, name or "", style, Matrix.of_user())
+    text, status = shown(product, name or "", style, Matrix.of_user(), output)
     print(text, end="")
     raise typer.Exit(status)
 

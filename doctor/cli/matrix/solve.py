@@ -7,9 +7,10 @@ from typing import Annotated, List  # noqa: UP035 - typer evaluates the annotati
 import typer
 
 from doctor.cli import Command
-from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, Style, System
-from doctor.output import terminal_look
-from doctor.solving.solve import Asked, ask
+from doctor.cli._options import Format, Output
+from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, System
+from doctor.matrix.solve import SolveRequest, ask
+from doctor.output.write import terminal_style
 
 
 def solve(
@@ -23,17 +24,37 @@ def solve(
     os_family: System = "",
     arch: Arch = "",
     glibc: Glibc = "",
-    style: Style = "text",
+    style: Format = "text",
+    output: Output = None,
+    write: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Write the set to pyproject.toml (uv), pixi.toml, requirements.txt, environment.yml or Dockerfile.",
+        ),
+    ] = "",
 ) -> None:
     """Find the newest set of versions and builds that works together in one environment, with the commands for it.
 
     Without --gpu, --driver, --os, --arch and --glibc the machine is this one; else only what is said is judged. Where
-    there is no such set: the smallest changes that make one, and why not.
+    there is no such set: the smallest changes that make one, and why not. --write makes a new file of a set that is
+    known to work; a file that is there already is left alone.
 
     Exit status: 0 a set was found; 1 there is none; 2 bad usage or input; 4 nobody knows.
     """
-    asked = Asked(tuple(packages), tuple(gpu or ()), driver, python, os_family, arch, glibc, style)
-    text, status = ask(asked, terminal_look())
+    asked = SolveRequest(
+        specs=tuple(packages),
+        gpus=tuple(gpu or ()),
+        driver=driver,
+        python=python,
+        os_family=os_family,
+        arch=arch,
+        glibc=glibc,
+        style=style,
+        output=output,
+        write=write,
+    )
+    text, status = ask(asked, terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 
@@ -41,5 +62,6 @@ def solve(
 COMMAND = Command(
     solve,
     'Examples: gpudoctor matrix solve torch tensorflow | gpudoctor matrix solve "torch>=2.4" jax --gpu "RTX 5090" '
-    "--driver 575.57 | gpudoctor matrix solve torch==2.15.0 tensorflow --gpu sm_89 --python 3.12 --format json",
+    "--driver 575.57 | gpudoctor matrix solve torch==2.15.0 tensorflow --gpu sm_89 --python 3.12 --format json | "
+    "gpudoctor matrix solve torch jax --gpu sm_89 --write pixi.toml",
 )

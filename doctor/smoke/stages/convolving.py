@@ -29,7 +29,13 @@ def problem_of(dtype: str, shapes: tuple[tuple[int, ...], tuple[int, ...], int],
     dims = len(x) - 2
     stride, dilation = unusual.get("stride", 1), unusual.get("dilation", 1)
     return Problem(
-        dtype, x, w, (padding,) * dims, (stride,) * dims, (dilation,) * dims, groups=unusual.get("groups", 1)
+        dtype=dtype,
+        x=x,
+        w=w,
+        padding=(padding,) * dims,
+        stride=(stride,) * dims,
+        dilation=(dilation,) * dims,
+        groups=unusual.get("groups", 1),
     )
 
 
@@ -100,7 +106,10 @@ def _demand_no_fault(tried: list[Attempt], facts: dict[str, Any]) -> None:
 def _demand_one_right(tried: list[Attempt], what: str, facts: dict[str, Any]) -> None:
     if any(one.row.status == "right" for one in tried):
         return
-    fault = next((one.fault for one in tried if one.fault), Fault("cudnn", "", 0, "", "every workspace is too big"))
+    fault = next(
+        (one.fault for one in tried if one.fault),
+        Fault(kind="cudnn", function="", status=0, name="", text="every workspace is too big"),
+    )
     raise StageFailed(fault._replace(text=f"no algorithm worked for {what}: {fault.text}".rstrip(": ")), facts)
 
 

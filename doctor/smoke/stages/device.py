@@ -48,7 +48,7 @@ def _gpu(trial: Trial, facts: dict[str, Any]) -> dict[str, Any]:
     if answer.why_not_opened:
         facts["why"] = answer.why_not_opened
     elif answer.status not in {0, NO_DEVICE}:
-        fault = Fault("cuda", "cuInit", answer.status, answer.name, answer.text)
+        fault = Fault(kind="cuda", function="cuInit", status=answer.status, name=answer.name, text=answer.text)
         raise StageFailed(fault, {**facts, "also_lacks": lacking})
     facts |= {"driver_cuda": answer.driver_cuda, "gpus": answer.gpus}
     _demand(lacking, facts)
@@ -97,7 +97,7 @@ def _copy_there_and_back(trial: Trial, facts: dict[str, Any]) -> None:
     if not np.array_equal(numbers, back):
         wrong = int((numbers != back).sum())
         text = f"{wrong} of {_NUMBERS} numbers came back changed from the GPU"
-        raise StageFailed(Fault("wrong", "cudaMemcpy", 0, "", text), facts)
+        raise StageFailed(Fault(kind="wrong", function="cudaMemcpy", status=0, name="", text=text), facts)
 
 
 def handle(trial: Trial) -> dict[str, Any]:

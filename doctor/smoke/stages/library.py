@@ -22,11 +22,13 @@ def load(trial: Trial) -> dict[str, Any]:
     try:
         trial.cudnn = Cudnn(trial.order.library, trial.events.doing)
     except OSError as refused:
-        raise StageFailed(Fault("loader", "dlopen", 0, type(refused).__name__, str(refused)), facts) from refused
+        raise StageFailed(
+            Fault(kind="loader", function="dlopen", status=0, name=type(refused).__name__, text=str(refused)), facts
+        ) from refused
     facts |= {"preloaded": list(trial.cudnn.preloaded), "preload_errors": dict(trial.cudnn.preload_errors)}
     own = [text for text in trial.cudnn.preload_errors.values() if _is_of_the_copy(text, trial.cudnn.path)]
     if own:
-        raise StageFailed(Fault("loader", "dlopen", 0, "OSError", own[0]), facts)
+        raise StageFailed(Fault(kind="loader", function="dlopen", status=0, name="OSError", text=own[0]), facts)
     return facts
 
 
@@ -61,7 +63,9 @@ def parts(trial: Trial) -> dict[str, Any]:
     if bad:
         part, name = next(iter(bad.items()))
         text = ", ".join(f"{part}: {name}" for part, name in bad.items())
-        raise StageFailed(Fault("cudnn", f"VersionCheck of {part}", 0, name, text), facts)
+        raise StageFailed(
+            Fault(kind="cudnn", function=f"VersionCheck of {part}", status=0, name=name, text=text), facts
+        )
     return facts
 
 
@@ -74,7 +78,9 @@ def mapped(trial: Trial) -> dict[str, Any]:
     facts = {"cudnn": list(cudnn), "called": list(called)}
     alien = strangers(cudnn, trial.cudnn.path)
     if alien:
-        raise StageFailed(Fault("other-copy", "", 0, "", ", ".join(alien)), facts)
+        raise StageFailed(Fault(kind="other-copy", function="", status=0, name="", text=", ".join(alien)), facts)
     if not cudnn:
-        raise StageFailed(Fault("other-copy", "", 0, "", f"{trial.cudnn.path} is not mapped"), facts)
+        raise StageFailed(
+            Fault(kind="other-copy", function="", status=0, name="", text=f"{trial.cudnn.path} is not mapped"), facts
+        )
     return facts

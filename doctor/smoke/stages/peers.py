@@ -29,7 +29,10 @@ def peers(trial: Trial) -> dict[str, Any]:
     bad = [pair for pair in pairs if pair["changed"]]
     if bad:
         text = "from GPU {source} to GPU {target} {changed} of {words} words arrived changed"
-        raise StageFailed(Fault("wrong", "cudaMemcpyPeer", 0, "", text.format(**bad[0], words=_WORDS)), facts)
+        raise StageFailed(
+            Fault(kind="wrong", function="cudaMemcpyPeer", status=0, name="", text=text.format(**bad[0], words=_WORDS)),
+            facts,
+        )
     return facts
 
 

@@ -45,7 +45,7 @@ H200: dict[str, Any] = {
     "isTccDriver": 0,
     "supportCoopLaunch": 1,
 }
-_PROBLEM = Problem("fp32", (8, 64, 56, 56), (64, 64, 3, 3), (1, 1), (1, 1), (1, 1))
+_PROBLEM = Problem(dtype="fp32", x=(8, 64, 56, 56), w=(64, 64, 3, 3), padding=(1, 1), stride=(1, 1), dilation=(1, 1))
 _BESIDE = ("", "../../cublas/lib", "../../cu13/lib")  # of NVIDIA's wheels: the RUNPATH of cuDNN's parts
 
 
@@ -65,7 +65,7 @@ def plans(trial: Trial) -> dict[str, Any]:
             found = convolution.plans("forward", at_most=1)
     except CudnnError as error:
         if "SUBLIBRARY" in error.name:
-            fault = Fault("cudnn", error.function, error.status, error.name, error.text)
+            fault = Fault(kind="cudnn", function=error.function, status=error.status, name=error.name, text=error.text)
             raise StageFailed(fault, {"planned": "", "not_asked": ""}) from error
         return {"planned": "", "not_asked": f"it answers {error.name} to a GPU that is only described"}
     return {"planned": found[0].label if found else "", "not_asked": "" if found else "it has no engine for that GPU"}

@@ -127,7 +127,7 @@ def _prove(
     if chosen["fastest"] is None:
         text = f"{one.direction}: no algorithm could be measured"
         function = f"cudnnFindConvolution of {one.direction}"
-        raise StageFailed(Fault("cudnn", function, 0, "", text), facts)
+        raise StageFailed(Fault(kind="cudnn", function=function, status=0, name="", text=text), facts)
     expected = _expected(convolution.problem, one)
     for found in dict.fromkeys(each for each in chosen.values() if each):
         trial.events.doing(f"{one.direction} {found.algorithm} {_DTYPE} of the whole layer")

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # and annotations are texts: this runs under 3.6, too
     from typing import Any
 
+DIRECTIONS = ("forward",)  # an inference engine
 _FLOATS = 1  # TensorProto.DataType FLOAT
 _INTS = 7  # AttributeProto.AttributeType INTS
 

@@ -4,6 +4,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # and annotations are texts: this runs under 3.6, too
     from typing import Any
 
+DIRECTIONS = ("forward", "backward-data", "backward-filter")
+
 
 def load() -> "dict[str, str]":
     import torch

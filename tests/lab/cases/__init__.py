@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from tests.lab.case import Case
-from tests.lab.cases import cudnn, driver, eras, extensions, frameworks, healthy, known, libraries, surroundings
+from tests.lab.cases import (
+    cards,
+    cudnn,
+    driver,
+    eras,
+    extensions,
+    frameworks,
+    healthy,
+    known,
+    libraries,
+    python_advice,
+    surroundings,
+)
 
 CASES: tuple[Case, ...] = (
     *known.FAULTS,
     *known.CONTROLS,
     *driver.CASES,
+    *cards.CASES,
     *surroundings.CASES,
     *frameworks.CASES,
     *cudnn.CASES,
@@ -16,4 +29,5 @@ CASES: tuple[Case, ...] = (
     *healthy.CASES,
     *libraries.CASES,
     *extensions.CASES,
+    *python_advice.CASES,
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tests.lab import stub
-from tests.lab.case import fault
+from tests.lab.case import Case, fault
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import (
     LIB,
     UNLOADED,
+    WORKSTATION,
     card,
     driver,
     files,
@@ -15,6 +16,7 @@ from tests.lab.parts import (
     loaded_module,
     mode,
     module_file,
+    together,
     toolkit,
     without,
 )
@@ -246,6 +248,23 @@ CASES = (
         toolkit("11.4.4"),
         codes=("driver-branch-ended",),
         nvml=stub.machine_env(stub.card(), driver="470.256.02", cuda="11.4"),
+    ),
+    fault(
+        "driver-older-than-toolkit",
+        "driver 535 runs torch for CUDA 12.8, and nothing that the toolkit of CUDA 13.0 builds",
+        driver("535.183.01", flavour="proprietary"),
+        toolkit("13.0.2"),
+        codes=("driver-too-old-for-toolkit",),
+        first="driver-too-old-for-toolkit",
+        nvml=stub.machine_env(stub.card(), driver="535.183.01", cuda="12.2"),
+        quiet=("driver-too-old-for-runtime",),
+    ),
+    Case(
+        "newer-toolkit-aside",
+        "driver 535; CUDA 12.8 is in use, 13.0 lies beside it to build for other machines",
+        together(WORKSTATION, driver("535.183.01", flavour="proprietary"), toolkit("13.0.2", usual=False)),
+        nvml=stub.machine_env(stub.card(), driver="535.183.01", cuda="12.2"),
+        besides=("driver-branch-ended",),
     ),
     fault(
         "old-driver-toolkit",

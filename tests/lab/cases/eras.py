@@ -10,6 +10,7 @@ from tests.lab.parts import (
     DISK,
     ELF_STUB,
     HOME,
+    JAXLIB,
     LIB,
     PYTHON,
     ROCKY_9,
@@ -38,6 +39,7 @@ from tests.lab.parts import (
     together,
     toolkit,
     torch,
+    torch_libraries,
     venv,
     without,
 )
@@ -240,6 +242,7 @@ JETSON = together(
     toolkit("12.6.11"),
     at(ARM_LIB, cudnn_tree.copy_of, "9.3.0", chain=True, machine="aarch64"),
     venv(python="python3.10"),
+    files({"/usr/bin/python3.10": elf_bytes(machine="aarch64")}),
 )
 JETSON_TORCH = package(
     "torch",
@@ -247,7 +250,7 @@ JETSON_TORCH = package(
     {
         "torch/__init__.py": "",
         "torch/version.py": "__version__ = '2.5.0a0+872d972e41.nv24.08'\ncuda = '12.6'\nhip = None\n",
-        "torch/lib/libtorch_cuda.so": elf_bytes("libtorch_cuda.so", needed=("libcudnn.so.9",), machine="aarch64"),
+        **torch_libraries(machine="aarch64"),
     },
     site=site_of(VENV, "python3.10"),
 )
@@ -279,6 +282,7 @@ CASES = (
             cudnn_wheel(),
         ),
         nvml=stub.machine_env(stub.card(), driver="550.163.01", cuda="12.4"),
+        besides=("driver-branch-ended",),
     ),
     Case(
         "conda",
@@ -321,7 +325,7 @@ CASES = (
                 {
                     "torch/__init__.py": "",
                     "torch/version.py": "__version__ = '2.6.0a0+ecf3bae40a.nv25.01'\ncuda = '12.8'\nhip = None\n",
-                    "torch/lib/libtorch_cuda.so": elf_bytes("libtorch_cuda.so", needed=("libcudnn.so.9",)),
+                    **torch_libraries(),
                 },
                 site=site_of("/usr/local"),
             ),
@@ -349,6 +353,7 @@ CASES = (
         ),
         nvml=stub.machine_env(stub.card(), driver="570.124.06", cuda="12.8"),
         where="pretended",
+        besides=("driver-branch-ended",),
     ),
     Case(
         "torch-and-cupy",
@@ -374,7 +379,7 @@ CASES = (
             EMPTY,
             without("/usr/local/cuda*"),
             package("jax", "0.7.2", {"jax/__init__.py": ""}, requires=("jaxlib<=0.7.2,>=0.7.2",)),
-            package("jaxlib", "0.7.2", {"jaxlib/__init__.py": "", "jaxlib/version.py": "__version__ = '0.7.2'\n"}),
+            JAXLIB,
             package(
                 "jax-cuda12-pjrt",
                 "0.7.2",
@@ -451,6 +456,7 @@ CASES = (
         environ=CUDA_ON_PATH,
         nvml=nvml_of("NVIDIA GeForce RTX 3090", "8.6", 0x2204, "515.105.01", "11.7"),
         where="pretended",
+        besides=("driver-branch-ended",),
     ),
     Case(
         "tensorflow-1.15",
@@ -459,6 +465,7 @@ CASES = (
         environ=CUDA_ON_PATH,
         nvml=GTX_1080,
         where="pretended",
+        besides=("driver-branch-ended",),
     ),
     Case(
         "tensorflow-1.15-cuda-10.1",
@@ -492,6 +499,7 @@ CASES = (
         ),
         nvml=GTX_1080,
         where="pretended",
+        besides=("driver-branch-ended",),
     ),
     Case(
         "torch-1.12-hopper",
@@ -515,6 +523,7 @@ CASES = (
         environ=CUDA_ON_PATH,
         nvml=GTX_980,
         where="pretended",
+        besides=("driver-branch-ended",),
     ),
     Case(
         "theano-float64",

@@ -19,7 +19,40 @@ def extension(*targets: str, cudart: str = "libcudart.so.12") -> Part:
     return package("flash-attn", "2.8.3", tree, requires=("torch",))
 
 
+def torchvision(version: str = "0.24.1+cu128", torch: str = "2.9.1") -> Part:
+    """As the wheel of the package index: only version.py names the build."""
+    tree: Tree = {"torchvision/__init__.py": "", "torchvision/version.py": f"__version__ = '{version}'\n"}
+    return package("torchvision", version.partition("+")[0], tree, requires=(f"torch (=={torch})",))
+
+
 CASES: tuple[Case, ...] = (
+    fault(
+        "torchvision-left-behind",
+        "torch was upgraded alone: torchvision 0.23 is made for torch 2.8",
+        torchvision("0.23.0+cu128", "2.8.0"),
+        codes=("companion-version-mismatch",),
+        first="companion-version-mismatch",
+    ),
+    fault(
+        "torchvision-for-the-cpu",
+        "torchvision comes from the index of CPU builds, torch from that of CUDA 12.8",
+        torchvision("0.24.1+cpu"),
+        codes=("companion-version-mismatch",),
+        first="companion-version-mismatch",
+    ),
+    fault(
+        "torchaudio-for-cuda-13",
+        "torchaudio 2.11 asks for no torch, so the newest came, which needs CUDA 13",
+        package("torchaudio", "2.11.0", {"torchaudio/version.py": "__version__ = '2.11.0+cu130'\n"}),
+        codes=("companion-version-mismatch",),
+        first="companion-version-mismatch",
+    ),
+    Case("torchvision-that-fits", "torchvision 0.24.1 beside torch 2.9.1", together(WORKSTATION, torchvision())),
+    Case(
+        "torchvision-of-another-minor",
+        "torchvision for CUDA 12.6 beside torch for CUDA 12.8, which it lets pass",
+        together(WORKSTATION, torchvision("0.24.1+cu126")),
+    ),
     fault(
         "extension-for-another-card",
         "flash-attn was compiled on a machine with an H100, the card is an RTX 4090",

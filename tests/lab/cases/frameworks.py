@@ -6,6 +6,7 @@ from tests.lab import cudnn_tree, stub
 from tests.lab.case import Case, fault, on_disk
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import (
+    JAXLIB,
     VENV,
     WHEELS,
     Tree,
@@ -68,7 +69,7 @@ CASES = (
         "the CUDA plugin is not of jaxlib's release",
         EMPTY,
         package("jax", "0.7.2", {"jax/__init__.py": ""}, requires=("jaxlib<=0.7.2,>=0.7.2",)),
-        package("jaxlib", "0.7.2", {"jaxlib/__init__.py": "", "jaxlib/version.py": "__version__ = '0.7.2'\n"}),
+        JAXLIB,
         package("jax-cuda12-plugin", "0.6.2", PLUGIN, requires=("jax-cuda12-pjrt==0.6.2",)),
         package("jax-cuda12-pjrt", "0.6.2"),
         cuda_wheels(),

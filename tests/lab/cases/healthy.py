@@ -34,6 +34,7 @@ from tests.lab.parts import (
     together,
     toolkit,
     torch,
+    torch_libraries,
     venv,
     without,
 )
@@ -262,9 +263,7 @@ CASES = (
                 {
                     "torch/__init__.py": "",
                     "torch/version.py": "__version__ = '2.5.1'\ncuda = '12.4'\nhip = None\n",
-                    "torch/lib/libtorch_cuda.so": elf_bytes(
-                        "libtorch_cuda.so", needed=("libcudnn.so.9",), rpath="$ORIGIN/../../../..:$ORIGIN"
-                    ),
+                    **torch_libraries(rpath="$ORIGIN/../../../.."),
                 },
                 site=site_of(f"{HOME}/miniforge3/envs/ml"),
             ),

@@ -7,6 +7,7 @@ from tests.lab.case import Case, fault
 from tests.lab.cases.frameworks import EMPTY, FAKE_ONNX, TF
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import (
+    JAXLIB,
     WHEELS,
     WORKSTATION,
     cuda_wheels,
@@ -31,7 +32,7 @@ FINDING: dict[str, str | bytes] = {
 AND_CUDA = ("nvidia-cudnn-cu12==9.3.0.75; extra == 'and-cuda'",)
 JAX = together(
     package("jax", "0.7.2", {"jax/__init__.py": ""}, requires=("jaxlib<=0.7.2,>=0.7.2",)),
-    package("jaxlib", "0.7.2", {"jaxlib/__init__.py": "", "jaxlib/version.py": "__version__ = '0.7.2'\n"}),
+    JAXLIB,
     package(
         "jax-cuda12-pjrt",
         "0.7.2",
@@ -88,6 +89,16 @@ CASES = (
             cuda_wheels("12.5"),
             cudnn_wheel("9.3.0.75"),
         ),
+    ),
+    fault(
+        "cublas-cut-short",
+        "TensorFlow with a cuBLAS of which only the beginning was written",
+        LONELY,
+        package("tensorflow", "2.18.0", FINDING, requires=AND_CUDA),
+        cuda_wheels("12.5"),
+        cudnn_wheel("9.3.0.75"),
+        files({CUBLAS: ASKS_FOR_LT[:100]}),
+        codes=("cuda-library-damaged",),
     ),
     fault(
         "jax-no-nvcc-wheel",

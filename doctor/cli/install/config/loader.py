@@ -29,7 +29,7 @@ def loader(
 
     Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
-    from doctor.installing.configure_search import (
+    from doctor.install.configure_search import (
         loader as prepared,  # late: `gpudoctor install --help` loads this module, too
     )
 

@@ -11,7 +11,7 @@ def tensorflow(system: System = "", script: Script = "", apply: Apply = False, s
 
     Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
-    from doctor.installing.configure import (
+    from doctor.install.configure import (
         tensorflow as prepared,  # late: `gpudoctor install --help` loads this module, too
     )
 

@@ -1,0 +1,54 @@
+"""Where builds are published and cards sit, what a package is called, and what an extra of it brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from compat.build import release_key
+from compat.matrix import Matrix, accepts
+
+if TYPE_CHECKING:
+    from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, NameRow
+
+
+def package_named(name: str, matrix: Matrix) -> NameRow | None:
+    """The row of a name that people give a package, "pytorch"; None where it is no such name."""
+    return next((row for row in _rows(matrix, "package", "names") if row.id == name), None)
+
+
+def extras_of(package: str, release: str, matrix: Matrix) -> tuple[ExtraRow, ...]:
+    """The extras with which a release brings libraries that it does not bring without them."""
+    return tuple(
+        row
+        for row in _rows(matrix, "package", "extras")
+        if row.package == package and accepts(row.versions, release or "0")
+    )
+
+
+def machine_of(card: str, matrix: Matrix) -> CardPlatformRow | None:
+    """The one kind of machine that a card sits in, by the id of its row; None where there are several kinds."""
+    return next((row for row in _rows(matrix, "platform", "cards") if card in row.cards), None)
+
+
+def absent(package: str, specifier: str, os_family: str, arch: str, matrix: Matrix) -> AbsentRow | None:
+    """The row that says that there is no GPU build of a release for a platform, if there is one.
+
+    `specifier` is that of a row of builds: every release that it names must be absent.
+    """
+    named = [clause.strip().lstrip("=<>!~").removesuffix(".*") for clause in specifier.split(",") if clause.strip()]
+    return next(
+        (
+            row
+            for row in _rows(matrix, "platform", "absent")
+            if row.package in {"", package}
+            and os_family in row.os
+            and (not row.arch or arch in row.arch)
+            and (row.package or package not in {"cuda", "cudnn"})
+            and all(accepts(row.versions, one) for one in named if release_key(one))
+        ),
+        None,
+    )
+
+
+def _rows(matrix: Matrix, product: str, table: str) -> tuple[Any, ...]:
+    return matrix.rows(product, table) if matrix.has(product) else ()

@@ -1,0 +1,70 @@
+"""The row types of what packages are called, what their extras bring, and which platforms there are none for.
+
+Only a question opens these tables, so that a diagnosis need not define their types. The last four columns are those of
+every row (see `compat.row`).
+"""
+
+from compat.record import NamedTuple
+
+
+class NameRow(NamedTuple):
+    """A name that people give a package. File package.json, table names; the id is that name, normalised."""
+
+    id: str  # "pytorch"
+    package: str  # "torch"; "" where the name stands for nothing that the matrix knows, and `note` says what it is
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class ExtraRow(NamedTuple):
+    """Libraries that a package brings only where an extra of it is asked for. File package.json, table extras."""
+
+    id: str
+    package: str
+    versions: str  # PEP 440 specifier
+    extra: str  # "and-cuda"
+    brings: tuple[str, ...]  # "cuda", "cudnn"
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class CardPlatformRow(NamedTuple):
+    """The machines that cards sit in, where these are of one kind. File platform.json, table cards."""
+
+    id: str
+    cards: tuple[str, ...]  # ids of gpu.products
+    os: tuple[str, ...]
+    arch: str  # "jetson", "sbsa"
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class AbsentRow(NamedTuple):
+    """A platform that there is known to be no build for. File platform.json, table absent.
+
+    Only such a row is a "no": a platform that no row of builds speaks of is not known.
+    """
+
+    id: str
+    package: str  # "" is every package that uses CUDA
+    versions: str  # PEP 440 specifier on the package's release; "" is every one
+    os: tuple[str, ...]
+    arch: tuple[str, ...]  # () is every one
+    gpu_only: bool  # whether builds without GPU code may be there all the same
+    summary: str  # "JAX has no CUDA wheels for Windows"
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+PLATFORM_TABLES: dict[str, dict[str, type]] = {
+    "package": {"names": NameRow, "extras": ExtraRow},
+    "platform": {"cards": CardPlatformRow, "absent": AbsentRow},
+}

@@ -1,0 +1,88 @@
+"""What is true of a framework whatever its release: whose CUDA it runs on, what brings it, what shares a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from compat.load import RowReader, load_file
+from compat.row import TraitsRow
+
+
+@lru_cache(maxsize=1024)
+def traits_of(name: str) -> TraitsRow:
+    """The traits of the framework that a distribution belongs to; those that most packages have where no row names it.
+
+    The shipped rows alone count: they belong to the code that reads a package, which no row of a user's replaces.
+    """
+    exact, patterns = _by_name()
+    row = exact.get(name) or next((row for one, row in patterns if is_among(name, (one,))), None)
+    return row or _default(name)
+
+
+def module_of(name: str) -> str:
+    """The directory, below site-packages, of the package that a distribution installs."""
+    major = name.partition("cuda")[2].partition("-")[0]
+    return traits_of(name).module.format(major=major) or name.replace("-", "_")
+
+
+def is_known(name: str) -> bool:
+    """Whether a row names a distribution, as one of a framework or as one that changes with it."""
+    return name in _followers() or traits_of(name).source != ""
+
+
+@lru_cache(maxsize=1)
+def _by_name() -> tuple[dict[str, TraitsRow], tuple[tuple[str, TraitsRow], ...]]:
+    """The rows by the names without a star, and those with one: an environment has hundreds of distributions."""
+    named = [(name, row) for row in _shipped() for name in row.distributions]
+    return {name: row for name, row in named if "*" not in name}, tuple(pair for pair in named if "*" in pair[0])
+
+
+@lru_cache(maxsize=1)
+def _followers() -> frozenset[str]:
+    return frozenset(name for row in _shipped() for name in row.followers)
+
+
+def is_among(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the patterns, with one star at most, stands for a distribution's name."""
+    for pattern in patterns:
+        start, star, end = pattern.partition("*")
+        if name == pattern or (star and name.startswith(start) and name[len(start) :].endswith(end)):
+            return True
+    return False
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> tuple[TraitsRow, ...]:
+    reader = RowReader(TraitsRow, "frameworks.traits")
+    return tuple(map(reader.read, load_file("frameworks")["tables"]["traits"]))
+
+
+def _default(name: str) -> TraitsRow:
+    return TraitsRow(
+        id=name,
+        distributions=(name,),
+        one_directory=False,
+        runs_on="",
+        gpu=(),
+        compiles=False,
+        tagged=False,
+        any_python=False,
+        asked_as={},
+        followers=(),
+        module="",
+        opens="",
+        finds_wheels="",
+        preload={},
+        instead={},
+        own_tools=False,
+        extended=False,
+        cudnn_with=(),
+        brings={},
+        dependency=False,
+        cpu_for=(),
+        source="",
+        read_on="",
+        confidence="",
+        note="",
+    )

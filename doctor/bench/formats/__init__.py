@@ -1,1 +1,0 @@
-"""One format of a benchmark a file; its module holds `FORMAT`."""

@@ -1,0 +1,429 @@
+"""What an ELF library says of itself: identity, dependencies, search paths, exported values.
+
+It is read in pieces, never whole, and nothing in it is believed before it is bounded: a damaged or hostile file raises
+ElfError, one that goes beyond a bound of ours ElfNotRead. Sources: System V ABI, "Object Files" and "Dynamic Linking";
+for DT_GNU_HASH, which the ABI does not describe, glibc's `elf/dl-lookup.c`.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import BinaryIO, Literal
+
+from compat.error import GpudoctorError
+from compat.record import NamedTuple
+from doctor.binaries import NotRead, Pieces
+
+_MACHINES = {
+    3: "i386",
+    8: "mips",
+    20: "ppc",
+    21: "ppc64",
+    22: "s390x",
+    40: "arm",
+    62: "x86_64",
+    183: "aarch64",
+    243: "riscv64",
+    258: "loongarch64",
+}
+_PT_LOAD, _PT_DYNAMIC = 1, 2
+_DT_NULL, _DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ = 0, 1, 4, 5, 6, 10
+_DT_SONAME, _DT_RPATH, _DT_RUNPATH, _DT_GNU_HASH = 14, 15, 29, 0x6FFFFEF5
+_DT_FLAGS_1, _DF_1_NODEFLIB = 0x6FFFFFFB, 0x800
+_DT_VERNEED, _DT_VERNEEDNUM = 0x6FFFFFFE, 0x6FFFFFFF
+_NEEDED_VERSION_FORMATS = "HHIII", "IHHII"  # Elfxx_Verneed and Elfxx_Vernaux, the same in both classes
+
+_SHT_NOBITS = 8
+
+# Formats of the file header behind its 16 bytes of identity, program header, dynamic entry, symbol, section header.
+_FORMATS_64 = ("HHIQQQIHHHHHH", "IIQQQQQQ", "qQ", "IBBHQQ", "IIQQQQIIQQ")
+_FORMATS_32 = ("HHIIIIIHHHHHH", "8I", "iI", "IIIBBH", "10I")
+
+# Bounds, each with the most that was seen in wheels (torch 2.9.1, TensorFlow 2.20 and 2.21, JAX 0.4.35, CuPy 14, ONNX
+# Runtime, and NVIDIA's for CUDA 11 to 13): a hundred times as much is no library, and costs memory.
+_SEGMENTS_AT_MOST = 2_000  # 15
+_SECTIONS_AT_MOST = 10_000  # 50; what is built with -ffunction-sections is merged by the linker
+_DYNAMIC_AT_MOST_BYTES = 256 << 10  # 816
+_STRINGS_AT_MOST_BYTES = 4 << 20  # all names of the dynamic section together: 22 KiB, nearly all of it one RUNPATH
+_NAME_AT_MOST_BYTES = 1 << 20  # 21,521: the RUNPATH of TensorFlow 2.20, with 700 directories; C++ symbols have 4 KiB
+_NEEDED_VERSIONS_AT_MOST = 4096  # 55
+_SECTION_NAME_AT_MOST_BYTES = 256  # 30
+_CHAIN_AT_MOST = 4096  # symbols in one hash bucket: 17
+_TEXT_AT_MOST_BYTES = 256  # of what `find_text` gives: its callers look for versions
+_NAME_BLOCK_BYTES = 512  # read at first for a name: most are short
+_BLOCK_BYTES = 1 << 20
+
+
+class ElfError(GpudoctorError):
+    """The file is not an ELF library, or it is damaged; the message says how."""
+
+
+class ElfNotRead(ElfError, NotRead):
+    """It goes beyond a bound of ours, or the system did not give its bytes: whether it is damaged is not known."""
+
+
+class _Layout(NamedTuple):
+    """The formats of one class and byte order."""
+
+    order: Literal["little", "big"]
+    bits: int
+    header: struct.Struct
+    segment: struct.Struct
+    entry: struct.Struct
+    symbol: struct.Struct
+    section: struct.Struct
+    word: struct.Struct
+
+
+def _layout(bits: int, order: Literal["little", "big"]) -> _Layout:
+    sign = "<" if order == "little" else ">"
+    formats = _FORMATS_64 if bits == 64 else _FORMATS_32
+    header, segment, entry, symbol, section = (struct.Struct(sign + one) for one in formats)
+    return _Layout(
+        order=order,
+        bits=bits,
+        header=header,
+        segment=segment,
+        entry=entry,
+        symbol=symbol,
+        section=section,
+        word=struct.Struct(sign + "I"),
+    )
+
+
+class Stretch(NamedTuple):
+    """A named stretch of the file: a section, or a loaded segment, whose name is ""."""
+
+    name: str
+    offset: int
+    size: int
+
+
+class _Segment(NamedTuple):
+    """A program header: where a stretch of the file goes in memory."""
+
+    kind: int
+    offset: int
+    address: int
+    size: int  # in the file
+
+
+class Elf(Pieces):
+    """One ELF file. `stream` must stay open as long as questions are asked."""
+
+    damaged, not_read = ElfError, ElfNotRead
+
+    def __init__(self, stream: BinaryIO) -> None:
+        """Read the headers; raises ElfError."""
+        super().__init__(stream)
+        ident = self._read(0, 16)
+        if ident[:4] != b"\x7fELF":
+            raise ElfError("not an ELF file")
+        if ident[4] not in (1, 2) or ident[5] not in (1, 2):
+            raise ElfError("an ELF file of unknown class or byte order")
+        self.bits = 32 * ident[4]
+        self._layout = _layout(self.bits, "little" if ident[5] == 1 else "big")
+        fields = self._unpack(self._layout.header, 16)
+        self.machine = self._machine_name(fields[1])
+        self._sections = (fields[5], *fields[10:13])
+        self._segments = self._read_segments(fields[4], fields[8], fields[9])
+        self._dynamic = self._read_dynamic()
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether the headers speak of bytes beyond the end of the file."""
+        place, entry_size, how_many, _ = self._sections  # mostly the last thing in a file
+        return (
+            max([place + entry_size * how_many, *(one.offset + one.size for one in self._segments)]) > self.size_bytes
+        )
+
+    @property
+    def soname(self) -> str:
+        """DT_SONAME, "" for none; raises ElfError."""
+        return next(self._names(_DT_SONAME), "")
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """DT_NEEDED, in order; raises ElfError."""
+        return tuple(self._names(_DT_NEEDED))
+
+    @property
+    def needed_versions(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of a library and a symbol version asked of it, ("libc.so.6", "GLIBC_2.17"); raises ElfError.
+
+        Source: Linux Standard Base Core Specification, "Symbol Versioning" (DT_VERNEED).
+        """
+        if _DT_VERNEED not in self._dynamic:
+            return ()
+        sign = "<" if self._layout.order == "little" else ">"
+        of_library, of_version = (struct.Struct(sign + one) for one in _NEEDED_VERSION_FORMATS)
+        found: list[tuple[str, str]] = []
+        for at, (_, _, name, first, _) in self._chain(self._tag(_DT_VERNEED), of_library):
+            library = self._string(name).decode("utf-8", "replace")
+            for _, (_, _, _, version, _) in self._chain(at + first, of_version):
+                found.append((library, self._string(version).decode("utf-8", "replace")))
+                if len(found) > _NEEDED_VERSIONS_AT_MOST:
+                    raise ElfNotRead("too many symbol versions")
+        return tuple(found)
+
+    def _chain(self, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Address and fields of linked entries, whose last field leads to the next one, 0 ends it."""
+        for _ in range(_NEEDED_VERSIONS_AT_MOST):
+            fields = layout.unpack(self._at_address(address, layout.size))
+            yield address, fields
+            if not fields[-1]:
+                return
+            address += fields[-1]
+        raise ElfError("its symbol versions do not end")
+
+    @property
+    def rpath(self) -> tuple[str, ...]:
+        """DT_RPATH, which the loader ignores where there is a DT_RUNPATH; raises ElfError."""
+        return _split_path(next(self._names(_DT_RPATH), ""))
+
+    @property
+    def rpath_text(self) -> str | None:
+        """DT_RPATH as it is written, None for none: an empty element is the current directory; raises ElfError."""
+        return next(self._names(_DT_RPATH), None)
+
+    @property
+    def runpath_text(self) -> str | None:
+        """DT_RUNPATH as it is written, None for none: an empty one switches DT_RPATH off all the same."""
+        return next(self._names(_DT_RUNPATH), None)
+
+    @property
+    def skips_default_directories(self) -> bool:
+        """DF_1_NODEFLIB: linked with -z nodefaultlib."""
+        return any(value & _DF_1_NODEFLIB for value in self._dynamic.get(_DT_FLAGS_1, ()))
+
+    @property
+    def runpath(self) -> tuple[str, ...]:
+        """DT_RUNPATH; raises ElfError."""
+        return _split_path(next(self._names(_DT_RUNPATH), ""))
+
+    def value(self, name: str) -> int | None:
+        """The number that a defined symbol names, None where the file defines no such; raises ElfError."""
+        symbol = self._symbol(name.encode())
+        if symbol is None:
+            return None
+        address, size = symbol
+        if size not in (1, 2, 4, 8):
+            raise ElfError(f"{name} is not a number ({size} bytes)")
+        content = self._at_address(address, size)
+        return int.from_bytes(content, self._layout.order)
+
+    def find_text(self, section: str, prefix: bytes, limit_bytes: int) -> str:
+        """The first text in a section that starts with `prefix`, "" for none; raises ElfError.
+
+        Reads at most `limit_bytes` of the section.
+        """
+        offset, size = self._section(section)
+        end = offset + min(size, limit_bytes)
+        while offset < end:
+            block = self._read(offset, min(_BLOCK_BYTES, end - offset))
+            place = block.find(prefix)
+            if place >= 0:
+                text = self._read(offset + place, min(_TEXT_AT_MOST_BYTES, self.size_bytes - offset - place))
+                return text.partition(b"\0")[0].decode("utf-8", "replace")
+            offset += max(len(block) - len(prefix) + 1, 1)  # it may lie across two blocks
+        return ""
+
+    def sections(self) -> tuple[Stretch, ...]:
+        """The sections that have bytes in the file, none where it has no section headers; raises ElfError."""
+        place, entry_size, how_many, names = self._sections
+        if not how_many:
+            return ()
+        layout = self._layout.section
+        if how_many > _SECTIONS_AT_MOST:
+            raise ElfNotRead(f"{how_many} section headers, of which {_SECTIONS_AT_MOST} are read")
+        if entry_size != layout.size or names >= how_many:
+            raise ElfError(f"{how_many} section headers of {entry_size} bytes")
+        table = list(layout.iter_unpack(self._read(place, how_many * layout.size)))
+        texts = self._read(table[names][4], min(table[names][5], _STRINGS_AT_MOST_BYTES))
+        return tuple(
+            Stretch(_text_at(texts, fields[0]), fields[4], fields[5]) for fields in table if fields[1] != _SHT_NOBITS
+        )
+
+    def segments(self) -> tuple[Stretch, ...]:
+        """The stretches of the file that are loaded into memory."""
+        return tuple(Stretch("", one.offset, one.size) for one in self._segments if one.kind == _PT_LOAD)
+
+    def offset_of(self, address: int) -> int:
+        """Where an address lies in the file; raises ElfError."""
+        return self._offset_of(address)[0]
+
+    def _section(self, name: str) -> tuple[int, int]:
+        """Where a section lies in the file, and its size; (0, 0) for none."""
+        return next(((one.offset, one.size) for one in self.sections() if one.name == name), (0, 0))
+
+    def _unpack(self, layout: struct.Struct, offset: int) -> tuple[int, ...]:
+        return layout.unpack(self._read(offset, layout.size))
+
+    def _machine_name(self, number: int) -> str:
+        name = _MACHINES.get(number, f"ELF machine {number}")
+        if name == "x86_64" and self.bits == 32:
+            return "x32"  # the loader of x86_64 passes it over, as one of another class
+        return "ppc64le" if name == "ppc64" and self._layout.order == "little" else name
+
+    def _read_segments(self, offset: int, entry_size: int, how_many: int) -> tuple[_Segment, ...]:
+        layout = self._layout.segment
+        if how_many > _SEGMENTS_AT_MOST:
+            raise ElfNotRead(f"{how_many} program headers, of which {_SEGMENTS_AT_MOST} are read")
+        if how_many and entry_size != layout.size:
+            raise ElfError(f"{how_many} program headers of {entry_size} bytes")
+        table = self._read(offset, how_many * layout.size) if how_many else b""
+        return tuple(map(self._segment, layout.iter_unpack(table)))
+
+    def _segment(self, fields: tuple[int, ...]) -> _Segment:
+        if self.bits == 64:
+            return _Segment(fields[0], fields[2], fields[3], fields[5])
+        return _Segment(fields[0], fields[1], fields[2], fields[4])
+
+    def _read_dynamic(self) -> dict[int, list[int]]:
+        """The dynamic section: values by tag; empty for a static file."""
+        place = next((one for one in self._segments if one.kind == _PT_DYNAMIC), None)
+        if place is None:
+            return {}
+        layout = self._layout.entry
+        size = min(place.size, _DYNAMIC_AT_MOST_BYTES) // layout.size * layout.size
+        found: dict[int, list[int]] = {}
+        for tag, value in layout.iter_unpack(self._read(place.offset, size)):
+            if tag == _DT_NULL:
+                return found
+            found.setdefault(tag, []).append(value)
+        if place.size > _DYNAMIC_AT_MOST_BYTES:
+            raise ElfNotRead(f"a dynamic section of more than {_DYNAMIC_AT_MOST_BYTES >> 10} KiB")
+        return found
+
+    def _offset_of(self, address: int) -> tuple[int, int]:
+        """Where an address lies in the file, and how many bytes of its segment follow; raises ElfError."""
+        for one in self._segments:
+            if one.kind == _PT_LOAD and one.address <= address < one.address + one.size:
+                return one.offset + address - one.address, one.address + one.size - address
+        raise ElfError(f"address {address:#x} lies in no segment of the file")
+
+    def _at_address(self, address: int, size: int) -> bytes:
+        offset, left = self._offset_of(address)
+        if size > left:
+            raise ElfError(f"{size} bytes at {address:#x} leave their segment")
+        return self._read(offset, size)
+
+    def _tag(self, tag: int) -> int:
+        values = self._dynamic.get(tag)
+        if not values:
+            raise ElfError(f"its dynamic section has no entry {tag:#x}")
+        return values[0]
+
+    def _names(self, tag: int) -> Iterator[str]:
+        """The texts that entries of the dynamic section name."""
+        spent = 0
+        for position in self._dynamic.get(tag, ()):
+            name = self._string(position)
+            spent += len(name)
+            if spent > _STRINGS_AT_MOST_BYTES:
+                raise ElfNotRead("too many names in its dynamic section")
+            yield name.decode("utf-8", "replace")
+
+    def _string(self, position: int) -> bytes:
+        """The text at a place in the dynamic string table."""
+        table_size = self._tag(_DT_STRSZ)
+        if position >= table_size:
+            raise ElfError("a name lies outside its string table")
+        offset, left = self._offset_of(self._tag(_DT_STRTAB) + position)
+        there = min(table_size - position, left, self.size_bytes - offset)
+        size = _NAME_BLOCK_BYTES
+        while True:
+            name, end, _ = self._read(offset, min(size, there)).partition(b"\0")
+            if end:
+                return name
+            if size >= there:
+                raise ElfError("a name in its string table does not end")
+            if size >= _NAME_AT_MOST_BYTES:
+                raise ElfNotRead(f"a name of more than {_NAME_AT_MOST_BYTES >> 20} MiB")
+            size *= 8
+
+    def _symbol(self, name: bytes) -> tuple[int, int] | None:
+        """Address and size of a defined symbol."""
+        if _DT_GNU_HASH in self._dynamic:
+            candidates = self._gnu_chain(name)
+        elif _DT_HASH in self._dynamic:
+            candidates = self._sysv_chain(name)
+        else:
+            return None
+        for number in candidates:
+            found = self._symbol_at(number)
+            if found[0] and self._string(found[1]) == name:
+                return found[2], found[3]
+        return None
+
+    def _symbol_at(self, number: int) -> tuple[bool, int, int, int]:
+        """Whether it is defined, the place of its name, its address and size."""
+        layout = self._layout.symbol
+        content = self._at_address(self._tag(_DT_SYMTAB) + number * layout.size, layout.size)
+        fields = layout.unpack(content)
+        if self.bits == 64:
+            name, _, _, section, address, size = fields
+        else:
+            name, address, size, _, _, section = fields
+        return section != 0, name, address, size
+
+    def _word_at(self, address: int) -> int:
+        word: int = self._layout.word.unpack(self._at_address(address, 4))[0]
+        return word
+
+    def _gnu_chain(self, name: bytes) -> Iterator[int]:
+        """Numbers of the symbols whose hash is that of the name (DT_GNU_HASH)."""
+        table = self._tag(_DT_GNU_HASH)
+        buckets, first, bloom_words = (self._word_at(table + place) for place in (0, 4, 8))
+        if not buckets:
+            return
+        wanted = _gnu_hash(name)
+        bucket_table = table + 16 + bloom_words * (self.bits // 8)
+        number = self._word_at(bucket_table + wanted % buckets * 4)
+        chain_table = bucket_table + buckets * 4
+        if number < first:
+            return
+        for step in range(number, number + _CHAIN_AT_MOST):
+            seen = self._word_at(chain_table + (step - first) * 4)
+            if seen | 1 == wanted | 1:
+                yield step
+            if seen & 1:
+                return
+        raise ElfNotRead(f"more than {_CHAIN_AT_MOST} symbols in one bucket of its hash table")
+
+    def _sysv_chain(self, name: bytes) -> Iterator[int]:
+        """Numbers of the symbols in the bucket of the name (DT_HASH)."""
+        table = self._tag(_DT_HASH)
+        buckets = self._word_at(table)
+        if not buckets:
+            return
+        number = self._word_at(table + 8 + _sysv_hash(name) % buckets * 4)
+        for _ in range(_CHAIN_AT_MOST):
+            if not number:
+                return
+            yield number
+            number = self._word_at(table + 8 + (buckets + number) * 4)
+        raise ElfError("its hash table has a bucket without an end")
+
+
+def _gnu_hash(name: bytes) -> int:
+    value = 5381
+    for byte in name:
+        value = (value * 33 + byte) & 0xFFFFFFFF
+    return value
+
+
+def _sysv_hash(name: bytes) -> int:
+    value = 0
+    for byte in name:
+        value = (value << 4) + byte
+        high = value & 0xF0000000
+        value = (value ^ high >> 24) & ~high & 0xFFFFFFFF
+    return value
+
+
+def _text_at(texts: bytes, place: int) -> str:
+    return texts[place : place + _SECTION_NAME_AT_MOST_BYTES].partition(b"\0")[0].decode("utf-8", "replace")
+
+
+def _split_path(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(":") if part)

@@ -1,0 +1,150 @@
+"""What a Windows library says of itself: machine type and exported values; read in pieces, bounded.
+
+Source: Microsoft, "PE Format". A damaged or hostile file raises PeError, one beyond a bound of ours PeNotRead.
+"""
+
+import struct
+from typing import BinaryIO
+
+from compat.error import GpudoctorError
+from compat.record import NamedTuple
+from doctor.binaries import NotRead, Pieces
+
+_MACHINES = {0x14C: "i386", 0x1C0: "arm", 0x8664: "x86_64", 0xAA64: "aarch64"}
+_EXPORT_OFFSETS = {0x10B: 96, 0x20B: 112}  # of the data directories in the optional header: PE32, PE32+
+_EXPORTS, _IMPORTS, _DELAYED = 0, 1, 13  # numbers of data directories
+_IMPORTS_AT_MOST = 1000  # DLLs
+_SECTIONS_AT_MOST = 96  # the loader's own limit
+_HEADERS_OF_SECTIONS = struct.Struct("<8sIIIIIIHHI")
+_NAMES_AT_MOST = 1 << 20  # exported; their ordinals have 16 bits
+_NAME_AT_MOST_BYTES = 4096
+
+
+class PeError(GpudoctorError):
+    """The file is not a Windows library, or it is damaged; the message says how."""
+
+
+class PeNotRead(PeError, NotRead):
+    """It goes beyond a bound of ours, or the system did not give its bytes: whether it is damaged is not known."""
+
+
+class Section(NamedTuple):
+    """A stretch of the file and where it goes in memory."""
+
+    address: int
+    size: int
+    offset: int
+    name: str = ""
+
+
+class Pe(Pieces):
+    """One PE file. `stream` must stay open as long as questions are asked."""
+
+    damaged, not_read = PeError, PeNotRead
+
+    def __init__(self, stream: BinaryIO) -> None:
+        """Read the headers; raises PeError."""
+        super().__init__(stream)
+        if self._read(0, 2) != b"MZ":
+            raise PeError("not a Windows library")
+        header = self._numbers("<I", 0x3C)[0]
+        if self._read(header, 4) != b"PE\0\0":
+            raise PeError("no PE header where its DOS header points")
+        number, sections, _, _, _, optional_size, _ = self._numbers("<HHIIIHH", header + 4)
+        self.machine = _MACHINES.get(number, f"PE machine {number:#x}")
+        self._optional = (header + 24, optional_size)
+        self._exports = self._directory(_EXPORTS)
+        self.sections = self._read_sections(header + 24 + optional_size, sections)
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether a section lies beyond the end of the file."""
+        return any(one.size and one.offset + one.size > self.size_bytes for one in self.sections)
+
+    def value(self, name: str) -> int | None:
+        """The 32-bit number that an exported symbol names, None where nothing is so exported; raises PeError."""
+        place = self._export(name.encode())
+        return None if place is None else self._numbers_at("<I", place)[0]
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """Names of the DLLs that it needs when it is loaded, in order; raises PeError."""
+        return self._imported(_IMPORTS, 20, 12)
+
+    @property
+    def delayed_imports(self) -> tuple[str, ...]:
+        """Those that it needs at the first call into them; raises PeError."""
+        return self._imported(_DELAYED, 32, 4)
+
+    def _imported(self, directory: int, step: int, name_at: int) -> tuple[str, ...]:
+        """The names in a table of descriptors of `step` bytes, whose end is one without a name."""
+        table = self._directory(directory)
+        names: list[str] = []
+        for number in range(_IMPORTS_AT_MOST if table else 0):
+            name = self._numbers_at("<I", table + step * number + name_at)[0]
+            if not name:
+                return tuple(names)
+            names.append(self._text_at(name).decode("ascii", "replace"))
+        if table:
+            raise PeNotRead(f"more than {_IMPORTS_AT_MOST} imported DLLs")
+        return ()
+
+    def _numbers(self, layout: str, offset: int) -> tuple[int, ...]:
+        return struct.unpack(layout, self._read(offset, struct.calcsize(layout)))
+
+    def _numbers_at(self, layout: str, address: int) -> tuple[int, ...]:
+        return self._numbers(layout, self._offset_of(address))
+
+    def _directory(self, number: int) -> int:
+        """The address of one of the data directories, 0 for none."""
+        optional, size = self._optional
+        magic = self._numbers("<H", optional)[0]
+        if magic not in _EXPORT_OFFSETS:
+            raise PeError("an optional header of an unknown kind")
+        place = _EXPORT_OFFSETS[magic] + 8 * number
+        listed = self._numbers("<I", optional + _EXPORT_OFFSETS[magic] - 4)[0]
+        return self._numbers("<I", optional + place)[0] if number < listed and place + 8 <= size else 0
+
+    def _read_sections(self, offset: int, how_many: int) -> tuple[Section, ...]:
+        if how_many > _SECTIONS_AT_MOST:
+            raise PeError(f"{how_many} sections")
+        headers = _HEADERS_OF_SECTIONS.iter_unpack(self._read(offset, 40 * how_many))
+        return tuple(
+            Section(fields[2], fields[3], fields[4], fields[0].rstrip(b"\0").decode("utf-8", "replace"))
+            for fields in headers
+        )
+
+    def _offset_of(self, address: int) -> int:
+        for one in self.sections:
+            if one.address <= address < one.address + one.size:
+                return one.offset + address - one.address
+        raise PeError(f"address {address:#x} lies in no section of the file")
+
+    def _export(self, name: bytes) -> int | None:
+        """The address of an exported symbol: its names are sorted, so a few reads find it."""
+        if not self._exports:
+            return None
+        functions, names, function_table, name_table, ordinal_table = self._numbers_at("<IIIII", self._exports + 20)
+        if names > _NAMES_AT_MOST:
+            raise PeNotRead(f"more than {_NAMES_AT_MOST} exported names")
+        low, high = 0, names
+        while low < high:
+            middle = (low + high) // 2
+            found = self._text_at(self._numbers_at("<I", name_table + 4 * middle)[0])
+            if found == name:
+                ordinal = self._numbers_at("<H", ordinal_table + 2 * middle)[0]
+                if ordinal >= functions:
+                    raise PeError("an export outside its table")
+                return self._numbers_at("<I", function_table + 4 * ordinal)[0]
+            low, high = (middle + 1, high) if found < name else (low, middle)
+        return None
+
+    def _text_at(self, address: int) -> bytes:
+        offset = self._offset_of(address)
+        there = self.size_bytes - offset
+        text, end, _ = self._read(offset, min(_NAME_AT_MOST_BYTES, there)).partition(b"\0")
+        if not end and there > _NAME_AT_MOST_BYTES:
+            raise PeNotRead(f"a name of more than {_NAME_AT_MOST_BYTES} bytes")
+        if not end:
+            raise PeError("a name does not end")
+        return text

@@ -1,0 +1,1 @@
+"""Judging a machine: from its facts to the report of `gpudoctor check`."""

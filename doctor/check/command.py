@@ -1,0 +1,106 @@
+"""What `gpudoctor check` does, apart from reading its command line and printing."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from compat.choice import choose, one_of
+from compat.matrix import Matrix
+from compat.need import BY_HAND
+from compat.record import NamedTuple
+from doctor.check.document import CheckDocument
+from doctor.check.finding import Answer, Kind, Report, Severity
+from doctor.check.judge import Rules, codes, judge, load_rules
+from doctor.check.report import exit_status, make_report
+from doctor.facts import Facts
+from doctor.formats import TextStyle
+from doctor.host import Host
+from doctor.host.choice import host_of
+from doctor.host.snapshot import Snapshot
+from doctor.output.write import deliver, format_for
+from doctor.probes import ProbeRequest, look
+
+if TYPE_CHECKING:
+    from doctor.prescribe.proof import Court
+
+
+class Options(NamedTuple):
+    """What the user asked for; the defaults are those of the command line."""
+
+    pythons: tuple[str, ...] = ()
+    root: str | None = None
+    deep: bool = False
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    list_rules: bool = False
+    fail_on: str = "error"
+    style: str = "text"
+    output: str | None = None
+    redact: bool = False
+    frameworks: tuple[str, ...] = ()  # specs to judge as if they were installed
+
+
+def check(options: Options, terminal: TextStyle) -> tuple[str, int]:
+    """Look, judge and report: the text to print ("" when it went to a file) and the exit status.
+
+    Raises NoSuchName, BadRequest and NotWritten for what the user got wrong.
+    """
+    started = time.perf_counter()
+    if options.list_rules:
+        return _listing(options), 0
+    severity, chosen = severity_of(options), format_for(options.style, CheckDocument)
+    report = report_of(options, started)
+    if options.redact:
+        from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
+
+        report = redact(report, host_of(options.root), report.facts)
+    return deliver(CheckDocument(report), chosen, options.output, terminal), exit_status(report, severity)
+
+
+def report_of(options: Options, started: float) -> Report:
+    """Look at the machine and judge it; `started` is a `time.perf_counter()`. Raises NoSuchName, BadRequest."""
+    rules, matrix, host = load_rules(_codes(options)), Matrix.of_user(), Snapshot(host_of(options.root))
+    facts = _facts(options, matrix, host)
+    answers = judge(facts, matrix, rules)
+    court = court_of(facts, answers, matrix, rules, None if options.frameworks else host)  # a plan is on no machine
+    return make_report(facts, answers, matrix, started, court)
+
+
+def court_of(
+    facts: Facts, answers: tuple[Answer, ...], matrix: Matrix, rules: Rules, host: Host | None
+) -> Court | None:
+    """What proves the remedies, with the machine that the facts are of; only runs with a finding pay for it."""
+    needs = [need for one in answers if one.kind is Kind.BAD for need in one.needs]
+    if all(need.product == BY_HAND for need in needs):
+        return None  # nothing that could be proven
+    from doctor.prescribe.proof import Court
+
+    return Court(facts, answers, matrix, rules, host)
+
+
+def severity_of(options: Options) -> Severity:
+    """The least severe finding that makes exit 1; raises NoSuchName."""
+    return Severity(one_of("severity", options.fail_on, [one.value for one in Severity]))
+
+
+def _codes(options: Options) -> tuple[str, ...]:
+    """Of the rules to ask; raises NoSuchName."""
+    return choose("rule", codes(), options.only, options.skip)
+
+
+def _facts(options: Options, matrix: Matrix, host: Host) -> Facts:
+    """What is seen, with the frameworks that are to be judged as if they were installed."""
+    request = ProbeRequest(options.pythons, options.deep)
+    if not options.frameworks:
+        return look(host, request)
+    from doctor.matrix.planned import parse_plan, planned  # late: an ordinary check has no plan
+
+    specs = parse_plan(options.frameworks)
+    return planned(look(host, request), specs, matrix)
+
+
+def _listing(options: Options) -> str:
+    wanted = _codes(options)
+    width = max(map(len, wanted), default=0)
+    return "".join(f"{code.ljust(width)}  {rule.title}\n" for code, rule in load_rules(wanted).items())

@@ -1,0 +1,129 @@
+"""What the rules answer, and what becomes of it: answers, findings, remedies, the report."""
+
+from enum import Enum
+
+from compat.need import Need
+from compat.record import NamedTuple
+from doctor.facts import Facts
+from doctor.facts.failure import Failure
+from installers.plan import Plan
+
+CHECK_ERROR = "check-error"
+
+
+class Kind(Enum):
+    """How a rule answers."""
+
+    OK = "ok"
+    BAD = "bad"
+    UNKNOWN = "unknown"
+    NOT_APPLICABLE = "not-applicable"
+
+
+class Severity(Enum):
+    """How bad BAD is: an error stops training or moves it to the CPU; a warning will bite; info explains."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """0 is the worst."""
+        return ("error", "warning", "info").index(self.value)
+
+
+class Evidence(NamedTuple):
+    """One link of the chain that a reader can check by hand."""
+
+    source: str  # where it was read: a file, a variable, NVML, a matrix row
+    detail: str  # what it says
+
+
+class Symptom(NamedTuple):
+    """A finding that another one explains."""
+
+    code: str
+    subject: str = ""  # label of the subject; "" is every subject
+
+
+class Answer(NamedTuple):
+    """What one rule says of one subject. `judge` fills in code and subject."""
+
+    kind: Kind
+    why: str
+    severity: Severity = Severity.ERROR
+    evidence: tuple[Evidence, ...] = ()
+    needs: tuple[Need, ...] = ()  # alternatives, best first
+    explains: tuple[Symptom, ...] = ()
+    code: str = ""
+    subject: str = ""
+    matters: bool = True  # whether this being UNKNOWN leaves the verdict open
+
+
+class Remedy(NamedTuple):
+    """One way to bring about a need."""
+
+    summary: str
+    need: Need
+    plan: Plan
+    commands: tuple[str, ...]
+    proven: bool = False  # the rules find the fault gone after it, and nothing new
+    left_open: str = ""  # what can only be told when it is done, "" for nothing
+
+
+class Finding(NamedTuple):
+    """A BAD answer, with its remedies, in its place among the others."""
+
+    code: str
+    severity: Severity
+    subject: str
+    summary: str
+    evidence: tuple[Evidence, ...]
+    explains: tuple[Symptom, ...]  # the findings of this report that it explains
+    explained_by: str  # code of the root cause, "" for a root
+    remedies: tuple[Remedy, ...]
+    docs: str
+
+
+class Report(NamedTuple):
+    """Everything that `check` has to say."""
+
+    facts: Facts
+    answers: tuple[Answer, ...]
+    findings: tuple[Finding, ...]  # worst first, roots before what they explain
+    verdict: str  # "healthy", "warnings", "broken", "no-gpu", "unknown"
+    matrix_as_of: str
+    elapsed_s: float
+
+
+def ok(why: str) -> Answer:
+    """Looked at, and in order."""
+    return Answer(Kind.OK, why)
+
+
+def bad(
+    why: str,
+    *needs: Need,
+    severity: Severity = Severity.ERROR,
+    evidence: tuple[Evidence, ...] = (),
+    explains: tuple[Symptom, ...] = (),
+) -> Answer:
+    """Wrong: one sentence, what it was read from, what must become true, and which findings it explains."""
+    return Answer(kind=Kind.BAD, why=why, severity=severity, evidence=evidence, needs=needs, explains=explains)
+
+
+def unknown(why: str) -> Answer:
+    """Could not be told, with the reason."""
+    return Answer(Kind.UNKNOWN, why)
+
+
+def not_applicable(why: str) -> Answer:
+    """There is nothing here that the rule is about."""
+    return Answer(Kind.NOT_APPLICABLE, why)
+
+
+def failed(failure: Failure) -> Answer:
+    """A fault of ours as an answer."""
+    answer = bad(f"{failure.label} failed: {failure.error} ({failure.where})", severity=Severity.WARNING)
+    return answer._replace(code=CHECK_ERROR, subject=failure.label)

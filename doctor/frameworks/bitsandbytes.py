@@ -1,0 +1,53 @@
+"""bitsandbytes: one library for each CUDA version, chosen when it is imported.
+
+Source: bitsandbytes/cextension.py of 0.50.2 (get_cuda_bnb_library_path).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts.environment import Distribution, Framework
+from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.frameworks import Card, Loading, describe, torch
+from doctor.host import Host, HostError
+from doctor.loader.steps import Package, Step
+from doctor.probes.metadata import requires
+
+
+def read(host: Host, one: Distribution, environment: str) -> Framework:
+    """The CUDA versions by the names libbitsandbytes_cuda128.so; torch's CUDA picks one."""
+    folder = f"{one.site}/bitsandbytes"
+    try:
+        names = host.names(folder)
+    except HostError as error:
+        return describe(one, environment, "bitsandbytes", build=Unseen(str(error)), requires=requires(host, one))
+    found = {match[1] for name in names if (match := re.search(r"bitsandbytes_cuda(\d{2,3})", name))}
+    versions = sorted((int(digits[:-1]), int(digits[-1])) for digits in found)
+    text = ", ".join(f"{major}.{minor}" for major, minor in versions)
+    build: Fact[str] = Seen("cuda", folder) if versions else Seen("cpu", f"no CUDA library in {folder}")
+    return describe(
+        one,
+        environment,
+        "bitsandbytes",
+        build=build,
+        requires=requires(host, one),
+        cuda=Unseen(f"it carries a library for each of CUDA {text}") if versions else None,
+        note=f"has libraries for CUDA {text}" if versions else "",
+    )
+
+
+def steps(package: Package) -> Iterator[Step]:
+    """torch first, then the library for torch's CUDA, unless a variable names another CUDA's."""
+    base = package.beside("torch")
+    yield from torch.steps(base) if base else ()
+    cuda = base.framework.cuda if base else None
+    digits = package.host.environ.get("BNB_CUDA_VERSION", "")
+    if not digits and isinstance(cuda, Seen):
+        digits = f"{cuda.value.major}{cuda.value.minor}"
+    library = package.files(f"bitsandbytes/libbitsandbytes_cuda{digits}.so") if digits else ()
+    yield Step(library, "bitsandbytes opens the library for torch's CUDA")
+
+
+CARD = Card(("bitsandbytes",), read, loading=Loading(steps))

@@ -1,0 +1,14 @@
+"""torchaudio: operators that are compiled against one torch; source: torchaudio/_extension/__init__.py of 2.11.0."""
+
+from __future__ import annotations
+
+from doctor.frameworks import Card
+from doctor.frameworks.torch import follower, riding
+
+_FOLDER = "torchaudio/lib"
+
+CARD = Card(
+    ("torchaudio",),
+    follower("torchaudio"),
+    loading=riding(f"{_FOLDER}/_torchaudio*.so", f"{_FOLDER}/libtorchaudio*.so"),
+)

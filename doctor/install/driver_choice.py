@@ -1,0 +1,67 @@
+"""Which driver for this machine's GPUs: the branch, the flavour of its module, and what Secure Boot asks for."""
+
+from __future__ import annotations
+
+from compat.error import GpudoctorError
+from compat.matrix import Matrix
+from compat.need import Need
+from compat.row import GenerationRow
+from compat.version import DriverRelease
+from doctor.facts import Facts
+from doctor.facts.seen import value_or
+from doctor.rules.shared.cards import generations, last_branch
+from installers.choose import plan_for
+from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.check import Check
+from installers.steps.command import Command
+
+MODULES = ("open", "proprietary")
+_FAULTS = ("driver-does-not-support-gpu", "driver-library-mismatch", "no-kernel-module", "open-kernel-module-required")
+
+
+class WrongDriver(GpudoctorError):
+    """A driver that this machine's GPU does not run with."""
+
+    hint = "Leave the version and --module out: the GPU decides then."
+
+
+def driver_plan(version: str, module: str, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+    """The driver of a branch or release, else the one that the GPUs need; raises WrongDriver, VersionError."""
+    rows = generations(facts, matrix) if facts else ()
+    last = last_branch(rows)
+    spec = f"=={DriverRelease.parse(version)}.*" if version else f"=={last}.*" if last else ""
+    _require_driven(version, rows)
+    plan = plan_for(Need("driver", spec, "", _flavour(module, rows)), target, matrix)
+    if not any(isinstance(step, Command) and not step.place for step in plan.steps):
+        return plan
+    steps = _with_a_key(plan.steps, target, facts, matrix)
+    why = "after the restart the driver must run"
+    return plan._replace(steps=(*steps, Check(why, _FAULTS, Need("driver", spec))))
+
+
+def _require_driven(version: str, rows: tuple[GenerationRow, ...]) -> None:
+    for row in rows:
+        if version and row.driver_dropped and row.driver_last and int(version.partition(".")[0]) > row.driver_last:
+            raise WrongDriver(f"driver {version} does not drive {row.name}: {row.driver_last} is the last branch")
+
+
+def _flavour(module: str, rows: tuple[GenerationRow, ...]) -> str:
+    """ "open" or "", the proprietary module."""
+    only = next((row.name for row in rows if row.open_module == "only"), "")
+    never = next((row.name for row in rows if row.open_module == "no"), "")
+    if module == "proprietary" and only:
+        raise WrongDriver(f"{only} runs with the open kernel module only")
+    if module == "open" and never:
+        raise WrongDriver(f"{never} does not run with the open kernel module")
+    return "open" if module == "open" or (only and not module) else ""
+
+
+def _with_a_key(steps: tuple[Step, ...], target: Target, facts: Facts | None, matrix: Matrix) -> tuple[Step, ...]:
+    """Where the firmware refuses unsigned modules, the key that DKMS signs with is enrolled before the restart."""
+    if facts is None or not value_or(facts.system.secure_boot, False):
+        return steps
+    note = ByHand("Secure Boot is on: a module that DKMS built is loaded only once its key is enrolled")
+    enrol = plan_for(Need("kernel-module", "signed", "", "nvidia"), target, matrix).steps
+    return (*steps[:-1], note, *enrol)

@@ -1,0 +1,108 @@
+"""`gpudoctor install NAME` without a CUDA version: the release and build that `matrix solve` finds for the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compat.error import GpudoctorError
+from compat.matrix import Matrix, Uncovered
+from compat.reason import Circumstances
+from compat.record import NamedTuple
+from compat.solve import Problem, Solution, solve, solve_unsure
+from compat.solve_builds import SolveCandidate
+from compat.solve_proof import refusals
+from compat.spec import Spec, normal
+from doctor.facts import Facts
+from doctor.facts.environment import Environment
+from doctor.facts.seen import value_or
+from doctor.matrix.planned import circumstances_of
+from doctor.rules.shared.products import known_product
+from installers.plan import Target
+from installers.requirement import is_default_build
+
+_OTHERS = ("cuda", "cudnn", "driver")  # what `gpudoctor install` knows besides packages
+
+
+class NotSolved(GpudoctorError):
+    """No release is known that works there."""
+
+
+class Solved(NamedTuple):
+    """What is to be installed."""
+
+    name: str
+    versions: str  # PEP 440 specifier, "==2.9.1"
+    build: str = ""  # "cu128", "cuda12"; "" for the one that the package index serves by itself
+    doubts: tuple[str, ...] = ()  # what nobody knows of it
+
+
+def known_name(name: str) -> str:
+    """The distribution that is meant: "torch" for "pytorch". Raises NoSuchName with what is near, and NotCuda."""
+    return known_product(Spec(normal(name), "", "", ()), *_OTHERS).name
+
+
+def solved(name: str, version: str, where: Circumstances, hold: tuple[Spec, ...], matrix: Matrix) -> Solved:
+    """The newest that is known to work there beside what is installed; raises NotSolved.
+
+    Without a release that is known to work, the newest one that nobody knows not to, with what is not known of it.
+    """
+    asked = Spec(name, f"=={version}" if version else "", "", ())
+    try:
+        problem = Problem((asked,), where, matrix, hold)
+    except Uncovered as error:
+        raise NotSolved(str(error)) from error
+    if version and not problem.found.get(name):
+        newest = next(iter(Problem((asked._replace(versions=""),), where, matrix).found.get(name, ())), None)
+        others = f"; the newest that is known is {newest.release}" if newest else ""
+        raise NotSolved(f"no row knows {name} {version} there{others} (--any takes it as it stands)")
+    found = solve(problem) or solve_unsure(problem)
+    if found:
+        return _of(_as_served_by_itself(found, problem) or found, name)
+    if hold and solve(Problem((asked,), where, matrix)):
+        own = "give it an environment of its own (--python names it)"
+        raise NotSolved(f"{asked} does not go with what is installed there: {_why(problem)}; {own}")
+    raise NotSolved(f"no release of {asked} is known to work there: {_why(problem)}")
+
+
+def _as_served_by_itself(found: Solution, problem: Problem) -> Solution | None:
+    """The same release by the build that a plain pip takes, where that one is known to work as well."""
+    one = found.chosen[0]
+    plain = next((other for other in problem.found[one.asked] if other.release == one.release
+                  and other.row.package == one.row.package and is_default_build(other.row)), None)  # fmt: skip
+    if plain is None or plain is one:
+        return None
+    spec = Spec(one.asked, one.versions, plain.row.build, ())
+    return solve(Problem((spec,), problem.circumstances, problem.matrix, problem.hold))
+
+
+def _of(found: Solution, name: str) -> Solved:
+    one: SolveCandidate = next((each for each in found.chosen if each.asked == name), found.chosen[0])
+    row = one.row
+    plugin = row.package.startswith(f"{name}-") and row.package.endswith("-plugin")
+    build = row.package.split("-")[-2] if plugin else "" if is_default_build(row) else row.build
+    doubts = tuple(dict.fromkeys(each.what for each in found.doubts))
+    return Solved(name if plugin else row.package, one.versions, build, doubts)
+
+
+def _why(problem: Problem) -> str:
+    first = next(iter(refusals(problem, None)), None)
+    return f"{first.span}: {first.reason.what}" if first else "no row has a build for its platform"
+
+
+def surroundings(target: Target, facts: Facts | None) -> tuple[Circumstances, tuple[Spec, ...]]:
+    """Where it is to be installed, and what is there and must stay; of another machine only its platform is known."""
+    if facts is None:
+        return Circumstances(os_family=target.os_family, arch=target.arch), ()
+    environment = next((one for one in value_or(facts.environments, ()) if one.interpreter == target.python), None)
+    python = value_or(environment.python, "") if environment else ""
+    return circumstances_of(facts, ".".join(python.split(".")[:2])), tuple(_installed(environment))
+
+
+def _installed(environment: Environment | None) -> Iterable[Spec]:
+    if environment is None:
+        return
+    builds = {one.package: value_or(one.build, "") for one in value_or(environment.frameworks, ())}
+    for one in value_or(environment.distributions, ()):
+        if not one.hidden_by:
+            release, _, local = one.version.partition("+")
+            yield Spec(one.name, f"=={release}", local or builds.get(one.name, ""), ())

@@ -1,0 +1,1 @@
+"""What `gpudoctor matrix` answers: rows shown, can, solve, and a plan judged as if it were installed."""

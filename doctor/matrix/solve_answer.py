@@ -1,0 +1,119 @@
+"""The answer to `gpudoctor matrix solve`: a set with the commands for it, or what to change; and the proof."""
+
+from __future__ import annotations
+
+from compat.cards import GpuCard
+from compat.matrix import Matrix, Uncovered
+from compat.need import WHEELS, Need
+from compat.reason import NO, UNKNOWN, YES, Circumstances
+from compat.record import NamedTuple
+from compat.solve import Problem, Solution, newest_unsure, solve, solve_unsure
+from compat.solve_builds import SolveCandidate
+from compat.solve_changes import Change, Task, changes
+from compat.solve_proof import Refusal, refusals
+from compat.spec import Spec
+from installers.choose import plan_for
+from installers.plan import Target
+from installers.render import commands
+from installers.requirement import is_default_build, requirement_of
+
+TOOLS = ("pip", "uv", "conda")
+_FOLDER = ".venv"
+
+
+class Place(NamedTuple):
+    """Where the set must work."""
+
+    cards: tuple[GpuCard, ...]
+    circumstances: Circumstances
+    is_here: bool  # read from this machine
+
+
+class SolveAnswer(NamedTuple):
+    """Everything there is to say."""
+
+    specs: tuple[Spec, ...]
+    place: Place
+    verdict: str  # "yes", "no", "unknown"
+    solution: Solution | None
+    newer: Solution | None  # a newer set of which nobody knows that it does not work
+    refusals: tuple[Refusal, ...]
+    changes: tuple[Change, ...]  # where there is no solution
+    commands: dict[str, tuple[str, ...]]  # by tool
+
+
+def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer:
+    """Solve, prove, and say what to change where there is nothing."""
+    problem = Problem(specs, place.circumstances, matrix)
+    sure = solve(problem)
+    found = sure or solve_unsure(problem)
+    verdict = YES if sure else UNKNOWN if found else NO
+    return SolveAnswer(
+        specs=specs,
+        place=place,
+        verdict=verdict,
+        solution=found,
+        newer=newer_than(sure, newest_unsure(problem)) if sure else None,
+        refusals=refusals(problem, sure),
+        changes=() if found else changes(Task(specs, place.circumstances), matrix),
+        commands=install_commands(sure, place.circumstances, matrix) if sure else {},
+    )
+
+
+def newer_than(sure: Solution, other: Solution | None) -> Solution | None:
+    """The other set, if its releases are preferred to those of the one that is known to work."""
+    if other is None or [one.key for one in other.chosen] <= [one.key for one in sure.chosen]:
+        return None
+    return other
+
+
+def install_commands(solution: Solution, where: Circumstances, matrix: Matrix) -> dict[str, tuple[str, ...]]:
+    """The lines that make an environment with this set, by tool; none where it is not recorded who serves a build.
+
+    conda makes the environment, and pip installs into it: what conda's own channels hold is not in the matrix.
+    """
+    if any(not is_served(one, matrix) for one in solution.chosen):
+        return {}
+    return {tool: _commands(tool, solution, where, matrix) for tool in TOOLS}
+
+
+def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
+    """Whether a package index is known to have a build: its wheel was read, or the matrix names an index."""
+    if one.row.pins is not None or is_default_build(one.row):
+        return True
+    try:
+        matrix.wheel_index(one.row.package, one.row.build, one.release)
+    except Uncovered:
+        return False
+    return True
+
+
+def _commands(tool: str, solution: Solution, where: Circumstances, matrix: Matrix) -> tuple[str, ...]:
+    target = _target(tool, where)
+    wanted = dict.fromkeys((*(requirement_of(one.row, one.versions) for one in solution.chosen), *solution.pins))
+    needs = (
+        Need("environment", f"=={solution.python}.*" if solution.python else "", _FOLDER),
+        Need(WHEELS, " ".join(wanted), target.python),
+    )
+    return tuple(line for need in needs for line in commands(plan_for(need, target, matrix), target))
+
+
+def _target(tool: str, where: Circumstances) -> Target:
+    """A machine of which only this is known; the environment is the one that is made first."""
+    inside = {"linux": "bin/python", "windows": r"Scripts\python.exe"}.get(where.os_family, "bin/python")
+    if tool == "conda" and where.os_family == "windows":
+        inside = "python.exe"
+    separator = "\\" if where.os_family == "windows" else "/"
+    return Target(
+        os_family=where.os_family,
+        distribution="",
+        distribution_version="",
+        arch=where.arch,
+        wsl=False,
+        live=False,
+        python=f"{_FOLDER}{separator}{inside}",
+        environment_kind="venv",
+        cuda_major=0,
+        prefix=_FOLDER,
+        tool=tool,
+    )

@@ -1,0 +1,115 @@
+"""Take out of a report what names its user or machine: values only, never keys or field names.
+
+What is private is known by name (accounts, homes, hosts, serial numbers: `doctor.probes.private`) or by its form
+(UUIDs, addresses, credentials). A version such as 10.3.2.106 has the form of an IPv4 address, so an address counts only
+where one belongs: behind "//" or "@", before a port, or in a network that is no version's (192.168, 172.16 to 172.31).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from doctor.facts import Facts
+from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.host import Host
+from doctor.probes import private
+from doctor.probes.private import PrivateWords
+
+T = TypeVar("T")
+_KEPT_NAMES = frozenset({"root", "user", "users", "public", "default", "shared", "all users"})
+# An account or a host may be called like a part of the stack or of every path; such a word goes as a home only.
+_STACK_WORDS = frozenset(
+    (
+        *("cuda", "cudnn", "nvidia", "gpu", "gpus", "driver", "torch", "pytorch", "tensorflow", "jax"),
+        *("jaxlib", "cupy", "keras", "theano", "onnxruntime", "python", "python3", "pip", "conda", "venv"),
+        *("wheel", "system", "distribution", "linux", "windows", "docker", "podman", "ubuntu", "debian"),
+        *("fedora", "centos", "bin", "lib", "lib64", "usr", "opt", "etc", "var", "tmp", "dev", "proc", "sys"),
+        *("run", "srv", "mnt", "media", "home", "local", "share", "include", "site-packages", "dist-packages"),
+        *("live", "image", "dump", "error", "warning", "info", "ok", "bad", "unknown", "healthy", "broken"),
+        *("data", "scratch", "work", "project", "projects", "test", "tests", "env", "envs"),
+    )
+)
+_UNQUOTED = r"[^\s\"'`,;)\]}<>]"
+_FORMS = (
+    (re.compile(r"\b(GPU|MIG|GPU-|MIG-GPU)-[0-9a-fA-F]{4,8}(-[0-9a-fA-F]{2,12})*(/\d+)*"), r"\1-<uuid>"),
+    (re.compile(r"\b[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
+    (re.compile(rf"://(?:(?!/){_UNQUOTED})+@"), "://<credentials>@"),
+    (
+        re.compile(
+            rf"((?:[A-Z0-9_.-]*(?:TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|_KEY|PRIVATE)[A-Z0-9_.-]*)"
+            rf"[\"']?\s*[=:]\s*[\"']?)({_UNQUOTED}+)",
+            re.IGNORECASE,
+        ),
+        r"\1<secret>",
+    ),
+    (re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}\b"), "<address>"),
+    (re.compile(r"(?<=//)(\d{1,3}\.){3}\d{1,3}(?![\d.])|(?<=@)(\d{1,3}\.){3}\d{1,3}(?![\d.])"), "<address>"),
+    (re.compile(r"(?<![\w.])(\d{1,3}\.){3}\d{1,3}(?=:\d{2,5}\b)"), "<address>"),
+    (re.compile(r"(?<![\w.])(192\.168|172\.(1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?![\d.])"), "<address>"),
+    (re.compile(r"(?<![\w:])([0-9a-f]{2}:){5}[0-9a-f]{2}(?![\w:])", re.IGNORECASE), "<address>"),
+    (re.compile(r"(?<![\w:.])(?:[0-9a-f]{1,4}:){3,7}(?::|[0-9a-f]{1,4})(?::?[0-9a-f]{1,4})*(?![\w:])", re.IGNORECASE),
+     "<address>"),
+    (re.compile(r"(?<![\w:])fe80::[0-9a-f:]+", re.IGNORECASE), "<address>"),
+)  # fmt: skip
+_HOME = re.compile(r"((?:/home|/Users|[A-Za-z]:[/\\]Users)[/\\])([^/\\\s:;\"']+)")
+_FIXED = frozenset({"code", "kind", "severity", "schema", "verdict", "explained_by"})  # fields with words of ours
+
+
+class Redactor:
+    """Replaces names of users and hosts, homes, serial numbers, UUIDs, addresses and credentials in texts."""
+
+    def __init__(self, words: PrivateWords, serials: Iterable[str] = ()) -> None:
+        homes = sorted((home for home in words.homes if home.count("/") + home.count("\\") > 1), key=len, reverse=True)
+        self._homes = [(re.compile(rf"{re.escape(home)}(?![\w.-])"), _mark_of(home)) for home in homes]
+        self._private = [(_word(one), "<host>") for one in _worth(words.hosts)]
+        self._private += [(_word(one), "<user>") for one in _worth(sorted(words.users, key=len, reverse=True))]
+        self._private += [(_word(one), "<serial>") for one in _worth(serials)]
+
+    def text(self, text: str) -> str:
+        """The text without what is private."""
+        for pattern, mark in (*_FORMS, *self._homes):
+            text = pattern.sub(mark, text)
+        text = _HOME.sub(lambda match: match[1] + (match[2] if match[2].lower() in _KEPT_NAMES else "<user>"), text)
+        for pattern, mark in self._private:
+            text = pattern.sub(mark, text)
+        return text
+
+    def value(self, value: Any) -> Any:
+        """The same for every text inside a fact, a report or a part of one."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Seen):
+            return Seen(self.value(value.value), self.text(value.how))
+        if isinstance(value, Unseen):
+            return Unseen(self.text(value.why))
+        if hasattr(value, "_fields"):
+            named = zip(value._fields, value, strict=True)
+            return type(value)(*(one if name in _FIXED else self.value(one) for name, one in named))
+        if type(value) in {tuple, list}:
+            return type(value)(map(self.value, value))
+        if isinstance(value, dict):
+            return {name: one if name in _FIXED else self.value(one) for name, one in value.items()}
+        return value
+
+
+def redact(value: T, host: Host, facts: Facts | None = None) -> T:
+    """What was seen of a machine, or a report of it, as it can be shown to others."""
+    serials = [value_or(gpu.serial, "") for gpu in value_or(facts.gpus, ())] if facts else []
+    clean: T = Redactor(private.look(host), serials).value(value)
+    return clean
+
+
+def _worth(words: Iterable[str]) -> list[str]:
+    return [one for one in words if len(one) > 1 and one.lower() not in _KEPT_NAMES | _STACK_WORDS]
+
+
+def _word(word: str) -> re.Pattern[str]:
+    """The word by itself or as a part of a longer name: alice, alice-old, alice_gcc, not malice."""
+    return re.compile(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", re.IGNORECASE)
+
+
+def _mark_of(home: str) -> str:
+    """Of a home, what others see as such: /home/<user>, else <home>."""
+    return _HOME.sub(r"\1<user>", home) if _HOME.fullmatch(home) else "<home>"

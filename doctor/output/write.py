@@ -1,0 +1,102 @@
+"""Where a report goes: the terminal or a file, and how it may look there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+from compat.choice import NoSuchName
+from compat.discover import code_of, load_one, names_in
+from compat.error import GpudoctorError
+from doctor import formats
+from doctor.formats import Document, Format, TextStyle
+
+
+class NotWritten(GpudoctorError):
+    """The output file could not be written."""
+
+
+def format_names(*views: str) -> tuple[str, ...]:
+    """The formats of documents that have these views: text first, then by name."""
+    served = [code_of(name) for name in names_in(formats) if _load(name).needs in {"", *views}]
+    return tuple(sorted(served, key=lambda name: (name != "text", name)))
+
+
+def format_for(name: str, document: type[Document]) -> Format:
+    """The format of this name for documents of this kind; raises NoSuchName."""
+    known = tuple(map(code_of, names_in(formats)))
+    if name in known and _serves(name, document):
+        return _load(name)
+    raise NoSuchName("format", name, [one for one in known if _serves(one, document)])
+
+
+def _serves(name: str, document: type[Document]) -> bool:
+    return hasattr(document, _load(name).needs or "text")
+
+
+def _load(name: str) -> Format:
+    return load_one(formats, name.replace("-", "_"), "FORMAT", Format)
+
+
+def deliver(document: Document, chosen: Format, output: str | None, terminal: TextStyle) -> str:
+    """The text to print: "" where it went to the file `output`, its chart beside it; raises NotWritten."""
+    if output is None:
+        return chosen.render(document, terminal)
+    picture = _load(chosen.picture) if chosen.picture else None
+    beside = f"{os.path.splitext(output)[0]}.{chosen.picture}"
+    if picture is None or not hasattr(document, picture.needs):
+        write_file(output, chosen.render(document, TextStyle()))
+        return ""
+    write_file(beside, picture.render(document, TextStyle()))
+    write_file(output, chosen.render(document, TextStyle(picture=os.path.basename(beside))))
+    return ""
+
+
+def style_of(stream: TextIO, environ: Mapping[str, str]) -> TextStyle:
+    """Colour on a terminal only (NO_COLOR and TERM=dumb are respected); symbols where the encoding has them."""
+    coloured = stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+    try:
+        "✗·✓".encode(stream.encoding or "ascii")
+    except UnicodeEncodeError:
+        return TextStyle(colour=coloured, symbols=False)
+    return TextStyle(colour=coloured, symbols=True)
+
+
+def terminal_style() -> TextStyle:
+    """How a text may look on standard output."""
+    return style_of(sys.stdout, os.environ)
+
+
+def write_file(path: str, text: str) -> None:
+    """Write a text as UTF-8, wholly or not at all; raises NotWritten.
+
+    A link is followed; a device or a pipe is written to, never replaced.
+    """
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            _write(path, text)  # as it is named: the link /dev/stdout of a pipe leads to no path
+        else:
+            _replace(os.path.realpath(path), text)
+    except OSError as error:
+        raise NotWritten(f"{path}: {error.strerror or error}") from error
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+
+
+def _replace(path: str, text: str) -> None:
+    """On the disk before it takes the name: after a power cut there is the old text or the new one, never none."""
+    part = f"{path}.part-{os.getpid()}"
+    try:
+        with open(part, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(part, path)
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)

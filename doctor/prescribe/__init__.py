@@ -1,0 +1,1 @@
+"""From needs to remedies."""

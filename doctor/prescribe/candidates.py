@@ -1,0 +1,75 @@
+"""Remedies that come into question for a finding, best first; each must still be proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.error import GpudoctorError
+from compat.matrix import Matrix
+from compat.need import ABSENT, AGAIN, BY_HAND, WHEELS, Need
+from compat.record import NamedTuple
+from doctor.check.finding import Answer
+from doctor.facts import Facts
+from doctor.prescribe.target import target_of
+from installers.choose import plan_for
+from installers.plan import Plan, Target
+from installers.steps.by_hand import ByHand
+
+
+class Candidate(NamedTuple):
+    """One way to bring a need about, on this machine."""
+
+    need: Need
+    plan: Plan
+    target: Target
+
+    @property
+    def is_advice(self) -> bool:
+        """Whether it only tells a person what to do, so that nothing of it can be judged."""
+        return self.need.product == BY_HAND or self.plan.effects == ()
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether its method does not say what it brings about."""
+        return self.plan.effects is None
+
+
+def candidates(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
+    """What the rule asks for, in its order; a need that no method can read is told to the person as it stands."""
+    for need in answer.needs:
+        try:
+            yield candidate(need, facts, matrix)
+        except GpudoctorError as error:
+            yield _in_words(need, f"{error}. {error.hint}".rstrip(), facts)
+        except Exception as error:  # noqa: BLE001 - what fails here must not cost the finding
+            yield _in_words(need, f"no commands could be worked out ({type(error).__name__}: {error})", facts)
+
+
+def _in_words(need: Need, why: str, facts: Facts) -> Candidate:
+    text = _wish(need)
+    return Candidate(need, Plan(text, (ByHand(text, why),), ()), target_of(facts, need))
+
+
+def _wish(need: Need) -> str:
+    """A need as a person would say it."""
+    if need.product == WHEELS:
+        gone, come = ", ".join(need.build.split()), ", ".join(need.spec.split())
+        return ", then ".join(filter(None, (gone and f"remove {gone}", come and f"install {come}")))
+    if ABSENT in {need.spec, need.build}:
+        return f"remove {need.where or need.product}"
+    build = f" ({need.build})" if need.build and need.build != AGAIN else ""
+    inside = f" in {need.where}" if need.where else ""
+    return f"needed here: {need.product}{' ' if need.spec else ''}{need.spec}{build}{inside}"
+
+
+def candidate(need: Need, facts: Facts, matrix: Matrix) -> Candidate:
+    """The plan of the method that serves a need here; raises NoMethod."""
+    target = target_of(facts, need)
+    return Candidate(need, plan_for(need, target, matrix), target)
+
+
+def with_more(one: Candidate, other: Candidate) -> Candidate:
+    """Both, one after the other: what the second one mends is wrong because of the first."""
+    effects = (*(one.plan.effects or ()), *(other.plan.effects or ()))
+    summary = f"{one.plan.summary}, then {other.plan.summary}"
+    return one._replace(plan=Plan(summary, (*one.plan.steps, *other.plan.steps), effects))

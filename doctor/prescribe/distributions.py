@@ -1,0 +1,235 @@
+"""What an installer makes of an environment: which releases come, what they require, and which files leave."""
+
+from __future__ import annotations
+
+from compat.build import brings_libraries, covers, release_key
+from compat.matrix import Matrix, Uncovered
+from compat.record import NamedTuple
+from compat.row import FrameworkRow
+from compat.spec import Spec
+from compat.traits import module_of, traits_of
+from compat.version import CudnnVersion
+from doctor.facts import Facts
+from doctor.facts.environment import Distribution, Environment, Framework, Overlap
+from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.host import Host, HostError
+from doctor.host.overlay import Changes, Overlay
+from doctor.prescribe.foreseen import Foreseen
+from doctor.prescribe.foreseen_framework import first_release, framework_of_row, version_of
+from doctor.prescribe.world import World
+from doctor.rules.shared.builds import platform_of
+from doctor.rules.shared.pins import keeps
+from installers.requirement import exact_version, is_default_build
+
+_NOTE = "as a remedy would install it"
+_RECORD_AT_MOST_BYTES = 16 << 20
+
+
+class Coming(NamedTuple):
+    """One distribution that is installed."""
+
+    name: str
+    version: str  # "" where nobody knows which one is the newest
+    row: FrameworkRow | None  # what the matrix knows of its build
+    spec: Spec
+
+
+def environment_at(python: str, facts: Facts) -> Environment | None:
+    """The environment of an interpreter."""
+    return next((one for one in value_or(facts.environments, ()) if python in {one.interpreter, one.prefix}), None)
+
+
+def chosen(spec: Spec, environment: Environment, facts: Facts, matrix: Matrix) -> Coming:
+    """The release and build that an installer takes: what is there and admitted stays, else the newest one."""
+    there = _installed(environment).get(spec.name, "")
+    row = _row_of(spec, there, environment, facts, matrix)
+    if row is not None:
+        return Coming(spec.name, version_of(row, spec), row, spec)
+    version = exact_version(spec.versions) or (there if there and keeps(spec.versions, there) else "")
+    found = Coming(spec.name, version + (f"+{spec.build}" if spec.build and version else ""), None, spec)
+    return found if version else _newest(found, matrix)
+
+
+def _row_of(spec: Spec, there: str, environment: Environment, facts: Facts, matrix: Matrix) -> FrameworkRow | None:
+    if not matrix.has(spec.name):
+        return None
+    try:
+        platform = platform_of(facts)
+    except UnseenError:
+        return None
+    python = ".".join(value_or(environment.python, "").split(".")[:2])
+    rows: tuple[FrameworkRow, ...] = matrix.rows(spec.name, "builds")
+    fit = [
+        row
+        for row in rows
+        if platform.os_family in row.os and platform.arch in row.arch and _admits(spec.versions, row)
+        if not python or row.python is None or python in row.python
+        if (row.build == spec.build if spec.build else _comes_by_itself(row, rows))
+    ]
+    public = there.partition("+")[0]
+    staying = [row for row in fit if public and covers(row, public) and keeps(spec.versions, public)]
+    return next(iter(staying or sorted(fit, key=lambda row: release_key(row.versions), reverse=True)), None)
+
+
+def _admits(versions: str, row: FrameworkRow) -> bool:
+    release = first_release(row.versions)
+    exact = exact_version(versions)
+    return covers(row, exact) if exact else keeps(versions, release)
+
+
+def _comes_by_itself(row: FrameworkRow, rows: tuple[FrameworkRow, ...]) -> bool:
+    """Whether the package index serves this build: of several of a release, the one its source names."""
+    same = [one for one in rows if one.versions == row.versions]
+    return len(same) == 1 or is_default_build(row) or not any(map(is_default_build, same))
+
+
+def required(coming: Coming, facts: Facts, matrix: Matrix, environment: Environment) -> list[Coming]:
+    """What comes along: the wheels that a build pins, a plugin that an extra names."""
+    found: list[Coming] = []
+    same = f"=={coming.version}" if coming.version else ""
+    for extra in coming.spec.extras:
+        names = traits_of(coming.name).brings.get(extra, "").split()
+        brought = [chosen(Spec(name, same, "", ()), environment, facts, matrix) for name in names]
+        found += [*brought, *(required(brought[0], facts, matrix, environment) if brought else ())]
+    row = coming.row
+    if row is not None and row.pins and (not _by_extra(coming.name) or coming.spec.extras):
+        found += [chosen(Spec(name, pin, "", ()), environment, facts, matrix) for name, pin in row.pins.items()]
+    return found
+
+
+def _by_extra(name: str) -> bool:
+    """Whether CUDA comes along only where an extra is named: tensorflow[and-cuda]."""
+    return "[" in traits_of(name).asked_as.get(name, "")
+
+
+def _newest(coming: Coming, matrix: Matrix) -> Coming:
+    """Of cuDNN's wheels the newest release that is known and admitted."""
+    if not coming.name.startswith("nvidia-cudnn-cu"):
+        return coming
+    full = [version for row in matrix.rows("cudnn", "releases") for version in row.full_versions]
+    fit = [one for one in full if keeps(coming.spec.versions, str(one))]
+    return coming._replace(version=str(max(fit))) if fit else coming
+
+
+def _installed(environment: Environment) -> dict[str, str]:
+    return {one.name: one.version for one in value_or(environment.distributions, ()) if not one.hidden_by}
+
+
+def site_of(environment: Environment) -> str:
+    """The directory that an installer fills."""
+    return next(iter(value_or(environment.sites, ())), f"{environment.prefix}/lib/python3/site-packages")
+
+
+def with_installed(world: World, environment: Environment, coming: Coming) -> World:
+    """With one distribution in place of what was there under its name."""
+    if coming.name in _installed(environment):
+        world, environment = with_removed(world, environment, coming.name)
+    site = site_of(environment)
+    metadata = f"{site}/{coming.name.replace('-', '_')}-{coming.version}.dist-info"
+    one = Distribution(
+        name=coming.name, version=coming.version, site=site, metadata=metadata, kind="wheel", hidden_by=""
+    )
+    made = Foreseen(world.facts, world.matrix)
+    paths = made.wheel(site, coming.name, coming.version)
+    framework = _framework(coming, environment, world.matrix)
+    if framework and coming.row:
+        _own_cudnn(coming.row, framework, made, world.matrix)
+    made.files[f"{metadata}/RECORD"] = "".join(f"{path},,\n" for path in paths).encode()
+    world = world.with_changes(made.onto(world.changes))
+    environment = environment._replace(
+        distributions=Seen(tuple(sorted((*value_or(environment.distributions, ()), one))), _NOTE),
+        overlaps=Seen(_overlaps(environment, coming, paths), _NOTE),
+    )
+    if framework:
+        frameworks = (*value_or(environment.frameworks, ()), framework)
+        environment = environment._replace(frameworks=Seen(tuple(frameworks), _NOTE))
+        world = world._replace(replaced=world.replaced | {(environment.prefix, framework.package)})
+    return world.with_environment(environment)
+
+
+def _own_cudnn(row: FrameworkRow, framework: Framework, made: Foreseen, matrix: Matrix) -> None:
+    """The cuDNN inside a package that bundles it, or of which no row says by which wheel it comes."""
+    pinned = any(name.startswith("nvidia-cudnn") for name in row.pins or ())
+    if row.cudnn is None or pinned or _by_extra(row.package) or not brings_libraries(row, matrix):
+        return
+    try:
+        made.cudnn(f"{framework.path}/lib", CudnnVersion(row.cudnn))
+    except Uncovered:
+        return
+
+
+def _framework(coming: Coming, environment: Environment, matrix: Matrix) -> Framework | None:
+    """The framework that a distribution is; None for a wheel that is none."""
+    if coming.row is None:
+        old = next((one for one in value_or(environment.frameworks, ()) if one.package == coming.name), None)
+        return old._replace(version=coming.version) if old else None
+    found = framework_of_row(coming.row, coming.spec, environment.prefix, matrix, _NOTE)
+    return found._replace(path=f"{site_of(environment)}/{module_of(coming.name)}", note="")
+
+
+def _overlaps(environment: Environment, coming: Coming, paths: tuple[str, ...]) -> tuple[Overlap, ...]:
+    """The files that are shared belong to what came last."""
+    owner = f"{coming.name} {coming.version}"
+    kept = []
+    for one in value_or(environment.overlaps, ()):
+        others = tuple(each for each in one.owners if each.partition(" ")[0] != coming.name)
+        mine = len(others) != len(one.owners)
+        kept.append(one._replace(owners=tuple(sorted((*others, owner))), winner=Seen(owner, _NOTE)) if mine else one)
+    known = {one.path for one in kept}
+    for name, version in _sharing(coming.name, environment).items():
+        shared = (path for path in paths if path not in known)
+        kept += [Overlap(path, tuple(sorted((owner, f"{name} {version}"))), Seen(owner, _NOTE)) for path in shared]
+    return tuple(kept)
+
+
+def _sharing(name: str, environment: Environment) -> dict[str, str]:
+    """The installed wheels of the same library for another CUDA, which keep their files in the same directory."""
+    stem, found, _ = name.rpartition("-cu")
+    if not found or not name.startswith("nvidia-"):
+        return {}
+    return {
+        other: version
+        for other, version in _installed(environment).items()
+        if other != name and other.rpartition("-cu")[0] == stem
+    }
+
+
+def with_removed(world: World, environment: Environment, name: str) -> tuple[World, Environment]:
+    """Without a distribution and its files, those included that it shared with others."""
+    gone = [one for one in value_or(environment.distributions, ()) if one.name == name]
+    frameworks = value_or(environment.frameworks, ())
+    if world.host is not None:
+        changes = world.changes
+        for one in gone:
+            changes = changes.without(_files_of(world.host, changes, one, frameworks))
+        world = world.with_changes(changes)
+    environment = environment._replace(
+        distributions=Seen(tuple(one for one in value_or(environment.distributions, ()) if one not in gone), _NOTE),
+        frameworks=Seen(tuple(one for one in frameworks if one.package != name), _NOTE),
+        overlaps=Seen(_left(value_or(environment.overlaps, ()), name), _NOTE),
+    )
+    return world.with_environment(environment), environment
+
+
+def _left(overlaps: tuple[Overlap, ...], name: str) -> tuple[Overlap, ...]:
+    kept = []
+    for one in overlaps:
+        owners = tuple(each for each in one.owners if each.partition(" ")[0] != name)
+        if len(owners) > 1:
+            kept.append(one._replace(owners=owners))
+    return tuple(kept)
+
+
+def _files_of(host: Host, changes: Changes, one: Distribution, frameworks: tuple[Framework, ...]) -> tuple[str, ...]:
+    """The libraries of a distribution by its RECORD, and the whole directory of a framework."""
+    folders = tuple(each.path for each in frameworks if each.package == one.name and each.path)
+    if folders or not one.name.startswith("nvidia-"):
+        return (*folders, one.metadata)
+    here = Overlay(host, changes)
+    try:
+        text = here.read_text(f"{one.metadata}/RECORD", _RECORD_AT_MOST_BYTES)
+        site = here.real_path(one.site)
+    except HostError:
+        return (one.metadata,)
+    paths = (line.partition(",")[0] for line in text.splitlines())
+    return (one.metadata, *(f"{site}/{path}" for path in paths if path and not path.startswith(("..", "/"))))

@@ -1,0 +1,58 @@
+"""A copy of cuDNN lies in a directory, whole."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix, Uncovered, accepts
+from compat.version import CudnnVersion
+from doctor.facts.seen import value_or
+from doctor.host.lenient import real_path_of
+from doctor.host.overlay import Overlay
+from doctor.prescribe.foreseen import Foreseen
+from doctor.prescribe.world import World
+from installers.effect import CudnnInstalled
+from installers.requirement import exact_version
+
+_TRIPLETS = {"aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu"}
+
+
+def apply(effect: CudnnInstalled, world: World) -> World:
+    """Its libraries and its header; where nobody knows the files of the release, nothing changes."""
+    if world.host is None:
+        return world
+    directory = real_path_of(Overlay(world.host, world.changes), effect.directory or library_directory(world))
+    try:
+        release = release_of(effect.spec, effect.cuda_major, world.matrix)
+        made = Foreseen(world.facts, world.matrix)
+        made.cudnn(directory, release)
+        made.cudnn_header(header_directory(directory), release)
+    except (Uncovered, ValueError):
+        return world
+    return world.with_changes(made.onto(world.changes))
+
+
+def release_of(spec: str, cuda_major: int, matrix: Matrix) -> CudnnVersion:
+    """The newest release that a specifier admits for that CUDA; raises Uncovered."""
+    exact = exact_version(spec)
+    if exact:
+        return CudnnVersion.parse(exact)
+    rows = [row.version for row in matrix.rows("cudnn", "releases") if accepts(spec, row.version)]
+    for version in sorted(rows, reverse=True):
+        try:
+            if not cuda_major or matrix.cudnn_build(version, cuda_major):
+                return CudnnVersion(version)
+        except Uncovered:
+            continue
+    raise Uncovered(f"cuDNN {spec} for CUDA {cuda_major}")
+
+
+def library_directory(world: World) -> str:
+    """Where packages of this distribution put libraries."""
+    machine = value_or(world.facts.system.machine, "x86_64")
+    multiarch = f"/usr/lib/{_TRIPLETS.get(machine, 'x86_64-linux-gnu')}"
+    return multiarch if world.host and world.host.is_dir(multiarch) else "/usr/lib64"
+
+
+def header_directory(libraries: str) -> str:
+    """Where the header of a directory of libraries lies: in include beside lib, else in /usr/include."""
+    folder, _, name = libraries.rpartition("/")
+    return f"{folder}/include" if name in {"lib", "lib64", "bin"} else "/usr/include"

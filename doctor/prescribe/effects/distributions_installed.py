@@ -1,0 +1,27 @@
+"""Distributions come into an environment, with what they require."""
+
+from __future__ import annotations
+
+from compat.spec import parse_spec
+from doctor.facts.seen import value_or
+from doctor.prescribe.distributions import Coming, chosen, environment_at, required, with_installed
+from doctor.prescribe.world import World
+from installers.effect import DistributionsInstalled
+
+
+def apply(effect: DistributionsInstalled, world: World) -> World:
+    """What is there at the release that is admitted stays as it is, unless it is installed anew."""
+    environment = environment_at(effect.python, world.facts)
+    if environment is None:
+        return world
+    wanted = [chosen(parse_spec(one), environment, world.facts, world.matrix) for one in effect.requirements]
+    along: list[Coming] = []
+    if not effect.alone:
+        along = [other for one in wanted for other in required(one, world.facts, world.matrix, environment)]
+    asked = {one.name for one in wanted}
+    for one in (*along, *wanted):
+        environment = environment_at(effect.python, world.facts) or environment
+        there = {each.name: each.version for each in value_or(environment.distributions, ()) if not each.hidden_by}
+        if there.get(one.name) != one.version or (effect.anew and one.name in asked):
+            world = with_installed(world, environment, one)
+    return world

@@ -1,0 +1,16 @@
+"""Distributions leave an environment."""
+
+from __future__ import annotations
+
+from doctor.prescribe.distributions import environment_at, with_removed
+from doctor.prescribe.world import World
+from installers.effect import DistributionsRemoved
+
+
+def apply(effect: DistributionsRemoved, world: World) -> World:
+    """With all their files, shared ones too."""
+    for name in effect.names:
+        environment = environment_at(effect.python, world.facts)
+        if environment is not None:
+            world, _ = with_removed(world, environment, name)
+    return world

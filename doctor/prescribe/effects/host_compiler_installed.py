@@ -1,0 +1,12 @@
+"""A C++ compiler is there beside the others."""
+
+from __future__ import annotations
+
+from doctor.prescribe.world import World
+from installers.effect import HostCompilerInstalled
+
+
+def apply(effect: HostCompilerInstalled, world: World) -> World:
+    """A program whose name tells its version; what calls it is said by a variable."""
+    files = {**world.changes.files, effect.path: b"#!/bin/sh\n"}
+    return world.with_changes(world.changes.without((effect.path,))._replace(files=files))

@@ -1,0 +1,12 @@
+"""The configuration of an image sets a variable for every process of its containers."""
+
+from __future__ import annotations
+
+from doctor.prescribe.variables import with_variable
+from doctor.prescribe.world import World
+from installers.effect import ImageVariableSet
+
+
+def apply(effect: ImageVariableSet, world: World) -> World:
+    """The variable, and whatever is found through it."""
+    return with_variable(world, effect.name, effect.value or None)

@@ -1,0 +1,11 @@
+"""A kernel module is not loaded by itself any more."""
+
+from __future__ import annotations
+
+from doctor.prescribe.world import World
+from installers.effect import ModuleKeptAway
+
+
+def apply(effect: ModuleKeptAway, world: World) -> World:
+    """From the next start on."""
+    return world._replace(kept_away=world.kept_away | {effect.name})

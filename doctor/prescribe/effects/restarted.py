@@ -1,0 +1,25 @@
+"""The machine, WSL or the container has started anew."""
+
+from __future__ import annotations
+
+from doctor.facts.seen import Seen, value_or
+from doctor.prescribe.driver import started
+from doctor.prescribe.world import World
+from installers.effect import Restarted
+
+
+def apply(effect: Restarted, world: World) -> World:
+    """The module that is installed for the kernel is the one that runs; what is kept away is not loaded."""
+    if effect.what != "machine":
+        return world
+    facts = world.facts
+    if world.kept_away:
+        loaded = tuple(one for one in value_or(facts.driver.modules_loaded, ()) if one not in world.kept_away)
+        cards = tuple(
+            card._replace(driver="") if card.driver in world.kept_away else card for card in value_or(facts.pci, ())
+        )
+        facts = facts._replace(
+            driver=facts.driver._replace(modules_loaded=Seen(loaded, "a restart")),
+            pci=Seen(cards, "a restart") if isinstance(facts.pci, Seen) else facts.pci,
+        )
+    return started(world._replace(facts=facts))

@@ -1,0 +1,29 @@
+"""A package of the distribution is there; of one that is installed again, all its files are."""
+
+from __future__ import annotations
+
+from compat.matrix import Uncovered
+from compat.version import CudnnVersion
+from doctor.facts.seen import Seen, value_or
+from doctor.prescribe.foreseen import Foreseen
+from doctor.prescribe.world import World
+from installers.effect import SystemPackageInstalled
+
+
+def apply(effect: SystemPackageInstalled, world: World) -> World:
+    """cuDNN's packages are known by the copies that they own; of others nobody says what they hold."""
+    if world.host is None or not effect.anew:
+        return world
+    made = Foreseen(world.facts, world.matrix)
+    for copy in value_or(world.facts.cudnn, ()):
+        name, _, version = copy.owner.partition(" ")
+        if name != effect.name:
+            continue
+        try:
+            release = CudnnVersion.parse(version.partition("-")[0])
+            made.cudnn(copy.path, release)
+            if isinstance(copy.header_path, Seen):
+                made.cudnn_header(copy.header_path.value.rpartition("/")[0], release)
+        except (Uncovered, ValueError):
+            return world
+    return world.with_changes(made.onto(world.changes))

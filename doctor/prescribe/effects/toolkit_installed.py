@@ -1,0 +1,41 @@
+"""A CUDA toolkit lies in a directory."""
+
+from __future__ import annotations
+
+from compat.matrix import accepts
+from compat.version import CudaVersion
+from doctor.prescribe.foreseen import Foreseen
+from doctor.prescribe.world import World
+from installers.effect import ToolkitInstalled
+from installers.requirement import exact_version
+
+_USUAL = "/usr/local/cuda"
+
+
+def apply(effect: ToolkitInstalled, world: World) -> World:
+    """Its compiler, headers and libraries; where the matrix knows no release that is meant, nothing changes."""
+    cuda = cuda_of(effect.spec, world)
+    if world.host is None or cuda is None:
+        return world
+    root = effect.directory or f"{_USUAL}-{cuda}"
+    made = Foreseen(world.facts, world.matrix)
+    made.toolkit(root, cuda, exact_version(effect.spec))
+    if effect.linked:
+        made.links[_USUAL] = root
+    world = world.with_changes(made.onto(world.changes))
+    return _searched(world, root) if effect.searched else world
+
+
+def cuda_of(spec: str, world: World) -> CudaVersion | None:
+    """The newest CUDA that a specifier admits; None where the matrix has none."""
+    exact = exact_version(spec)
+    if exact:
+        return CudaVersion.parse(exact)
+    known = (CudaVersion.parse(row.release) for row in world.matrix.rows("cuda", "toolkits"))
+    return max((one for one in known if not spec or accepts(spec, one)), default=None)
+
+
+def _searched(world: World, root: str) -> World:
+    libraries = sorted(path for path in world.changes.foreseen if path.startswith(f"{root}/lib64/"))
+    entries = tuple((path.rpartition("/")[2], path) for path in libraries)
+    return world.with_changes(world.changes._replace(cached=(*world.changes.cached, *entries)))

@@ -1,0 +1,12 @@
+"""An environment variable is set no more."""
+
+from __future__ import annotations
+
+from doctor.prescribe.variables import with_variable
+from doctor.prescribe.world import World
+from installers.effect import VariableUnset
+
+
+def apply(effect: VariableUnset, world: World) -> World:
+    """The variable, and whatever was found through it."""
+    return with_variable(world, effect.name, None)

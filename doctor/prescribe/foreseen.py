@@ -1,0 +1,154 @@
+"""Files that a remedy would bring, as far as the matrix knows them: what readers would find in them.
+
+What nobody knows is left out, and stays unseen. The search paths of NVIDIA's libraries were read from their wheels and
+archives (cuDNN 8.9 to 9.28, cuBLAS and the runtime of CUDA 11.8 to 13): each names its own directory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from compat.matrix import Matrix, Uncovered
+from compat.row import LibraryRow
+from compat.version import CudaVersion, CudnnVersion
+from doctor.facts import Facts
+from doctor.facts.seen import value_or
+from doctor.host.overlay import Changes
+from doctor.loader.library import MEMORY as LOADER
+from doctor.probes.cudnn_library import parse_name
+
+_OWN_DIRECTORY = "$ORIGIN"
+
+
+class Foreseen:
+    """Files to add to the changes of a machine, one after the other."""
+
+    def __init__(self, facts: Facts, matrix: Matrix) -> None:
+        self._machine = value_or(facts.system.machine, "x86_64")
+        self._windows = value_or(facts.system.family, "") == "windows"
+        self._matrix = matrix
+        self.libraries: dict[str, Mapping[str, Any]] = {}
+        self.files: dict[str, bytes] = {}
+        self.links: dict[str, str] = {}
+
+    def onto(self, changes: Changes) -> Changes:
+        """The changes with these files, in place of what was there."""
+        made = {*self.libraries, *self.files, *self.links}
+        return changes.without(made)._replace(
+            foreseen={**changes.foreseen, **self.libraries},
+            files={**changes.files, **self.files},
+            links={**{path: text for path, text in changes.links.items() if path not in made}, **self.links},
+        )
+
+    def cudnn(self, directory: str, release: CudnnVersion) -> tuple[str, ...]:
+        """The libraries of a release, as a wheel or a package names them; their names. Raises Uncovered."""
+        row = self._matrix.cudnn(release)
+        parts, main = (
+            (row.parts_windows, f"cudnn64_{row.version.major}.dll") if self._windows else (row.parts_linux, row.soname)
+        )
+        if parts is None:
+            raise Uncovered(f"the libraries of cuDNN {row.version}")
+        number = row.version[0] << 16 | row.version[1] << 8 | (row.version[2] if len(row.version) > 2 else 0)
+        names = (main, *parts)
+        for name in names:
+            parsed = parse_name(name)
+            self.libraries[f"{directory}/{name}"] = {
+                LOADER: self._loading(name),
+                f"part of cudnn: {parsed.kind if parsed else ''}": [
+                    "" if self._windows else name,
+                    self._machine,
+                    number,
+                    False,
+                ],
+                "release of cudnn": number,
+            }
+        return names
+
+    def cudnn_header(self, directory: str, release: CudnnVersion) -> None:
+        """The header that tells the release; raises Uncovered."""
+        row = self._matrix.cudnn(release)
+        macros = zip(("CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL"), (*row.version, 0, 0), strict=False)
+        self.files[f"{directory}/{row.header}"] = "".join(
+            f"#define {name} {value}\n" for name, value in macros
+        ).encode()
+
+    def library(self, directory: str, soname: str, *needed: str) -> None:
+        """One of CUDA's libraries."""
+        self.libraries[f"{directory}/{soname}"] = {LOADER: self._loading(soname, *needed)}
+
+    def _loading(self, soname: str, *needed: str) -> list[Any]:
+        return [soname, self._machine, None, _OWN_DIRECTORY, False, False, *needed]
+
+    def wheel(self, site: str, name: str, version: str) -> tuple[str, ...]:
+        """What a wheel of NVIDIA's brings: paths below the site directory; () for one that the matrix does not know."""
+        if name.startswith("nvidia-cudnn-cu"):
+            return self._cudnn_wheel(site, version)
+        sonames = [row.soname for row in self._rows() if row.wheel == name]
+        folder = folder_of_wheel(name)
+        for soname in sonames:
+            self.library(f"{site}/{folder}", soname)
+        paths = [f"{folder}/{soname}" for soname in sonames]
+        return (*paths, *self._compiler_wheel(site, name, version))
+
+    def _cudnn_wheel(self, site: str, version: str) -> tuple[str, ...]:
+        folder = "nvidia/cudnn/lib"
+        try:
+            release = CudnnVersion.parse(version)
+            self.cudnn_header(f"{site}/nvidia/cudnn/include", release)
+            names = self.cudnn(f"{site}/{folder}", release)
+            header = f"nvidia/cudnn/include/{self._matrix.cudnn(release).header}"
+            return (*(f"{folder}/{name}" for name in names), header)
+        except (Uncovered, ValueError):
+            return ()
+
+    def _compiler_wheel(self, site: str, name: str, version: str) -> tuple[str, ...]:
+        """ptxas and libdevice; from CUDA 13 on libdevice has a wheel of its own, nvidia-nvvm."""
+        if name == "nvidia-nvvm":
+            paths: tuple[str, ...] = ("nvidia/cu13/nvvm/libdevice/libdevice.10.bc",)
+        elif name.startswith("nvidia-cuda-nvcc"):
+            folder = "nvidia/cu13" if name == "nvidia-cuda-nvcc" else "nvidia/cuda_nvcc"
+            paths = (f"{folder}/bin/ptxas",)
+            paths += () if folder.endswith("cu13") else (f"{folder}/nvvm/libdevice/libdevice.10.bc",)
+        else:
+            return ()
+        for path in paths:
+            said = {"text: Cuda compilation tools, release ": f"Cuda compilation tools, release {version}, V{version}"}
+            self.libraries[f"{site}/{path}"] = said if version and path.endswith("ptxas") else {}
+        return paths
+
+    def toolkit(self, root: str, cuda: CudaVersion, release: str = "") -> None:
+        """A whole toolkit of CUDA, from its name files to its compiler."""
+        told = release or str(cuda)
+        self.files[f"{root}/version.json"] = f'{{"cuda": {{"name": "CUDA SDK", "version": "{told}"}}}}'.encode()
+        number = cuda.major * 1000 + cuda.minor * 10
+        self.files[f"{root}/include/cuda.h"] = f"#define CUDA_VERSION {number}\n".encode()
+        self.files[f"{root}/include/cuda_runtime.h"] = b"\n"
+        for path in ("bin/nvcc", "bin/ptxas", "nvvm/libdevice/libdevice.10.bc"):
+            self.libraries[f"{root}/{path}"] = {}
+        for row in self._rows():
+            if _is_for(row, cuda):
+                self.library(f"{root}/lib64", row.soname)
+                self.links[f"{root}/lib64/{row.soname.partition('.so')[0]}.so"] = row.soname
+
+    def _rows(self) -> Iterator[LibraryRow]:
+        rows: tuple[LibraryRow, ...] = self._matrix.rows("libraries", "sonames")
+        return iter(rows)
+
+
+def _is_for(row: LibraryRow, cuda: CudaVersion) -> bool:
+    from compat.specifier import accepts  # late: only a foreseen toolkit needs it
+
+    return not row.soname.startswith(("libcudnn", "libnccl")) and accepts(row.cuda, str(cuda))
+
+
+def folder_of_wheel(name: str) -> str:
+    """Where a wheel of NVIDIA's keeps its libraries: "nvidia/cuda_runtime/lib", from CUDA 13 on "nvidia/cu13/lib".
+
+    Source: RECORD of the wheels of CUDA 11.8, 12.8 and 13.0; cuDNN, NCCL, cuSPARSELt and NVSHMEM kept their own.
+    """
+    bare = re.fullmatch(r"nvidia-(.+?)(?:-cu(\d+))?", name)
+    if bare is None:
+        return ""
+    return f"nvidia/{bare[1].replace('-', '_')}/lib" if bare[2] else "nvidia/cu13/lib"

@@ -1,0 +1,69 @@
+"""A framework that is not there yet, as facts from its matrix row: the rules judge it as any other."""
+
+from __future__ import annotations
+
+from compat.build import is_cuda_row, oldest_cuda
+from compat.matrix import Matrix, Uncovered
+from compat.row import FrameworkRow
+from compat.spec import Spec
+from compat.traits import traits_of
+from compat.version import CudaVersion
+from doctor.facts.environment import Framework
+from doctor.facts.seen import Fact, Seen, Unseen
+
+
+def framework_of_row(row: FrameworkRow, spec: Spec, prefix: str, matrix: Matrix, note: str) -> Framework:
+    """The build of a row in an environment; it has no path, for it has no files."""
+    how = f"{note}: matrix, {row.id}"
+    unknown = Unseen(f"the matrix row {row.id} does not say")
+    cuda: Fact[CudaVersion] = unknown
+    if is_cuda_row(row):
+        try:
+            cuda = Seen(oldest_cuda(row, matrix), how)
+        except Uncovered as error:
+            cuda = Unseen(str(error))
+    return Framework(
+        package=row.package,
+        version=version_of(row, spec),
+        path="",
+        build=Seen(row.build, how),
+        cuda=cuda,
+        cudnn=unknown if row.cudnn is None else Seen(row.cudnn, how),
+        targets=unknown if row.targets is None else Seen(row.targets, how),
+        requires=unknown if row.pins is None else Seen(tuple(f"{name}{pin}" for name, pin in row.pins.items()), how),
+        environment=prefix,
+        note=note,
+    )
+
+
+def framework_of_no_row(spec: Spec, prefix: str, note: str) -> Framework:
+    """A release of which the matrix has no row: only what was asked for is known of it."""
+    why = Unseen(f"no matrix row covers {spec}")
+    version = first_release(spec.versions) + (f"+{spec.build}" if spec.build else "")
+    build: Fact[str] = Seen(spec.build, note) if spec.build else why
+    return Framework(
+        package=spec.name,
+        version=version,
+        path="",
+        build=build,
+        cuda=why,
+        cudnn=why,
+        targets=why,
+        requires=why,
+        environment=prefix,
+        note=note,
+    )
+
+
+def version_of(row: FrameworkRow, spec: Spec) -> str:
+    """The version that an environment would list: "2.9.1+cu128"."""
+    release = first_release(
+        row.versions if row.versions.startswith("==") and "*" not in row.versions else spec.versions
+    )
+    tag = f"+{row.build}" if row.build and traits_of(row.package).tagged else ""
+    return (release or first_release(row.versions)) + tag
+
+
+def first_release(specifier: str) -> str:
+    """The release that a specifier names first: 2.9.1 of "==2.9.1", 2.10 of "==2.10.*"."""
+    return specifier.partition(",")[0].lstrip("=<>!~").removesuffix(".*")

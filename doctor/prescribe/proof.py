@@ -1,0 +1,127 @@
+"""Whether a remedy mends what it is given for: the rules judge the facts as they would be after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from compat.discover import load_one
+from compat.matrix import Matrix
+from compat.record import NamedTuple
+from doctor.check.finding import Answer, Kind, Severity
+from doctor.check.judge import Rules, explained, judge
+from doctor.facts import Facts
+from doctor.facts.seen import value_or
+from doctor.host import Host
+from doctor.prescribe import effects as effects_package
+from doctor.prescribe.world import World, seen_again
+
+if TYPE_CHECKING:
+    from installers.effect import Effect
+
+_Key = tuple[str, str]  # code and subject
+
+
+class Verdict(NamedTuple):
+    """What the rules say of a remedy."""
+
+    proven: bool  # the finding is gone, what it explains is gone, and nothing new is wrong
+    stands: tuple[Answer, ...] = ()  # what would still be wrong of it
+    new: tuple[Answer, ...] = ()  # what would be wrong then, and is not now
+    left_open: str = ""  # what cannot be told before it is done
+
+    @property
+    def faults(self) -> int:
+        """How much is left."""
+        return len(self.stands) + len(self.new)
+
+    def roots(self, answer: Answer) -> tuple[Answer, ...]:
+        """What is left beside the finding itself, without what another of it explains."""
+        left = [one for one in (*self.stands, *self.new) if one.code != answer.code]
+        symptoms = explained(left)
+        return tuple(one for one in left if _key(one) not in symptoms)
+
+
+class Court:
+    """Judges remedies of one report; the same effects are judged once."""
+
+    def __init__(
+        self, facts: Facts, answers: tuple[Answer, ...], matrix: Matrix, rules: Rules, host: Host | None
+    ) -> None:
+        """`answers` are those of the rules about the machine as it is."""
+        self._start = World(facts, matrix, host)
+        self._answers = answers
+        self._rules = rules
+        self._bad = {_key(one) for one in _wrong(answers)}
+        self._causes = explained(answers)
+        self._seen: dict[tuple[Effect, ...], tuple[tuple[Answer, ...], Mapping[str, str]]] = {}
+
+    def can_judge(self, answer: Answer) -> bool:
+        """Whether the finding is one that a rule found: what a library answered when it was run is not."""
+        return answer.code in self._rules
+
+    def verdict(self, answer: Answer, effects: tuple[Effect, ...]) -> Verdict:
+        """What becomes of a finding after these effects."""
+        after, names = self._after(effects)
+        named = {_key(one, names): one for one in after if one.kind is Kind.BAD}
+        own = {_key(answer)} | {key for key, root in self._causes.items() if _key(root) == _key(answer)}
+        others = {_key(one, names): cause for one, cause in _causes_of(after)}
+        stands = tuple(
+            one for key, one in named.items() if key in own and _key(others.get(key, one)) not in self._bad - own
+        )
+        new = tuple(one for one in _wrong(after) if _key(one, names) not in self._bad)
+        left_open = [one.why for one in after if _key(one, names) == _key(answer) and one.kind is Kind.UNKNOWN]
+        return Verdict(not stands and not new, stands, new, "; ".join(left_open))
+
+    def _after(self, effects: tuple[Effect, ...]) -> tuple[tuple[Answer, ...], Mapping[str, str]]:
+        if effects not in self._seen:
+            facts = after(effects, self._start)
+            answers = judge(facts, self._start.matrix, self._rules)
+            self._seen[effects] = answers, _names(self._start.facts, facts)
+        return self._seen[effects]
+
+
+def after(effects: Iterable[Effect], world: World) -> Facts:
+    """The facts after these effects, in their order."""
+    for effect in effects:
+        world = applied(effect, world)
+    return seen_again(world)
+
+
+def applied(effect: Effect, world: World) -> World:
+    """What one effect makes of a machine; raises DataError for a kind that no module knows."""
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(effect).__name__).lower()
+    changed: World = load_one(effects_package, name, "apply", FunctionType)(effect, world)
+    return changed
+
+
+def _causes_of(answers: tuple[Answer, ...]) -> list[tuple[Answer, Answer]]:
+    causes = explained(answers)
+    return [(one, causes[_key(one)]) for one in answers if one.kind is Kind.BAD and _key(one) in causes]
+
+
+def _wrong(answers: Iterable[Answer]) -> list[Answer]:
+    """What is wrong and more than information."""
+    return [one for one in answers if one.kind is Kind.BAD and one.severity is not Severity.INFO]
+
+
+def _key(answer: Answer, names: Mapping[str, str] | None = None) -> _Key:
+    return answer.code, (names or {}).get(answer.subject, answer.subject)
+
+
+def _names(before: Facts, then: Facts) -> dict[str, str]:
+    """What things are called afterwards, and were called before: the same package, directory or copy."""
+    old = dict(_labels(before))
+    return {label: old[place] for place, label in _labels(then) if place in old and old[place] != label}
+
+
+def _labels(facts: Facts) -> Iterable[tuple[tuple[str, ...], str]]:
+    for environment in value_or(facts.environments, ()):
+        for framework in value_or(environment.frameworks, ()):
+            yield ("framework", environment.prefix, framework.package), framework.label
+    for copy in value_or(facts.cudnn, ()):
+        yield ("cudnn", copy.path), copy.label
+    for toolkit in value_or(facts.toolkit.toolkits, ()):
+        yield ("toolkit", toolkit.path), toolkit.label

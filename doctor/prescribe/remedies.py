@@ -1,0 +1,144 @@
+"""From needs to remedies: candidates in their order, of which only those are given that the rules find to mend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from compat.error import GpudoctorError
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Remedy
+from doctor.facts import Facts
+from doctor.facts.seen import value_or
+from doctor.prescribe.candidates import Candidate, candidate, candidates, with_more
+from installers.plan import Plan
+from installers.render import commands
+from installers.render.bash import quote
+from installers.steps.by_hand import ByHand
+
+if TYPE_CHECKING:
+    from doctor.prescribe.proof import Court, Verdict
+
+_OFFERED_AT_MOST = 2  # a remedy, and another one to choose from
+_FOLLOW_UPS_AT_MOST = 2  # further faults that a remedy may leave behind and mend in the same go
+
+
+def prescribe(answer: Answer, facts: Facts, matrix: Matrix, court: Court | None = None) -> tuple[Remedy, ...]:
+    """The remedies of a finding that are proven, best first; without a court nothing can be.
+
+    Where none is, no command is given, but what stands in the way. Advice to a person comes last. A prescription that
+    fails never costs the finding.
+    """
+    try:
+        if court is None or not court.can_judge(answer):
+            return tuple(_remedy(one, facts) for one in candidates(answer, facts, matrix))
+        return tuple(_Prescription(answer, facts, matrix, court).remedies())
+    except Exception as error:  # noqa: BLE001 - the finding is right all the same
+        return (_in_words(answer.needs[0], f"no remedy could be worked out: {type(error).__name__}: {error}"),)
+
+
+class _Prescription:
+    """One finding, and the remedies that are tried for it."""
+
+    def __init__(self, answer: Answer, facts: Facts, matrix: Matrix, court: Court) -> None:
+        self._answer, self._facts, self._matrix, self._court = answer, facts, matrix, court
+        self._machine_first: Remedy | None = None  # mends the machine; what runs on it needs something else then
+
+    def remedies(self) -> Iterator[Remedy]:
+        """Those that are proven, then what only a person can do; in words what stands in the way of all."""
+        tried = list(candidates(self._answer, self._facts, self._matrix))
+        advice = [one for one in tried if one.is_advice]
+        given, refused = 0, ""
+        for one in tried:
+            if one.is_advice or given == _OFFERED_AT_MOST:
+                continue
+            remedy, why = (_remedy(one, self._facts), "") if one.is_silent else self._proven(one)
+            refused = refused or why
+            if remedy:
+                given += 1
+                yield remedy
+        yield from (_remedy(one, self._facts) for one in advice)
+        if not given and self._machine_first:
+            yield self._machine_first
+        elif not given and not advice and refused:
+            yield _in_words(self._answer.needs[0], refused)
+
+    def _proven(self, one: Candidate) -> tuple[Remedy | None, str]:
+        """The remedy, with what mends the faults that it would leave behind; else why it is none."""
+        first = verdict = self._verdict(one)
+        start = one
+        for _ in range(_FOLLOW_UPS_AT_MOST):
+            better = None if verdict.proven else next(self._better(one, verdict), None)
+            if better is None:
+                break
+            one, verdict = better
+        if not verdict.proven:
+            self._keep(start, first)
+            return None, _obstacle(start, first)
+        return _remedy(one, self._facts)._replace(proven=True, left_open=verdict.left_open), ""
+
+    def _keep(self, one: Candidate, verdict: Verdict) -> None:
+        """A card that only an old driver drives needs that one, whatever a framework asks for besides."""
+        here = self._facts.machine.label
+        is_machine = self._answer.subject == here and all(new.subject != here for new in verdict.new)
+        if self._machine_first is None and is_machine and not verdict.stands:
+            then = "; ".join(new.why for new in verdict.new[:1])
+            self._machine_first = _remedy(one, self._facts)._replace(left_open=f"afterwards: {then}")
+
+    def _better(self, one: Candidate, verdict: Verdict) -> Iterator[tuple[Candidate, Verdict]]:
+        """With what the rules ask for once it is done, if that leaves less; nothing that undoes what was done."""
+        left = verdict.roots(self._answer)
+        if any(one.code == self._answer.code for one in verdict.stands):
+            left = tuple(one for one in left if one in verdict.new)  # the rest waits for what mends the finding itself
+        for need in (need for fault in left[:1] for need in fault.needs[:_FOLLOW_UPS_AT_MOST]):
+            more = self._served(need)
+            if more is None or more.is_advice or more.is_silent or _undoes(more, one):
+                continue
+            both = with_more(one, more)
+            found = self._verdict(both)
+            if found.proven or found.faults < verdict.faults:
+                yield both, found
+
+    def _served(self, need: Need) -> Candidate | None:
+        """None for a need that no method serves here: then the first remedy stands alone, or not at all."""
+        try:
+            return candidate(need, self._facts, self._matrix)
+        except GpudoctorError:
+            return None
+
+    def _verdict(self, one: Candidate) -> Verdict:
+        return self._court.verdict(self._answer, one.plan.effects or ())
+
+
+def _undoes(more: Candidate, one: Candidate) -> bool:
+    """Whether it brings another driver than the one that was brought before."""
+    from installers.effect import DriverInstalled  # late: only where a remedy leaves a fault behind
+
+    effects = (*(one.plan.effects or ()), *(more.plan.effects or ()))
+    return sum(isinstance(effect, DriverInstalled) for effect in effects) > 1
+
+
+def _obstacle(one: Candidate, verdict: Verdict) -> str:
+    """Why a remedy is not given, for the person who must find another."""
+    wrong = (verdict.stands or verdict.new)[:1]
+    why = f": {wrong[0].why}" if wrong else ""
+    then = "would not mend it" if verdict.stands else "would mend it, but leave another fault"
+    return f"No remedy is known to work here. To {one.plan.summary} {then}{why}"
+
+
+def _remedy(one: Candidate, facts: Facts) -> Remedy:
+    return Remedy(one.plan.summary, one.need, one.plan, _where_it_belongs(commands(one.plan, one.target), facts))
+
+
+def _where_it_belongs(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
+    """Commands for another machine's files are not for this one: they are run inside of it."""
+    if facts.machine.kind == "live" or all(line.startswith("#") for line in lines):
+        return lines
+    if value_or(facts.system.family, "") != "linux":
+        return ("# on the machine whose disk this is, not here:", *lines)
+    return (f"sudo chroot {quote(facts.machine.name)} /bin/bash -s <<'INSIDE'", *lines, "INSIDE")
+
+
+def _in_words(need: Need, text: str) -> Remedy:
+    return Remedy(text, need, Plan(text, (ByHand(text),), ()), (f"# {text}",))

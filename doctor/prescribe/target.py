@@ -1,0 +1,74 @@
+"""The machine and the environment concerned, as `installers` must know them to write a plan."""
+
+from __future__ import annotations
+
+from compat.need import Need
+from doctor.facts import Facts
+from doctor.facts.environment import Environment
+from doctor.facts.seen import Seen, value_or
+from installers.plan import Target
+
+
+def target_of(facts: Facts, need: Need) -> Target:
+    """What a plan for this need must know of the machine and of the environment concerned."""
+    system = facts.system
+    environment = _environment_of(need, facts)
+    cuda = value_or(facts.driver.cuda, None)
+    return Target(
+        os_family=value_or(system.family, ""),
+        distribution=value_or(system.distribution_id, ""),
+        distribution_version=value_or(system.distribution_version, ""),
+        arch=_arch(facts),
+        wsl=value_or(system.wsl, 0) > 0,
+        live=facts.machine.kind == "live",
+        python=environment.interpreter if environment else "",
+        environment_kind=environment.kind if environment else "",
+        cuda_major=cuda.major if cuda else 0,
+        prefix=environment.prefix if environment else "",
+        installed=_installed(environment),
+        externally_managed=environment is not None and environment.externally_managed,
+        is_root=value_or(system.is_root, False) or facts.machine.kind != "live",  # `chroot` runs as root
+        container=value_or(system.container, ""),
+        user=value_or(system.sudo_user, "") or value_or(system.user, ""),
+        kernel=value_or(system.kernel, ""),
+        releases=_releases(environment),
+    )
+
+
+def _arch(facts: Facts) -> str:
+    """The platform as NVIDIA names its downloads."""
+    if value_or(facts.system.jetson, ""):
+        return "jetson"
+    machine = value_or(facts.system.machine, "")
+    return {"aarch64": "sbsa", "amd64": "x86_64", "AMD64": "x86_64"}.get(machine, machine)
+
+
+def _environment_of(need: Need, facts: Facts) -> Environment | None:
+    """The environment that a need names by its interpreter, its prefix or a path inside it; None without a name.
+
+    Of several that a path lies in, the innermost: /opt/conda/envs/t is not /opt/conda.
+    """
+    known = value_or(facts.environments, ())
+    named = [one for one in known if need.where == one.interpreter]
+    inside = [one for one in known if _is_inside(need.where, one) or _in_a_site(need.where, one)]
+    return next(iter(named or sorted(inside, key=lambda one: len(one.prefix), reverse=True)), None)
+
+
+def _is_inside(where: str, environment: Environment) -> bool:
+    prefix = environment.prefix.rstrip("/")
+    return where == environment.prefix or (where.startswith(f"{prefix}/") and environment.kind != "system")
+
+
+def _in_a_site(where: str, environment: Environment) -> bool:
+    sites = environment.sites.value if isinstance(environment.sites, Seen) else ()
+    return any(where.startswith(f"{site}/") for site in sites)
+
+
+def _installed(environment: Environment | None) -> frozenset[str]:
+    return frozenset(name for name, _ in _releases(environment))
+
+
+def _releases(environment: Environment | None) -> tuple[tuple[str, str], ...]:
+    if environment is None:
+        return ()
+    return tuple((one.name, one.version) for one in value_or(environment.distributions, ()) if not one.hidden_by)

@@ -1,0 +1,35 @@
+"""Variables of the changed machine."""
+
+from __future__ import annotations
+
+from doctor.facts.environment import Variable
+from doctor.facts.seen import Seen, value_or
+from doctor.prescribe.world import World
+
+
+def with_variable(world: World, name: str, value: str | None) -> World:
+    """With a variable set, or unset where the value is None; what follows from it is looked at again."""
+    environ = world.environ
+    old = environ.pop(name, "")
+    if value is not None:
+        environ[name] = value
+    told = tuple(one for one in value_or(world.facts.configuration.variables, ()) if one.name != name)
+    if value is not None:
+        told = tuple(sorted((*told, Variable(name, value, ""))))
+    configuration = world.facts.configuration._replace(variables=Seen(told, "a remedy"))
+    world = world._replace(facts=world.facts._replace(configuration=configuration))
+    return world if value == old else world.with_changes(world.changes._replace(environ=environ))
+
+
+def without_entry(value: str, entry: str, os_family: str) -> str:
+    """A path-like variable without a directory, however it is spelled there."""
+    separator = ";" if os_family == "windows" or (";" in value and ":" not in value) else ":"
+    kept = [one for one in value.split(separator) if _plain(one, os_family) != _plain(entry, os_family)]
+    return separator.join(kept)
+
+
+def _plain(path: str, os_family: str) -> str:
+    path = path.strip()
+    if os_family == "windows":
+        path = path.strip('"').replace("\\", "/").lower()
+    return path.rstrip("/") or path[:1]

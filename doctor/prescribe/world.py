@@ -1,0 +1,111 @@
+"""The machine as it would be after a remedy: its facts, and what differs in its files and variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.matrix import Matrix
+from compat.record import NamedTuple
+from doctor.facts import Facts
+from doctor.facts.driver import DriverFacts
+from doctor.facts.environment import ConfigurationFacts, Environment
+from doctor.facts.loader import LoaderFacts
+from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.facts.toolkit import ToolkitFacts
+from doctor.host import Host
+from doctor.host.overlay import Changes, Overlay
+
+if TYPE_CHECKING:
+    from doctor.probes import Guard
+
+
+class World(NamedTuple):
+    """What effects change, one after the other."""
+
+    facts: Facts
+    matrix: Matrix
+    host: Host | None  # the machine that the facts are of; None where they came without it
+    changes: Changes = Changes()
+    replaced: frozenset[tuple[str, str]] = frozenset()  # frameworks whose files are others: prefix, package
+    is_stale: bool = False  # whether files, variables or environments differ from what the facts say
+    has_new_driver: bool = False  # whether the driver's libraries are those of an effect
+    kept_away: frozenset[str] = frozenset()  # kernel modules that the next start does not load by itself
+    trusts_module: bool = False  # whether the firmware has come to trust the module's key
+
+    def with_changes(self, changes: Changes) -> World:
+        """With other files or variables, which must be looked at again."""
+        return self._replace(changes=changes, is_stale=True)
+
+    def with_environment(self, new: Environment) -> World:
+        """With another state of the environment of that prefix, or with one more."""
+        known = value_or(self.facts.environments, ())
+        kept = tuple(new if one.prefix == new.prefix else one for one in known)
+        kept = kept if any(one.prefix == new.prefix for one in known) else (*kept, new)
+        facts = self.facts._replace(environments=Seen(kept, "a remedy"))
+        return self._replace(facts=facts, is_stale=True)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The variables as they are by now."""
+        said = self.host.environ if self.host and self.changes.environ is None else self.changes.environ or {}
+        return {name: said[name] for name in said if name in said}
+
+
+def seen_again(world: World) -> Facts:
+    """The facts of the changed machine: what depends on files and variables is looked at again, through an overlay.
+
+    NVML, PCI and the kernel are not asked a second time; what a remedy makes of them is an effect of its own.
+    """
+    if not world.is_stale or world.host is None:
+        return world.facts
+    from doctor.probes import Guard, code_tools, compiler, configuration, cudnn, dlls, loader, predictions_of
+    from doctor.probes import toolkit as toolkit_probe
+
+    facts, host, guard = world.facts, Overlay(world.host, world.changes), Guard()
+    search = guard.group("loader", LoaderFacts, lambda: loader.look(host))
+    toolkit = guard.group("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, facts.environments))
+    copies = guard.one("cuDNN", lambda: cudnn.look(host, search, toolkit, facts.environments))
+    asking = _without_replaced(facts.environments, world.replaced)
+    predictions = predictions_of(host, guard, search, asking, (toolkit, copies))
+    return facts._replace(
+        toolkit=toolkit,
+        cudnn=copies,
+        loader=search._replace(predictions=predictions),
+        code_tools=guard.one("ptxas", lambda: code_tools.look(host, asking)),
+        dlls=guard.one("DLL", lambda: dlls.look(host, search, asking, toolkit, copies)),
+        compilers=guard.one("compiler", lambda: compiler.look(host, toolkit.toolkits)),
+        configuration=guard.group("configuration", ConfigurationFacts, lambda: configuration.look(host)),
+        driver=facts.driver if world.has_new_driver else _driver(facts, host, search, guard),
+        imports=Seen((), "nothing was imported yet") if world.replaced else facts.imports,
+        failures=(*facts.failures, *guard.failures),
+    )
+
+
+def _without_replaced(
+    environments: Fact[tuple[Environment, ...]], replaced: frozenset[tuple[str, str]]
+) -> Fact[tuple[Environment, ...]]:
+    """What a framework will open that is not installed yet, its files cannot say."""
+    if isinstance(environments, Unseen) or not replaced:
+        return environments
+    return Seen(
+        tuple(
+            one
+            if isinstance(one.frameworks, Unseen)
+            else one._replace(
+                frameworks=Seen(
+                    tuple(each for each in one.frameworks.value if (one.prefix, each.package) not in replaced),
+                    one.frameworks.how,
+                )
+            )
+            for one in environments.value
+        ),
+        environments.how,
+    )
+
+
+def _driver(facts: Facts, host: Host, search: LoaderFacts, guard: Guard) -> DriverFacts:
+    """Which of the driver's libraries the loader takes now; the module is what it was."""
+    from doctor.probes import driver
+
+    found = guard.one("driver", lambda: Seen(driver.libraries(host, search, facts.driver.release), "file names"))
+    return facts.driver._replace(libraries=found)

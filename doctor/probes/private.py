@@ -1,0 +1,56 @@
+"""Words that name the users and the machine: read only where a report is to be redacted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from compat.record import NamedTuple
+from doctor.host import Host
+from doctor.host.lenient import names_of, text_of
+
+_USER_VARIABLES = ("USER", "LOGNAME", "USERNAME", "SUDO_USER", "DOAS_USER")
+_PASSWD_BYTES = 4 << 20
+_HOSTS_BYTES = 1 << 20
+_FIRST_PERSON, _LAST_PERSON = 1000, 60000  # UID_MIN and UID_MAX of login.defs(5); systemd's own users come above
+
+
+class PrivateWords(NamedTuple):
+    """What a shared report must not hold. Empty texts are never among them."""
+
+    users: tuple[str, ...] = ()
+    homes: tuple[str, ...] = ()  # directories
+    hosts: tuple[str, ...] = ()  # short and full names
+
+
+def look(host: Host) -> PrivateWords:
+    """Accounts of people by /etc/passwd, the directories of homes, and variables; names of the host."""
+    accounts = [line.split(":") for line in text_of(host, "/etc/passwd", _PASSWD_BYTES).splitlines()]
+    people = [one for one in accounts if len(one) > 5 and _is_person(one[2])]
+    variables = [host.environ.get(name, "") for name in _USER_VARIABLES]
+    below = [name for folder in ("/home", "/Users", "C:/Users") for name in names_of(host, folder)]
+    homes = [host.environ.get("HOME", ""), host.environ.get("USERPROFILE", ""), *(one[5] for one in people)]
+    return PrivateWords(
+        users=_distinct([*variables, *(one[0] for one in people), *below]),
+        homes=_distinct(home.rstrip("/\\") for home in homes),
+        hosts=_distinct(_hosts(host)),
+    )
+
+
+def _is_person(uid: str) -> bool:
+    return uid.isascii() and uid.isdigit() and len(uid) < 10 and _FIRST_PERSON <= int(uid) <= _LAST_PERSON
+
+
+def _hosts(host: Host) -> Iterator[str]:
+    """The longest first: a full name holds the short one."""
+    own = {text_of(host, "/etc/hostname", _HOSTS_BYTES).strip(), host.name if host.is_live else ""}
+    own |= {host.environ.get(name, "") for name in ("HOSTNAME", "COMPUTERNAME")}
+    short = {name.partition(".")[0] for name in own} - {"", "localhost"}
+    for line in text_of(host, "/etc/hosts", _HOSTS_BYTES).splitlines():
+        names = line.partition("#")[0].split()[1:]
+        if any(name.partition(".")[0] in short for name in names):
+            own.update(names)
+    yield from sorted((own | short) - {"localhost", "localhost.localdomain"}, key=len, reverse=True)
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for word in words if word))

@@ -1,0 +1,176 @@
+"""A companion package and its framework do not fit: another release than its metadata asks for, or another build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.build import oldest_cuda
+from compat.matrix import Matrix
+from compat.need import BY_HAND, Need
+from compat.record import NamedTuple
+from compat.row import FrameworkRow
+from compat.traits import traits_of
+from compat.version import CudaVersion, VersionError
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.facts import Facts
+from doctor.facts.environment import Distribution, Framework
+from doctor.facts.seen import how, value_or
+from doctor.rules.shared.builds import import_symptoms, installed, other_builds
+from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
+
+
+class Breach(NamedTuple):
+    """What does not fit, and what mends it."""
+
+    text: str
+    evidence: Evidence
+    severity: Severity
+    need: Need
+
+
+def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
+    """Hold the metadata of what runs on a framework, and of the framework, against the other one that is there.
+
+    What is compiled against one release of it (its followers) also carries the tag of one build.
+    """
+    pairs = tuple(_pairs(framework, facts))
+    tagged = tuple(_tagged(framework, facts))
+    if not pairs and not tagged:
+        raise NotApplicable(f"{framework.label} asks for no companion that is installed")
+    found = [*_of_releases(framework, pairs, facts, matrix), *_of_builds(framework, tagged, facts)]
+    if not found:
+        return ok(f"{framework.label} fits {', '.join(sorted({one.name for _, one in pairs} | {*_names(tagged)}))}")
+    found.sort(key=lambda one: one.severity is not Severity.ERROR)
+    return bad(
+        "; ".join(one.text for one in found),
+        *dict.fromkeys(one.need for one in found),
+        severity=found[0].severity,
+        evidence=tuple(one.evidence for one in found),
+        explains=import_symptoms(framework) if found[0].severity is Severity.ERROR else (),
+    )
+
+
+def _names(bases: tuple[Framework, ...]) -> Iterator[str]:
+    return (one.package for one in bases)
+
+
+def _is_follower(framework: Framework, base: str) -> bool:
+    return framework.package in traits_of(base).followers
+
+
+# Releases
+
+
+def _pairs(framework: Framework, facts: Facts) -> Iterator[tuple[Pin, Distribution]]:
+    """Requirements on what it runs on, or on what runs on it, that is installed; raises UnseenError."""
+    environment = environment_of(framework, facts)
+    related = {one.name: one for one in installed(environment) if _are_related(framework.package, one.name)}
+    for text in framework.requires.get() if related else ():
+        asked = pin(text)
+        if asked and asked.name in related and not asked.optional and applies(asked, facts.system, environment):
+            yield asked, related[asked.name]
+
+
+def _are_related(one: str, other: str) -> bool:
+    return one != other and (traits_of(one).runs_on == other or traits_of(other).runs_on == one)
+
+
+def _of_releases(
+    framework: Framework, pairs: tuple[tuple[Pin, Distribution], ...], facts: Facts, matrix: Matrix
+) -> Iterator[Breach]:
+    for asked, there in pairs:
+        own = next((one.version for one in _frameworks(framework, facts) if one.package == there.name), there.version)
+        # a build of one's own, 2.10.0a0+git1234, stands for its release
+        if not any(keeps(asked.specifier, version) for version in (there.version, own, release_of(own))):
+            yield Breach(
+                f"{framework.label} asks for {asked.name}{asked.specifier}; {own} is installed",
+                Evidence(how(framework.requires), f"{asked.name}{asked.specifier}"),
+                Severity.ERROR if _is_follower(framework, there.name) else Severity.WARNING,
+                _need(framework, asked, own, facts, matrix),
+            )
+
+
+def _frameworks(framework: Framework, facts: Facts) -> tuple[Framework, ...]:
+    return value_or(environment_of(framework, facts).frameworks, ())
+
+
+def _need(framework: Framework, asked: Pin, there: str, facts: Facts, matrix: Matrix) -> Need:
+    """What rides is changed and what it rides on stays, for more depends on that."""
+    python = environment_of(framework, facts).interpreter
+    if traits_of(asked.name).runs_on == framework.package:
+        return Need(asked.name, asked.specifier, python)
+    if _is_follower(framework, asked.name):
+        return _anew(framework, asked.name, facts)
+    base = next((one for one in _frameworks(framework, facts) if one.package == asked.name), None)
+
+    def fits(row: FrameworkRow) -> bool:
+        wanted, cuda = (row.pins or {}).get(asked.name), base and value_or(base.cuda, None)
+        return (
+            wanted is not None
+            and keeps(wanted, release_of(there))
+            and (cuda is None or oldest_cuda(row, matrix).major == cuda.major)
+        )
+
+    for row in other_builds(framework, facts, matrix, fits, driver=False):
+        return Need(framework.package, row.versions, python)
+    return Need(BY_HAND, f"install the release of {framework.package} that is made for {asked.name} {there}")
+
+
+def _anew(framework: Framework, base: str, facts: Facts) -> Need:
+    """The follower's release and build that go with its framework, which the resolver chooses."""
+    leader = next((one for one in _frameworks(framework, facts) if one.package == base), None)
+    build = value_or(leader.build, "") if leader else ""
+    return Need(framework.package, "", environment_of(framework, facts).interpreter, build)
+
+
+# Builds
+
+
+def _tagged(framework: Framework, facts: Facts) -> Iterator[Framework]:
+    """What a follower with the tag of a build follows."""
+    if _kind(framework.version.partition("+")[2]):
+        yield from (one for one in _frameworks(framework, facts) if _is_follower(framework, one.package))
+
+
+def _kind(tag: str) -> str:
+    """What a build is for, "" for a tag that does not say so: that of a build of one's own."""
+    return next((kind for kind in ("cpu", "cu", "rocm", "xpu") if tag.startswith(kind)), "")
+
+
+def _of_builds(framework: Framework, bases: tuple[Framework, ...], facts: Facts) -> Iterator[Breach]:
+    tag = framework.version.partition("+")[2]
+    for base in bases:
+        build = base.build.get()
+        if not _kind(build) or _fits(tag, build):
+            continue
+        yield Breach(
+            f"{framework.label} is a build for {_words(tag)}, {base.label} one for {_words(build)}",
+            Evidence(how(base.build), f"{base.label} is built for {_words(build)}"),
+            Severity.WARNING if tag == "cpu" else Severity.ERROR,
+            _anew(framework, base.package, facts),
+        )
+
+
+def _fits(tag: str, build: str) -> bool:
+    """Another minor of the same CUDA major is let pass, as the packages' own tests of it do."""
+    if _kind(tag) != _kind(build):
+        return False
+    ours, theirs = _cuda(tag), _cuda(build)
+    return not ours or not theirs or ours.major == theirs.major
+
+
+def _cuda(tag: str) -> CudaVersion | None:
+    try:
+        return CudaVersion.from_tag(tag)
+    except VersionError:
+        return None
+
+
+def _words(tag: str) -> str:
+    cuda = _cuda(tag) if tag.startswith("cu") else None
+    return f"CUDA {cuda}" if cuda else {"cpu": "the CPU", "xpu": "Intel GPUs"}.get(tag, tag)
+
+
+RULE = Rule("A companion package does not fit its framework", INSTALLED_FRAMEWORKS, check, matters=False)

@@ -1,0 +1,59 @@
+"""A library of CUDA that a framework's process opens is damaged."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import AGAIN, Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.facts import Facts
+from doctor.facts.environment import Framework
+from doctor.facts.loader import Outcome, Prediction
+from doctor.facts.seen import Seen
+from doctor.rules.shared.builds import import_symptoms, installed
+from doctor.rules.shared.cuda_libraries import predicted, wheels_for
+from doctor.rules.shared.cudnn_use import out_of_variable
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
+
+
+def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
+    """The loader takes the first file of a name, and looks for no other; cuDNN's is cudnn-install-incomplete."""
+    found = predicted(framework, facts)
+    damaged = tuple(one for one in found if one.outcome is Outcome.DAMAGED)
+    if not damaged:
+        for one in found:
+            if one.outcome is Outcome.UNREAD:
+                one.path.get()  # it may be damaged
+        return ok(f"no library of CUDA that {framework.label} opens is damaged")
+    more = f", and {len(damaged) - 1} more" if len(damaged) > 1 else ""
+    return bad(
+        f"{framework.label} opens {damaged[0].damaged}, which is damaged{more}",
+        *_needs(damaged, framework, facts, matrix),
+        evidence=tuple(Evidence(one.damaged, "its headers cannot be read as a loader reads them") for one in damaged),
+        explains=(
+            *(Symptom(code, framework.label) for code in ("nvrtc-missing", "tf-cannot-dlopen-gpu-libs")),
+            *import_symptoms(framework),
+        ),
+    )
+
+
+def _needs(damaged: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """A stray file is kept out; else what put it there puts it there anew."""
+    one = damaged[0]
+    own = isinstance(one.intended, Seen) and one.intended.value == one.damaged
+    out = None if own else out_of_variable(one)
+    if out:
+        return (out,)
+    environment = environment_of(framework, facts)
+    if one.damaged.startswith(f"{framework.path}/"):
+        return (Need(framework.package, f"=={framework.version}", environment.interpreter, AGAIN),)
+    if not own:
+        return (Need("by-hand", f"Install what {one.damaged} belongs to anew."),)
+    pinned = {each.name: f"{each.name}=={each.version}" for each in installed(environment)}
+    return tuple(
+        need._replace(spec=" ".join(pinned.get(name, name) for name in need.spec.split()))
+        for need in wheels_for(damaged, framework, facts, matrix)
+    )
+
+
+RULE = Rule("A library of CUDA is damaged", INSTALLED_FRAMEWORKS, check, matters=False)

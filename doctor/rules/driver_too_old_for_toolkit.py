@@ -1,0 +1,47 @@
+"""The driver is older than the CUDA toolkit that would be used needs: what it builds does not start here."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.facts import Facts
+from doctor.facts.seen import Seen, how
+from doctor.facts.toolkit import Toolkit, ToolkitName
+from doctor.rules.shared.driver_floor import start_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import TOOLKITS, need_gpu
+
+
+def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
+    """Only the toolkit whose nvcc is called without being asked for by its path is judged."""
+    need_gpu(facts)
+    if not isinstance(toolkit.nvcc, Seen):
+        raise NotApplicable(f"{toolkit.label} has no nvcc: it builds nothing")
+    name = _name(facts)
+    if name is None or name.leads_to.get() != toolkit.path:
+        raise NotApplicable(f"{toolkit.label} is not the one that a variable, PATH or /usr/local/cuda chooses")
+    cuda = toolkit.cuda.get()
+    start = start_of(cuda, facts, matrix)
+    if start.floor is None:
+        return ok(start.why)
+    return bad(
+        f"what {toolkit.label} builds does not start on this driver: {start.why}",
+        Need("driver", f">={start.floor}"),
+        severity=Severity.WARNING,
+        evidence=(
+            Evidence(how(facts.driver.release), f"driver {facts.driver.release.get()}"),
+            Evidence(name.name, f"{name.value} is in {toolkit.label}"),
+            Evidence("matrix, cuda.toolkits", f"CUDA {cuda} starts on driver {start.floor} or newer"),
+        ),
+    )
+
+
+def _name(facts: Facts) -> ToolkitName | None:
+    """The name that decides: a variable, then nvcc on PATH, then the usual link (CMake's FindCUDAToolkit, torch)."""
+    named = [one for one in facts.toolkit.names.get() if not one.missing]
+    named.sort(key=lambda one: (not one.name.startswith("CUDA_"), one.name.startswith("/")))
+    return next(iter(named), None)
+
+
+RULE = Rule("The driver is older than the CUDA toolkit needs", TOOLKITS, check, matters=False)

@@ -1,0 +1,55 @@
+"""cuDNN 8.5 or 8.6 opens libcuda.so, and the driver is found as libcuda.so.1 alone: the process aborts."""
+
+from __future__ import annotations
+
+import posixpath
+
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Evidence, bad, ok
+from doctor.facts import Facts
+from doctor.facts.environment import Framework
+from doctor.facts.loader import Outcome
+from doctor.facts.seen import Unseen
+from doctor.rules.shared.builds import need_own_cuda
+from doctor.rules.shared.conditions import loading_library
+from doctor.rules.shared.cuda_libraries import with_directories
+from doctor.rules.shared.cudnn_use import told_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, need_gpu, need_linux
+
+_NAME = "libcuda.so"
+
+
+def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
+    """Without any driver this is not the fault; Windows' own directory in WSL has the name, and is not searched."""
+    need_linux(facts)
+    need_own_cuda(framework)
+    asked = next((one for one in told_of(framework, facts) if one.soname == _NAME), None)
+    if asked is None:
+        raise NotApplicable(f"{framework.label} opens no library by the name {_NAME}")
+    if asked.outcome is Outcome.FOUND:
+        return ok(f"{framework.label} finds {asked.path.get()}")
+    need_gpu(facts)
+    if asked.outcome is Outcome.UNREAD:
+        asked.path.get()
+    driver = loading_library(facts, "libcuda")
+    if driver is None:
+        raise NotApplicable("no libcuda.so.1 is found either")
+    folder = posixpath.dirname(driver.path)
+    need = (
+        with_directories((folder,), facts)
+        if driver.origin == "wsl"
+        else Need("link", posixpath.basename(driver.path), f"{folder}/{_NAME}")
+    )
+    return bad(
+        f"{framework.label} will abort in cuDNN: it opens {_NAME}, and only {driver.path} is found",
+        need,
+        evidence=(
+            Evidence(asked.library, f"opens {_NAME} when it is loaded"),
+            Evidence(f"the loader, asked for {_NAME}", asked.path.why if isinstance(asked.path, Unseen) else ""),
+        ),
+    )
+
+
+RULE = Rule("cuDNN opens libcuda.so, which is not found", INSTALLED_FRAMEWORKS, check, matters=False)

@@ -1,0 +1,175 @@
+"""CUDA's own libraries (cuBLAS, the runtime, NVRTC ...) as a framework's process would load them."""
+
+from __future__ import annotations
+
+import re
+
+from compat.matrix import Matrix, Uncovered, accepts
+from compat.need import Need
+from compat.row import LibraryRow
+from compat.traits import traits_of
+from compat.version import CudaVersion
+from doctor.facts import Facts
+from doctor.facts.environment import Environment, Framework
+from doctor.facts.loader import Outcome, Prediction
+from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.rules.shared.builds import cuda_of, distribution_of, installed, need_own_cuda
+from doctor.rules.shared.cudnn_use import set_in, told_of
+from doctor.rules.shared.nvidia_wheels import pins_of
+from doctor.rules.shared.pins import applies
+from doctor.rules.shared.rule import NotApplicable
+from doctor.rules.shared.subjects import environment_of, need_gpu, need_linux
+
+_PATH = "LD_LIBRARY_PATH"
+
+
+def predicted(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tuple[Prediction, ...]:
+    """What the loader does for each of CUDA's libraries; for cuDNN's too where that is asked for.
+
+    Raises NotApplicable where the framework asks for none, UnseenError.
+    """
+    need_linux(facts)
+    need_own_cuda(framework)
+    found = tuple(one for one in told_of(framework, facts) if cudnn or "cudnn" not in one.soname)
+    if not found:
+        raise NotApplicable(f"{framework.label} is not known to ask for CUDA's libraries by name")
+    return found
+
+
+def need_use(framework: Framework, facts: Facts) -> None:
+    """Raise NotApplicable for a framework that can be imported all the same, where nothing shows that a GPU is meant.
+
+    Without a card (a container, a login node) NVIDIA's wheels in its environment show it: the files are right or wrong
+    all the same.
+    """
+    if (
+        traits_of(framework.package).opens != "import"
+        and facts.machine.kind == "live"
+        and not has_wheels(framework, facts)
+    ):
+        need_gpu(facts)
+
+
+def has_wheels(framework: Framework, facts: Facts) -> bool:
+    """Whether a wheel of NVIDIA's libraries is installed beside a framework."""
+    distributions = value_or(environment_of(framework, facts).distributions, ())
+    return any(one.name.startswith("nvidia-") and one.kind == "wheel" for one in distributions)
+
+
+def not_found(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tuple[Prediction, ...]:
+    """Those of which the whole search was walked in vain; raises NotApplicable, UnseenError."""
+    found = predicted(framework, facts, cudnn=cudnn)
+    missing = tuple(one for one in found if one.missing)
+    if not missing:
+        for one in found:
+            if one.outcome is not Outcome.DAMAGED:  # a finding of its own: cuda-library-damaged
+                one.path.get()  # what could not be told must be said
+    return missing
+
+
+def displaced(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
+    """Those for which another file is loaded than the framework ships or requires; raises NotApplicable."""
+    return tuple(
+        one
+        for one in predicted(framework, facts)
+        if isinstance(one.path, Seen) and isinstance(one.intended, Seen) and one.path.value != one.intended.value
+    )
+
+
+def release_of(path: str, soname: str, facts: Facts, matrix: Matrix) -> tuple[int, ...]:
+    """The release of a library, from its file's name, else from the wheel that brings it; () where neither tells."""
+    stem, _, number = path.rpartition("/")[2].partition(".so.")
+    if stem == soname.partition(".so.")[0] and re.fullmatch(r"\d+(?:\.\d+){2,3}", number):
+        return tuple(map(int, number.split(".")))
+    try:
+        wheel = matrix.library_named(soname).wheel
+    except Uncovered:
+        return ()
+    for environment in value_or(facts.environments, ()):
+        for one in installed(environment):
+            digits = one.version.split(".")
+            if one.name == wheel and path.startswith(f"{one.site}/") and all(part.isdigit() for part in digits):
+                return tuple(map(int, digits))
+    return ()
+
+
+def is_older(one: Prediction, facts: Facts, matrix: Matrix) -> bool:
+    """Whether the file that is loaded is known to be of an older release than the one that is meant."""
+    loaded = release_of(one.path.get(), one.soname, facts, matrix)
+    own = release_of(one.intended.get(), one.soname, facts, matrix)
+    return bool(loaded and own and loaded < own)
+
+
+def dotted(release: tuple[int, ...]) -> str:
+    """As it is written; "of an unknown release" for ()."""
+    return ".".join(map(str, release)) or "of an unknown release"
+
+
+def is_wheel(framework: Framework, facts: Facts) -> bool:
+    """Whether a framework was installed by pip, not by conda."""
+    found = distribution_of(framework, facts)
+    return found is not None and found.kind == "wheel"
+
+
+def wheels_for(missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """The need for the wheels that bring these libraries; () where the matrix does not name all."""
+    wheels = [requirement_for(one.soname, framework, facts, matrix) for one in missing]
+    if not all(wheels):
+        return ()
+    environment = environment_of(framework, facts)
+    both = dict.fromkeys((*wheels, *_absent(framework, environment, facts, matrix)))
+    return (Need("wheels", " ".join(both), environment.interpreter),)
+
+
+def _absent(framework: Framework, environment: Environment, facts: Facts, matrix: Matrix) -> list[str]:
+    """What else the framework always requires of NVIDIA's wheels, and is not there: a process ends at the first."""
+    there = {one.name for one in installed(environment)}
+    asked = (one for one in pins_of(framework, facts, matrix) if one.name.startswith("nvidia-") and not one.optional)
+    return [
+        f"{one.name}{one.specifier.replace(' ', '')}"
+        for one in asked
+        if one.name not in there and applies(one, facts.system, environment)
+    ]
+
+
+def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -> str:
+    """The wheel that brings a library to a framework, at the release that it asks for; "" where nobody knows.
+
+    Several CUDA majors share a SONAME (libcusolver.so.11): what the framework requires decides, then its CUDA.
+    """
+    rows: tuple[LibraryRow, ...] = matrix.rows("libraries", "sonames")
+    rows = tuple(row for row in rows if soname == row.soname)
+    asked = {one.name: one.specifier for one in pins_of(framework, facts, matrix)}
+    pinned = next((row.wheel for row in rows if row.wheel in asked), "")
+    if pinned:
+        return f"{pinned}{asked[pinned].replace(' ', '')}"
+    if len({row.wheel for row in rows}) > 1:
+        cuda = _cuda(framework, facts, matrix)
+        rows = tuple(row for row in rows if cuda and accepts(row.cuda, cuda))
+    return rows[0].wheel if rows else ""
+
+
+def _cuda(framework: Framework, facts: Facts, matrix: Matrix) -> CudaVersion | None:
+    try:
+        return cuda_of(framework, facts, matrix).value
+    except (Uncovered, UnseenError, NotApplicable):
+        return None
+
+
+def with_directories(directories: tuple[str, ...], facts: Facts) -> Need:
+    """The need to have directories first in LD_LIBRARY_PATH, what is in it kept."""
+    said = next((one.value for one in value_or(facts.configuration.variables, ()) if one.name == _PATH), "")
+    value = ":".join((*directories, *([said] if said else [])))
+    return Need("variable", f"={value}", set_in(_PATH, facts), _PATH)
+
+
+def names_of(missing: tuple[Prediction, ...]) -> str:
+    """For a sentence: "libcudart.so.12 and 3 more"."""
+    names = [one.soname for one in missing]
+    return (
+        names[0]
+        if len(names) == 1
+        else " and ".join(names)
+        if len(names) == 2
+        else f"{names[0]} and {len(names) - 1} more"
+    )

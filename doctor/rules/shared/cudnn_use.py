@@ -1,0 +1,376 @@
+"""Which copy of cuDNN a framework was built for and loads, what a copy lacks, and how it is mended."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from compat.matrix import Matrix, Uncovered, accepts
+from compat.need import AGAIN, Need
+from compat.traits import traits_of
+from compat.version import CudnnVersion
+from doctor.check.finding import Severity
+from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy
+from doctor.facts.environment import Framework
+from doctor.facts.loader import FoundBy, Prediction, SearchDir, Way
+from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
+from doctor.rules.shared.builds import build_row, cuda_of, need_own_cuda
+from doctor.rules.shared.nvidia_wheels import pins_of
+from doctor.rules.shared.pins import keeps
+from doctor.rules.shared.rule import NotApplicable
+from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
+
+_WAYS_AT_MOST = 3
+_WHEEL = re.compile(r"nvidia-cudnn-cu\d+")
+_JIT_LACKS = "engines_precompiled"  # NVIDIA's JIT edition of cuDNN ships without this part
+_JIT_HAS = ("libcudnn.so.", "libcudnn_graph.so.", "libcudnn_engines_runtime_compiled.so.")  # nvidia-cudnn-jit-cu12 9.27
+
+
+def built_for(framework: Framework, facts: Facts, matrix: Matrix) -> Seen[CudnnVersion]:
+    """The cuDNN that a framework was compiled against; raises NotApplicable where it uses none, Uncovered."""
+    need_own_cuda(framework)
+    _need_use_of_it(framework, facts)
+    if isinstance(framework.cudnn, Seen):
+        return _with_minor(framework, framework.cudnn, facts, matrix)
+    if not matrix.has(framework.package):
+        raise NotApplicable(f"{framework.package} is not known to use cuDNN by itself")
+    row = build_row(framework, facts, matrix)
+    if row.cudnn_accepts == "":
+        raise NotApplicable(f"{framework.label} uses no cuDNN")
+    version = row.cudnn or _oldest(row.cudnn_accepts or "")
+    if version is None:
+        raise UnseenError(f"neither {framework.label} nor the matrix says which cuDNN it was built with")
+    return Seen(version, f"matrix, {row.id}")
+
+
+def _with_minor(framework: Framework, said: Seen[CudnnVersion], facts: Facts, matrix: Matrix) -> Seen[CudnnVersion]:
+    """TensorFlow says a major alone ("8"), and checks the minor when it starts: the matrix knows that."""
+    if len(said.value) > 1:
+        return said
+    try:
+        row = build_row(framework, facts, matrix)
+    except (Uncovered, UnseenError):
+        return said
+    floor = _oldest(row.cudnn_accepts or "") or row.cudnn
+    fits = floor is not None and floor.major == said.value.major and len(floor) > 1
+    return Seen(floor, f"matrix, {row.id}") if fits and floor is not None else said
+
+
+def _oldest(specifier: str) -> CudnnVersion | None:
+    """The oldest release that a specifier of one major accepts: what it was built with is not older than that."""
+    bound = re.search(r">=\s*(\d+(?:\.\d+)*)", specifier)
+    if not bound:
+        return None
+    oldest = CudnnVersion.parse(bound[1])
+    return None if accepts(specifier, CudnnVersion((oldest.major + 1,))) else oldest
+
+
+def _need_use_of_it(framework: Framework, facts: Facts) -> None:
+    """Raise NotApplicable for one that loads cuDNN only for another package, where that is not installed.
+
+    CuPy does so for Chainer (its installation guide, "Additional CUDA Libraries"). Beside torch the release it was
+    built with is mostly not there, and nothing is wrong.
+    """
+    users = traits_of(framework.package).cudnn_with
+    if users:
+        names = {one.name for one in value_or(environment_of(framework, facts).distributions, ())}
+        if names.isdisjoint(users):
+            raise NotApplicable(f"{framework.label} uses cuDNN only where a program asks for it")
+
+
+def predictions(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
+    """What the loader does when this framework asks for cuDNN, and cuDNN for its parts; raises UnseenError."""
+    if isinstance(facts.loader.predictions, Unseen):
+        return _of_its_own(framework, facts)
+    told = told_of(framework, facts)
+    found = tuple(one for one in told if "cudnn" in one.soname.lower())
+    if not found:
+        for one in told:
+            if not one.soname:
+                one.path.get()  # the process could not be followed to where it may ask
+    return found
+
+
+def need_to_ask(framework: Framework, facts: Facts) -> None:
+    """Raise NotApplicable where a library that is not found ends the process before it asks for cuDNN."""
+    before = next((one.soname for one in told_of(framework, facts) if one.missing and not one.optional), "")
+    if before:
+        raise NotApplicable(f"{framework.label} does not come to ask for cuDNN: {before} is not found")
+
+
+def told_of(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
+    """All predictions of a framework's process; raises UnseenError."""
+    return tuple(
+        one
+        for one in facts.loader.predictions.get()
+        if (one.environment, one.asker) == (framework.environment, framework.package)
+    )
+
+
+def _of_its_own(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
+    """Where the loader's rules are not known (Windows): a copy inside the package is the one that it loads.
+
+    Source: torch/__init__.py, which opens the DLLs of its lib directory by their paths. Raises UnseenError.
+    """
+    for copy in value_or(facts.cudnn, ()):
+        if copy.origin == "framework" and copy.path.startswith(f"{framework.path}/"):
+            for part in value_or(copy.parts, ()):
+                if is_main(part.name):
+                    path = Seen(part.path, copy.path)
+                    way = Way(FoundBy.BESIDE, of=framework.path, folder=copy.path)
+                    return (
+                        Prediction(
+                            environment=framework.environment,
+                            asker=framework.package,
+                            soname=part.name,
+                            path=path,
+                            intended=path,
+                            way=way,
+                        ),
+                    )
+    facts.loader.predictions.get()
+    return ()
+
+
+def main_predictions(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
+    """Those of the main library alone; raises UnseenError."""
+    return tuple(one for one in predictions(framework, facts) if is_main(one.soname))
+
+
+def is_main(name: str) -> bool:
+    """Whether a library's name is the main library's, not a part's."""
+    return re.match(r"libcudnn[.-]|cudnn64_", name.lower()) is not None
+
+
+def prediction(framework: Framework, facts: Facts) -> Prediction:
+    """The prediction that decides which cuDNN works; raises UnseenError.
+
+    From cuDNN 8 on that is the one of its first part: the main library only opens it, by name, in a search of its
+    own, and even the version that it reports is the part's.
+    """
+    found = sorted(predictions(framework, facts), key=lambda one: (not isinstance(one.path, Seen), is_main(one.soname)))
+    if not found:
+        need_to_ask(framework, facts)
+        raise UnseenError(f"which cuDNN {framework.label} loads could not be told from its files")
+    return found[0]
+
+
+def copy_of(path: str, facts: Facts) -> CudnnCopy | None:
+    """The copy that a library file belongs to; raises UnseenError where the copies were not seen."""
+    copies = facts.cudnn.get()
+    for copy in copies:
+        if any(part.path == path for part in value_or(copy.parts, ())):
+            return copy
+    return next((copy for copy in copies if copy.path == posixpath.dirname(path)), None)
+
+
+def loaded_copy(framework: Framework, facts: Facts) -> CudnnCopy:
+    """The copy that a framework loads; raises UnseenError where that could not be told, or nothing answers."""
+    path = prediction(framework, facts).path.get()
+    copy = copy_of(path, facts)
+    if copy is None:
+        raise UnseenError(f"{path} is not among the copies of cuDNN that were read")
+    return copy
+
+
+def loaders_of(copy: CudnnCopy, facts: Facts) -> tuple[Framework, ...]:
+    """The frameworks that load this copy, as far as that is known."""
+    found = []
+    for framework in _frameworks(facts):
+        try:
+            told = predictions(framework, facts)
+        except UnseenError:
+            continue
+        paths = [one.path.value if isinstance(one.path, Seen) else one.damaged for one in told]
+        if any(copy_of(path, facts) == copy for path in paths if path):
+            found.append(framework)
+    return tuple(found)
+
+
+def _frameworks(facts: Facts) -> tuple[Framework, ...]:
+    try:
+        return tuple(FRAMEWORKS.of(facts))
+    except UnseenError:
+        return ()
+
+
+def severity_of(copy: CudnnCopy, facts: Facts) -> Severity:
+    """A fault of a copy stops the frameworks that load it; nobody yet where none does."""
+    return Severity.ERROR if loaders_of(copy, facts) else Severity.WARNING
+
+
+def searched(facts: Facts) -> tuple[CudnnCopy, ...]:
+    """The copies whose directory the loader searches for every process, first to last; raises UnseenError."""
+    ranked = [(copy.search_rank.value, copy) for copy in facts.cudnn.get() if isinstance(copy.search_rank, Seen)]
+    return tuple(copy for _, copy in sorted(ranked, key=lambda pair: pair[0]))
+
+
+def variable_of(copy: CudnnCopy, facts: Facts) -> str:
+    """The variable that brings a copy's directory into the search, "" where none does."""
+    entry = _variable_entry(copy, facts)
+    return entry.why if entry else ""
+
+
+def _variable_entry(copy: CudnnCopy, facts: Facts) -> SearchDir | None:
+    """By its spelling, else by its place: the loader searches a variable's directories before all others."""
+    entries = [one for one in value_or(facts.loader.search, ()) if one.why in {"LD_LIBRARY_PATH", "PATH"}]
+    exact = next((one for one in entries if one.path.rstrip("/") == copy.path), None)
+    rank = value_or(copy.search_rank, len(entries))
+    return exact or (entries[rank] if rank < len(entries) else None)
+
+
+def set_in(name: str, facts: Facts) -> str:
+    """Where a variable is set, "" where that is not known."""
+    return next((one.set_in for one in value_or(facts.configuration.variables, ()) if one.name == name), "")
+
+
+def without(copy: CudnnCopy, variable: str, facts: Facts) -> Need:
+    """The need to take a copy's directory out of a variable."""
+    entry = _variable_entry(copy, facts)
+    written = (entry.written or entry.path) if entry else copy.path
+    return Need("variable", f"without {written}", set_in(variable, facts), variable)
+
+
+def out_of_variable(found: Prediction) -> Need | None:
+    """The need to take out of its variable what led to a file; None where no variable did."""
+    way = found.way
+    if way is None or not found.variable:
+        return None
+    if way.rule is FoundBy.PRELOAD and way.set_in:
+        return Need("by-hand", f"Remove {way.entry} from {way.set_in}.")
+    if way.rule is FoundBy.PRELOAD:
+        return Need("variable", "", "", found.variable)
+    if not way.entry:
+        return Need("by-hand", f"Take the empty element, which is the current directory, out of {found.variable}.")
+    return Need("variable", f"without {way.entry}", way.set_in, found.variable)
+
+
+def part_names(copy: CudnnCopy) -> frozenset[str]:
+    """The names by which a copy's libraries are asked for, lower case; raises UnseenError."""
+    return frozenset(part.name.lower() for part in copy.parts.get())
+
+
+def need_parts(copy: CudnnCopy) -> None:
+    """Raise NotApplicable for a copy that is a header alone."""
+    if not copy.parts.get():
+        raise NotApplicable(f"only a header lies in {copy.path}")
+
+
+def lacking(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
+    """The libraries that a copy should have and has not; raises UnseenError, Uncovered.
+
+    The package that owns it knows best; else the release's own list counts. A framework may ship fewer on purpose.
+    """
+    if copy.owner or copy.origin == "framework":
+        return tuple(name for name in map(posixpath.basename, value_or(copy.missing, ())) if _is_library(name))
+    if isinstance(copy.version, Unseen):
+        return _surely_lacking(copy, facts, matrix) or copy.version.get()
+    row = matrix.cudnn(copy.version.value)
+    windows = facts.system.family.get() == "windows"
+    listed = row.parts_windows if windows else row.parts_linux
+    if listed is None:
+        raise UnseenError(f"the matrix does not list the libraries of cuDNN {row.version}")
+    there = part_names(copy)
+    main = () if windows else (row.soname,)
+    lacks = tuple(name for name in (*main, *listed) if name.lower() not in there)
+    return () if is_jit_edition(copy) or (len(lacks) == 1 and _JIT_LACKS in lacks[0]) else lacks
+
+
+def _surely_lacking(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
+    """What every release of its major has: the main library of 9 does not say its release, and cannot be alone."""
+    there = part_names(copy)
+    majors = {int(found[1]) for name in there if (found := re.search(r"(?:\.so\.|64_)(\d+)", name))}
+    if len(majors) != 1 or is_jit_edition(copy):
+        return ()
+    always = matrix.cudnn_always(majors.pop(), facts.system.family.get())
+    lacks = tuple(name for name in always if name.lower() not in there)
+    return () if len(lacks) == 1 and _JIT_LACKS in lacks[0] else lacks
+
+
+def is_jit_edition(copy: CudnnCopy) -> bool:
+    """Whether it has the files of NVIDIA's JIT edition, and no others; raises UnseenError."""
+    there = part_names(copy)
+    return len(there) == len(_JIT_HAS) and all(any(map(one.startswith, _JIT_HAS)) for one in there)
+
+
+def _is_library(name: str) -> bool:
+    """Whether programs open it: not a header, nor the name without a version, which only linkers ask for."""
+    lowered = name.lower()
+    return "cudnn" in lowered and (".so." in lowered or lowered.endswith(".dll"))
+
+
+def mending(copy: CudnnCopy, facts: Facts) -> Need:
+    """The need to have this copy whole again, through whatever put it there."""
+    name, _, version = copy.owner.partition(" ")
+    interpreter = _interpreter(copy, facts)
+    if copy.origin in {"wheel", "framework"} and name and interpreter:
+        return Need(name, f"=={version}" if version else "", interpreter, AGAIN)
+    if copy.origin == "distribution" and name:
+        return Need("system-package", AGAIN, "", name)
+    release = value_or(copy.version, None)
+    cuda = value_or(copy.cuda_major, 0)
+    return Need("cudnn", f"=={release.release}" if release else "", copy.path, str(cuda) if cuda else "")
+
+
+def _interpreter(copy: CudnnCopy, facts: Facts) -> str:
+    found = (one.interpreter for one in value_or(facts.environments, ()) if one.prefix == copy.environment)
+    return next(found, "") if copy.environment else ""
+
+
+def pin_of(framework: Framework) -> tuple[str, str]:
+    """The cuDNN wheel that a framework always requires, and the specifier: ("nvidia-cudnn-cu12", "==9.10.2.21")."""
+    for text in value_or(framework.requires, ()):
+        requirement, _, marker = text.partition(";")
+        found = re.match(r"\s*(nvidia-cudnn-cu\d+)\s*\(?\s*([^()\s]*)", requirement)
+        if found and "extra" not in marker:
+            return found[1], found[2]
+    return "", ""
+
+
+def right_copies(framework: Framework, built: CudnnVersion, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """What brings the cuDNN that a framework was built for, best first: the wheel that it asks for, the system's copy.
+
+    A wheel that only an extra asks for comes first where the framework looks into wheels by itself.
+    """
+    name, specifier = pin_of(framework)
+    if name:
+        return (_wheel(name, specifier, framework, facts),)
+    system = _of_the_system(framework, built, facts, matrix)
+    asked = (one for one in pins_of(framework, facts, matrix) if _WHEEL.fullmatch(one.name))
+    wheels = tuple(_wheel(one.name, one.specifier, framework, facts) for one in asked)
+    first = traits_of(framework.package).opens != "call"  # else a program must open the wheel's files
+    return tuple(dict.fromkeys((*wheels, system) if first else (system, *wheels)))[:_WAYS_AT_MOST]
+
+
+def right_copy(framework: Framework, built: CudnnVersion, facts: Facts, matrix: Matrix) -> Need:
+    """The first of them."""
+    return right_copies(framework, built, facts, matrix)[0]
+
+
+def _wheel(name: str, specifier: str, framework: Framework, facts: Facts) -> Need:
+    """The wheel; all its files anew where one is listed that fits: a plain install would call that satisfied."""
+    environment = environment_of(framework, facts)
+    there = next((one.version for one in value_or(environment.distributions, ()) if one.name == name), "")
+    if there and keeps(specifier, there):
+        return Need(name, f"=={there}", environment.interpreter, AGAIN)
+    return Need(name, specifier, environment.interpreter)
+
+
+def _of_the_system(framework: Framework, built: CudnnVersion, facts: Facts, matrix: Matrix) -> Need:
+    """For the CUDA that the framework was built with, and for no other, whatever the driver runs."""
+    floor = ".".join(map(str, built[:2]))
+    major = _cuda_major(framework, facts, matrix)
+    if not major:
+        text = f"Install cuDNN {floor} or newer, older than {built.major + 1}, for the CUDA of {framework.label}."
+        return Need("by-hand", text)
+    return Need("cudnn", f">={floor},<{built.major + 1}", "", str(major))
+
+
+def _cuda_major(framework: Framework, facts: Facts, matrix: Matrix) -> int:
+    """The CUDA major of a build, 0 where nobody knows it."""
+    try:
+        return cuda_of(framework, facts, matrix).value.major
+    except (Uncovered, UnseenError, NotApplicable):
+        named = re.search(r"cu(?:da)?(1[1-9])", framework.package)
+        return int(named[1]) if named else 0

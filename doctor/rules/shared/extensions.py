@@ -1,0 +1,106 @@
+"""The compiled extensions of torch in an environment, one package after the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compat.record import NamedTuple
+from compat.traits import traits_of
+from compat.version import CudaVersion
+from doctor.facts import Facts
+from doctor.facts.environment import Environment, Extension, Framework
+from doctor.facts.seen import Seen, value_or
+from doctor.rules.shared.rule import Subjects
+
+_CHOSEN_BY_NAME = r"libbitsandbytes_cuda(\d{2,3})(?:_nocublaslt)?\."
+_CHOICE_VARIABLE = "BNB_CUDA_VERSION"
+# libcudart.so.12, libcudart.so.11.0, libcudart.so.10.2; a copy that a wheel brings along has a hash in its name.
+_RUNTIME = r"libcudart\.so\.(\d{1,3})(?:\.(\d{1,3}))?$"
+_MINOR_IN_NAME_BEFORE = 11  # from then on every release of a major has one name (11.0 for all of CUDA 11)
+
+
+class ExtensionPackage(NamedTuple):
+    """An installed package whose libraries extend torch."""
+
+    environment: str  # prefix
+    torch: Framework
+    modules: tuple[Extension, ...]  # at least one
+
+    @property
+    def label(self) -> str:
+        """How findings name it."""
+        return self.modules[0].label
+
+
+class Runtime(NamedTuple):
+    """The CUDA runtime that a library asks for, as far as its name tells: 12, 11, 10.2."""
+
+    major: int
+    minor: int | None  # the name has it before CUDA 11
+
+    def is_of(self, cuda: CudaVersion) -> bool:
+        """Whether this is the runtime of a CUDA version."""
+        return self.major == cuda.major and self.minor in (None, cuda.minor)
+
+    def __str__(self) -> str:
+        return f"{self.major}" if self.minor is None else f"{self.major}.{self.minor}"
+
+
+def _packages(facts: Facts) -> Iterator[ExtensionPackage]:
+    """Raises UnseenError where the extensions of an environment could not be looked at."""
+    for environment in facts.environments.get():
+        torch = _extended_in(environment)
+        if torch is None:
+            continue
+        by_name: dict[str, list[Extension]] = {}
+        for one in environment.extensions.get():
+            by_name.setdefault(one.label, []).append(one)
+        for modules in by_name.values():
+            yield ExtensionPackage(environment.prefix, torch, tuple(modules))
+
+
+def _extended_in(environment: Environment) -> Framework | None:
+    """The CUDA build of what extensions are made for; None for another build, which other rules are about."""
+    found = (one for one in value_or(environment.frameworks, ()) if traits_of(one.package).extended)
+    return next((one for one in found if value_or(one.build, "cuda").startswith("cu")), None)
+
+
+EXTENSION_PACKAGES: Subjects[ExtensionPackage] = Subjects("compiled extension of torch", _packages)
+
+
+def chosen_by_name(package: ExtensionPackage) -> dict[str, Extension]:
+    """The libraries of bitsandbytes by the digits of their CUDA, "128"; empty for a package that loads all it has."""
+    names = ((re.search(_CHOSEN_BY_NAME, one.path), one) for one in package.modules)
+    return {found[1]: one for found, one in names if found}
+
+
+def wanted_name(package: ExtensionPackage, facts: Facts) -> str:
+    """The digits that bitsandbytes looks for: the variable's, else those of torch's CUDA; raises UnseenError."""
+    variables = {one.name: one.value for one in value_or(facts.configuration.variables, ())}
+    cuda = package.torch.cuda.get()
+    return variables.get(_CHOICE_VARIABLE, "") or f"{cuda.major}{cuda.minor}"
+
+
+def in_use(package: ExtensionPackage, facts: Facts) -> tuple[Extension, ...]:
+    """The libraries that would be loaded; raises UnseenError."""
+    by_name = chosen_by_name(package)
+    if not by_name:
+        return package.modules
+    found = by_name.get(wanted_name(package, facts))
+    return (found,) if found else ()
+
+
+def runtime_of(module: Extension) -> Runtime | None:
+    """The CUDA runtime that a library expects from elsewhere, None where it expects none; raises UnseenError."""
+    match = re.match(_RUNTIME, module.cudart.get())
+    if not match:
+        return None
+    major = int(match[1])
+    return Runtime(major, int(match[2]) if match[2] and major < _MINOR_IN_NAME_BEFORE else None)
+
+
+def targets_text(modules: tuple[Extension, ...]) -> str:
+    """What these libraries were built for, for a sentence."""
+    found = {target for one in modules if isinstance(one.every_target, Seen) for target in one.every_target.value}
+    return ", ".join(map(str, sorted(found, key=lambda one: (one.capability, one.kind != "sm", one.suffix))))

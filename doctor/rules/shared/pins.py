@@ -1,0 +1,78 @@
+"""What an installed package requires of others, and whether an installed version keeps to it."""
+
+from __future__ import annotations
+
+import re
+
+from compat.build import release_key
+from compat.record import NamedTuple
+from compat.specifier import accepts
+from doctor.facts.environment import Environment
+from doctor.facts.seen import value_or
+from doctor.facts.system import SystemFacts
+
+_LONGEST = 500  # characters: a pattern with several repeated parts takes its time over hostile metadata
+_FORM = r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^]]*\])?\s*\(?\s*([^;)]*?)\s*\)?\s*(?:;\s*(.*))?$"
+
+
+class Pin(NamedTuple):
+    """One requirement of a package: PEP 508, taken apart."""
+
+    name: str  # normalised
+    specifier: str
+    marker: str
+
+    @property
+    def optional(self) -> bool:
+        """Whether it belongs to an extra."""
+        return "extra" in self.marker
+
+
+def pin(requirement: str) -> Pin | None:
+    """Take a Requires-Dist line apart; None for one in no form that pins a version (a URL, damage)."""
+    match = re.match(_FORM, requirement) if len(requirement) <= _LONGEST else None
+    if not match:
+        return None
+    return Pin(re.sub(r"[-_.]+", "-", match[1]).lower(), match[2], match[3] or "")
+
+
+def keeps(specifier: str, version: str) -> bool:
+    """Whether a version satisfies a specifier; a specifier or version in no valid form counts as kept."""
+    if not version[:1].isdigit() or not any(map(str.isdigit, specifier)):
+        return True
+    try:
+        return accepts(specifier, version)
+    except ValueError:  # InvalidSpecifier and InvalidVersion, without importing `packaging` for their names
+        return True
+
+
+def release_of(version: str) -> str:
+    """The final release that a version belongs to: 2.10.0 of "2.10.0a0+git1234"."""
+    return re.split(r"[+a-z-]|\.(?=[a-z])", version, maxsplit=1)[0]
+
+
+def is_older(specifier: str, version: str) -> bool:
+    """Whether a version lies below everything that a specifier names as its lower end."""
+    lower = [release_key(clause) for clause in specifier.split(",") if clause.strip().startswith(("==", ">=", "~="))]
+    return bool(lower) and release_key(version) < max(lower)
+
+
+def applies(one: Pin, system: SystemFacts, environment: Environment) -> bool:
+    """Whether a requirement's marker holds in an environment; one that cannot be evaluated does not."""
+    if not one.marker:
+        return True
+    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
+
+    family, python = value_or(system.family, "linux"), value_or(environment.python, "")
+    values = {
+        "platform_system": {"linux": "Linux", "windows": "Windows", "macos": "Darwin"}.get(family, ""),
+        "sys_platform": {"linux": "linux", "windows": "win32", "macos": "darwin"}.get(family, ""),
+        "platform_machine": value_or(system.machine, ""),
+        "python_version": ".".join(python.split(".")[:2]),
+        "python_full_version": python,
+        "extra": "",
+    }
+    try:
+        return Marker(one.marker).evaluate(values)
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
+        return False

@@ -1,0 +1,63 @@
+"""What a rule is: one question about each subject of one kind, answered from facts and the matrix alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Generic, Protocol, TypeVar
+
+from compat.error import GpudoctorError
+from compat.matrix import Matrix
+from doctor.check.finding import Answer, Kind
+from doctor.facts import Facts
+
+
+class Labelled(Protocol):
+    """Anything a finding can be about."""
+
+    @property
+    def label(self) -> str:
+        """How findings name it."""
+
+
+S = TypeVar("S", bound=Labelled)
+
+
+class NotApplicable(GpudoctorError):
+    """Raised by a rule: there is nothing here that it is about. `judge.ask` turns it into that answer."""
+
+
+class Subjects(Generic[S]):
+    """The things of one kind that a rule is asked about, one by one."""
+
+    __slots__ = ("kind", "of")
+
+    def __init__(self, kind: str, of: Callable[[Facts], Iterable[S]]) -> None:
+        """`kind` names one of them ("cuDNN copy"); `of` lists them and may raise UnseenError."""
+        self.kind = kind
+        self.of = of
+
+
+class Rule(Generic[S]):
+    """One rule; the name of its file is its code."""
+
+    __slots__ = ("check", "matters", "never", "subjects", "title")
+
+    def __init__(
+        self,
+        title: str,
+        subjects: Subjects[S],
+        check: Callable[[S, Facts, Matrix], Answer],
+        *,
+        matters: bool = True,
+        never: Mapping[Kind, str] = MappingProxyType({}),
+    ) -> None:
+        """`title` says what is wrong when it is BAD; `matters` is false where UNKNOWN leaves nobody in doubt.
+
+        `never`: the answers of OK, BAD and UNKNOWN that it cannot give, each with the reason.
+        """
+        self.title = title
+        self.subjects = subjects
+        self.check = check
+        self.matters = matters
+        self.never = never

@@ -1,0 +1,72 @@
+"""What rules are asked about, and the conditions under which a rule does not apply."""
+
+from __future__ import annotations
+
+from doctor.facts import Facts, Machine
+from doctor.facts.cudnn import CudnnCopy
+from doctor.facts.environment import Environment, Framework, Import
+from doctor.facts.gpu import Gpu
+from doctor.facts.seen import Seen, UnseenError
+from doctor.facts.toolkit import Toolkit
+from doctor.rules.shared.rule import NotApplicable, Subjects
+
+
+def _frameworks(facts: Facts) -> tuple[Framework, ...]:
+    return tuple(
+        framework
+        for environment in facts.environments.get()
+        if isinstance(environment.frameworks, Seen)
+        for framework in environment.frameworks.value
+    )
+
+
+def _gpus(facts: Facts) -> tuple[Gpu, ...]:
+    """None where no card can be: without one on the bus, and on an offline root."""
+    return () if facts.machine.kind != "live" or facts.has_gpu is False else facts.gpus.get()
+
+
+MACHINE: Subjects[Machine] = Subjects("machine", lambda facts: (facts.machine,))
+GPUS: Subjects[Gpu] = Subjects("GPU", _gpus)
+TOOLKITS: Subjects[Toolkit] = Subjects("CUDA toolkit", lambda facts: facts.toolkit.toolkits.get())
+CUDNN_COPIES: Subjects[CudnnCopy] = Subjects("copy of cuDNN", lambda facts: facts.cudnn.get())
+ENVIRONMENTS: Subjects[Environment] = Subjects("Python environment", lambda facts: facts.environments.get())
+FRAMEWORKS: Subjects[Framework] = Subjects("framework", _frameworks)
+INSTALLED_FRAMEWORKS: Subjects[Framework] = Subjects(
+    "installed framework", lambda facts: (one for one in _frameworks(facts) if not one.is_planned)
+)
+PLANNED_FRAMEWORKS: Subjects[Framework] = Subjects(
+    "planned framework (--framework names one)", lambda facts: (one for one in _frameworks(facts) if one.is_planned)
+)
+IMPORTS: Subjects[Import] = Subjects("import that was tried (--deep tries them)", lambda facts: facts.imports.get())
+
+
+def environment_of(framework: Framework, facts: Facts) -> Environment:
+    """The environment that a framework is installed in."""
+    return next(one for one in facts.environments.get() if one.prefix == framework.environment)
+
+
+def need_live(facts: Facts) -> None:
+    """Raise NotApplicable on an offline root, where no driver runs."""
+    if facts.machine.kind != "live":
+        raise NotApplicable("an offline root shows no running driver")
+
+
+def need_gpu(facts: Facts) -> None:
+    """Raise NotApplicable without an NVIDIA card (or offline), UnseenError where nothing could tell."""
+    need_live(facts)
+    if facts.has_gpu is None:
+        raise UnseenError("neither PCI nor NVML could be asked whether there is an NVIDIA GPU")
+    if not facts.has_gpu:
+        raise NotApplicable("no NVIDIA GPU on this machine")
+
+
+def need_linux(facts: Facts) -> None:
+    """Raise NotApplicable on anything but Linux."""
+    if facts.system.family.get() != "linux":
+        raise NotApplicable("only on Linux")
+
+
+def need_container(facts: Facts) -> None:
+    """Raise NotApplicable outside a container."""
+    if not facts.system.container.get():
+        raise NotApplicable("not in a container")

@@ -1,0 +1,35 @@
+"""A verification, as every format takes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.check.finding import Finding
+from doctor.formats import TextStyle
+from doctor.verify.verification import Verification
+
+
+class VerifyDocument:
+    """See `doctor.formats.Document`."""
+
+    indent = 2
+
+    def __init__(self, done: Verification) -> None:
+        self.done = done
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Worst first, roots before what they explain."""
+        return self.done.findings
+
+    def plain(self) -> dict[str, Any]:
+        """Schema `gpudoctor.verification/1`."""
+        from doctor.verify.encode import encode_verification  # late: each format loads its own half
+
+        return encode_verification(self.done)
+
+    def text(self, style: TextStyle) -> str:
+        """The answer; each copy, stage by stage; what is wrong, how that is known, what to do."""
+        from doctor.verify.text import as_text
+
+        return as_text(self.done, style)

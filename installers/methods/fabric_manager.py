@@ -1,0 +1,51 @@
+"""The fabric manager of NVSwitch machines, in the driver's very release: any other refuses to start.
+
+Sources: NVIDIA Fabric Manager User Guide ("Fabric Manager must match the driver"); packages.ubuntu.com,
+nvidia-fabricmanager-BRANCH, whose version is the driver's release and Ubuntu's own number behind a hyphen;
+apt-get(8) (`package=version`, where an asterisk at the end stands for the rest).
+"""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import Need
+from installers.effect import FabricManagerInstalled, ServiceRunning
+from installers.method import Method
+from installers.packages import install, refresh
+from installers.plan import Plan, Target
+from installers.requirement import exact_version
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
+
+_UNIT = "nvidia-fabricmanager.service"
+
+
+def serves(need: Need, target: Target) -> bool:
+    """On Linux."""
+    return need.product == "fabric-manager" and target.os_family == "linux"
+
+
+def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+    """Install that release and start it anew; where the name of the package is not known, in words.
+
+    A container's services are its host's.
+    """
+    release = exact_version(need.spec)
+    summary = f"install the fabric manager {release}, the driver's release"
+    if target.container:
+        return Plan(summary, (ByHand(f"on the container's host, {summary}, and start {_UNIT}"),), ())
+    if target.distribution != "ubuntu" or not release:
+        text = f"{summary}, then: sudo systemctl enable {_UNIT}; sudo systemctl restart {_UNIT}"
+        return Plan(summary, (ByHand(text, "what the package is called in your repository is not known here"),), ())
+    package = f"nvidia-fabricmanager-{release.partition('.')[0]}={release}*"
+    off = Inverse((("systemctl", "disable", "--now", _UNIT),))
+    steps = (
+        *refresh(target),
+        install(target, package, why="any other release refuses to work with this driver"),
+        Command(("systemctl", "enable", _UNIT), "at every start", needs_root=True, inverse=off),
+        Command(("systemctl", "restart", _UNIT), "now, in place of the other release", needs_root=True, inverse=off),
+    )
+    return Plan(summary, steps, (FabricManagerInstalled(release), ServiceRunning(_UNIT)))
+
+
+METHOD = Method("the fabric manager", serves, plan, sole=True)

@@ -1,0 +1,39 @@
+"""A C++ compiler of the distribution beside the usual one, and nvcc told to call it.
+
+Sources: CUDA Compiler Driver NVCC, "NVCC Environment Variables" (NVCC_CCBIN) and `--compiler-bindir`, which older nvcc
+are given on their command line.
+"""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import Need
+from installers.effect import HostCompilerInstalled, VariableSet
+from installers.method import Method
+from installers.packages import install, manager_of, refresh
+from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.set_variable import SetVariable
+
+
+def serves(need: Need, target: Target) -> bool:
+    """On Linux; the name is that of Debian's and Ubuntu's package, and of its program."""
+    return need.product == "host-compiler" and target.os_family == "linux"
+
+
+def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+    """The package leaves `g++` as it is, so nvcc must be told."""
+    path = f"/usr/bin/{need.build}"
+    if manager_of(target) != "apt":
+        return Plan(f"install {need.build}", (ByHand(f"install {need.build} and name it in NVCC_CCBIN"),), ())
+    steps: tuple[Step, ...] = (
+        *refresh(target),
+        install(target, need.build, why="a compiler that this nvcc accepts, beside the usual one"),
+        SetVariable("NVCC_CCBIN", path, f"or for one call: nvcc -ccbin {path}", ""),
+    )
+    effects = (HostCompilerInstalled(path), VariableSet("NVCC_CCBIN", path))
+    return Plan(f"install {need.build} and let nvcc call it", steps, effects)
+
+
+METHOD = Method("a host compiler for nvcc", serves, plan, sole=True)

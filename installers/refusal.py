@@ -1,0 +1,70 @@
+"""What stops an installation: the base of its errors, and what can be known of a place before it is changed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+
+from compat.error import GpudoctorError
+
+
+class InstallError(GpudoctorError):
+    """An installation could not be carried out; nothing was changed."""
+
+
+class CannotChange(InstallError):
+    """The system refuses a change: no space, no permission, a read-only file system."""
+
+
+def nearest(path: str) -> str:
+    """The directory itself, or the nearest one above that is there."""
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    return path
+
+
+def require_writable(path: str) -> None:
+    """Raise CannotChange for a directory in which this user cannot make files."""
+    there = nearest(path)
+    if not os.path.isdir(there):
+        raise CannotChange(f"{there} is no directory")
+    if hasattr(os, "statvfs") and os.statvfs(there).f_flag & os.ST_RDONLY:
+        raise refused(OSError(errno.EROFS, "", there))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise refused(OSError(errno.EACCES, "", there))
+
+
+def require_space(path: str, needed_bytes: int) -> None:
+    """Raise CannotChange where the file system has not so many bytes free."""
+    import shutil  # late: printing needs none of it
+
+    there = nearest(path)
+    if shutil.disk_usage(there).free < needed_bytes:
+        raise refused(OSError(errno.ENOSPC, "", there))
+
+
+@contextlib.contextmanager
+def plainly() -> Iterator[None]:
+    """Errors of the system as one line that says where and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise refused(error) from error
+
+
+def refused(error: OSError) -> CannotChange:
+    """The same as an error of ours, with a hint."""
+    what, hint = {
+        errno.ENOSPC: ("no space is left", "Free some space there, or choose another directory."),
+        errno.EDQUOT: ("the disk quota is used up", "Free some space there, or choose another directory."),
+        errno.EROFS: ("the file system is read-only", "Mount it for writing, or choose another directory."),
+        errno.EACCES: ("permission denied", "Run the same command as root, or choose a directory of your own."),
+        errno.EPERM: ("permission denied", "Run the same command as root, or choose a directory of your own."),
+        errno.EBUSY: ("it is in use", "End the programs that use it, then run the same command again."),
+    }.get(error.errno or 0, (error.strerror or str(error), ""))
+    where = error.filename2 or error.filename
+    found = CannotChange(f"{os.fsdecode(where)}: {what}" if isinstance(where, (str, bytes)) else what)
+    found.hint = hint
+    return found

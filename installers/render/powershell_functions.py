@@ -1,0 +1,20 @@
+"""Functions of PowerShell scripts that several kinds of step call."""
+
+VERIFY = """\
+function Test-Digest([string] $File, [string[]] $Sha256) {
+    if ($env:GPUDOCTOR_SHA256) { $Sha256 += $env:GPUDOCTOR_SHA256 }
+    return $Sha256 -contains (Get-FileHash -Algorithm SHA256 -LiteralPath $File).Hash
+}
+
+function Confirm-Digest([string] $File, [string[]] $Sha256) {
+    if (Test-Digest $File $Sha256) { return }
+    $reader = New-Object IO.StreamReader (Resolve-Path -LiteralPath $File).ProviderPath
+    $start = New-Object char[] 1024
+    $reader.Read($start, 0, 1024) | Out-Null
+    $reader.Close()
+    if ((-join $start) -match '<(!doctype )?html') { throw "$File is a web page: log in, and download again" }
+    Write-Output ('  its SHA-256 is ' + (Get-FileHash -Algorithm SHA256 -LiteralPath $File).Hash)
+    if (-not $Sha256) { throw "nobody knows the digest of ${File}: if you trust that one, set GPUDOCTOR_SHA256 to it" }
+    throw "$File is not the file that was meant: another digest"
+}
+"""

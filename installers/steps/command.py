@@ -1,0 +1,115 @@
+"""A command of the machine: never a shell string, and with what takes it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.render.bash import joined, quote, script_word, sudo
+from installers.render.comments import comment
+from installers.render.powershell import literal, quoted, said, staged_path
+from installers.step import COMMANDS, Kind, Lines, Shell
+
+if TYPE_CHECKING:
+    from installers.plan import Target
+    from installers.run import Run
+
+
+class Inverse(NamedTuple):
+    """How a person takes a command back. A rollback runs it only where the user agrees, and never claims more."""
+
+    commands: tuple[tuple[str, ...], ...] = ()  # in order, with the privilege of the command itself
+    left: str = ""  # what they do not bring back, or why there are none; "" where nothing is left
+    afterwards: bool = False  # it makes something anew from files: it comes after those are put back
+    # What the command may find there already, and the command that tells so (with one of these as its last word,
+    # exit status 0): what was there before is taken out of the inverse when the command is run.
+    names: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+
+
+NOTHING_TO_TAKE_BACK = Inverse()
+
+
+class Command(NamedTuple):
+    """One command."""
+
+    argv: tuple[str, ...]
+    why: str
+    needs_root: bool = False
+    timeout_s: int = 600
+    place: str = ""  # "" this machine; else a person types it there: "the container's host", "Windows"
+    inverse: Inverse | None = None  # None: nobody thought about it, which is said as such
+    staged: tuple[str, ...] = ()  # words of `argv` that are names in the staging directory: downloaded installers
+
+
+def _taken_back(step: Command) -> str:
+    return COMMANDS if step.inverse and step.inverse.commands and not step.place else ""
+
+
+def _apply(step: Command, run: Run) -> None:
+    if not step.place:
+        run.command(step)
+
+
+# --- bash -----------------------------------------------------------------------------------------------------------
+
+
+def _bash(step: Command, target: Target) -> Lines:
+    place = comment(f"on {step.place}:") if step.place else ()
+    return (*place, f"{sudo(target, needs_root=step.needs_root, place=step.place)}{joined(step.argv)}")
+
+
+def _bash_script(step: Command, target: Target) -> Lines:
+    """What another machine must do is said, not done."""
+    if step.place:
+        return tuple(f"say {quote(f'   {line}')}" for line in _bash(step, target))
+    return (" ".join(script_word(word) if word in step.staged else quote(word) for word in step.argv),)
+
+
+# --- PowerShell -----------------------------------------------------------------------------------------------------
+
+
+def _powershell(step: Command, _: Target) -> Lines:
+    if step.staged:
+        return _installer(step, literal(f".\\{step.argv[0]}"))
+    place = comment(f"on {step.place}:") if step.place else ()
+    return (*place, _call(step.argv))
+
+
+def _powershell_script(step: Command, target: Target) -> Lines:
+    """PowerShell goes on after a program that fails, unless its exit status is looked at."""
+    if step.staged:
+        return _installer(step, staged_path(step.argv[0]))
+    if step.place:
+        return said(_powershell(step, target))
+    return (_call(step.argv), f"if ($LASTEXITCODE -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}")
+
+
+def _call(argv: tuple[str, ...]) -> str:
+    """A program whose name had to be quoted is a string until the call operator runs it."""
+    words = tuple(map(quoted, argv))
+    return " ".join(("&", *words) if words[0].startswith(("'", "(")) else words)
+
+
+def _installer(step: Command, file: str) -> Lines:
+    """A program with windows, for which PowerShell does not wait unless told to; `file` is an expression.
+
+    Start-Process of 5.1 joins its arguments with blanks and quotes none of them.
+    """
+    name, *words = step.argv
+    told = ", ".join(literal(f'"{one}"' if set(one) & set(" \t") else one) for one in words)
+    start = f"Start-Process -Wait -PassThru -FilePath {file}" + (f" -ArgumentList {told}" if told else "")
+    return (f"$ended = {start}", f"if ($ended.ExitCode -ne 0) {{ throw {literal(f'{name} failed')} }}")
+
+
+KIND = Kind(
+    Command,
+    title=lambda step: step.why,
+    reason=lambda _: "",
+    bash=Shell(_bash, _bash_script),
+    powershell=Shell(_powershell, _powershell_script),
+    apply=_apply,
+    runs=True,
+    elsewhere=lambda step: step.place != "",
+    taken_back=_taken_back,
+)

@@ -1,0 +1,323 @@
+"""Copy from the staging directory into a real one as `cp -P` does; what is replaced is backed up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.refusal import InstallError
+from installers.render import bash_functions
+from installers.render.bash import quote, quoted_glob, script_word, sudo
+from installers.render.powershell import literal, staged_path
+from installers.step import FILES, Kind, Lines, Shell
+
+if TYPE_CHECKING:
+    from installers.plan import Target
+    from installers.progress import Report
+    from installers.run import Run
+    from installers.transaction import Item
+
+
+class CopyTree(NamedTuple):
+    """A pattern is a path below `source` whose parts may be globs; a last part "**" is everything below.
+
+    Each pattern must match something.
+    """
+
+    source: str  # directory in the staging directory
+    into: str
+    patterns: tuple[str, ...]
+    why: str
+    needs_root: bool = False
+    arch: str = ""  # as in Target: libraries for another processor are refused; "" takes all
+    cuda_major: int = 0  # a directory with the headers of another CUDA is refused; 0 takes all
+    is_new: bool = False  # the directory need not be there yet
+
+
+class NoToolkit(InstallError):
+    """The directory that an archive belongs into is not there."""
+
+    hint = "Install the CUDA toolkit first; --cuda-home names another directory, --prefix one of its own."
+
+    def __init__(self, place: str) -> None:
+        super().__init__(f"{place} is not there")
+
+
+class NotInArchive(InstallError):
+    """An archive does not hold what the plan copies from it."""
+
+    hint = "Most likely this is another archive than its name says: compare it with the one that the plan names."
+
+
+def _title(step: CopyTree) -> str:
+    what = "everything in it" if step.patterns == ("**",) else ", ".join(step.patterns)
+    return f"copy {what} to {step.into}"
+
+
+def _refuse(step: CopyTree) -> None:
+    from installers.suits import require_cuda  # late: printing needs none of it
+
+    if not step.cuda_major:
+        return
+    if not step.is_new and not os.path.isdir(os.path.dirname(step.into)):
+        raise NoToolkit(os.path.dirname(step.into))
+    for headers in (step.into, os.path.join(step.into, "include")):
+        require_cuda(headers, step.cuda_major)
+
+
+def _apply(step: CopyTree, run: Run) -> None:
+    run.put([_item(step, name, run) for name in _matches(step, run)])
+
+
+def _matches(step: CopyTree, run: Run) -> list[str]:
+    """Names below the source directory, each pattern's at least one; raises NotInArchive."""
+    source = run.staged(step.source)
+    names = sorted(_files_below(source)) if os.path.isdir(source) else []
+    found: set[str] = set()
+    for pattern in step.patterns:
+        matching = {name for name in names if _fits(name, pattern)}
+        if not matching:
+            raise NotInArchive(f"the archive holds no {step.source}/{pattern}")
+        found |= matching
+    return sorted(found)
+
+
+def _item(step: CopyTree, name: str, run: Run) -> Item:
+    from installers.suits import require_machine  # late: printing needs none of it
+    from installers.transaction import Item
+
+    source = os.path.join(run.staged(step.source), *name.split("/"))
+    if step.arch and not os.path.islink(source):
+        require_machine(source, step.arch)
+    return Item(os.path.join(step.into, *name.split("/")), partial(_copy_one, source, run.report))
+
+
+def _files_below(directory: str, above: str = "") -> Iterator[str]:
+    """Files and links, written with "/"; a link to a directory is a link."""
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files_below(entry.path, f"{above}{entry.name}/")
+            else:
+                yield f"{above}{entry.name}"
+
+
+def _fits(name: str, pattern: str) -> bool:
+    from fnmatch import fnmatchcase  # late: printing needs none of it
+
+    parts, globs = name.split("/"), pattern.split("/")
+    if globs[-1] == "**":
+        globs = globs[:-1]
+        parts = parts[: len(globs)] if len(parts) > len(globs) else []
+    return len(parts) == len(globs) and all(map(fnmatchcase, parts, globs))
+
+
+def _copy_one(source: str, report: Report, to: str) -> None:
+    import shutil  # late, as what follows: printing needs none of it
+
+    from installers.progress import Progress
+
+    report(Progress("copy", source, 0, os.lstat(source).st_size))
+    shutil.copy2(source, to, follow_symlinks=False)
+
+
+def _headers(step: CopyTree) -> str:
+    return f"{step.into}/include" if step.patterns == ("**",) else step.into
+
+
+# --- bash -----------------------------------------------------------------------------------------------------------
+
+
+def _bash(step: CopyTree, target: Target) -> Lines:
+    """One command a directory of the patterns, which `cp` keeps below the one it copies into."""
+    found: list[str] = []
+    for pattern in step.patterns:
+        below, _, last = pattern.rpartition("/")
+        source, into = (f"{one}/{below}".rstrip("/") for one in (step.source, step.into))
+        what = f"-R -P {quote(source)}/." if last == "**" else f"-P {quoted_glob(f'{source}/{last}')}"
+        found += [f"mkdir -p {quote(into)}"] if step.is_new else []
+        found += [f"cp {what} {quote(into)}/"]
+    return tuple(f"{sudo(target, needs_root=step.needs_root)}{line}" for line in found)
+
+
+def _bash_script(step: CopyTree, _: Target) -> Lines:
+    return tuple(_bash_copy(step, pattern) for pattern in step.patterns)
+
+
+def _bash_copy(step: CopyTree, pattern: str) -> str:
+    below, _, last = pattern.rpartition("/")
+    source, into = (f"{one}/{below}".rstrip("/") for one in (step.source, step.into))
+    if last == "**":
+        return f"copy_all {quote(into)} {script_word(source)}"
+    return f'copy {quote(into)} "$staging"/{quoted_glob(f"{source}/{last}")}'
+
+
+def _bash_first(step: CopyTree, _: Target) -> Lines:
+    make = (f"mkdir -p -- {quote(step.into)}",) if step.is_new else ()
+    fits = (f"is_for {step.cuda_major} {quote(_headers(step))}",) if step.cuda_major else ()
+    return (*make, f"writable {quote(step.into)}", *fits)
+
+
+def _bash_functions(step: CopyTree) -> Lines:
+    everything = (_BASH_ALL,) if any(one.endswith("**") for one in step.patterns) else ()
+    fits = (_BASH_IS_FOR,) if step.cuda_major else ()
+    return (bash_functions.STOP, _BASH_WRITABLE, *fits, _BASH_COPY, *everything)
+
+
+_BASH_WRITABLE = """\
+writable() { # DIRECTORY: it, or the directory that it will be made in
+  local place=$1
+  [ -d "$place" ] || place=$(dirname -- "$place")
+  [ -d "$place" ] || stop "$place is not there: install the CUDA toolkit first"
+  [ -w "$place" ] || stop "$place is not writable for $(id -un): run this script as root"
+}
+"""
+_BASH_IS_FOR = """\
+is_for() { # CUDA, DIRECTORY of its headers: not that of another major
+  local found
+  [ -r "$2/cuda.h" ] || return 0
+  found=$(sed -n 's/^#define CUDA_VERSION \\([0-9]*\\)[0-9][0-9][0-9].*/\\1/p' "$2/cuda.h")
+  [ -z "$found" ] || [ "$found" = "$1" ] || stop "$2 holds the headers of CUDA $found, and the archive is for CUDA $1"
+}
+"""
+_BASH_COPY = """\
+replaced=$staging/replaced/$(date -u +%Y%m%dT%H%M%SZ)
+
+is_same() { # FILE FILE: two links with one text, or two files with one content
+  if [ -L "$1" ] || [ -L "$2" ]; then
+    [ -L "$1" ] && [ -L "$2" ] && [ "$(readlink -- "$1")" = "$(readlink -- "$2")" ]
+  else
+    [ -f "$2" ] && cmp -s -- "$1" "$2"
+  fi
+}
+
+copy() { # DIRECTORY FILE...: links stay links; what is replaced is kept
+  local into=$1 file to
+  shift
+  mkdir -p -- "$into"
+  for file in "$@"; do
+    to=$into/${file##*/}
+    [ -e "$file" ] || [ -L "$file" ] || stop "the archive has no $file"
+    if is_same "$file" "$to"; then continue; fi
+    if [ -d "$to" ] && [ ! -L "$to" ]; then stop "$to is a directory"; fi
+    if [ -e "$to" ] || [ -L "$to" ]; then
+      mkdir -p -- "$replaced$into"
+      cp -P -p -- "$to" "$replaced$into/"
+    fi
+    rm -f -- "$to.gpudoctor-new"
+    cp -P --preserve=mode,timestamps -- "$file" "$to.gpudoctor-new"
+    mv -f -T -- "$to.gpudoctor-new" "$to"
+  done
+}
+"""
+_BASH_ALL = """\
+copy_all() { # DIRECTORY SOURCE: everything below it
+  local folder file
+  while IFS= read -r -d '' folder; do
+    while IFS= read -r -d '' file; do
+      copy "$1${folder#"$2"}" "$file"
+    done < <(find "$folder" -mindepth 1 -maxdepth 1 ! -type d -print0)
+  done < <(find "$2" -type d -print0)
+}
+"""
+_BASH_LAST = ('if [ -d "$replaced" ]; then say "What was replaced is in $replaced"; fi',)
+
+# --- PowerShell -----------------------------------------------------------------------------------------------------
+
+
+def _powershell(step: CopyTree, _: Target) -> Lines:
+    found = []
+    for pattern in step.patterns:
+        source, last, into = _powershell_places(step, pattern)
+        what = f"{source}\\{last.replace('**', '*')}"
+        found.append(f"New-Item -ItemType Directory -Force {literal(into)} | Out-Null")
+        recurse = " -Recurse" if last == "**" else ""
+        found.append(f"Copy-Item -Path {literal(what)} -Destination {literal(into)} -Force{recurse}")
+    return tuple(found)
+
+
+def _powershell_places(step: CopyTree, pattern: str) -> tuple[str, str, str]:
+    below, _, last = pattern.rpartition("/")
+    source, into = (f"{one}/{below}".rstrip("/").replace("/", "\\") for one in (step.source, step.into))
+    return source, last, into
+
+
+def _powershell_script(step: CopyTree, _: Target) -> Lines:
+    return tuple(_powershell_copy(step, pattern) for pattern in step.patterns)
+
+
+def _powershell_copy(step: CopyTree, pattern: str) -> str:
+    source, last, into = _powershell_places(step, pattern)
+    if last == "**":
+        return f"Copy-All {staged_path(source)} {literal(into)}"
+    return f"Copy-Into {staged_path(source)} {literal(last)} {literal(into)}"
+
+
+def _powershell_first(step: CopyTree, _: Target) -> Lines:
+    make = (f"New-Item -ItemType Directory -Force -Path {literal(step.into)} | Out-Null",) if step.is_new else ()
+    headers = _headers(step).replace("/", "\\")
+    fits = (f"Test-Cuda {step.cuda_major} {literal(headers)}",) if step.cuda_major else ()
+    return (*make, f"Test-Writable {literal(step.into)}", *fits)
+
+
+_POWERSHELL_COPY = """\
+function Test-Writable([string] $Directory) {
+    $place = $Directory
+    if (-not (Test-Path -LiteralPath $place)) { $place = Split-Path -Parent $place }
+    if (-not (Test-Path -LiteralPath $place)) { throw "$place is not there: install the CUDA toolkit first" }
+    $probe = Join-Path $place ('gpudoctor-' + [Guid]::NewGuid())
+    try { New-Item -ItemType File -Path $probe | Out-Null }
+    catch { throw "$place is not writable: run this script in a PowerShell started as administrator" }
+    Remove-Item -LiteralPath $probe
+}
+
+function Test-Cuda([string] $Major, [string] $Headers) {
+    $header = Join-Path $Headers 'cuda.h'
+    if (-not (Test-Path -LiteralPath $header)) { return }
+    $found = Select-String -LiteralPath $header -Pattern '^#define CUDA_VERSION (\\d+)\\d{3}' | Select-Object -First 1
+    if ($found -and $found.Matches[0].Groups[1].Value -ne $Major) {
+        throw "$Headers holds the headers of another CUDA, and the archive is for CUDA $Major"
+    }
+}
+
+function Copy-Into([string] $Source, [string] $Pattern, [string] $Directory) {
+    $found = @(Get-ChildItem -LiteralPath $Source -Filter $Pattern -File)
+    if (-not $found) { throw "the archive has no $Pattern in $Source" }
+    New-Item -ItemType Directory -Force -Path $Directory | Out-Null
+    foreach ($file in $found) {
+        $to = Join-Path $Directory $file.Name
+        if (Test-Path -LiteralPath $to) {
+            $there = (Get-FileHash -Algorithm SHA256 -LiteralPath $to).Hash
+            if ($there -eq (Get-FileHash -Algorithm SHA256 -LiteralPath $file.FullName).Hash) { continue }
+            $kept = Join-Path $replaced ($Directory -replace ':', '')
+            New-Item -ItemType Directory -Force -Path $kept | Out-Null
+            Copy-Item -LiteralPath $to -Destination $kept
+        }
+        Copy-Item -Force -LiteralPath $file.FullName -Destination "$to.gpudoctor-new"
+        Move-Item -Force -LiteralPath "$to.gpudoctor-new" -Destination $to
+    }
+}
+
+function Copy-All([string] $Source, [string] $Directory) {
+    if (@(Get-ChildItem -LiteralPath $Source -File)) { Copy-Into $Source '*' $Directory }
+    foreach ($folder in @(Get-ChildItem -LiteralPath $Source -Directory)) {
+        Copy-All $folder.FullName (Join-Path $Directory $folder.Name)
+    }
+}
+"""
+
+KIND = Kind(
+    CopyTree,
+    title=_title,
+    bash=Shell(typed=_bash, scripted=_bash_script, first=_bash_first, functions=_bash_functions, last=_BASH_LAST),
+    powershell=Shell(_powershell, _powershell_script, _powershell_first, lambda _: (_POWERSHELL_COPY,)),
+    apply=_apply,
+    refuse=_refuse,
+    writes=lambda step: (step.into,),
+    fills=lambda step: (step.into,),
+    taken_back=lambda _: FILES,
+    staged=True,
+)

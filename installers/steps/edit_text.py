@@ -1,0 +1,121 @@
+"""Settings merged into a text file: what stands there stays, in its order. A file that is missing is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.render import bash_functions
+from installers.render.bash import quote, quoted_path
+from installers.render.comments import comment
+from installers.render.powershell import said
+from installers.step import FILES, Kind, Lines, Shell
+from installers.text_file import directory_of, replace_text
+
+if TYPE_CHECKING:
+    from installers.plan import Target
+    from installers.run import Run
+
+
+class EditText(NamedTuple):
+    """Settings and lines of one section."""
+
+    path: str
+    section: str  # "[section]" of an INI file that the settings belong to; "" for those before every section
+    settings: tuple[tuple[str, str], ...]  # key, value: the key's line is replaced, or added at the section's end
+    lines: tuple[str, ...]  # added to the end of the section unless one is there already
+    why: str
+    needs_root: bool = False
+    once: tuple[str, ...] = ()  # keys of `settings` that must stand once: their other lines are taken out
+
+
+def _apply(step: EditText, run: Run) -> None:
+    from installers.edit import merged  # late: printing needs none of it
+
+    replace_text(step.path, lambda text: merged(text, step), run)
+
+
+def _told(step: EditText) -> Lines:
+    head = (f"[{step.section}]",) if step.section else ()
+    return (*head, *(f"{key} = {value}" for key, value in step.settings), *step.lines)
+
+
+def _typed(step: EditText, _: Target) -> Lines:
+    """An edit is done in an editor, in either shell."""
+    section = f"in {step.path}, section {step.section}:" if step.section else f"in {step.path}:"
+    settings = (f"  {key} = {value}" for key, value in step.settings)
+    return tuple(line for text in (section, *settings, *step.lines) for line in comment(text))
+
+
+def _bash_script(step: EditText, _: Target) -> Lines:
+    where = f"edit {quoted_path(step.path)} {quote(step.section)}"
+    settings = (f"{where} {quote(k)} {quote(v)}{' once' if k in step.once else ''}" for k, v in step.settings)
+    return (*settings, *(f"{where} '' {quote(line)}" for line in step.lines))
+
+
+def _powershell_script(step: EditText, _: Target) -> Lines:
+    """Settings are merged into a file by `--apply` there, not by a script."""
+    return said((f"left for you, in {step.path}:", *_told(step)))
+
+
+_EDIT = """\
+edit() { # FILE SECTION KEY VALUE [once]: without a KEY, VALUE is a line to add; what stands there stays
+  local file
+  file=$(readlink -m -- "$1")
+  if [ ! -e "$file" ]; then file=/dev/null; fi
+  section=$2 key=$3 value=$4 once=${5-} awk '
+    function head(row) { return row ~ /^[ \\t]*\\[[^\\]]*\\][ \\t]*([#;].*)?$/ }
+    function name(row) { sub(/^[ \\t]*\\[/, "", row); sub(/\\].*/, "", row); return row }
+    function is_key(row) {
+      if (key == "" || !match(row, /[=:]/)) return 0
+      row = tolower(substr(row, 1, RSTART - 1)); gsub(/^[ \\t]+|[ \\t]+$/, "", row)
+      return row == tolower(key)
+    }
+    function drop(at) { # the indented lines that go on with a value
+      if (row[at] ~ /^[ \\t]/) return
+      for (at++; at < stop && row[at] ~ /^[ \\t]+[^ \\t]/; at++) gone[at] = 1
+    }
+    BEGIN { section = ENVIRON["section"]; key = ENVIRON["key"]; value = ENVIRON["value"]; once = ENVIRON["once"] }
+    { if (sub(/\\r$/, "")) end = "\\r"; row[NR] = $0 }
+    END {
+      begin = section == "" ? 1 : 0; stop = NR + 1
+      for (i = 1; i <= NR; i++) if (head(row[i])) {
+        if (begin) { stop = i; break }
+        if (name(row[i]) == section) begin = i + 1
+      }
+      count = NR
+      if (!begin) {
+        if (count) row[++count] = ""
+        row[++count] = "[" section "]"; begin = stop = count + 1
+      }
+      line = key == "" ? value : key " = " value
+      for (i = begin; i < stop; i++) if (key == "" ? row[i] == line : is_key(row[i])) {
+        if (last && once) { gone[last] = 1; drop(last) }
+        last = i
+      }
+      if (last && key != "") {
+        drop(last)
+        match(row[last], /^[ \\t]*/)
+        row[last] = substr(row[last], 1, RLENGTH) line
+      }
+      for (at = stop; at > begin && row[at - 1] !~ /[^ \\t]/; at--);
+      for (i = 1; i <= count; i++) {
+        if (!last && i == at) print line end
+        if (!(i in gone)) print row[i] end
+      }
+      if (!last && at > count) print line end
+    }' "$file" | write "$1"
+}
+"""
+
+KIND = Kind(
+    EditText,
+    title=lambda step: f"edit {step.path}",
+    told=_told,
+    bash=Shell(_typed, _bash_script, functions=lambda _: (bash_functions.WRITE, _EDIT)),
+    powershell=Shell(_typed, _powershell_script),
+    apply=_apply,
+    writes=lambda step: (directory_of(step.path),),
+    taken_back=lambda _: FILES,
+    configures=True,
+)

@@ -1,0 +1,107 @@
+"""Fetch a package that makes a repository known, and refuse it unless its signing key is one of the maker's.
+
+No digest of such a package is published, and it changes with its keys. What apt will trust is the key, and keys have
+fingerprints that are. Sources: gpg(1), --show-keys and "colon listings format" (doc/DETAILS of GnuPG); dpkg-deb(1).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.refusal import InstallError
+from installers.render import bash_functions
+from installers.render.bash import protocol, quote, script_word
+from installers.step import Kind, Lines, Shell, nothing
+from installers.steps.download import Download
+
+if TYPE_CHECKING:
+    from installers.plan import Target
+    from installers.run import Run
+
+_LARGEST_BYTES = 1 << 20  # NVIDIA's has some 4 KB
+_PATIENCE_S = 60
+
+
+class FetchKeyring(NamedTuple):
+    """A .deb with a keyring in it."""
+
+    url: str
+    to: str  # name in the staging directory
+    keyring: str  # its path in the package, "./usr/share/keyrings/cuda-archive-keyring.gpg"
+    fingerprints: tuple[str, ...]  # of the keys that it may hold, 40 hexadecimal digits each
+    why: str
+
+
+class WrongKey(InstallError):
+    """A keyring that holds another key than those of its maker."""
+
+    hint = "Do not install this package: report its address."
+
+
+def _apply(step: FetchKeyring, run: Run) -> None:
+    from installers.fetch import fetch_unknown  # late: printing needs none of it
+
+    to = os.path.join(run.staged(""), step.to)
+    download = Download(url=step.url, to=step.to, sha256=(), size_bytes=None, digest_from="", why=step.why)
+    fetch_unknown(download, to, run.report, run.limits._replace(cap_bytes=_LARGEST_BYTES))
+    found = _fingerprints(_keyring_in(to, step.keyring))
+    if not found or not set(found) <= set(step.fingerprints):
+        raise WrongKey(f"{step.url} brings the signing key {', '.join(found) or '(none)'}, which is not NVIDIA's")
+
+
+def _keyring_in(package: str, inside: str) -> bytes:
+    tar = _output(("dpkg-deb", "--fsys-tarfile", package))
+    return _output(("tar", "-xO", inside), tar)
+
+
+def _fingerprints(keyring: bytes) -> tuple[str, ...]:
+    """Of the primary keys; those of subkeys follow their own "sub" lines."""
+    rows = [line.split(":") for line in _output(("gpg", "--show-keys", "--with-colons"), keyring).decode().splitlines()]
+    primary = [number for number, row in enumerate(rows) if row[0] == "pub"]
+    return tuple(next((row[9] for row in rows[number:] if row[0] == "fpr"), "") for number in primary)
+
+
+def _output(argv: tuple[str, ...], data: bytes | None = None) -> bytes:
+    try:
+        done = subprocess.run(argv, input=data, check=False, capture_output=True, timeout=_PATIENCE_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise WrongKey(f"`{argv[0]}`, with which the signing key is read, cannot be run: {error}") from error
+    if done.returncode:
+        raise WrongKey(f"the signing key cannot be read: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout
+
+
+def _check(step: FetchKeyring, package: str) -> str:
+    """Every "pub" line's fingerprint, the next "fpr" line, must be known, and there must be one."""
+    known = "|".join(step.fingerprints)
+    judge = (
+        '$1 == "pub" { keys++; open = 1 } $1 == "fpr" && open { open = 0; if ($10 !~ /^(KNOWN)$/) bad = 1 } '
+        "END { exit !(keys && !bad && !open) }"
+    ).replace("KNOWN", known)
+    inside = quote(step.keyring)
+    show = "gpg --show-keys --with-colons"
+    return f"dpkg-deb --fsys-tarfile {package} | tar -xO {inside} | {show} | awk -F: {quote(judge)}"
+
+
+def _bash(step: FetchKeyring, _: Target) -> Lines:
+    get = f"curl -fsSL{protocol(step.url)} -o {quote(step.to)} {quote(step.url)}"
+    return (get, _check(step, quote(step.to)))
+
+
+def _bash_script(step: FetchKeyring, _: Target) -> Lines:
+    to = script_word(step.to)
+    wrong = f"|| stop {quote(f'{step.to} does not bring the signing key that it should')}"
+    return (f"rm -f -- {to}", f"receive {quote(step.url)} {to}", f"{_check(step, to)} {wrong}")
+
+
+KIND = Kind(
+    FetchKeyring,
+    title=lambda step: f"download {step.to} (its signing key is compared with NVIDIA's)",
+    bash=Shell(_bash, _bash_script, functions=lambda _: (bash_functions.STOP, bash_functions.RECEIVE)),
+    powershell=Shell(nothing),  # Windows has no such packages
+    apply=_apply,
+    staged=True,
+)

@@ -1,0 +1,44 @@
+"""Let the loader read its directories anew: `ldconfig`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.render.bash import sudo
+from installers.step import COMMANDS, Kind, Lines, Shell, nothing
+from installers.steps.command import Command, Inverse
+
+if TYPE_CHECKING:
+    from installers.plan import Target
+    from installers.run import Run
+
+_ARGV = ("ldconfig",)
+
+
+class RefreshLoader(NamedTuple):
+    """It has no settings of its own."""
+
+    why: str
+    needs_root: bool = True
+
+
+def _apply(step: RefreshLoader, run: Run) -> None:
+    again = Inverse((_ARGV,), afterwards=True)
+    run.command(Command(_ARGV, "the loader finds what its cache lists", step.needs_root, inverse=again))
+
+
+def _bash(step: RefreshLoader, target: Target) -> Lines:
+    return (f"{sudo(target, needs_root=step.needs_root)}ldconfig",)
+
+
+KIND = Kind(
+    RefreshLoader,
+    title=lambda _: "refresh the loader's cache",
+    bash=Shell(_bash, lambda *_: _ARGV),
+    powershell=Shell(nothing),  # Windows has no such cache
+    apply=_apply,
+    runs=True,
+    taken_back=lambda _: COMMANDS,
+    configures=True,
+)

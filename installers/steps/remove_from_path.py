@@ -1,0 +1,62 @@
+"""A directory to take out of a path-like variable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.render.bash import quote, said, set_in, variable
+from installers.render.powershell import literal
+from installers.step import Kind, Lines, Shell
+
+if TYPE_CHECKING:
+    from installers.plan import Target
+
+
+class RemoveFromPath(NamedTuple):
+    """A variable, and the entry to take out however it is spelled."""
+
+    name: str
+    directory: str
+    why: str
+    set_in: str = ""
+
+
+def _title(step: RemoveFromPath) -> str:
+    return f"take {step.directory} out of {step.name}"
+
+
+def _bash(step: RemoveFromPath, _: Target) -> Lines:
+    bare = step.directory.rstrip("/") or "/"
+    spellings = f"-e {quote(bare)} -e {quote(bare.rstrip('/') + '/')}"
+    rest = (
+        f"{variable(step.name)}=$(printf '%s' \"${step.name}\" | tr ':' '\\n' | grep -vxF {spellings} | paste -sd: -)"
+    )
+    return (*set_in(step.set_in, _title(step)), rest)
+
+
+def _powershell(step: RemoveFromPath, _: Target) -> Lines:
+    """In the registry itself: GetEnvironmentVariable would put the values of `%NAME%` in for good.
+
+    Setting a variable tells the programs that run; one that is not there serves for that.
+    """
+    bare = literal(step.directory.replace("/", "\\").rstrip("\\"))
+    kept = "-split ';' | Where-Object { $_.TrimEnd('\\') -ne " + bare + " }) -join ';'"
+    saved = f"($key.GetValue('{variable(step.name)}', '', 'DoNotExpandEnvironmentNames') {kept}"
+    save = f"$key.SetValue('{step.name}', ({saved}), $key.GetValueKind('{step.name}'))"
+    return (
+        "$key = [Microsoft.Win32.Registry]::CurrentUser.OpenSubKey('Environment', $true)",
+        f"if ($key.GetValueNames() -contains '{step.name}') {{ {save} }}",
+        "$key.Close()",
+        "[Environment]::SetEnvironmentVariable('GPUDOCTOR', $null, 'User')",
+        f"$env:{variable(step.name)} = ($env:{variable(step.name)} {kept}",
+    )
+
+
+KIND = Kind(
+    RemoveFromPath,
+    title=_title,
+    bash=Shell(_bash, said(_bash)),
+    powershell=Shell(_powershell),
+    configures=True,
+)

@@ -1,0 +1,41 @@
+"""An environment variable to remove."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.render.bash import said, set_in, variable
+from installers.render.powershell import literal
+from installers.step import Kind, Lines, Shell
+
+if TYPE_CHECKING:
+    from installers.plan import Target
+
+
+class UnsetVariable(NamedTuple):
+    """Its name, and where it is set now."""
+
+    name: str
+    why: str
+    set_in: str = ""
+
+
+def _bash(step: UnsetVariable, _: Target) -> Lines:
+    return (*set_in(step.set_in, f"delete {step.name}"), f"unset {variable(step.name)}")
+
+
+def _powershell(step: UnsetVariable, _: Target) -> Lines:
+    return (
+        f"[Environment]::SetEnvironmentVariable({literal(step.name)}, $null, 'User')",
+        f"Remove-Item -ErrorAction SilentlyContinue Env:{variable(step.name)}",
+    )
+
+
+KIND = Kind(
+    UnsetVariable,
+    title=lambda step: f"unset {step.name}",
+    bash=Shell(_bash, said(_bash)),
+    powershell=Shell(_powershell),
+    configures=True,
+)

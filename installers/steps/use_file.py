@@ -1,0 +1,78 @@
+"""An archive that the user has already, verified as a download is."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.render import bash_functions, powershell_functions
+from installers.render.bash import quote, quoted_path, script_word, verified
+from installers.render.powershell import literal, staged_path
+from installers.render.powershell import verified as powershell_verified
+from installers.step import Kind, Lines, Shell
+
+if TYPE_CHECKING:
+    from installers.plan import Target
+    from installers.run import Run
+
+
+class UseFile(NamedTuple):
+    """Where it lies, and what it is called in the staging directory."""
+
+    path: str
+    to: str  # name in the staging directory
+    sha256: tuple[str, ...]
+    why: str
+
+
+def _title(step: UseFile) -> str:
+    return f"take {step.path}" + ("" if step.sha256 else ", whose digest nobody knows")
+
+
+def _apply(step: UseFile, run: Run) -> None:
+    """Its bytes are copied while they are hashed: what is unpacked is what was judged, whatever becomes of the file."""
+    from installers.digest import copy_verified  # late: printing needs none of it
+
+    copy_verified(os.path.expanduser(step.path), run.staged(step.to), step.sha256, run.report)
+
+
+def _size_bytes(step: UseFile) -> int:
+    try:
+        return os.path.getsize(os.path.expanduser(step.path))
+    except OSError:
+        return 0
+
+
+def _bash(step: UseFile, _: Target) -> Lines:
+    take = () if step.path == step.to else (f"cp -- {quoted_path(step.path)} {quote(step.to)}",)
+    return (*take, *verified(step.to, step.sha256))
+
+
+def _bash_script(step: UseFile, _: Target) -> Lines:
+    verify = " ".join(("verify", quoted_path(step.path), *step.sha256))
+    return (verify, f"cp -- {quoted_path(step.path)} {script_word(step.to)}")
+
+
+def _powershell(step: UseFile, _: Target) -> Lines:
+    take = f"Copy-Item -LiteralPath {literal(step.path)} -Destination {literal(step.to)}"
+    return (*(() if step.path == step.to else (take,)), *powershell_verified(step.to, step.sha256))
+
+
+def _powershell_script(step: UseFile, _: Target) -> Lines:
+    path = literal(step.path)
+    return (
+        f"Confirm-Digest {path} @({', '.join(map(literal, step.sha256))})",
+        f"Copy-Item -Force -LiteralPath {path} -Destination {staged_path(step.to)}",
+    )
+
+
+KIND = Kind(
+    UseFile,
+    title=_title,
+    bash=Shell(_bash, _bash_script, functions=lambda _: (bash_functions.STOP, bash_functions.VERIFY)),
+    powershell=Shell(_powershell, _powershell_script, functions=lambda _: (powershell_functions.VERIFY,)),
+    apply=_apply,
+    size_bytes=_size_bytes,
+    staged=True,
+)

@@ -1,0 +1,58 @@
+"""Replace a text file: a link to it stays, and so do mode and owner."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from installers.refusal import CannotChange
+
+if TYPE_CHECKING:
+    from installers.run import Run
+
+_LARGEST_TEXT_BYTES = 16 << 20  # of a file that settings are merged into
+
+
+def directory_of(path: str) -> str:
+    """The directory in which a file or link is made anew; "~" is the user's."""
+    return os.path.dirname(os.path.realpath(os.path.expanduser(path)))
+
+
+def replace_text(path: str, made_of: Callable[[str], str], run: Run) -> None:
+    """Give a file the text that is made of what it holds now; raises CannotChange, OSError."""
+    from installers.transaction import Item  # late: printing needs none of it
+
+    path = os.path.realpath(os.path.expanduser(path))  # a link to the file that somebody keeps elsewhere stays
+    before = _text_of(path)
+    text = made_of(before or "")
+    if text != before:
+        run.put([Item(path, partial(_write, text, path))])
+
+
+def _text_of(path: str) -> str | None:
+    """None where there is no file yet; raises CannotChange for what is no text."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST_TEXT_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    if len(data) > _LARGEST_TEXT_BYTES or b"\0" in data:
+        raise CannotChange(f"{path} is no text file")
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _write(text: str, path: str, to: str) -> None:
+    """With the mode and owner of the file whose place it takes."""
+    with open(to, "wb") as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+    import stat  # late: printing needs none of it
+
+    with contextlib.suppress(FileNotFoundError):
+        seen = os.stat(path)
+        os.chmod(to, stat.S_IMODE(seen.st_mode))
+        if hasattr(os, "chown") and (seen.st_uid, seen.st_gid) != (os.geteuid(), os.getegid()):
+            with contextlib.suppress(PermissionError):
+                os.chown(to, seen.st_uid, seen.st_gid)

@@ -1,0 +1,178 @@
+"""Questions drawn at random for the solver, and what a real resolver says of its answers.
+
+`python -m tests.compat.resolver 300 --seed 1` prints every question on which the two disagree. A set that the solver
+proposes must be one that the resolver takes, as it stands, from the user's own package index; where it says that there
+is none, the resolver refuses too, or the reason is one that no resolver knows: files that overwrite each other, a card
+without code, a driver.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from compat.cards import gpu_card_of
+from compat.matrix import Matrix, Uncovered
+from compat.reason import Circumstances
+from compat.solve import Problem, Solution, solve, solve_unsure
+from compat.spec import parse_spec
+from compat.version import DriverRelease
+from installers.requirement import requirement_of
+
+MATRIX = Matrix()
+NAMES = {
+    "torch": 6,
+    "tensorflow": 4,
+    "jax": 2,
+    "jax[cuda12]": 2,
+    "jax[cuda13]": 1,
+    "cupy": 2,
+    "cupy-cuda12x": 1,
+    "onnxruntime-gpu": 3,
+    "xformers": 2,
+    "vllm": 2,
+    "bitsandbytes": 1,
+    "numba": 2,
+    "triton": 1,
+    "cudf-cu12": 1,
+    "cudf-cu13": 1,
+}
+CARDS = ("", "RTX 4090", "GTX 1080 Ti", "RTX 5090", "H100", "T4", "A100", "V100")
+DRIVERS = ("", "580.65.06", "550.54.14", "535.183.01", "570.86.10")
+PYTHONS = ("", "3.10", "3.11", "3.12", "3.13")
+# What is against a set and no resolver knows of; everything else a clash can be about is a distribution or "python".
+BEYOND = re.compile(
+    r"no code for|no longer builds|does not know|no longer drives|directory|overwrite|needs driver|older than|"
+    r"is a CPU build|supports cards|takes CUDA .* from the system|brings only PTX|brings CUDA"
+)
+
+
+class Question(NamedTuple):
+    """What is asked of the solver."""
+
+    seed: int
+    specs: tuple[str, ...]
+    card: str
+    driver: str
+    python: str
+
+
+class Outcome(NamedTuple):
+    """What the two said."""
+
+    question: Question
+    answer: str  # "yes", "no", "unknown"
+    said: str  # the set, or why there is none
+    agrees: bool | None  # None where the resolver was not asked: the index does not serve that build
+    resolver: str
+
+
+def draw(seed: int) -> Question:
+    """One question; the same for the same seed."""
+    chance = random.Random(seed)
+    names: list[str] = []
+    while len(names) < chance.choice([1, 2, 2, 2, 3, 3]):
+        name = chance.choices([*NAMES], [*NAMES.values()])[0]
+        if parse_spec(name).name not in {parse_spec(one).name for one in names}:
+            names.append(name)
+    specs = tuple(name + _versions(name, chance) for name in names)
+    return Question(seed, specs, chance.choice(CARDS), chance.choice(DRIVERS), chance.choice(PYTHONS))
+
+
+def _versions(name: str, chance: random.Random) -> str:
+    """Mostly any release; else one that there is, or a range below it."""
+    kind = chance.choice(["", "", "", "==", "<=", ">="])
+    product = parse_spec(name).name
+    rows = MATRIX.rows(product, "builds") if MATRIX.has(product) else ()
+    releases = [row.versions[2:] for row in rows if re.fullmatch(r"==\d+(\.\d+){1,2}", row.versions)]
+    return f"{kind}{chance.choice(releases)}" if kind and releases else ""
+
+
+def ask(question: Question) -> Outcome:
+    """Solve, and hold the answer against the resolver."""
+    chips = gpu_card_of(question.card, MATRIX).capabilities if question.card else ()
+    driver = DriverRelease.parse(question.driver) if question.driver else None
+    where = Circumstances(capabilities=chips, driver=driver, python=question.python)
+    try:
+        problem = Problem([parse_spec(one) for one in question.specs], where, MATRIX)
+    except Uncovered as error:
+        return Outcome(question, "unknown", str(error), None, "")
+    sure = solve(problem)
+    if sure:
+        return _proposed(question, sure)
+    doubtful = solve_unsure(problem)
+    if doubtful:
+        return Outcome(question, "unknown", doubtful.label, None, "")
+    return _refused(question, problem)
+
+
+def _proposed(question: Question, solution: Solution) -> Outcome:
+    wanted = [requirement_of(one.row, one.versions) for one in solution.chosen]
+    said = f"{', '.join(wanted)} {' '.join(solution.pins)} on Python {solution.python or question.python or '?'}"
+    if any("+" in one for one in wanted):
+        return Outcome(question, "yes", said, None, "a build that the index does not serve")
+    answer = resolve([*wanted, *solution.pins], solution.python or question.python or "3.12")
+    return Outcome(question, "yes", said, answer == "", answer)
+
+
+def _refused(question: Question, problem: Problem) -> Outcome:
+    from compat.solve_proof import refusals
+
+    reasons = [one.reason.what for one in refusals(problem, None)]
+    answer = resolve([as_requirement(one) for one in question.specs], question.python or "3.12")
+    beyond = any(BEYOND.search(one) for one in reasons)
+    said = "; ".join(reasons[:3])
+    return Outcome(question, "no", said, answer != "" or beyond, answer or "takes it")
+
+
+def as_requirement(spec: str) -> str:
+    """What a person would install for it."""
+    name = parse_spec(spec).name
+    return spec.replace("tensorflow", "tensorflow[and-cuda]") if name == "tensorflow" else spec
+
+
+def resolve(requirements: list[str], python: str) -> str:
+    """ "" where the resolver takes these together from wheels, else its complaint."""
+    uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
+    command = [uv, "pip", "compile", "-", "--quiet", "--no-header", "--only-binary", ":all:", "--no-annotate"]
+    command += ["--python-version", python.rstrip("t"), "--python-platform", "x86_64-manylinux_2_40"]
+    done = subprocess.run(command, input="\n".join(requirements), capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        return " ".join(done.stderr.split())[-400:]
+    asked = {f"{one.name}-{extra}-plugin" for one in map(parse_spec, requirements) for extra in one.extras}
+    lacking = [one for one in asked if one.startswith("jax") and f"{one}==" not in done.stdout]
+    return f"takes a release that has no such extra: {', '.join(lacking)} is left out" if lacking else ""
+
+
+def outcomes(count: int, first: int) -> Iterator[Outcome]:
+    """The outcome of that many questions; their seeds count on from the first."""
+    with ThreadPoolExecutor(min(4, 2 * (os.cpu_count() or 1))) as pool:
+        yield from pool.map(ask, map(draw, range(first, first + count)))
+
+
+def main() -> None:
+    """Print the questions on which the two disagree, and how many there were of each kind."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("count", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    counts: Counter[tuple[str, bool | None]] = Counter()
+    for one in outcomes(asked.count, asked.seed):
+        counts[one.answer, one.agrees] += 1
+        if one.agrees is False:
+            print(f"{one.question}\n  solver: {one.answer}: {one.said}\n  resolver: {one.resolver}", flush=True)
+    print(*(f"{answer} {agrees}: {count}" for (answer, agrees), count in sorted(counts.items(), key=str)), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""`gpudoctor install driver`: the GPU decides the branch and the module, Secure Boot asks for a key."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.cli import run
+from doctor.formats import TextStyle
+from doctor.install.apply import apply_plan
+from doctor.install.driver_choice import WrongDriver, driver_plan
+from doctor.install.install import Prepared
+from doctor.install.recheck import verify
+from doctor.prescribe.target import target_of
+from installers.journal import State
+from installers.plan import Plan, Target
+from installers.run import Means
+from installers.steps.by_hand import ByHand
+from installers.steps.check import Check
+from installers.steps.command import Command
+from tests.installers import target as machines
+from tests.machine import gpu, machine, seen, system
+
+MATRIX = Matrix()
+
+
+def lines(plan: Plan) -> list[str]:
+    return [" ".join(step.argv) for step in plan.steps if isinstance(step, Command)]
+
+
+@pytest.mark.parametrize(
+    ("cards", "version", "module", "expected"),
+    [
+        (("8.9",), "", "", "ubuntu-drivers install"),
+        (("8.9",), "580", "", "ubuntu-drivers install nvidia:580"),
+        (("8.9",), "580", "open", "apt-get install -y nvidia-driver-580-open"),
+        (("12.0",), "580", "", "apt-get install -y nvidia-driver-580-open"),
+        (("3.7",), "", "", "ubuntu-drivers install nvidia:470"),
+        (("8.9", "6.1"), "", "", "ubuntu-drivers install nvidia:580"),
+        (("6.1",), "470", "", "ubuntu-drivers install nvidia:470"),
+        ((), "580", "", "ubuntu-drivers install nvidia:580"),
+    ],
+)
+def test_the_cards_decide(cards: tuple[str, ...], version: str, module: str, expected: str) -> None:
+    facts = machine(gpus=seen(tuple(gpu(f"card {one}", one) for one in cards)))
+    plan = driver_plan(version, module, machines.UBUNTU, facts, MATRIX)
+    assert expected in lines(plan)
+    assert isinstance(plan.steps[-1], Check)
+    assert "restart" in getattr(plan.steps[-2], "text", "")
+
+
+@pytest.mark.parametrize(
+    ("card", "version", "module", "said"),
+    [
+        ("3.7", "580", "", "driver 580 does not drive Kepler: 470 is the last branch"),
+        ("6.1", "590.44", "", "580 is the last branch"),
+        ("12.0", "", "proprietary", "Blackwell runs with the open kernel module only"),
+        ("6.1", "", "open", "Pascal does not run with the open kernel module"),
+    ],
+)
+def test_a_driver_that_does_not_drive_the_card(card: str, version: str, module: str, said: str) -> None:
+    with pytest.raises(WrongDriver, match=said):
+        driver_plan(version, module, machines.UBUNTU, machine(gpus=seen((gpu("card", card),))), MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("target", "command"),
+    [
+        (machines.UBUNTU, "update-secureboot-policy --enroll-key"),
+        (machines.DEBIAN, "mokutil --import /var/lib/dkms/mok.pub"),
+        (machines.FEDORA, "kmodgenca -a"),
+    ],
+)
+def test_secure_boot_asks_for_a_key(target: Target, command: str) -> None:
+    facts = machine(system=system(secure_boot=seen(True)))
+    plan = driver_plan("580", "", target, facts, MATRIX)
+    assert command in lines(plan)
+    texts = [step.text for step in plan.steps if isinstance(step, ByHand)]
+    assert any("MOK management" in text for text in texts)
+    assert sum("restart" in text for text in texts) == 1
+    off = driver_plan("580", "", target, machine(), MATRIX)
+    assert command not in lines(off)
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (machines.WSL, "install no NVIDIA driver inside WSL"),
+        (machines.DOCKER, "a container uses its host's driver and needs none"),
+        (machines.JETSON, "flash one that has"),
+        (machines.WINDOWS, "then restart Windows"),
+    ],
+)
+def test_a_driver_that_comes_from_outside(target: Target, said: str) -> None:
+    plan = driver_plan("580", "", target, None, MATRIX)
+    assert any(said in getattr(step, "text", "") for step in plan.steps)
+    assert not any(isinstance(step, Check) for step in plan.steps)
+
+
+def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUDOCTOR_STATE", str(tmp_path))
+    facts = machine()
+    target = target_of(facts, Need("driver"))._replace(is_root=True)
+    prepared = Prepared(driver_plan("999", "", target, facts, MATRIX), target, facts)
+    ran: list[tuple[str, ...]] = []
+    text, status = apply_plan(prepared, Means(run=lambda command: ran.append(command.argv)), "json", TextStyle())
+    told = json.loads(text)
+    assert (status, told["good"], told["found"]) == (4, False, None)
+    assert told["waits"].startswith("restart the machine")
+    assert ("ubuntu-drivers", "install", "nvidia:999") in ran
+    assert len(State().journals()[0].commands()) == len(ran)
+    assert verify(prepared).waits
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--module", "closed", "--os", "linux"), "no kernel module 'closed'"),
+        (("58x", "--os", "linux"), "is not a driver release"),
+    ],
+)
+def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["install", "driver", *words]) == 2
+    assert said in capsys.readouterr().err

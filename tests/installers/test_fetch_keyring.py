@@ -1,0 +1,110 @@
+"""A package with a repository's signing key: real keys, real packages, and what an attacker puts in their place."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from compat.matrix import Matrix
+from compat.need import Need
+from installers.apply import apply
+from installers.choose import plan_for
+from installers.fetch import BadAnswer
+from installers.journal import State
+from installers.plan import Plan
+from installers.render import commands, script_bash
+from installers.steps.fetch_keyring import FetchKeyring, WrongKey
+from tests.installers import target as machines
+from tests.installers.archives import served
+from tests.installers.needs import ANYWHERE, LINUX_ONLY
+
+MATRIX = Matrix()
+INSIDE = "./usr/share/keyrings/cuda-archive-keyring.gpg"
+
+
+def gpg(home: Path, *argv: str) -> bytes:
+    return subprocess.run(
+        ["gpg", "--homedir", str(home), "--batch", *argv], check=True, capture_output=True, timeout=60
+    ).stdout
+
+
+def key(home: Path, name: str) -> str:
+    """A new signing key with a subkey of its own; its fingerprint."""
+    home.mkdir(mode=0o700, exist_ok=True)
+    gpg(home, "--passphrase", "", "--quick-generate-key", name, "ed25519", "sign", "0")
+    rows = [line.split(":") for line in gpg(home, "--list-keys", "--with-colons", name).decode().splitlines()]
+    found = next(row[9] for row in rows if row[0] == "fpr")
+    gpg(home, "--passphrase", "", "--quick-add-key", found, "ed25519", "sign", "0")
+    return found
+
+
+def package(folder: Path, keyring: bytes) -> None:
+    """cuda-keyring.deb with that keyring."""
+    tree = folder / "tree"
+    (tree / "DEBIAN").mkdir(parents=True, exist_ok=True)
+    (tree / "DEBIAN/control").write_text(
+        "Package: cuda-keyring\nVersion: 1.1-1\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: keys\n"
+    )
+    path = tree / INSIDE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(keyring)
+    subprocess.run(
+        ["dpkg-deb", "--root-owner-group", "-b", str(tree), str(folder / "cuda-keyring.deb")],
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    home = tmp_path_factory.mktemp("g") / "h"
+    return home, key(home, "maker"), key(home, "stranger")
+
+
+@pytest.mark.parametrize(("held", "is_good"), [("maker", True), ("stranger", False), ("both", False), ("none", False)])
+def test_only_the_makers_key_is_taken(
+    held: str, is_good: bool, keys: tuple[Path, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, maker, stranger = keys
+    names = {"maker": [maker], "stranger": [stranger], "both": [maker, stranger], "none": []}[held]
+    package(tmp_path, gpg(home, "--export", *names) if names else b"")
+    with served(tmp_path) as url:
+        step = FetchKeyring(f"{url}/cuda-keyring.deb", "cuda-keyring.deb", INSIDE, (maker,), "the key")
+        plan = Plan("add a repository", (step,))
+        if is_good:
+            apply(plan, State(str(tmp_path / "state")))
+        else:
+            with pytest.raises(WrongKey):
+                apply(plan, State(str(tmp_path / "state")))
+        monkeypatch.setenv("GPUDOCTOR_STAGING", str(tmp_path / "staging"))
+        text = script_bash.script(plan, machines.ROOT)
+        done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=60)
+        assert (done.returncode == 0) is is_good, done.stderr
+        typed = " &&\n".join(commands(plan, machines.ROOT))
+        done = subprocess.run(["bash", "-c", typed], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        assert (done.returncode == 0) is is_good, done.stderr
+
+
+def test_no_name_in_a_shared_directory_is_in_any_plan() -> None:
+    """Another user's file under a name that is known beforehand would be installed as root."""
+    for target in machines.LINUX.values():
+        for need in (*ANYWHERE, *LINUX_ONLY):
+            plan = plan_for(need, target, MATRIX)
+            text = "\n".join((*commands(plan, target), script_bash.script(plan, target)))
+            assert "/tmp/" not in text, need
+            assert "/var/tmp/" not in text, need
+
+
+def test_the_keyring_is_fetched_into_the_staging_directory() -> None:
+    target = machines.LINUX["debian"]
+    text = script_bash.script(plan_for(Need("cuda", "==12.8.*"), target, MATRIX), target)
+    assert 'dpkg -i "$staging"/cuda-keyring.deb' in text
+    assert text.index("gpg --show-keys") < text.index("dpkg -i")
+
+
+def test_what_is_not_encrypted_is_never_asked_for(tmp_path: Path) -> None:
+    step = FetchKeyring("http://192.0.2.1/cuda-keyring.deb", "cuda-keyring.deb", INSIDE, ("A" * 40,), "the key")
+    with pytest.raises(BadAnswer, match="not encrypted"):
+        apply(Plan("x", (step,)), State(str(tmp_path / "state")))

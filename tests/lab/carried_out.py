@@ -1,0 +1,405 @@
+"""The first remedy of every fault, carried out on the lab's own tree, and what the second check says then.
+
+Variables are set by bash, which runs the very commands of the remedy; links and files are changed in the tree; wheels
+come from a small index that the lab builds; what package managers and a restart do is laid by the lab's own parts.
+What cannot be carried out is told with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from compat.matrix import Matrix, Uncovered, accepts
+from compat.spec import Spec, parse_spec
+from doctor.check.finding import Finding, Remedy, Report, Severity
+from doctor.facts.seen import value_or
+from doctor.host.root import RootHost
+from doctor.host.snapshot import Snapshot
+from doctor.probes import ProbeRequest, look
+from doctor.rules.shared.cards import generations
+from installers import effect as effects
+from installers.requirement import exact_version
+from tests.lab import cudnn_tree, parts
+from tests.lab.case import HEALTHY_NVML, Case, host_of
+from tests.lab.cases.frameworks import CUPY
+from tests.lab.cases.known import ONNX
+from tests.lab.elf_file import elf_bytes
+from tests.machine import report_on
+
+MATRIX = Matrix()
+_FOLLOWERS = {"torchvision": {"2.9.1": "0.24.1"}, "torchaudio": {"2.9.1": "2.11.0"}}  # by the torch that they go with
+_VARIABLES = (effects.VariableSet, effects.VariableUnset, effects.EntryRemoved)
+_DRIVERS = {470: "470.256.02", 535: "535.309.01", 550: "550.163.01", 570: "570.195.03", 580: "580.95.05"}
+
+
+class NotCarriedOut(Exception):
+    """The lab has no such thing; the message says what."""
+
+
+class Cured(NamedTuple):
+    """What became of one finding."""
+
+    case: str
+    code: str
+    outcome: str  # "cured", "advice", "not carried out", "NOT CURED"
+    why: str = ""
+
+
+def outcome_of(case: Case, root: Path) -> list[Cured]:
+    """For each root finding of a case: its first remedy on a tree of its own, and the second check."""
+    report = _examined(case, case.build(root / "first"))
+    found = [one for one in report.findings if not one.explained_by and one.severity is not Severity.INFO]
+    return [_one(case, one, report, root / str(number)) for number, one in enumerate(found)]
+
+
+def _examined(case: Case, root: Path) -> Report:
+    host = Snapshot(host_of(case, root))
+    return report_on(look(host, ProbeRequest((), case.deep)), host)
+
+
+def _one(case: Case, finding: Finding, report: Report, root: Path) -> Cured:
+    remedy = finding.remedies[0] if finding.remedies else None
+    if remedy is None:
+        return Cured(case.name, finding.code, "NOT CURED", "it has no remedy")
+    if not remedy.proven:
+        return Cured(case.name, finding.code, "advice", remedy.summary)
+    case.build(root)
+    try:
+        after = carry_out(remedy, case, root, report)
+    except NotCarriedOut as error:
+        return Cured(case.name, finding.code, "not carried out", str(error))
+    return Cured(case.name, finding.code, *_judged(finding, report, _examined(after, root)))
+
+
+def _judged(finding: Finding, before: Report, after: Report) -> tuple[str, str]:
+    """Silent about the finding, and about everything that was not wrong before."""
+    known = {(one.code, _bare(one.subject)) for one in before.findings} - {(finding.code, _bare(finding.subject))}
+    left = [
+        one
+        for one in after.findings
+        if one.severity is not Severity.INFO and (one.code, _bare(one.subject)) not in known
+    ]
+    return ("NOT CURED", f"{left[0].code}: {left[0].summary}") if left else ("cured", "")
+
+
+def _bare(subject: str) -> str:
+    """Without releases and the directory of the tree: the same thing is called so before and after."""
+    return re.sub(r"/tmp/\S+|\d+(\.\d+)+(\+\w+)?", "", subject)
+
+
+def carry_out(remedy: Remedy, case: Case, root: Path, report: Report) -> Case:
+    """Change the tree, and return the case with the variables of its next process; raises NotCarriedOut."""
+    done = remedy.plan.effects or ()
+    if any(isinstance(one, _VARIABLES) for one in done):
+        case = _in_bash(remedy, case)
+    for one in done:
+        if not isinstance(one, _VARIABLES):
+            case = _KINDS.get(type(one), _unknown)(one, case, root, report)
+    return case
+
+
+def _unknown(one: Any, case: Case, root: Path, report: Report) -> Case:
+    raise NotCarriedOut(f"the lab has no {type(one).__name__}")
+
+
+def _in_bash(remedy: Remedy, case: Case) -> Case:
+    """Paste those commands that change variables, and read what the shell has then."""
+    if case.where == "root":
+        raise NotCarriedOut("the variables of an image are those of its configuration")
+    before = case.variables()
+    lines = [line for line in remedy.commands if re.match(r"(export |unset )?[A-Z_]+|#", line)]
+    script = "\n".join((*(f"export {name}" for name in before), *lines, "env -0"))
+    ran = subprocess.run(["bash", "-c", script], env=before, capture_output=True, check=True, timeout=20)
+    pairs = (item.partition("=") for item in ran.stdout.decode().split("\0") if item)
+    after = {name: value for name, _, value in pairs if name not in {"_", "SHLVL", "PWD", "OLDPWD"}}
+    gone = {name: "" for name in before if name not in after}
+    return case._replace(environ={**case.environ, **gone, **{n: v for n, v in after.items() if before.get(n) != v}})
+
+
+def _inside(path: str, root: Path) -> Path:
+    folder, _, name = path.rpartition("/")
+    host = RootHost(str(root))
+    return Path(root, host.real_path(folder).lstrip("/"), name)
+
+
+def _link(one: effects.LinkMade, case: Case, root: Path, report: Report) -> Case:
+    cudnn_tree.link(_inside(one.path, root), one.text)
+    return case
+
+
+def _file(one: effects.FileRemoved, case: Case, root: Path, report: Report) -> Case:
+    path = _inside(one.path, root)
+    path.rename(path.with_name(f"{path.name}.bak"))
+    return case
+
+
+def _site(python: str, report: Report) -> str:
+    for environment in value_or(report.facts.environments, ()):
+        if environment.interpreter == python:
+            return value_or(environment.sites, ())[0]
+    raise NotCarriedOut(f"the lab makes no environment of {python}")
+
+
+def _removed(one: effects.DistributionsRemoved, case: Case, root: Path, report: Report) -> Case:
+    """As pip removes: every file that RECORD lists, whoever else has it."""
+    site = Path(root, _site(one.python, report).lstrip("/"))
+    for name in one.names:
+        _take_away(site, name)
+    return case
+
+
+def _take_away(site: Path, name: str) -> None:
+    for info in site.glob("*.dist-info"):
+        if info.name.rpartition(".")[0].partition("-")[0].replace("_", "-").lower() != name:
+            continue
+        record = info / "RECORD"
+        for line in record.read_text().splitlines() if record.exists() else ():
+            (site / line.partition(",")[0]).unlink(missing_ok=True)
+        shutil.rmtree(info, ignore_errors=True)
+
+
+def _installed(one: effects.DistributionsInstalled, case: Case, root: Path, report: Report) -> Case:
+    """What is there at that release is left alone, as pip leaves it, unless it is reinstalled."""
+    site = _site(one.python, report)
+    how = {"anew": one.anew, "alone": one.alone}
+    for requirement in one.requirements:
+        _install(_following(parse_spec(requirement), Path(root, site.lstrip("/"))), site, root, **how)
+    return case
+
+
+def _following(spec: Spec, place: Path) -> Spec:
+    """What a resolver takes of a follower of torch, which is there: its release and build for that torch."""
+    if spec.name not in _FOLLOWERS:
+        return spec
+    found = re.search(r"__version__ = '([\d.]+)\+(\w+)'", (place / "torch/version.py").read_text())
+    if not found or found[1] not in _FOLLOWERS[spec.name]:
+        raise NotCarriedOut(f"the lab's index has no {spec.name} for this torch")
+    return spec._replace(versions=f"=={_FOLLOWERS[spec.name][found[1]]}", build=found[2])
+
+
+def _install(spec: Spec, site: str, root: Path, *, anew: bool = False, alone: bool = False) -> None:
+    place = Path(root, site.lstrip("/"))
+    version = exact_version(spec.versions) + (f"+{spec.build}" if spec.build else "")
+    for name, pin in _extra(spec, version).items():
+        _install(Spec(name, pin, "", ()), site, root)
+    if (place / f"{spec.name.replace('-', '_')}-{version}.dist-info").exists() and not anew:
+        return
+    lay, required = _wheel(spec, version, site)
+    _take_away(place, spec.name)
+    lay(root)
+    for name, pin in {} if alone else required.items():
+        _install(Spec(name, pin, "", ()), site, root)
+
+
+def _extra(spec: Spec, version: str) -> Mapping[str, str]:
+    """NVIDIA's wheels that an extra brings: tensorflow[and-cuda]."""
+    pins = _row(spec.name, version).pins if spec.extras and spec.name == "tensorflow" else {}
+    return {name: pin for name, pin in (pins or {}).items() if name.startswith("nvidia-")}
+
+
+def _wheel(spec: Spec, version: str, site: str) -> tuple[parts.Part, Mapping[str, str]]:
+    """What the lab's index has under a name; raises NotCarriedOut."""
+    cudnn = re.fullmatch(r"nvidia-cudnn-cu(\d+)", spec.name)
+    if cudnn and version and cudnn_tree.numbers_of(version)[0] in cudnn_tree.PARTS:
+        return parts.cudnn_wheel(version, int(cudnn[1]), site=site), {}
+    if spec.name == "torch" and version:
+        row = _row("torch", version)
+        pins = {name: pin for name, pin in (row.pins or {}).items() if name.startswith("nvidia-cudnn")}
+        pin = next(iter(pins.values()), f"=={row.cudnn}")
+        return parts.torch(version, exact_version(pin), site=site, pinned=bool(pins)), pins
+    sonames = [row.soname for row in MATRIX.rows("libraries", "sonames") if row.wheel == spec.name]
+    if sonames and spec.name.endswith("-cu12"):
+        folder = spec.name.removeprefix("nvidia-").rpartition("-cu")[0].replace("-", "_")
+        tree = {f"nvidia/{folder}/lib/{name}": elf_bytes(name) for name in sonames}
+        return parts.package(spec.name, version or "12.9.0", tree, site=site), {}
+    if spec.name in _FOLLOWERS and version:
+        return parts.package(
+            spec.name, version, {f"{spec.name}/version.py": f"__version__ = '{version}'\n"}, site=site
+        ), {}
+    if spec.name == "onnxruntime-gpu" and version:
+        provider = {"onnxruntime/capi/libonnxruntime_providers_cuda.so": elf_bytes(needed=("libcudnn.so.9",))}
+        return parts.package(spec.name, version, {**ONNX, **provider}, site=site), {}
+    if spec.name.startswith("cupy-cuda") and version:
+        return parts.package(spec.name, version, CUPY, site=site), {}
+    if spec.name == "nvidia-cuda-nvcc-cu12":
+        root = "nvidia/cuda_nvcc"
+        tree = {f"{root}/bin/ptxas": parts.ptxas("12.9.86"), f"{root}/{parts.LIBDEVICE}": b"BC"}
+        return parts.package(spec.name, "12.9.86", tree, site=site), {}
+    raise NotCarriedOut(f"the lab's index has no wheel of {spec}")
+
+
+def _row(name: str, version: str) -> Any:
+    release, _, build = version.partition("+")
+    try:
+        return next(row for row in MATRIX.framework_rows(name, release) if row.build == build and "linux" in row.os)
+    except (Uncovered, StopIteration) as error:
+        raise NotCarriedOut(f"no row of the matrix says what {name} {version} brings") from error
+
+
+def _cudnn(one: effects.CudnnInstalled, case: Case, root: Path, report: Report) -> Case:
+    version = exact_version(one.spec)
+    if case.machine != "x86_64" or value_or(report.facts.system.family, "") == "windows":
+        raise NotCarriedOut("the lab lays archives of cuDNN for x86-64 Linux only")
+    if not version:
+        rows = [row.version for row in MATRIX.rows("cudnn", "releases") if accepts(one.spec, row.version)]
+        version = str(max(rows, default=""))
+    if not version or cudnn_tree.numbers_of(version)[0] not in cudnn_tree.PARTS:
+        raise NotCarriedOut(f"the lab has no cuDNN {one.spec}")
+    if not one.directory:
+        cudnn_tree.debian_of(root, f"{'.'.join(map(str, cudnn_tree.numbers_of(version)))}.1-1", one.cuda_major)
+        return case
+    directory = Path(root, RootHost(str(root)).real_path(one.directory).lstrip("/"))
+    cudnn_tree.copy_of(directory, version, chain=True, header=directory.parent / "include")
+    return case
+
+
+def _toolkit(one: effects.ToolkitInstalled, case: Case, root: Path, report: Report) -> Case:
+    exact = exact_version(one.spec)
+    rows = [row.release for row in MATRIX.rows("cuda", "toolkits") if f"{row.release}.".startswith(one.spec[2:-1])]
+    release = exact or max(rows, key=lambda text: [*map(int, text.split("."))], default="")
+    if not release or not one.spec.startswith("=="):
+        raise NotCarriedOut(f"the lab lays one release of CUDA, not {one.spec}")
+    release = release if release.count(".") > 1 else f"{release}.0"
+    parts.toolkit(release, usual=one.linked, path=one.directory)(root)
+    return case
+
+
+def _driver(one: effects.DriverInstalled, case: Case, root: Path, report: Report) -> Case:
+    """The packages and, with the restart that follows, the module; NVML answers for the same cards."""
+    if "STUB_NVML_GPU0" not in case.nvml and case.nvml.get("STUB_NVML_GPUS", "0") == "0":
+        case = case._replace(nvml={**case.nvml, **_usual_card()})
+    exact = exact_version(one.spec)
+    branch = re.search(r"\d+", one.spec)
+    release = exact or _DRIVERS.get(int(branch[0]) if branch else 580, "")
+    if not release:
+        raise NotCarriedOut(f"the lab has no driver {one.spec}")
+    cuda = str(MATRIX.branch(parts_release(release)).cuda_max)
+    parts.together(parts.UNLOADED, parts.driver(release, flavour=one.flavour or _usual_flavour(report)))(root)
+    major, minor = map(int, cuda.split("."))
+    answers = {"STUB_NVML_INIT": "0", "STUB_NVML_DRIVER": release, "STUB_NVML_CUDA": str(1000 * major + 10 * minor)}
+    return _restarted(one, case._replace(nvml={**case.nvml, **answers, "STUB_NVML_ABORT": ""}), root, report)
+
+
+def _usual_flavour(report: Report) -> str:
+    """What a package manager chooses that asks which card there is."""
+    rows = generations(report.facts, MATRIX)
+    return "proprietary" if any(row.open_module == "no" for row in rows) else "open"
+
+
+def parts_release(release: str) -> Any:
+    """The release of a driver as the matrix compares it."""
+    from compat.version import DriverRelease
+
+    return DriverRelease.parse(release)
+
+
+def _usual_card() -> dict[str, str]:
+    return {name: value for name, value in HEALTHY_NVML.items() if name.startswith("STUB_NVML_GPU")}
+
+
+def _restarted(one: Any, case: Case, root: Path, report: Report) -> Case:
+    """The module that is on disk is the one that runs, bound to the card; the log is new."""
+    modules = list(root.glob("usr/lib/modules/*/updates/dkms/nvidia.ko"))
+    if not modules:
+        raise NotCarriedOut("no module lies there to start")
+    said = re.search(rb"version=([\d.]+)", modules[0].read_bytes())
+    release = said[1].decode() if said else "580.95.05"
+    (root / "dev" / "kmsg").unlink(missing_ok=True)
+    cards = list(root.glob("sys/bus/pci/devices/*"))
+    lay = [parts.card(int((card / "device").read_text(), 16), card.name) for card in cards]
+    parts.together(*lay, parts.loaded_module(release))(root)
+    nvml = {**case.nvml, "STUB_NVML_INIT": "0"}
+    if nvml.get("STUB_NVML_GPUS", "0") == "0":
+        nvml |= {"STUB_NVML_GPUS": "1"} if "STUB_NVML_GPU0" in nvml else _usual_card()
+    nvml["STUB_NVML_DRIVER"] = release
+    return case._replace(nvml=nvml)
+
+
+def _built(one: effects.ModuleBuilt, case: Case, root: Path, report: Report) -> Case:
+    modules = list(root.glob("usr/lib/modules/*/updates/dkms/nvidia.ko"))
+    said = re.search(rb"version=([\d.]+)", modules[0].read_bytes()) if modules else None
+    if said is None:
+        raise NotCarriedOut("no module lies there to build again")
+    parts.module_file(said[1].decode(), kernel=one.kernel or parts.KERNEL)(root)
+    return case
+
+
+def _nodes(one: Any, case: Case, root: Path, report: Report) -> Case:
+    nodes = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
+    parts.together(parts.files(dict.fromkeys(nodes, "")), parts.mode(0o666, *nodes))(root)
+    return case._replace(nvml={**case.nvml, "STUB_NVML_INIT": "0", **_usual_card()})
+
+
+def _memory(one: effects.SharedMemoryGiven, case: Case, root: Path, report: Report) -> Case:
+    return case._replace(shm_bytes=one.size_bytes)
+
+
+def _signed(one: effects.ModuleSigned, case: Case, root: Path, report: Report) -> Case:
+    """The module is signed, and the kernel takes it."""
+    modules = list(root.glob("usr/lib/modules/*/updates/dkms/nvidia.ko"))
+    said = re.search(rb"version=([\d.]+)", modules[0].read_bytes()) if modules else None
+    if said is None:
+        raise NotCarriedOut("no module lies there to sign")
+    parts.module_file(said[1].decode(), signed=True)(root)
+    return case
+
+
+def _fabric(one: effects.FabricManagerInstalled, case: Case, root: Path, report: Report) -> Case:
+    parts.files({"/var/lib/dpkg/status": parts.fabric_package(one.release)})(root)
+    return case
+
+
+def _compiler(one: effects.HostCompilerInstalled, case: Case, root: Path, report: Report) -> Case:
+    parts.files({one.path: f"#!/bin/sh\necho {one.path.rpartition('-')[2]}.1.0\n"})(root)
+    return case
+
+
+def _service(one: effects.ServiceRunning, case: Case, root: Path, report: Report) -> Case:
+    """A process of that name; of the persistence daemon NVML tells."""
+    if "fabricmanager" not in one.unit:
+        raise NotCarriedOut(f"the lab has no {one.unit}")
+    parts.files({"/proc/4711/comm": "nv-fabricmanage\n"})(root)  # the kernel keeps 15 letters
+    return case
+
+
+def _package(one: effects.SystemPackageInstalled, case: Case, root: Path, report: Report) -> Case:
+    """cuDNN's packages, all files again."""
+    copy = next((each for each in value_or(report.facts.cudnn, ()) if each.owner.startswith(f"{one.name} ")), None)
+    if copy is None or not one.anew:
+        raise NotCarriedOut(f"the lab has no package {one.name}")
+    release = copy.owner.partition(" ")[2]
+    cuda = re.search(r"-cuda-(\d+)", one.name)
+    cudnn_tree.debian_of(root, release, int(cuda[1]) if cuda else 12)
+    return case
+
+
+def _done(one: Any, case: Case, root: Path, report: Report) -> Case:
+    """What the next effect, the restart, makes true."""
+    return case
+
+
+_KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
+    effects.LinkMade: _link,
+    effects.FileRemoved: _file,
+    effects.DistributionsRemoved: _removed,
+    effects.DistributionsInstalled: _installed,
+    effects.CudnnInstalled: _cudnn,
+    effects.ToolkitInstalled: _toolkit,
+    effects.DriverInstalled: _driver,
+    effects.Restarted: _restarted,
+    effects.ModuleLoaded: _restarted,
+    effects.ModuleBuilt: _built,
+    effects.ModuleKeptAway: _done,
+    effects.NodesMade: _nodes,
+    effects.SharedMemoryGiven: _memory,
+    effects.ModuleSigned: _signed,
+    effects.ServiceRunning: _service,
+    effects.HostCompilerInstalled: _compiler,
+    effects.FabricManagerInstalled: _fabric,
+    effects.SystemPackageInstalled: _package,
+}

@@ -1,0 +1,157 @@
+"""Faults of Python environments whose usual advice does harm or nothing: what is given must be the right one."""
+
+from __future__ import annotations
+
+from tests.lab import cudnn_tree
+from tests.lab.case import fault
+from tests.lab.cases.frameworks import EMPTY, TF
+from tests.lab.cases.known import ONNX
+from tests.lab.cases.libraries import AND_CUDA, BESIDE, FINDING, JAX, LONELY
+from tests.lab.elf_file import elf_bytes
+from tests.lab.parts import (
+    HOME,
+    JAXLIB,
+    PYTHON,
+    VENV,
+    Part,
+    Tree,
+    at,
+    cuda_wheels,
+    cudnn_wheel,
+    files,
+    package,
+    site_of,
+    together,
+    without,
+)
+
+OLD_CUDNN = at("/opt/old/lib", cudnn_tree.copy_of, "9.1.0", chain=True)
+OLD_PATH = {"LD_LIBRARY_PATH": "/opt/old/lib"}
+USER_SITE = f"{HOME}/.local/lib/{PYTHON}/site-packages"
+SEES_USER_SITE = files(
+    {f"{VENV}/pyvenv.cfg": "home = /usr/bin\ninclude-system-site-packages = true\nversion = 3.12.4\n"}
+)
+BUILD_INFO = "tensorflow/python/platform/build_info.py"
+PLUGIN_ASKS = ("jax-cuda12-pjrt==0.7.2", "nvidia-cudnn-cu12<10.0,>=9.8; extra == 'with-cuda'")
+JAX_12 = together(
+    JAX, package("jax-cuda12-plugin", "0.7.2", {"jax_cuda12_plugin/__init__.py": ""}, requires=PLUGIN_ASKS)
+)
+JAX_ALONE = together(package("jax", "0.7.2", {"jax/__init__.py": ""}), JAXLIB)
+AND_CUDA_8 = ("nvidia-cudnn-cu12==8.9.7.29; extra == 'and-cuda'",)
+TF_18 = together(package("tensorflow", "2.18.0", FINDING, requires=AND_CUDA), cuda_wheels("12.5"))
+
+
+def built_with(cuda: str, cudnn: str, runpath: str = "") -> Tree:
+    """TensorFlow of other CUDA releases."""
+    said = str(TF[BUILD_INFO]).replace("12.5.1", cuda).replace('"cudnn_version", "9"', f'"cudnn_version", "{cudnn}"')
+    name = "libtensorflow_framework.so.2"
+    return {**TF, BUILD_INFO: said, f"tensorflow/{name}": elf_bytes(name, runpath=runpath)}
+
+
+def cpu_onnxruntime(version: str) -> Part:
+    """The build for the CPU alone."""
+    said = f"package_name = 'onnxruntime'\n__version__ = '{version}'\n"
+    return package(
+        "onnxruntime",
+        version,
+        {"onnxruntime/__init__.py": "", "onnxruntime/capi/build_and_package_info.py": said},
+    )
+
+
+ONNX_1_18 = package(
+    "onnxruntime-gpu",
+    "1.18.1",
+    {
+        **ONNX,
+        "onnxruntime/capi/libonnxruntime_providers_cuda.so": elf_bytes(
+            "libonnxruntime_providers_cuda.so", needed=("libcublas.so.11", "libcudnn.so.8", "libcudart.so.11.0")
+        ),
+    },
+)
+
+CASES = (
+    fault(
+        "onnxruntime-cpu-alone",
+        "ONNX Runtime for the CPU: mostly somebody's dependency",
+        EMPTY,
+        cpu_onnxruntime("1.20.1"),
+        codes=("cpu-only-wheel",),
+    ),
+    fault(
+        "jax-old-cudnn-first",
+        "an old cuDNN in LD_LIBRARY_PATH comes before JAX's wheel",
+        LONELY,
+        JAX_12,
+        cuda_wheels(),
+        OLD_CUDNN,
+        environ=OLD_PATH,
+        codes=("ld-library-path-shadowing",),
+        first="ld-library-path-shadowing",
+    ),
+    fault(
+        "tensorflow-old-cudnn-first",
+        "an old cuDNN in LD_LIBRARY_PATH comes before TensorFlow's wheel",
+        LONELY,
+        TF_18,
+        cudnn_wheel("9.3.0.75"),
+        OLD_CUDNN,
+        environ=OLD_PATH,
+        codes=("ld-library-path-shadowing",),
+        first="ld-library-path-shadowing",
+    ),
+    fault(
+        "tensorflow-2.19-older-cudnn",
+        "the system's cuDNN 9.1 is older than the 9.3 that TensorFlow 2.19 checks for: its own wheel comes first",
+        EMPTY,
+        package("tensorflow", "2.19.0", built_with("12.5.1", "9", BESIDE), requires=AND_CUDA),
+        at("/", cudnn_tree.debian_of, "9.1.0.70-1"),
+        environ={"LD_LIBRARY_PATH": "/usr/local/cuda/lib64"},
+        codes=("cudnn-version-mismatch-loaded-vs-compiled",),
+        first="cudnn-version-mismatch-loaded-vs-compiled",
+    ),
+    fault(
+        "jax-without-cudnn",
+        "JAX whose cuDNN, which an extra asks for, is not there",
+        LONELY,
+        JAX_12,
+        without(f"{site_of()}/nvidia*"),
+        cuda_wheels(),
+        codes=("cudnn-missing",),
+        first="cudnn-missing",
+    ),
+    fault(
+        "tensorflow-without-cudnn",
+        "TensorFlow whose cuDNN, which an extra asks for, is not there",
+        LONELY,
+        TF_18,
+        codes=("cudnn-missing",),
+        first="cudnn-missing",
+    ),
+    fault(
+        "tensorflow-finds-no-wheel",
+        "TensorFlow 2.16 looks into none of its wheels",
+        LONELY,
+        package("tensorflow", "2.16.2", built_with("12.3.2", "8"), requires=AND_CUDA_8),
+        cuda_wheels("12.3"),
+        cudnn_wheel("8.9.7.29"),
+        codes=("wheel-libs-not-on-loader-path",),
+        first="wheel-libs-not-on-loader-path",
+        quiet=("cudnn-missing", "cudnn-wrong-major"),
+    ),
+    fault(
+        "cudnn-wheel-without-files",
+        "the list of packages has torch's cuDNN, its directory is empty",
+        without(f"{site_of()}/nvidia/cudnn/lib/*"),
+        codes=("cudnn-missing",),
+        first="cudnn-missing",
+    ),
+    fault(
+        "onnxruntime-1.18-cuda-12",
+        "ONNX Runtime 1.18, which is for CUDA 11, beside CUDA 12",
+        EMPTY,
+        ONNX_1_18,
+        environ={"LD_LIBRARY_PATH": "/usr/local/cuda/lib64"},
+        codes=("framework-wants-other-cuda",),
+        first="framework-wants-other-cuda",
+    ),
+)

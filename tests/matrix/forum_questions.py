@@ -1,0 +1,218 @@
+"""Questions as people asked them in issue threads and forums of 2023 to 2026, with the source of the right answer.
+
+A line: the words after `gpudoctor matrix can`; the right answer, taken from the source and not from the program; where
+it was asked, or one like it ("" for one that follows from the maker's own table); and the source.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Y, N = 0, 1  # the exit status of yes and no
+
+
+class ForumQuestion(NamedTuple):
+    """One question with its right answer."""
+
+    ask: str
+    right: int
+    asked_in: str
+    source: str
+
+
+RELEASE_MD = "pytorch/pytorch:RELEASE.md, Release Compatibility Matrix and PyTorch CUDA Support Matrix"
+PASCAL = "pytorch/pytorch release notes of 2.8.0: Maxwell and Pascal are left to CUDA 12.6 builds"
+VOLTA = "pytorch/pytorch#172352: from 2.11 on CUDA 12.8 starts at 7.5, 12.6 keeps 5.0 to 9.0"
+WHEELS = "file names of the release's wheels on the package index"
+TF_PAGE = "https://www.tensorflow.org/install/source#gpu, tested build configurations"
+TF_WINDOWS = "https://www.tensorflow.org/install/pip#windows-native: 2.10 is the last with a GPU on native Windows"
+JAX_PAGE = "jax-ml/jax:docs/installation.md: platforms; CUDA 12 from driver 525 and SM 5.2, 13 from 580 and SM 7.5"
+ORT_PAGE = "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html, requirements"
+NOTES = (
+    "NVIDIA, CUDA Toolkit Release Notes, minor version compatibility: 11 from 450.80.02, 12 from 525.60.13, 13 from 580"
+)
+NOTES_WINDOWS = "NVIDIA, CUDA Toolkit Release Notes, table 2: CUDA 12 on Windows from 528.33 on"
+MATRIX = "NVIDIA, CUDA Toolkit, Driver and Architecture Matrix: first and last toolkit and driver of each generation"
+CUDNN = "NVIDIA, cuDNN support matrix"
+MACOS = "NVIDIA, CUDA 10.2 Release Notes: the last to support macOS"
+VLLM = "vllm-project/vllm:docs, requirements: Linux, compute capability 7.0 or higher"
+RAPIDS = "https://docs.rapids.ai/notices/rsn0034/: from 24.02 on compute capability 7.0 or higher"
+FLASH = "Dao-AILab/flash-attention:README.md: FlashAttention-2 supports Ampere, Ada or Hopper; Turing takes 1.x"
+CUPY = "cupy/cupy:docs/source/install.rst, and the CUDA that the package is named for"
+
+LINES: tuple[tuple[str, int, str, str], ...] = (
+    # torch and Blackwell
+    ('torch==2.6.0 --gpu "RTX 5090"', N, "pytorch/pytorch#150733", RELEASE_MD),
+    ('torch==2.6.0+cu124 --gpu "RTX 5090" --driver 572.16 --os windows', N, "lllyasviel/FramePack#550", RELEASE_MD),
+    ('torch==2.7.0+cu128 --gpu "RTX 5090" --driver 570.133.07', Y, "Hellod035/LeggedLab#26", RELEASE_MD),
+    ('torch==2.0.1+cu118 --gpu "RTX 5090"', N, "pBFSLab/DeepPrep#233", RELEASE_MD),
+    ('torch==2.7.0 --gpu "RTX 5080"', Y, "pytorch/pytorch#151376", RELEASE_MD),
+    ('torch==2.7.1 --gpu "RTX 5070 Ti" --driver 570.133.07', Y, "xorbitsai/inference#3603", RELEASE_MD),
+    ('torch==2.7.1+cu126 --gpu "RTX 5090"', N, "FlyMyAI/flymyai-lora-trainer#47", RELEASE_MD),
+    ('torch==2.9.1+cu126 --gpu "RTX 5090"', N, "", RELEASE_MD),
+    ('torch==2.7.1 --gpu "RTX PRO 6000"', Y, "", RELEASE_MD),
+    ('torch==2.6.0 --gpu "RTX PRO 6000 Blackwell Workstation Edition"', N, "", RELEASE_MD),
+    ('pytorch==2.7.1 --gpu "RTX 5070 Laptop GPU"', Y, "", RELEASE_MD),
+    ("torch==2.6.0 --gpu B200", N, "", RELEASE_MD),
+    ("torch==2.7.0+cu128 --gpu B200 --driver 570.124.06", Y, "", RELEASE_MD),
+    # torch and old cards
+    ('torch==2.8.0+cu128 --gpu "GTX 1080 Ti"', N, "easydiffusion/torchruntime#22", PASCAL),
+    ('torch==2.8.0+cu126 --gpu "GTX 1080 Ti"', Y, "easydiffusion/torchruntime#22", PASCAL),
+    ('torch==2.8.0 --gpu "Tesla P40"', Y, "jhj0517/Whisper-WebUI#653", PASCAL),
+    ('torch==2.9.1 --gpu "GTX 1060"', Y, "", PASCAL),
+    ('torch==2.9.1 --gpu "GTX 1080Ti"', Y, "", PASCAL),
+    ("torch==2.8.0+cu128 --gpu V100", Y, "jhj0517/Whisper-WebUI#653", RELEASE_MD),
+    ("torch==2.11.0+cu128 --gpu V100", N, "pytorch/pytorch#172352", VOLTA),
+    ("torch==2.11.0+cu126 --gpu V100", Y, "pytorch/pytorch#172352", VOLTA),
+    ("torch==2.11.0+cu130 --gpu V100", N, "pytorch/pytorch#172352", VOLTA),
+    ('torch==2.10.0+cu126 --gpu "GTX 970"', Y, "jhj0517/Whisper-WebUI#653", RELEASE_MD),
+    ('torch==2.9.1 --gpu "Tesla K80"', N, "", RELEASE_MD),
+    ('torch==1.12.1+cu113 --gpu "Tesla K80"', Y, "", "moi90/pytorch_compute_capabilities#1: sm_37 in the 11.3 build"),
+    ('torch==2.4.1 --gpu "Tesla M40"', Y, "", RELEASE_MD),
+    (
+        'torch==1.6.0 --gpu "RTX 3090"',
+        N,
+        "pytorch/pytorch#45028",
+        "the thread itself: a build of CUDA 11.0 is the remedy",
+    ),
+    # torch, drivers and cards
+    ('torch==2.9.1+cu130 --gpu "RTX 2080 Ti" --driver 580.65.06', Y, "", f"{NOTES}; {RELEASE_MD}"),
+    ('torch==2.9.1+cu130 --gpu "RTX 2080 Ti" --driver 570.86.10', N, "", NOTES),
+    ('torch==2.9.1+cu128 --gpu "RTX 3090" --driver 535.183.01', Y, "", NOTES),
+    ("torch==2.9.1 --gpu L40S --driver 550.90.07", Y, "", NOTES),
+    ('torch==2.9.1 --gpu "A100 MIG 1g.5gb"', Y, "", RELEASE_MD),
+    ("torch==2.4.1 --gpu rtx4090", Y, "", RELEASE_MD),
+    ('torch==2.5.1 --gpu "RTX 4070"', Y, "", RELEASE_MD),
+    ('torch==2.9.1+cu130 --gpu "RTX 4090" --driver 575.57.08', N, "", NOTES),
+    ('torch==2.3.1 --gpu "RTX 3090" --driver 470.256.02', Y, "", f"{NOTES}; {RELEASE_MD}: cu118"),
+    ('torch==2.7.1+cu118 --gpu "RTX 3060" --driver 470.256.02', Y, "", f"{NOTES}; {RELEASE_MD}"),
+    ('torch==2.7.1+cu128 --gpu "RTX 3060" --driver 470.256.02', N, "", NOTES),
+    ("torch==2.5.1 --gpu H200 --driver 550.127.05", Y, "", RELEASE_MD),
+    # torch, Pythons, C libraries, systems
+    ("torch==2.9.1 --gpu 8.9 --python 3.9", N, "", f"{RELEASE_MD}: 2.9 from Python 3.10 on"),
+    ("torch==2.8.0 --gpu 8.9 --python 3.9", Y, "", f"{RELEASE_MD}: 2.8 from Python 3.9 on"),
+    ("torch==2.2.2 --gpu 8.6 --python 3.12", Y, "", WHEELS),
+    ("torch==2.1.2 --gpu 8.6 --python 3.12", N, "pytorch/pytorch#110436", f"{WHEELS}; the thread: 3.12 from 2.2 on"),
+    ("torch==2.0.1 --gpu 8.6 --python 3.11", Y, "", WHEELS),
+    ("torch==2.6.0 --gpu 8.9 --python 3.13", Y, "", WHEELS),
+    ("torch==2.4.1 --gpu 8.9 --python 3.13", N, "pytorch/pytorch#130249", f"{WHEELS}; the thread: 3.13 from 2.5 on"),
+    (
+        "torch==2.7.0 --gpu 8.9 --glibc 2.17",
+        N,
+        "",
+        "the only Linux wheels of 2.7.0 on the package index are manylinux_2_28",
+    ),
+    ("torch==2.9.1 --os macos --gpu 8.9", N, "", MACOS),
+    (
+        "torch==2.13.0+cu130 --gpu GB200 --driver 580.95.05",
+        Y,
+        "NVIDIA-NeMo/labs-molt#122",
+        "the thread itself",
+    ),
+    ('torch==2.9.1 --gpu "Jetson Orin Nano"', N, "pinokiocomputer/pinokio#1027", "its wheels for ARM know no 8.7"),
+    # TensorFlow
+    ('tensorflow==2.19.0 --gpu "RTX 5090" --driver 570.133.07', N, "tensorflow/tensorflow#97387", "the thread itself"),
+    ('tensorflow==2.11.0 --os windows --gpu "RTX 3060"', N, "", TF_WINDOWS),
+    ('tensorflow==2.10.0 --os windows --gpu "RTX 3060"', Y, "", TF_WINDOWS),
+    ('tensorflow==2.20.0 --os windows --gpu "RTX 4090"', N, "", TF_WINDOWS),
+    ("tensorflow==2.16.1 --gpu 8.9 --python 3.13", N, "", WHEELS),
+    ("tensorflow==2.20.0 --gpu 8.9 --python 3.13", Y, "", WHEELS),
+    ("tensorflow==2.21.0 --gpu 8.9 --python 3.9", N, "", WHEELS),
+    ("tensorflow==2.18.0 cudnn==8.9.7", N, "", f"{TF_PAGE}: 2.18 with cuDNN 9.3"),
+    ("tensorflow[and-cuda]==2.18.0 cudnn==8.9.7", Y, "", "METADATA of the wheel: and-cuda brings cuDNN 9.3"),
+    ("tensorflow==2.15.0 cuda==12.2 cudnn==8.9.7", Y, "", f"{TF_PAGE}: 2.15 with CUDA 12.2 and cuDNN 8.9"),
+    ("tensorflow==2.13.0 cuda==11.8 cudnn==8.6.0", Y, "", TF_PAGE),
+    ("tensorflow==2.13.0 cuda==12.1", N, "", f"{TF_PAGE}: 2.13 with CUDA 11.8"),
+    ("tensorflow==2.10.0 cuda==11.2 cudnn==8.1.0", Y, "", TF_PAGE),
+    ("tensorflow==2.4.0 cuda==10.1", N, "", f"{TF_PAGE}: 2.4 with CUDA 11.0"),
+    ("tensorflow==2.3.0 cuda==10.1 cudnn==7.6.5", Y, "", TF_PAGE),
+    ("tensorflow-gpu==1.12.0 cuda==10.0", N, "", f"{TF_PAGE}: 1.12 with CUDA 9.0"),
+    ('tensorflow==2.17.0 --gpu "RTX 4090" --driver 470.256.02', N, "", NOTES),
+    ('tensorflow==2.20.0 --gpu "RTX 4090" --driver 535.183.01', Y, "", f"{NOTES}; build_info.py: sm_89"),
+    ("tensorflow==2.19.0 --os macos --gpu 8.9", N, "", MACOS),
+    ('tf==2.19.0 --gpu "GTX 1650"', Y, "", "build_info.py of 2.19.0: sm_70, whose code runs on 7.5"),
+    # JAX
+    ("jax[cuda13]==0.8.0 --gpu V100", N, "", JAX_PAGE),
+    ("jax[cuda12]==0.8.0 --gpu V100 --driver 535.183.01", Y, "", JAX_PAGE),
+    ("jax[cuda13]==0.8.0 --gpu 8.9 --driver 570.86.10", N, "jax-ml/jax#31293", JAX_PAGE),
+    ("jax[cuda13]==0.8.0 --gpu 8.9 --driver 580.65.06", Y, "jax-ml/jax#31293", JAX_PAGE),
+    ("jax[cuda12]==0.6.0 --os windows --gpu 8.9", N, "", JAX_PAGE),
+    ("jax==0.7.0 --os macos --gpu 8.9", N, "", JAX_PAGE),
+    ('jax[cuda12]==0.7.0 --gpu "GTX 960"', Y, "", JAX_PAGE),
+    ('jax[cuda12]==0.7.0 --gpu "GTX 750 Ti"', N, "", JAX_PAGE),
+    ("jax[cuda12]==0.7.0 --gpu 8.9 --python 3.10", N, "", "jax-ml/jax:CHANGELOG.md: 0.7.0 drops Python 3.10"),
+    ("jax[cuda12]==0.4.35 --gpu 8.9 --python 3.9", N, "", "jax-ml/jax:CHANGELOG.md: 0.4.31 drops Python 3.9"),
+    # ONNX Runtime
+    ("onnxruntime-gpu==1.19.2 cuda==12.1 cudnn==8.9.7", N, "microsoft/onnxruntime#22198", ORT_PAGE),
+    ("onnxruntime-gpu==1.18.1 cuda==11.8 cudnn==8.9.7", Y, "microsoft/onnxruntime#22198", ORT_PAGE),
+    ("onnxruntime-gpu==1.17.1 cudnn==9.0.0", N, "microsoft/onnxruntime#20223", ORT_PAGE),
+    ("onnxruntime-gpu==1.19.0 cuda==12.6 cudnn==9.3.0", Y, "microsoft/onnxruntime#21825", ORT_PAGE),
+    ("onnxruntime-gpu==1.19.2 cuda==12.6 cudnn==8.9.7 --os windows", N, "dme-compunet/YoloSharp#74", ORT_PAGE),
+    ("onnxruntime-gpu==1.23.0 cudnn==8.9", N, "", ORT_PAGE),
+    ("onnxruntime-gpu[cuda,cudnn]==1.23.0 cudnn==8.9.7", Y, "", "METADATA of the wheel: the extras bring cuDNN 9"),
+    ("onnxruntime-gpu==1.20.1 --os windows cuda==12.6 cudnn==9.5.1", Y, "", ORT_PAGE),
+    ("onnxruntime-gpu==1.20.1 cuda==11.8", N, "", ORT_PAGE),
+    ("onnxruntime-gpu==1.16.3 cuda==11.8 cudnn==8.9.7", Y, "microsoft/onnxruntime#18973", ORT_PAGE),
+    ("onnxruntime-gpu==1.16.3 cuda==12.1", N, "", ORT_PAGE),
+    # CUDA, drivers and cards
+    ("cuda==13.0 --driver 575.57.08", N, "JuliaGPU/CUDA.jl#2831", NOTES),
+    ("cuda==13.1 --driver 580.82.07", Y, "EricLBuehler/mistral.rs#1858", NOTES),
+    ('cuda==13.1 --gpu "RTX 5090" --driver 580.82.07', Y, "EricLBuehler/mistral.rs#1858", f"{NOTES}; {MATRIX}"),
+    ('cuda==13.0 --gpu "RTX 2070"', Y, "JuliaGPU/CUDA.jl#2934", MATRIX),
+    ("cuda==13.0 --gpu V100", N, "JuliaGPU/CUDA.jl#2940", MATRIX),
+    ("cuda==12.9 --gpu V100 --driver 580.95.05", Y, "JuliaGPU/CUDA.jl#2940", MATRIX),
+    ("cuda==12.8 --gpu V100 --driver 590.44.01", N, "JuliaGPU/CUDA.jl#2940", MATRIX),
+    ('cuda==12.8 --gpu "RTX 5090" --driver 535.183.01', N, "", MATRIX),
+    ('cuda==12.4 --gpu "GTX 1080 Ti" --driver 550.54.14', Y, "", MATRIX),
+    ("cuda==11.8 --gpu H100 --driver 520.61.05", Y, "", MATRIX),
+    ("cuda==11.7 --gpu H100", N, "", MATRIX),
+    ('cuda==10.2 --gpu "RTX 3090"', N, "", MATRIX),
+    ("cuda==12.2 --driver 525.60.13", Y, "ComputeCanada/software-stack-config#59", NOTES),
+    ("cuda==11.4 --driver 450.80.02", Y, "ComputeCanada/software-stack-config#59", NOTES),
+    ("cuda==11.4 --driver 418.87.01", N, "", NOTES),
+    ("cuda==12.8 --driver 470.256.02", N, "", NOTES),
+    ('cuda==11.8 --driver 470.256.02 --gpu "RTX 3060"', Y, "", f"{NOTES}; {MATRIX}"),
+    ("cuda==12.6 --os windows --driver 560.94", Y, "", NOTES_WINDOWS),
+    ("cuda==12.6 --os windows --driver 526.98", N, "", NOTES_WINDOWS),
+    ('cuda==12.8 --os windows --driver 572.16 --gpu "RTX 5090"', Y, "", f"{NOTES_WINDOWS}; {MATRIX}"),
+    ('cuda==12.8 --os windows --driver 566.36 --gpu "RTX 5080"', N, "", MATRIX),
+    ('cuda==12.6 --os windows --driver 591.44 --gpu "GTX 1080 Ti"', N, "", MATRIX),
+    ('cuda==12.6 --os windows --driver 581.57 --gpu "GTX 1080 Ti"', Y, "tensorflow/tensorflow#101746", MATRIX),
+    ("cuda==12.4 --gpu B200", N, "", MATRIX),
+    ("cuda==12.8 --gpu B200 --driver 570.124.06", Y, "", MATRIX),
+    ('cuda==13.0 --gpu "DGX Spark" --driver 580.95.05', Y, "bitsandbytes-foundation/bitsandbytes#1829", MATRIX),
+    ('cuda==12.0 --gpu "Tesla K80"', N, "", MATRIX),
+    ('cuda==11.4 --gpu "Tesla K80" --driver 470.57.02', Y, "jax-ml/jax#15961", MATRIX),
+    ("cuda==12.4 --os macos", N, "", MACOS),
+    ('nvcc==13.0 --gpu "GTX 1650"', Y, "", MATRIX),
+    # cuDNN
+    ("cudnn==9.11.0 --gpu V100", N, "pytorch/pytorch#172352", CUDNN),
+    ('cudnn==9.1.0 --gpu "Tesla K80"', N, "", CUDNN),
+    ("cudnn==9.10.2 --gpu V100", Y, "pytorch/pytorch#172352", CUDNN),
+    ("cudnn==8.9.7 cuda==12.1", Y, "microsoft/onnxruntime#22198", CUDNN),
+    ('cudnn==9.7.0 --gpu "RTX 5090"', Y, "", CUDNN),
+    # what stands on torch or on the toolkit
+    ('vllm==0.9.1 --gpu "GTX 1080 Ti"', N, "vllm-project/vllm#19542", VLLM),
+    ('vllm==0.6.0 --gpu "Tesla P100"', N, "vllm-project/vllm#8626", VLLM),
+    ('vllm==0.9.1 --os windows --gpu "RTX 4090"', N, "", VLLM),
+    ('cudf-cu12==25.10.0 --gpu "GTX 1080"', N, "NVIDIA/cudf#14629", RAPIDS),
+    ("cudf==25.10.0 --os windows --gpu 8.9", N, "NVIDIA/cudf#9753", "https://docs.rapids.ai/install/: Linux and WSL 2"),
+    ("flash-attn==2.8.3 --gpu T4", N, "Dao-AILab/flash-attention#887", FLASH),
+    ('flash-attn==2.7.4 --gpu "RTX 2080 Ti"', N, "Dao-AILab/flash-attention#1514", FLASH),
+    ('flash-attn==2.3.0 --gpu "Quadro RTX 8000"', N, "Dao-AILab/flash-attention#562", FLASH),
+    ("cupy-cuda13x==14.1.1 --gpu V100", N, "", f"{CUPY}; {MATRIX}"),
+    ("cupy-cuda12x==13.4.0 --gpu 8.9 --python 3.13", Y, "ray-project/ray#58985", WHEELS),
+    ("cupy-cuda12x==13.6.0 --os windows --gpu 8.6 --driver 560.94", Y, "", CUPY),
+    ('cupy-cuda11x==13.6.0 --gpu "RTX 4090" --driver 470.256.02', N, "", MATRIX),
+    ("cupy-cuda13x==13.6.0 --driver 575.57.08", N, "NVIDIA/cutlass#2866", NOTES),
+    ('cupy-cuda12x==13.6.0 --gpu "RTX 5090" --driver 570.133.07', Y, "", f"{CUPY}; {MATRIX}"),
+    ("numba==0.56.4 --gpu 8.6 --python 3.11", N, "numba/numba#8825", "numba 0.57.0 is the first with Python 3.11"),
+    (
+        "numba==0.59.1 cuda==12.2 --gpu 8.9",
+        Y,
+        "",
+        "numba/numba:docs/source/cuda/overview.rst@0.59.0: from 11.2",
+    ),
+    ("caffe==1.0.0 cudnn==8.0.5", N, "BVLC/caffe#6970", "the thread itself: 1.0.0 does not build against cuDNN 8"),
+)
+FORUM_QUESTIONS = tuple(ForumQuestion(*line) for line in LINES)

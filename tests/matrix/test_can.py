@@ -1,0 +1,262 @@
+"""`gpudoctor matrix can`: cards by name, choice among builds, text and JSON, exit status."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from compat.can import answer, can, packages_of, ranked
+from compat.cards import gpu_card_of
+from compat.matrix import Matrix, Uncovered
+from compat.reason import Circumstances
+from compat.spec import parse_spec
+from compat.version import ComputeCapability
+from doctor.cli import run
+from doctor.rules.shared.products import known_product
+
+MATRIX = Matrix()
+
+
+def ask(*words: str) -> int:
+    return run(["matrix", "can", *words])
+
+
+def on(gpu: str, **changes: Any) -> Circumstances:
+    return Circumstances(capabilities=(ComputeCapability.parse(gpu),))._replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "capabilities"),
+    [
+        ("RTX 5090", "NVIDIA GeForce RTX 5090", "12.0"),
+        ("NVIDIA GeForce RTX 5090", "NVIDIA GeForce RTX 5090", "12.0"),
+        ("rtx-5090", "NVIDIA GeForce RTX 5090", "12.0"),
+        ("GTX1080Ti", "NVIDIA GeForce GTX 1080 Ti", "6.1"),
+        ("5090", "NVIDIA GeForce RTX 5090", "12.0"),
+        ("B200", "NVIDIA B200", "10.0"),
+        ("GT 640M", "NVIDIA GeForce GT 640M", "3.0"),
+        ("GT 640", "NVIDIA GeForce GT 640", "2.1 3.0 3.5"),
+        ("sm_89", "sm_89", "8.9"),
+        ("SM 120", "sm_120", "12.0"),
+        ("8.9", "sm_89", "8.9"),
+        ("compute capability 10.0", "sm_100", "10.0"),
+        ("sm_90a", "sm_90", "9.0"),
+        ("rtx4090", "NVIDIA GeForce RTX 4090", "8.9"),
+        ("RTX 4090 Laptop GPU", "NVIDIA GeForce RTX 4090 Laptop GPU", "8.9"),
+        ("RTX 2080 with Max-Q Design", "NVIDIA GeForce RTX 2080", "7.5"),
+        ("RTX PRO 6000", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "12.0"),
+        ("RTX PRO 6000 Blackwell", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "12.0"),
+        ("NVIDIA Thor", "Jetson AGX Thor", "11.0"),
+        ("Orin Nano", "Jetson Orin Nano", "8.7"),
+        ("Jetson AGX Orin 64GB", "Jetson AGX Orin", "8.7"),
+        ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", "NVIDIA A100-SXM4-40GB", "8.0"),
+        ("H100 MIG 2g.20gb", "NVIDIA H100 80GB HBM3", "9.0"),
+        ("B100", "NVIDIA B100", "10.0"),
+        ("B300", "NVIDIA B300", "10.3"),
+        ("DGX Spark", "NVIDIA GB10", "12.1"),
+        ("l40s", "NVIDIA L40S", "8.9"),
+    ],
+)
+def test_cards_by_name(text: str, name: str, capabilities: str) -> None:
+    card = gpu_card_of(text, MATRIX)
+    assert card.name == name
+    assert " ".join(map(str, card.capabilities)) == capabilities
+
+
+@pytest.mark.parametrize("text", ["RTX 9090", "", "GeForce", "Radeon 9700"])
+def test_cards_that_no_row_has(text: str) -> None:
+    with pytest.raises(Uncovered, match="the GPU"):
+        gpu_card_of(text, MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("spec", "where", "best"),
+    [
+        ("torch==2.9.1", on("8.9"), "torch 2.9.1 (cu128)"),  # the default of the package index comes first
+        ("torch==2.9.1", on("6.1"), "torch 2.9.1 (cu126)"),
+        ("torch==2.9.1+cu130", on("8.9"), "torch 2.9.1 (cu130)"),
+        ("torch<2.8", on("12.0"), "torch 2.7.1 (cu128)"),
+        ("torch>=2.4,<2.6", on("6.1"), "torch 2.5.1 (cu124)"),
+        ("torch", on("8.9", python="3.8"), "torch 2.4.1 (cu121)"),
+        ("jax==0.7.0", on("8.9"), "jax-cuda12-plugin 0.7.0"),
+        ("jax[cuda13]==0.8.0", on("8.9"), "jax-cuda13-plugin 0.8.0"),
+        ("onnxruntime==1.20.1", on("8.9"), "onnxruntime-gpu 1.20.*"),
+        ("tensorflow==1.15.0", Circumstances(os_family="windows"), "tensorflow-gpu 1.15.*"),
+        ("cuda", on("6.1"), "CUDA 12.9"),
+        ("cudnn", on("6.1"), "cuDNN 9.10.2 for CUDA 12"),
+        ("cudnn==9.10.2.21", on("6.1"), "cuDNN 9.10.2 for CUDA 12"),
+        ("cuda==12", on("6.1"), "CUDA 12.9"),
+        ("theano==0.10.0b1", Circumstances(), "theano 0.10.* (gpuarray)"),
+        ("cudnn==9.10.2+cu11", on("6.1"), "cuDNN 9.10.2 for CUDA 11"),
+    ],
+)
+def test_the_best_build_answers(spec: str, where: Circumstances, best: str) -> None:
+    found = ranked(parse_spec(spec), where, MATRIX)[0]
+    assert found.name == best
+    assert found.verdict in {"yes", "unknown"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "gpu", "instead"),
+    [
+        ("torch==2.6.0", "12.0", ("torch 2.7.0 (cu128)",)),
+        ("torch==2.15.0", "6.1", ("torch 2.14.1 (cu126)",)),
+        ("cuda==13.0", "6.1", ("CUDA 12.9",)),
+        ("cuda==8.0", "8.9", ("CUDA 11.0",)),  # its code for 8.0 runs on 8.9
+    ],
+)
+def test_what_fits_instead(spec: str, gpu: str, instead: tuple[str, ...]) -> None:
+    found = answer(parse_spec(spec), on(gpu), MATRIX)
+    assert found.verdict == "no"
+    assert found.instead == instead
+
+
+@pytest.mark.parametrize(
+    ("gpu", "arch"), [("Jetson Orin Nano", "jetson"), ("NVIDIA Thor", "sbsa"), ("GH200", "sbsa"), ("H100", "x86_64")]
+)
+def test_a_card_says_in_which_machine_it_sits(gpu: str, arch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ask("cuda==13.0", "--gpu", gpu, "--format", "json")
+    assert json.loads(capsys.readouterr().out)["circumstances"]["arch"] == arch
+    ask("cuda==13.0", "--gpu", gpu, "--arch", "x86_64", "--format", "json")
+    assert json.loads(capsys.readouterr().out)["circumstances"]["arch"] == "x86_64"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "driver", "system", "named"),
+    [
+        ("V100", "418.87.01", "linux", True),
+        ("RTX 2080", "418.87.01", "linux", False),  # no data-centre card
+        ("V100", "410.104", "linux", False),  # not on that branch
+        ("V100", "418.87", "windows", False),
+        ("sm_70", "418.87.01", "linux", False),  # of which card it is nobody said
+    ],
+)
+def test_a_forward_compatibility_package_is_named_where_it_would_help(
+    gpu: str, driver: str, system: str, named: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask("cuda==11.1", "--gpu", gpu, "--driver", driver, "--os", system) != 0
+    assert ("cuda-compat-11-1" in capsys.readouterr().out) is named
+
+
+def test_a_source_is_that_of_its_row(capsys: pytest.CaptureFixture[str]) -> None:
+    ask("tensorflow==2.15.0", "--gpu", "RTX 4090", "--driver", "535.183.01")
+    shown = " ".join(capsys.readouterr().out.split("Sources")[1].split())
+    for name in ("tensorflow.builds[tensorflow-2.15.0]", "driver.branches[r535]", "gpu.generations[ada]"):
+        assert f"{name}: {MATRIX.row_named(name).source}" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("tf", "tensorflow"), ("pytorch", "torch"), ("bnb", "bitsandbytes"), ("nvcc", "cuda"), ("cudf", "cudf")],
+)
+def test_names_that_people_type(name: str, found: str) -> None:
+    assert known_product(parse_spec(name), "cuda", "cudnn").name == found
+
+
+def test_every_name_leads_somewhere() -> None:
+    for row in MATRIX.rows("package", "names"):
+        assert row.note or row.package
+        if row.package:
+            assert known_product(parse_spec(row.id), "cuda", "cudnn").name == row.package
+    cards = {row.id for row in MATRIX.rows("gpu", "products")}
+    assert {one for row in MATRIX.rows("platform", "cards") for one in row.cards} <= cards
+
+
+def test_extras_and_packages() -> None:
+    assert packages_of(parse_spec("jax[cuda13]")) == ("jax-cuda13-plugin",)
+    assert packages_of(parse_spec("torch")) == ("torch",)
+    assert "tensorflow-gpu" in packages_of(parse_spec("tensorflow"))
+
+
+def test_a_name_for_several_chips_is_judged_chip_by_chip() -> None:
+    card = gpu_card_of("GT 640", MATRIX)
+    reply = can((parse_spec("cuda==10.2"),), (card,), Circumstances(), MATRIX)
+    assert [case.verdict for case in reply.cases] == ["no", "yes", "yes"]
+    assert reply.verdict == "unknown"
+    same = can((parse_spec("cuda==13.0"),), (card,), Circumstances(), MATRIX)
+    assert same.verdict == "no"
+
+
+def test_too_many_chips_to_look_at_are_unknown() -> None:
+    cards = (gpu_card_of("GT 640", MATRIX),) * 4
+    reply = can((parse_spec("cuda==13.0"),), cards, Circumstances(), MATRIX)
+    assert len(reply.cases) == 16
+    assert reply.verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("torch==2.9.1", "--gpu", "8.9"), 0),
+        (("torch==2.6.0", "--gpu", "12.0"), 1),
+        (("torch==99.0",), 4),
+        (("torch==2.9.1", "torch==99.0"), 4),
+        (("torch==2.9.1", "cuda==12"), 0),
+        (("torch==2.9.1rc1",), 4),
+        (("torch==2.6.0+cpu",), 0),
+        (("torch==2.6.77+cpu",), 4),
+        (("torch==2.6.0", "torch==99.0", "--gpu", "12.0"), 1),  # one no is a no
+    ],
+)
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_text_and_json_exit_alike(
+    words: tuple[str, ...], status: int, style: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(*words, "--format", style) == status
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("trch",), "no product 'trch'; did you mean torch"),
+        (("sklearn",), "scikit-learn computes on the CPU"),
+        (("torch 2",), "is no package with a version specifier"),
+        (("torch", "--driver", "new"), "'new' is not a driver release"),
+        (("torch", "--python", "three"), "'three' is not a Python version such as 3.12"),
+        (("torch", "--glibc", "musl"), "'musl' is not a glibc version such as 2.31"),
+        (("torch", "--os", "beos"), "no operating system 'beos'; known are"),
+        (("torch", "--arch", "arm"), "no architecture 'arm'"),
+        (("torch", "--format", "jsn"), "no format 'jsn'; did you mean json"),
+        (("cuda==twelve",), "is no package with a version specifier"),
+        ((), "SPEC"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(*words) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert message in shown.err
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_json_holds_every_reason_with_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    ask("torch==2.6.0", "--gpu", "RTX 5090", "--driver", "570.86", "--python", "3.12", "--format", "json")
+    reply = json.loads(capsys.readouterr().out)
+    assert (reply["schema"], reply["verdict"]) == ("gpudoctor.can/1", "no")
+    assert reply["circumstances"]["gpus"] == [
+        {"name": "NVIDIA GeForce RTX 5090", "capabilities": ["12.0"], "row": "gpu.products[geforce-rtx-5090]"}
+    ]
+    (found,) = reply["cases"][0]["answers"]
+    assert found["instead"] == ["torch 2.7.0 (cu128)"]
+    assert {one["verdict"] for one in found["candidates"]} == {"no"}
+    for reason in (reason for candidate in found["candidates"] for reason in candidate["reasons"]):
+        assert reason["rows"]
+        assert reason["source"]
+
+
+def test_a_card_that_nobody_knows_is_unknown_with_near_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask("torch", "--gpu", "RTX 5095") == 4
+    assert "--gpu sm_89" in capsys.readouterr().out
+    assert ask("torch", "--gpu", "RTX 5095", "--format", "json") == 4
+    assert json.loads(capsys.readouterr().out)["verdict"] == "unknown"
+
+
+def test_the_page_is_at_most_80_wide(capsys: pytest.CaptureFixture[str]) -> None:
+    ask("torch", "--gpu", "RTX 5090", "--driver", "570.86", "--python", "3.9")
+    for line in capsys.readouterr().out.splitlines():
+        assert len(line) <= 80 or "://" in line

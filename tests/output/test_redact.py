@@ -1,0 +1,156 @@
+"""Redaction touches values, never names of fields; what is planted in a machine is in no report of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compat.matrix import Matrix
+from doctor.check.command import Options, check
+from doctor.check.document import CheckDocument
+from doctor.check.judge import codes, judge, load_rules
+from doctor.check.report import make_report
+from doctor.facts import Machine
+from doctor.formats import TextStyle
+from doctor.host.root import RootHost
+from doctor.output.redact import Redactor, redact
+from doctor.probes import ProbeRequest, look
+from doctor.probes.private import PrivateWords
+from doctor.probes.private import look as private_words
+from tests.lab.case import LabHost
+from tests.lab.cases import CASES
+from tests.machine import gpu, machine, seen
+from tests.probes.tree import offline
+
+WORDS = PrivateWords(users=("alice", "torch"), homes=("/home/alice", "/scratch/x7/home"), hosts=("box17.lab", "box17"))
+REDACTOR = Redactor(WORDS, ["0324517000123"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/home/alice/.venv/bin/python", "/home/<user>/.venv/bin/python"),
+        ("/home/bob/x", "/home/<user>/x"),
+        ("C:/Users/Bob/x", "C:/Users/<user>/x"),
+        ("/data/alice/env", "/data/<user>/env"),
+        ("/data/alice-old/env", "/data/<user>-old/env"),
+        ("/opt/alice_gcc/bin", "/opt/<user>_gcc/bin"),
+        ("/opt/malice/bin", "/opt/malice/bin"),
+        ("/scratch/x7/home/.venv", "<home>/.venv"),
+        ("alice", "<user>"),
+        ("built by alice.", "built by <user>."),
+        ("/root/.bashrc, line 3", "/root/.bashrc, line 3"),
+        ("torch 2.9.1+cu128 in /opt/venv", "torch 2.9.1+cu128 in /opt/venv"),
+        ("/home/torch/.venv", "/home/<user>/.venv"),
+        ("Nov 20 box17 kernel: NVRM", "Nov 20 <host> kernel: NVRM"),
+        ("box17.lab and box170", "<host> and box170"),
+        ("GPU-5e6a2cfd-6d2c-4b51-9d2b-0d2b7c0b3e55", "GPU-<uuid>"),
+        ("MIG-GPU-5e6a2cfd-6d2c-4b51-9d2b-0d2b7c0b3e55/1/0", "MIG-GPU-<uuid>"),
+        ("MIG-5e6a2cfd-6d2c-4b51-9d2b-0d2b7c0b3e55", "MIG-<uuid>"),
+        ("serial 0324517000123", "serial <serial>"),
+        ("nvidia-curand-cu12 10.3.2.106 and 9.10.2.21", "nvidia-curand-cu12 10.3.2.106 and 9.10.2.21"),
+        ("/opt/cudnn/9.10.2.21/lib", "/opt/cudnn/9.10.2.21/lib"),
+        ("http://10.1.2.3:8080/simple", "http://<address>:8080/simple"),
+        ("http://me:secret@mirror/simple", "http://<credentials>@mirror/simple"),
+        ("10.1.2.3:29500", "<address>:29500"),
+        ("/net/192.168.7.9/share", "/net/<address>/share"),
+        ("mail first.last@lab.example today", "mail <address> today"),
+        ("0000:01:00.0 and 00000000:01:00.0", "0000:01:00.0 and 00000000:01:00.0"),
+        ("02:42:ac:11:00:02", "<address>"),
+        ("fe80::42:acff:fe11:2", "<address>"),
+        ("at 12:34:56 on 2026-11-22T04:13:08", "at 12:34:56 on 2026-11-22T04:13:08"),
+        ("export HF_TOKEN=hf_abc123; x", "export HF_TOKEN=<secret>; x"),
+        ('"api_key": "k-123"', '"api_key": "<secret>"'),
+        ("Key was rejected by service", "Key was rejected by service"),
+    ],
+)
+def test_texts(text: str, expected: str) -> None:
+    assert REDACTOR.text(text) == expected
+
+
+def test_facts_keep_their_shape() -> None:
+    facts = machine(machine=Machine("live", "box17"), gpus=seen((gpu(serial=seen("0324517000123")),)))
+    clean = REDACTOR.value(facts)
+    assert type(clean) is type(facts)
+    assert clean.machine.name == "<host>"
+    assert clean.gpus.get()[0].uuid.get() == "GPU-<uuid>"
+    assert clean.gpus.get()[0].serial.get() == "<serial>"
+    assert clean.driver == facts.driver
+
+
+def test_what_is_private_is_read_from_the_machine(tmp_path: Path) -> None:
+    offline(
+        tmp_path,
+        {
+            "/etc/passwd": "root:x:0:0::/root:/bin/bash\nzoe:x:1001:1001:Zoe:/data/zoe:/bin/sh\nsvc:x:200:200::/x:/y\n",
+            "/etc/hostname": "node7\n",
+            "/etc/hosts": "127.0.0.1 localhost\n10.0.0.7 node7.cluster.example node7 # here\n10.0.0.8 node8\n",
+            "/home/yan/": "",
+        },
+    )
+    host = RootHost(str(tmp_path), {"SUDO_USER": "xaver", "HOME": "/scratch/xaver"})
+    assert private_words(host) == PrivateWords(
+        users=("xaver", "zoe", "yan"),
+        homes=("/scratch/xaver", "/data/zoe"),
+        hosts=("node7.cluster.example", "node7"),
+    )
+
+
+PLANTED = tuple(f"zq{number:03}person" for number in range(200))
+
+
+def planted(root: Path) -> LabHost:
+    """Machines of the lab, with a secret in every place that can reach a report."""
+    case = next(one for one in CASES if one.name == "F23")
+    names = iter(PLANTED)
+    host = LabHost(case.build(root), case)
+    people = [next(names) for _ in range(100)]
+    (root / "etc" / "passwd").write_text(
+        "".join(f"{one}:x:{1000 + n}:1::/home/{one}:/bin/sh\n" for n, one in enumerate(people))
+    )
+    hosts = [next(names) for _ in range(20)]
+    (root / "etc" / "hostname").write_text(f"{hosts[0]}\n")
+    (root / "etc" / "hosts").write_text(f"10.0.0.1 {' '.join(hosts)}\n")
+    environ = host.environ
+    said = environ._said  # type: ignore[attr-defined]
+    rest = list(names)
+    folders = [f"/data/{one}/lib" for one in people[:20]] + [f"/opt/{one}_gcc/lib64" for one in people[20:40]]
+    said["LD_LIBRARY_PATH"] = ":".join([said.get("LD_LIBRARY_PATH", ""), *folders])
+    said["CUDA_HOME"] = f"/scratch/{people[41]}-old/cuda"
+    said["CUDA_PATH"] = f"/home/{people[42]}/cuda"
+    said["NCCL_TOPO_FILE"] = f"http://{rest[0]}:{rest[1]}@10.0.0.9/topo?api_key={rest[2]}"
+    said["XLA_FLAGS"] = f"--xla_token={rest[3]} --mail={rest[4]}@{rest[5]}.example"
+    said["CUPY_CACHE_DIR"] = f"/net/192.168.1.20/{people[43]}"
+    for number, one in enumerate(rest[6:]):
+        said[
+            ("HF_TOKEN_{}", "TORCH_{}_KEY", "NCCL_{}_SECRET", "TF_VAR_{}", "NVIDIA_{}_PASS")[number % 5].format(number)
+        ] = one
+    return host
+
+
+def test_two_hundred_planted_secrets_are_in_no_report(tmp_path: Path) -> None:
+    host = planted(tmp_path)
+    facts, matrix = look(host, ProbeRequest()), Matrix.of_user()
+    report = make_report(facts, judge(facts, matrix, load_rules(codes())), matrix, 0.0)
+    open_text = json.dumps(CheckDocument(report).plain())
+    assert any(one in open_text for one in PLANTED), "nothing was planted where reports are made of"
+    document = CheckDocument(redact(report, host, report.facts))
+    for text in (json.dumps(document.plain()), document.text(TextStyle())):
+        assert [one for one in PLANTED if one in text] == []
+        assert "10.0.0.9" not in text
+        assert "192.168.1.20" not in text
+
+
+def test_redacted_reports_keep_their_codes(tmp_path: Path) -> None:
+    """An account may be called like a word of ours."""
+    root = tmp_path / "root"
+    offline(root, {"/etc/passwd": "wheel:x:1001:1::/home/wheel:/bin/sh\nerror:x:1002:1::/home/error:/bin/sh\n"})
+    for style in ("json", "text"):
+        plain, _ = check(Options(root=str(root), style=style), TextStyle())
+        clean, _ = check(Options(root=str(root), style=style, redact=True), TextStyle())
+        if style == "json":
+            assert [one["code"] for one in json.loads(clean)["answers"]] == [
+                one["code"] for one in json.loads(plain)["answers"]
+            ]

@@ -1,0 +1,78 @@
+"""Where reports go."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from doctor.output.write import NotWritten, style_of, write_file
+
+
+def test_a_file_is_replaced_whole_and_leaves_no_part(tmp_path: Path) -> None:
+    target = tmp_path / "report"
+    target.write_text("old")
+    write_file(str(target), "new\n")
+    assert target.read_text() == "new\n"
+    assert os.listdir(tmp_path) == ["report"]
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("real")
+    write_file(str(tmp_path / "link"), "text")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "text"
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(str(pipe), "text")
+    assert os.read(reader, 10) == b"text"
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="a system without /dev/fd")
+def test_a_pipe_without_a_name_is_written_to() -> None:
+    """What /dev/stdout is in a pipeline: a link to "pipe:[4711]", which is no path."""
+    reader, writer = os.pipe()
+    write_file(f"/dev/fd/{writer}", "text")
+    os.close(writer)
+    assert os.read(reader, 10) == b"text"
+    os.close(reader)
+
+
+def test_what_cannot_be_written_says_so(tmp_path: Path) -> None:
+    for bad in (tmp_path, tmp_path / "missing" / "report"):
+        with pytest.raises(NotWritten, match=str(bad)):
+            write_file(str(bad), "text")
+
+
+class Terminal(io.TextIOWrapper):
+    def __init__(self, encoding: str) -> None:
+        super().__init__(io.BytesIO(), encoding=encoding)
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("encoding", "environ", "colour", "symbols"),
+    [
+        ("utf-8", {}, True, True),
+        ("utf-8", {"NO_COLOR": "1"}, False, True),
+        ("utf-8", {"TERM": "dumb"}, False, True),
+        ("ascii", {}, True, False),
+    ],
+)
+def test_looks(encoding: str, environ: dict[str, str], colour: bool, symbols: bool) -> None:
+    look = style_of(Terminal(encoding), environ)
+    assert (look.colour, look.symbols) == (colour, symbols)
+
+
+def test_no_colour_but_on_a_terminal() -> None:
+    assert style_of(io.StringIO(), {}).colour is False

@@ -1,0 +1,149 @@
+"""Effects become facts, and the rules decide which remedy is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from compat.discover import load_one, names_in
+from compat.matrix import Matrix
+from compat.need import Need
+from compat.version import DriverRelease
+from doctor.check.finding import Answer, bad
+from doctor.check.judge import judge, load_rules
+from doctor.facts import Facts
+from doctor.facts.seen import Seen, value_or
+from doctor.prescribe import effects as effects_package
+from doctor.prescribe.proof import Court, after
+from doctor.prescribe.remedies import prescribe
+from doctor.prescribe.world import World
+from installers import effect as effects
+from installers.effect import Effect
+from tests.lab.case import Case, run_here
+from tests.lab.cases import CASES
+from tests.machine import VENV, driver, environment, framework, gpu, machine, seen
+
+MATRIX = Matrix()
+PYTHON = f"{VENV}/bin/python"
+RULES = load_rules()
+
+
+def made(*done: Effect, facts: Facts | None = None) -> Facts:
+    return after(done, World(facts or machine(), MATRIX, None))
+
+
+def court_of(facts: Facts) -> Court:
+    return Court(facts, judge(facts, MATRIX, RULES), MATRIX, RULES, None)
+
+
+def case_of(name: str) -> Case:
+    return next(case for case in CASES if case.name == name)
+
+
+def remedies_of(name: str, code: str, root: Path) -> list[dict[str, object]]:
+    report = run_here(case_of(name), root / "tree").report
+    return next(one["remedies"] for one in report["findings"] if one["code"] == code)
+
+
+def test_every_kind_of_effect_has_its_file() -> None:
+    kinds = set(get_args(effects.Effect))
+    names = {"".join("_" + c.lower() if c.isupper() else c for c in kind.__name__).lstrip("_") for kind in kinds}
+    assert names == set(names_in(effects_package))
+    assert all(callable(load_one(effects_package, name, "apply", object)) for name in names)
+
+
+def test_a_driver_runs_after_the_restart_and_not_before() -> None:
+    old = machine(driver=driver()._replace(release=seen(DriverRelease((470, 256, 2)))))
+    installed = effects.DriverInstalled("==580.95.05")
+    assert value_or(made(installed, facts=old).driver.release, None) == DriverRelease((470, 256, 2))
+    assert value_or(made(installed, effects.Restarted(), facts=old).driver.release, None) == DriverRelease((580, 95, 5))
+
+
+def test_a_driver_that_refuses_the_card_does_not_start() -> None:
+    pascal = machine(gpus=seen((gpu(capability="6.1"),)))
+    before = pascal.driver.release
+    assert made(effects.DriverInstalled(">=590", "open"), effects.Restarted(), facts=pascal).driver.release == before
+
+
+def test_a_build_brings_its_pins_and_the_old_one_leaves() -> None:
+    facts = made(
+        effects.DistributionsRemoved(PYTHON, ("torch",)),
+        effects.DistributionsInstalled(PYTHON, ("torch==2.9.1+cu126",)),
+    )
+    (home,) = facts.environments.get()
+    torch = next(one for one in home.frameworks.get() if one.package == "torch")
+    assert (torch.version, value_or(torch.build, "")) == ("2.9.1+cu126", "cu126")
+    assert {"torch", "nvidia-cudnn-cu12"} <= {one.name for one in home.distributions.get()}
+
+
+def test_what_is_there_is_called_satisfied() -> None:
+    held = machine().environments.get()[0].distributions.get()
+    torch = next(one for one in held if one.name == "torch")
+    facts = made(effects.DistributionsInstalled(PYTHON, (f"torch=={torch.version.partition('+')[0]}",)))
+    assert torch in facts.environments.get()[0].distributions.get()
+
+
+@pytest.mark.parametrize(
+    ("value", "entry", "left"),
+    [("/a:/opt/x/:/b", "/opt/x", "/a:/b"), ("/opt/x", "/opt/x/", None), ("/a:/b", "/c", "/a:/b")],
+)
+def test_an_entry_leaves_a_variable(value: str, entry: str, left: str | None) -> None:
+    facts = made(effects.VariableSet("LD_LIBRARY_PATH", value), effects.EntryRemoved("LD_LIBRARY_PATH", entry))
+    told = {one.name: one.value for one in facts.configuration.variables.get()}
+    assert told.get("LD_LIBRARY_PATH") == left
+
+
+def test_a_remedy_that_does_not_mend_is_no_command() -> None:
+    facts = machine(driver=driver()._replace(release=seen(DriverRelease((470, 256, 2)))))
+    answer = bad("too old", Need("link", "b", "/a"))._replace(code="driver-too-old-for-runtime", subject=_label(facts))
+    (remedy,) = prescribe(answer, facts, MATRIX, court_of(facts))
+    assert not remedy.proven
+    assert all(line.startswith("# No remedy is known to work here") for line in remedy.commands)
+
+
+def _label(facts: Facts) -> str:
+    return facts.environments.get()[0].frameworks.get()[0].label
+
+
+def test_the_first_that_mends_is_given_before_those_that_do_not() -> None:
+    facts = machine(driver=driver()._replace(release=seen(DriverRelease((470, 256, 2)))))
+    rejected, right = Need("link", "b", "/a"), Need("driver", ">=580")
+    answer = bad("too old", rejected, right)._replace(code="driver-too-old-for-runtime", subject=_label(facts))
+    (remedy,) = prescribe(answer, facts, MATRIX, court_of(facts))
+    assert (remedy.need, remedy.proven) == (right, True)
+
+
+def test_a_finding_that_no_rule_made_keeps_its_remedy_unproven() -> None:
+    answer: Answer = bad("it hung", Need("restart"))._replace(code="cudnn-hang", subject="cuDNN")
+    (remedy,) = prescribe(answer, machine(), MATRIX, court_of(machine()))
+    assert not remedy.proven
+    assert "sudo systemctl reboot" in remedy.commands
+
+
+def test_the_variable_is_looked_at_again(tmp_path: Path) -> None:
+    (remedy,) = remedies_of("F23", "ld-library-path-shadowing", tmp_path)
+    assert remedy["proven"] is True
+
+
+def test_a_plain_install_of_what_is_there_is_refused(tmp_path: Path) -> None:
+    """pip and uv call it satisfied: it would change nothing."""
+    (remedy,) = remedies_of("hopper-left-out", "gpu-arch-not-in-build", tmp_path)
+    assert str(remedy["summary"]).startswith("No remedy is known to work here")
+
+
+def test_what_nouveau_holds_needs_more_than_a_module(tmp_path: Path) -> None:
+    first, *_ = remedies_of("dkms-missing-nouveau", "kernel-updated-dkms-missing", tmp_path)
+    assert first["proven"] is True
+    assert "nouveau" in str(first["commands"]) or "driver" in str(first["summary"])
+
+
+def test_no_second_driver_after_the_first(tmp_path: Path) -> None:
+    for remedy in remedies_of("legacy-card", "driver-does-not-support-gpu", tmp_path):
+        assert sum("ubuntu-drivers install" in line for line in remedy["commands"]) <= 1  # type: ignore[attr-defined]
+
+
+def test_facts_alone_are_enough_for_effects_that_touch_no_file() -> None:
+    facts = machine(environments=seen((environment(frameworks=seen((framework(),))),)))
+    assert isinstance(made(effects.SharedMemoryGiven(1 << 30), facts=facts).system.shm_bytes, Seen)

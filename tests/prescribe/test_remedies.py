@@ -1,0 +1,159 @@
+"""From a need and the machine's facts to a remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat.matrix import Matrix
+from compat.need import Need
+from compat.version import CudaVersion
+from doctor.check.finding import bad
+from doctor.facts import Facts, Machine
+from doctor.prescribe.remedies import prescribe
+from doctor.prescribe.target import target_of
+from doctor.rules.shared.cuda_libraries import requirement_for, wheels_for
+from tests.machine import SITE, VENV, driver, environment, framework, machine, prediction, seen, system, unseen
+
+MATRIX = Matrix()
+PYTHON = f"{VENV}/bin/python"
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "expected"),
+    [
+        ({}, "os_family", "linux"),
+        ({}, "distribution", "ubuntu"),
+        ({}, "cuda_major", 13),
+        ({}, "arch", "x86_64"),
+        ({"machine": seen("aarch64")}, "arch", "sbsa"),
+        ({"machine": seen("aarch64"), "jetson": seen("36.3.0")}, "arch", "jetson"),
+        ({"wsl": seen(2)}, "wsl", True),
+        ({"wsl": unseen()}, "wsl", False),
+        ({"container": seen("docker")}, "container", "docker"),
+        ({"sudo_user": seen("ada"), "user": seen("root")}, "user", "ada"),
+        ({"distribution_id": unseen()}, "distribution", ""),
+    ],
+)
+def test_target(changes: dict[str, Any], field: str, expected: object) -> None:
+    facts = machine(system=system()._replace(**changes))
+    assert getattr(target_of(facts, Need("driver")), field) == expected
+
+
+def test_unknown_driver_has_no_cuda_major() -> None:
+    facts = machine(driver=driver()._replace(cuda=unseen()))
+    assert target_of(facts, Need("driver")).cuda_major == 0
+
+
+@pytest.mark.parametrize("where", [PYTHON, VENV, f"{SITE}/nvidia/cudnn/lib"])
+def test_the_environment_is_found_by_any_path_inside_it(where: str) -> None:
+    found = target_of(machine(), Need("cudnn", "", where))
+    assert (found.python, found.prefix, found.environment_kind) == (PYTHON, VENV, "venv")
+    assert "torch" in found.installed
+
+
+@pytest.mark.parametrize("where", ["", "/usr/local/cuda/lib64", f"{VENV}-other/bin/python"])
+def test_other_paths_name_no_environment(where: str) -> None:
+    assert target_of(machine(), Need("cudnn", "", where)).python == ""
+
+
+def test_a_system_environment_does_not_own_all_of_usr() -> None:
+    facts = machine(environments=seen((environment(prefix="/usr", kind="system", interpreter="/usr/bin/python3"),)))
+    assert target_of(facts, Need("cudnn", "", "/usr/lib/x86_64-linux-gnu")).python == ""
+    assert target_of(facts, Need("torch", "", "/usr/bin/python3")).python == "/usr/bin/python3"
+
+
+def test_remedies_keep_the_order_of_the_needs() -> None:
+    needs = (Need("driver", ">=580"), Need("torch", "==2.9.1", PYTHON, "cu126"))
+    first, second = prescribe(bad("broken", *needs), machine(), MATRIX)
+    assert first.need == needs[0]
+    assert any("ubuntu-drivers" in line for line in first.commands)
+    assert second.summary == "install torch==2.9.1 built for cu126"
+    assert second.plan.steps
+
+
+def test_a_need_that_nobody_serves_is_shown_all_the_same() -> None:
+    (remedy,) = prescribe(bad("broken", Need("no such thing", "x")), machine(), MATRIX)
+    assert remedy.commands == ("# needed here: no such thing x",)
+
+
+def test_nothing_to_do_reads_no_method(tmp_path: Path) -> None:
+    assert prescribe(bad("broken"), machine(), MATRIX) == ()
+
+
+def test_what_was_not_seen_still_gets_a_plan() -> None:
+    facts: Facts = machine(
+        system=system()._replace(family=unseen(), distribution_id=unseen(), kernel=unseen()),
+        driver=driver()._replace(cuda=seen(CudaVersion(12, 4))),
+        environments=unseen(),
+    )
+    (remedy,) = prescribe(bad("broken", Need("driver", ">=580")), facts, MATRIX)
+    assert remedy.commands
+
+
+@pytest.mark.parametrize(
+    ("where", "prefix"),
+    [
+        ("/opt/conda/bin/python", "/opt/conda"),
+        ("/opt/conda/envs/t/lib", "/opt/conda/envs/t"),
+        ("/opt/conda/lib", "/opt/conda"),
+    ],
+)
+def test_the_innermost_environment_is_meant(where: str, prefix: str) -> None:
+    outer = environment(prefix="/opt/conda", kind="conda", interpreter="/opt/conda/bin/python")
+    inner = environment(prefix="/opt/conda/envs/t", kind="conda", interpreter="/opt/conda/envs/t/bin/python")
+    assert target_of(machine(environments=seen((outer, inner))), Need("cudnn", "", where)).prefix == prefix
+
+
+def test_a_release_that_nobody_can_read_costs_no_finding() -> None:
+    needs = (
+        Need("wheels", "cupy-cuda12x==13.0_dirty", PYTHON, "cupy-cuda11x"),
+        Need("torch", "==2.9.1", PYTHON, "cu126"),
+    )
+    first, second = prescribe(bad("two copies", *needs), machine(), MATRIX)
+    assert first.commands[0].startswith("# remove cupy-cuda11x, then install cupy-cuda12x==13.0_dirty")
+    assert second.summary == "install torch==2.9.1 built for cu126"
+
+
+def test_commands_for_an_image_are_run_inside_of_it() -> None:
+    facts = machine(machine=Machine("root", "/mnt/my image"))
+    (remedy,) = prescribe(bad("broken", Need("system-package", "again", "", "libcudnn9-cuda-12")), facts, MATRIX)
+    assert remedy.commands[0] == "sudo chroot '/mnt/my image' /bin/bash -s <<'INSIDE'"
+    assert remedy.commands[-1] == "INSIDE"
+    assert not any("sudo" in line for line in remedy.commands[1:])
+
+
+def test_advice_about_an_image_is_no_command() -> None:
+    facts = machine(machine=Machine("root", "/mnt/image"))
+    (remedy,) = prescribe(bad("broken", Need("by-hand", "build it without the driver")), facts, MATRIX)
+    assert remedy.commands == ("# build it without the driver",)
+
+
+@pytest.mark.parametrize(
+    ("soname", "requires", "cuda", "wheel"),
+    [
+        ("libcusolver.so.11", ("nvidia-cusolver-cu12==11.7.3.90",), (12, 8), "nvidia-cusolver-cu12==11.7.3.90"),
+        ("libcurand.so.10", ("nvidia-curand-cu12==10.3.9.90",), (12, 8), "nvidia-curand-cu12==10.3.9.90"),
+        ("libcurand.so.10", ("nvidia-cusolver-cu12==11.7.3.90",), (12, 8), "nvidia-curand-cu12"),
+        ("libcurand.so.10", ("nvidia-cublas==13.0.0.19",), (13, 0), "nvidia-curand"),
+        ("libcurand.so.10", ("nvidia-cublas-cu11==11.11.3.6",), (11, 8), "nvidia-curand-cu11"),
+        ("libmade-up.so.1", (), (12, 8), ""),
+    ],
+)
+def test_a_library_that_several_cuda_releases_share_comes_from_the_wheel_that_is_asked_for(
+    soname: str, requires: tuple[str, ...], cuda: tuple[int, int], wheel: str
+) -> None:
+    one = framework(requires=seen(requires), cuda=seen(CudaVersion(*cuda)))
+    assert requirement_for(soname, one, machine(), MATRIX) == wheel
+
+
+def test_every_pinned_wheel_that_is_absent_comes_at_once() -> None:
+    """A process ends at the first library that it does not find, and would end at the next one then."""
+    asks = ("nvidia-curand-cu12==10.3.9.90", "nvidia-cusolver-cu12==11.7.3.90; platform_system == 'Linux'")
+    one = framework(requires=seen((*asks, "nvidia-nvtx-cu12==12.8.90; platform_system == 'Windows'")))
+    facts = machine(environments=seen((environment(one),)))
+    missing = (prediction(soname="libcurand.so.10", path=unseen()),)
+    (need,) = wheels_for(missing, one, facts, MATRIX)
+    assert need.spec == "nvidia-curand-cu12==10.3.9.90 nvidia-cusolver-cu12==11.7.3.90"

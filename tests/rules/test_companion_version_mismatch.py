@@ -1,0 +1,111 @@
+"""companion-version-mismatch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compat.need import Need
+from doctor.check.finding import Kind, Severity
+from doctor.facts import Facts
+from doctor.facts.environment import Framework
+from tests.machine import VENV, environment, framework, machine, seen, unseen
+from tests.rules.case import answer, answers
+
+CODE = "companion-version-mismatch"
+PYTHON = f"{VENV}/bin/python"
+
+
+def vision(version: str = "0.24.1+cu128", asks: str = "torch==2.9.1", **changes: Any) -> Framework:
+    """torchvision as its wheel says."""
+    unknown = unseen("none of its own")
+    known = {"build": seen(""), "cuda": unknown, "cudnn": unknown, "targets": unknown, "requires": seen((asks,))}
+    return framework("torchvision", version, **{**known, **changes})
+
+
+def beside(*others: Framework, torch: Framework | None = None) -> Facts:
+    """The healthy machine with these beside torch."""
+    return machine(environments=seen((environment(torch or framework(), *others),)))
+
+
+@pytest.mark.parametrize(
+    ("asks", "torch", "kind"),
+    [
+        ("torch==2.9.1", "2.9.1+cu128", Kind.OK),
+        ("torch==2.9.1", "2.9.1", Kind.OK),
+        ("torch==2.9.1", "2.8.0+cu128", Kind.BAD),
+        ("torch==2.8.0", "2.9.1+cu128", Kind.BAD),
+        ("torch>=2.4", "2.10.0.dev20251101+cu128", Kind.OK),
+        ("torch==2.10.0", "2.10.0a0+git1234", Kind.OK),  # built from source
+        ("torch", "2.9.1+cu128", Kind.OK),
+        ("torch==2.9.1;extra=='all'", "2.8.0+cu128", Kind.OK),
+    ],
+)
+def test_releases(asks: str, torch: str, kind: Kind) -> None:
+    found = answer(CODE, beside(vision(asks=asks), torch=framework(version=torch)))
+    assert found.kind is kind
+    if kind is Kind.BAD:
+        assert found.severity is Severity.ERROR
+        assert found.needs == (Need("torchvision", "", PYTHON, "cu128"),)
+        assert any(asks == one.detail for one in found.evidence)
+
+
+@pytest.mark.parametrize(
+    ("version", "build", "severity"),
+    [
+        ("0.24.1+cu128", "cu128", None),
+        ("0.24.1+cu126", "cu128", None),  # the same major
+        ("0.24.1", "cu128", None),
+        ("0.24.1a0+1a2b3c", "cu128", None),
+        ("0.24.1+cpu", "cpu", None),
+        ("0.24.1+cpu", "cu128", Severity.WARNING),
+        ("0.24.1+cu130", "cu128", Severity.ERROR),
+        ("0.24.1+cu128", "cpu", Severity.ERROR),
+        ("0.24.1+cu128", "rocm6.4", Severity.ERROR),
+    ],
+)
+def test_builds(version: str, build: str, severity: Severity | None) -> None:
+    torch = framework(version=f"2.9.1+{build}", build=seen(build))
+    found = answer(CODE, beside(vision(version), torch=torch))
+    assert (found.kind is Kind.BAD) is (severity is not None)
+    assert severity is None or (found.severity, found.needs[0].build) == (severity, build)
+
+
+def test_what_runs_on_torch_but_is_no_follower_is_a_warning_with_the_release_that_fits() -> None:
+    other = framework("xformers", "0.0.32.post2", build=seen(""), requires=seen(("torch==2.8.0",)))
+    found = answer(CODE, beside(other))
+    assert (found.kind, found.severity) == (Kind.BAD, Severity.WARNING)
+    assert found.needs[0].product == "xformers"
+    assert found.needs[0].spec.startswith("==0.0.33")
+
+
+def test_torch_asks_for_its_triton() -> None:
+    torch, triton = framework(requires=seen(("triton==3.5.1",))), framework("triton", "3.4.0", requires=seen(()))
+    found = answer(CODE, beside(triton, torch=torch))
+    assert (found.kind, found.needs) == (Kind.BAD, (Need("triton", "==3.5.1", PYTHON),))
+    right = framework("triton", "3.5.1", requires=seen(()))
+    assert answer(CODE, beside(right, torch=torch)).kind is Kind.OK
+
+
+def test_keras_is_changed_on_purpose() -> None:
+    """keras.io tells people to put Keras 3 over the Keras 2 that TensorFlow 2.15 asks for."""
+    flow = framework("tensorflow", "2.15.1", requires=seen(("keras<2.16,>=2.15.0",)))
+    found = answers(CODE, beside(flow, framework("keras", "3.12.0", requires=seen(()))))
+    assert {one.kind for one in found} == {Kind.NOT_APPLICABLE}
+
+
+@pytest.mark.parametrize(
+    ("other", "torch"),
+    [
+        (vision(requires=unseen("METADATA is damaged")), framework()),
+        (vision(), framework(build=unseen("torch/version.py is damaged"))),
+    ],
+)
+def test_what_cannot_be_read_is_unknown(other: Framework, torch: Framework) -> None:
+    found = answer(CODE, beside(other, torch=torch))
+    assert (found.kind, found.matters) == (Kind.UNKNOWN, False)
+
+
+def test_alone_it_does_not_apply() -> None:
+    assert answer(CODE, machine()).kind is Kind.NOT_APPLICABLE

@@ -1,0 +1,135 @@
+"""`gpudoctor which` on a Windows disk: what lies beside a framework's libraries, and what cannot be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.formats import TextStyle
+from doctor.which import Question, which
+from doctor.which.product import PRODUCTS, product_of
+from tests.lab.pe_file import pe_bytes
+from tests.probes.tree import Tree, plant
+from tests.which.test_which import libraries, valid
+
+SITE = "venv/Lib/site-packages"
+TOOLKIT = "Program Files/NVIDIA GPU Computing Toolkit/CUDA/v12.8/bin"
+CUDNN = "Program Files/NVIDIA/CUDNN/v9.10/bin/12.9"
+NEEDS = ("cudnn64_9.dll", "cublas64_12.dll", "KERNEL32.dll")
+INIT = 'th_dll_path = ...\ndlls = glob.glob(os.path.join(th_dll_path, "*.dll"))\n'
+
+
+def wheel(name: str, version: str) -> Tree:
+    return {f"{SITE}/{name.replace('-', '_')}-{version}.dist-info/METADATA": f"Name: {name}\nVersion: {version}\n"}
+
+
+def torch(*bundled: str, init: str = INIT) -> Tree:
+    """torch, whose library needs cuDNN and cuBLAS; `bundled` lie in its lib folder."""
+    return {
+        **wheel("torch", "2.9.1+cu128"),
+        f"{SITE}/torch/version.py": "__version__ = '2.9.1+cu128'\ncuda = '12.8'\nhip = None\n",
+        f"{SITE}/torch/__init__.py": init,
+        f"{SITE}/torch/lib/torch_cuda.dll": pe_bytes("torch_cuda.dll", needs=NEEDS),
+        **{f"{SITE}/torch/lib/{name}": b"MZ" for name in bundled},
+    }
+
+
+def onnxruntime(*beside: str) -> Tree:
+    folder = f"{SITE}/onnxruntime/capi"
+    provider = "onnxruntime_providers_cuda.dll"
+    return {
+        **wheel("onnxruntime-gpu", "1.22.0"),
+        f"{folder}/{provider}": pe_bytes(provider, needs=NEEDS),
+        **{f"{folder}/{name}": b"MZ" for name in beside},
+    }
+
+
+def told(root: Path, *trees: Tree, library: str = "cudnn") -> tuple[dict[str, Any], int]:
+    tree: dict[str, str | bytes] = {
+        "Windows/System32/": "",
+        "venv/pyvenv.cfg": "home = C:\\Python312\nversion = 3.12.4\n",
+        "venv/Scripts/python.exe": b"MZ",
+    }
+    for one in trees:
+        tree |= one
+    plant(root, tree)
+    text, status = which(Question(library, ("C:/venv",), root=str(root), style="json"), TextStyle())
+    assert which(Question(library, ("C:/venv",), root=str(root)), TextStyle())[1] == status
+    return valid(text), status
+
+
+def test_torch_opens_what_lies_in_its_lib_folder(tmp_path: Path) -> None:
+    document, status = told(tmp_path, torch("cudnn64_9.dll", "cudnn_ops64_9.dll"), {f"{CUDNN}/cudnn64_9.dll": b"MZ"})
+    found = libraries(document)
+    assert (status, document["answer"], sorted(found)) == (0, "found", ["cudnn64_9.dll", "cudnn_ops64_9.dll"])
+    assert found["cudnn64_9.dll"]["path"] == f"C:/{SITE}/torch/lib/cudnn64_9.dll"
+    assert found["cudnn64_9.dll"]["because"] == "torch/__init__.py opens it by its path"
+    copies = {one["path"]: one["why"] for one in found["cudnn64_9.dll"]["copies"]}
+    assert copies == {f"C:/{CUDNN}/cudnn64_9.dll": "no directory that is searched"}
+    assert "is not followed on Windows" in document["subjects"][0]["note"]
+
+
+def test_beside_the_library_that_asks_without_torchs_own_words(tmp_path: Path) -> None:
+    document, status = told(tmp_path, torch("cudnn64_9.dll", init=""))
+    (one,) = libraries(document).values()
+    assert (status, one["because"]) == (0, "it lies beside torch_cuda.dll")
+    assert one["chain"] == [f"C:/{SITE}/torch/lib/torch_cuda.dll"]
+
+
+def test_in_library_bin_of_conda_the_later_copy_loses(tmp_path: Path) -> None:
+    tree = {"venv/Library/bin/cudnn64_9.dll": b"MZ", "Windows/System32/CUDNN64_9.DLL": b"MZ"}
+    document, status = told(tmp_path, torch(init=""), tree)
+    (one,) = libraries(document).values()
+    assert (status, one["path"]) == (0, "C:/venv/Library/bin/cudnn64_9.dll")
+    assert [copy["why"] for copy in one["copies"]] == ["comes later: it lies in a directory of the system"]
+
+
+def test_onnx_runtime_does_not_search_the_environment(tmp_path: Path) -> None:
+    """LOAD_WITH_ALTERED_SEARCH_PATH: what Library/bin has counts only where PATH names it, which a disk does not."""
+    tree = {"venv/Library/bin/cudnn64_9.dll": b"MZ"}
+    document, status = told(tmp_path / "a", onnxruntime(), tree)
+    assert (status, document["answer"], libraries(document)) == (4, "unknown", {})
+    assert "cudnn64_9.dll: PATH is not known" in document["subjects"][0]["unknown"]
+    document, status = told(tmp_path / "b", onnxruntime("cudnn64_9.dll"))
+    assert (status, [*libraries(document)]) == (0, ["cudnn64_9.dll"])
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"),
+    [
+        ({**wheel("tensorflow", "2.10.1")}, "is not known"),
+        ({}, "is not predicted"),
+    ],
+)
+def test_what_is_not_known_is_said(tmp_path: Path, tree: Tree, words: str) -> None:
+    document, status = told(tmp_path, tree)
+    assert (status, document["answer"]) == (4, "unknown")
+    assert words in document["subjects"][0]["unknown"]
+
+
+def test_a_library_that_is_no_library(tmp_path: Path) -> None:
+    document, status = told(tmp_path, torch(), {f"{SITE}/torch/lib/torch_cuda.dll": b"MZ" + b"\xff" * 300})
+    assert (status, libraries(document)) == (4, {})
+
+
+def test_one_dll_by_its_name(tmp_path: Path) -> None:
+    document, status = told(tmp_path, torch("cudnn64_9.dll", "cublas64_12.dll"), library="CUBLAS64_12.dll")
+    assert (status, [*libraries(document)]) == (0, ["cublas64_12.dll"])
+
+
+@pytest.mark.parametrize(
+    ("name", "product"),
+    [
+        ("cudnn64_9.dll", "cudnn"), ("cudnn_ops_infer64_8.dll", "cudnn"),
+        ("cudnn_engines_precompiled64_9.dll", "cudnn"),
+        ("cublas64_12.dll", "cublas"), ("cublasLt64_12.dll", "cublas"), ("cudart64_110.dll", "cudart"),
+        ("nvrtc64_120_0.dll", "nvrtc"), ("nvrtc-builtins64_128.dll", "nvrtc"), ("cufft64_11.dll", "cufft"),
+        ("cusolverMg64_11.dll", "cusolver"), ("cusparse64_12.dll", "cusparse"), ("cupti64_2025.1.0.dll", "cupti"),
+        ("nvJitLink_120_0.dll", "nvjitlink"), ("NVCUDA.DLL", "cuda"), ("nvml.dll", "nvml"), ("torch_cuda.dll", ""),
+        ("cudnn64_9.dll.bak", ""), ("cudnn_frontend.txt", ""),
+    ],
+)  # fmt: skip
+def test_whose_a_dll_is(name: str, product: str) -> None:
+    assert [one for one in PRODUCTS if product_of(one).is_dll(name)] == ([product] if product else [])
