@@ -20,7 +20,7 @@ from installers.effect import (
 )
 from installers.plan import Target
 from tests.installers import target as machines
-from tests.installers.needs import ANYWHERE, LINUX_ONLY
+from tests.installers.needs import ANYWHERE, LINUX_ONLY, plans_for
 
 MATRIX = Matrix()
 UBUNTU = machines.LINUX["ubuntu"]._replace(python="/w/bin/python", installed=frozenset({"torch", "pip"}))
@@ -28,8 +28,8 @@ UBUNTU = machines.LINUX["ubuntu"]._replace(python="/w/bin/python", installed=fro
 
 @pytest.mark.parametrize("name", machines.LINUX)
 def test_every_plan_says_its_effects(name: str) -> None:
-    for need in (*ANYWHERE, *LINUX_ONLY):
-        assert plan_for(need, machines.LINUX[name], MATRIX).effects is not None, need
+    for need, plan in plans_for((*ANYWHERE, *LINUX_ONLY), machines.LINUX[name], MATRIX):
+        assert plan.effects is not None, need
 
 
 def test_every_plan_for_windows_says_its_effects() -> None:
