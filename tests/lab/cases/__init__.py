@@ -13,6 +13,7 @@ from tests.lab.cases import (
     healthy,
     known,
     libraries,
+    packages,
     python_advice,
     surroundings,
 )
@@ -29,5 +30,6 @@ CASES: tuple[Case, ...] = (
     *healthy.CASES,
     *libraries.CASES,
     *extensions.CASES,
+    *packages.CASES,
     *python_advice.CASES,
 )
