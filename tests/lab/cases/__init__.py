@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.lab.case import Case
 from tests.lab.cases import (
     cards,
+    clusters,
     cudnn,
     driver,
     eras,
@@ -32,4 +33,5 @@ CASES: tuple[Case, ...] = (
     *extensions.CASES,
     *packages.CASES,
     *python_advice.CASES,
+    *clusters.CASES,
 )
