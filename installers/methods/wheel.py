@@ -43,6 +43,7 @@ _NOT_PYTHON = frozenset(
             "host-compiler",
             "loader-directory",
             "system-package",
+            "system-library",
             "by-hand",
         ),
     }

@@ -404,6 +404,11 @@ def _done(one: Any, case: Case, root: Path, report: Report) -> Case:
     return case
 
 
+def _library(one: effects.SystemLibraryInstalled, case: Case, root: Path, report: Report) -> Case:
+    parts.files({f"{parts.LIB}/{one.soname}": elf_bytes(one.soname)})(root)
+    return case
+
+
 _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.LinkMade: _link,
     effects.FileRemoved: _file,
@@ -423,5 +428,6 @@ _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.HostCompilerInstalled: _compiler,
     effects.FabricManagerInstalled: _fabric,
     effects.SystemPackageInstalled: _package,
+    effects.SystemLibraryInstalled: _library,
     effects.DirectorySearched: _searched,
 }
