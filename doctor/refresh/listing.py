@@ -46,7 +46,7 @@ class _File(NamedTuple):
 def wheels_of(project: str, indexes: Iterable[Index], web: Web) -> tuple[tuple[Wheel, ...], tuple[str, ...]]:
     """Every wheel of a project, each file name once (the first index wins), and what could not be read."""
     found: dict[str, Wheel] = {}
-    problems = []
+    problems: list[str] = []
     for index in indexes:
         try:
             files = _files_of(project, index, web)
