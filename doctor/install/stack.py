@@ -11,7 +11,7 @@ from compat.build import gpu_packages
 from compat.cards import gpu_card_of
 from compat.discover import names_in
 from compat.error import GpudoctorError
-from compat.matrix import Matrix, Uncovered
+from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import Need
 from compat.platform import absent
 from compat.reason import Circumstances
@@ -158,16 +158,28 @@ def _where(
 def _solved(
     spec: Spec, where: Circumstances, hold: tuple[Spec, ...], cards: _Cards, matrix: Matrix
 ) -> tuple[Solved, bool]:
-    """With the driver that runs, where something of what was asked for works on it; else with a newer one."""
-    without = tuple(one for one in hold if normal(one.name) != spec.name)
+    """With the driver that runs, where something of what was asked for works on it; else with a newer one.
+
+    What is installed stays, where it is what was asked for and is known to work.
+    """
+    same = {spec.name, *gpu_packages(spec.name)}
+    there = next((one for one in hold if one.name in same and _admits(spec, one)), None)
+    others = tuple(one for one in hold if one.name not in same)
     if where.driver is not None:
-        try:
-            return _tried(spec, where, without, matrix), True
-        except NotSolved:
-            pass
+        for one in (there, spec):
+            try:
+                found = _tried(one, where, others, matrix) if one else None
+            except NotSolved:
+                continue
+            if found and (one is spec or not found.doubts):
+                return found, True
     last = last_branch(cards.rows)
     newer = where._replace(driver=DriverRelease.parse(str(last)) if last else None)
-    return _tried(spec, newer, without, matrix), False
+    return _tried(spec, newer, others, matrix), False
+
+
+def _admits(spec: Spec, there: Spec) -> bool:
+    return accepts(spec.versions, there.versions.removeprefix("==")) and spec.build in {"", there.build}
 
 
 def _tried(spec: Spec, where: Circumstances, hold: tuple[Spec, ...], matrix: Matrix) -> Solved:
