@@ -18,6 +18,7 @@ from installers.run import Means
 from installers.step import Step, kind_of
 from installers.steps.check import Check
 from installers.steps.pause import Pause
+from installers.steps.unless import Unless
 
 SCHEMA = "gpudoctor.applied/1"
 _UNKNOWN = 4  # exit status: nothing is wrong, but whether all is right cannot be told yet
@@ -53,8 +54,9 @@ def apply_plan(prepared: Prepared, means: Means, style: str, view: TextStyle) ->
     prepared = prepared._replace(plan=up_to_a_pause(prepared.plan))
     if needing_root(prepared) and not means.as_root:
         raise BadOrder(f"root is needed for: {'; '.join(needing_root(prepared))}: run it as root, or say --sudo")
-    if all(kind_of(step).is_left(step) for step in prepared.plan.steps):
-        first = prepared.plan.steps[0]
+    doing = [one for one in prepared.plan.steps if not kind_of(one).is_left(one) and not isinstance(one, Unless)]
+    if not doing:
+        first = next(one for one in prepared.plan.steps if not isinstance(one, Unless))
         what = kind_of(first).title(first)
         raise BadOrder(f"nothing of this can be carried out from here: {what}; without --apply all steps are shown")
     applied = apply(prepared.plan, State(), means)

@@ -7,7 +7,7 @@ after the restart into the new driver.
 
 from __future__ import annotations
 
-from compat.build import gpu_packages
+from compat.build import accepted_cudas, compilers_for, gpu_packages
 from compat.cards import gpu_card_of
 from compat.discover import names_in
 from compat.error import GpudoctorError
@@ -29,8 +29,11 @@ from doctor.matrix.can import machine_arch
 from doctor.rules.shared.cards import generations, last_branch
 from doctor.rules.shared.products import known_product
 from doctor.verify import frameworks as verified_frameworks
+from installers.methods.driver import branch_for
 from installers.methods.wheel import interpreter
+from installers.packages import manager_of
 from installers.plan import Plan, Target
+from installers.repository import repository_row, system, toolkits
 from installers.step import Step
 from installers.steps.already import Already
 from installers.steps.by_hand import ByHand
@@ -38,6 +41,8 @@ from installers.steps.check import Check
 from installers.steps.pause import Pause
 from installers.steps.prove import Prove
 from installers.steps.unless import Unless
+
+_ENDLESS = "99.0"  # a CUDA that only a repository which goes on takes
 
 
 class NoStack(GpudoctorError):
@@ -74,10 +79,11 @@ def stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: M
     cards, target = _cards(asked, target, facts, matrix)
     own = stack_environment.own_of(target, facts)
     where, hold = _where(cards, target, own, facts, matrix)
-    found, driver_stays = _solved(spec, where, hold, cards, matrix)
+    found, driver_stays = _solved(spec, where, hold, _newest(cards, target, matrix), matrix)
     row = found.row
     if row is None or (row.cuda == "" or (row.pins is None and row.python is None)):
         raise NoStack(_no_wheel(found))
+    _require_known(found, row, cards, matrix)
     libraries = stack_libraries.choose(row, where, target, facts, matrix)
     driver = () if driver_stays else _driver(libraries.cuda_of(row, matrix), cards, target, facts, matrix)
     environment = stack_environment.make(found, own, target, matrix)
@@ -91,6 +97,19 @@ def stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: M
         *_proof(found, row, environment.target),
     )
     return Stack(Plan(f"install {_named(found)} for {_spoken(asked, cards)}", steps), environment.target)
+
+
+def _require_known(found: Solved, row: FrameworkRow, cards: _Cards, matrix: Matrix) -> None:
+    """Raise NoStack where nobody knows that a build works, and its CUDA is older than a card."""
+    if not found.doubts or not row.cuda:
+        return
+    try:
+        known = all(compilers_for(one, accepted_cudas(row, matrix), matrix)[0] for one in cards.capabilities)
+    except Uncovered:
+        return
+    if not known:
+        where = " and ".join(one.sm for one in cards.capabilities)
+        raise NoStack(f"no build of {found.name} is known to work on {where}: {found.doubts[0]}")
 
 
 def _spec(asked: StackOrder) -> Spec:
@@ -156,9 +175,9 @@ def _where(
 
 
 def _solved(
-    spec: Spec, where: Circumstances, hold: tuple[Spec, ...], cards: _Cards, matrix: Matrix
+    spec: Spec, where: Circumstances, hold: tuple[Spec, ...], newest: DriverRelease | None, matrix: Matrix
 ) -> tuple[Solved, bool]:
-    """With the driver that runs, where something of what was asked for works on it; else with a newer one.
+    """With the driver that runs, where something of what was asked for works on it; else with the newest to be had.
 
     What is installed stays, where it is what was asked for and is known to work.
     """
@@ -173,9 +192,14 @@ def _solved(
                 continue
             if found and (one is spec or not found.doubts):
                 return found, True
-    last = last_branch(cards.rows)
-    newer = where._replace(driver=DriverRelease.parse(str(last)) if last else None)
-    return _tried(spec, newer, others, matrix), False
+    return _tried(spec, where._replace(driver=newest), others, matrix), False
+
+
+def _newest(cards: _Cards, target: Target, matrix: Matrix) -> DriverRelease | None:
+    """The newest driver for the cards and the distribution; None where there is no last one."""
+    last, made = last_branch(cards.rows), _newest_made(target, matrix)
+    known = (*((DriverRelease.parse(str(last)),) if last else ()), *((made,) if made else ()))
+    return min(known, key=lambda one: one.branch, default=None)
 
 
 def _admits(spec: Spec, there: Spec) -> bool:
@@ -213,7 +237,8 @@ def _driver(cuda: CudaVersion, cards: _Cards, target: Target, facts: Facts | Non
     if last and floor and floor.branch > last:
         raise NoStack(f"CUDA {cuda} needs driver {floor} or newer, and {last} is the last branch for this GPU")
     spec = f"=={last}.*" if last else f">={floor}" if floor else ""
-    plan = driver_for(Need("driver", spec, "", flavour_for("", cards.rows)), target, facts, matrix)
+    flavour = flavour_for("", cards.rows)
+    plan = driver_for(Need("driver", _had(spec, floor, flavour, target, matrix), "", flavour), target, facts, matrix)
     check = next((step for step in plan.steps if isinstance(step, Check)), None)
     steps = tuple(step for step in plan.steps if not isinstance(step, Check) and not _restarts(step))
     pause = Pause(
@@ -225,6 +250,31 @@ def _driver(cuda: CudaVersion, cards: _Cards, target: Target, facts: Facts | Non
     oldest = str(floor or last or 0)
     oldest += "" if "." in oldest else ".0"
     return (Unless("the NVIDIA driver", driver=oldest), *steps, pause, Unless("", ends=True))
+
+
+def _had(spec: str, floor: DriverRelease | None, flavour: str, target: Target, matrix: Matrix) -> str:
+    """The specifier, where NVIDIA made drivers as new for the distribution's release; else what there is of its time.
+
+    Which branches Ubuntu's own packages are of is in no row: "" leaves the choice to it. Raises NoStack.
+    """
+    newest = _newest_made(target, matrix)
+    if newest is None or branch_for(spec, matrix) <= newest.branch:
+        return spec
+    of_its_own = manager_of(target) == "apt" and target.distribution != "debian"
+    if (floor and floor > newest) or (of_its_own and flavour):
+        raise NoStack(f"driver {floor} is needed, and {newest} is the newest that NVIDIA made for {system(target)}")
+    return "" if of_its_own else f"=={newest.branch}.*"
+
+
+def _newest_made(target: Target, matrix: Matrix) -> DriverRelease | None:
+    """The driver of the last CUDA in a repository that is not continued; None for every other."""
+    if target.wsl or target.container or target.os_family != "linux":
+        return None
+    try:
+        row, cuda = repository_row(target, matrix), toolkits(target, matrix)[-1]
+    except (Uncovered, GpudoctorError):
+        return None
+    return None if accepts(row.cuda or "", _ENDLESS) else matrix.toolkit(cuda).toolkit_driver_linux
 
 
 def _restarts(step: Step) -> bool:

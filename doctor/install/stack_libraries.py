@@ -11,6 +11,7 @@ from compat.need import Need
 from compat.reason import BAD, Circumstances, cudnn_reasons, toolkit_reasons
 from compat.record import NamedTuple
 from compat.row import CompilerRow, CudnnBuildRow, FrameworkRow, PackagedCompilerRow
+from compat.traits import traits_of
 from compat.version import CudaVersion, CudnnVersion
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
@@ -66,7 +67,7 @@ def choose(row: FrameworkRow, where: Circumstances, target: Target, facts: Facts
     there = _there(facts)
     fitting = [cuda for cuda in _cudas(place) if _builds(cuda, place)]
     found: Libraries | None = None
-    for cuda in sorted(fitting, key=lambda one: (one in there, one), reverse=True):
+    for cuda in _preferred(fitting, there, place):
         try:
             steps = _steps(cuda, there.get(cuda, ""), facts, place)
         except (GpudoctorError, Uncovered):
@@ -77,6 +78,16 @@ def choose(row: FrameworkRow, where: Circumstances, target: Target, facts: Facts
     if found is None:
         raise NoLibraries(_why_not(fitting, place))
     return found
+
+
+def _preferred(fitting: list[CudaVersion], there: dict[CudaVersion, str], place: _Place) -> list[CudaVersion]:
+    """Those that are there first. Of others the newest for what compiles on the machine, and else the oldest.
+
+    What was compiled elsewhere was tried with the CUDA that its range begins with; TensorFlow 2.4 takes CUDA 11, but
+    asks for the libcusolver of 11.0. Source: tensorflow/tensorflow#45263.
+    """
+    compiles = place.row.cuda is None or traits_of(place.row.package).compiles
+    return sorted(sorted(fitting, reverse=compiles), key=lambda one: one not in there)
 
 
 def _steps(cuda: CudaVersion, there: str, facts: Facts | None, place: _Place) -> tuple[Step, ...]:
@@ -138,8 +149,7 @@ def _of_packages(cuda: CudaVersion, place: _Place) -> Plan | None:
     if place.target.os_family != "linux":
         return None
     try:
-        row = repository_row(place.target, place.matrix)
-        if row.cuda_min is None or cuda < row.cuda_min:
+        if repository_row(place.target, place.matrix).cuda is None:
             return None
         plan = cuda_toolkit.plan(Need("cuda", f"=={cuda}.*"), place.target, place.matrix)
     except (GpudoctorError, Uncovered):

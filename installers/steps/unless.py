@@ -69,10 +69,12 @@ driver_runs() { # RELEASE: or a newer one
 """
 _POWERSHELL_DRIVER = """\
 function Test-Driver([string] $Oldest) {
-    if (-not (Get-Command nvidia-smi -ErrorAction SilentlyContinue)) { return $false }
-    $found = @(nvidia-smi --query-gpu=driver_version --format=csv,noheader)
-    if (($LASTEXITCODE -ne 0) -or ($found.Count -eq 0) -or ($found[0] -notmatch '^[0-9]+[.]')) { return $false }
-    return ([version] $found[0].Trim()) -ge ([version] $Oldest)
+    $there = Get-Command -ErrorAction SilentlyContinue nvidia-smi
+    if (-not $there) { return $false }
+    $found = @(& nvidia-smi '--query-gpu=driver_version' '--format=csv,noheader')
+    if (($LASTEXITCODE -ne 0) -or ($found.Count -eq 0)) { return $false }
+    if ($found[0] -notmatch '^[0-9]+[.]') { return $false }
+    return ([version] $found[0]) -ge ([version] $Oldest)
 }
 """
 
