@@ -76,7 +76,14 @@ def make(found: Solved, own: str, target: Target, matrix: Matrix) -> Environment
     row = system_row(target, matrix)
     of_system = [one for one in pythons if row and one in (row.pythons or {})]
     inside = target._replace(
-        environment_kind="", externally_managed=False, installed=frozenset(), releases=(), prefix=_WHERE
+        environment_kind="",
+        externally_managed=False,
+        installed=frozenset(),
+        releases=(),
+        prefix=_WHERE,
+        installers=(),
+        keeper="",
+        project="",
     )
     if declared and declared.conda:
         return _with_conda(pythons[0], declared.conda, inside, matrix)
