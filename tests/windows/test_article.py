@@ -98,7 +98,9 @@ def test_path_is_set_and_taken_back(windows: Windows) -> None:
 def test_a_toolkit_of_another_major_is_known_by_every_spelling(windows: Windows) -> None:
     home = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v12.4"
     toolkit(windows, "12.4.1", home)
-    [short] = windows("cmd.exe", "/c", 'for %f in ("C:\\Program Files") do @echo %~sf').split()
+    ask = "import ctypes; b = ctypes.create_unicode_buffer(99); ctypes.windll.kernel32.GetShortPathNameW(r'{}', b, 99)"
+    [short] = windows.python("-c", f"{ask.format('C:/Program Files')}; print(b.value)").out.splitlines()
+    assert "~" in short
     for spelled in (
         home,
         home.replace("\\", "/").lower() + "/",
