@@ -62,7 +62,7 @@ class SearchDir(NamedTuple):
     why: str  # "LD_LIBRARY_PATH", "PATH", "default directory"
     exists: bool
     written: str = ""  # the element of the variable, as it is written
-    set_in: str = ""  # file and line where the variable is set, "" where that is not known
+    set_in: str = ""  # file and line where the variable is set, "module cudnn/8.9.7"; "" where that is not known
 
 
 class CacheEntry(NamedTuple):
@@ -87,6 +87,8 @@ class Prediction(NamedTuple):
     library: str = ""  # the library that asks, as it was opened; "" where the package opens a path
     optional: bool = False  # whoever asks goes on without it
     damaged: str = ""  # the file that answers and cannot be used, real path; "" for none
+    foreign: str = ""  # of a name that is not found: a file of it for another type of machine, which is passed over
+    is_cuda: bool = True  # of NVIDIA's libraries; of all others only those that do not answer are told
 
     @property
     def missing(self) -> bool:

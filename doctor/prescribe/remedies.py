@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from compat.error import GpudoctorError
@@ -11,7 +12,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Remedy
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
-from doctor.prescribe.candidates import Candidate, candidate, candidates, with_more
+from doctor.prescribe.candidates import Candidate, candidates, ways, with_more
 from installers.plan import Plan
 from installers.render import commands
 from installers.render.bash import quote
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from doctor.prescribe.proof import Court, Verdict
 
 _OFFERED_AT_MOST = 2  # a remedy, and another one to choose from
+_LOOK = "gpudoctor check"  # what a plan ends with that copies files
 _FOLLOW_UPS_AT_MOST = 2  # further faults that a remedy may leave behind and mend in the same go
 
 
@@ -92,20 +94,18 @@ class _Prescription:
         if any(one.code == self._answer.code for one in verdict.stands):
             left = tuple(one for one in left if one in verdict.new)  # the rest waits for what mends the finding itself
         for need in (need for fault in left[:1] for need in fault.needs[:_FOLLOW_UPS_AT_MOST]):
-            more = self._served(need)
-            if more is None or more.is_advice or more.is_silent or _undoes(more, one):
-                continue
-            both = with_more(one, more)
-            found = self._verdict(both)
-            if found.proven or found.faults < verdict.faults:
-                yield both, found
+            for more in self._served(left[0], need):
+                if more.is_advice or more.is_silent or _undoes(more, one):
+                    continue
+                both = with_more(one, more)
+                found = self._verdict(both)
+                if found.proven or found.faults < verdict.faults:
+                    yield both, found
 
-    def _served(self, need: Need) -> Candidate | None:
-        """None for a need that no method serves here: then the first remedy stands alone, or not at all."""
-        try:
-            return candidate(need, self._facts, self._matrix)
-        except GpudoctorError:
-            return None
+    def _served(self, fault: Answer, need: Need) -> Iterator[Candidate]:
+        """Nothing for a need that no method serves here: then the first remedy stands alone, or not at all."""
+        with suppress(GpudoctorError):
+            yield from ways(fault, need, self._facts, self._matrix)
 
     def _verdict(self, one: Candidate) -> Verdict:
         return self._court.verdict(self._answer, one.plan.effects or ())
@@ -137,7 +137,9 @@ def _where_it_belongs(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
         return lines
     if value_or(facts.system.family, "") != "linux":
         return ("# on the machine whose disk this is, not here:", *lines)
-    return (f"sudo chroot {quote(facts.machine.name)} /bin/bash -s <<'INSIDE'", *lines, "INSIDE")
+    name, inside = quote(facts.machine.name), tuple(line for line in lines if line != _LOOK)
+    again = (f"{_LOOK} --root {name}",) if inside != lines else ()  # the image has no gpudoctor of its own
+    return ("# inside the image:", f"sudo chroot {name} /bin/bash -es <<'INSIDE'", *inside, "INSIDE", *again)
 
 
 def _in_words(need: Need, text: str) -> Remedy:

@@ -17,7 +17,7 @@ from installers.methods.driver import branch_for
 from installers.plan import Target
 from installers.render import commands
 from tests.installers import target as machines
-from tests.installers.needs import ANYWHERE, LINUX_ONLY, PYTHON, SITE, products
+from tests.installers.needs import ANYWHERE, LINUX_ONLY, PYTHON, SITE, plans_for, products
 
 MATRIX = Matrix()
 
@@ -40,8 +40,8 @@ def test_the_needs_below_cover_the_table() -> None:
 @pytest.mark.parametrize("name", sorted(machines.LINUX))
 def test_every_need_is_served_on_linux_in_sound_bash(name: str, tmp_path: Path) -> None:
     script = ["#!/bin/bash"]
-    for need in (*ANYWHERE, *LINUX_ONLY):
-        rendered = everything(need, machines.LINUX[name])
+    for need, plan in plans_for((*ANYWHERE, *LINUX_ONLY), machines.LINUX[name], MATRIX):
+        rendered = commands(plan, machines.LINUX[name])
         assert rendered, need
         assert not any("\n" in line for line in rendered if line.startswith("#")), need
         script += rendered
@@ -135,7 +135,7 @@ def test_a_branch_that_no_row_knows_is_the_one_that_is_named() -> None:
             "sudo dnf install -y libcudnn9-cuda-12-9.10.2.21-1 libcudnn9-devel-cuda-12-9.10.2.21-1",
         ),
         (
-            "ubuntu",
+            "debian",
             Need("cudnn", "==8.9.7", "", "12"),
             "sudo apt-get install -y libcudnn8=8.9.7.29-1+cuda12.2 libcudnn8-dev=8.9.7.29-1+cuda12.2",
         ),
@@ -220,7 +220,6 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
         ("managed", Need("torch", "", "/usr/bin/python3"), "PEP 668"),
         ("wsl", Need("driver", ">=580.65.06"), "NVIDIA driver 580 or newer"),
         ("conda", Need("torch", "", PYTHON), "conda"),
-        ("ubuntu", Need("variable", "without /opt/x", "~/.bashrc, line 118", "LD_LIBRARY_PATH"), "in ~/.bashrc, line"),
         ("ubuntu", Need("device-access", "", "/dev/nvidia0", "root"), "NVreg_DeviceFileMode"),
         ("docker", Need("device-access", "", "/dev/nvidia0", "video"), "--group-add video"),
     ],
@@ -267,8 +266,8 @@ def test_every_address_comes_from_the_matrix(machine: str) -> None:
     known = {row.url for table in ("wheels", "pages") for row in MATRIX.rows("index", table)}
     patterns = [re.escape(row.url) for row in MATRIX.rows("index", "repositories")]
     patterns = [one.replace(r"\{arch\}", r"\w+").replace(r"\{version\}", r"\d+") for one in patterns]
-    for need in (*ANYWHERE, *LINUX_ONLY):
-        for line in everything(need, machines.LINUX[machine]):
+    for _, plan in plans_for((*ANYWHERE, *LINUX_ONLY), machines.LINUX[machine], MATRIX):
+        for line in commands(plan, machines.LINUX[machine]):
             for url in re.findall(r"https?://[^\s;,']+", line):
                 assert url in known or any(re.fullmatch(one, url) for one in patterns), url
 
@@ -280,3 +279,47 @@ def test_a_sole_method_has_no_rival() -> None:
         for target in targets:
             serving = [method for method in load_methods() if method.serves(need, target)]
             assert len(serving) == 1 or not any(method.sole for method in serving), need
+
+
+PINNED = Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON)
+
+
+@pytest.mark.parametrize(
+    ("machine", "expected"),
+    [
+        (machines.UBUNTU._replace(installers=("pip",)), [f"{PYTHON} -m pip install nvidia-cudnn-cu12==9.10.2.21"]),
+        (
+            machines.UBUNTU._replace(installers=("uv",)),
+            [f"uv pip install --python {PYTHON} nvidia-cudnn-cu12==9.10.2.21"],
+        ),
+        (
+            machines.UBUNTU._replace(installers=("ensurepip",)),
+            [f"{PYTHON} -m ensurepip --upgrade", f"{PYTHON} -m pip install nvidia-cudnn-cu12==9.10.2.21"],
+        ),
+        (
+            machines.UBUNTU._replace(installers=("none",)),
+            [
+                "sudo apt-get update",
+                "sudo apt-get install -y python3-venv",
+                f"{PYTHON} -m ensurepip --upgrade",
+                f"{PYTHON} -m pip install nvidia-cudnn-cu12==9.10.2.21",
+            ],
+        ),
+    ],
+)
+def test_what_installs_is_what_is_there(machine: Target, expected: list[str]) -> None:
+    assert lines(PINNED, machine) == expected
+
+
+@pytest.mark.parametrize(
+    ("keeper", "told"),
+    [
+        ("uv", "uv add --project /w/p nvidia-cudnn-cu12==9.10.2.21"),
+        ("poetry", "poetry add --directory /w/p nvidia-cudnn-cu12==9.10.2.21"),
+        ("pixi", "pixi add --pypi --manifest-path /w/p nvidia-cudnn-cu12==9.10.2.21"),
+    ],
+)
+def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> None:
+    target = machines.UBUNTU._replace(installers=("pip",), keeper=keeper, project="/w/p")
+    assert everything(PINNED, target)[-1].endswith(told)
+    assert "remove" in everything(Need("onnxruntime", ABSENT, PYTHON), target)[-1]

@@ -114,7 +114,7 @@ def linux(release: str = UBUNTU_24, kernel: str = KERNEL) -> Part:
             {
                 "/etc/os-release": release,
                 "/etc/passwd": "root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000::/home/user:/bin/bash\n",
-                "/etc/group": "root:x:0:\nvideo:x:44:user\nuser:x:1000:\n",
+                "/etc/group": "root:x:0:\nsudo:x:27:user\nvideo:x:44:user\nuser:x:1000:\n",
                 "/bin": "-> usr/bin",
                 "/lib": "-> usr/lib",
                 "/lib64": "-> usr/lib64",
@@ -127,7 +127,7 @@ def linux(release: str = UBUNTU_24, kernel: str = KERNEL) -> Part:
                 "/proc/modules": "ext4 1 0 - Live 0x0\n",
                 "/proc/1/cgroup": "0::/init.scope\n",
                 "/proc/self/status": "Name:\tpython3\nUid:\t1000\t1000\t1000\t1000\n"
-                "Gid:\t1000\t1000\t1000\t1000\nGroups:\t44 1000 \n",
+                "Gid:\t1000\t1000\t1000\t1000\nGroups:\t27 44 1000 \n",
                 "/proc/self/mounts": "/dev/sda1 / ext4 rw 0 0\n",
                 f"/usr/lib/modules/{kernel}/modules.dep": "",
                 "/sys/module/ext4/": "",
@@ -344,6 +344,7 @@ def venv(prefix: str = VENV, python: str = PYTHON) -> Part:
                 f"{prefix}/bin/python": f"-> /usr/bin/{python}",
                 f"{prefix}/bin/python3": "-> python",
                 f"{site_of(prefix, python)}/": "",
+                "/usr/bin/uv": ELF_STUB,
             }
         ),
     )
@@ -388,7 +389,8 @@ def torch_libraries(cudnn: str = "libcudnn.so.9", rpath: str = "", *, machine: s
     """
     needs = {
         "lib/libtorch_global_deps.so": (cudnn,),
-        "lib/libtorch_cpu.so": (),
+        "lib/libc10.so": (),
+        "lib/libtorch_cpu.so": ("libc10.so",),
         "lib/libtorch_cuda.so": ("libtorch_cpu.so", cudnn),
         "lib/libtorch_python.so": ("libtorch_cuda.so",),
         f"_C.cpython-{DIGITS}-{machine}-linux-gnu.so": ("libtorch_python.so",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.lab.case import Case
 from tests.lab.cases import (
     cards,
+    clusters,
     cudnn,
     driver,
     eras,
@@ -13,6 +14,7 @@ from tests.lab.cases import (
     healthy,
     known,
     libraries,
+    packages,
     python_advice,
     surroundings,
 )
@@ -29,5 +31,7 @@ CASES: tuple[Case, ...] = (
     *healthy.CASES,
     *libraries.CASES,
     *extensions.CASES,
+    *packages.CASES,
     *python_advice.CASES,
+    *clusters.CASES,
 )
