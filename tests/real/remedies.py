@@ -63,9 +63,11 @@ def lost(pattern: str) -> Callable[[Path], None]:
     return spoil
 
 
-def old_cudnn(prefix: Path) -> None:
+def old_cudnn(name: str) -> Callable[[Path], None]:
     """Another cuDNN in a directory of its own."""
-    _uv("pip", "install", "--no-deps", "--target", f"{prefix}/old", "nvidia-cudnn-cu12==9.1.0.70")
+    return lambda prefix: _uv(
+        "pip", "install", "--no-deps", "--target", f"{prefix}/{name}", "nvidia-cudnn-cu12==9.1.0.70"
+    )
 
 
 OLD = "{prefix}/old/nvidia/cudnn/lib"
@@ -80,12 +82,12 @@ SCENARIOS: Mapping[str, Scenario] = {
     "jax-cudnn-removed": Scenario("cudnn-missing", JAX, gone("nvidia-cudnn-cu12")),
     "jax-cudnn-old": Scenario("pip-nvidia-wheels-conflict", JAX, over("nvidia-cudnn-cu12==9.1.0.70")),
     "jax-cudnn-of-13-over": Scenario("wheel-files-overwritten", JAX, over("nvidia-cudnn-cu13==9.13.0.50")),
-    "jax-old-cudnn-first": Scenario("ld-library-path-shadowing", JAX, old_cudnn, {"LD_LIBRARY_PATH": OLD}),
+    "jax-old-cudnn-first": Scenario("ld-library-path-shadowing", JAX, old_cudnn("old"), {"LD_LIBRARY_PATH": OLD}),
     "jax-old-cudnn-by-a-module": Scenario(
         "ld-library-path-shadowing",
         JAX,
-        lambda prefix: (old_cudnn(prefix), (prefix / "old").rename(prefix / "9.1.0"))[0],
-        {"LD_LIBRARY_PATH": "{prefix}/9.1.0/nvidia/cudnn/lib", "LOADEDMODULES": "cudnn:9.1.0"},
+        old_cudnn("cudnn/9.1.0"),
+        {"LD_LIBRARY_PATH": "{prefix}/cudnn/9.1.0/nvidia/cudnn/lib", "LOADEDMODULES": "gcc/12.2:cudnn/9.1.0"},
         (NO_ROOT,),
     ),
     "jax-plugin-old": Scenario("jax-plugin-version-mismatch", JAX, over("jax-cuda12-plugin==0.6.0")),
