@@ -31,6 +31,7 @@ def check(
     style: FindingsFormat = "text",
     output: Output = None,
     redact: Redact = False,
+    timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that the driver may take to answer.")] = 15.0,
     fix: Annotated[bool, typer.Option("--fix", help="Then fix the findings, asking before each.")] = False,
 ) -> None:
     """Diagnose a machine's GPU stack: what is wrong, how it is known, and the commands that fix it.
@@ -57,6 +58,7 @@ def check(
         output=output,
         redact=redact,
         frameworks=tuple(framework or ()),
+        timeout_s=timeout,
     )
     if fix:
         raise typer.Exit(_fix(options))

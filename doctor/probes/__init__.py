@@ -25,11 +25,16 @@ from doctor.host.snapshot import Snapshot
 T = TypeVar("T")
 
 
+# Without the persistence daemon the driver wakes every card anew, which takes some seconds on a server with eight.
+DRIVER_TIMEOUT_S = 15.0
+
+
 class ProbeRequest(NamedTuple):
     """What the user asked to be looked at."""
 
     pythons: tuple[str, ...] = ()  # --python, interpreters or environment directories; () is the default one
     deep: bool = False  # import frameworks in children of their own interpreter
+    driver_timeout_s: float = DRIVER_TIMEOUT_S
 
 
 class Guard:
@@ -89,7 +94,8 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
 
     guard = Guard()
     search = guard.group("loader", LoaderFacts, lambda: loader.look(host))
-    asked = guard.one("NVML", lambda: nvml.start(host, search))  # a child, which works while we look at the rest
+    # A child, which works while we look at the rest.
+    asked = guard.one("NVML", lambda: nvml.start(host, search, request.driver_timeout_s))
     around = guard.group("system", SystemFacts, lambda: system.look(host))
     environments = _environments(host, request, guard)
     toolkit = guard.group("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, environments))

@@ -79,7 +79,7 @@ def look(host: Host, environments: Fact[tuple[Environment, ...]]) -> ToolkitFact
     survey = _Survey(host)
     names = tuple(_names(host, survey))
     for path in _places(host, value_or(environments, ())):
-        survey.visit(path)
+        survey.try_visit(path)  # one that vanished meanwhile hides no other
     return ToolkitFacts(Seen(survey.toolkits(), "directories"), Seen(names, "environment and links"))
 
 
