@@ -32,6 +32,7 @@ class Target(NamedTuple):
     kernel: str = ""  # kernel release that runs, "6.8.0-87-generic"
     tool: str = ""  # who makes environments and installs into them: "pip", "uv", "conda"; "" for whoever is there
     releases: tuple[tuple[str, str], ...] = ()  # the release of each of `installed`, where it is known
+    may_be_root: bool = True  # False: this user is in no group that sudo admits, as far as can be seen
 
 
 class Plan(NamedTuple):

@@ -67,7 +67,7 @@ def system(**changes: Any) -> SystemFacts:
         jetson=seen(""),
         secure_boot=seen(False),
         user=seen("user"),
-        groups=seen(("user", "video", "render")),
+        groups=seen(("user", "sudo", "video", "render")),
         is_root=seen(False),
         sudo_user=seen(""),
         shm_bytes=seen(16 << 30),

@@ -62,7 +62,7 @@ class SearchDir(NamedTuple):
     why: str  # "LD_LIBRARY_PATH", "PATH", "default directory"
     exists: bool
     written: str = ""  # the element of the variable, as it is written
-    set_in: str = ""  # file and line where the variable is set, "" where that is not known
+    set_in: str = ""  # file and line where the variable is set, "module cudnn/8.9.7"; "" where that is not known
 
 
 class CacheEntry(NamedTuple):

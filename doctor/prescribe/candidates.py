@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import reduce
 
 from compat.error import GpudoctorError
 from compat.matrix import Matrix
@@ -10,7 +12,8 @@ from compat.need import ABSENT, AGAIN, BY_HAND, WHEELS, Need
 from compat.record import NamedTuple
 from doctor.check.finding import Answer
 from doctor.facts import Facts
-from doctor.prescribe.target import target_of
+from doctor.prescribe.target import may_be_root, target_of
+from doctor.prescribe.without_root import instead, said_first, takes_root
 from installers.choose import plan_for
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
@@ -35,14 +38,36 @@ class Candidate(NamedTuple):
 
 
 def candidates(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
-    """What the rule asks for, in its order; a need that no method can read is told to the person as it stands."""
+    """What the rule asks for, in its order; a need that no method can read is told to the person as it stands.
+
+    What takes root comes last for a user who cannot be root.
+    """
+    if may_be_root(facts):
+        yield from _by_need(answer, facts, matrix)
+    else:
+        yield from sorted(_by_need(answer, facts, matrix), key=lambda one: takes_root(one.plan))
+
+
+def _by_need(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
     for need in answer.needs:
         try:
-            yield candidate(need, facts, matrix)
+            yield from ways(answer, need, facts, matrix)
         except GpudoctorError as error:
             yield _in_words(need, f"{error}. {error.hint}".rstrip(), facts)
         except Exception as error:  # noqa: BLE001 - what fails here must not cost the finding
             yield _in_words(need, f"no commands could be worked out ({type(error).__name__}: {error})", facts)
+
+
+def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
+    """What serves a need here, and before it what takes no root, where this user has none; raises NoMethod."""
+    usual = candidate(need, facts, matrix)
+    if usual.target.may_be_root or not takes_root(usual.plan):
+        yield usual
+        return
+    for needs in instead(answer, need, facts, matrix):
+        with suppress(GpudoctorError):
+            yield reduce(with_more, [candidate(one, facts, matrix) for one in needs])
+    yield usual._replace(plan=said_first(usual.plan, usual.target))
 
 
 def _in_words(need: Need, why: str, facts: Facts) -> Candidate:

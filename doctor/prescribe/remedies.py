@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from compat.error import GpudoctorError
@@ -11,7 +12,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Remedy
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
-from doctor.prescribe.candidates import Candidate, candidate, candidates, with_more
+from doctor.prescribe.candidates import Candidate, candidates, ways, with_more
 from installers.plan import Plan
 from installers.render import commands
 from installers.render.bash import quote
@@ -92,20 +93,18 @@ class _Prescription:
         if any(one.code == self._answer.code for one in verdict.stands):
             left = tuple(one for one in left if one in verdict.new)  # the rest waits for what mends the finding itself
         for need in (need for fault in left[:1] for need in fault.needs[:_FOLLOW_UPS_AT_MOST]):
-            more = self._served(need)
-            if more is None or more.is_advice or more.is_silent or _undoes(more, one):
-                continue
-            both = with_more(one, more)
-            found = self._verdict(both)
-            if found.proven or found.faults < verdict.faults:
-                yield both, found
+            for more in self._served(left[0], need):
+                if more.is_advice or more.is_silent or _undoes(more, one):
+                    continue
+                both = with_more(one, more)
+                found = self._verdict(both)
+                if found.proven or found.faults < verdict.faults:
+                    yield both, found
 
-    def _served(self, need: Need) -> Candidate | None:
-        """None for a need that no method serves here: then the first remedy stands alone, or not at all."""
-        try:
-            return candidate(need, self._facts, self._matrix)
-        except GpudoctorError:
-            return None
+    def _served(self, fault: Answer, need: Need) -> Iterator[Candidate]:
+        """Nothing for a need that no method serves here: then the first remedy stands alone, or not at all."""
+        with suppress(GpudoctorError):
+            yield from ways(fault, need, self._facts, self._matrix)
 
     def _verdict(self, one: Candidate) -> Verdict:
         return self._court.verdict(self._answer, one.plan.effects or ())

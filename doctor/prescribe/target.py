@@ -8,6 +8,10 @@ from doctor.facts.environment import Environment
 from doctor.facts.seen import Seen, value_or
 from installers.plan import Target
 
+# What sudo's own configuration admits: %sudo and %admin (Debian, Ubuntu), %wheel (RHEL, Fedora, SUSE, Arch),
+# %google-sudoers (images of Google's cloud).
+_ADMITTED = frozenset({"root", "sudo", "admin", "wheel", "google-sudoers"})
+
 
 def target_of(facts: Facts, need: Need) -> Target:
     """What a plan for this need must know of the machine and of the environment concerned."""
@@ -32,7 +36,17 @@ def target_of(facts: Facts, need: Need) -> Target:
         user=value_or(system.sudo_user, "") or value_or(system.user, ""),
         kernel=value_or(system.kernel, ""),
         releases=_releases(environment),
+        may_be_root=may_be_root(facts),
     )
+
+
+def may_be_root(facts: Facts) -> bool:
+    """Whether this user can run what needs root; True where nobody knows. A single user may be admitted besides."""
+    system = facts.system
+    if facts.machine.kind != "live" or value_or(system.is_root, False):
+        return True
+    groups = value_or(system.groups, None)
+    return groups is None or not _ADMITTED.isdisjoint(groups) or value_or(system.family, "") != "linux"
 
 
 def _arch(facts: Facts) -> str:

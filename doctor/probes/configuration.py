@@ -46,6 +46,7 @@ _SCRIPT_BYTES = 256 << 10
 _SETTINGS_BYTES = 256 << 10
 _SCRIPTS_AT_MOST = 64
 _HOMES_AT_MOST = 16
+_MODULES_AT_MOST = 64
 # ConfigParser reads option names in any case; these have capitals in Theano's own spelling.
 _SPELLINGS = {"floatx": "floatX"}
 _THEANO_PATHS = frozenset(
@@ -84,6 +85,23 @@ def set_in(host: Host, name: str, value: str) -> str:
         for number in range(len(lines), 0, -1):
             if _sets(host, lines[number - 1], name, value):
                 return f"{shown}, line {number}"
+    return ""
+
+
+def module_of(host: Host, directory: str) -> str:
+    """ "module cudnn/8.9.7" for the loaded module of a cluster that names a directory; "" for none.
+
+    Sources: Environment Modules, module(1), and Lmod's documentation: LOADEDMODULES, and _LMFILES_ with their files.
+    """
+    names = host.environ.get("LOADEDMODULES", "").split(":")[:_MODULES_AT_MOST]
+    files = host.environ.get("_LMFILES_", "").split(":")
+    for number, name in enumerate(names):
+        text = text_of(host, files[number], _SCRIPT_BYTES) if number < len(files) and files[number] else ""
+        ends = (f"{directory}{end}" for end in ('"', "'", " ", "\n", ":", "/\n"))
+        if name and (
+            name in directory or name.replace("/", "-") in directory or any(one in f"{text}\n" for one in ends)
+        ):
+            return f"module {name}"
     return ""
 
 

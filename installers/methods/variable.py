@@ -10,9 +10,11 @@ from installers.plan import Plan, Target
 from installers.step import Step
 from installers.steps.remove_from_path import RemoveFromPath
 from installers.steps.set_variable import SetVariable
+from installers.steps.unload_module import UnloadModule
 from installers.steps.unset_variable import UnsetVariable
 
 _WITHOUT = "without "
+_MODULE = "module "
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -21,19 +23,33 @@ def serves(need: Need, target: Target) -> bool:
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
-    """By how `spec` begins."""
+    """By how `spec` begins; what a module of the cluster put into a variable leaves with the module."""
     name, place = need.build, f" (set in {need.where})" if need.where else ""
     step: Step = UnsetVariable(name, "it misleads the processes started here", need.where)
     effect: Effect = VariableUnset(name, need.where)
     summary = f"unset {name}"
     if need.spec.startswith("="):
         step = SetVariable(name, need.spec[1:], "for the processes started from here", need.where)
-        summary, effect = f"set {name} to {need.spec[1:]}", VariableSet(name, need.spec[1:], need.where)
+        summary, effect = f"set {name} to {_shortly(need.spec[1:])}", VariableSet(name, need.spec[1:], need.where)
     elif need.spec.startswith(_WITHOUT):
         directory = need.spec.removeprefix(_WITHOUT)
+        if need.where.startswith(_MODULE):
+            return _unloading(need, directory)
         step = RemoveFromPath(name, directory, "the loader searches it before the right place", need.where)
         summary, effect = f"remove {directory} from {name}", EntryRemoved(name, directory, need.where)
     return Plan(summary + place, (step,), (effect,))
+
+
+def _shortly(value: str) -> str:
+    """A value as it stands in a sentence: of many directories the first."""
+    first, *more = value.split(":")
+    return f"{first} and {len(more)} more directories" if len(more) > 1 and first.startswith("/") else value
+
+
+def _unloading(need: Need, directory: str) -> Plan:
+    name = need.where.removeprefix(_MODULE)
+    step = UnloadModule(name, f"it puts {directory} into {need.build}")
+    return Plan(f"unload the module {name}", (step,), (EntryRemoved(need.build, directory, need.where),))
 
 
 METHOD = Method("an environment variable", serves, plan)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.record import NamedTuple
 from installers.render.bash import quote, said, set_in, variable
+from installers.render.lasting import without_entry
 from installers.render.powershell import literal
 from installers.step import Kind, Lines, Shell
 
@@ -26,13 +27,15 @@ def _title(step: RemoveFromPath) -> str:
     return f"take {step.directory} out of {step.name}"
 
 
-def _bash(step: RemoveFromPath, _: Target) -> Lines:
+def _bash(step: RemoveFromPath, target: Target) -> Lines:
+    """The line that sets it, for good, then the shell at hand."""
     bare = step.directory.rstrip("/") or "/"
     spellings = f"-e {quote(bare)} -e {quote(bare.rstrip('/') + '/')}"
     rest = (
         f"{variable(step.name)}=$(printf '%s' \"${step.name}\" | tr ':' '\\n' | grep -vxF {spellings} | paste -sd: -)"
     )
-    return (*set_in(step.set_in, _title(step)), rest)
+    lasting = without_entry(step.directory, step.set_in, target)
+    return (*(lasting or set_in(step.set_in, _title(step))), rest)
 
 
 def _powershell(step: RemoveFromPath, _: Target) -> Lines:

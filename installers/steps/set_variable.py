@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.record import NamedTuple
 from installers.render.bash import quote, said, set_in, variable
+from installers.render.lasting import with_value
 from installers.render.powershell import literal
 from installers.step import Kind, Lines, Shell
 
@@ -22,8 +23,9 @@ class SetVariable(NamedTuple):
     set_in: str = ""  # file and line that sets it now, "~/.bashrc, line 118"; "" where that is not known
 
 
-def _bash(step: SetVariable, _: Target) -> Lines:
-    return (*set_in(step.set_in, f"set {step.name}"), f"export {variable(step.name)}={quote(step.value)}")
+def _bash(step: SetVariable, target: Target) -> Lines:
+    lasting = with_value(step.name, step.value, step.set_in, target) or set_in(step.set_in, f"set {step.name}")
+    return (*lasting, f"export {variable(step.name)}={quote(step.value)}")
 
 
 def _powershell(step: SetVariable, _: Target) -> Lines:

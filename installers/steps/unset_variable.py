@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.record import NamedTuple
 from installers.render.bash import said, set_in, variable
+from installers.render.lasting import put_out
 from installers.render.powershell import literal
 from installers.step import Kind, Lines, Shell
 
@@ -21,8 +22,9 @@ class UnsetVariable(NamedTuple):
     set_in: str = ""
 
 
-def _bash(step: UnsetVariable, _: Target) -> Lines:
-    return (*set_in(step.set_in, f"delete {step.name}"), f"unset {variable(step.name)}")
+def _bash(step: UnsetVariable, target: Target) -> Lines:
+    lasting = put_out(step.set_in, target) or set_in(step.set_in, f"delete {step.name}")
+    return (*lasting, f"unset {variable(step.name)}")
 
 
 def _powershell(step: UnsetVariable, _: Target) -> Lines:

@@ -220,7 +220,6 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
         ("managed", Need("torch", "", "/usr/bin/python3"), "PEP 668"),
         ("wsl", Need("driver", ">=580.65.06"), "NVIDIA driver 580 or newer"),
         ("conda", Need("torch", "", PYTHON), "conda"),
-        ("ubuntu", Need("variable", "without /opt/x", "~/.bashrc, line 118", "LD_LIBRARY_PATH"), "in ~/.bashrc, line"),
         ("ubuntu", Need("device-access", "", "/dev/nvidia0", "root"), "NVreg_DeviceFileMode"),
         ("docker", Need("device-access", "", "/dev/nvidia0", "video"), "--group-add video"),
     ],

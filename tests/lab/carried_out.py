@@ -29,6 +29,7 @@ from tests.lab.case import HEALTHY_NVML, Case, host_of
 from tests.lab.cases.frameworks import CUPY
 from tests.lab.cases.known import ONNX
 from tests.lab.elf_file import elf_bytes
+from tests.lab.parts import HOME
 from tests.machine import report_on
 
 MATRIX = Matrix()
@@ -96,7 +97,7 @@ def carry_out(remedy: Remedy, case: Case, root: Path, report: Report) -> Case:
     """Change the tree, and return the case with the variables of its next process; raises NotCarriedOut."""
     done = remedy.plan.effects or ()
     if any(isinstance(one, _VARIABLES) for one in done):
-        case = _in_bash(remedy, case)
+        case = _in_bash(remedy, case, root)
     for one in done:
         if not isinstance(one, _VARIABLES):
             case = _KINDS.get(type(one), _unknown)(one, case, root, report)
@@ -107,16 +108,25 @@ def _unknown(one: Any, case: Case, root: Path, report: Report) -> Case:
     raise NotCarriedOut(f"the lab has no {type(one).__name__}")
 
 
-def _in_bash(remedy: Remedy, case: Case) -> Case:
-    """Paste those commands that change variables, and read what the shell has then."""
+# What `module unload` does to the shell, as the module files of the lab have it.
+_MODULE = """module() {
+  LD_LIBRARY_PATH=$(printf %s "$LD_LIBRARY_PATH" | tr : '\\n' | grep -v "/$2/" | paste -sd:)
+}"""
+
+
+def _in_bash(remedy: Remedy, case: Case, root: Path) -> Case:
+    """Paste those commands that change variables or the user's scripts, and read what the shell has then."""
     if case.where == "root":
         raise NotCarriedOut("the variables of an image are those of its configuration")
     before = case.variables()
-    lines = [line for line in remedy.commands if re.match(r"(export |unset )?[A-Z_]+|#", line)]
-    script = "\n".join((*(f"export {name}" for name in before), *lines, "env -0"))
-    ran = subprocess.run(["bash", "-c", script], env=before, capture_output=True, check=True, timeout=20)
+    lines = [line for line in remedy.commands if re.match(r"(export |unset )?[A-Z_]+|#|module |sed -i.*~/", line)]
+    script = "\n".join((_MODULE, *(f"export {name}" for name in before), *lines, "env -0"))
+    ran = subprocess.run(
+        ["bash", "-ec", script], env={**before, "HOME": f"{root}{HOME}"}, capture_output=True, check=True, timeout=20
+    )
     pairs = (item.partition("=") for item in ran.stdout.decode().split("\0") if item)
     after = {name: value for name, _, value in pairs if name not in {"_", "SHLVL", "PWD", "OLDPWD"}}
+    after["HOME"] = before.get("HOME", "")
     gone = {name: "" for name in before if name not in after}
     return case._replace(environ={**case.environ, **gone, **{n: v for n, v in after.items() if before.get(n) != v}})
 

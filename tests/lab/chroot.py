@@ -31,7 +31,7 @@ set -eu
 tree=$1; shm=$2; shift 2
 [ "$shm" = 0 ] || /bin/mount -t tmpfs -o "size=$shm" tmpfs "$tree/dev/shm"
 while IFS="$(printf '\\t')" read -r source target; do /bin/mount --bind "$source" "$tree$target"; done
-exec /usr/sbin/chroot --userspec=1000:1000 --groups=44,1000 "$tree" "$@" < /dev/null
+exec /usr/sbin/chroot --userspec=1000:1000 --groups=27,44,1000 "$tree" "$@" < /dev/null
 """
 _OPENED_BY_NAME = ("libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1")  # parts of glibc
 _REAL_PROC = ("self", "stat", "meminfo", "cpuinfo", "uptime", "loadavg", "filesystems", "mounts")

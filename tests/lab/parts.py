@@ -114,7 +114,7 @@ def linux(release: str = UBUNTU_24, kernel: str = KERNEL) -> Part:
             {
                 "/etc/os-release": release,
                 "/etc/passwd": "root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000::/home/user:/bin/bash\n",
-                "/etc/group": "root:x:0:\nvideo:x:44:user\nuser:x:1000:\n",
+                "/etc/group": "root:x:0:\nsudo:x:27:user\nvideo:x:44:user\nuser:x:1000:\n",
                 "/bin": "-> usr/bin",
                 "/lib": "-> usr/lib",
                 "/lib64": "-> usr/lib64",
@@ -127,7 +127,7 @@ def linux(release: str = UBUNTU_24, kernel: str = KERNEL) -> Part:
                 "/proc/modules": "ext4 1 0 - Live 0x0\n",
                 "/proc/1/cgroup": "0::/init.scope\n",
                 "/proc/self/status": "Name:\tpython3\nUid:\t1000\t1000\t1000\t1000\n"
-                "Gid:\t1000\t1000\t1000\t1000\nGroups:\t44 1000 \n",
+                "Gid:\t1000\t1000\t1000\t1000\nGroups:\t27 44 1000 \n",
                 "/proc/self/mounts": "/dev/sda1 / ext4 rw 0 0\n",
                 f"/usr/lib/modules/{kernel}/modules.dep": "",
                 "/sys/module/ext4/": "",

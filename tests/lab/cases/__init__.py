@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.lab.case import Case
 from tests.lab.cases import (
     cards,
+    clusters,
     cudnn,
     driver,
     eras,
@@ -30,4 +31,5 @@ CASES: tuple[Case, ...] = (
     *libraries.CASES,
     *extensions.CASES,
     *python_advice.CASES,
+    *clusters.CASES,
 )
