@@ -18,8 +18,9 @@ from doctor.formats import TextStyle
 from doctor.host import BadRequest, Host
 from doctor.host.choice import host_of
 from doctor.host.snapshot import Snapshot
+from doctor.host.waiting import DRIVER_TIMEOUT_S
 from doctor.output.write import deliver, format_for
-from doctor.probes import DRIVER_TIMEOUT_S, ProbeRequest, look
+from doctor.probes import ProbeRequest, look
 
 if TYPE_CHECKING:
     from doctor.prescribe.proof import Court

@@ -42,11 +42,10 @@ def check(
     Exit status: 0 no finding at or above --fail-on; 1 a finding; 2 bad usage or input; 3 a fault of gpudoctor;
     4 no finding, but something that matters could not be told. With --fix it is that of the last report.
     """
-    from doctor.check.command import Options  # late: `gpudoctor --help` loads this module, too
-    from doctor.check.command import check as answer
+    from doctor.check import command  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import terminal_style
 
-    options = Options(
+    options = command.Options(
         pythons=tuple(python or ()),
         root=root,
         deep=deep,
@@ -62,7 +61,7 @@ def check(
     )
     if fix:
         raise typer.Exit(_fix(options))
-    text, status = answer(options, terminal_style())
+    text, status = command.check(options, terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 

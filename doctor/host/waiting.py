@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+# Without the persistence daemon the driver wakes every card anew, which takes some seconds on a server with eight.
+DRIVER_TIMEOUT_S = 15.0
+SLOW_S = 2.0  # after which a person wants to know what is waited for
+
 
 def _nobody(text: str) -> None:
     """Nobody waits."""

@@ -21,12 +21,9 @@ from doctor.facts.system import SystemFacts
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import BadRequest, Host
 from doctor.host.snapshot import Snapshot
+from doctor.host.waiting import DRIVER_TIMEOUT_S
 
 T = TypeVar("T")
-
-
-# Without the persistence daemon the driver wakes every card anew, which takes some seconds on a server with eight.
-DRIVER_TIMEOUT_S = 15.0
 
 
 class ProbeRequest(NamedTuple):

@@ -15,12 +15,11 @@ from doctor.facts.gpu import Gpu, GpuNow
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Ran, TooSlow
-from doctor.probes import DRIVER_TIMEOUT_S
+from doctor.host.waiting import DRIVER_TIMEOUT_S, SLOW_S
 
 T = TypeVar("T")
 
 SONAME = "libnvidia-ml.so.1"
-SLOW_S = 2.0  # after which a person wants to know what is waited for
 _LIBRARY_NOT_FOUND = 12  # NVML_ERROR_LIBRARY_NOT_FOUND
 _NOT_FOUND_WORDS = "NVMLError_LibraryNotFound (12): NVML Shared Library Not Found"
 _NOT_SUPPORTED = 3  # NVML_ERROR_NOT_SUPPORTED
