@@ -381,19 +381,20 @@ class Matrix:
             raise Uncovered(f"a package index for {package} {version} ({build})".replace("  ", " "))
         return found
 
-    def repository(self, distribution: str, version: str) -> RepositoryRow:
-        """NVIDIA's package repository for a distribution ("ubuntu", "24.04"); raises Uncovered."""
+    def repository(self, distribution: str, version: str, arch: str) -> RepositoryRow:
+        """NVIDIA's package repository for a distribution ("ubuntu", "24.04") and machine; raises Uncovered."""
         rows: tuple[RepositoryRow, ...] = self.rows("index", "repositories")
         major = version.partition(".")[0]
         found = _first(
             rows,
             lambda row: (
                 row.distribution == distribution
+                and arch in row.arches
                 and (not row.versions or version in row.versions or major in row.versions)
             ),
         )
         if not found:
-            raise Uncovered(f"NVIDIA's package repository for {distribution} {version}".strip())
+            raise Uncovered(f"NVIDIA's package repository for {distribution} {version} on {arch}".replace("  ", " "))
         return found
 
     def page(self, name: str) -> PageRow:

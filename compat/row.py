@@ -367,10 +367,44 @@ class RepositoryRow(NamedTuple):
     id: str
     distribution: str  # "ubuntu", "rhel" (also its rebuilds), "wsl" (any distribution inside WSL 2 with apt)
     versions: tuple[str, ...]  # of the distribution, "24.04"; () is every version, put in place of {version}
-    manager: str  # "apt" (the URL is a keyring package), "dnf", "dnf5", "zypper" (the URL is a .repo file)
-    url: str  # {arch} stands for x86_64 or sbsa, {version} for the distribution's major version
-    cuda_min: CudaVersion | None  # first and last toolkit in it; None where that is not known
-    cuda_max: CudaVersion | None
+    arches: tuple[str, ...]  # "x86_64", "sbsa", "jetson": the machines that this row speaks of
+    manager: str  # "apt" (the URL is a keyring package), "yum", "dnf", "dnf5", "zypper" (the URL is a .repo file)
+    url: str  # {arch} stands for x86_64, sbsa or arm64 (Jetson), {version} for the distribution's major version
+    cuda: str | None  # PEP 440 specifier: the toolkits in it, "12.8"; None where that is not known
+    cudnn: str | None  # PEP 440 specifier: the releases of cuDNN in it; None where that is not known
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class ThirdPartyRow(NamedTuple):
+    """What NVIDIA's driver packages need from outside a distribution. File index.json, table third-party.
+
+    {version} stands for the distribution's major version, {machine} for x86_64 or aarch64.
+    """
+
+    id: str
+    distributions: tuple[str, ...]  # "rhel", "rocky"
+    versions: tuple[str, ...]  # major versions of the distribution
+    package: str  # name or address of the package that makes EPEL known, which has DKMS
+    builder: str  # name of the distribution's own repository that EPEL leans on; "" for none
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class OwnPackageRow(NamedTuple):
+    """CUDA or cuDNN in a distribution's own repository. File index.json, table own."""
+
+    id: str
+    distribution: str  # "debian"
+    version: str  # "12", "24.04"
+    product: str  # "cuda", "cudnn"
+    package: str  # "nvidia-cuda-toolkit"
+    release: str  # the package's version as the index spells it, "11.8.89~11.8.0-5~deb12u1"
+    component: str  # "non-free"
     source: str
     read_on: str
     confidence: str
@@ -451,6 +485,8 @@ TABLES: dict[str, dict[str, type]] = {
         "wheels": WheelIndexRow,
         "repositories": RepositoryRow,
         "local": RepositoryRow,
+        "third-party": ThirdPartyRow,
+        "own": OwnPackageRow,
         "keys": SigningKeyRow,
         "images": ImageRow,
         "pages": PageRow,

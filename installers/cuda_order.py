@@ -34,6 +34,8 @@ class CudaOrder(NamedTuple):
 class NoSuchToolkit(GpudoctorError):
     """No row knows such a toolkit, or the order does not say which."""
 
+    hint = "--method says another way: runfile, archive, wheel, conda, container, packages or local."
+
 
 def order_of(need: Need) -> CudaOrder:
     """What a need says of a toolkit."""

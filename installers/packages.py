@@ -14,28 +14,41 @@ _MANAGERS = {
 DISTRIBUTIONS = frozenset().union(*_MANAGERS.values())
 _INSTALL = {
     "apt": ("apt-get", "install", "-y"),
+    "yum": ("yum", "install", "-y"),
     "dnf": ("dnf", "install", "-y"),
     "zypper": ("zypper", "--non-interactive", "install"),
     "pacman": ("pacman", "-S", "--needed", "--noconfirm"),
 }
 _REMOVE = {
     "apt": ("apt-get", "remove", "-y"),
+    "yum": ("yum", "remove", "-y"),
     "dnf": ("dnf", "remove", "-y"),
     "zypper": ("zypper", "--non-interactive", "remove"),
     "pacman": ("pacman", "-R", "--noconfirm"),
 }
-_PRESENT = {"apt": ("dpkg", "-s"), "dnf": ("rpm", "-q"), "zypper": ("rpm", "-q"), "pacman": ("pacman", "-Q")}
+_PRESENT = {
+    "apt": ("dpkg", "-s"),
+    "yum": ("rpm", "-q"),
+    "dnf": ("rpm", "-q"),
+    "zypper": ("rpm", "-q"),
+    "pacman": ("pacman", "-Q"),
+}
+_BEFORE_DNF = {"rhel": "7", "centos": "7", "ol": "7", "amzn": "2"}  # the last release with yum alone
+RPM_BY_YUM = frozenset({"yum", "dnf"})
 
 
 def manager_of(target: Target) -> str:
-    """ "apt", "dnf", "zypper", "pacman", or "" for a system whose package manager is not known here."""
+    """ "apt", "yum", "dnf", "zypper", "pacman", or "" for a system whose package manager is not known here."""
     if target.os_family != "linux":
         return ""
+    if target.distribution_version.partition(".")[0] == _BEFORE_DNF.get(target.distribution):
+        return "yum"
     return next((name for name, ids in _MANAGERS.items() if target.distribution in ids), "")
 
 
 _REINSTALL = {
     "apt": ("apt-get", "install", "--reinstall", "-y"),
+    "yum": ("yum", "reinstall", "-y"),
     "dnf": ("dnf", "reinstall", "-y"),
     "zypper": ("zypper", "--non-interactive", "install", "--force"),
     "pacman": ("pacman", "-S", "--noconfirm"),
@@ -79,7 +92,7 @@ def kernel_headers(target: Target, kernel: str) -> tuple[str, ...]:
     if manager == "apt":
         newest = "linux-headers-generic" if target.distribution != "debian" else "linux-headers-amd64"
         return (f"linux-headers-{kernel}" if kernel else newest,)
-    if manager == "dnf":
+    if manager in RPM_BY_YUM:
         return (f"kernel-devel-{kernel}" if kernel else "kernel-devel", "kernel-headers")
     if manager == "zypper":
         return ("kernel-default-devel",)

@@ -7,7 +7,10 @@ rows of the matrix.
 from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered
-from compat.row import RepositoryRow, SigningKeyRow
+from compat.row import OwnPackageRow, RepositoryRow, SigningKeyRow, ThirdPartyRow, ToolkitRow
+from compat.specifier import accepts
+from compat.version import CudaVersion
+from installers.cuda_order import NoSuchToolkit
 from installers.packages import install, refresh, removal
 from installers.plan import Target
 from installers.step import Step
@@ -27,7 +30,7 @@ _WITHOUT_KEYRING = removal("apt", ("cuda-keyring",))._replace(commands=(("dpkg",
 
 def repository_row(target: Target, matrix: Matrix) -> RepositoryRow:
     """The repository for this machine; raises Uncovered."""
-    return matrix.repository(_distribution(target), target.distribution_version)
+    return matrix.repository(_distribution(target), target.distribution_version, target.arch or "x86_64")
 
 
 def local_row(target: Target, matrix: Matrix) -> RepositoryRow:
@@ -35,16 +38,87 @@ def local_row(target: Target, matrix: Matrix) -> RepositoryRow:
     rows: tuple[RepositoryRow, ...] = matrix.rows("index", "local")
     name, version = _distribution(target), target.distribution_version
     among = {version, version.partition(".")[0]}
-    found = [row for row in rows if row.distribution == name and (not row.versions or among & {*row.versions})]
-    if not found:
-        raise Uncovered(f"a local repository for {target.distribution} {version}".strip())
-    return found[0]
+    for row in rows:
+        if row.distribution == name and target.arch in row.arches and (not row.versions or among & {*row.versions}):
+            return row
+    raise Uncovered(f"a local repository for {system(target)}")
 
 
 def _distribution(target: Target) -> str:
     if target.wsl and target.distribution in {"ubuntu", "debian"}:
         return "wsl"
     return "rhel" if target.distribution in _REBUILDS_OF_RHEL else target.distribution
+
+
+def system(target: Target) -> str:
+    """The machine as a message names it: "ubuntu 24.04 on x86_64"."""
+    return f"{target.distribution} {target.distribution_version}".strip() + f" on {target.arch or 'x86_64'}"
+
+
+def toolkits(target: Target, matrix: Matrix) -> tuple[CudaVersion, ...]:
+    """The CUDA releases that NVIDIA's packages for this system have, ascending; raises NoSuchToolkit."""
+    try:
+        row = repository_row(target, matrix)
+    except Uncovered as error:
+        there = "; ".join(_known(_distribution(target), matrix))
+        known = f"; there is one for {there}" if there else ""
+        raise NoSuchToolkit(f"{error}{known}{own_package('cuda', target, matrix)}") from error
+    rows: tuple[ToolkitRow, ...] = matrix.rows("cuda", "toolkits")
+    return tuple(one for one in sorted({one.cuda for one in rows}) if row.cuda is None or accepts(row.cuda, one))
+
+
+def require_toolkit(cuda: str, target: Target, matrix: Matrix) -> None:
+    """Raise NoSuchToolkit for a release, "12.8", that NVIDIA's packages for this system never were."""
+    has = ", ".join(map(str, toolkits(target, matrix)))
+    if cuda not in has.split(", "):
+        own = own_package("cuda", target, matrix)
+        raise NoSuchToolkit(f"NVIDIA's packages for {system(target)} have CUDA {has}, not {cuda}{own}")
+
+
+def _known(distribution: str, matrix: Matrix) -> tuple[str, ...]:
+    """The releases of a distribution that have a repository, with the machines: "24.04 (x86_64, sbsa)"."""
+    rows: tuple[RepositoryRow, ...] = matrix.rows("index", "repositories")
+    same = [row for row in rows if row.distribution == distribution]
+    return tuple(
+        f"{distribution} {', '.join(row.versions)} ({', '.join(row.arches)})".replace("  ", " ") for row in same
+    )
+
+
+def own_package(product: str, target: Target, matrix: Matrix) -> str:
+    """What the distribution itself has, as an aside: its names and releases are its own."""
+    rows: tuple[OwnPackageRow, ...] = matrix.rows("index", "own")
+    among = {target.distribution_version, target.distribution_version.partition(".")[0]}
+    found = [row for row in rows if (row.distribution, row.product) == (target.distribution, product)]
+    return "".join(f" (its own {one.package} is {one.release})" for one in found if one.version in among)
+
+
+def third_party(target: Target, matrix: Matrix) -> tuple[Step, ...]:
+    """EPEL, which has DKMS, and what EPEL itself leans on; () where NVIDIA's driver packages need neither.
+
+    Source: CUDA Installation Guide for Linux, "Satisfy third-party package dependency" of RHEL and its rebuilds.
+    """
+    rows: tuple[ThirdPartyRow, ...] = matrix.rows("index", "third-party")
+    major = target.distribution_version.partition(".")[0]
+    row = next((one for one in rows if target.distribution in one.distributions and major in one.versions), None)
+    if row is None:
+        return ()
+    machine = "aarch64" if target.arch == "sbsa" else "x86_64"
+    names = (row.package.format(version=major, machine=machine), row.builder.format(version=major, machine=machine))
+    return (*((_enabled(names[1], target),) if names[1] else ()), _epel(names[0], target))
+
+
+def _epel(package: str, target: Target) -> Step:
+    step = install(target, package, why="EPEL has DKMS, which builds the kernel module")
+    return step._replace(inverse=Inverse(left="EPEL stays known: other packages may come from it by now"))
+
+
+def _enabled(name: str, target: Target) -> Command:
+    by_subscription = target.distribution == "rhel"
+    argv = ("subscription-manager", "repos", f"--enable={name}") if by_subscription else (*_SET, name)
+    return Command(argv, "EPEL leans on it", needs_root=True, inverse=Inverse(left=f"{name} stays enabled"))
+
+
+_SET = ("dnf", "config-manager", "--set-enabled")
 
 
 def add_repository(target: Target, matrix: Matrix) -> tuple[Step, ...]:
@@ -54,7 +128,7 @@ def add_repository(target: Target, matrix: Matrix) -> tuple[Step, ...]:
     except Uncovered:
         return (ByHand(f"add NVIDIA's package repository for this system: {matrix.page('cuda').url}"),)
     major = target.distribution_version.partition(".")[0]
-    arch = "sbsa" if target.arch == "sbsa" else "x86_64"
+    arch = {"sbsa": "sbsa", "jetson": "arm64"}.get(target.arch, "x86_64")
     url = row.url.replace("{arch}", arch).replace("{version}", major)
     return _STEPS[row.manager](url, target, matrix)
 
@@ -75,6 +149,13 @@ def _dnf(url: str, target: Target, _: Matrix) -> tuple[Step, ...]:
     return (
         install(target, "dnf-plugins-core", why="dnf's config-manager"),
         Command(("dnf", "config-manager", "--add-repo", url), _WHY, needs_root=True, inverse=_without_file(url)),
+    )
+
+
+def _yum(url: str, target: Target, _: Matrix) -> tuple[Step, ...]:
+    return (
+        install(target, "yum-utils", why="yum's config-manager"),
+        Command(("yum-config-manager", "--add-repo", url), _WHY, needs_root=True, inverse=_without_file(url)),
     )
 
 
@@ -107,4 +188,4 @@ def _without_alias(url: str, target: Target) -> Inverse:
     return Inverse((("zypper", "removerepo", alias),), names=(alias,), present=("zypper", "lr"))
 
 
-_STEPS = {"apt": _apt, "dnf": _dnf, "dnf5": _dnf5, "zypper": _zypper}
+_STEPS = {"apt": _apt, "yum": _yum, "dnf": _dnf, "dnf5": _dnf5, "zypper": _zypper}

@@ -221,6 +221,8 @@ def _index(name: str, matrix: Matrix) -> list[Table]:
         "wheels": "package",
         "repositories": "distribution",
         "local": "distribution",
+        "third-party": "id",
+        "own": "distribution",
         "keys": "fingerprint",
         "images": "release",
         "pages": "id",

@@ -287,7 +287,23 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "RepositoryRow": Layout(
         "Package repositories",
-        _columns(distribution="distribution", versions="versions", manager="manager", url="address"),
+        _columns(
+            distribution="distribution",
+            versions="versions",
+            arches="for",
+            manager="manager",
+            cuda="CUDA",
+            cudnn="cuDNN",
+            url="address",
+        ),
+    ),
+    "ThirdPartyRow": Layout(
+        "What the driver's packages need beside",
+        _columns(distributions="distributions", versions="versions", package="EPEL", builder="its own repository"),
+    ),
+    "OwnPackageRow": Layout(
+        "Distributions' own packages",
+        _columns(distribution="distribution", version="version", product="product", package="package", release="is"),
     ),
     "CudnnWheelRow": Layout(
         "Wheels",

@@ -78,7 +78,7 @@ def _root(*argv: str, why: str) -> Command:
 
 def _toolkit(target: Target, matrix: Matrix) -> tuple[Step, ...]:
     manager = manager_of(target)
-    if manager not in {"apt", "dnf", "zypper"}:
+    if manager not in _REPOSITORIES:
         return (ByHand(f"install the NVIDIA Container Toolkit: {matrix.page('container-toolkit').url}"),)
     package = install(target, _PACKAGE, why="it passes GPUs on into containers")
     return (*_REPOSITORIES[manager](matrix), *refresh(target), package)
@@ -112,7 +112,7 @@ def _zypper(matrix: Matrix) -> tuple[Step, ...]:
     return (Command(add, "NVIDIA's repository of it", needs_root=True, inverse=gone),)
 
 
-_REPOSITORIES = {"apt": _apt, "dnf": _dnf, "zypper": _zypper}
+_REPOSITORIES = {"apt": _apt, "yum": _dnf, "dnf": _dnf, "zypper": _zypper}
 
 METHOD = Method(
     "the CUDA toolkit in a container", serves, plan, rank=99, names=(Name("cuda", "container"),), ordered=container_plan

@@ -14,9 +14,9 @@ from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, fetched, newest
 from installers.effect import ToolkitInstalled
 from installers.method import ARCHIVE, Method, Name
-from installers.packages import install, manager_of, refresh, removal
+from installers.packages import RPM_BY_YUM, install, manager_of, refresh, removal
 from installers.plan import Plan, Target
-from installers.repository import local_row
+from installers.repository import local_row, require_toolkit
 from installers.step import Step
 from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
 from installers.steps.download import Download
@@ -63,6 +63,7 @@ def local_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
 def _url(row: CudaInstallerRow, target: Target, matrix: Matrix) -> str:
     try:
         local = local_row(target, matrix)
+        require_toolkit(cuda_of(row.release), target, matrix)
     except Uncovered as error:
         system = f"{target.distribution} {target.distribution_version}".strip() or target.os_family
         raise NoSuchToolkit(f"no row knows a local repository for {system}") from error
@@ -99,7 +100,7 @@ def _rpm(name: str, target: Target) -> tuple[Step, ...]:
     package = f"{name.partition('-local-')[0]}-local"
     manager = manager_of(target)
     out = removal(manager, (package,))
-    again = ("dnf", "clean", "all") if manager == "dnf" else ("zypper", "--gpg-auto-import-keys", "refresh")
+    again = (manager, "clean", "all") if manager in RPM_BY_YUM else ("zypper", "--gpg-auto-import-keys", "refresh")
     return (
         Command(("rpm", "-i", name), _WHY, needs_root=True, inverse=out, staged=(name,)),
         Command(again, "its lists are read anew", needs_root=True, inverse=NOTHING_TO_TAKE_BACK),

@@ -10,12 +10,13 @@ from __future__ import annotations
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
+from compat.specifier import accepts
 from compat.version import CudnnVersion
 from installers.effect import CudnnInstalled
 from installers.method import Method, Name
-from installers.packages import install, manager_of
+from installers.packages import RPM_BY_YUM, install, manager_of
 from installers.plan import Plan, Target
-from installers.repository import add_repository
+from installers.repository import add_repository, own_package, repository_row, system
 from installers.requirement import exact_version, spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
@@ -39,8 +40,9 @@ def serves(need: Need, target: Target) -> bool:
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """Packages where NVIDIA has them, else its download page."""
     wanted = f"cuDNN{spoken(need.spec)}{f' for CUDA {need.build}' if need.build else ''}"
-    by_hand = manager_of(target) not in {"apt", "dnf", "zypper"}
+    by_hand = manager_of(target) not in {"apt", "yum", "dnf", "zypper"}
     if not by_hand:
+        _require_release(need, target, matrix)
         steps: tuple[Step, ...] = (
             *add_repository(target, matrix),
             *_of_old(need),
@@ -52,6 +54,17 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     spec = need.spec if need.spec or by_hand else "==9.*"
     found = CudnnInstalled(spec, cuda, need.where if by_hand else "", searched=not by_hand)
     return Plan(f"install {wanted}", steps, (found,))
+
+
+def _require_release(need: Need, target: Target, matrix: Matrix) -> None:
+    """Raise NoSuchPackage where this system has no repository, or its one never had that release."""
+    own, named = own_package("cudnn", target, matrix), wanted_version(need.spec)
+    try:
+        row = repository_row(target, matrix)
+    except Uncovered as error:
+        raise NoSuchPackage(f"{error}{own}") from error
+    if named and row.cudnn is not None and not accepts(row.cudnn, named):
+        raise NoSuchPackage(f"NVIDIA's packages for {system(target)} have cuDNN {row.cudnn}, not {named}{own}")
 
 
 def _names(need: Need, target: Target, matrix: Matrix) -> tuple[str, ...]:
@@ -110,7 +123,7 @@ def _release(version: str, cuda: str, manager: str, matrix: Matrix) -> str:
         build = matrix.cudnn_build(wanted, int(cuda.partition(".")[0]))
     except (Uncovered, ValueError):
         return ""
-    joint, plus = ("-", ".") if manager == "dnf" else ("=", "+" if manager == "apt" else ".")
+    joint, plus = ("-", ".") if manager in RPM_BY_YUM else ("=", "+" if manager == "apt" else ".")
     if full.major > _LAST_WITH_SUFFIX:
         return f"{joint}{full}-1"
     label = str(build.cuda_max or "") if wanted >= _ONE_A_MAJOR else _own_cuda(wanted, cuda, matrix)

@@ -3,7 +3,9 @@
 Sources: Ubuntu Server documentation, "NVIDIA drivers installation" (`ubuntu-drivers install nvidia:BRANCH`); Debian
 Wiki, "NvidiaGraphicsDrivers"; NVIDIA Driver Installation Guide, chapters by distribution, "Kernel Modules" and "Version
 locking" (`nvidia-open`, `cuda-drivers`, module streams `open-dkms`, `latest-dkms`, `BRANCH-dkms`, `BRANCH-open`,
-`nvidia-driver-pinning-BRANCH`, `dnf versionlock`); zypper's manual (`NAME<VERSION`); Arch Wiki, "NVIDIA".
+`nvidia-driver-pinning-BRANCH`, `dnf versionlock`); its packaging guide for RHEL 7 (`nvidia-driver-latest-dkms`,
+`nvidia-driver-branch-BRANCH`); the packages of ubuntu-drivers-common in Ubuntu 16.04 to 26.04; zypper's manual
+(`NAME<VERSION`); Arch Wiki, "NVIDIA".
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
 from installers.packages import install, kernel_headers, manager_of, refresh
 from installers.plan import Plan, Target
-from installers.repository import add_repository
+from installers.repository import add_repository, third_party
 from installers.requirement import spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
@@ -23,7 +25,9 @@ from installers.steps.command import Command, Inverse
 
 _WHY = "the NVIDIA driver"
 _HOLDS = "the newest branch, which would come otherwise, may have dropped the card"
+_DNF5 = 41  # Fedora release from which dnf is dnf 5
 _PINNED_FROM = 580  # branch from which NVIDIA's guide pins apt to a branch; older ones have it in the package's name
+_AUTOINSTALL = frozenset({"16.04"})  # its ubuntu-drivers (0.4.17.7) has no `install` yet
 _CHOSEN = Inverse(
     left="it chose the packages itself (/var/log/apt/history.log lists them): apt-get purge removes them; the driver "
     "that was there before comes back with ubuntu-drivers install nvidia:BRANCH"
@@ -79,11 +83,14 @@ def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step,
         return _debian(need, target, matrix, headers, branch)
     if need.build == "open" and branch:
         return (*refresh(target), headers, install(target, f"nvidia-driver-{branch}-open", why=_WHY))
+    if target.distribution_version in _AUTOINSTALL and branch:
+        return (*refresh(target), headers, install(target, f"nvidia-{branch}", why=_WHY))
+    install_it = "autoinstall" if target.distribution_version in _AUTOINSTALL else "install"
     driver = (f"nvidia:{branch}",) if branch else ()
     return (
         *refresh(target),
         install(target, "ubuntu-drivers-common", why="the tool that picks the signed packages"),
-        Command(("ubuntu-drivers", "install", *driver), _WHY, needs_root=True, timeout_s=3600, inverse=_CHOSEN),
+        Command(("ubuntu-drivers", install_it, *driver), _WHY, needs_root=True, timeout_s=3600, inverse=_CHOSEN),
     )
 
 
@@ -104,7 +111,7 @@ def _meta(need: Need) -> str:
 
 def _dnf(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
-    steps = (*add_repository(target, matrix), headers)
+    steps = (*add_repository(target, matrix), *third_party(target, matrix), headers)
     major = target.distribution_version.partition(".")[0]
     if target.distribution == "amzn" or (target.distribution != "fedora" and major in {"8", "9"}):
         stream = _stream(need, branch)
@@ -114,6 +121,15 @@ def _dnf(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step,
     return (*steps, *lock, install(target, _meta(need), why=_WHY))
 
 
+def _yum(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
+    """RHEL 7 has a package a branch, and one that is always the newest."""
+    headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
+    package = f"nvidia-driver-branch-{branch}" if need.spec else "nvidia-driver-latest-dkms"
+    if need.build == "open":
+        return (ByHand("install the driver with NVIDIA's runfile and its open kernel module", "RHEL 7 has no package"),)
+    return (*add_repository(target, matrix), *third_party(target, matrix), headers, install(target, package, why=_WHY))
+
+
 def _stream(need: Need, branch: int) -> str:
     if need.build == "open":
         return f"{branch}-open" if need.spec else "open-dkms"
@@ -121,11 +137,11 @@ def _stream(need: Need, branch: int) -> str:
 
 
 def _locked(target: Target, branch: int) -> tuple[Step, ...]:
-    """dnf 4 has the command in a plugin, dnf 5 of Fedora in itself."""
+    """dnf 4 has the command in a plugin, dnf 5 of Fedora 41 and later in itself."""
     pattern = f"*nvidia*{branch}*"
     undo = Inverse((("dnf", "versionlock", "delete", pattern),))
     lock = Command(("dnf", "versionlock", "add", pattern), _HOLDS, needs_root=True, inverse=undo)
-    if target.distribution == "fedora":
+    if target.distribution == "fedora" and int(target.distribution_version.partition(".")[0] or _DNF5) >= _DNF5:
         return (lock,)
     return (install(target, "python3-dnf-plugin-versionlock", why="dnf's versionlock"), lock)
 
@@ -150,6 +166,6 @@ def _stream_left(stream: str) -> Inverse:
     return Inverse(out, "the driver that was there before does not come back; restart the machine")
 
 
-_WRITERS = {"apt": _apt, "dnf": _dnf, "zypper": _zypper, "pacman": _pacman}
+_WRITERS = {"apt": _apt, "yum": _yum, "dnf": _dnf, "zypper": _zypper, "pacman": _pacman}
 
 METHOD = Method("the driver from packages", serves, plan)

@@ -80,7 +80,7 @@ def _enrol(target: Target) -> tuple[Step, ...]:
             Command(("kmodgenca", "-a"), "make akmods' key, if there is none", needs_root=True, inverse=_KEY_STAYS),
             _import("/etc/pki/akmods/certs/public_key.der"),
         )
-    if manager in {"apt", "dnf"}:
+    if manager in {"apt", "yum", "dnf"}:
         return (_import("/var/lib/dkms/mok.pub"),)
     return (ByHand("enrol the certificate that your distribution signs the module with: mokutil --import FILE.der"),)
 

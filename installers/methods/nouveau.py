@@ -19,6 +19,7 @@ from installers.steps.write_file import WriteFile
 
 _INITRAMFS = {
     "apt": ("update-initramfs", "-u"),
+    "yum": ("dracut", "--force"),
     "dnf": ("dracut", "--force"),
     "zypper": ("dracut", "--force"),
     "pacman": ("mkinitcpio", "-P"),

@@ -37,7 +37,7 @@ def _again(name: str, target: Target) -> Plan:
 
 def _pinned(need: Need, target: Target) -> str:
     version = exact_version(need.spec)
-    joint = {"apt": "=", "dnf": "-", "zypper": "="}.get(manager_of(target), "")
+    joint = {"apt": "=", "yum": "-", "dnf": "-", "zypper": "="}.get(manager_of(target), "")
     return f"{need.build}{joint}{version}" if version and joint else need.build
 
 

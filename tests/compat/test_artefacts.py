@@ -241,4 +241,7 @@ def test_images_and_local_repositories_are_of_known_releases() -> None:
     for row in MATRIX.rows("index", "local"):
         assert VENDOR.match(row.url)
         assert {"{release}", "{cuda}"} <= set(re.findall(r"{\w+}", row.url))
-        assert MATRIX.repository(row.distribution, (*row.versions, "")[0]).distribution == row.distribution
+        assert (
+            MATRIX.repository(row.distribution, (*row.versions, "")[0] or "41", row.arches[0]).distribution
+            == row.distribution
+        )

@@ -251,9 +251,9 @@ def test_plans_for_another_distribution(words: str, line: str, capsys: Shown) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("cuda 13.0 --distribution ubuntu-16.04", "have CUDA up to 11.3, not 13.0"),
-        ("cuda 13.0 --distribution ubuntu-20.04", "have CUDA up to 12.9, not 13.0"),
-        ("cuda 12.8 --distribution ubuntu-26.04", "have CUDA from 13.0 on, not 12.8"),
+        ("cuda 13.0 --distribution ubuntu-16.04", "11.1, 11.2, 11.3, not 13.0"),
+        ("cuda 13.0 --distribution ubuntu-20.04", "12.8, 12.9, not 13.0"),
+        ("cuda 12.8 --distribution ubuntu-26.04", "have CUDA 13.3, 13.4, 13.5, not 12.8"),
         ("cuda 12.8 --distribution plan9-4", "is no Linux distribution"),
         ("cuda 12.8 --distribution templeos-5", "no distribution 'templeos'"),
         ("cudnn 7.6.5 --cuda-version 11.0 --method packages --distribution ubuntu-18.04", "it is for 9.0, 9.2, 10.0"),

@@ -295,7 +295,7 @@ def test_an_installer_is_verified_run_looked_after_and_taken_back(
         (machines.DEBIAN, "cuda-repo-debian12-12-8-local_12.8.1-570.124.06-1_amd64.deb"),
         (machines.WSL, "cuda-repo-wsl-ubuntu-12-8-local_12.8.1-1_amd64.deb"),
         (machines.ROCKY, "cuda-repo-rhel9-12-8-local-12.8.1_570.124.06-1.x86_64.rpm"),
-        (machines.FEDORA, "cuda-repo-fedora42-12-8-local-12.8.1_570.124.06-1.x86_64.rpm"),
+        (machines.FEDORA, "cuda-repo-fedora41-12-8-local-12.8.1_570.124.06-1.x86_64.rpm"),
         (machines.SLES, "cuda-repo-sles15-12-8-local-12.8.1_570.124.06-1.x86_64.rpm"),
     ],
 )

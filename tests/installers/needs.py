@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
+from compat.matrix import Matrix
 from compat.need import ABSENT, AGAIN, Need
+from installers.choose import plan_for
+from installers.cuda_order import NoSuchToolkit
+from installers.methods.cudnn_system import NoSuchPackage
+from installers.plan import Plan, Target
 
 SITE = "/home/user/project/.venv/lib/python3.12/site-packages"
 PYTHON = "/home/user/project/.venv/bin/python"
@@ -77,6 +83,15 @@ ANYWHERE = (
     Need("system-package", "==9.10.2.21-1", "", "libcudnn9-cuda-12"),
     Need("by-hand", "turn on Above-4G decoding\nin the firmware's set-up"),
 )
+
+
+def plans_for(needs: Iterable[Need], target: Target, matrix: Matrix) -> Iterator[tuple[Need, Plan]]:
+    """The plan of each need but those for packages that this machine's repository never had."""
+    for need in needs:
+        try:
+            yield need, plan_for(need, target, matrix)
+        except (NoSuchToolkit, NoSuchPackage):
+            assert need.product in {"cuda", "cudnn"}, need
 
 
 def products() -> set[str]:

@@ -21,7 +21,7 @@ UBUNTU = Target(
 )
 DEBIAN = UBUNTU._replace(distribution="debian", distribution_version="12", kernel="6.1.0-18-amd64")
 ROCKY = UBUNTU._replace(distribution="rocky", distribution_version="9.4", kernel="5.14.0-427.el9.x86_64")
-FEDORA = UBUNTU._replace(distribution="fedora", distribution_version="42", kernel="6.14.0-63.fc42.x86_64")
+FEDORA = UBUNTU._replace(distribution="fedora", distribution_version="41", kernel="6.14.0-63.fc41.x86_64")
 SLES = UBUNTU._replace(distribution="sles", distribution_version="15.6", kernel="6.4.0-150600.23-default")
 ARCH = UBUNTU._replace(distribution="arch", distribution_version="", kernel="6.17.1-arch1-1")
 NIXOS = UBUNTU._replace(distribution="nixos", distribution_version="25.05")

@@ -17,7 +17,7 @@ from installers.methods.driver import branch_for
 from installers.plan import Target
 from installers.render import commands
 from tests.installers import target as machines
-from tests.installers.needs import ANYWHERE, LINUX_ONLY, PYTHON, SITE, products
+from tests.installers.needs import ANYWHERE, LINUX_ONLY, PYTHON, SITE, plans_for, products
 
 MATRIX = Matrix()
 
@@ -40,8 +40,8 @@ def test_the_needs_below_cover_the_table() -> None:
 @pytest.mark.parametrize("name", sorted(machines.LINUX))
 def test_every_need_is_served_on_linux_in_sound_bash(name: str, tmp_path: Path) -> None:
     script = ["#!/bin/bash"]
-    for need in (*ANYWHERE, *LINUX_ONLY):
-        rendered = everything(need, machines.LINUX[name])
+    for need, plan in plans_for((*ANYWHERE, *LINUX_ONLY), machines.LINUX[name], MATRIX):
+        rendered = commands(plan, machines.LINUX[name])
         assert rendered, need
         assert not any("\n" in line for line in rendered if line.startswith("#")), need
         script += rendered
@@ -135,7 +135,7 @@ def test_a_branch_that_no_row_knows_is_the_one_that_is_named() -> None:
             "sudo dnf install -y libcudnn9-cuda-12-9.10.2.21-1 libcudnn9-devel-cuda-12-9.10.2.21-1",
         ),
         (
-            "ubuntu",
+            "debian",
             Need("cudnn", "==8.9.7", "", "12"),
             "sudo apt-get install -y libcudnn8=8.9.7.29-1+cuda12.2 libcudnn8-dev=8.9.7.29-1+cuda12.2",
         ),
@@ -266,8 +266,8 @@ def test_every_address_comes_from_the_matrix(machine: str) -> None:
     known = {row.url for table in ("wheels", "pages") for row in MATRIX.rows("index", table)}
     patterns = [re.escape(row.url) for row in MATRIX.rows("index", "repositories")]
     patterns = [one.replace(r"\{arch\}", r"\w+").replace(r"\{version\}", r"\d+") for one in patterns]
-    for need in (*ANYWHERE, *LINUX_ONLY):
-        for line in everything(need, machines.LINUX[machine]):
+    for _, plan in plans_for((*ANYWHERE, *LINUX_ONLY), machines.LINUX[machine], MATRIX):
+        for line in commands(plan, machines.LINUX[machine]):
             for url in re.findall(r"https?://[^\s;,']+", line):
                 assert url in known or any(re.fullmatch(one, url) for one in patterns), url
 
