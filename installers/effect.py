@@ -119,6 +119,12 @@ class SystemPackageInstalled(NamedTuple):
     anew: bool = False  # all its files are written again
 
 
+class SystemLibraryInstalled(NamedTuple):
+    """A library that systems bring themselves lies where the loader searches for every process."""
+
+    soname: str  # "libz.so.1"
+
+
 class ToolkitInstalled(NamedTuple):
     """A CUDA toolkit is there."""
 
@@ -211,6 +217,7 @@ Effect = Union[
     ModuleKeptAway,
     Restarted,
     SystemPackageInstalled,
+    SystemLibraryInstalled,
     ToolkitInstalled,
     CudnnInstalled,
     ServiceRunning,

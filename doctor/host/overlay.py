@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
 from compat.record import NamedTuple
-from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, Missing, Ran, Unreadable
+from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, LinkLoop, Missing, Ran, Unreadable
 from doctor.host.base import StatusHost
 from doctor.host.cache import Cache
 from doctor.host.snapshot import memory_of
@@ -112,7 +112,7 @@ class Overlay(StatusHost):
                 continue
             links += 1
             if links > _LINKS_AT_MOST:
-                raise Unreadable(shown or path, "its symbolic links form a loop")
+                raise LinkLoop(shown or path)
             done = "" if text.startswith("/") else done
             todo.extend(reversed(text.split("/")))
         return done or "/"

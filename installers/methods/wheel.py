@@ -41,6 +41,7 @@ _NOT_PYTHON = frozenset(
             "host-compiler",
             "loader-directory",
             "system-package",
+            "system-library",
             "by-hand",
         ),
     }

@@ -393,6 +393,11 @@ def _done(one: Any, case: Case, root: Path, report: Report) -> Case:
     return case
 
 
+def _library(one: effects.SystemLibraryInstalled, case: Case, root: Path, report: Report) -> Case:
+    parts.files({f"{parts.LIB}/{one.soname}": elf_bytes(one.soname)})(root)
+    return case
+
+
 _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.LinkMade: _link,
     effects.FileRemoved: _file,
@@ -412,4 +417,5 @@ _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.HostCompilerInstalled: _compiler,
     effects.FabricManagerInstalled: _fabric,
     effects.SystemPackageInstalled: _package,
+    effects.SystemLibraryInstalled: _library,
 }
