@@ -127,13 +127,11 @@ def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
     """Unpack a compressed module; why not, where this Python has no such decompressor, or it is too large."""
     import sys
 
-    reader: BinaryIO | _Xz
+    reader: BinaryIO | _Xz | _Gz
     if path.endswith(".xz"):
         reader = _Xz(stream)
     elif path.endswith(".gz"):
-        import gzip
-
-        reader = gzip.GzipFile(fileobj=stream)  # type: ignore[assignment]
+        reader = _Gz(stream)
     elif sys.version_info >= (3, 14):
         from compression import zstd
 
@@ -153,13 +151,16 @@ def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
 
 
 class _Xz:
-    """The content of an .xz file; lzma.LZMAFile would take as much memory as the file asks for."""
+    """The content of an .xz file.
+
+    lzma.LZMAFile would take as much memory as the file asks for, and read on for ever in zeros behind the end.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         import lzma  # late: few modules are compressed so
 
         self._stream = stream
-        self._unpacker = lzma.LZMADecompressor(memlimit=2 << _WINDOW_LOG_AT_MOST)
+        self._unpacker = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 << _WINDOW_LOG_AT_MOST)
 
     def read(self, at_most_bytes: int) -> bytes:
         """The next piece, empty at the end; raises LZMAError, EOFError."""
@@ -167,6 +168,26 @@ class _Xz:
         while not content and not self._unpacker.eof:
             packed = self._stream.read(_PIECE_BYTES) if self._unpacker.needs_input else b""
             if self._unpacker.needs_input and not packed:
+                raise EOFError("it ends too early")
+            content = self._unpacker.decompress(packed, at_most_bytes)
+        return content
+
+
+class _Gz:
+    """The content of a .gz file; gzip.GzipFile would read zeros behind the end one by one."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        import zlib  # late: few modules are compressed so
+
+        self._stream = stream
+        self._unpacker = zlib.decompressobj(wbits=31)
+
+    def read(self, at_most_bytes: int) -> bytes:
+        """The next piece, empty at the end; raises zlib.error, EOFError."""
+        content = b""
+        while not content and not self._unpacker.eof:
+            packed = self._unpacker.unconsumed_tail or self._stream.read(_PIECE_BYTES)
+            if not packed:
                 raise EOFError("it ends too early")
             content = self._unpacker.decompress(packed, at_most_bytes)
         return content
