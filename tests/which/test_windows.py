@@ -117,9 +117,11 @@ def test_a_program_of_ones_own(tmp_path: Path) -> None:
     assert "PATH" in document["subjects"][0]["unknown"]
     system = {"Windows/System32/cudnn64_9.dll": b"MZ"}
     document, status = told(tmp_path / "system", system, {f"{TOOLKIT}/cudnn64_9.dll": b"MZ"})
-    assert (status, libraries(document)) == (0, {"cudnn64_9.dll": "C:/Windows/System32/cudnn64_9.dll"})
+    [found] = libraries(document).values()
+    assert (status, found["path"]) == (0, "C:/Windows/System32/cudnn64_9.dll")
+    assert [one["path"] for one in found["copies"]] == [f"C:/{TOOLKIT}/cudnn64_9.dll"]
     document, _ = told(tmp_path / "beside", system, {"venv/Scripts/cudnn64_9.dll": b"MZ"})
-    assert libraries(document) == {"cudnn64_9.dll": "C:/venv/Scripts/cudnn64_9.dll"}
+    assert libraries(document)["cudnn64_9.dll"]["path"] == "C:/venv/Scripts/cudnn64_9.dll"
 
 
 def test_a_library_that_is_no_library(tmp_path: Path) -> None:
