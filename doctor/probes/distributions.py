@@ -10,7 +10,7 @@ from doctor.host import Host, HostError
 from doctor.probes.metadata import fields, header, normal, start_of
 from doctor.probes.sites import path_lines, resolve
 
-_AT_MOST = 20_000
+_AT_MOST = 5_000  # an environment has some hundreds
 _LINK_BYTES = 4096
 # Records of conda packages that carry CUDA libraries or say what a framework was built with; Python packages of conda
 # have a dist-info directory as everywhere else.
