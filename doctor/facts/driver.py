@@ -69,4 +69,5 @@ class DriverFacts(NamedTuple):
     nvml: Fact[Nvml]
     fabric_manager: Fact[str]  # "running", "stopped", "absent"
     open_rm_parameters: Fact[tuple[str, ...]]  # module options of nvidia in modprobe.d, as written
+    modprobe: Fact[str] = Unseen("it was not looked for")  # nvidia-modprobe: "set-user-ID", "plain", "absent"
     fabric_release: Fact[DriverRelease] = Unseen("it was not looked for")  # of the fabric manager's package

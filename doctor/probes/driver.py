@@ -45,7 +45,8 @@ def look(host: Host, search: LoaderFacts, told: Told) -> DriverFacts:
         modules_loaded=loaded,
         module_files=module_files,
         dkms=kernel_module.dkms(host),
-        nodes=_nodes(host),
+        nodes=(nodes := _nodes(host)),
+        modprobe=_modprobe(host, nodes),
         nvml=told.nvml,
         fabric_manager=(fabric := _fabric_manager(host)),
         fabric_release=_fabric_release(host, fabric),
@@ -333,6 +334,24 @@ def _nodes(host: Host) -> Fact[tuple[DeviceNode, ...]]:
     paths = [path for name in names for path in _inside(host, f"/dev/{name}")]
     nodes = [_node(host, path, groups) for path in paths]
     return Seen(tuple(node for node in nodes if node is not None), "/dev")
+
+
+_UVM = "/dev/nvidia-uvm"
+_MODPROBE = "/usr/bin/nvidia-modprobe"  # libcuda starts it by this path (nvidia-modprobe, nvidia-modprobe-utils.c)
+_SET_USER_ID = 0o4000
+
+
+def _modprobe(host: Host, nodes: Fact[tuple[DeviceNode, ...]]) -> Fact[str]:
+    """Whether a user's first CUDA program can make the node of nvidia-uvm, where it is not there."""
+    if isinstance(nodes, Unseen) or any(node.path == _UVM for node in nodes.value):
+        return Unseen(f"{_UVM} is there, or could not be looked for")
+    try:
+        mode = host.status(_MODPROBE).mode
+    except Missing:
+        return Seen("absent", _MODPROBE)
+    except HostError as error:
+        return Unseen(str(error))
+    return Seen("set-user-ID" if mode & _SET_USER_ID else "plain", _MODPROBE)
 
 
 def _inside(host: Host, path: str) -> list[str]:

@@ -192,9 +192,10 @@ def _told(host: Host, library: str, ran: Ran) -> Told:
     if "end" not in said:
         return _failed(library, "crashed", f"{_how_it_died(ran)} in {stage}", said=said)
     library = said["library"] or library
-    if "error" in said["init"]:
-        code = said["init"]["error"][0]
-        return _failed(library, "error", _words(said["init"]["error"]), code)
+    for first in ("init", "count"):  # whoever cannot count the cards has none
+        if "error" in said.get(first, ()):
+            error = said[first]["error"]
+            return _failed(library, "error", _words(error), error[0], said)
     return Told(
         nvml=Seen(Nvml(library, "ok", "", 0), _HOW),
         driver_release=_fact(said, "driver", DriverRelease.parse),
@@ -242,7 +243,9 @@ def _gpus(host: Host, said: dict[str, Any], answers: list[dict[str, Any]]) -> Fa
 
 
 def _gpu(host: Host, number: int, said: dict[str, Any]) -> Gpu:
+    refused, code = "", 0
     if "handle" in said:  # NVML would not even name it: that error stands for every answer
+        refused, code = _words(said["handle"]["error"]), int(said["handle"]["error"][0])
         said = dict.fromkeys(_EVERY_KEY, said["handle"])
     return Gpu(
         number=number,
@@ -266,6 +269,8 @@ def _gpu(host: Host, number: int, said: dict[str, Any]) -> Gpu:
         mig_instances=_instances(said),
         has_fabric=_fabric(host, said),
         now=_now(said),
+        refused=refused,
+        refused_code=code,
     )
 
 

@@ -36,6 +36,7 @@ _NOT_PYTHON = frozenset(
             "link",
             "file",
             "shm",
+            "compute-mode",
             "service",
             "fabric-manager",
             "host-compiler",

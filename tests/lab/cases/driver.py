@@ -7,6 +7,7 @@ from tests.lab.case import Case, fault
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import (
     LIB,
+    MODPROBE,
     UNLOADED,
     WORKSTATION,
     card,
@@ -29,6 +30,7 @@ SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e0
 STUBS = "/usr/local/cuda-12.8/lib64/stubs"
 COMPAT = "/usr/local/cuda-13.0/compat"
 NO_CARDS_SHOWN = stub.machine_env()
+TWO_4090 = (stub.card(), stub.card(uuid="GPU-1", pci="0000:41:00.0"))
 
 CASES = (
     fault(
@@ -304,6 +306,79 @@ CASES = (
         codes=("forward-compat-mistake",),
         first="forward-compat-mistake",
         nvml=stub.machine_env(stub.card(), driver="535.183.01", cuda="12.2"),
+    ),
+    fault(
+        "uvm-without-modprobe",
+        "nobody has made /dev/nvidia-uvm yet, and nvidia-modprobe is not installed (Debian has it as a package apart)",
+        without("/dev/nvidia-uvm"),
+        codes=("no-device-nodes",),
+        first="no-device-nodes",
+    ),
+    fault(
+        "uvm-modprobe-plain",
+        "nvidia-modprobe lost its set-user-ID bit when the disk was copied",
+        without("/dev/nvidia-uvm"),
+        MODPROBE,
+        mode(0o755, "/usr/bin/nvidia-modprobe"),
+        codes=("no-device-nodes",),
+        first="no-device-nodes",
+    ),
+    Case(
+        "uvm-on-demand",
+        "nobody has made /dev/nvidia-uvm yet: the first CUDA program will",
+        together(WORKSTATION, without("/dev/nvidia-uvm"), MODPROBE),
+    ),
+    fault(
+        "compute-prohibited",
+        "the card's compute mode is prohibited",
+        codes=("gpu-compute-mode",),
+        first="gpu-compute-mode",
+        nvml=stub.machine_env(stub.card(compute_mode="2")),
+    ),
+    fault(
+        "compute-exclusive-busy",
+        "the card is exclusive, and a process has it",
+        codes=("gpu-compute-mode",),
+        nvml=stub.machine_env(stub.card(compute_mode="3", processes="4711")),
+    ),
+    Case(
+        "compute-exclusive",
+        "a queueing system's card: exclusive, and free",
+        WORKSTATION,
+        nvml=stub.machine_env(stub.card(compute_mode="3")),
+    ),
+    Case("compute-busy", "a card in use", WORKSTATION, nvml=stub.machine_env(stub.card(processes="4711"))),
+    *(
+        fault(f"nvml-{code}", title, codes=("nvml-error",), first="nvml-error", nvml=stub.machine_env(init=code))
+        for code, title in (
+            (10, "NVML's initialisation takes too long for itself"),
+            (14, "the card's infoROM is corrupted"),
+            (16, "the card works only after a reset"),
+            (17, "the operating system keeps NVML out"),
+            (27, "the system is not ready"),
+            (999, "an unknown error, on a host"),
+        )
+    ),
+    fault(
+        "nvml-counts-no-cards",
+        "NVML starts, and cannot count the cards",
+        codes=("nvml-error",),
+        first="nvml-error",
+        nvml=stub.machine_env(stub.card(), errors={"nvmlDeviceGetCount_v2": 999}),
+    ),
+    fault(
+        "power-cable",
+        "the second card has no power cable",
+        card(0x2684, "0000:41:00.0"),
+        codes=("nvml-error",),
+        first="nvml-error",
+        nvml=stub.machine_env(*TWO_4090, errors={"nvmlDeviceGetHandleByIndex_v2#1": 8}),
+    ),
+    Case(
+        "two-cards",
+        "two cards, both with power",
+        together(WORKSTATION, card(0x2684, "0000:41:00.0")),
+        nvml=stub.machine_env(*TWO_4090),
     ),
     fault(
         "no-gpu",
