@@ -75,6 +75,12 @@ class FileRemoved(NamedTuple):
     path: str
 
 
+class DirectorySearched(NamedTuple):
+    """The loader searches one more directory for every process, after those of its own cache."""
+
+    directory: str
+
+
 class DriverInstalled(NamedTuple):
     """The packages of a driver are installed: libraries and module files, not yet the running module."""
 
@@ -217,6 +223,7 @@ Effect = Union[
     EntryRemoved,
     LinkMade,
     FileRemoved,
+    DirectorySearched,
     DriverInstalled,
     ModuleLoaded,
     ModuleBuilt,

@@ -103,6 +103,9 @@ class Environment(NamedTuple):
     externally_managed: bool  # PEP 668
     extensions: Fact[tuple[Extension, ...]] = Unseen("its compiled extensions were not looked at")
     incomplete: Fact[tuple[Incomplete, ...]] = Unseen("the lists of its packages' files were not read")
+    installers: tuple[str, ...] = ()  # who can install there: "pip", else "uv", else "ensurepip" to get pip by, "none"
+    keeper: str = ""  # whose lock file rules it: "uv", "poetry", "pixi"
+    project: str = ""  # the directory of that lock file, "" where it is not known
 
     @property
     def label(self) -> str:

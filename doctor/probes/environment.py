@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from doctor.facts.environment import Distribution, Environment, Framework, Import, Incomplete, Overlap
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.frameworks import read_all
 from doctor.host import Host, HostError, Ran, TooSlow
+from doctor.probes import package_tools
 from doctor.probes.distributions import installed, with_editables
 from doctor.probes.incomplete import incomplete_among
 from doctor.probes.interpreters import InterpreterCandidate, candidates
@@ -43,6 +44,7 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
     located = candidate.located
     path = search_path(host, located)
     distributions, frameworks, overlaps, incomplete = _packages(host, located, path)
+    tools = package_tools.look(host, located, value_or(distributions, ()))
     return Environment(
         prefix=located.prefix,
         asked_by=candidate.asked_by,
@@ -55,6 +57,9 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         overlaps=overlaps,
         externally_managed=_is_externally_managed(host, located),
         incomplete=incomplete,
+        installers=tools.installers,
+        keeper=tools.keeper,
+        project=tools.project,
     )
 
 

@@ -345,6 +345,7 @@ def venv(prefix: str = VENV, python: str = PYTHON) -> Part:
                 f"{prefix}/bin/python": f"-> /usr/bin/{python}",
                 f"{prefix}/bin/python3": "-> python",
                 f"{site_of(prefix, python)}/": "",
+                "/usr/bin/uv": ELF_STUB,
             }
         ),
     )
