@@ -36,6 +36,7 @@ def look(host: Host, search: LoaderFacts, told: Told) -> DriverFacts:
     release, cuda = _release(host, module, found, told)
     loaded = _modules_loaded(host)
     module_files = _module_files(host, loaded)
+    settings = kernel_module.modprobe(host)
     return DriverFacts(
         release=release,
         module_release=module,
@@ -50,7 +51,9 @@ def look(host: Host, search: LoaderFacts, told: Told) -> DriverFacts:
         nvml=told.nvml,
         fabric_manager=(fabric := _fabric_manager(host)),
         fabric_release=_fabric_release(host, fabric),
-        open_rm_parameters=kernel_module.options(host),
+        open_rm_parameters=settings.options,
+        blocked=settings.blocked,
+        switch=_switch(host, settings.blocked),
     )
 
 
@@ -134,6 +137,16 @@ def _module_files(host: Host, loaded: Fact[tuple[str, ...]]) -> Fact[tuple[Modul
         kernels = [*(kernel for kernel in kernels if kernel != running), running]
     is_loaded = isinstance(loaded, Seen) and "nvidia" in loaded.value
     return kernel_module.files(host, kernels, unpack="" if is_loaded else running)
+
+
+_SWITCHES = ("prime-select", "envycontrol", "supergfxctl")  # Ubuntu's nvidia-prime, EnvyControl, asusctl's
+
+
+def _switch(host: Host, blocked: Fact[tuple[str, ...]]) -> Fact[str]:
+    """The program that wrote the lines which keep the module away, where one of them is installed."""
+    if not (isinstance(blocked, Seen) and blocked.value):
+        return Unseen("nothing keeps the module away")
+    return Seen(next((name for name in _SWITCHES if host.is_file(f"/usr/bin/{name}")), ""), "/usr/bin")
 
 
 # Libraries
