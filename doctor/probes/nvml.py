@@ -208,7 +208,8 @@ def _told(host: Host, library: str, ran: Ran) -> Told:
     for first in ("init", "count"):  # whoever cannot count the cards has none
         if "error" in said.get(first, ()):
             error = said[first]["error"]
-            return _failed(library, "error", _words(error), error[0], said)
+            told = _broken_off(host, library, "error", _words(error), events)
+            return told._replace(nvml=Seen(Nvml(library, "error", _words(error), error[0]), _HOW))
     return Told(
         nvml=Seen(Nvml(library, "ok", "", 0), _HOW),
         driver_release=_fact(said, "driver", DriverRelease.parse),
