@@ -29,6 +29,7 @@ class Need(NamedTuple):
     | variable | "" to unset it, "=value", or "without /dir" for path-like ones | file and line that sets it | name |
     | link | text of the link | path of the link | |
     | file | ABSENT | path | |
+    | compute-mode | "DEFAULT", "EXCLUSIVE_PROCESS" | number of the GPU | |
     | shm | size in bytes | | |
     | service | "running" | | unit name |
     | fabric-manager | the driver's release, "==580.95.05" | | |

@@ -8,7 +8,7 @@ from compat.build import release_key
 from compat.matrix import Matrix, accepts
 
 if TYPE_CHECKING:
-    from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, NameRow, SystemLibraryRow
+    from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, JetpackRow, NameRow, SystemLibraryRow
 
 
 def package_named(name: str, matrix: Matrix) -> NameRow | None:
@@ -48,6 +48,12 @@ def absent(package: str, specifier: str, os_family: str, arch: str, matrix: Matr
         ),
         None,
     )
+
+
+def jetpack_of(l4t: str, matrix: Matrix) -> JetpackRow | None:
+    """The row of a release of Jetson's system, "36.4.3"; None for one that no row has."""
+    major = l4t.partition(".")[0]
+    return next((row for row in _rows(matrix, "platform", "jetpacks") if row.id == major), None)
 
 
 def system_library(soname: str, matrix: Matrix) -> SystemLibraryRow | None:

@@ -107,12 +107,25 @@ class SystemLibraryRow(NamedTuple):
     note: str
 
 
+class JetpackRow(NamedTuple):
+    """What a major release of Jetson's system runs. File platform.json, table jetpacks; the id is that of L4T."""
+
+    id: str  # "36"
+    jetpack: str  # "6"
+    cuda_major: int  # newest CUDA major that its driver runs, without a compatibility package
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 PLATFORM_TABLES: dict[str, dict[str, type]] = {
     "package": {"names": NameRow, "extras": ExtraRow},
     "platform": {
         "cards": CardPlatformRow,
         "absent": AbsentRow,
         "libraries": SystemLibraryRow,
+        "jetpacks": JetpackRow,
         "systems": SystemRow,
         "declared": DeclaredRow,
     },

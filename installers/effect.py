@@ -191,6 +191,13 @@ class ImageVariableSet(NamedTuple):
     value: str
 
 
+class ComputeModeSet(NamedTuple):
+    """A GPU admits other processes than before, until its driver is loaded anew."""
+
+    gpu: int  # its NVML index
+    mode: str  # "default", "exclusive_process", "prohibited"
+
+
 class SharedMemoryGiven(NamedTuple):
     """Shared memory is at least this large."""
 
@@ -235,5 +242,6 @@ Effect = Union[
     GpusGiven,
     ImageVariableSet,
     SharedMemoryGiven,
+    ComputeModeSet,
     SettingWritten,
 ]

@@ -73,6 +73,7 @@ def system(**changes: Any) -> SystemFacts:
         shm_bytes=seen(16 << 30),
         dxg=seen(False),
         kernel_log=seen(()),
+        ostree=seen(False),
     )._replace(**changes)
 
 
@@ -111,6 +112,7 @@ def driver(release: str = "580.95.05", cuda: str = "13.0", **changes: Any) -> Dr
         nvml=seen(nvml()),
         fabric_manager=seen("absent"),
         open_rm_parameters=seen(()),
+        blocked=seen(()),
     )._replace(**changes)
 
 
@@ -280,7 +282,7 @@ def loader(**changes: Any) -> LoaderFacts:
 
 def configuration(**changes: Any) -> ConfigurationFacts:
     """No variable and no setting of note."""
-    return ConfigurationFacts(seen(()), seen(()))._replace(**changes)
+    return ConfigurationFacts(seen(()), seen(()), seen(()))._replace(**changes)
 
 
 def machine(**changes: Any) -> Facts:

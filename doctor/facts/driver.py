@@ -69,4 +69,7 @@ class DriverFacts(NamedTuple):
     nvml: Fact[Nvml]
     fabric_manager: Fact[str]  # "running", "stopped", "absent"
     open_rm_parameters: Fact[tuple[str, ...]]  # module options of nvidia in modprobe.d, as written
+    blocked: Fact[tuple[str, ...]] = Unseen("it was not looked for")  # lines of modprobe.d against it, "FILE: LINE"
+    switch: Fact[str] = Unseen("it was not looked for")  # turns a laptop's card off: "prime-select"; ""
+    modprobe: Fact[str] = Unseen("it was not looked for")  # nvidia-modprobe: "set-user-ID", "plain", "absent"
     fabric_release: Fact[DriverRelease] = Unseen("it was not looked for")  # of the fabric manager's package

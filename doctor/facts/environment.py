@@ -135,6 +135,20 @@ class Variable(NamedTuple):
     value: str
     set_in: str  # file and line where it is set, "~/.bashrc, line 118"; "" where that is not known
 
+    @property
+    def label(self) -> str:
+        """How findings name it."""
+        return self.name
+
+
+class NamedFile(NamedTuple):
+    """A file or directory that a variable names."""
+
+    variable: str
+    path: str  # as it is written there
+    problem: str  # "is not there", "is for aarch64", ...; "" for none
+    left: str = ""  # what the variable holds besides
+
 
 class Setting(NamedTuple):
     """One option of a framework's own configuration file or variable (Theano's .theanorc, Keras' keras.json)."""
@@ -151,3 +165,4 @@ class ConfigurationFacts(NamedTuple):
 
     variables: Fact[tuple[Variable, ...]]
     settings: Fact[tuple[Setting, ...]]
+    named: Fact[tuple[NamedFile, ...]] = Unseen("what variables name was not followed")

@@ -57,6 +57,8 @@ class Gpu(NamedTuple):
     mig_instances: Fact[tuple[str, ...]]  # UUIDs
     has_fabric: Fact[bool]  # part of an NVSwitch fabric
     now: GpuNow
+    refused: str = ""  # NVML's words, with their number, where it does not give the card's handle; "" where it does
+    refused_code: int = 0  # its return code then
 
     @property
     def label(self) -> str:

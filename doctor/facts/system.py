@@ -1,7 +1,7 @@
 """Facts about the operating system and what surrounds it."""
 
 from compat.record import NamedTuple
-from doctor.facts.seen import Fact
+from doctor.facts.seen import Fact, Unseen
 
 
 class SystemFacts(NamedTuple):
@@ -26,6 +26,7 @@ class SystemFacts(NamedTuple):
     shm_bytes: Fact[int]  # size of /dev/shm
     dxg: Fact[bool]  # /dev/dxg is there (WSL 2's GPU)
     kernel_log: Fact[tuple[str, ...]]  # lines about NVIDIA (NVRM, Xid, nouveau, module signature), oldest first
+    ostree: Fact[bool] = Unseen("it was not looked for")  # an image, into which dnf installs nothing
 
 
 class Compiler(NamedTuple):

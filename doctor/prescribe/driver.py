@@ -92,7 +92,7 @@ def started(world: World) -> World:
     facts = facts._replace(
         driver=_running(facts.driver, release, file, len(pci) or len(value_or(facts.gpus, ())), world.matrix),
         pci=Seen(pci, _HOW) if isinstance(facts.pci, Seen) else facts.pci,
-        gpus=facts.gpus if value_or(facts.gpus, ()) else Seen(tuple(_card(n) for n in range(len(pci))), _HOW),
+        gpus=_named(facts.gpus) if value_or(facts.gpus, ()) else Seen(tuple(_card(n) for n in range(len(pci))), _HOW),
         system=facts.system._replace(kernel_log=Seen((), _HOW)),
     )
     return world._replace(facts=facts)
@@ -138,4 +138,11 @@ def _card(number: int) -> Gpu:
     """A card that no driver has shown yet."""
     why = "the driver that would tell does not run yet"
     blank: Gpu = all_unseen(Gpu, why)
-    return blank._replace(number=number, now=all_unseen(GpuNow, why))
+    return blank._replace(number=number, now=all_unseen(GpuNow, why), refused="", refused_code=0)
+
+
+def _named(gpus: Fact[tuple[Gpu, ...]]) -> Fact[tuple[Gpu, ...]]:
+    """The same cards, none of them refused."""
+    if isinstance(gpus, Unseen):
+        return gpus
+    return Seen(tuple(one._replace(refused="", refused_code=0) for one in gpus.value), gpus.how)

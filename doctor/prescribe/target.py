@@ -20,7 +20,7 @@ def target_of(facts: Facts, need: Need) -> Target:
     cuda = value_or(facts.driver.cuda, None)
     return Target(
         os_family=value_or(system.family, ""),
-        distribution=value_or(system.distribution_id, ""),
+        distribution=_distribution(facts),
         distribution_version=value_or(system.distribution_version, ""),
         arch=_arch(facts),
         wsl=value_or(system.wsl, 0) > 0,
@@ -41,6 +41,12 @@ def target_of(facts: Facts, need: Need) -> Target:
         project=environment.project if environment else "",
         may_be_root=may_be_root(facts),
     )
+
+
+def _distribution(facts: Facts) -> str:
+    """ "fedora-ostree" for Silverblue, Kinoite, Bazzite: the package manager of Fedora installs nothing there."""
+    name = value_or(facts.system.distribution_id, "")
+    return f"{name}-ostree" if value_or(facts.system.ostree, False) else name
 
 
 def may_be_root(facts: Facts) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts.environment import ConfigurationFacts, Setting, Variable
+from doctor.facts.environment import ConfigurationFacts, NamedFile, Setting, Variable
 from doctor.facts.seen import Seen
 from doctor.host import Host
 from doctor.host.lenient import names_of, text_of
@@ -14,6 +14,8 @@ from doctor.host.lenient import names_of, text_of
 # their sources ask for (torch: c10/core/impl, torch/csrc; TensorFlow: tsl/util/env_var.h; CuPy: cupy/_environment.py).
 _NAMES = frozenset(
     (
+        *("CUDACXX", "CUDNN_ROOT", "LD_AUDIT", "NCCL_CONF_FILE", "NCCL_PROFILER_PLUGIN", "NUMBA_CUDA_DRIVER"),
+        *("TRITON_CUOBJDUMP_PATH", "TRITON_NVDISASM_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_PTXAS_PATH"),
         *("CC", "CUDAHOSTCXX", "CXX", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS"),
         *("CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "CUDA_PATH", "CUDA_ROOT"),
         *("CUDA_VISIBLE_DEVICES", "CUDNN_HOME", "CUDNN_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH"),
@@ -40,6 +42,11 @@ _NAMES = frozenset(
     )
 )
 _TRACED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES")
+# How variables begin that name a file or a directory (named_files has them whole).
+_NAMING = (
+    "CUDACXX", "CUDAHOSTCXX", "CUDNN_", "CUPY_CUDA_LIB_PATH", "LD_AUDIT", "LD_PRELOAD", "NCCL_", "NUMBA_CUDA_DRIVER",
+    "NVCC_CCBIN", "PYTORCH_NVCC", "TRITON_",
+)  # fmt: skip
 # The last file that sets a variable wins, so the ones that a shell reads last are looked into first.
 _HOME_SCRIPTS = (".zshrc", ".bashrc", ".bash_profile", ".profile", ".zshenv")
 _SCRIPT_BYTES = 256 << 10
@@ -56,18 +63,34 @@ _THEANO_PATHS = frozenset(
 
 def look(host: Host) -> ConfigurationFacts:
     """Variables by name, and settings in the order in which later ones win."""
-    variables = tuple(_variable(host, name) for name in sorted(host.environ) if _decides(name))
+    named = _named(host)
+    wrong = frozenset(one.variable for one in named if one.problem)
+    variables = tuple(_variable(host, name, wrong) for name in sorted(host.environ) if _decides(name))
     settings = (*_theano(host), *_keras(host))
-    return ConfigurationFacts(Seen(variables, "environment"), Seen(settings, "configuration files and environment"))
+    return ConfigurationFacts(
+        Seen(variables, "environment"),
+        Seen(settings, "configuration files and environment"),
+        Seen(named, "what variables name"),
+    )
+
+
+def _named(host: Host) -> tuple[NamedFile, ...]:
+    """The files that variables name; on Windows none are followed."""
+    names = [name for name in sorted(host.environ) if name.startswith(_NAMING)] if host.os_family == "linux" else []
+    if not names:
+        return ()
+    from doctor.probes import named_files  # late: few users have set one
+
+    return tuple(one for name in names for one in named_files.look(host, name, host.environ[name]))
 
 
 def _decides(name: str) -> bool:
     return name in _NAMES
 
 
-def _variable(host: Host, name: str) -> Variable:
+def _variable(host: Host, name: str, wrong: frozenset[str]) -> Variable:
     value = host.environ[name]
-    return Variable(name, value, set_in(host, name, value) if value and name in _TRACED else "")
+    return Variable(name, value, set_in(host, name, value) if value and (name in _TRACED or name in wrong) else "")
 
 
 # --- where a variable is set --------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ def look(host: Host, search: LoaderFacts, told: Told) -> DriverFacts:
     release, cuda = _release(host, module, found, told)
     loaded = _modules_loaded(host)
     module_files = _module_files(host, loaded)
+    settings = kernel_module.modprobe(host)
     return DriverFacts(
         release=release,
         module_release=module,
@@ -45,11 +46,14 @@ def look(host: Host, search: LoaderFacts, told: Told) -> DriverFacts:
         modules_loaded=loaded,
         module_files=module_files,
         dkms=kernel_module.dkms(host),
-        nodes=_nodes(host),
+        nodes=(nodes := _nodes(host)),
+        modprobe=_modprobe(host, nodes),
         nvml=told.nvml,
         fabric_manager=(fabric := _fabric_manager(host)),
         fabric_release=_fabric_release(host, fabric),
-        open_rm_parameters=kernel_module.options(host),
+        open_rm_parameters=settings.options,
+        blocked=settings.blocked,
+        switch=_switch(host, settings.blocked),
     )
 
 
@@ -133,6 +137,16 @@ def _module_files(host: Host, loaded: Fact[tuple[str, ...]]) -> Fact[tuple[Modul
         kernels = [*(kernel for kernel in kernels if kernel != running), running]
     is_loaded = isinstance(loaded, Seen) and "nvidia" in loaded.value
     return kernel_module.files(host, kernels, unpack="" if is_loaded else running)
+
+
+_SWITCHES = ("prime-select", "envycontrol", "supergfxctl")  # Ubuntu's nvidia-prime, EnvyControl, asusctl's
+
+
+def _switch(host: Host, blocked: Fact[tuple[str, ...]]) -> Fact[str]:
+    """The program that wrote the lines which keep the module away, where one of them is installed."""
+    if not (isinstance(blocked, Seen) and blocked.value):
+        return Unseen("nothing keeps the module away")
+    return Seen(next((name for name in _SWITCHES if host.is_file(f"/usr/bin/{name}")), ""), "/usr/bin")
 
 
 # Libraries
@@ -333,6 +347,24 @@ def _nodes(host: Host) -> Fact[tuple[DeviceNode, ...]]:
     paths = [path for name in names for path in _inside(host, f"/dev/{name}")]
     nodes = [_node(host, path, groups) for path in paths]
     return Seen(tuple(node for node in nodes if node is not None), "/dev")
+
+
+_UVM = "/dev/nvidia-uvm"
+_MODPROBE = "/usr/bin/nvidia-modprobe"  # libcuda starts it by this path (nvidia-modprobe, nvidia-modprobe-utils.c)
+_SET_USER_ID = 0o4000
+
+
+def _modprobe(host: Host, nodes: Fact[tuple[DeviceNode, ...]]) -> Fact[str]:
+    """Whether a user's first CUDA program can make the node of nvidia-uvm, where it is not there."""
+    if isinstance(nodes, Unseen) or any(node.path == _UVM for node in nodes.value):
+        return Unseen(f"{_UVM} is there, or could not be looked for")
+    try:
+        mode = host.status(_MODPROBE).mode
+    except Missing:
+        return Seen("absent", _MODPROBE)
+    except HostError as error:
+        return Unseen(str(error))
+    return Seen("set-user-ID" if mode & _SET_USER_ID else "plain", _MODPROBE)
 
 
 def _inside(host: Host, path: str) -> list[str]:

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from compat.record import NamedTuple
 from compat.version import DriverRelease, VersionError
 from doctor.facts.driver import DkmsBuild, ModuleFile
 from doctor.facts.seen import Fact, Seen, Unseen
@@ -298,24 +299,32 @@ _CONF_FOLDERS = (
     "/lib/modprobe.d",
 )
 _OPTIONS = r"\s*options\s+nvidia(?:[-_]current\w*)?\s"
+# What keeps the module from being loaded: by its alias on the bus, or at all.
+_BLOCKS = r"\s*(?:blacklist\s+nvidia|alias\s+nvidia\s+off|install\s+nvidia\s+\S*/(?:false|true))\s*(?:#.*)?"
 
 
-def options(host: Host) -> Fact[tuple[str, ...]]:
-    """The lines of modprobe.d that set options of the module nvidia, as written; a file hides its namesakes below."""
+class Modprobe(NamedTuple):
+    """What modprobe.d says of the module nvidia."""
+
+    options: Fact[tuple[str, ...]]  # the lines that set its options, as written
+    blocked: Fact[tuple[str, ...]]  # "/lib/modprobe.d/blacklist-nvidia.conf: blacklist nvidia"
+
+
+def modprobe(host: Host) -> Modprobe:
+    """Its lines about the module; a file hides its namesakes below."""
     if host.os_family != "linux":
-        return Unseen("only Linux has modprobe.d")
+        why = Unseen("only Linux has modprobe.d")
+        return Modprobe(why, why)
     chosen: dict[str, str] = {}
     for folder in _CONF_FOLDERS:
         for name in names_of(host, folder)[:_FILES_AT_MOST]:
             if name.endswith(".conf"):
                 chosen.setdefault(name, f"{folder}/{name}")
-    found = [
-        line.strip()
-        for name in sorted(chosen)
-        for line in _lines(host, chosen[name])
-        if "nvidia" in line and re.match(_OPTIONS, line)
-    ]
-    return Seen(tuple(found), "modprobe.d")
+    paths = [chosen[name] for name in sorted(chosen)]
+    lines = [(path, line.strip()) for path in paths for line in _lines(host, path) if "nvidia" in line]
+    options = tuple(line for _, line in lines if re.match(_OPTIONS, f"{line} "))
+    blocked = tuple(f"{path}: {line}" for path, line in lines if re.fullmatch(_BLOCKS, line))
+    return Modprobe(Seen(options, "modprobe.d"), Seen(blocked, "modprobe.d"))
 
 
 def _lines(host: Host, path: str) -> list[str]:

@@ -205,9 +205,11 @@ def _told(host: Host, library: str, ran: Ran) -> Told:
     if "end" not in said:
         return _broken_off(host, library, "crashed", f"{_how_it_died(ran)} in {stage}", events)
     library = said["library"] or library
-    if "error" in said["init"]:
-        code = said["init"]["error"][0]
-        return _failed(library, "error", _words(said["init"]["error"]), code)
+    for first in ("init", "count"):  # whoever cannot count the cards has none
+        if "error" in said.get(first, ()):
+            error = said[first]["error"]
+            told = _broken_off(host, library, "error", _words(error), events)
+            return told._replace(nvml=Seen(Nvml(library, "error", _words(error), error[0]), _HOW))
     return Told(
         nvml=Seen(Nvml(library, "ok", "", 0), _HOW),
         driver_release=_fact(said, "driver", DriverRelease.parse),
@@ -264,7 +266,9 @@ def _gpus(host: Host, said: dict[str, Any], events: list[dict[str, Any]], why: s
 
 
 def _gpu(host: Host, number: int, said: dict[str, Any]) -> Gpu:
+    refused, code = "", 0
     if "handle" in said:  # NVML would not even name it: that error stands for every answer
+        refused, code = _words(said["handle"]["error"]), int(said["handle"]["error"][0])
         said = dict.fromkeys(_EVERY_KEY, said["handle"])
     return Gpu(
         number=number,
@@ -288,6 +292,8 @@ def _gpu(host: Host, number: int, said: dict[str, Any]) -> Gpu:
         mig_instances=_instances(said),
         has_fabric=_fabric(host, said),
         now=_now(said),
+        refused=refused,
+        refused_code=code,
     )
 
 

@@ -30,6 +30,10 @@ _RUNTIME_VARIABLES = (
 )
 
 
+# Sources: ostree-prepare-root(1), rpm-ostree(1).
+_BOOTED, _DEPLOYED = "/run/ostree-booted", "/sysroot/ostree"
+
+
 def look(host: Host) -> SystemFacts:
     """Everything about the system; on a root, only what its files say."""
     container = container_of(host)
@@ -55,6 +59,7 @@ def look(host: Host) -> SystemFacts:
         shm_bytes=_shm_bytes(host),
         dxg=_dxg(host),
         kernel_log=_kernel_log(host),
+        ostree=Seen(host.exists(_BOOTED if host.is_live else _DEPLOYED), "files of ostree"),
     )
 
 

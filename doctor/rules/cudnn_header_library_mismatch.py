@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
+from compat.need import BY_HAND, Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.seen import Unseen, how, value_or
-from doctor.rules.shared.cudnn_use import mending, need_parts
+from doctor.facts.seen import Seen, Unseen, how, value_or
+from doctor.rules.shared.cudnn_use import mending, searched, variable_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import CUDNN_COPIES
 
 
 def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
-    """Compare them as far as both are known."""
-    need_parts(copy)
+    """Compare them as far as both are known; a header without libraries, with those that the linker would take."""
+    if not copy.parts.get():
+        return _alone(copy, facts)
     if isinstance(copy.header_version, Unseen):
         raise NotApplicable(f"no header that could be read belongs to {copy.path}")
     header, library = copy.header_version.value, copy.version.get()
@@ -30,6 +32,26 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
             Evidence(path, f"defines cuDNN {header}"),
             Evidence(f"{copy.path} ({how(copy.version)})", f"cuDNN {library}"),
         ),
+    )
+
+
+def _alone(copy: CudnnCopy, facts: Facts) -> Answer:
+    """The compiler takes the header wherever it lies, the linker the first copy on its path (gcc(1), -I and -L)."""
+    if copy.environment or not any(isinstance(one.nvcc, Seen) for one in facts.toolkit.toolkits.get()):
+        raise NotApplicable(f"only a header lies in {copy.path}, and nothing here is built with it")
+    pair = next((one for one in searched(facts) if value_or(one.parts, ()) and not variable_of(one, facts)), None)
+    if pair is None:
+        raise NotApplicable(f"only a header lies in {copy.path}, and no library is searched")
+    header, library = copy.header_version.get(), pair.version.get()
+    if header.agrees_with(library):
+        return ok(f"the header in {copy.path} is of the cuDNN {library} that the linker takes")
+    path = value_or(copy.header_path, copy.path)
+    folder = path.rpartition("/")[0]
+    return bad(
+        f"{path} is of cuDNN {header}, and the linker takes cuDNN {library} in {pair.path}: what is built here fails",
+        Need(BY_HAND, f"Move cudnn*.h out of {folder}, so that the headers of cuDNN {library} are taken."),
+        severity=Severity.WARNING,
+        evidence=(Evidence(path, f"defines cuDNN {header}"), Evidence(pair.path, f"cuDNN {library}")),
     )
 
 

@@ -18,16 +18,34 @@ _JETPACK = "install the build of {} that NVIDIA publishes for this JetPack (L4T 
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
-    """On a Jetson a CPU build is BAD, and one without code for its GPU; elsewhere a build published for Jetson only."""
+    """On a Jetson a CPU build is BAD, one for a newer CUDA than its system runs, and one without code for its GPU.
+
+    Elsewhere, a build that is published for Jetson only.
+    """
     if traits_of(framework.package).runs_on:
         raise NotApplicable(f"{framework.package} runs on the CUDA of {traits_of(framework.package).runs_on}")
     jetson = facts.system.jetson.get()
     if jetson:
-        return _on_jetson(framework, facts, jetson)
+        return _on_jetson(framework, facts, jetson, matrix)
     return _elsewhere(framework, facts, matrix)
 
 
-def _on_jetson(framework: Framework, facts: Facts, release: str) -> Answer:
+def _newer_cuda(framework: Framework, facts: Facts, release: str, matrix: Matrix) -> str:
+    """Why the driver of this system, which comes with its image alone, does not run the framework; "" where it may."""
+    from compat.platform import jetpack_of  # late: only a Jetson asks for its rows
+
+    row = jetpack_of(release, matrix)
+    if row is None or not isinstance(framework.cuda, Seen) or framework.cuda.value.major <= row.cuda_major:
+        return ""
+    if any(one.origin == "compat" and one.loads for one in value_or(facts.driver.libraries, ())):
+        return ""
+    return f"{framework.label} is built for CUDA {framework.cuda.value.major}, and L4T {release} runs {row.cuda_major}"
+
+
+def _on_jetson(framework: Framework, facts: Facts, release: str, matrix: Matrix) -> Answer:
+    newer = _newer_cuda(framework, facts, release, matrix)
+    if newer:
+        return _bad(framework, facts, newer, release)
     if framework.is_cpu_build:
         return _bad(framework, facts, f"{framework.label} is the generic build for ARM, which has no GPU code", release)
     gpus = [gpu for gpu in value_or(facts.gpus, ()) if isinstance(gpu.capability, Seen)]
@@ -64,7 +82,10 @@ def _bad(framework: Framework, facts: Facts, why: str, release: str) -> Answer:
         ),
         explains=tuple(
             Symptom(code, framework.label)
-            for code in ("cpu-only-wheel", "gpu-arch-not-in-build", "gpu-too-new-for-cuda", "gpu-too-old-dropped")
+            for code in (
+                *("cpu-only-wheel", "driver-too-old-for-runtime"),
+                *("gpu-arch-not-in-build", "gpu-too-new-for-cuda", "gpu-too-old-dropped"),
+            )
         ),
     )
 

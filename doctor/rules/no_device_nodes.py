@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import AGAIN, Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import how, value_or
@@ -12,13 +12,15 @@ from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
 _UVM = "/dev/nvidia-uvm"
+_WITH_UTILS = ("arch", "manjaro", "endeavouros", "cachyos")
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """CUDA opens nvidiactl, the card's own node and nvidia-uvm.
 
     On a host the last appears when nvidia-modprobe runs at the first CUDA program, so that its absence alone is no
-    fault there; in a container nobody can make it. (NVIDIA's Linux driver README, "Device nodes"; nvidia-modprobe.)
+    fault where that can run; in a container nobody can make it. (NVIDIA's Linux driver README, "Device nodes";
+    nvidia-modprobe.)
     """
     need_kernel_driver(facts)
     nodes = facts.driver.nodes.get()
@@ -28,13 +30,33 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if not missing:
         return ok("nvidiactl, nvidia-uvm and the cards' nodes are there")
     if missing == (_UVM,) and not container(facts):
-        return ok(f"{_UVM} is made when the first CUDA program starts")
+        return _by_modprobe(facts)
     return bad(
         f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
         Need("container-gpu", "", container(facts)) if container(facts) else Need("device-nodes"),
         evidence=_evidence(facts),
         explains=(Symptom("device-permissions"),),
     )
+
+
+def _by_modprobe(facts: Facts) -> Answer:
+    """A user's program starts nvidia-modprobe, which must be set-user-ID; root's makes the node itself."""
+    state = value_or(facts.driver.modprobe, "set-user-ID")
+    if state == "set-user-ID" or value_or(facts.system.is_root, True):
+        return ok(f"{_UVM} is made when the first CUDA program starts")
+    why = "is not installed" if state == "absent" else "is not set-user-ID"
+    return bad(
+        f"{_UVM} is missing, and nvidia-modprobe, which makes it for a user's program, {why}",
+        _modprobe(state, facts),
+        evidence=(*_evidence(facts), Evidence(how(facts.driver.modprobe), f"nvidia-modprobe {why}")),
+    )
+
+
+def _modprobe(state: str, facts: Facts) -> Need:
+    """The package of that name; Arch has the program among the driver's own."""
+    if value_or(facts.system.distribution_id, "") in _WITH_UTILS:
+        return Need("system-package", AGAIN, "", "nvidia-utils")
+    return Need("system-package", "" if state == "absent" else AGAIN, "", "nvidia-modprobe")
 
 
 def _missing(paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """The driver where it is not a package of this system: Windows, WSL, the host of a container, other systems.
 
 Source: NVIDIA's CUDA on WSL User Guide (install no Linux display driver in WSL; the Windows driver is the only one);
-NVIDIA Container Toolkit documentation (the driver belongs to the host).
+NVIDIA Container Toolkit documentation (the driver belongs to the host); RPM Fusion, "Howto/NVIDIA", "OSTree
+(Silverblue/Kinoite/etc)" and "Legacy GeForce"; NixOS Wiki, "NVIDIA".
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from installers.method import Method
 from installers.plan import Plan, Target
 from installers.requirement import spoken, wanted_version
 from installers.steps.by_hand import ByHand
-from installers.steps.command import Command
+from installers.steps.command import Command, Inverse
+
+_LEGACY = ("340", "390", "470", "580")  # akmod-nvidia-470xx
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -40,8 +43,41 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if target.os_family == "windows":
         text = f"download and install the {wanted} from {url}, then restart Windows"
         return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
+    if target.distribution.endswith("-ostree"):
+        return _ostree(need, wanted)
+    if target.distribution == "nixos":
+        is_open = "true" if need.build == "open" else "false"
+        lines = f'services.xserver.videoDrivers = [ "nvidia" ]; hardware.nvidia.open = {is_open};'
+        text = f"have in /etc/nixos/configuration.nix: {lines} then run 'sudo nixos-rebuild boot', and restart"
+        return Plan(f"configure the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
     text = f"install the {wanted} with your system's packages, or from {url}; then restart"
     return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
+
+
+def _ostree(need: Need, wanted: str) -> Plan:
+    """RPM Fusion's packages as a layer; it has branches that dropped cards of their own as packages apart."""
+    branch = wanted_version(need.spec).partition(".")[0]
+    suffix = f"-{branch}xx" if branch in _LEGACY and need.spec.startswith("==") else ""
+    packages = (f"akmod-nvidia{suffix}", f"xorg-x11-drv-nvidia{suffix}-cuda")
+    kept = [f"--append={name}.blacklist=nouveau,nova_core" for name in ("rd.driver", "modprobe")]
+    steps = (
+        ByHand("enable RPM Fusion's nonfree repository, which has the driver, if it is not enabled yet"),
+        Command(
+            ("rpm-ostree", "install", *packages),
+            "the system is an image: packages come as a layer, in use after a restart",
+            needs_root=True,
+            timeout_s=3600,
+            inverse=Inverse((("rpm-ostree", "uninstall", *packages),)),
+        ),
+        Command(
+            ("rpm-ostree", "kargs", *kept),
+            "keep nouveau away from the card",
+            needs_root=True,
+            inverse=Inverse((("rpm-ostree", "kargs", *(one.replace("append", "delete") for one in kept)),)),
+        ),
+        ByHand("restart the machine: the layer comes into use then"),
+    )
+    return Plan(f"install the {wanted}", steps, (DriverInstalled(need.spec, need.build), Restarted()))
 
 
 def _branch(specifier: str) -> str:

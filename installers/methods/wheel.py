@@ -39,6 +39,7 @@ _NOT_PYTHON = frozenset(
             "link",
             "file",
             "shm",
+            "compute-mode",
             "service",
             "fabric-manager",
             "host-compiler",

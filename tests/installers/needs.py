@@ -34,6 +34,7 @@ LINUX_ONLY = (
     Need("container-gpu", "", "lxc"),
     Need("container-gpu", "", "container"),
     Need("shm", str(8 << 30)),
+    Need("compute-mode", "DEFAULT", "0"),
     Need("service", "running", "", "nvidia-fabricmanager"),
     Need("fabric-manager", "==580.95.05"),
     Need("host-compiler", "", "", "g++-12"),

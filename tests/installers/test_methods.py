@@ -37,6 +37,21 @@ def test_the_needs_below_cover_the_table() -> None:
     assert len(products()) > 15
 
 
+@pytest.mark.parametrize(
+    ("distribution", "spec", "said"),
+    [
+        ("fedora-ostree", "", "rpm-ostree install akmod-nvidia xorg-x11-drv-nvidia-cuda"),
+        ("fedora-ostree", "==470.*", "rpm-ostree install akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
+        ("nixos", "", "nixos-rebuild boot"),
+    ],
+)
+def test_the_driver_of_an_image_comes_its_own_way(distribution: str, spec: str, said: str) -> None:
+    one = next(iter(machines.LINUX.values()))._replace(distribution=distribution)
+    text = "\n".join(everything(Need("driver", spec), one))
+    assert said in text
+    assert not re.search(r"\b(apt-get|dnf)\b", text)
+
+
 @pytest.mark.parametrize("name", sorted(machines.LINUX))
 def test_every_need_is_served_on_linux_in_sound_bash(name: str, tmp_path: Path) -> None:
     script = ["#!/bin/bash"]
@@ -214,7 +229,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
         ("jetson", Need("driver", ">=580"), "flash one that has"),
         ("docker", Need("nouveau", ABSENT), "on the container's host"),
         ("ubuntu", Need("cudnn", "==9.10.2", "/opt/cudnn/lib", "12"), "copy all of its libraries"),
-        ("nixos", Need("driver", ">=580"), "with your system's packages"),
+        ("nixos", Need("driver", ">=580"), "sudo nixos-rebuild boot"),
         ("arch", Need("driver", "==580.*"), "install nvidia-580xx-dkms and nvidia-580xx-utils from the AUR"),
         ("docker", Need("container-gpu"), "docker run --gpus all"),
         ("podman", Need("container-gpu"), "podman run --device nvidia.com/gpu=all"),

@@ -323,7 +323,7 @@ def _restarted(one: Any, case: Case, root: Path, report: Report) -> Case:
     cards = list(root.glob("sys/bus/pci/devices/*"))
     lay = [parts.card(int((card / "device").read_text(), 16), card.name) for card in cards]
     parts.together(*lay, parts.loaded_module(release))(root)
-    nvml = {**case.nvml, "STUB_NVML_INIT": "0"}
+    nvml = {**case.nvml, "STUB_NVML_INIT": "0", "STUB_NVML_ERRORS": ""}
     if nvml.get("STUB_NVML_GPUS", "0") == "0":
         nvml |= {"STUB_NVML_GPUS": "1"} if "STUB_NVML_GPU0" in nvml else _usual_card()
     nvml["STUB_NVML_DRIVER"] = release
@@ -343,6 +343,11 @@ def _nodes(one: Any, case: Case, root: Path, report: Report) -> Case:
     nodes = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
     parts.together(parts.files(dict.fromkeys(nodes, "")), parts.mode(0o666, *nodes))(root)
     return case._replace(nvml={**case.nvml, "STUB_NVML_INIT": "0", **_usual_card()})
+
+
+def _mode(one: effects.ComputeModeSet, case: Case, root: Path, report: Report) -> Case:
+    name = f"STUB_NVML_GPU{one.gpu}"
+    return case._replace(nvml={**case.nvml, name: re.sub(r"compute_mode=\d", "compute_mode=0", case.nvml[name])})
 
 
 def _memory(one: effects.SharedMemoryGiven, case: Case, root: Path, report: Report) -> Case:
@@ -379,6 +384,9 @@ def _service(one: effects.ServiceRunning, case: Case, root: Path, report: Report
 
 def _package(one: effects.SystemPackageInstalled, case: Case, root: Path, report: Report) -> Case:
     """cuDNN's packages, all files again."""
+    if one.name == "nvidia-modprobe":
+        parts.MODPROBE(root)
+        return case
     copy = next((each for each in value_or(report.facts.cudnn, ()) if each.owner.startswith(f"{one.name} ")), None)
     if copy is None or not one.anew:
         raise NotCarriedOut(f"the lab has no package {one.name}")
@@ -423,6 +431,7 @@ _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.ModuleKeptAway: _done,
     effects.NodesMade: _nodes,
     effects.SharedMemoryGiven: _memory,
+    effects.ComputeModeSet: _mode,
     effects.ModuleSigned: _signed,
     effects.ServiceRunning: _service,
     effects.HostCompilerInstalled: _compiler,

@@ -218,6 +218,7 @@ def loaded_module(release: str, *, flavour: str = "open") -> Part:
     )
 
 
+MODPROBE = together(files({"/usr/bin/nvidia-modprobe": ELF_STUB}), mode(0o4755, "/usr/bin/nvidia-modprobe"))
 _SMI = f"#!/usr/bin/{PYTHON}\n" + Path(__file__).with_name("nvidia_smi.txt").read_text()
 UNLOADED = together(
     without("/sys/module/nvidia", "/proc/driver", "/dev/nvidia*"), files({"/proc/modules": "ext4 1 0 - Live 0x0\n"})

@@ -238,7 +238,7 @@ def test_container_runtime_variables(tmp_path: Path) -> None:
 def test_an_empty_root_says_why(tmp_path: Path) -> None:
     seen = system.look(offline(tmp_path, {}))
     facts = seen._asdict()
-    assert [name for name, fact in facts.items() if isinstance(fact, Seen)] == ["family", "jetson"]
+    assert [name for name, fact in facts.items() if isinstance(fact, Seen)] == ["family", "jetson", "ostree"]
     assert all(fact.why for fact in facts.values() if isinstance(fact, Unseen))
 
 

@@ -9,7 +9,7 @@ import pytest
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
 from doctor.check.finding import Kind, Severity
-from tests.machine import VENV, cudnn_copy, machine, seen, unseen
+from tests.machine import VENV, cudnn_copy, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, other
 
@@ -30,6 +30,33 @@ CODE = "cudnn-header-library-mismatch"
 )
 def test_kinds(changes: dict[str, Any], kind: Kind) -> None:
     assert answer(CODE, machine(cudnn=seen((cudnn_copy()._replace(**changes),)))).kind is kind
+
+
+HEADER = "/usr/local/cuda/include/cudnn_version.h"
+
+
+def alone(release: str, *others: Any, **changes: Any) -> Any:
+    """A header without libraries in the toolkit, and these copies of the system."""
+    copy = cudnn_copy(directory="/usr/local/cuda/lib64", environment="", parts=seen(()), header_path=seen(HEADER))
+    copy = copy._replace(header_version=seen(CudnnVersion.parse(release)))
+    return machine(cudnn=seen((copy, *others)), **changes)
+
+
+SYSTEM = cudnn_copy(directory="/usr/lib/x86_64-linux-gnu", environment="", search_rank=seen(0))
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (alone("9.10.2", SYSTEM), Kind.OK),
+        (alone("8.9.7", SYSTEM), Kind.BAD),
+        (alone("8.9.7", SYSTEM._replace(version=unseen())), Kind.UNKNOWN),
+        (alone("8.9.7", SYSTEM, toolkit=toolkits(toolkit(nvcc=unseen()))), Kind.OK),  # nothing is built here
+        (alone("8.9.7"), Kind.NOT_APPLICABLE),
+    ],
+)
+def test_a_header_alone_goes_with_what_the_linker_takes(facts: Any, kind: Kind) -> None:
+    assert answer(CODE, facts).kind is kind
 
 
 def test_it_only_bites_builds() -> None:

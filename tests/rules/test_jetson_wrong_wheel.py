@@ -4,17 +4,39 @@ from __future__ import annotations
 
 import pytest
 
-from compat.version import CodeTarget
+from compat.version import CodeTarget, CudaVersion
 from doctor.check.finding import Kind, Symptom
+from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import Framework
 from doctor.facts.system import SystemFacts
-from tests.machine import environment, framework, gpu, machine, seen, system, unseen
+from tests.machine import driver, driver_library, environment, framework, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 
 CODE = "jetson-wrong-wheel"
 ORIN = system(jetson=seen("36.4.3"), machine=seen("aarch64"))
 SERVER = system(machine=seen("aarch64"))
 CPU = framework(version="2.9.1+cpu", build=seen("cpu"), cuda=unseen("a CPU build"))
+
+
+THOR, XAVIER = (system(jetson=seen(release), machine=seen("aarch64")) for release in ("38.2.0", "35.4.1"))
+CU13 = framework(version="2.11.0+cu130", cuda=seen(CudaVersion(13, 0)), targets=unseen())
+COMPAT = driver_library("libcuda", "525.60.13", origin="compat")
+
+
+@pytest.mark.parametrize(
+    ("one", "where", "drivers", "kind"),
+    [
+        (CU13, ORIN, driver(), Kind.BAD),
+        (CU13, THOR, driver(), Kind.OK),
+        (framework(targets=unseen()), ORIN, driver(), Kind.OK),
+        (framework(targets=unseen()), XAVIER, driver(), Kind.BAD),
+        (framework(targets=unseen()), XAVIER, driver(libraries=seen((COMPAT,))), Kind.OK),
+        (CU13, system(jetson=seen("99.1"), machine=seen("aarch64")), driver(), Kind.OK),  # no row
+    ],
+)
+def test_the_cuda_of_its_system(one: Framework, where: SystemFacts, drivers: DriverFacts, kind: Kind) -> None:
+    facts = machine(system=where, driver=drivers, environments=seen((environment(one),)))
+    assert answer(CODE, facts).kind is kind
 
 
 def built_for(*targets: str) -> Framework:

@@ -85,6 +85,23 @@ def test_no_kernel_module_needs(files: tuple[ModuleFile, ...], around: Any, prod
 
 
 @pytest.mark.parametrize(
+    ("switch", "said"),
+    [
+        ("prime-select", "sudo prime-select on-demand"),
+        ("envycontrol", "sudo envycontrol -s hybrid"),
+        ("supergfxctl", "sudo supergfxctl -m Hybrid"),
+        ("", "Take the line 'blacklist nvidia' out of /etc/modprobe.d/a.conf"),
+    ],
+)
+def test_a_module_that_is_kept_away_is_let_in(switch: str, said: str) -> None:
+    blocked = seen(("/etc/modprobe.d/a.conf: blacklist nvidia",))
+    changes = {"module_files": seen((module(),)), "blocked": blocked, "switch": seen(switch)}
+    found = answer("no-kernel-module", unloaded(system(), **changes))
+    assert "/etc/modprobe.d/a.conf keeps it away" in found.why
+    assert said in found.needs[0].spec
+
+
+@pytest.mark.parametrize(
     ("facts", "kind"),
     [
         (machine(), Kind.OK),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import AGAIN, Need
 from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts, Machine
 from doctor.facts.environment import Variable
@@ -85,6 +86,23 @@ def test_no_device_nodes(nodes: Any, changes: dict[str, Any], kind: Kind) -> Non
     drivers = driver(nodes=seen(nodes), nvml=changes.get("driver", seen(nvml())))
     facts = machine(**{**changes, "driver": drivers})
     assert answer("no-device-nodes", facts).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("state", "changes", "need"),
+    [
+        ("set-user-ID", {}, None),
+        ("absent", {}, Need("system-package", "", "", "nvidia-modprobe")),
+        ("plain", {}, Need("system-package", AGAIN, "", "nvidia-modprobe")),
+        ("absent", {"is_root": seen(True)}, None),
+        ("absent", {"distribution_id": seen("arch")}, Need("system-package", AGAIN, "", "nvidia-utils")),
+    ],
+)
+def test_who_makes_the_node_of_uvm(state: str, changes: dict[str, Any], need: Need | None) -> None:
+    drivers = driver(nodes=seen((CTL, CARD)), modprobe=seen(state))
+    found = answer("no-device-nodes", machine(driver=drivers, system=system(**changes)))
+    assert found.kind is (Kind.BAD if need else Kind.OK)
+    assert found.needs == ((need,) if need else ())
 
 
 def test_no_device_nodes_unseen() -> None:

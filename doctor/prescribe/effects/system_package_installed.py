@@ -9,9 +9,14 @@ from doctor.prescribe.foreseen import Foreseen
 from doctor.prescribe.world import World
 from installers.effect import SystemPackageInstalled
 
+_WITH_MODPROBE = ("nvidia-modprobe", "nvidia-utils")  # the program of that name, set-user-ID
+
 
 def apply(effect: SystemPackageInstalled, world: World) -> World:
     """cuDNN's packages are known by the copies that they own; of others nobody says what they hold."""
+    if effect.name in _WITH_MODPROBE:
+        driver = world.facts.driver._replace(modprobe=Seen("set-user-ID", "a remedy"))
+        return world._replace(facts=world.facts._replace(driver=driver))
     if world.host is None or not effect.anew:
         return world
     made = Foreseen(world.facts, world.matrix)

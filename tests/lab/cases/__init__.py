@@ -17,6 +17,7 @@ from tests.lab.cases import (
     packages,
     python_advice,
     surroundings,
+    variables,
 )
 
 CASES: tuple[Case, ...] = (
@@ -25,6 +26,7 @@ CASES: tuple[Case, ...] = (
     *driver.CASES,
     *cards.CASES,
     *surroundings.CASES,
+    *variables.CASES,
     *frameworks.CASES,
     *cudnn.CASES,
     *eras.CASES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.lab import cudnn_tree
 from tests.lab.case import Case, fault, on_disk
-from tests.lab.parts import at, cudnn_wheel, files, site_of, together, without
+from tests.lab.parts import WORKSTATION, at, cudnn_wheel, files, site_of, together, without
 from tests.lab.pe_file import pe_bytes
 
 SITE = site_of()
@@ -20,6 +20,22 @@ WINDOWS = files(
 )
 
 CASES = (
+    fault(
+        "lonely-header",
+        "the header of cuDNN 8.9 was copied into the toolkit, its libraries were not: the system has cuDNN 9",
+        at("/", cudnn_tree.debian_of),
+        at("/usr/local/cuda-12.8/include", cudnn_tree.header_of, "8.9.7"),
+        codes=("cudnn-header-library-mismatch",),
+    ),
+    Case(
+        "lonely-header-of-the-same",
+        "the same header as the system's libraries",
+        together(
+            WORKSTATION,
+            at("/", cudnn_tree.debian_of),
+            at("/usr/local/cuda-12.8/include", cudnn_tree.header_of, "9.10.2"),
+        ),
+    ),
     fault(
         "engine-missing",
         "the wheel lost one engine library",

@@ -244,6 +244,7 @@ JETSON = together(
     venv(python="python3.10"),
     files({"/usr/bin/python3.10": elf_bytes(machine="aarch64")}),
 )
+JETSON_SITE = site_of(VENV, "python3.10")
 JETSON_TORCH = package(
     "torch",
     "2.5.0a0+872d972e41.nv24.8",
@@ -558,6 +559,19 @@ CASES = (
         "jetson-5",
         "the same before NVML came to Jetsons",
         together(JETSON, JETSON_TORCH),
+        machine="aarch64",
+        nvml=stub.machine_env(init=12),
+        where="pretended",
+        environ={"LD_LIBRARY_PATH": f"{ARM_LIB}/nvidia"},
+    ),
+    Case(
+        "jetson-newer-cuda",
+        "a Jetson Orin with JetPack 6 and a torch for CUDA 13 of the package index",
+        together(
+            JETSON, JETSON_TORCH, files({f"{JETSON_SITE}/torch/version.py": "__version__ = '2.11.0'\ncuda = '13.0'\n"})
+        ),
+        ("jetson-wrong-wheel",),
+        "jetson-wrong-wheel",
         machine="aarch64",
         nvml=stub.machine_env(init=12),
         where="pretended",

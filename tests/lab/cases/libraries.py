@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.lab import stub
+from tests.lab import cudnn_tree, stub
 from tests.lab.case import Case, fault
 from tests.lab.cases.frameworks import EMPTY, FAKE_ONNX, TF
 from tests.lab.elf_file import elf_bytes
@@ -10,6 +10,7 @@ from tests.lab.parts import (
     JAXLIB,
     WHEELS,
     WORKSTATION,
+    at,
     cuda_wheels,
     cudnn_wheel,
     files,
@@ -88,6 +89,27 @@ CASES = (
             package("tensorflow", "2.18.0", FINDING, requires=AND_CUDA),
             cuda_wheels("12.5"),
             cudnn_wheel("9.3.0.75"),
+        ),
+    ),
+    fault(
+        "cudnn-for-cuda-13",
+        "TensorFlow for CUDA 12 finds the system's cuDNN for CUDA 13, as NVIDIA's package cudnn brings it",
+        LONELY,
+        package("tensorflow", "2.18.0", FINDING, requires=AND_CUDA),
+        cuda_wheels("12.5"),
+        at("/", cudnn_tree.debian_of, "9.13.0.50-1", 13),
+        codes=("cudnn-for-other-cuda",),
+        first="cudnn-for-other-cuda",
+    ),
+    Case(
+        "cudnn-for-cuda-12",
+        "the same with the package for CUDA 12",
+        together(
+            WORKSTATION,
+            LONELY,
+            package("tensorflow", "2.18.0", FINDING, requires=AND_CUDA),
+            cuda_wheels("12.5"),
+            at("/", cudnn_tree.debian_of, "9.13.0.50-1", 12),
         ),
     ),
     fault(

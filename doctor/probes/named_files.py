@@ -1,0 +1,119 @@
+"""Files and directories that variables name, followed to what lies there.
+
+Each row is of a variable that its program follows without a word where it leads nowhere, or that ends a build.
+Sources: ld.so(8) (LD_PRELOAD, LD_AUDIT: what cannot be preloaded is ignored); NCCL's user guide, "Environment
+Variables", and its `src/plugin/net.cc` (several names, parted by commas; one without a slash is put together to
+libnccl-net-NAME.so); Triton's `triton/knobs.py` (a path that is not there is passed over); nvcc's documentation,
+"NVCC_CCBIN"; CMake's, "CUDACXX" and "CUDAHOSTCXX"; torch's `torch/utils/cpp_extension.py` (PYTORCH_NVCC, CUDNN_HOME);
+Numba's `numba/cuda/cudadrv/driver.py` (NUMBA_CUDA_DRIVER: a path that is no file is an error).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts.environment import NamedFile
+from doctor.host import Host, HostError, Missing
+from doctor.host.lenient import names_of
+
+_PRELOADED = ("LD_AUDIT", "LD_PRELOAD")
+_LIBRARIES = ("NUMBA_CUDA_DRIVER", "NCCL_NET_PLUGIN", "NCCL_PROFILER_PLUGIN", "NCCL_TUNER_PLUGIN")
+_TEXTS = ("NCCL_CONF_FILE", "NCCL_TOPO_FILE")
+_PROGRAMS = (
+    "CUDACXX", "CUDAHOSTCXX", "NVCC_CCBIN", "PYTORCH_NVCC", "TRITON_CUOBJDUMP_PATH", "TRITON_NVDISASM_PATH",
+    "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_PTXAS_PATH",
+)  # fmt: skip
+# A directory, and how the name of a library in it (or in its lib, lib64) begins; "" for any.
+_FOLDERS = {"CUDNN_HOME": "libcudnn", "CUDNN_PATH": "libcudnn", "CUDNN_ROOT": "libcudnn", "NCCL_HOME": "libnccl"}
+_FOLDERS |= {"CUPY_CUDA_LIB_PATH": ""}
+VARIABLES = frozenset((*_PRELOADED, *_LIBRARIES, *_TEXTS, *_PROGRAMS, *_FOLDERS))
+_ELEMENTS_AT_MOST = 64
+_NOT_THERE, _CUT = "is not there", "is damaged, or no library"
+
+
+def look(host: Host, name: str, value: str) -> Iterator[NamedFile]:
+    """What a variable names, in its order; what is written with tokens ($LIB) or found by name is left alone."""
+    path = value.strip()
+    if name not in VARIABLES:
+        return
+    if name in _PRELOADED:
+        yield from _preloaded(host, name, value)
+    elif name in _PROGRAMS and path and "/" not in path and " " not in path:
+        yield NamedFile(name, path, "" if _is_on_path(host, path) else "is not on PATH")
+    elif path.startswith("/") and "\0" not in path and not (name in _LIBRARIES and "," in path):
+        yield NamedFile(name, path, _problem(host, name, path))
+
+
+def _problem(host: Host, name: str, path: str) -> str:
+    if name in _FOLDERS:
+        return _of_folder(host, path, _FOLDERS[name])
+    if name in _PROGRAMS:
+        return _of_program(host, path, may_be_folder=name == "NVCC_CCBIN")
+    return _of_file(host, path) or (_of_library(host, path) if name in _LIBRARIES else "")
+
+
+def _preloaded(host: Host, name: str, value: str) -> Iterator[NamedFile]:
+    """Elements that are paths; one for another type of machine is there for the other programs, and ignored."""
+    elements = value.replace(":", " ").split()[:_ELEMENTS_AT_MOST]
+    for one in elements:
+        if one.startswith("/") and "$" not in one:
+            problem = _of_file(host, one) or _of_library(host, one, any_machine=True)
+            left = ":".join(each for each in elements if each != one)
+            yield NamedFile(name, one, problem, left)
+
+
+def _is_on_path(host: Host, name: str) -> bool:
+    folders = [one for one in host.environ.get("PATH", "").split(":") if one.startswith("/")]
+    return not folders or any(host.is_file(f"{folder}/{name}") for folder in folders)
+
+
+def _of_file(host: Host, path: str) -> str:
+    try:
+        return "" if host.status(path).kind == "file" else "is no file"
+    except Missing:
+        return _NOT_THERE
+    except HostError:
+        return ""  # closed to us is not missing
+
+
+def _of_program(host: Host, path: str, *, may_be_folder: bool) -> str:
+    if " " in path and not host.exists(path):
+        return ""  # a command with arguments: "ccache nvcc"
+    if may_be_folder and host.is_dir(path):
+        return ""
+    problem = _of_file(host, path)
+    return problem or ("" if host.may_access(path, "x") else "is no program that this user may start")
+
+
+def _of_library(host: Host, path: str, *, any_machine: bool = False) -> str:
+    from doctor.binaries import NotRead
+    from doctor.binaries.elf import ElfError
+    from doctor.loader.library import library_at
+
+    try:
+        found = library_at(host, path)
+    except NotRead:
+        return ""
+    except ElfError:
+        return _CUT
+    except HostError:
+        return ""
+    machine = _machine(host)
+    if found.broken:
+        return _CUT
+    return "" if any_machine or not machine or found.machine == machine else f"is for {found.machine}"
+
+
+def _machine(host: Host) -> str:
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(host.kernel_machine(), host.kernel_machine())
+
+
+def _of_folder(host: Host, path: str, start: str) -> str:
+    try:
+        names = host.names(path)
+    except Missing:
+        return _NOT_THERE
+    except HostError:
+        return ""
+    inside = (*names, *names_of(host, f"{path}/lib"), *names_of(host, f"{path}/lib64"))
+    return "" if not start or any(one.startswith(start) for one in inside) else f"holds no {start}"

@@ -1,0 +1,40 @@
+"""The compute mode of a GPU keeps programs out."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import BY_HAND, Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.facts import Facts
+from doctor.facts.gpu import Gpu
+from doctor.facts.seen import how, value_or
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import GPUS, need_live
+
+
+def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
+    """Prohibited admits no CUDA program, exclusive-process one at a time: the second gets cudaErrorDevicesUnavailable.
+
+    An exclusive card that nobody uses is some queueing system's, and as it should be. Source: CUDA Programming Guide,
+    "Compute Modes".
+    """
+    need_live(facts)
+    mode = gpu.compute_mode.get()
+    users = value_or(gpu.now.processes, ())
+    if mode == "default" or (mode == "exclusive-process" and not users):
+        return ok(f"compute mode {mode}")
+    shared = Need("compute-mode", "DEFAULT", str(gpu.number))
+    evidence = Evidence(how(gpu.compute_mode), f"compute mode {mode}")
+    if mode == "prohibited":
+        return bad(f"{gpu.label} admits no CUDA program: its compute mode is prohibited", shared, evidence=(evidence,))
+    pids = ", ".join(map(str, users))
+    return bad(
+        f"{gpu.label} is in use, and its compute mode (exclusive-process) admits one process at a time",
+        Need(BY_HAND, f"Wait for the process that has {gpu.label} (pid {pids}), or take another GPU."),
+        shared,
+        severity=Severity.WARNING,
+        evidence=(evidence, Evidence(how(gpu.now.processes), f"process {pids}")),
+    )
+
+
+RULE = Rule("The compute mode of a GPU keeps programs out", GPUS, check, matters=False)

@@ -1,0 +1,102 @@
+"""nvml-error, gpu-compute-mode: what NVML answers, by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Kind, Severity
+from tests.machine import driver, gpu, machine, nvml, seen, system, unseen
+from tests.rules.case import answer
+
+CODE, MODE = "nvml-error", "gpu-compute-mode"
+
+
+def refused(code: int, **changes: Any) -> Any:
+    """A machine whose NVML does not start."""
+    said = nvml(state="error", error=f"NVMLError ({code}): words", code=code)
+    return machine(driver=driver(nvml=seen(said), **changes), gpus=unseen())
+
+
+def one_card(code: int) -> Any:
+    """A machine whose second card cannot be named."""
+    return machine(gpus=seen((gpu(), gpu(number=1, refused=f"NVMLError ({code}): words", refused_code=code))))
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (machine(), Kind.OK),
+        *((refused(code), Kind.OK) for code in (4, 12, 15, 18)),  # with rules of their own
+        *((refused(code), Kind.BAD) for code in (8, 10, 11, 14, 16, 17, 20, 27, 77, 999)),
+        (refused(9), Kind.BAD),  # though the module is loaded and its nodes are there
+        (refused(9, nodes=seen(())), Kind.OK),
+        (refused(9, modules_loaded=seen(()), module_release=unseen()), Kind.OK),
+        (refused(999)._replace(system=system(container=seen("docker"))), Kind.OK),
+        (one_card(8), Kind.BAD),
+        (one_card(15), Kind.OK),
+        (machine(driver=driver(nvml=seen(nvml(state="hung")))), Kind.NOT_APPLICABLE),
+        (machine(driver=driver(nvml=unseen())), Kind.UNKNOWN),
+    ],
+)
+def test_kinds(facts: Any, kind: Kind) -> None:
+    assert answer(CODE, facts).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("facts", "said", "need"),
+    [
+        (refused(8), "power cable", "Check the power connectors"),
+        (one_card(16), "GPU 1 answers with error 16", "nvidia-smi --gpu-reset -i 1"),
+        (refused(16), "reset", "nvidia-smi --gpu-reset'"),
+        (refused(17), "cgroup", "In a container"),
+        (refused(77), "error 77", "kernel log"),
+    ],
+)
+def test_number_meaning_and_remedy(facts: Any, said: str, need: str) -> None:
+    found = answer(CODE, facts)
+    assert said in found.why
+    assert need in found.needs[0].spec
+
+
+def test_most_are_mended_by_a_restart() -> None:
+    assert answer(CODE, refused(999)).needs == (Need("restart"),)
+    inside = refused(10)._replace(system=system(container=seen("docker")))
+    assert answer(CODE, inside).needs[0].product == "by-hand"
+
+
+def test_every_code_of_nvml_has_a_meaning() -> None:
+    from compat.status import status_row
+
+    for code in (*range(1, 31), 999):
+        row = status_row("nvml", code, Matrix())
+        assert row is not None, code
+        assert row.meaning, code
+
+
+BUSY = gpu().now._replace(processes=seen((4711,)))
+
+
+@pytest.mark.parametrize(
+    ("card", "kind", "severity"),
+    [
+        (gpu(), Kind.OK, None),
+        (gpu(compute_mode=seen("exclusive-process")), Kind.OK, None),  # a queueing system's
+        (gpu(compute_mode=seen("exclusive-process"), now=BUSY), Kind.BAD, Severity.WARNING),
+        (gpu(compute_mode=seen("prohibited")), Kind.BAD, Severity.ERROR),
+        (gpu(now=BUSY), Kind.OK, None),
+        (gpu(compute_mode=unseen()), Kind.UNKNOWN, None),
+    ],
+)
+def test_compute_mode(card: Any, kind: Kind, severity: Severity | None) -> None:
+    found = answer(MODE, machine(gpus=seen((card,))))
+    assert found.kind is kind
+    assert severity is None or found.severity is severity
+
+
+def test_a_prohibited_card_is_opened() -> None:
+    found = answer(MODE, machine(gpus=seen((gpu(compute_mode=seen("prohibited")),))))
+    assert found.needs == (Need("compute-mode", "DEFAULT", "0"),)
