@@ -96,6 +96,7 @@ class Order(NamedTuple):
     level: str = "conv"
     gpu: int = 0
     memory: str = "cupy"  # "host": for a library that computes in host memory
+    plan_for: str = ""  # compute capability of the GPU that plans are made for; "" for one that every release knows
     library_dirs: tuple[str, ...] = ()  # searched besides the copy's own directory (cuBLAS, NVRTC)
     workspace_limit_bytes: int = 512 << 20
     stage_timeout_s: float = 60.0

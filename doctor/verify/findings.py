@@ -9,6 +9,7 @@ from compat.record import NamedTuple
 from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
+from doctor.smoke.described import USUAL
 from doctor.smoke.outcome import STAGES, Ending, Fault, Outcome, Row, Stage
 from doctor.verify import cause as codes
 from doctor.verify.cause import Cause
@@ -137,6 +138,9 @@ def cause_of(fault: Fault, stage: Stage) -> Cause:
         return Cause(codes.WRONG, f"{where} is wrong")
     if fault.kind == "other-copy":
         return Cause(codes.SHADOWED, "another copy's libraries came into the process")
+    if fault.kind == "no-engine":
+        lacks_code = stage.facts.get("planned_for") != str(USUAL)  # every release has engines for that one
+        return Cause(codes.ARCH if lacks_code else codes.INCOMPLETE, f"it has {fault.text}")
     if fault.kind == "unused":
         return Cause(codes.UNUSED, f"it does not use the GPU that is there: {fault.text}")
     return Cause(codes.OURS, f"the trial itself failed in stage {stage.name}: {fault.name}: {fault.text}")
