@@ -20,9 +20,7 @@ def verify(
     framework: Annotated[
         str, typer.Option(metavar="NAME,...", help="Also through torch, tensorflow, jax, cupy or onnxruntime.")
     ] = "",
-    target: Annotated[
-        str, typer.Option("--for", metavar="SM", help="Has it engines for that GPU (sm_120), which need not be here?")
-    ] = "",
+    target: Annotated[str, typer.Option("--for", metavar="SM", help="Engines for that GPU (sm_120): any?")] = "",
     gpu: Annotated[str, typer.Option(metavar="N|all", help="The GPU, as CUDA numbers it.")] = "0",
     level: Annotated[str, typer.Option(metavar="NAME", help="load, conv or full.")] = "conv",
     style: FindingsFormat = "text",
