@@ -20,6 +20,7 @@ STAGES = (
     "peers",  # copies between GPUs, where there are several
 )
 LEVELS = {"load": STAGES[:5], "conv": STAGES[:8], "full": STAGES}
+PLANNING_FOR = "a plan for compute capability"  # how what is done for a GPU that was asked for begins
 
 
 class Row(NamedTuple):

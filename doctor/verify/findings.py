@@ -10,7 +10,7 @@ from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad,
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.smoke.described import USUAL
-from doctor.smoke.outcome import STAGES, Ending, Fault, Outcome, Row, Stage
+from doctor.smoke.outcome import PLANNING_FOR, STAGES, Ending, Fault, Outcome, Row, Stage
 from doctor.verify import cause as codes
 from doctor.verify.cause import Cause
 from doctor.verify.needs import Circumstances, needs_of
@@ -202,6 +202,9 @@ def _of_ending(outcome: Outcome) -> Iterator[Trouble]:
 def _cause_of_ending(ending: Ending) -> Cause | None:
     """None for an end that says nothing of the stack: its own, or one that somebody else made."""
     at = f" at {ending.doing}" if ending.doing else ""
+    if ending.doing.startswith(PLANNING_FOR) and codes.SIGNALS.get(ending.code) != "SIGBUS":
+        # 9.8.0 does so for 10.0 without NVRTC, and is whole
+        return Cause(codes.OURS, f"it ends the process, or does not come back,{at}: whether it has engines stays open")
     if ending.kind == "timed-out":
         if ending.stage == "device":
             return Cause(codes.DRIVER_HANG, "the driver does not answer")

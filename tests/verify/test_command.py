@@ -76,6 +76,7 @@ def test_a_part_that_only_a_gpu_would_open_is_missed_without_one(
         ("9.10.2", "sm_37", "", 1, "cudnn-arch-mismatch"),  # its table begins above
         ("9.10.2", "sm_90", "status:3007@cudnnBackendFinalize", 1, "cudnn-arch-mismatch"),
         ("9.10.2", "sm_90", "status:2000@cudnnBackendFinalize", 4, ""),  # what it wants described is not known
+        ("9.10.2", "sm_90", "segv@cudnnBackendFinalize", 4, ""),  # 9.8.0 does for sm_100, and is whole
         ("8.9.7", "sm_90", "", 4, ""),
         ("8.9.7", "sm_120", "", 1, "cudnn-arch-mismatch"),
     ],
@@ -98,7 +99,7 @@ def test_has_it_engines_for_a_gpu_that_is_not_here(  # noqa: PLR0917
     assert report["target"].replace(".", "") == target.removeprefix("sm_").replace(".", "")
     assert list(roots(report)) == ([code] if code else [])
     if status == 4:
-        assert "was not asked" in report["answers"][0]["why"]
+        assert any("was not asked" in one["why"] or "stays open" in one["why"] for one in report["answers"])
     if status == 0:
         stages = {one["name"]: one["facts"] for one in report["copies"][0]["stages"]}
         assert len(stages["plans"]["engines"]) == 6

@@ -17,9 +17,10 @@ from doctor.smoke.convolution import DIRECTIONS, Problem
 from doctor.smoke.cudnn_api import CudnnError
 from doctor.smoke.described import USUAL, described
 from doctor.smoke.graph import PLANS, GraphConvolution
-from doctor.smoke.outcome import Fault
+from doctor.smoke.outcome import PLANNING_FOR, Fault
 from doctor.smoke.trial import StageFailed, Trial
 
+_PLANNING = "a plan for a GPU that is described"
 _SINCE = 90800  # CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION. Source: cudnn_graph.h of 9.10.2, NVIDIA's cudnn-frontend
 _PROBLEM = Problem(dtype="fp32", x=(8, 64, 56, 56), w=(64, 64, 3, 3), padding=(1, 1), stride=(1, 1), dilation=(1, 1))
 _BESIDE = ("", "../../cublas/lib", "../../cu13/lib")  # of NVIDIA's wheels: the RUNPATH of cuDNN's parts
@@ -44,7 +45,7 @@ def plans(trial: Trial) -> dict[str, Any]:
         return facts
     for problem, direction in _asked(trial):
         name = f"{problem.dtype} {direction}"
-        trial.events.doing(f"a plan for a GPU that is described: {name}")
+        trial.events.doing(f"{PLANNING_FOR} {capability}: {name}" if trial.order.plan_for else _PLANNING)
         try:
             with GraphConvolution(trial.cudnn, problem, described(capability).text(capability)) as convolution:
                 found = convolution.plans(direction, at_most=1 if trial.order.plan_for == "" else PLANS)
