@@ -47,6 +47,7 @@ _STRINGS_AT_MOST_BYTES = 4 << 20  # all names of the dynamic section together: 2
 _NAME_AT_MOST_BYTES = 1 << 20  # 21,521: the RUNPATH of TensorFlow 2.20, with 700 directories; C++ symbols have 4 KiB
 _NEEDED_VERSIONS_AT_MOST = 4096  # 55
 _SECTION_NAME_AT_MOST_BYTES = 256  # 30
+_NAMES_AT_MOST_BYTES = 16 << 20  # all names of a file: libtorch_cuda's 10 MiB
 _CHAIN_AT_MOST = 4096  # symbols in one hash bucket: 17
 _TEXT_AT_MOST_BYTES = 256  # of what `find_text` gives: its callers look for versions
 _NAME_BLOCK_BYTES = 512  # read at first for a name: most are short
@@ -199,6 +200,15 @@ class Elf(Pieces):
     def runpath(self) -> tuple[str, ...]:
         """DT_RUNPATH; raises ElfError."""
         return _split_path(next(self._names(_DT_RUNPATH), ""))
+
+    def names(self, prefix: str) -> tuple[str, ...]:
+        """The dynamic string table's texts that begin so and are identifiers: its symbols' names; raises ElfError."""
+        size = self._tag(_DT_STRSZ)
+        if size > _NAMES_AT_MOST_BYTES:
+            raise ElfNotRead("its string table is too long")
+        texts = self._at_address(self._tag(_DT_STRTAB), size).split(b"\0")
+        found = {text.decode() for text in texts if text.startswith(prefix.encode()) and text.isascii()}
+        return tuple(sorted(one for one in found if one.isidentifier()))
 
     def value(self, name: str) -> int | None:
         """The number that a defined symbol names, None where the file defines no such; raises ElfError."""

@@ -60,14 +60,18 @@ class Cudnn:
         self._note = note
         self._open_parts: dict[str, ctypes.CDLL] = {}
         self.preload_errors: dict[str, str] = {}
-        self._preload()
+        self.preload()
         note(os.path.basename(self.path))
         self._library = open_library(self.path)
         self._functions = dict(_bound(self._library))
 
-    def _preload(self) -> None:
+    def preload(self) -> None:
+        """Open the parts that are not open yet; again, where what they lack has come since."""
         for part in parts_of(self.path):
+            if part.path in self._open_parts:
+                continue
             self._note(os.path.basename(part.path))
+            self.preload_errors.pop(part.kind, None)
             try:
                 self._open_parts[part.path] = open_library(part.path)
             except OSError as failed:

@@ -21,6 +21,11 @@ class DriverAnswer(NamedTuple):
     driver_cuda: int  # the newest CUDA that it runs, as cuDriverGetVersion answers: 13000 for 13.0; 0 for no answer
     gpus: int  # that this process may use
 
+    @classmethod
+    def absent(cls, why: str) -> DriverAnswer:
+        """There is none."""
+        return cls(why_not_opened=why, status=0, name="", text="", driver_cuda=0, gpus=0)
+
 
 def ask_driver() -> DriverAnswer:
     """Open the driver's library and start it. It may crash or hang: only for a child."""
@@ -28,7 +33,7 @@ def ask_driver() -> DriverAnswer:
         library = ctypes.CDLL(_LIBRARY)
         started = int(library.cuInit(0))
     except (OSError, AttributeError) as refused:
-        return DriverAnswer(why_not_opened=str(refused), status=0, name="", text="", driver_cuda=0, gpus=0)
+        return DriverAnswer.absent(str(refused))
     return DriverAnswer(
         why_not_opened="",
         status=started,

@@ -20,6 +20,7 @@ STAGES = (
     "peers",  # copies between GPUs, where there are several
 )
 LEVELS = {"load": STAGES[:5], "conv": STAGES[:8], "full": STAGES}
+PLANNING_FOR = "a plan for compute capability"  # how what is done for a GPU that was asked for begins
 
 
 class Row(NamedTuple):
@@ -96,6 +97,7 @@ class Order(NamedTuple):
     level: str = "conv"
     gpu: int = 0
     memory: str = "cupy"  # "host": for a library that computes in host memory
+    plan_for: str = ""  # compute capability of the GPU that plans are made for; "" for one that every release knows
     library_dirs: tuple[str, ...] = ()  # searched besides the copy's own directory (cuBLAS, NVRTC)
     workspace_limit_bytes: int = 512 << 20
     stage_timeout_s: float = 60.0

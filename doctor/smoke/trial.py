@@ -36,6 +36,8 @@ class Trial:
     memory: Memory  # from `device` on
     capability: tuple[int, int] | None = None  # compute capability, from `device` on; None on the host
 
+    without_driver: str = ""  # the loader's words, where something stands in for libcuda since `load`
+
     def __init__(self, order: Order, events: EventWriter) -> None:
         self.order = order
         self.events = events

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from compat.choice import one_of
 from compat.matrix import Matrix
 from compat.record import NamedTuple
+from compat.version import CodeTarget, ComputeCapability, VersionError
 from doctor.check.finding import unknown
 from doctor.check.report import NO_GPU, findings_of
 from doctor.formats import TextStyle
@@ -23,6 +24,7 @@ from doctor.verify.document import VerifyDocument
 from doctor.verify.findings import merged
 from doctor.verify.machine_rules import against_the_driver
 from doctor.verify.subject import Known, named, predicted
+from doctor.verify.target import of_target
 from doctor.verify.trial import programs
 from doctor.verify.verification import FrameworkTried, Verification
 
@@ -35,6 +37,7 @@ class Options(NamedTuple):
     cudnn: tuple[str, ...] = ()
     python: str | None = None
     frameworks: str = ""  # names with commas between them
+    target: str = ""  # "sm_120": a GPU that need not be there
     gpu: str = "0"  # a number, or "all"
     level: str = "conv"
     style: str = "text"
@@ -56,12 +59,21 @@ def verify(options: Options, terminal: TextStyle, note: Note) -> tuple[str, int]
     wanted = tuple(one_of("framework", name.strip(), programs()) for name in options.frameworks.split(",") if name)
     if not 0 < options.timeout_s < float("inf"):
         raise BadRequest("--timeout: a number of seconds above 0")
+    if options.target:
+        options = options._replace(target=str(_target(options.target)), level="load")
     done = verification_of(options, wanted, note, started)
     if options.redact:
         from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
 
         done = redact(done, host_of(None), done.facts)
     return deliver(VerifyDocument(done), chosen, options.output, terminal), done.status
+
+
+def _target(text: str) -> ComputeCapability:
+    try:
+        return CodeTarget.parse(text).capability if "_" in text else ComputeCapability.parse(text)
+    except VersionError as error:
+        raise BadRequest(f"--for {text}: a GPU's architecture, as sm_120 or 12.0") from error
 
 
 def verification_of(options: Options, wanted: tuple[str, ...], note: Note, started: float) -> Verification:
@@ -79,6 +91,7 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
         "",
         level=options.level,
         memory=options.memory,
+        plan_for=options.target,
         timeout_s=options.timeout_s,
         stage_timeout_s=min(Order("").stage_timeout_s, options.timeout_s),
     )
@@ -89,10 +102,13 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
     ]
     tried += against_the_driver(known, tried)
     asked = {one.subject for one in copies if _has_planned(one.outcome)}
+    if options.target:
+        tried += [answer for one in copies for answer in of_target(one, ComputeCapability.parse(options.target), known)]
     answers = merged((*answers_around(chosen, known, options.level, tried, asked), *tried))
     return Verification(
         facts=facts,
         level=options.level,
+        target=options.target,
         copies=copies,
         frameworks=frameworks,
         answers=answers,

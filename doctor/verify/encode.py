@@ -26,6 +26,7 @@ def encode_verification(done: Verification) -> dict[str, Any]:
         "matrix_as_of": done.matrix_as_of,
         "subject": encode(done.facts.machine),
         "level": done.level,
+        "target": done.target,
         "verdict": done.verdict,
         "missing": list(done.missing),
         "copies": [_copy(one) for one in done.copies],

@@ -9,7 +9,8 @@ from compat.record import NamedTuple
 from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
-from doctor.smoke.outcome import STAGES, Ending, Fault, Outcome, Row, Stage
+from doctor.smoke.described import USUAL
+from doctor.smoke.outcome import PLANNING_FOR, STAGES, Ending, Fault, Outcome, Row, Stage
 from doctor.verify import cause as codes
 from doctor.verify.cause import Cause
 from doctor.verify.needs import Circumstances, needs_of
@@ -137,6 +138,9 @@ def cause_of(fault: Fault, stage: Stage) -> Cause:
         return Cause(codes.WRONG, f"{where} is wrong")
     if fault.kind == "other-copy":
         return Cause(codes.SHADOWED, "another copy's libraries came into the process")
+    if fault.kind == "no-engine":
+        lacks_code = stage.facts.get("planned_for") != str(USUAL)  # every release has engines for that one
+        return Cause(codes.ARCH if lacks_code else codes.INCOMPLETE, f"it has {fault.text}")
     if fault.kind == "unused":
         return Cause(codes.UNUSED, f"it does not use the GPU that is there: {fault.text}")
     return Cause(codes.OURS, f"the trial itself failed in stage {stage.name}: {fault.name}: {fault.text}")
@@ -198,6 +202,9 @@ def _of_ending(outcome: Outcome) -> Iterator[Trouble]:
 def _cause_of_ending(ending: Ending) -> Cause | None:
     """None for an end that says nothing of the stack: its own, or one that somebody else made."""
     at = f" at {ending.doing}" if ending.doing else ""
+    if ending.doing.startswith(PLANNING_FOR) and codes.SIGNALS.get(ending.code) != "SIGBUS":
+        # 9.8.0 does so for 10.0 without NVRTC, and is whole
+        return Cause(codes.OURS, f"it ends the process, or does not come back,{at}: whether it has engines stays open")
     if ending.kind == "timed-out":
         if ending.stage == "device":
             return Cause(codes.DRIVER_HANG, "the driver does not answer")

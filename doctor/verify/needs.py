@@ -41,8 +41,10 @@ class Circumstances(NamedTuple):
 
     @property
     def capability(self) -> ComputeCapability | None:
-        """The compute capability of the GPU that was tried, None where nothing tells."""
+        """The compute capability of the GPU that was tried or planned for, None where nothing tells."""
         told = self.fact("device", "compute_capability")
+        if self.outcome.stage("device") is None and self.cause.code == codes.ARCH:
+            told = self.fact("plans", "planned_for")
         if isinstance(told, str):
             return ComputeCapability.parse(told)
         known = [gpu.capability.value for gpu in value_or(self.facts.gpus, ()) if isinstance(gpu.capability, Seen)]
@@ -131,11 +133,20 @@ def _other_release(about: Circumstances) -> tuple[Need, ...]:
     capability = about.capability
     rows: tuple[CudnnBuildRow, ...] = about.matrix.rows("cudnn", "builds")
     fitting = [row for row in rows if capability and _has_code(row, capability) and _same_cuda(row, about)]
+    if capability and _ends_below(about, capability):
+        version = about.subject.copy and value_or(about.subject.copy.version, None)
+        fitting = [row for row in fitting if version and row.version.release > version.release]
     if not fitting or not about.subject.copy:
         gpu = f"compute capability {capability}" if capability else "this GPU"
         return (Need("by-hand", f"Use a cuDNN that has code for {gpu}; its support matrix says which releases do."),)
     newest = max(fitting, key=lambda row: row.version)
     return (_copy_anew(about)._replace(spec=f"=={newest.version}"),)
+
+
+def _ends_below(about: Circumstances, capability: ComputeCapability) -> bool:
+    """Whether the copy itself says that its newest GPU is older: then older releases know it no better."""
+    told = about.fact("version", "max_device_version")
+    return isinstance(told, int) and told < capability.major * 100 + capability.minor * 10
 
 
 def _has_code(row: CudnnBuildRow, capability: ComputeCapability) -> bool:

@@ -30,6 +30,7 @@ def verification_schema() -> dict[str, Any]:
             "matrix_as_of": {"type": "string", "format": "date"},
             "subject": types.of(Machine),
             "level": one_of("load", "conv", "full"),
+            "target": TEXT,
             "verdict": _RESULT,
             "missing": list_of(TEXT),
             "copies": list_of(closed(_copy(types))),

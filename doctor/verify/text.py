@@ -54,6 +54,8 @@ def _headline(page: Page, done: Verification) -> None:
 def _answer(done: Verification) -> str:
     names = [_name(one) for one in done.copies] + [one.trial.framework for one in done.frameworks]
     who = " and ".join(dict.fromkeys(names)) or "cuDNN"
+    if done.verdict == PASSED and done.target:
+        return f"{who} has engines for compute capability {done.target}; nothing was computed"
     if done.verdict == PASSED:
         return f"{who} {_PROOFS[done.level]}"
     if done.missing:
@@ -196,6 +198,9 @@ def _peers(stage: Stage) -> str:
 def _planned(stage: Stage) -> str:
     """What cuDNN planned, or why it was not asked."""
     first = stage.facts.get("planned")
+    engines = stage.facts.get("engines", {})
+    if first and len(engines) > 1:
+        return ", ".join(f"{name} {number}" for name, number in engines.items()) + " engines"
     if first:
         return f"{first} for a GPU that was only described: engines and heuristics open"
     return f"not asked: {stage.facts.get('not_asked')}"

@@ -58,6 +58,7 @@ class Verification(NamedTuple):
     findings: tuple[Finding, ...]
     matrix_as_of: str
     elapsed_s: float
+    target: str = ""  # compute capability of the GPU that it was planned for, "" where none was asked for
 
     @property
     def verdict(self) -> str:

@@ -37,6 +37,7 @@ PARTS: dict[int, dict[str, str]] = {
         "engines_runtime_compiled": "",
     },
 }
+_CUBLAS = ("Create", "Destroy", "GetProperty", "GetVersion", "Matmul", "MatmulAlgoGetHeuristic", "MatrixTransform")
 _CUDART = {5: 7050, 6: 8000, 7: 10010, 8: 12020, 9: 12090}  # what the last release of each was built with, about
 
 
@@ -53,6 +54,26 @@ def build(folder: Path, version: str = "9.10.2", *, without: Iterable[str] = (),
             shutil.copy(_compiled(version, part), folder / name)
     if has_cublas:
         shutil.copy(_compiled(version, "ops"), folder / f"libcublasLt.so.{_CUDART[major] // 1000}")
+    return folder
+
+
+def cublas(folder: Path, cuda_major: int) -> Path:
+    """A stand-in for cuBLAS (half a gigabyte) in a directory: cuDNN binds these names when it makes plans."""
+    whats = ("Create", "Destroy", "GetAttribute", "SetAttribute", "Init_internal")
+    things = ("MatmulDesc", "MatrixLayout", "MatrixTransformDesc", "MatmulPreference")
+    names = [*_CUBLAS, *(f"{thing}{what}" for thing in things for what in whats)]
+    source = folder / "cublas.c"
+    source.write_text(
+        "".join(
+            f"int cublasLt{name}(void **made) {{ {'*made = (void *)1; ' if name.endswith('Create') else ''}"
+            f"return {0 if name.endswith(('Create', 'Destroy')) else 15}; }}\n"  # 15: NOT_SUPPORTED
+            for name in names
+        )
+    )
+    name = f"libcublasLt.so.{cuda_major}"
+    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu.2.17", "-shared", "-fPIC"]
+    subprocess.run([*compiler, f"-Wl,-soname,{name}", "-o", str(folder / name), str(source)], check=True)
+    source.unlink()
     return folder
 
 

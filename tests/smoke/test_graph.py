@@ -15,10 +15,10 @@ import pytest
 from doctor.smoke import graph
 from doctor.smoke.convolution import DIRECTIONS, Problem
 from doctor.smoke.cudnn_api import Cudnn, CudnnError
+from doctor.smoke.described import USUAL, described
 from doctor.smoke.memory import HostMemory
 from doctor.smoke.numbers import DTYPES, from_storage, operands, to_storage
 from doctor.smoke.reference import convolve
-from doctor.smoke.stages.planning import H200
 from tests.smoke import headers, stub
 from tests.wheels import fetch, unpack
 
@@ -49,15 +49,6 @@ NAMES = {
     "HEUR_MODE_A": graph.MODES["a"],
     "HEUR_MODE_FALLBACK": graph.MODES["fallback"],
 }
-# A stand-in for cuBLAS' libcublasLt.so.12 (half a gigabyte): cuDNN binds these names when it makes plans.
-CUBLAS = [
-    *("Create", "Destroy", "GetProperty", "GetVersion", "Matmul", "MatmulAlgoGetHeuristic", "MatrixTransform"),
-    *(
-        f"{thing}{what}"
-        for thing in ("MatmulDesc", "MatrixLayout", "MatrixTransformDesc", "MatmulPreference")
-        for what in ("Create", "Destroy", "GetAttribute", "SetAttribute", "Init_internal")
-    ),
-]
 # In a process of its own: the library may abort.
 PROGRAM = """
 import json, sys
@@ -78,6 +69,9 @@ for dtype in ("fp64", "fp32", "tf32", "fp16", "bf16"):
                 found[f"{dtype} {n}D {direction}"] = labels
 print(json.dumps(found))
 """
+
+
+H200 = described(USUAL)
 
 
 @pytest.fixture(scope="module")
@@ -205,8 +199,8 @@ def test_every_number_is_that_of_the_real_headers(release: str, tmp_path: Path) 
         assert known["BACKEND_DEVICEPROP_DESCRIPTOR"] == graph.DEVICE
 
 
-def asked(library: Path, device: dict[str, object] | None, **environ: str) -> dict[str, list[str]]:
-    argv = [sys.executable, "-c", PROGRAM, str(library), json.dumps(device) if device else ""]
+def asked(library: Path, device: bytes, **environ: str) -> dict[str, list[str]]:
+    argv = [sys.executable, "-c", PROGRAM, str(library), device.decode()]
     ran = subprocess.run(argv, capture_output=True, text=True, env=environ, timeout=300)
     assert ran.returncode == 0, ran.stderr[-2000:]
     found: dict[str, list[str]] = json.loads(ran.stdout)
@@ -221,24 +215,16 @@ def asked(library: Path, device: dict[str, object] | None, **environ: str) -> di
 def test_the_real_library_takes_every_convolution(requirement: str, name: str, tmp_path: Path) -> None:
     """Tensors, convolution and operation are finalized, which checks every attribute; that needs no GPU."""
     unpack(fetch(requirement), tmp_path, ["nvidia/cudnn/lib/"])
-    assert len(asked(tmp_path / "nvidia/cudnn/lib" / name, None)) == 5 * 3 * 3
+    assert len(asked(tmp_path / "nvidia/cudnn/lib" / name, b"")) == 5 * 3 * 3
 
 
 @pytest.mark.slow
 def test_the_real_library_makes_plans_for_a_described_gpu(tmp_path: Path) -> None:
     unpack(fetch("nvidia-cudnn-cu12==9.10.2.21"), tmp_path, ["nvidia/cudnn/lib/"])
-    source = tmp_path / "cublas.c"
-    source.write_text(
-        "".join(
-            f"int cublasLt{name}(void **made) {{ {'*made = (void *)1; ' if name.endswith('Create') else ''}"
-            f"return {0 if name.endswith(('Create', 'Destroy')) else 15}; }}\n"  # 15: NOT_SUPPORTED
-            for name in CUBLAS
-        )
+    stub.cublas(tmp_path, 12)
+    found = asked(
+        tmp_path / "nvidia/cudnn/lib/libcudnn.so.9", H200.text(H200.capability), LD_LIBRARY_PATH=str(tmp_path)
     )
-    library = tmp_path / "libcublasLt.so.12"
-    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu.2.17", "-shared", "-fPIC"]
-    subprocess.run([*compiler, "-Wl,-soname,libcublasLt.so.12", "-o", str(library), str(source)], check=True)
-    found = asked(tmp_path / "nvidia/cudnn/lib/libcudnn.so.9", H200, LD_LIBRARY_PATH=str(tmp_path))
     assert len(found) == 5 * 3 * 3
     without = [case for case, plans in found.items() if not plans]
     assert not without

@@ -233,6 +233,16 @@ def test_an_answer_about_the_description_is_no_fault(tmp_path: Path) -> None:
     assert "CUDNN_STATUS_BAD_PARAM" in stage.facts["not_asked"]
 
 
+def test_a_plain_convolution_without_an_engine_is_a_fault(tmp_path: Path) -> None:
+    library = stub.build(tmp_path, has_cublas=True) / "libcudnn.so.9"
+    outcome = tried(str(library), "load", "no-engines@cudnnBackendGetAttribute")
+    stage = outcome.stage("plans")
+    assert stage is not None
+    assert stage.fault is not None
+    assert (stage.status, stage.fault.kind) == ("failed", "no-engine")
+    assert not outcome.has_passed
+
+
 def test_the_jit_edition_is_whole_and_has_nothing_classic(tmp_path: Path) -> None:
     parts = ("ops", "cnn", "adv", "heuristic", "engines_precompiled")
     library = str(stub.build(tmp_path, "9.10.2", without=parts) / "libcudnn.so.9")

@@ -13,7 +13,9 @@ import pytest
 
 from doctor.check.schema import as_text
 from doctor.cli import run
+from doctor.verify import command
 from doctor.verify.schema import verification_schema
+from tests.machine import machine, seen
 from tests.smoke import stub
 
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "verification.schema.json"
@@ -63,6 +65,67 @@ def test_a_part_that_only_a_gpu_would_open_is_missed_without_one(
     evidence = [one["detail"] for one in codes["cudnn-sublibrary-missing"]["evidence"]]
     assert any(f"libcudnn_{part}.so.9" in one for one in evidence)
     assert report["answers"] == [] or not any(one["answer"] == "unknown" for one in report["answers"])
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "fault", "status", "code"),
+    [
+        ("9.10.2", "sm_90", "", 0, ""),
+        ("9.10.2", "9.0", "", 0, ""),
+        ("9.10.2", "sm_120", "", 1, "cudnn-arch-mismatch"),  # the stub says that its newest is 9.0
+        ("9.10.2", "sm_37", "", 1, "cudnn-arch-mismatch"),  # its table begins above
+        ("9.10.2", "sm_90", "status:3007@cudnnBackendFinalize", 1, "cudnn-arch-mismatch"),
+        ("9.10.2", "sm_90", "status:2000@cudnnBackendFinalize", 4, ""),  # what it wants described is not known
+        ("9.10.2", "sm_90", "segv@cudnnBackendFinalize", 4, ""),  # 9.8.0 does for sm_100, and is whole
+        ("8.9.7", "sm_90", "", 4, ""),
+        ("8.9.7", "sm_120", "", 1, "cudnn-arch-mismatch"),
+    ],
+)
+def test_has_it_engines_for_a_gpu_that_is_not_here(  # noqa: PLR0917
+    version: str,
+    target: str,
+    fault: str,
+    status: int,
+    code: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = stub.build(tmp_path, version, has_cublas=True)
+    monkeypatch.setenv("STUB_CUDNN_FAULT", fault)
+    assert run(["verify", "--for", target, "--format", "json", "--cudnn", str(folder)]) == status
+    report = json.loads(capsys.readouterr().out)
+    assert report["level"] == "load"
+    assert report["target"].replace(".", "") == target.removeprefix("sm_").replace(".", "")
+    assert list(roots(report)) == ([code] if code else [])
+    if status == 4:
+        assert any("was not asked" in one["why"] or "stays open" in one["why"] for one in report["answers"])
+    if status == 0:
+        stages = {one["name"]: one["facts"] for one in report["copies"][0]["stages"]}
+        assert len(stages["plans"]["engines"]) == 6
+
+
+def test_no_engine_at_all_is_a_damaged_copy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = stub.build(tmp_path, has_cublas=True)
+    monkeypatch.setenv("STUB_CUDNN_FAULT", "no-engines@cudnnBackendGetAttribute")
+    assert run(["verify", "--level", "load", "--format", "json", "--cudnn", str(folder)]) == 1
+    assert list(roots(json.loads(capsys.readouterr().out))) == ["cudnn-install-incomplete"]
+
+
+@pytest.mark.parametrize("level", ["conv", "full"])
+def test_without_a_gpu_it_is_one_line(
+    level: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "look", lambda host, asked: machine(gpus=seen(()), pci=seen(())))
+    assert run(["verify", "--level", level]) == 4
+    shown = capsys.readouterr().out
+    assert shown == "! this machine has no NVIDIA GPU to compute on (--level load needs none)\n"
+    assert run(["verify", "--level", level, "--format", "json"]) == 4
+    report = json.loads(capsys.readouterr().out)
+    assert (report["verdict"], report["findings"]) == ("incomplete", [])
+    assert [one["code"] for one in report["answers"]] == ["no-nvidia-gpu"]
 
 
 def test_a_stage_that_was_not_asked_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,6 +242,7 @@ def test_the_same_again_is_the_same_but_for_the_time(verify: Verify) -> None:
         (["--level", "lod"], "did you mean load?"),
         (["--format", "jsn"], "did you mean json?"),
         (["--framework", "trch"], "did you mean torch?"),
+        (["--for", "blackwell"], "--for blackwell: a GPU's architecture, as sm_120 or 12.0"),
         (["--gpu", "first"], "--gpu first: a number, or all"),
         (["--timeout", "0"], "--timeout: a number of seconds above 0"),
         (["--timeout", "nan"], "--timeout: a number of seconds above 0"),

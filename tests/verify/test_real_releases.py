@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from doctor.cli import run
+from tests.smoke import stub
 from tests.verify.damage import emptied, linked, missing, replaced, truncated
 from tests.wheels import fetch, unpack
 
@@ -24,6 +25,8 @@ SHADOWED = "ld-library-path-shadowing"
 WHEELS = {
     "9.10.2": ("nvidia-cudnn-cu12==9.10.2.21", "3.11"),
     "9.13.0": ("nvidia-cudnn-cu13==9.13.0.50", "3.11"),
+    "9.19.0": ("nvidia-cudnn-cu13==9.19.0.56", "3.11"),
+    "9.28.0": ("nvidia-cudnn-cu13==9.28.0.42", "3.11"),
     "8.9.7": ("nvidia-cudnn-cu12==8.9.7.29", "3.11"),
     "8.9.2": ("nvidia-cudnn-cu12==8.9.2.26", "3.11"),
     "7.6.5": ("cupy-cuda101==7.8.0", "3.7"),
@@ -134,7 +137,8 @@ def test_a_whole_release_passes(version: str, lab: Lab) -> None:
     (copy,) = told.report["copies"]
     facts = {stage["name"]: stage["facts"] for stage in copy["stages"]}
     assert facts["version"]["version"] == version
-    assert len(facts["mapped"]["cudnn"]) == 1 + len(PARTS.get(version[0], ()))
+    more = 2 if version == "9.28.0" else 0  # ext and engines_tensor_ir
+    assert len(facts["mapped"]["cudnn"]) == 1 + len(PARTS.get(version[0], ())) + more
 
 
 @pytest.mark.parametrize("version", ["9.13.0", "8.9.7", "7.6.5"])
@@ -214,6 +218,23 @@ def test_an_archive_without_precompiled_engines_stays_open(lab: Lab) -> None:
     missing(libraries / part_of("9", "engines_precompiled"))
     told = lab.verify(lab.folder / "archive")
     assert (told.status, told.report["verdict"], told.codes) == (4, "incomplete", set())
+
+
+@pytest.mark.parametrize("part", UNSEEN_WITHOUT_GPU)
+@pytest.mark.parametrize("damage", [missing, truncated, emptied])
+@pytest.mark.parametrize("version", ["9.19.0", "9.28.0"])
+def test_an_archive_that_is_damaged_is_a_finding_where_it_can_plan(
+    version: str, damage: Callable[[Path], None], part: str, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No package lists its files: it is cuDNN itself that misses them."""
+    libraries = linked(lab.whole(version), lab.folder / "archive/lib")
+    damage(libraries / part_of("9", part))
+    (lab.folder / "cublas").mkdir()
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(stub.cublas(lab.folder / "cublas", 13)))
+    told = lab.verify(lab.folder / "archive")
+    assert told.status == 1
+    assert told.roots <= {INCOMPLETE, PART_MISSING}
+    assert told.roots
 
 
 @pytest.mark.parametrize(

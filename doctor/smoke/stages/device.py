@@ -43,7 +43,7 @@ def extra_for(cudart_version: int | None) -> str:
 
 
 def _gpu(trial: Trial, facts: dict[str, Any]) -> dict[str, Any]:
-    answer = ask_driver()
+    answer = DriverAnswer.absent(trial.without_driver) if trial.without_driver else ask_driver()
     lacking = _lacking_of(answer, trial.order.gpu) + [name for name in ("numpy", "cupy") if find_spec(name) is None]
     if answer.why_not_opened:
         facts["why"] = answer.why_not_opened

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from doctor.binaries.elf import Elf, ElfError
 from doctor.smoke.cudnn_api import Cudnn
+from doctor.smoke.cudnn_parts import parts_of
 from doctor.smoke.mapped_files import mapped_libraries, strangers
 from doctor.smoke.outcome import Fault
+from doctor.smoke.stand_in import LIBCUDA, stand_in
 from doctor.smoke.trial import StageFailed, Trial
 
 
@@ -16,7 +19,8 @@ def load(trial: Trial) -> dict[str, Any]:
 
     Facts: `path`, `real_path` of the main library; `preloaded`, the paths of the parts that were opened;
     `preload_errors`, by part the loader's words. A part that is damaged itself fails the stage; one that lacks another
-    library (the engines of a machine without a driver lack libcuda.so.1) does not.
+    library (the engines of a machine without a driver lack libcuda.so.1) does not; `stands_in`, whether something was
+    put in libcuda's place, so that they could be opened all the same.
     """
     facts: dict[str, Any] = {"path": trial.order.library, "real_path": os.path.realpath(trial.order.library)}
     try:
@@ -25,11 +29,34 @@ def load(trial: Trial) -> dict[str, Any]:
         raise StageFailed(
             Fault(kind="loader", function="dlopen", status=0, name=type(refused).__name__, text=str(refused)), facts
         ) from refused
-    facts |= {"preloaded": list(trial.cudnn.preloaded), "preload_errors": dict(trial.cudnn.preload_errors)}
+    facts["preload_errors"] = dict(trial.cudnn.preload_errors)
+    facts["stands_in"] = _stands_in(trial)
+    facts["preloaded"] = list(trial.cudnn.preloaded)
     own = [text for text in trial.cudnn.preload_errors.values() if _is_of_the_copy(text, trial.cudnn.path)]
     if own:
         raise StageFailed(Fault(kind="loader", function="dlopen", status=0, name="OSError", text=own[0]), facts)
     return facts
+
+
+def _stands_in(trial: Trial) -> bool:
+    """Where parts lack the driver's libcuda, one that stands in for it, with the functions that they name."""
+    lacking = {kind: text for kind, text in trial.cudnn.preload_errors.items() if text.startswith(f"{LIBCUDA}:")}
+    paths = [part.path for part in parts_of(trial.cudnn.path) if part.kind in lacking]
+    try:
+        named = {name for path in paths for name in _functions(path)}
+    except (OSError, ElfError):
+        return False
+    if not paths or not stand_in(named):
+        return False
+    trial.without_driver = next(iter(lacking.values()))
+    trial.cudnn.preload()
+    return True
+
+
+def _functions(path: str) -> tuple[str, ...]:
+    """Of the driver's API, those that a library names: cuModuleLoadData, not cudnnCreate."""
+    with open(path, "rb") as stream:
+        return tuple(one for one in Elf(stream).names("cu") if one[2:3].isupper())
 
 
 def _is_of_the_copy(text: str, path: str) -> bool:

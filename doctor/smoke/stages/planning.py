@@ -7,68 +7,70 @@ noticed. From 9.8 on cuDNN plans for a GPU whose properties it is told, and says
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import sys
 from collections.abc import Iterator
 from typing import Any
 
-from doctor.smoke.convolution import Problem
+from compat.version import ComputeCapability
+from doctor.smoke.convolution import DIRECTIONS, Problem
 from doctor.smoke.cudnn_api import CudnnError
-from doctor.smoke.graph import GraphConvolution
-from doctor.smoke.outcome import Fault
+from doctor.smoke.described import USUAL, described
+from doctor.smoke.graph import PLANS, GraphConvolution
+from doctor.smoke.outcome import PLANNING_FOR, Fault
 from doctor.smoke.trial import StageFailed, Trial
 
+_PLANNING = "a plan for a GPU that is described"
 _SINCE = 90800  # CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION. Source: cudnn_graph.h of 9.10.2, NVIDIA's cudnn-frontend
-# An H200, by the names of cudaDeviceProp and NVIDIA's figures. Which members are wanted cuDNN says by itself.
-H200: dict[str, Any] = {
-    "deviceVer": 900,
-    "driverVer": 13000,
-    "deviceName": "NVIDIA H200",
-    "cudaDeviceId": 0,
-    "pciDeviceId": 0,
-    "maxGridSize": [2147483647, 65535, 65535],
-    "maxBlockSize": [1024, 1024, 64],
-    "warpSize": 32,
-    "multiProcessorCount": 132,
-    "maxCtasPerSM": 32,
-    "maxThreadsPerSM": 2048,
-    "maxRegistersPerSM": 65536,
-    "regsPerBlock": 65536,
-    "maxSharedMemoryPerBlock": 49152,
-    "maxSharedMemoryPerBlockOptin": 232448,
-    "reservedSharedMemoryPerBlock": 1024,
-    "l2CacheSize": 62914560,
-    "totalGlobalMem": 150000000000,
-    "smClockRateKHz": 1980000,
-    "memClockRateKHz": 3201000,
-    "isTccDriver": 0,
-    "supportCoopLaunch": 1,
-}
 _PROBLEM = Problem(dtype="fp32", x=(8, 64, 56, 56), w=(64, 64, 3, 3), padding=(1, 1), stride=(1, 1), dilation=(1, 1))
 _BESIDE = ("", "../../cublas/lib", "../../cu13/lib")  # of NVIDIA's wheels: the RUNPATH of cuDNN's parts
 
 
 def plans(trial: Trial) -> dict[str, Any]:
-    """Let cuDNN plan a convolution for an H200, which need not be there.
+    """Let cuDNN plan plain convolutions for a GPU that need not be there.
 
-    Facts: `planned`, the engine that it would take first ("engine 70"), "" where it was not asked; `not_asked`, why.
-    Only a part that cannot be opened, or is of another release, fails the stage: any other answer is about the
-    description.
+    Facts: `planned`, the engine that it would take first ("engine 70"), "" where it was not asked; `not_asked`, why;
+    `planned_for` (capability) and `engines`, how many it has by dtype and direction. A part that cannot be opened or is
+    of another release, and a plain convolution without an engine, fail the stage; so does an answer that it has none
+    for the GPU that was asked for. Any other answer is about the description.
     """
-    why_not = next(_obstacles(trial), "")
-    if why_not:
-        return {"planned": "", "not_asked": why_not}
-    trial.events.doing("a plan for a GPU that is described")
-    try:
-        with GraphConvolution(trial.cudnn, _PROBLEM, json.dumps(H200).encode()) as convolution:
-            found = convolution.plans("forward", at_most=1)
-    except CudnnError as error:
-        if "SUBLIBRARY" in error.name:
+    capability = ComputeCapability.parse(trial.order.plan_for) if trial.order.plan_for else USUAL
+    facts: dict[str, Any] = {
+        "planned": "",
+        "not_asked": next(_obstacles(trial), ""),
+        "planned_for": str(capability),
+        "engines": {},
+    }
+    if facts["not_asked"]:
+        return facts
+    for problem, direction in _asked(trial):
+        name = f"{problem.dtype} {direction}"
+        trial.events.doing(f"{PLANNING_FOR} {capability}: {name}" if trial.order.plan_for else _PLANNING)
+        try:
+            with GraphConvolution(trial.cudnn, problem, described(capability).text(capability)) as convolution:
+                found = convolution.plans(direction, at_most=1 if trial.order.plan_for == "" else PLANS)
+        except CudnnError as error:
             fault = Fault(kind="cudnn", function=error.function, status=error.status, name=error.name, text=error.text)
-            raise StageFailed(fault, {"planned": "", "not_asked": ""}) from error
-        return {"planned": "", "not_asked": f"it answers {error.name} to a GPU that is only described"}
-    return {"planned": found[0].label if found else "", "not_asked": "" if found else "it has no engine for that GPU"}
+            if "SUBLIBRARY" in error.name or (trial.order.plan_for and "ARCH_MISMATCH" in error.name):
+                raise StageFailed(fault, facts) from error
+            return {**facts, "not_asked": f"it answers {error.name} to a GPU that is only described"}
+        facts["engines"] = {**facts["engines"], name: len(found)}
+        if not found and not trial.cudnn.is_jit_edition:
+            text = f"no engine for a plain 3x3 convolution, {name}, on compute capability {capability}"
+            raise StageFailed(Fault(kind="no-engine", function="", status=0, name="", text=text), facts)
+        facts["planned"] = facts["planned"] or (found[0].label if found else "")
+    return (
+        facts if facts["planned"] else {**facts, "not_asked": "NVIDIA's JIT edition names no engine before it compiles"}
+    )
+
+
+def _asked(trial: Trial) -> Iterator[tuple[Problem, str]]:
+    """One pass opens every part; who asks for a GPU wants to know of each."""
+    if not trial.order.plan_for:
+        yield _PROBLEM, "forward"
+        return
+    for dtype in ("fp32", "fp16"):
+        yield from ((_PROBLEM._replace(dtype=dtype), direction) for direction in DIRECTIONS)
 
 
 def _obstacles(trial: Trial) -> Iterator[str]:
