@@ -49,13 +49,13 @@ def _attempts(trial: Trial, problem: Problem, algorithms: Algorithms) -> Iterato
     every = [AttemptOrder(direction, name) for direction, names in algorithms.items() for name in names]
     not_offered = _why_not_offered(trial, problem.dtype)
     if not_offered:
-        yield from (Attempt(_row(asked, problem, "declined", not_offered), None) for asked in every)
+        yield from (Attempt(row_of(asked, problem, "declined", not_offered), None) for asked in every)
         return
     trial.events.doing(f"descriptors of {problem.dtype} {problem.dims}D {problem.label}")
     try:
         convolution = Convolution(trial.cudnn, problem)
     except CudnnError as refused:
-        yield from (_refused(asked, problem, refused, 0) for asked in every)
+        yield from (refused_attempt(asked, problem, refused, 0) for asked in every)
         return
     with convolution:
         for direction, names in algorithms.items():
@@ -94,10 +94,10 @@ class _Bench:
         try:
             needed = self._convolution.workspace_bytes(*asked)
             if needed > self._trial.order.workspace_limit_bytes:
-                return Attempt(_row(asked, problem, "too-big")._replace(workspace_bytes=needed), None)
+                return Attempt(row_of(asked, problem, "too-big")._replace(workspace_bytes=needed), None)
             return self._judged(asked, self._answer(asked, needed), needed)
         except CudnnError as refused:
-            return _refused(asked, problem, refused, needed)
+            return refused_attempt(asked, problem, refused, needed)
 
     def _answer(self, asked: AttemptOrder, needed: int) -> Array:
         memory = self._trial.memory
@@ -112,7 +112,7 @@ class _Bench:
         allowed = tolerance(self._problem.dtype, asked.algorithm)
         difference, detail = compare(answer, self._expected)
         is_right = difference <= allowed
-        row = _row(asked, self._problem, "right" if is_right else "wrong", "" if is_right else detail)
+        row = row_of(asked, self._problem, "right" if is_right else "wrong", "" if is_right else detail)
         row = row._replace(difference=difference, workspace_bytes=needed)
         return Attempt(row, None if is_right else wrong_numbers(row))
 
@@ -124,12 +124,14 @@ def wrong_numbers(row: Row) -> Fault:
     return Fault(kind="wrong", function="", status=0, name="", text=text)
 
 
-def _refused(asked: AttemptOrder, problem: Problem, refused: CudnnError, needed: int) -> Attempt:
-    row = _row(asked, problem, "declined" if refused.is_declined else "failed", str(refused))
+def refused_attempt(asked: AttemptOrder, problem: Problem, refused: CudnnError, needed: int) -> Attempt:
+    """One that cuDNN refused: not offered, or failed."""
+    row = row_of(asked, problem, "declined" if refused.is_declined else "failed", str(refused))
     return Attempt(row._replace(workspace_bytes=needed), fault_of(refused))
 
 
-def _row(asked: AttemptOrder, problem: Problem, status: str, detail: str = "") -> Row:
+def row_of(asked: AttemptOrder, problem: Problem, status: str, detail: str = "") -> Row:
+    """An attempt of which nothing was computed."""
     return Row(
         direction=asked.direction,
         algorithm=asked.algorithm,

@@ -158,7 +158,7 @@ class GraphConvolution:
 
     def __init__(self, cudnn: Cudnn, problem: Problem, device: bytes = b"") -> None:
         self._cudnn = cudnn
-        self._problem = problem
+        self.problem = problem
         self._made: list[int] = []
         self._packs: dict[int, tuple[tuple[int, ...], int]] = {}  # by plan: the last addresses, and their descriptor
         self._device = self._finalized(DEVICE, ("DEVICEPROP_JSON_REPRESENTATION", CHAR, list(device))) if device else 0
@@ -178,7 +178,7 @@ class GraphConvolution:
 
     def operation(self, direction: str) -> int:
         """The descriptor of the convolution of one direction; needs no handle. Raises CudnnError."""
-        one, problem = _OPERATIONS[direction], self._problem
+        one, problem = _OPERATIONS[direction], self.problem
         scalar = DOUBLE if problem.dtype == "fp64" else FLOAT
         shapes = ((_X, problem.x), (_W, problem.w), (_Y, problem.y))
         return self._finalized(
@@ -213,7 +213,7 @@ class GraphConvolution:
         return found
 
     def _suits(self, plan: Plan) -> bool:
-        return not (self._problem.dtype == "fp32" and {TENSOR_CORE, DOWN_CONVERTS} & set(plan.notes))
+        return not (self.problem.dtype == "fp32" and {TENSOR_CORE, DOWN_CONVERTS} & set(plan.notes))
 
     def run(self, direction: str, plan: Plan, addresses: Sequence[int], workspace: int) -> None:
         """Compute on the handle's stream: addresses of the two inputs and the output, as `Convolution.run` has them.
@@ -288,15 +288,15 @@ class GraphConvolution:
         sizes = at_least_4d(shape)
         return self._finalized(
             TENSOR,
-            ("TENSOR_DATA_TYPE", DATA_TYPE, [DATA_TYPES[self._problem.dtype][0]]),
+            ("TENSOR_DATA_TYPE", DATA_TYPE, [DATA_TYPES[self.problem.dtype][0]]),
             ("TENSOR_DIMENSIONS", INT64, list(sizes)),
-            ("TENSOR_STRIDES", INT64, list(strides_of(sizes, self._problem.layout))),
+            ("TENSOR_STRIDES", INT64, list(strides_of(sizes, self.problem.layout))),
             ("TENSOR_UNIQUE_ID", INT64, [uid]),
             ("TENSOR_BYTE_ALIGNMENT", INT64, [_ALIGNMENT_BYTES]),
         )
 
     def _convolution(self) -> int:
-        problem = self._problem
+        problem = self.problem
         flat = problem.dims == 1  # 1D is given as 2D of height 1
         padding = [0, *problem.padding] if flat else list(problem.padding)
         stride = [1, *problem.stride] if flat else list(problem.stride)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Block = Any  # an array of NumPy, or one of CuPy: a piece of memory and what keeps it
 _PEER_ACCESS_ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
+MOST_BYTES = 256 << 20  # of the GPU's, by a trial: others compute there, too
 _NOT_A_NUMBER = 0xFF  # every byte so: not a number in each of the dtypes
 
 
@@ -45,6 +46,9 @@ class Memory(Protocol):
     def space_bytes(self) -> tuple[int, int]:
         """Free, and in all."""
 
+    def taken_bytes(self) -> int:
+        """What the trial holds of it, besides CUDA's and cuDNN's own."""
+
     def gpus(self) -> int:
         """How many GPUs this process sees."""
 
@@ -65,6 +69,8 @@ class CupyMemory:
         self._cupy: Any = cupy
         self._gpu = gpu
         cupy.cuda.Device(gpu).use()
+        self._pool = cupy.get_default_memory_pool()
+        self._pool.set_limit(size=MOST_BYTES)
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._stream.use()
         self.stream = int(self._stream.ptr)
@@ -110,6 +116,10 @@ class CupyMemory:
         """`Memory.space_bytes`."""
         free, total = self._cupy.cuda.runtime.memGetInfo()
         return int(free), int(total)
+
+    def taken_bytes(self) -> int:
+        """`Memory.taken_bytes`."""
+        return int(self._pool.total_bytes())
 
     def gpus(self) -> int:
         """`Memory.gpus`."""
@@ -192,6 +202,10 @@ class HostMemory:
     def space_bytes(self) -> tuple[int, int]:
         """`Memory.space_bytes`: not asked."""
         return 0, 0
+
+    def taken_bytes(self) -> int:
+        """`Memory.taken_bytes`: nothing of a GPU's."""
+        return 0
 
     def gpus(self) -> int:
         """`Memory.gpus`: the host stands for one."""

@@ -15,11 +15,12 @@ STAGES = (
     "device",  # CuPy, the driver, the GPU; a copy to it and back
     "handle",  # cudnnCreate
     "convolution",  # fp32, 2D, GEMM algorithms, three passes
+    "graph",  # fp32, the graph API as frameworks use it, three passes in both layouts
     "matrix",  # every dtype, rank and algorithm
     "strategies",  # no workspace, a limited one, the fastest
     "peers",  # copies between GPUs, where there are several
 )
-LEVELS = {"load": STAGES[:5], "conv": STAGES[:8], "full": STAGES}
+LEVELS = {"load": STAGES[:5], "conv": STAGES[:9], "full": STAGES}
 PLANNING_FOR = "a plan for compute capability"  # how what is done for a GPU that was asked for begins
 
 
@@ -99,6 +100,6 @@ class Order(NamedTuple):
     memory: str = "cupy"  # "host": for a library that computes in host memory
     plan_for: str = ""  # compute capability of the GPU that plans are made for; "" for one that every release knows
     library_dirs: tuple[str, ...] = ()  # searched besides the copy's own directory (cuBLAS, NVRTC)
-    workspace_limit_bytes: int = 512 << 20
+    workspace_limit_bytes: int = 128 << 20  # with the data of the largest layer, below memory.MOST_BYTES
     stage_timeout_s: float = 60.0
     timeout_s: float = 300.0

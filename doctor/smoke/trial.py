@@ -48,6 +48,11 @@ class Trial:
         return hasattr(self, "cudnn")
 
     @property
+    def has_memory(self) -> bool:
+        """Whether stage `device` found some."""
+        return hasattr(self, "memory")
+
+    @property
     def is_on_host(self) -> bool:
         """Whether the library computes in host memory."""
         return self.order.memory == "host"

@@ -14,6 +14,7 @@ from doctor.smoke.faults import fault_of
 from doctor.smoke.outcome import LEVELS, Fault, Order, Stage
 from doctor.smoke.stages.convolving import convolution, matrix
 from doctor.smoke.stages.device import device, handle
+from doctor.smoke.stages.graph import graph
 from doctor.smoke.stages.library import load, mapped, parts, version
 from doctor.smoke.stages.peers import peers
 from doctor.smoke.stages.planning import plans
@@ -29,6 +30,7 @@ _STAGES: dict[str, Callable[[Trial], dict[str, Any]]] = {
     "device": device,
     "handle": handle,
     "convolution": convolution,
+    "graph": graph,
     "matrix": matrix,
     "strategies": strategies,
     "peers": peers,
@@ -36,7 +38,7 @@ _STAGES: dict[str, Callable[[Trial], dict[str, Any]]] = {
 
 _OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
 # What can still be learnt after these have failed. Not after "mapped": it would be said of another copy.
-_GOES_ON_AFTER = {"load", "parts", "plans", "convolution", "matrix", "strategies"}
+_GOES_ON_AFTER = {"load", "parts", "plans", "convolution", "graph", "matrix", "strategies"}
 _SEM_FAILCRITICALERRORS, _SEM_NOGPFAULTERRORBOX, _SEM_NOOPENFILEERRORBOX = 0x0001, 0x0002, 0x8000
 
 

@@ -17,8 +17,9 @@ from doctor.verify.needs import Circumstances, needs_of
 from doctor.verify.subject import Patient
 
 _ON_GPU = STAGES[STAGES.index("device") :]
-_COMPUTING = ("convolution", "matrix", "strategies")
+_COMPUTING = ("convolution", "graph", "matrix", "strategies")
 _ROWS_SHOWN = 8
+_PASSED_OVER = ", in a way to compute that has others which are right: frameworks pass over it"
 _STDERR_LINES = 4
 _FROM_OUTSIDE = ("SIGKILL", "SIGTERM")
 _ROOTS = (
@@ -41,6 +42,7 @@ class Trouble(NamedTuple):
     cause: Cause
     stage: str
     evidence: tuple[Evidence, ...]
+    is_passed_over: bool = False  # another way to compute the same was right
 
 
 def answers_of(outcome: Outcome, subject: Patient, facts: Facts, matrix: Matrix) -> tuple[Answer, ...]:
@@ -112,7 +114,11 @@ def _is_told_elsewhere(stage: Stage, outcome: Outcome) -> bool:
     """Rows say what was wrong with more words, and the parts that could not be opened all say why."""
     if stage.fault and stage.fault.text in stage.facts.get("preload_errors", {}).values():
         return True
-    return any(row.status in {"wrong", "failed"} for row in outcome.rows) and stage.name in _COMPUTING
+    right = {_pass_of(row) for row in outcome.rows if row.status == "right"}
+    faulty = any(
+        row.status == "wrong" or (row.status == "failed" and _pass_of(row) not in right) for row in outcome.rows
+    )
+    return faulty and stage.name in _COMPUTING
 
 
 def _of_parts(stage: Stage) -> Iterator[Trouble]:
@@ -158,13 +164,18 @@ def _of_rows(rows: Iterable[Row]) -> Iterator[Trouble]:
     if wrong:
         evidence = (*(_of_row(row) for row in wrong[:_ROWS_SHOWN]), *_more(len(wrong)))
         yield Trouble(Cause(codes.WRONG, f"{_times(len(wrong), 'result')} wrong"), "matrix", evidence)
+    right = {_pass_of(row) for row in rows if row.status == "right"}
     by_cause: dict[Cause, list[Row]] = {}
     for row in rows:
         if row.status == "failed":
             by_cause.setdefault(_cause_of_row(row), []).append(row)
     for cause, failed in by_cause.items():
         evidence = (*(_of_row(row) for row in failed[:_ROWS_SHOWN]), *_more(len(failed)))
-        yield Trouble(cause, "matrix", evidence)
+        yield Trouble(cause, "matrix", evidence, {_pass_of(row) for row in failed} <= right)
+
+
+def _pass_of(row: Row) -> tuple[str, str, int, str]:
+    return row.direction, row.dtype, row.dims, row.problem
 
 
 def _cause_of_row(row: Row) -> Cause:
@@ -237,9 +248,9 @@ def _answer(trouble: Trouble, about: Circumstances) -> Answer:
     if code in {codes.OURS, codes.BUSY}:  # no fault of the stack
         return unknown(f"{subject.name}{gpu}: {trouble.cause.why}")._replace(code=code, subject=subject.label + gpu)
     answer = bad(
-        f"{subject.name}{gpu}: {trouble.cause.why}",
+        f"{subject.name}{gpu}: {trouble.cause.why}" + (_PASSED_OVER if trouble.is_passed_over else ""),
         *needs_of(about),
-        severity=Severity.WARNING if code == codes.MEMORY else Severity.ERROR,
+        severity=Severity.WARNING if code == codes.MEMORY or trouble.is_passed_over else Severity.ERROR,
         evidence=(*trouble.evidence, *where),
         explains=(*_explains(code, subject.label, gpu), *_of_sizes(code, subject)),
     )

@@ -175,6 +175,8 @@ def _device(stage: Stage) -> str:
 
 
 def _computed(stage: Stage) -> str:
+    if stage.facts.get("not_asked"):
+        return f"not asked: {stage.facts['not_asked']}"
     right = stage.facts.get("right")
     return f"{right} results right" if isinstance(right, int) else ""
 
@@ -214,6 +216,7 @@ _WORDS = {
     "mapped": _mapped,
     "device": _device,
     "convolution": _computed,
+    "graph": _computed,
     "matrix": _computed,
     "strategies": _strategies,
     "peers": _peers,

@@ -42,9 +42,10 @@ class FrameworkTried(NamedTuple):
 
 
 def _result(answers: tuple[Answer, ...], *, is_complete: bool) -> str:
-    if any(one.kind is Kind.BAD for one in answers):
+    bad = [one for one in answers if one.kind is Kind.BAD]
+    if any(one.severity is Severity.ERROR for one in bad) or (bad and not is_complete):
         return FAILED
-    return PASSED if is_complete and not answers else INCOMPLETE
+    return PASSED if is_complete and bad == list(answers) else INCOMPLETE
 
 
 class Verification(NamedTuple):

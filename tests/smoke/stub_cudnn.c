@@ -5,7 +5,7 @@
  *
  * RELEASE is the number that cudnnGetVersion answers. STUB_CUDNN_FAULT injects what real copies do when something is
  * wrong: "abort@FUNCTION", "segv@", "sigbus@", "hang@", "slow:SECONDS@", "wrong@" (one number of the output is off),
- * "status:NUMBER@", "no-engines@"; without "@FUNCTION" it strikes in the first function that looks.
+ * "status:NUMBER@", "first:NUMBER@" (the first call alone), "no-engines@"; without "@FUNCTION" it strikes in the first function that looks.
  */
 #ifdef REAL_HEADERS
 #include <cudnn.h>
@@ -96,6 +96,8 @@ static int strike(const char *function) {
     if (is_struck("hang", function, NULL))
         for (;;) pause();
     if (is_struck("slow:", function, &rest)) usleep((useconds_t)(atof(rest) * 1e6));
+    static int strikes;
+    if (is_struck("first:", function, &rest)) return strikes++ ? 0 : atoi(rest);
     return is_struck("status:", function, &rest) ? atoi(rest) : 0;
 }
 #define MAY_FAIL                               \
@@ -651,7 +653,8 @@ API cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
     if (one->kind == K_GRAPH && attribute(one, 800) && !pointer(one, 800, 0)) return said(BAD_PARAM, "no handle");
     if (one->kind == K_HEURISTIC && IS_9) {
         static const char *const opened[] = {"heuristic", "engines_precompiled", "engines_runtime_compiled"};
-        for (int i = 0; i < 3; i++)
+        int is_jit = check_part(opened[0]) && check_part(opened[1]); /* which has neither of the first two */
+        for (int i = is_jit ? 2 : 0; i < 3; i++)
             if (check_part(opened[i])) {
                 fprintf(stderr, "Unable to load any of {libcudnn_%s.so.9}\n", opened[i]);
                 return said(1008, "ptrDesc->finalize()");

@@ -137,7 +137,9 @@ def test_the_jit_edition_passes_level_load(tmp_path: Path, capsys: pytest.Captur
     folder = stub.build(tmp_path, without=["ops", "cnn", "adv", "heuristic", "engines_precompiled"])
     assert run(["verify", "--level", "load", "--cudnn", str(folder)]) == 0
     assert "graph is the only part that can be asked" in capsys.readouterr().out
-    assert run(["verify", "--memory", "host", "--cudnn", str(folder)]) == 4
+    assert run(["verify", "--memory", "host", "--cudnn", str(folder)]) == 0
+    assert "convolve  · not asked: NVIDIA's JIT edition leaves the classic functions out" in capsys.readouterr().out
+    assert run(["verify", "--memory", "host", "--level", "full", "--cudnn", str(folder)]) == 4
     assert "classic functions, which NVIDIA's JIT edition leaves out" in " ".join(capsys.readouterr().out.split())
 
 
@@ -181,6 +183,10 @@ def test_a_copy_that_works_passes(level: str, version: str, verify: Verify) -> N
         ("9.10.2 status:1001@cudnnCreate", "cudnn-call-failed", "gpudoctor check"),
         ("9.10.2 status:5000@cudnnConvolutionForward", "cudnn-call-failed", "gpudoctor check"),
         ("7.6.5 status:8@cudnnConvolutionForward", "cudnn-call-failed", "gpudoctor check"),
+        ("9.10.2 wrong@cudnnBackendExecute", "cudnn-wrong-result", "Run this again"),
+        ("8.9.7 wrong@cudnnBackendExecute", "cudnn-wrong-result", "Run this again"),
+        ("9.10.2 status:5000@cudnnBackendExecute", "cudnn-call-failed", "gpudoctor check"),
+        ("8.9.7 abort@cudnnBackendExecute", "cudnn-crash", "cuDNN 8.9.7"),
         ("9.10.2 status:3005@cudnnCreate", "driver-too-old-for-runtime", "driver"),
     ],
 )
@@ -194,6 +200,31 @@ def test_each_fault_is_its_finding(where: str, code: str, remedy: str, verify: V
     assert found[code]["evidence"]
     if code == "out-of-memory-not-a-stack-fault":
         assert [one["plan"]["steps"][0]["kind"] for one in found[code]["remedies"]] == ["ByHand"]
+
+
+@pytest.mark.parametrize("where", ["cudnnBackendExecute", "cudnnConvolutionForward", "cudnnConvolutionBackwardFilter"])
+@pytest.mark.parametrize(("status", "code"), [(5000, "cudnn-call-failed"), (4004, "out-of-memory-not-a-stack-fault")])
+def test_one_way_that_fails_is_passed_over_as_frameworks_do(where: str, status: int, code: str, verify: Verify) -> None:
+    exit_status, report = verify("9.10.2", fault=f"first:{status}@{where}")
+    assert (exit_status, report["verdict"]) == (0, "passed")
+    (finding,) = report["findings"]
+    assert (finding["code"], finding["severity"]) == (code, "warning")
+    assert "frameworks pass over it" in finding["summary"]
+    assert [row["status"] for row in report["copies"][0]["rows"]].count("failed") == 1
+
+
+def test_the_graph_api_computes_in_both_layouts(verify: Verify) -> None:
+    for level, dtypes in (("conv", {"fp32"}), ("full", {"fp64", "fp32", "tf32", "fp16", "bf16"})):
+        rows = [
+            one
+            for one in verify("9.10.2", level=level)[1]["copies"][0]["rows"]
+            if one["algorithm"].startswith("engine")
+        ]
+        assert {one["dtype"] for one in rows} == dtypes
+        assert {one["problem"] for one in rows} == {"3x3", "3x3 nhwc"}
+        assert {(one["direction"], one["status"]) for one in rows} == {
+            (direction, "right") for direction in ("forward", "backward-data", "backward-filter")
+        }
 
 
 def test_a_hang_is_ended_and_told(verify: Verify) -> None:

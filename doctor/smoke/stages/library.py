@@ -99,10 +99,13 @@ def parts(trial: Trial) -> dict[str, Any]:
 def mapped(trial: Trial) -> dict[str, Any]:
     """See which files are mapped: each of cuDNN's must be this copy's.
 
-    Facts: `cudnn`, their paths; `called`, those of cuBLAS, NVRTC and the CUDA runtime that are mapped too.
+    Facts: `cudnn`, their paths; `called`, those of cuBLAS, NVRTC and the CUDA runtime that are mapped too; and
+    `memory_bytes`, what the trial holds of the GPU's memory, once it computes.
     """
     cudnn, called = mapped_libraries()
-    facts = {"cudnn": list(cudnn), "called": list(called)}
+    facts: dict[str, Any] = {"cudnn": list(cudnn), "called": list(called)}
+    if trial.has_memory:
+        facts["memory_bytes"] = trial.memory.taken_bytes()
     alien = strangers(cudnn, trial.cudnn.path)
     if alien:
         raise StageFailed(Fault(kind="other-copy", function="", status=0, name="", text=", ".join(alien)), facts)

@@ -1,0 +1,105 @@
+"""The stage that convolves by the graph API, as frameworks do: the first plan of each pass that works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from doctor.smoke.attempt import Attempt, AttemptOrder, refused_attempt, row_of, wrong_numbers
+from doctor.smoke.convolution import DIRECTIONS, Problem
+from doctor.smoke.cudnn_api import CudnnError
+from doctor.smoke.graph import GraphConvolution, Plan
+from doctor.smoke.numbers import DTYPES, compare, from_storage, operands, to_storage
+from doctor.smoke.reference import convolve
+from doctor.smoke.stages.convolving import QUICK, counts, demand_no_fault, demand_one_right, problem_of
+from doctor.smoke.stages.library import mapped
+from doctor.smoke.trial import Trial
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+_SINCE = 8
+_LAYOUTS = ("nchw", "nhwc")
+
+
+def graph(trial: Trial) -> dict[str, Any]:
+    """Each pass in both layouts, fp32 and at level full every dtype: none may be wrong, and fp32 must be right once.
+
+    Of a pass the plans are tried in cuDNN's own order until one is right, as PyTorch and XLA pass over those that fail.
+    Every plan has the tolerance of its dtype: not every engine says that it transforms the data.
+    Facts: as `convolution`'s, and `not_asked`, why not, of a release without such an API.
+    """
+    if trial.cudnn.major < _SINCE:
+        return {"not_asked": "cuDNN before 8 has no graph API"}
+    dtypes = ("fp32",) if trial.order.level == "conv" else tuple(DTYPES)
+    problems = [problem_of(dtype, QUICK)._replace(layout=layout) for dtype in dtypes for layout in _LAYOUTS]
+    tried = [one for problem in problems for direction in DIRECTIONS for one in _attempts(trial, problem, direction)]
+    facts = counts(tried)
+    demand_no_fault(tried, facts)
+    for direction in DIRECTIONS:
+        mine = [one for one in tried if (one.row.dtype, one.row.direction) == ("fp32", direction)]
+        demand_one_right(mine, direction, facts)
+    return facts | mapped(trial)
+
+
+def _attempts(trial: Trial, problem: Problem, direction: str) -> Iterator[Attempt]:
+    for attempt in _plans_tried(trial, problem, direction):
+        trial.events.row(attempt.row)
+        yield attempt
+        if attempt.row.status == "right":
+            return
+
+
+def _plans_tried(trial: Trial, problem: Problem, direction: str) -> Iterator[Attempt]:
+    asked, found = AttemptOrder(direction, "engines"), 0
+    trial.events.doing(f"plans of {direction} {problem.dtype} {problem.label}")
+    try:
+        with GraphConvolution(trial.cudnn, problem) as convolution:
+            for plan in convolution.plans(direction):
+                found += 1
+                asked = AttemptOrder(direction, plan.label)
+                yield _tried(trial, convolution, asked, plan)
+    except CudnnError as refused:
+        yield refused_attempt(asked, problem, refused, 0)
+    if not found:
+        yield Attempt(row_of(asked, problem, "declined", "cuDNN names no engine for it"), None)
+
+
+def _tried(trial: Trial, convolution: GraphConvolution, asked: AttemptOrder, plan: Plan) -> Attempt:
+    problem, memory, direction = convolution.problem, trial.memory, asked.direction
+    trial.events.doing(f"{direction} {plan.label} {problem.dtype} {problem.dims}D {problem.label}")
+    allowed = DTYPES[problem.dtype].tolerance
+    row = row_of(asked, problem, "too-big")._replace(workspace_bytes=plan.workspace_bytes, tolerance=allowed)
+    if plan.workspace_bytes > trial.order.workspace_limit_bytes:
+        return Attempt(row, None)
+    given = operands(direction, problem)
+    expected = convolve(direction, *given, problem)
+    blocks = [memory.up(to_storage(_laid(one, problem), problem.dtype)) for one in given]
+    out = memory.garbage(_laid(expected, problem).shape, DTYPES[problem.dtype].storage)
+    room = memory.empty(plan.workspace_bytes)
+    try:
+        convolution.run(direction, plan, [memory.address(one) for one in (*blocks, out)], memory.address(room))
+    except CudnnError as refused:
+        return refused_attempt(asked, problem, refused, plan.workspace_bytes)
+    memory.synchronise()
+    answer = from_storage(memory.down(out), problem.dtype)
+    difference, detail = compare(_read(answer, problem), expected)
+    if difference <= allowed:
+        return Attempt(row._replace(status="right", difference=difference), None)
+    row = row._replace(status="wrong", difference=difference, detail=detail)
+    return Attempt(row, wrong_numbers(row))
+
+
+def _laid(array: Array, problem: Problem) -> Array:
+    """N, C, spatial... as it lies in memory by the layout."""
+    import numpy as np
+
+    return np.moveaxis(array, 1, -1) if problem.layout == "nhwc" else array
+
+
+def _read(array: Array, problem: Problem) -> Array:
+    import numpy as np
+
+    return np.moveaxis(array, -1, 1) if problem.layout == "nhwc" else array
