@@ -281,11 +281,8 @@ def _driver(cuda: CudaVersion, cards: _Cards, target: Target, facts: Facts | Non
     )
     oldest = str(floor or last or 0)
     oldest += "" if "." in oldest else ".0"
-    lists = (
-        ()
-        if refresh(target)[:1] == steps[:1] or not any(isinstance(one, Command) for one in steps)
-        else refresh(target)
-    )
+    by_command = any(isinstance(one, Command) and not one.place for one in steps)
+    lists = refresh(target) if by_command and steps[:1] != refresh(target) else ()  # a bare system may have none
     return (Unless("the NVIDIA driver", driver=oldest), *lists, *steps, pause, Unless("", ends=True))
 
 
