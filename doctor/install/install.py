@@ -172,9 +172,15 @@ def _checked(asked: InstallOrder) -> InstallOrder:
         raise BadOrder(f"{asked.cuda!r} is not a CUDA version such as 12.8")
     if asked.script and asked.style != "text":
         raise BadOrder("--script prints a script: leave --format out")
-    for name, said in (("--prefix", asked.prefix), ("--cuda-home", asked.home), ("--archive", asked.archive)):
+    paths = (
+        ("--prefix", asked.prefix),
+        ("--cuda-home", asked.home),
+        ("--archive", asked.archive),
+        ("--python", asked.python),
+    )
+    for name, said in paths:
         if not said.isprintable():
-            raise BadOrder(f"{name} {said!r} has signs in it that cannot be printed: no directory of CUDA's has")
+            raise BadOrder(f"--{name} {said!r} has signs in it that cannot be printed: no directory of CUDA's has")
     digest = asked.sha256.lower()
     if digest and (len(digest) != 64 or set(digest) - set("0123456789abcdef")):
         raise BadOrder("--sha256 takes the 64 hexadecimal digits that `sha256sum FILE` prints")

@@ -14,6 +14,7 @@ from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import Need
 from compat.platform import absent
+from compat.platform_row import ExtraRow
 from compat.reason import Circumstances
 from compat.record import NamedTuple
 from compat.row import FrameworkRow, GenerationRow
@@ -31,13 +32,14 @@ from doctor.rules.shared.products import known_product
 from doctor.verify import frameworks as verified_frameworks
 from installers.methods.driver import branch_for
 from installers.methods.wheel import interpreter
-from installers.packages import manager_of
+from installers.packages import manager_of, refresh
 from installers.plan import Plan, Target
 from installers.repository import repository_row, system, toolkits
 from installers.step import Step
 from installers.steps.already import Already
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
+from installers.steps.command import Command
 from installers.steps.pause import Pause
 from installers.steps.prove import Prove
 from installers.steps.unless import Unless
@@ -77,6 +79,7 @@ def stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: M
     """The whole; raises NoStack, NotSolved, BadSpec, NoSuchName, Uncovered, and what the plans for its parts raise."""
     spec = _spec(asked)
     cards, target = _cards(asked, target, facts, matrix)
+    _require_rows(spec, target, facts, matrix)
     own = stack_environment.own_of(target, facts)
     where, hold = _where(cards, target, own, facts, matrix)
     found, driver_stays = _solved(spec, where, hold, _newest(cards, target, matrix), matrix)
@@ -108,8 +111,9 @@ def _require_known(found: Solved, row: FrameworkRow, cards: _Cards, matrix: Matr
     except Uncovered:
         return
     if not known:
-        where = " and ".join(one.sm for one in cards.capabilities)
-        raise NoStack(f"no build of {found.name} is known to work on {where}: {found.doubts[0]}")
+        names = tuple(one.sm for one in cards.capabilities)
+        about = next((one for one in found.doubts if any(name in one for name in names)), found.doubts[0])
+        raise NoStack(f"no build of {found.name} is known to work on {' and '.join(names)}: {about}")
 
 
 def _spec(asked: StackOrder) -> Spec:
@@ -119,6 +123,34 @@ def _spec(asked: StackOrder) -> Spec:
     if spec.versions:
         raise NoStack(f"{asked.framework} says a release already: leave {asked.version} out")
     return known_product(parse_spec(f"{asked.framework}=={asked.version}"))
+
+
+def _require_rows(spec: Spec, target: Target, facts: Facts | None, matrix: Matrix) -> None:
+    """Raise NoStack for an extra, and for a release of a distribution, that no row knows."""
+    plugins = {name.removeprefix(f"{spec.name}-").removesuffix("-plugin") for name in gpu_packages(spec.name)}
+    rows: tuple[ExtraRow, ...] = matrix.rows("package", "extras")
+    known = plugins - set(gpu_packages(spec.name)) | {row.extra for row in rows if row.package == spec.name}
+    for extra in spec.extras:
+        if extra not in known:
+            raise NoStack(
+                f"no row knows the extra {extra} of {spec.name}; {', '.join(sorted(known)) or 'none'} is known"
+            )
+    if target.arch == "jetson":
+        raise NoStack(
+            f"on Jetson boards driver, CUDA and cuDNN come with JetPack: gpudoctor install {spec.name} is enough"
+        )
+    if facts is not None or not target.distribution or manager_of(target) == "pacman":
+        return
+    if stack_environment.system_row(target, matrix) is None and not _has_repository(target, matrix):
+        raise NoStack(f"no row knows {system(target)}: say which release, as in --distribution ubuntu-24.04")
+
+
+def _has_repository(target: Target, matrix: Matrix) -> bool:
+    try:
+        repository_row(target, matrix)
+    except Uncovered:
+        return False
+    return True
 
 
 def _named(found: Solved) -> str:
@@ -249,7 +281,9 @@ def _driver(cuda: CudaVersion, cards: _Cards, target: Target, facts: Facts | Non
     )
     oldest = str(floor or last or 0)
     oldest += "" if "." in oldest else ".0"
-    return (Unless("the NVIDIA driver", driver=oldest), *steps, pause, Unless("", ends=True))
+    by_command = any(isinstance(one, Command) and not one.place for one in steps)
+    lists = refresh(target) if by_command and steps[:1] != refresh(target) else ()  # a bare system may have none
+    return (Unless("the NVIDIA driver", driver=oldest), *lists, *steps, pause, Unless("", ends=True))
 
 
 def _had(spec: str, floor: DriverRelease | None, flavour: str, target: Target, matrix: Matrix) -> str:

@@ -150,14 +150,13 @@ def _with_uv(python: str, row: SystemRow | None, target: Target, matrix: Matrix)
 
 
 def _takes_uv(row: SystemRow | None) -> bool:
-    return (
-        row is None or row.pythons is None or any(release_key(one) >= release_key(_OLDEST_OF_UV) for one in row.pythons)
-    )
+    """Whether the system's Python installs uv; of a system that nobody named it is tried."""
+    return row is None or any(release_key(one) >= release_key(_OLDEST_OF_UV) for one in row.pythons or ())
 
 
 def _with_conda(python: str, besides: tuple[str, ...], target: Target, matrix: Matrix) -> Environment:
     """conda-forge has every release of Python, and packages that no index of wheels has."""
-    why = f"{'it' if besides else f'no package here has Python {python}, and it'} comes from conda-forge"
+    why = f"{'it' if besides else f'no row knows a package of Python {python} here, and it'} comes from conda-forge"
     first = ByHand("have conda installed, as Miniforge for example", why)
     plan = plan_for(Need("environment", f"=={python}.*", _WHERE), target._replace(tool="conda"), matrix)
     inside = target._replace(python=made(_WHERE, target._replace(tool="conda")).python, tool="pip")

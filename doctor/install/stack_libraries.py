@@ -182,11 +182,11 @@ def _compiler(cuda: CudaVersion, place: _Place) -> tuple[Step, ...]:
 
 
 def _cudnn(cuda: CudaVersion, home: str, facts: Facts | None, place: _Place) -> tuple[Step, ...]:
-    """The newest that can be fetched, else the newest that NVIDIA gives to those who log in; raises NoLibraries."""
+    """The newest whose file has a digest, else one that can be fetched, else one behind a login; raises NoLibraries."""
     row = place.row
     if row.cudnn_accepts == "":
         return ()
-    wanted = row.cudnn_accepts or (f"=={row.cudnn}.*" if row.cudnn else "")
+    wanted = row.cudnn_accepts or (f"=={row.cudnn.release}.*" if row.cudnn else "")
     if not wanted:
         return (
             ByHand(f"know that no row says which cuDNN {row.package} takes", "the one of its time, if it uses any"),
@@ -195,7 +195,8 @@ def _cudnn(cuda: CudaVersion, home: str, facts: Facts | None, place: _Place) -> 
     if there:
         return (Already(f"cuDNN {there} in {home}"),)
     plans = list(_cudnn_plans(cuda, home, wanted, place))
-    plan = next((one for one in plans if any(isinstance(step, Download) for step in one.steps)), None)
+    plan = next((one for one in plans if all(map(_is_trusted, one.steps))), None)
+    plan = plan or next((one for one in plans if any(isinstance(step, Download) for step in one.steps)), None)
     if not plans:
         raise NoLibraries(f"no row knows a cuDNN {wanted} for CUDA {cuda}")
     return tuple(step for step in (plan or plans[0]).steps if not isinstance(step, Check))

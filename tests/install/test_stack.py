@@ -127,6 +127,8 @@ TABLE = (
     Case("cupy", "RTX 4090", "ubuntu-24.04", ("cuda", "cupy-cuda13x")),
     Case("numba", "RTX 4090", "debian-12", ("cuda", "numba")),
     Case("torch", "sm_89", "ubuntu-24.04", ("torch==",)),
+    Case("torch", "RTX 4090", "rhel-7", ("nvidia-driver-branch-550", "conda create", "torch==2.6")),
+    Case("torch", "RTX 4090", "fedora-43", ("cuda-fedora43.repo", "conda create")),
 )
 
 
@@ -305,6 +307,16 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
         (["theano", "--gpu", "GTX 1080", "--distribution", "ubuntu-24.04"], "no rows make"),
         (["caffe", "--gpu", "GTX 1080", "--distribution", "ubuntu-16.04"], "no row tells of a wheel of caffe"),
         (["keras", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"], "name the framework that it runs on"),
+        (["torch", "--gpu", "RTX 4090", "--distribution", "ubuntu-99.04"], "no row knows ubuntu 99.04"),
+        (["torch", "--gpu", "RTX 4090", "--distribution", "ubuntu"], "say which release"),
+        (["jax[cuda11]", "--gpu", "RTX 4090", "--os", "linux"], "no row knows the extra cuda11 of jax"),
+        (["torch[foo]", "--gpu", "RTX 4090", "--os", "linux"], "no row knows the extra foo of torch"),
+        (["torch", "--gpu", "Jetson AGX Orin", "--distribution", "ubuntu-22.04"], "come with JetPack"),
+        (["torch", "--gpu", "RTX 4090", "--os", "linux", "--python", "/a\nb"], "cannot be printed"),
+        (
+            ["tensorflow==1.4", "--gpu", "A100", "--distribution", "ubuntu-18.04"],
+            "is known to work on sm_80: what it was",
+        ),
         (["torch", "--distribution", "ubuntu-24.04"], "which GPU is on another machine is not known"),
         (["torch==9.9", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"], "no row knows torch 9.9"),
         (["torch==2.9.1", "2.9.1", "--gpu", "RTX 4090", "--os", "linux"], "says a release already"),

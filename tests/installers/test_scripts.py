@@ -98,6 +98,7 @@ def test_the_parser_does_find_mistakes() -> None:
 KNOWN = {
     "copy-item": "force literalpath destination",
     "expand-archive": "force literalpath destinationpath",
+    "foreach-object": "",
     "get-childitem": "literalpath filter file directory",
     "get-command": "erroraction",
     "get-date": "format",
