@@ -13,11 +13,17 @@ from doctor.rules.shared.cuda_libraries import with_directories
 
 
 def archived(need: Need, facts: Facts, matrix: Matrix) -> Iterator[tuple[Need, ...]]:
-    """The newest archive for each toolkit's CUDA; then the same with its directory first on the loader's path."""
+    """The newest archive for each toolkit's CUDA; then the same with its directory first on the loader's path.
+
+    Not beside another cuDNN: a process could take parts of both.
+    """
+    taken = {copy.path for copy in value_or(facts.cudnn, ())}
     if need.product != "cudnn" or need.where or not need.build:
         return
     for toolkit in value_or(facts.toolkit.toolkits, ()):
         if not isinstance(toolkit.cuda, Seen) or str(toolkit.cuda.value.major) != need.build.partition(".")[0]:
+            continue
+        if f"{toolkit.path}/lib64" in taken:
             continue
         release = _newest(need.spec, toolkit.cuda.value, facts, matrix)
         if release:

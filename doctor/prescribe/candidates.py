@@ -18,6 +18,7 @@ from doctor.prescribe.without_root import instead, said_first, takes_root
 from installers.choose import plan_for
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
+from installers.steps.check import Check
 
 
 class Candidate(NamedTuple):
@@ -110,4 +111,5 @@ def with_more(one: Candidate, other: Candidate) -> Candidate:
     """Both, one after the other: what the second one mends is wrong because of the first."""
     effects = (*(one.plan.effects or ()), *(other.plan.effects or ()))
     summary = f"{one.plan.summary}, then {other.plan.summary}"
-    return one._replace(plan=Plan(summary, (*one.plan.steps, *other.plan.steps), effects))
+    first = tuple(step for step in one.plan.steps if not isinstance(step, Check))  # one looks when all is done
+    return one._replace(plan=Plan(summary, (*first, *other.plan.steps), effects))

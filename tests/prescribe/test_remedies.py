@@ -181,9 +181,19 @@ def test_every_pinned_wheel_that_is_absent_comes_at_once() -> None:
     assert need.spec == "nvidia-curand-cu12==10.3.9.90 nvidia-cusolver-cu12==11.7.3.90"
 
 
+def remedies_of(name: str, code: str, tree: Path) -> list[dict[str, Any]]:
+    case = next(case for case in CASES if case.name == name)
+    found = run_here(case, tree).report["findings"]
+    remedies: list[dict[str, Any]] = next(one["remedies"] for one in found if one["code"] == code)
+    return remedies
+
+
 def test_an_old_cudnn_that_no_package_has_comes_as_an_archive(tmp_path: Path) -> None:
-    case = next(case for case in CASES if case.name == "tensorflow-1.15-cudnn-8")
-    found = run_here(case, tmp_path / "tree").report["findings"]
-    remedies = next(one["remedies"] for one in found if one["code"] == "cudnn-wrong-major")
-    assert [one["summary"] for one in remedies] == ["install cuDNN 7.6.5.32 for CUDA 10.0 in /usr/local/cuda-10.0"]
-    assert any("cudnn-10.0-linux-x64-v7.6.5.32.tgz" in line for line in remedies[0]["commands"])
+    _, second = remedies_of("onnxruntime-cuda-11", "framework-wants-other-cuda", tmp_path / "tree")
+    assert "then install cuDNN 8.9.7.29 for CUDA 11 in /usr/local/cuda-11.8" in second["summary"]
+    assert any("cuda11-archive.tar.xz" in line for line in second["commands"])
+
+
+def test_no_archive_comes_beside_another_cudnn(tmp_path: Path) -> None:
+    remedies = remedies_of("tensorflow-1.15-cudnn-8", "cudnn-wrong-major", tmp_path / "tree")
+    assert not any("/usr/local/cuda-10.0" in one["summary"] for one in remedies)
