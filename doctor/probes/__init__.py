@@ -80,6 +80,7 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         dlls,
         driver,
         environment,
+        install_runs,
         loader,
         nvml,
         pci,
@@ -100,6 +101,7 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
     imports = guard.one("import", lambda: environment.try_imports(host, environments, deep=request.deep))
     compilers = guard.one("compiler", lambda: compiler.look(host, toolkit.toolkits))
     settings = guard.group("configuration", ConfigurationFacts, lambda: configuration.look(host))
+    runs = guard.one("installation", lambda: install_runs.look(host))
     cards = guard.one("PCI", lambda: pci.look(host))
     told = nvml.nothing(asked.why) if isinstance(asked, Unseen) else guard.group("NVML", nvml.Told, asked.finish)
     drivers = guard.group("driver", DriverFacts, lambda: driver.look(host, search, told))
@@ -119,6 +121,7 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         failures=tuple(guard.failures),
         code_tools=tools,
         dlls=needed,
+        install_runs=runs,
     )
 
 
