@@ -27,6 +27,11 @@ LINUX = (
 WINDOWS = ("win_amd64",)
 # JAX on a CPU, without what the tests bring themselves (NumPy).
 JAX_WHEELS = ("jax==0.7.2", "jaxlib==0.7.2", "ml-dtypes==0.5.1", "opt-einsum==3.4.0", "scipy==1.15.3")
+# torch for the CPU where the configuration has such a build; the index' own brings CUDA, and gigabytes.
+TORCH_WHEELS = (
+    *("torch==2.13.0", "typing-extensions==4.15.0", "sympy==1.14.0", "mpmath==1.3.0", "networkx==3.5", "jinja2==3.1.6"),
+    *("markupsafe==3.0.3", "fsspec==2025.9.0", "filelock==3.19.1", "setuptools==80.9.0", "numpy==2.4.6"),
+)
 
 
 def fetch(requirement: str, *, python: str = "3.11", platforms: Iterable[str] = LINUX) -> Path:
@@ -49,6 +54,13 @@ def fetch_into(
     command += [option for platform in platforms for option in ("--platform", platform)]
     subprocess.run([*command, requirement], check=True)
     return next(iter(sorted(folder.glob("*.whl"))))
+
+
+def installed(requirement: str, folder: Path) -> Path:
+    """A site directory with a package and what it requires, as pip chooses it."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--only-binary=:all:"]
+    subprocess.run([*command, "--target", str(folder), requirement], check=True)
+    return folder
 
 
 def unpack(wheel: Path, site: Path, only: Iterable[str] = ()) -> Path:

@@ -135,7 +135,10 @@ def _of_cpu_builds(known: Known) -> tuple[Answer, ...]:
 
 
 def _nothing_found(facts: Facts) -> Answer:
-    """No copy at all: a wheel for the environment where there is one, else the system's."""
+    """No copy at all: a wheel for the environment where there is one, else the system's; nothing without a card."""
+    if facts.has_gpu is False:
+        why = "there is no cuDNN here, and no NVIDIA GPU that could use one: nothing to try"
+        return unknown(why)._replace(code=_MISSING, subject=facts.machine.label)
     major = _cuda_major(facts)
     environment = next((one for one in value_or(facts.environments, ()) if one.kind in {"venv", "conda"}), None)
     wheel = (Need(f"nvidia-cudnn-cu{major}", "", environment.interpreter),) if environment else ()

@@ -8,6 +8,7 @@ from compat.record import NamedTuple
 
 INCOMPLETE = "cudnn-install-incomplete"
 PART_MISSING = "cudnn-sublibrary-missing"
+CUDNN_MISSING = "cudnn-missing"
 MIXED = "cudnn-sublibrary-mixed"
 SHADOWED = "ld-library-path-shadowing"
 CUDA_MISSING = "cudart-soname-missing"
@@ -33,6 +34,11 @@ CRASH = "cudnn-crash"
 NOT_LOADABLE = "cudnn-load-failed"
 CALL = "cudnn-call-failed"
 CUDA_CALL = "cuda-call-failed"
+BUSY = "gpu-in-use-by-another"
+MPS = "mps-server-unreachable"
+SUSPENDED = "uvm-broken-after-suspend"
+UNUSED = "framework-without-gpu"
+NOT_CUDNN = "cudnn-not-used"
 OURS = "check-error"
 
 
@@ -42,6 +48,7 @@ class Cause(NamedTuple):
     code: str
     why: str  # a sentence without its full stop
     library: str = ""  # the library that it is about, as it is named in the words
+    advice: str = ""  # what to do by hand, where the code alone does not say
 
 
 # The first that matches. Sources: glibc's elf/dl-load.c, elf/dl-version.c and elf/dl-lookup.c, musl's ldso/dynlink.c,
@@ -99,6 +106,7 @@ def of_absent(library: str) -> Cause:
 
 
 _MISSING = (
+    (CUDNN_MISSING, ("libcudnn.so", "cudnn64_")),
     (PART_MISSING, ("libcudnn", "cudnn")),
     (NVRTC_MISSING, ("libnvrtc", "nvrtc")),
     (ZLIB_MISSING, ("zlibwapi",)),
@@ -159,6 +167,10 @@ def of_status(name: str, text: str) -> Cause:
     return Cause(CALL, f"it answers {name}")
 
 
+_LOOK_FOR_GPU = "Look at CUDA_VISIBLE_DEVICES, at the device nodes (ls -l /dev/nvidia*) and at nvidia-smi -L."
+_LOOK_AT_NODES = (
+    "Look at the device nodes (ls -l /dev/nvidia*, with nvidia-uvm) and at the kernel's log (journalctl -k)."
+)
 # By name; CUDA's documentation of cudaError_t and CUresult, which share most of their numbers.
 _CUDA = {
     "cudaErrorMemoryAllocation": (MEMORY, "the GPU has no memory left for it"),
@@ -178,18 +190,54 @@ _CUDA = {
     "CUDA_ERROR_ECC_UNCORRECTABLE": (HARDWARE, "the GPU's memory has an error that cannot be corrected"),
     "cudaErrorNoKernelImageForDevice": (NOT_IN_BUILD, "there is no code for this GPU in it"),
     "CUDA_ERROR_NO_BINARY_FOR_GPU": (NOT_IN_BUILD, "there is no code for this GPU in it"),
+    "cudaErrorNoDevice": (CUDA_CALL, "CUDA sees no GPU, and this machine has one", "", _LOOK_FOR_GPU),
+    "CUDA_ERROR_NO_DEVICE": (CUDA_CALL, "CUDA sees no GPU, and this machine has one", "", _LOOK_FOR_GPU),
+    "cudaErrorCallRequiresNewerDriver": (OLD_DRIVER, "the driver is older than the CUDA runtime needs"),
+    "cudaErrorDevicesUnavailable": (BUSY, "the GPU is in use by another process, or its compute mode keeps others out"),
+    "CUDA_ERROR_DEVICE_UNAVAILABLE": (
+        BUSY,
+        "the GPU is in use by another process, or its compute mode keeps others out",
+    ),
+    "cudaErrorSharedObjectInitFailed": (DRIVER_MISSING, "the driver's library cannot be opened"),
+    "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED": (DRIVER_MISSING, "the driver's library cannot be opened"),
+    "cudaErrorNvlinkUncorrectable": (HARDWARE, "NVLink has an error that cannot be corrected"),
+    "CUDA_ERROR_NVLINK_UNCORRECTABLE": (HARDWARE, "NVLink has an error that cannot be corrected"),
+    "cudaErrorContained": (HARDWARE, "the GPU contains an error of its own"),
+    "CUDA_ERROR_CONTAINED": (HARDWARE, "the GPU contains an error of its own"),
+    "cudaErrorOperatingSystem": (CUDA_CALL, "the operating system refuses CUDA a call", "", _LOOK_AT_NODES),
+    "CUDA_ERROR_OPERATING_SYSTEM": (CUDA_CALL, "the operating system refuses CUDA a call", "", _LOOK_AT_NODES),
+    "cudaErrorInitializationError": (CUDA_CALL, "the driver cannot be started", "", _LOOK_AT_NODES),
+    "CUDA_ERROR_NOT_INITIALIZED": (CUDA_CALL, "the driver cannot be started", "", _LOOK_AT_NODES),
+    "cudaErrorUnknown": (SUSPENDED, "CUDA cannot start: nvidia_uvm does not answer, as after suspend"),
+    "CUDA_ERROR_UNKNOWN": (SUSPENDED, "CUDA cannot start: nvidia_uvm does not answer, as after suspend"),
 }
 _NUMBERS = {
     2: "cudaErrorMemoryAllocation",
+    3: "cudaErrorInitializationError",
     34: "cudaErrorStubLibrary",
     35: "cudaErrorInsufficientDriver",
+    36: "cudaErrorCallRequiresNewerDriver",
+    46: "cudaErrorDevicesUnavailable",
+    100: "cudaErrorNoDevice",
     209: "cudaErrorNoKernelImageForDevice",
     214: "cudaErrorECCUncorrectable",
+    220: "cudaErrorNvlinkUncorrectable",
     222: "cudaErrorUnsupportedPtxVersion",
+    226: "cudaErrorContained",
+    303: "cudaErrorSharedObjectInitFailed",
+    304: "cudaErrorOperatingSystem",
     802: "cudaErrorSystemNotReady",
     803: "cudaErrorSystemDriverMismatch",
     804: "cudaErrorCompatNotSupportedOnDevice",
+    805: "cudaErrorMpsConnectionFailed",
+    806: "cudaErrorMpsRpcFailure",
+    807: "cudaErrorMpsServerNotReady",
+    808: "cudaErrorMpsMaxClientsReached",
+    809: "cudaErrorMpsMaxConnectionsReached",
+    810: "cudaErrorMpsClientTerminated",
+    999: "cudaErrorUnknown",
 }
+_OF_MPS = ("cudaErrorMps", "CUDA_ERROR_MPS_")
 _KERNEL_DIED = (
     *("IllegalAddress", "LaunchFailure", "MisalignedAddress", "IllegalInstruction", "HardwareStackError"),
     *("ILLEGAL_ADDRESS", "LAUNCH_FAILED", "MISALIGNED_ADDRESS", "ILLEGAL_INSTRUCTION", "HARDWARE_STACK_ERROR"),
@@ -201,6 +249,8 @@ def of_cuda(name: str, status: int = 0) -> Cause:
     name = name or _NUMBERS.get(status, "")
     if name in _CUDA:
         return Cause(*_CUDA[name])
+    if name.startswith(_OF_MPS):
+        return Cause(MPS, f"the MPS server, through which CUDA goes here, does not serve: {name}")
     if name.endswith(_KERNEL_DIED):
         return Cause(CRASH, f"a kernel died on the GPU: {name}")
     return Cause(CUDA_CALL, f"CUDA answers {name or f'with error {status}'}")

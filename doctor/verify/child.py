@@ -37,7 +37,8 @@ def stage(name: str, work: "Callable[[], tuple[Any, dict[str, Any]]]") -> "tuple
     except LookupError as error:
         if type(error) is not LookupError:  # a KeyError is the framework's own fault
             fail(name, started)
-        say(end=name, status="missing", seconds=time.time() - started, lacks=str(error))
+        facts = {"is_meant": error.args[1:] == ("MEANT",)}
+        say(end=name, status="missing", seconds=time.time() - started, lacks=str(error.args[0]), facts=facts)
         return False, None
     except BaseException:  # noqa: BLE001 - an import may raise anything, SystemExit included
         fail(name, started)
@@ -93,8 +94,13 @@ def main() -> "NoReturn":
         return (program["cpu"]() if order["gpu"] < 0 else program["gpu"](order["gpu"])), {}
 
     def convolution() -> "tuple[Any, dict[str, Any]]":
-        return None, {"results": program["convolve"](place, order["problem"])}
+        results, used = program["convolve"](place, order["problem"])
+        on_cpu = [one for one, where in used["executed"] or () if where == "cpu"]
+        if on_cpu and order["gpu"] >= 0:
+            raise LookupError("it computes on the CPU: " + ", ".join(on_cpu))
+        return None, dict(used, results=results)
 
+    os.environ.update(program.get("ENVIRONMENT", {}))
     stage("import", load)
     is_there, place = stage("device", device)
     if is_there:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from compat.choice import one_of
 from compat.matrix import Matrix
 from compat.record import NamedTuple
-from doctor.check.report import findings_of
+from doctor.check.finding import unknown
+from doctor.check.report import NO_GPU, findings_of
 from doctor.formats import TextStyle
 from doctor.host import BadRequest
 from doctor.host.choice import host_of
@@ -20,6 +21,7 @@ from doctor.verify.around import answers_around
 from doctor.verify.copies import Manner, gpus_of, try_copies
 from doctor.verify.document import VerifyDocument
 from doctor.verify.findings import merged
+from doctor.verify.machine_rules import against_the_driver
 from doctor.verify.subject import Known, named, predicted
 from doctor.verify.trial import programs
 from doctor.verify.verification import FrameworkTried, Verification
@@ -68,9 +70,11 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
     host = host_of(None)
     facts = look(host, ProbeRequest((options.python,) if options.python else ()))
     known = Known(host, facts, Matrix.of_user())
+    gpus = gpus_of(options.level, options.gpu, facts)
+    if facts.has_gpu is False and options.level != "load" and not options.cudnn and options.memory != "host":
+        return _without_gpu(known, options, started)
     paths = tuple(os.path.abspath(path).replace(os.sep, "/") for path in options.cudnn)
     chosen = named(paths, host, facts) if paths else predicted(host, facts, wanted)
-    gpus = gpus_of(options.level, options.gpu, facts)
     order = Order(
         "",
         level=options.level,
@@ -83,6 +87,7 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
     tried = [answer for one in copies for answer in one.answers] + [
         answer for one in frameworks for answer in one.answers
     ]
+    tried += against_the_driver(known, tried)
     asked = {one.subject for one in copies if _has_planned(one.outcome)}
     answers = merged((*answers_around(chosen, known, options.level, tried, asked), *tried))
     return Verification(
@@ -92,6 +97,21 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
         frameworks=frameworks,
         answers=answers,
         findings=findings_of(answers, facts, known.matrix),
+        matrix_as_of=known.matrix.as_of(),
+        elapsed_s=time.perf_counter() - started,
+    )
+
+
+def _without_gpu(known: Known, options: Options, started: float) -> Verification:
+    """Nothing can be computed: that is said, and nothing is to be installed for it."""
+    why = "this machine has no NVIDIA GPU to compute on (--level load needs none)"
+    return Verification(
+        facts=known.facts,
+        level=options.level,
+        copies=(),
+        frameworks=(),
+        answers=(unknown(why)._replace(code=NO_GPU, subject=known.facts.machine.label),),
+        findings=(),
         matrix_as_of=known.matrix.as_of(),
         elapsed_s=time.perf_counter() - started,
     )

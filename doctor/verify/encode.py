@@ -14,7 +14,7 @@ from doctor.check.encode import encode, encode_answer, encode_finding
 from doctor.smoke.outcome import Ending, Row, Stage
 from doctor.verify.verification import FrameworkTried, Tried, Verification
 
-_MOMENTARY = ("free_bytes", "chosen", "measured")  # facts of stages
+_MOMENTARY = ("free_bytes", "chosen", "measured", "memory_bytes")  # facts of stages
 SCHEMA = "gpudoctor.verification/1"
 
 
@@ -62,6 +62,7 @@ def _framework(one: FrameworkTried) -> dict[str, Any]:
         "gpu": trial.gpu,
         "result": one.result,
         "lacks": one.lacks,
+        "doubt": trial.doubt,
         "compared": trial.compared,
         "surprises": encode(trial.surprises),
         **_course(trial.stages, trial.rows, trial.ending),

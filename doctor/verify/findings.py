@@ -61,7 +61,20 @@ def answers_of(outcome: Outcome, subject: Patient, facts: Facts, matrix: Matrix)
 def troubles(outcome: Outcome, facts: Facts) -> tuple[Trouble, ...]:
     """Every failure of a trial, in the order of the stages."""
     found = [*_of_preloading(outcome), *_of_stages(outcome), *_of_rows(outcome.rows), *_of_ending(outcome)]
+    found += _of_lacking(outcome) if facts.has_gpu else ()
     return tuple(one for one in found if not _is_for_want_of_a_gpu(one.cause, facts))
+
+
+def _of_lacking(outcome: Outcome) -> Iterator[Trouble]:
+    """A machine with a card lacks neither a driver nor a GPU: that CUDA does not find them is what is wrong."""
+    for stage in outcome.stages:
+        why = str(stage.facts.get("why", ""))
+        if stage.lacks == "driver":
+            yield Trouble(codes.of_cuda("CUDA_ERROR_SHARED_OBJECT_INIT_FAILED"), stage.name, (Evidence("dlopen", why),))
+        elif stage.lacks == "gpu" and not stage.facts.get("gpus"):
+            yield Trouble(
+                codes.of_cuda("CUDA_ERROR_NO_DEVICE"), stage.name, (Evidence("cuDeviceGetCount", why or "0"),)
+            )
 
 
 def _is_for_want_of_a_gpu(cause: Cause, facts: Facts) -> bool:
@@ -124,6 +137,8 @@ def cause_of(fault: Fault, stage: Stage) -> Cause:
         return Cause(codes.WRONG, f"{where} is wrong")
     if fault.kind == "other-copy":
         return Cause(codes.SHADOWED, "another copy's libraries came into the process")
+    if fault.kind == "unused":
+        return Cause(codes.UNUSED, f"it does not use the GPU that is there: {fault.text}")
     return Cause(codes.OURS, f"the trial itself failed in stage {stage.name}: {fault.name}: {fault.text}")
 
 
@@ -212,8 +227,8 @@ def _answer(trouble: Trouble, about: Circumstances) -> Answer:
     code, outcome, subject = trouble.cause.code, about.outcome, about.subject
     where = (Evidence(outcome.library, subject.why),) if subject.why else ()
     gpu = f" on GPU {outcome.gpu}" if trouble.stage in _ON_GPU and about.fact("device", "memory") != "host" else ""
-    if code == codes.OURS:
-        return unknown(trouble.cause.why)._replace(code=code, subject=subject.label + gpu)
+    if code in {codes.OURS, codes.BUSY}:  # no fault of the stack
+        return unknown(f"{subject.name}{gpu}: {trouble.cause.why}")._replace(code=code, subject=subject.label + gpu)
     answer = bad(
         f"{subject.name}{gpu}: {trouble.cause.why}",
         *needs_of(about),

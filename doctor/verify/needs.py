@@ -57,6 +57,8 @@ class Circumstances(NamedTuple):
 def needs_of(about: Circumstances) -> tuple[Need, ...]:
     """What brings the cause to an end; never a new installation where the stack is not to blame."""
     code = about.cause.code
+    if about.cause.advice:
+        return (Need("by-hand", about.cause.advice),)
     return (Need("by-hand", _BY_HAND[code]),) if code in _BY_HAND else _NEEDS[code](about)
 
 
@@ -165,6 +167,7 @@ _FREE_MEMORY = (
 _NEEDS: dict[str, Callable[[Circumstances], tuple[Need, ...]]] = {
     codes.INCOMPLETE: _whole,
     codes.PART_MISSING: _whole,
+    codes.CUDNN_MISSING: _whole,
     codes.MIXED: _whole,
     codes.NOT_LOADABLE: _whole,
     codes.CUDA_MISSING: _library,
@@ -189,6 +192,10 @@ _BY_HAND = {
     codes.COMPAT: "Take cuda-compat's directory off the loader's path, or install a newer driver instead.",
     codes.HARDWARE: "Look at nvidia-smi -q -d ECC and at the kernel's log; restart; if it returns, it is the card.",
     codes.MEMORY: _FREE_MEMORY,
+    codes.BUSY: "Wait for the other process, or name another GPU with --gpu (nvidia-smi lists processes and modes).",
+    codes.MPS: "Start the MPS control daemon as this user, or unset CUDA_MPS_PIPE_DIRECTORY to do without MPS.",
+    codes.SUSPENDED: "Load nvidia_uvm anew (sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm), or restart.",
+    codes.UNUSED: "Run gpudoctor check --deep, which looks at this framework's files and libraries.",
     codes.HANG: _LOOK_AT_THE_REST,
     codes.CALL: _LOOK_AT_THE_REST,
     codes.CUDA_CALL: _LOOK_AT_THE_REST,

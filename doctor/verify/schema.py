@@ -48,7 +48,7 @@ def _copy(types: Types) -> dict[str, Any]:
 
 
 def _framework(types: Types) -> dict[str, Any]:
-    texts = {"label": TEXT, "package": TEXT, "environment": TEXT, "interpreter": TEXT}
+    texts = {"label": TEXT, "package": TEXT, "environment": TEXT, "interpreter": TEXT, "doubt": TEXT}
     compared = {"compared": _INTEGER, "surprises": list_of(types.of(trial.Surprise))}
     return {**texts, "gpu": _INTEGER, "result": _RESULT, "lacks": TEXT, **compared, **_course(types, trial.STAGES)}
 

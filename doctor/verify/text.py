@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from doctor.check.finding import Kind, Severity
+from doctor.check.report import NO_GPU
 from doctor.check.text import show_finding
 from doctor.formats import TextStyle
 from doctor.output.page import Page
@@ -27,6 +28,9 @@ _ALGORITHM_WIDTH, _CELL_WIDTH = 40, 7
 def as_text(done: Verification, terminal: TextStyle) -> str:
     """Text for 80 columns; commands and paths are never broken."""
     page = Page(terminal)
+    if [one.code for one in done.answers] == [NO_GPU]:
+        page.paragraph(f"! {done.answers[0].why}", colour=_COLOURS[done.verdict], hang=2)
+        return page.text()
     roots = [one for one in done.findings if not one.explained_by]
     if done.verdict != FAILED:
         _headline(page, done)
@@ -90,6 +94,8 @@ def _framework(page: Page, one: FrameworkTried, done: Verification) -> None:
     _stages(page, trial.stages, ())
     for row in trial.rows:
         page.row("", f"{_mark(page, _of_row(row))} {row.direction}")
+    if trial.doubt:
+        page.row("", f"{_mark(page, 'missing')} {trial.doubt}")
     if trial.compared:
         as_predicted = "all" if not trial.surprises else f"{trial.compared - len(trial.surprises)}"
         page.row("files", f"{trial.compared} mapped libraries compared, {as_predicted} as check predicts")

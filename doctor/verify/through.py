@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import repeat
 
 from compat.need import Need
 from compat.record import NamedTuple
-from doctor.check.finding import Answer, Evidence, bad, unknown
+from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
+from doctor.check.judge import judge, load_rules
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
@@ -14,12 +16,12 @@ from doctor.facts.seen import UnseenError, value_or
 from doctor.host import BadRequest
 from doctor.rules.shared.cudnn_use import loaded_copy
 from doctor.rules.shared.rule import NotApplicable
-from doctor.smoke.outcome import Outcome
+from doctor.smoke.outcome import Outcome, Stage
 from doctor.verify import cause as codes
 from doctor.verify.findings import answers_of
 from doctor.verify.missing import lacks_of_framework
 from doctor.verify.subject import Known, Patient
-from doctor.verify.trial import Case, Trial, program_of, try_framework
+from doctor.verify.trial import Case, Trial, fault_of, program_of, try_framework
 from doctor.verify.verification import FrameworkTried
 
 _FAILED = "framework-convolution-failed"
@@ -65,12 +67,17 @@ def _tried(case: Case, way: Way) -> FrameworkTried:
 
 def answers_through(trial: Trial, framework: Framework, known: Known) -> Iterator[Answer]:
     """What is wrong (BAD), and what stays open (UNKNOWN); nothing for a trial that passed."""
+    is_lacking = known.facts.has_gpu is True and any(one.lacks for one in trial.stages)
+    if is_lacking and not framework.is_cpu_build:
+        trial = _blamed(trial)
     own = tuple(_of_python(trial))
     yield from own
     for one in trial.surprises:
         why = f"{trial.framework} mapped {one.mapped}, where check predicts {one.predicted or 'that nothing is found'}"
         yield unknown(why)._replace(code=codes.OURS, subject=trial.framework)
-    if not own and not trial._replace(surprises=()).has_passed:
+    if trial.doubt:
+        yield unknown(f"{trial.framework}: {trial.doubt}")._replace(code=codes.NOT_CUDNN, subject=trial.framework)
+    if not own and not trial._replace(surprises=(), doubt="").has_passed:
         patient = Patient(trial.framework, _copy(framework, known.facts))
         outcome = Outcome(
             library=trial.interpreter,
@@ -80,7 +87,32 @@ def answers_through(trial: Trial, framework: Framework, known: Known) -> Iterato
             rows=trial.rows,
             ending=trial.ending,
         )
-        yield from answers_of(outcome, patient, known.facts, known.matrix)
+        said = answers_of(outcome, patient, known.facts, known.matrix)
+        yield from said
+        yield from _of_rules(framework.label, known, said) if is_lacking else ()
+
+
+def _blamed(trial: Trial) -> Trial:
+    """A framework that finds no GPU where one is has failed, by its own words; not one that is not made to use any."""
+    lacking = {one.name for one in trial.stages if one.status == "missing" and not one.facts.get("is_meant")}
+    return trial._replace(stages=tuple(_failed(one, trial) if one.name in lacking else one for one in trial.stages))
+
+
+def _failed(stage: Stage, trial: Trial) -> Stage:
+    """By the one line of its words that names a cause; what else it says is mostly of other things."""
+    lines = (stage.lacks, *trial.ending.stderr.splitlines())
+    found = fault_of("", "\n".join(lines))
+    same = (one for one in map(fault_of, repeat(""), lines) if one[:4] == found[:4])
+    fault = found._replace(kind="unused", text=stage.lacks) if found.kind == "python" else next(same, found)
+    return stage._replace(status="failed", lacks="", fault=fault)
+
+
+def _of_rules(label: str, known: Known, said: Iterable[Answer]) -> Iterator[Answer]:
+    """What check's own rules have against this framework: why it finds no GPU."""
+    symptoms = tuple(Symptom(one.code, one.subject) for one in said)
+    for one in judge(known.facts, known.matrix, load_rules()):
+        if (one.kind, one.severity, one.subject) == (Kind.BAD, Severity.ERROR, label):
+            yield one._replace(explains=(*one.explains, *symptoms))
 
 
 def _of_python(trial: Trial) -> Iterator[Answer]:

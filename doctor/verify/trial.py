@@ -27,19 +27,37 @@ from doctor.verify.problem import SmallProblem, difference, small_problem
 STAGES = ("import", "device", "convolution", "mapped")
 CPU = -1
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_STDERR_BYTES = 4096
+_STDERR_BYTES = 16384
 # Winograd and FFT transform the numbers before they multiply; TF32 and fp32 both stay far below this.
 _TOLERANCE = 2e-3
+# What convolves: the one library of 5 to 7, the parts of 8, the engines of 9 (whose cnn holds only the classic calls).
+_CONVOLVING = re.compile(r"libcudnn(\.so\.[5-7]\b|_cnn|_engines)")
 # What exceptions of frameworks say, and whose fault that is; the first that matches.
 _FAULTS = (
+    ("driver", r"(?i)(driver on your system is too old|driver version is insufficient|Driver version is insufficient)"),
     ("cudnn", r"\b(CUDNN_STATUS_\w+)"),
     ("cudnn", r"(cuDNN version incompatibility)"),  # pytorch/pytorch:torch/backends/cudnn/__init__.py@v2.9.1
+    ("dlerror", r"(?:Could not load dynamic library|Could not dlopen library) '(?!libnvinfer)[^']+'; dlerror: (.*)"),
+    ("dlerror", r"Failed to load library \S*providers_cuda\S* with error: (.*)"),
     ("cuda", r"\b(cudaError[A-Z]\w+|CUDA_ERROR_[A-Z_]+)"),
+    ("number", r"(?:\b[Ee]rror |UNKNOWN ERROR \()(3[456]?|46|100|2\d\d|30[34]|80\d|810|999)\b"),
+    ("unknown", r"(CUDA unknown error)"),
+    ("busy", r"(?i)(devices?(?:\(s\))? (?:is/are|are) (?:all )?busy or unavailable)"),
+    ("nodriver", r"(Found no NVIDIA driver|Could not find cuda drivers)"),
+    ("nodevice", r"(?i)(no CUDA GPUs are available|no CUDA-capable device is detected)"),
     ("memory", r"(?i)(out of memory|RESOURCE_EXHAUSTED|OutOfMemoryError)"),
     ("kernel", r"(?i)(no kernel image is available)"),
     ("loader", r"(\S+\.(?:so[\d.]*|dll)\b.{0,80}(?:cannot open|undefined symbol|not found|failed)|DLL load failed)"),
 )
-_NAMES = {"memory": ("cuda", "cudaErrorMemoryAllocation"), "kernel": ("cuda", "cudaErrorNoKernelImageForDevice")}
+_NAMES = {
+    "driver": "cudaErrorInsufficientDriver",
+    "memory": "cudaErrorMemoryAllocation",
+    "kernel": "cudaErrorNoKernelImageForDevice",
+    "unknown": "cudaErrorUnknown",
+    "busy": "cudaErrorDevicesUnavailable",
+    "nodriver": "cudaErrorSharedObjectInitFailed",
+    "nodevice": "cudaErrorNoDevice",
+}
 
 
 class Surprise(NamedTuple):
@@ -63,13 +81,16 @@ class Trial(NamedTuple):
     surprises: tuple[Surprise, ...]
     compared: int  # mapped libraries of which it was predicted where they come from
     ending: Ending
+    doubt: str = ""  # why numbers that are right do not prove that cuDNN computed them; "" where they do
 
     @property
     def has_passed(self) -> bool:
-        """Whether it convolved on the device, every answer was right, and the process did what was predicted."""
+        """Whether it convolved on the device by cuDNN, every answer was right, and it loaded what was predicted."""
         passed = {one.name for one in self.stages if one.status == "passed"}
         right = bool(self.rows) and all(one.status == "right" for one in self.rows)
-        return self.ending.kind == "exited" and passed >= set(STAGES) and right and not self.surprises
+        return (
+            self.ending.kind == "exited" and passed >= set(STAGES) and right and not self.surprises and not self.doubt
+        )
 
 
 def programs() -> tuple[str, ...]:
@@ -145,7 +166,26 @@ def _trial(case: Case, problem: SmallProblem, said: str, ending: Ending, predict
         surprises=surprises,
         compared=compared,
         ending=ending._replace(stage=next((one.name for one in stages if one.status == "cut-off"), "")),
+        doubt=_doubt(case.gpu, _facts(events, "convolution"), _facts(events, "mapped").get("files")),
     )
+
+
+def _doubt(gpu: int, used: dict[str, Any], files: Any) -> str:
+    """What the framework said of its convolution, and whether a library of cuDNN's that convolves is mapped."""
+    executed = used.get("executed")
+    if "results" not in used:
+        return ""  # it did not come so far
+    if executed is not None and not executed:
+        return "what was executed holds no convolution"
+    if gpu == CPU:
+        return ""
+    if used.get("cudnn") is False:
+        return f"computed without cuDNN: {used.get('why')}"
+    if not isinstance(files, list):
+        return "" if used.get("cudnn") else "this system does not show which libraries were mapped"
+    if not any(_CONVOLVING.match(os.path.basename(str(one))) for one in files):
+        return "computed without cuDNN: no library of cuDNN's that convolves was mapped"
+    return ""
 
 
 def _events(said: str) -> Iterator[dict[str, Any]]:
@@ -191,9 +231,15 @@ def fault_of(error: str, text: str) -> Fault:
     """What an exception of a framework means, by its words."""
     for kind, pattern in _FAULTS:
         match = re.search(pattern, text)
+        if match and kind in _NAMES:
+            return Fault(kind="cuda", function="", status=0, name=_NAMES[kind], text=text)
+        if match and kind == "number":
+            return Fault(kind="cuda", function="", status=int(match[1]), name="", text=text)
         if match:
-            known, name = _NAMES.get(kind, (kind, match[1] if kind in {"cudnn", "cuda"} else error))
-            return Fault(kind=known, function="", status=0, name=name, text=text)
+            name = match[1] if kind in {"cudnn", "cuda"} else error
+            if kind == "dlerror":  # the loader's words among many others
+                return Fault(kind="loader", function="dlopen", status=0, name=name, text=match[1])
+            return Fault(kind=kind, function="", status=0, name=name, text=text)
     return Fault(kind="python", function="", status=0, name=error, text=text)
 
 

@@ -7,6 +7,7 @@ import pytest
 from doctor.check.finding import Answer, Kind, Severity
 from doctor.check.judge import explained
 from doctor.facts import Facts
+from doctor.facts.seen import Unseen
 from doctor.smoke.outcome import Ending, Outcome
 from doctor.verify.findings import answers_of, merged, rooted
 from doctor.verify.missing import lacks_of
@@ -18,6 +19,7 @@ from tests.verify.outcomes import FACTS, failing, fault, killed, outcome, row
 
 COPY = cudnn_copy()
 PATIENT = Patient(COPY.label, COPY, "--cudnn names it")
+UNSEEN = machine(gpus=Unseen("no NVML"), pci=Unseen("no sysfs"))
 NO_GPU = machine(gpus=seen(()), pci=seen(()))
 
 
@@ -93,7 +95,17 @@ V9 = "Unable to load any of {libcudnn_ops.so.9.10.2, libcudnn_ops.so.9}\nInvalid
         (cuda("cudaErrorNoKernelImageForDevice", "convolution"), "cudnn-arch-mismatch"),
         (cuda("cudaErrorIllegalAddress", "convolution"), "cudnn-crash"),
         (cuda("cudaErrorECCUncorrectable"), "ecc-xid-hardware-fault"),
-        (cuda("cudaErrorDevicesUnavailable"), "cuda-call-failed"),
+        (cuda("cudaErrorOperatingSystem"), "cuda-call-failed"),
+        (failing("device", fault("cuda", "", "", 304, "cuInit")), "cuda-call-failed"),
+        (failing("device", fault("cuda", "", "", 999, "cuInit")), "uvm-broken-after-suspend"),
+        (cuda("CUDA_ERROR_UNKNOWN"), "uvm-broken-after-suspend"),
+        (cuda("cudaErrorMpsConnectionFailed"), "mps-server-unreachable"),
+        (failing("device", fault("cuda", "", "", 807, "cudaMalloc")), "mps-server-unreachable"),
+        (cuda("cudaErrorNoDevice"), "cuda-call-failed"),
+        (cuda("CUDA_ERROR_NVLINK_UNCORRECTABLE"), "ecc-xid-hardware-fault"),
+        (failing("device", fault("cuda", "", "", 303, "cuInit")), "driver-libraries-missing"),
+        (outcome("device", status="missing", lacks="driver", facts={"why": "no libcuda"}), "driver-libraries-missing"),
+        (outcome("device", status="missing", lacks="gpu", facts={"gpus": 0}), "cuda-call-failed"),
         (cuda("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"), "driver-library-mismatch"),
         (failing("device", fault("cuda", "", "", 803, "cuInit")), "driver-library-mismatch"),
         (cuda("CUDA_ERROR_STUB_LIBRARY"), "stub-libcuda-on-path"),
@@ -200,6 +212,18 @@ def test_what_the_files_show_explains_what_the_trial_shows() -> None:
     }
 
 
+def test_a_gpu_in_use_is_said_and_is_no_fault() -> None:
+    one = cuda("cudaErrorDevicesUnavailable")
+    (answer,) = judged(one)
+    assert (answer.kind, answer.code) == (Kind.UNKNOWN, "gpu-in-use-by-another")
+    assert "in use by another process" in answer.why
+    assert Tried(Subject(COPY, one.library, (), ""), one, (answer,), "").result == "incomplete"
+
+
+def test_a_number_above_the_last_gpu_is_no_fault_of_the_driver() -> None:
+    assert judged(outcome("device", status="missing", lacks="gpu", facts={"gpus": 1})) == ()
+
+
 CUPY = "CuPy beside gpudoctor (install 'gpudoctor[cuda13]')"
 
 
@@ -207,8 +231,8 @@ CUPY = "CuPy beside gpudoctor (install 'gpudoctor[cuda13]')"
     ("lacks", "also", "facts", "line"),
     [
         ("cupy", [], machine(), f"level conv needs {CUPY}"),
-        ("driver", [], machine(), "level conv needs the NVIDIA driver, whose libcuda is not found"),
-        ("gpu", [], machine(), "level conv needs a GPU: CUDA sees none numbered 0"),
+        ("driver", [], UNSEEN, "level conv needs the NVIDIA driver, whose libcuda is not found"),
+        ("gpu", [], UNSEEN, "level conv needs a GPU: CUDA sees none numbered 0"),
         (
             "driver",
             ["numpy", "cupy"],

@@ -5,16 +5,20 @@ from __future__ import annotations
 import pytest
 
 from doctor.check.finding import Answer, Kind
+from doctor.check.judge import explained
 from doctor.facts import Facts
+from doctor.facts.environment import Variable
+from doctor.facts.seen import Unseen
 from doctor.host import BadRequest
 from doctor.host.live import LiveHost
 from doctor.smoke.outcome import Ending, Fault, Row, Stage
+from doctor.verify.machine_rules import against_the_driver
 from doctor.verify.missing import lacks_of_framework
 from doctor.verify.subject import Known
 from doctor.verify.through import Way, answers_through, through
 from doctor.verify.trial import STAGES, Surprise, Trial
 from doctor.verify.verification import FrameworkTried
-from tests.machine import SITE, VENV, framework, machine, seen
+from tests.machine import SITE, VENV, configuration, framework, machine, seen
 from tests.rules.case import MATRIX
 from tests.verify.outcomes import fault, row
 
@@ -113,3 +117,77 @@ def test_one_that_is_not_installed_is_bad_usage() -> None:
     way = Way(Known(LiveHost({}), machine(), MATRIX), 0, 10.0)
     with pytest.raises(BadRequest, match="--framework jax: it is not installed"):
         through(("jax",), way, lambda _: None)
+
+
+def blind(lacks: str, stderr: str = "", is_meant: bool = False) -> Trial:
+    """A trial of a framework that found no GPU."""
+    one = trial("device", status="missing", lacks=lacks, rows=(), ending=Ending("exited", 0, "", "", stderr))
+    return one._replace(stages=tuple(stage._replace(facts={"is_meant": is_meant}) for stage in one.stages))
+
+
+ABSENT = "cannot open shared object file: No such file or directory"
+# As the frameworks word it; the lines were printed by their releases on machines of others.
+TENSORFLOW = f"""\
+W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'libnvinfer.so.7'; \
+dlerror: libnvinfer.so.7: {ABSENT}
+W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'libcudnn.so.8'; \
+dlerror: libcudnn.so.8: {ABSENT}
+W tensorflow/core/common_runtime/gpu/gpu_device.cc:1850] Cannot dlopen some GPU libraries."""
+ONNX = f"""[E:onnxruntime:Default, provider_bridge_ort.cc:2395 TryGetProviderInfo_CUDA] Failed to load library \
+libonnxruntime_providers_cuda.so with error: libcublasLt.so.13: {ABSENT}
+[W:onnxruntime:Default, onnxruntime_pybind_state.cc:1139] Failed to create CUDAExecutionProvider."""
+
+
+@pytest.mark.parametrize(
+    ("one", "code"),
+    [
+        (blind("The NVIDIA driver on your system is too old (found version 11040)"), "driver-too-old-for-runtime"),
+        (blind("tensorflow sees 0 GPU(s): []", TENSORFLOW), "cudnn-missing"),
+        (blind("CUDAExecutionProvider could not be used", ONNX), "cudart-soname-missing"),
+        (blind("jax", "Unable to load libcudnn: CUDA_ERROR_SYSTEM_NOT_READY"), "fabric-manager-not-running"),
+        (blind("cudaGetDeviceCount() Error 804: forward compatibility was attempted"), "forward-compat-mistake"),
+        (blind("Error 304: OS call failed or operation not supported on this OS"), "cuda-call-failed"),
+        (blind("CUDA unknown error - this may be due to"), "uvm-broken-after-suspend"),
+        (blind("No CUDA GPUs are available"), "cuda-call-failed"),
+        (blind("Found no NVIDIA driver on your system."), "driver-libraries-missing"),
+        (blind("Torch not compiled with CUDA enabled"), "framework-without-gpu"),
+        (blind("it computes on the CPU: Conv2D"), "framework-without-gpu"),
+        (blind("words that nobody knows"), "framework-without-gpu"),
+    ],
+)
+def test_a_framework_that_does_not_use_the_gpu_is_the_finding(one: Trial, code: str) -> None:
+    (answer,) = judged(one)
+    assert (answer.code, answer.kind) == (code, Kind.BAD)
+    assert answer.evidence
+    assert answer.needs
+    assert FrameworkTried(one, (answer,), "").result == "failed"
+    assert judged(one, NO_GPU) == ()  # and no fault on a machine without one
+
+
+@pytest.mark.parametrize("is_meant", [True, False])
+def test_one_that_is_not_made_to_use_a_gpu_stays_open(is_meant: bool) -> None:
+    one = blind("no binding of cuDNN", is_meant=True) if is_meant else blind("CPU build")
+    built = framework() if is_meant else framework(cuda=Unseen("none"), build=seen("cpu"), version=seen("2.9.1+cpu"))
+    answers = tuple(answers_through(one, built, Known(LiveHost({}), machine(), MATRIX)))
+    assert not [answer for answer in answers if answer.kind is Kind.BAD]
+
+
+def test_check_s_own_rules_explain_why() -> None:
+    hidden = machine(
+        configuration=configuration(variables=seen((Variable("CUDA_VISIBLE_DEVICES", "", "environment"),)))
+    )
+    said = judged(blind("No CUDA GPUs are available"), hidden)
+    known = Known(LiveHost({}), hidden, MATRIX)
+    (rule,) = against_the_driver(known, said)
+    assert rule.code == "cuda-visible-devices-empty-or-invalid"
+    root = {code: cause.code for (code, _), cause in explained((*said, rule)).items()}
+    assert root == {"cuda-call-failed": "cuda-visible-devices-empty-or-invalid"}
+    assert against_the_driver(known, ()) == ()
+
+
+def test_right_numbers_without_cudnn_stay_open() -> None:
+    one = trial()._replace(doubt="computed without cuDNN: torch.backends.cudnn.enabled is False")
+    answers = judged(one)
+    assert [(answer.kind, answer.code) for answer in answers] == [(Kind.UNKNOWN, "cudnn-not-used")]
+    assert "computed without cuDNN" in answers[0].why
+    assert FrameworkTried(one, answers, "").result == "incomplete"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _ctypes
 import json
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,21 +18,33 @@ from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen, Unseen
 from doctor.host import NotRunnable
 from doctor.host.live import LiveHost
+from doctor.verify import frameworks
 from doctor.verify.problem import small_problem
 from doctor.verify.trial import CPU, Case, Trial, fault_of, program_of, programs, try_framework
 from tests import machine
-from tests.wheels import JAX_WHEELS, fetch, unpack
+from tests.wheels import JAX_WHEELS, TORCH_WHEELS, fetch, installed, unpack
 
+PROBLEM = json.dumps({name: getattr(small_problem(), name) for name in ("x", "w", "dy", "padding")})
 # A made-up onnxruntime: the program for it needs the least of a framework.
 FAKE = """
 __version__ = "1.0"
-import json, os, signal, sys, time
+import ctypes, json, os, signal, sys, time
+if "ENGINE" in os.environ:
+    ctypes.CDLL(os.environ["ENGINE"])
 {first}
 def get_available_providers():
     return ["CUDAExecutionProvider", "CPUExecutionProvider"]
+class SessionOptions:
+    pass
 class InferenceSession:
-    def __init__(self, model, providers):
+    def __init__(self, model, options, providers):
         self.providers = {providers}
+        self.profile = options.profile_file_prefix + ".json"
+    def end_profiling(self):
+        ran = [dict(cat="Node", args=dict(op_name=name, provider=provider)) for name, provider in {executed}]
+        with open(self.profile, "w") as stream:
+            json.dump([dict(cat="Session"), *ran], stream)
+        return self.profile
     def get_providers(self):
         return self.providers
     def run(self, names, fed):
@@ -53,6 +68,8 @@ def framework(package: str, site: Path) -> Framework:
 def tried(site: Path, package: str = "onnxruntime-gpu", gpu: int = 0, **options: object) -> Trial:
     expected = json.dumps(options.pop("expected", small_problem().expected["forward"]))
     environ = {**os.environ, "PYTHONPATH": str(site), "EXPECTED": expected}
+    engine = next(site.glob("libcudnn*"), None)
+    environ |= {"ENGINE": str(engine)} if engine else {}
     case = Case(LiveHost(environ), environment(site), framework(package, site), gpu)
     return try_framework(case, options.pop("predictions", ()), **options)  # type: ignore[arg-type]
 
@@ -61,9 +78,18 @@ def tried(site: Path, package: str = "onnxruntime-gpu", gpu: int = 0, **options:
 def made_up(tmp_path: Path):  # type: ignore[no-untyped-def]
     """A site directory with an onnxruntime of the words that are given."""
 
-    def make(first: str = "", run: str = "", providers: str = "[providers[0][0]]") -> Path:
+    def make(
+        first: str = "",
+        run: str = "",
+        providers: str = "[providers[0][0]]",
+        executed: str = "[('Conv', 'CUDAExecutionProvider')]",
+        engine: str = "libcudnn_engines_precompiled.so.9",
+    ) -> Path:
+        """A real library is mapped under the name of cuDNN's: the one that ctypes itself brings along."""
         (tmp_path / "onnxruntime").mkdir()
-        text = FAKE.format(first=first, run=run or "pass", providers=providers)
+        if engine:
+            shutil.copy(_ctypes.__file__, tmp_path / engine)
+        text = FAKE.format(first=first, run=run or "pass", providers=providers, executed=executed)
         (tmp_path / "onnxruntime" / "__init__.py").write_text(text)
         return tmp_path
 
@@ -126,6 +152,31 @@ def test_what_is_not_there_is_missing_not_failed(made_up) -> None:  # type: igno
     assert not trial.has_passed
 
 
+@pytest.mark.parametrize(
+    ("words", "doubt"),
+    [
+        ({"executed": "[]"}, "what was executed holds no convolution"),
+        ({"executed": "[('Reshape', 'CUDAExecutionProvider')]"}, "what was executed holds no convolution"),
+        ({"engine": ""}, "computed without cuDNN: no library of cuDNN's that convolves was mapped"),
+        ({"engine": "libcudnn.so.9"}, "computed without cuDNN: no library of cuDNN's that convolves was mapped"),
+        ({"engine": "libcudnn_ops.so.9"}, "computed without cuDNN: no library of cuDNN's that convolves was mapped"),
+        ({"engine": "libcudnn_cnn_infer.so.8"}, ""),
+        ({"engine": "libcudnn.so.7"}, ""),
+    ],
+)
+def test_numbers_that_are_right_are_no_proof_without_cudnn(made_up, words, doubt: str) -> None:  # type: ignore[no-untyped-def]
+    trial = tried(made_up(**words))
+    assert [row.status for row in trial.rows] == ["right"]
+    assert (trial.doubt, trial.has_passed) == (doubt, not doubt)
+
+
+def test_a_convolution_on_the_cpu_is_none_on_the_gpu(made_up) -> None:  # type: ignore[no-untyped-def]
+    trial = tried(made_up(executed="[('Conv', 'CPUExecutionProvider')]"))
+    assert states(trial)["convolution"] == "missing"
+    assert {one.lacks for one in trial.stages} == {"", "it computes on the CPU: Conv"}
+    assert not trial.has_passed
+
+
 def test_an_exception_says_whose_fault_it_is(made_up) -> None:  # type: ignore[no-untyped-def]
     run = "raise RuntimeError('CUDNN failure 3: CUDNN_STATUS_ARCH_MISMATCH ; GPU=0 ;')"
     fault = {one.name: one.fault for one in tried(made_up(run=run)).stages}["convolution"]
@@ -147,6 +198,18 @@ def test_an_exception_says_whose_fault_it_is(made_up) -> None:  # type: ignore[n
         ("ImportError", "/x/libtorch.so: undefined symbol: cublasLt", "loader", "ImportError"),
         ("ImportError", "DLL load failed while importing _C", "loader", "ImportError"),
         ("ModuleNotFoundError", "No module named 'numpy'", "python", "ModuleNotFoundError"),
+        (
+            "",
+            "The NVIDIA driver on your system is too old (found version 11040).",
+            "cuda",
+            "cudaErrorInsufficientDriver",
+        ),
+        ("", "Found no NVIDIA driver on your system.", "cuda", "cudaErrorSharedObjectInitFailed"),
+        ("", "No CUDA GPUs are available", "cuda", "cudaErrorNoDevice"),
+        ("", "CUDA unknown error - this may be due to an incorrectly set up environment", "cuda", "cudaErrorUnknown"),
+        ("", "CUDA-capable device(s) is/are busy or unavailable", "cuda", "cudaErrorDevicesUnavailable"),
+        ("", "failed call to cuInit: UNKNOWN ERROR (303)", "cuda", ""),
+        ("", "cudaGetDeviceCount(). Error 804: forward compatibility was attempted", "cuda", ""),
     ],
 )
 def test_faults_by_their_words(error: str, text: str, kind: str, name: str) -> None:
@@ -190,9 +253,7 @@ def predicted(name: str, path: str, site: Path) -> Prediction:
 
 @pytest.mark.parametrize("where", ["as predicted", "elsewhere", "nowhere"])
 def test_mapped_files_beside_the_prediction(made_up, where: str) -> None:  # type: ignore[no-untyped-def]
-    """A real library is mapped under the name of CUDA's: the one that ctypes itself brings along."""
-    import _ctypes
-
+    """A real library is mapped under the name of CUDA's, too."""
     site = made_up(first="import ctypes; ctypes.CDLL(os.environ['LIBRARY'])")
     library = site / "libcudart.so.12.8.90"
     library.write_bytes(Path(_ctypes.__file__).read_bytes())
@@ -216,23 +277,75 @@ def site_of(folder: Path, *requirements: str) -> Path:
     return folder
 
 
+def executed(trial: Trial) -> set[str]:
+    """The operations that the framework says it executed, all of them on the CPU."""
+    facts = next(one.facts for one in trial.stages if one.name == "convolution")
+    assert {where for _, where in facts["executed"]} == {"cpu"}
+    return {name for name, _ in facts["executed"]}
+
+
+def without_gpu(trial: Trial) -> str:
+    assert not trial.has_passed
+    return next(one.lacks for one in trial.stages if one.name == "device")
+
+
 @pytest.mark.slow
-def test_the_real_onnxruntime_convolves(tmp_path: Path) -> None:
+def test_the_real_onnxruntime_executes_the_convolution(tmp_path: Path) -> None:
     site = site_of(tmp_path, "onnxruntime==1.22.0")
     os.symlink(Path(np.__file__).parent, site / "numpy")
-    assert tried(site, "onnxruntime", CPU).has_passed
-    trial = tried(site, "onnxruntime", 0)
-    assert "CPU build" in trial.stages[1].lacks
-    assert not trial.has_passed
+    trial = tried(site, "onnxruntime", CPU)
+    assert trial.has_passed, trial
+    assert executed(trial) == {"Conv"}
+    assert "CPU build" in without_gpu(tried(site, "onnxruntime", 0))
 
 
 @pytest.mark.slow
-def test_the_real_jax_convolves(tmp_path: Path) -> None:
+def test_the_real_jax_executes_the_convolution(tmp_path: Path) -> None:
     site = site_of(tmp_path, *JAX_WHEELS)
     trial = tried(site, "jax", CPU)
     assert trial.has_passed, trial
     assert [row.direction for row in trial.rows] == ["forward", "backward-data", "backward-filter"]
-    assert "gpu" in tried(site, "jax", 0).stages[1].lacks
+    assert executed(trial) == {"convolution"}
+    assert "gpu" in without_gpu(tried(site, "jax", 0))
+
+
+@pytest.mark.slow
+def test_the_real_torch_executes_the_convolution(tmp_path: Path) -> None:
+    site = site_of(tmp_path, *TORCH_WHEELS)
+    trial = tried(site, "torch", CPU)
+    assert trial.has_passed, trial
+    assert {"aten::convolution", "aten::convolution_backward"} <= executed(trial)
+    assert "CUDA" in without_gpu(tried(site, "torch", 0))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_real_tensorflow_executes_the_convolution(tmp_path: Path) -> None:
+    """Fed constants, Grappler computes it before, and the graph that is executed holds none."""
+    site = installed("tensorflow-cpu==2.21.0", tmp_path)
+    trial = tried(site, "tensorflow", CPU)
+    assert trial.has_passed, trial
+    kinds = ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter")
+    assert all(any(name.endswith(kind) for name in executed(trial)) for kind in kinds)
+    program = Path(frameworks.__file__).with_name("tensorflow.py").read_text()
+    folded = program.replace(
+        "v1.placeholder(tf.float32, _shape(problem[name]), name)", "tf.constant(problem[name], tf.float32)"
+    )
+    assert folded != program
+    folded = folded.replace("{fed[name]: problem[name] for name in fed}", "{}")
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"{folded}\nimport json, sys\nprint(convolve('/CPU:0', json.loads(sys.argv[1]))[1])",
+            PROBLEM,
+        ],
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "'executed': []" in ran.stdout
 
 
 @pytest.mark.slow

@@ -1,9 +1,15 @@
-"""JAX: `lax.conv_general_dilated` and its vector-Jacobian product."""
+"""JAX: `lax.conv_general_dilated` and its vector-Jacobian product, in one compiled program whose HLO is looked at.
+
+Source: openxla/xla:xla/service/gpu/cublas_cudnn.h for the names of the calls of cuDNN.
+"""
+
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # and annotations are texts: this runs under 3.6, too
     from typing import Any
 
+ENVIRONMENT = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "0"}
 DIRECTIONS = ("forward", "backward-data", "backward-filter")
 
 
@@ -32,7 +38,7 @@ def cpu() -> "Any":
     return jax.devices("cpu")[0]
 
 
-def convolve(place: "Any", problem: "dict[str, Any]") -> "dict[str, Any]":
+def convolve(place: "Any", problem: "dict[str, Any]") -> "tuple[dict[str, Any], dict[str, Any]]":
     import jax
     import jax.numpy as jnp
 
@@ -41,8 +47,28 @@ def convolve(place: "Any", problem: "dict[str, Any]") -> "dict[str, Any]":
     def forward(x: "Any", w: "Any") -> "Any":
         return jax.lax.conv_general_dilated(x, w, (1, 1), ((pad, pad), (pad, pad)))
 
-    x, w, dy = (jax.device_put(jnp.array(problem[name], jnp.float32), place) for name in ("x", "w", "dy"))
-    y, backward = jax.vjp(forward, x, w)
-    dx, dw = backward(dy)
-    found = {"forward": y, "backward-data": dx, "backward-filter": dw}
-    return {direction: jax.device_get(result).tolist() for direction, result in found.items()}
+    def step(x: "Any", w: "Any", dy: "Any") -> "Any":
+        y, backward = jax.vjp(forward, x, w)
+        return (y, *backward(dy))
+
+    given = [jax.device_put(jnp.array(problem[name], jnp.float32), place) for name in ("x", "w", "dy")]
+    program = jax.jit(step)
+    text = ""
+    if hasattr(program, "lower"):  # since 0.3
+        program = program.lower(*given).compile()
+        text = program.as_text() or ""
+    found = dict(zip(DIRECTIONS, program(*given)))
+    results = {direction: jax.device_get(result).tolist() for direction, result in found.items()}
+    stats = place.memory_stats() if hasattr(place, "memory_stats") else None
+    return results, dict(_used(text, place.platform), memory_bytes=(stats or {}).get("peak_bytes_in_use"))
+
+
+def _used(text: str, platform: str) -> "dict[str, Any]":
+    """What the compiled program calls: of convolutions, what XLA gave to cuDNN and what it left to itself."""
+    if not text:
+        return {"executed": None, "cudnn": None, "why": ""}
+    calls = re.findall(r"__cudnn\$\w+", text)
+    own = re.findall(r"\bconvolution(?=\()|__onednn\$\w*conv\w*", text)
+    where = "cpu" if platform == "cpu" else "gpu"
+    why = "" if calls else "XLA compiled the convolution without a call of cuDNN"
+    return {"executed": [(one, where) for one in sorted({*calls, *own})], "cudnn": bool(calls), "why": why}

@@ -38,14 +38,31 @@ def cpu() -> "Any":
     return "cpu"
 
 
-def convolve(place: "Any", problem: "dict[str, Any]") -> "dict[str, Any]":
+def convolve(place: "Any", problem: "dict[str, Any]") -> "tuple[dict[str, Any], dict[str, Any]]":
     import torch
 
     def tensor(name: str, grad: bool) -> "Any":
         return torch.tensor(problem[name], dtype=torch.float32, device=place).requires_grad_(grad)
 
     x, w, dy = tensor("x", True), tensor("w", True), tensor("dy", False)
-    y = torch.nn.functional.conv2d(x, w, padding=problem["padding"])
-    y.backward(dy)
+    with torch.autograd.profiler.profile() as profile:
+        y = torch.nn.functional.conv2d(x, w, padding=problem["padding"])
+        y.backward(dy)
     found = {"forward": y.detach(), "backward-data": x.grad, "backward-filter": w.grad}
-    return {direction: result.cpu().tolist() for direction, result in found.items()}
+    results = {direction: result.cpu().tolist() for direction, result in found.items()}
+    taken = torch.cuda.memory_reserved() if y.is_cuda and hasattr(torch.cuda, "memory_reserved") else None
+    return results, dict(_used(profile.function_events, y.is_cuda), memory_bytes=taken)
+
+
+def _used(events: "Any", is_on_gpu: bool) -> "dict[str, Any]":
+    """The operators that convolved; cuDNN's is one of its own, forward, and chosen for the way back as well."""
+    import torch
+
+    names = {one.name for one in events if "conv" in one.name.lower() and "Backward0" not in one.name}
+    cudnn = any("cudnn" in one for one in names)
+    why = ""
+    if not cudnn:
+        why = "torch chose " + ", ".join(sorted(names))
+        if not torch.backends.cudnn.enabled:
+            why = "torch.backends.cudnn.enabled is False"
+    return {"executed": [(one, "gpu" if is_on_gpu else "cpu") for one in sorted(names)], "cudnn": cudnn, "why": why}
