@@ -15,6 +15,7 @@ from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Environment
 from doctor.facts.failure import Failure
+from doctor.facts.install_run import InstallRun
 from doctor.facts.loader import LoaderFacts, Prediction
 from doctor.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
 from doctor.facts.system import SystemFacts
@@ -80,7 +81,6 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         dlls,
         driver,
         environment,
-        install_runs,
         loader,
         nvml,
         pci,
@@ -101,7 +101,6 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
     imports = guard.one("import", lambda: environment.try_imports(host, environments, deep=request.deep))
     compilers = guard.one("compiler", lambda: compiler.look(host, toolkit.toolkits))
     settings = guard.group("configuration", ConfigurationFacts, lambda: configuration.look(host))
-    runs = guard.one("installation", lambda: install_runs.look(host))
     cards = guard.one("PCI", lambda: pci.look(host))
     told = nvml.nothing(asked.why) if isinstance(asked, Unseen) else guard.group("NVML", nvml.Told, asked.finish)
     drivers = guard.group("driver", DriverFacts, lambda: driver.look(host, search, told))
@@ -121,8 +120,14 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         failures=tuple(guard.failures),
         code_tools=tools,
         dlls=needed,
-        install_runs=runs,
+        install_runs=guard.one("installation", lambda: _install_runs(host)),
     )
+
+
+def _install_runs(host: Host) -> Fact[tuple[InstallRun, ...]]:
+    from doctor.probes import install_runs
+
+    return install_runs.look(host)
 
 
 def _environments(host: Host, request: ProbeRequest, guard: Guard) -> Fact[tuple[Environment, ...]]:
