@@ -35,6 +35,7 @@ class Need(NamedTuple):
     | host-compiler | "" | | "g++-12", a package of Debian or Ubuntu |
     | loader-directory | "" | directory that the loader shall search | name of the file in /etc/ld.so.conf.d |
     | system-package | specifier, "", or AGAIN to install it anew | | package name |
+    | system-library | "", or AGAIN to install its package anew | | SONAME, "libz.so.1" |
     | wheels | distributions to install (anew, if they are there), "a[x]==1+cu128 b==2" | the interpreter | \
       distributions to remove first, "c d" |
     | by-hand | the sentence that says what to do | | |

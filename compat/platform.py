@@ -1,4 +1,4 @@
-"""Where builds are published and cards sit, what a package is called, and what an extra of it brings."""
+"""Where builds are published and cards sit, what a package is called and an extra of it brings, what a system has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compat.build import release_key
 from compat.matrix import Matrix, accepts
 
 if TYPE_CHECKING:
-    from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, NameRow
+    from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, NameRow, SystemLibraryRow
 
 
 def package_named(name: str, matrix: Matrix) -> NameRow | None:
@@ -48,6 +48,11 @@ def absent(package: str, specifier: str, os_family: str, arch: str, matrix: Matr
         ),
         None,
     )
+
+
+def system_library(soname: str, matrix: Matrix) -> SystemLibraryRow | None:
+    """The row of a library that a system brings itself, None for any other."""
+    return next((row for row in _rows(matrix, "platform", "libraries") if row.id == soname), None)
 
 
 def _rows(matrix: Matrix, product: str, table: str) -> tuple[Any, ...]:

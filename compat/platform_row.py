@@ -64,7 +64,21 @@ class AbsentRow(NamedTuple):
     note: str
 
 
+class SystemLibraryRow(NamedTuple):
+    """The package of Debian and Ubuntu with a library that programs expect of a system. platform.json, table libraries.
+
+    Distributions with RPM packages are asked for the library itself: each package provides the names of its own.
+    """
+
+    id: str  # SONAME, "libz.so.1"
+    apt: str  # "zlib1g"
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 PLATFORM_TABLES: dict[str, dict[str, type]] = {
     "package": {"names": NameRow, "extras": ExtraRow},
-    "platform": {"cards": CardPlatformRow, "absent": AbsentRow},
+    "platform": {"cards": CardPlatformRow, "absent": AbsentRow, "libraries": SystemLibraryRow},
 }

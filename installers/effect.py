@@ -75,6 +75,12 @@ class FileRemoved(NamedTuple):
     path: str
 
 
+class DirectorySearched(NamedTuple):
+    """The loader searches one more directory for every process, after those of its own cache."""
+
+    directory: str
+
+
 class DriverInstalled(NamedTuple):
     """The packages of a driver are installed: libraries and module files, not yet the running module."""
 
@@ -117,6 +123,12 @@ class SystemPackageInstalled(NamedTuple):
     name: str  # as the package manager names it
     spec: str = ""  # PEP 440 specifier, "" for the newest
     anew: bool = False  # all its files are written again
+
+
+class SystemLibraryInstalled(NamedTuple):
+    """A library that systems bring themselves lies where the loader searches for every process."""
+
+    soname: str  # "libz.so.1"
 
 
 class ToolkitInstalled(NamedTuple):
@@ -204,6 +216,7 @@ Effect = Union[
     EntryRemoved,
     LinkMade,
     FileRemoved,
+    DirectorySearched,
     DriverInstalled,
     ModuleLoaded,
     ModuleBuilt,
@@ -211,6 +224,7 @@ Effect = Union[
     ModuleKeptAway,
     Restarted,
     SystemPackageInstalled,
+    SystemLibraryInstalled,
     ToolkitInstalled,
     CudnnInstalled,
     ServiceRunning,

@@ -32,6 +32,9 @@ class Target(NamedTuple):
     kernel: str = ""  # kernel release that runs, "6.8.0-87-generic"
     tool: str = ""  # who makes environments and installs into them: "pip", "uv", "conda"; "" for whoever is there
     releases: tuple[tuple[str, str], ...] = ()  # the release of each of `installed`, where it is known
+    installers: tuple[str, ...] = ()  # who can install there: "pip", "uv", "ensurepip", "none"; () where nobody looked
+    keeper: str = ""  # whose lock file rules the environment: "uv", "poetry", "pixi"
+    project: str = ""  # the directory of that lock file
     may_be_root: bool = True  # False: this user is in no group that sudo admits, as far as can be seen
 
 

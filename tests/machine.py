@@ -249,6 +249,7 @@ def environment(*frameworks: Framework, **changes: Any) -> Environment:
         overlaps=seen(()),
         externally_managed=False,
         extensions=seen(()),
+        incomplete=seen(()),
     )._replace(**changes)
 
 

@@ -24,6 +24,20 @@ class Overlap(NamedTuple):
     winner: Fact[str]  # owner whose recorded digest or size the file has
 
 
+class Incomplete(NamedTuple):
+    """An installed distribution that lacks libraries which its own list of files, RECORD, names."""
+
+    distribution: str
+    version: str
+    missing: tuple[str, ...]  # paths of the files that are not there
+    damaged: tuple[str, ...]  # of those that are empty, or end before what their headers speak of
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.missing, *self.damaged)
+
+
 class Framework(NamedTuple):
     """One framework of an environment, from the files inside its package."""
 
@@ -88,6 +102,10 @@ class Environment(NamedTuple):
     overlaps: Fact[tuple[Overlap, ...]]
     externally_managed: bool  # PEP 668
     extensions: Fact[tuple[Extension, ...]] = Unseen("its compiled extensions were not looked at")
+    incomplete: Fact[tuple[Incomplete, ...]] = Unseen("the lists of its packages' files were not read")
+    installers: tuple[str, ...] = ()  # who can install there: "pip", else "uv", else "ensurepip" to get pip by, "none"
+    keeper: str = ""  # whose lock file rules it: "uv", "poetry", "pixi"
+    project: str = ""  # the directory of that lock file, "" where it is not known
 
     @property
     def label(self) -> str:

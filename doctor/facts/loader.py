@@ -87,6 +87,8 @@ class Prediction(NamedTuple):
     library: str = ""  # the library that asks, as it was opened; "" where the package opens a path
     optional: bool = False  # whoever asks goes on without it
     damaged: str = ""  # the file that answers and cannot be used, real path; "" for none
+    foreign: str = ""  # of a name that is not found: a file of it for another type of machine, which is passed over
+    is_cuda: bool = True  # of NVIDIA's libraries; of all others only those that do not answer are told
 
     @property
     def missing(self) -> bool:

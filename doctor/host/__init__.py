@@ -36,6 +36,13 @@ class Unreadable(HostError):
     """It is there and cannot be read: permissions, a loop of links, not a regular file, too large, dead mount."""
 
 
+class LinkLoop(Unreadable):
+    """Its symbolic links lead in a circle."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "its symbolic links form a loop")
+
+
 class NotRunnable(HostError):
     """The command cannot or must not be run here."""
 

@@ -8,7 +8,7 @@ import stat
 from itertools import islice
 from typing import BinaryIO
 
-from doctor.host import LISTING_LIMIT, FileStatus, HostError, Missing, Unreadable
+from doctor.host import LISTING_LIMIT, FileStatus, HostError, LinkLoop, Missing, Unreadable
 from doctor.host.tree import Place
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR}
@@ -20,7 +20,7 @@ def reason(path: str, error: OSError) -> HostError:
     if error.errno in _ABSENT:
         return Missing(path)
     if error.errno == errno.ELOOP:
-        return Unreadable(path, "its symbolic links form a loop")
+        return LinkLoop(path)
     return Unreadable(path, os.strerror(error.errno).lower() if error.errno else str(error))
 
 

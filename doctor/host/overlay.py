@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
 from compat.record import NamedTuple
-from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, Missing, Ran, Unreadable
+from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, LinkLoop, Missing, Ran, Unreadable
 from doctor.host.base import StatusHost
 from doctor.host.cache import Cache
 from doctor.host.snapshot import memory_of
@@ -61,7 +61,13 @@ class Overlay(StatusHost):
         self._touches = changes.touch_files
         made = (*changes.files, *changes.foreseen, *changes.links)
         self._folders = {parent for path in made for parent in _parents(path)}
-        self._texts: dict[str, str] = {}  # what the links say that were met; "" for what is no link
+        self._made = {*changes.files, *changes.foreseen, *self._folders}
+        self._children: dict[str, list[str]] = {}  # names of what is made, by directory
+        for path in {*made, *self._folders}:
+            folder, _, name = path.rpartition("/")
+            self._children.setdefault(folder or "/", []).append(name)
+        # What the links of the machine as it is say that were met; "" for what is no link.
+        self._texts: dict[str, str] = getattr(host, "links", {})
         self._directories: dict[str, str] = {}
 
     def foretold(self, path: str, kind: str) -> Any:
@@ -85,7 +91,7 @@ class Overlay(StatusHost):
         return real
 
     def _is_made(self, real: str) -> bool:
-        return real in self._changes.files or real in self._changes.foreseen or real in self._folders
+        return real in self._made
 
     def _located(self, path: str, *, follow_last: bool = True) -> str:
         """The path with its links resolved; what it leads to need not be there. Raises Missing, Unreadable."""
@@ -112,7 +118,7 @@ class Overlay(StatusHost):
                 continue
             links += 1
             if links > _LINKS_AT_MOST:
-                raise Unreadable(shown or path, "its symbolic links form a loop")
+                raise LinkLoop(shown or path)
             done = "" if text.startswith("/") else done
             todo.extend(reversed(text.split("/")))
         return done or "/"
@@ -173,9 +179,7 @@ class Overlay(StatusHost):
             if real not in self._folders:
                 raise
             found = set()
-        made = (*self._changes.files, *self._changes.foreseen, *self._changes.links, *self._folders)
-        found |= {one[len(real) + 1 :] for one in made if one.rpartition("/")[0] == real and one != real}
-        return tuple(sorted(found))
+        return tuple(sorted({*found, *self._children.get(real, ())}))
 
     def read_bytes(self, path: str, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
         """See Host."""

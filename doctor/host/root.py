@@ -10,7 +10,7 @@ import errno
 from collections.abc import Mapping
 
 from compat.error import GpudoctorError
-from doctor.host import HostError, Missing, Unreadable
+from doctor.host import HostError, LinkLoop, Missing, Unreadable
 from doctor.host.base import FileHost
 from doctor.host.files import names_in, reason
 from doctor.host.offline import OfflineHost
@@ -88,7 +88,7 @@ class RootHost(OfflineHost, FileHost):
                 continue
             links += 1
             if links > _LINKS_AT_MOST:
-                raise Unreadable(path, "its symbolic links form a loop")
+                raise LinkLoop(path)
             if self._is_absolute(target):
                 done = []
             todo.extend(self._split(target)[::-1])

@@ -35,6 +35,7 @@ class Snapshot(StatusHost):
         self._status: dict[str, FileStatus | HostError] = {}
         self._names: dict[str, tuple[str, ...] | HostError] = {}
         self._real: dict[str, str | HostError] = {}
+        self.links: dict[str, str] = {}  # what links say, "" for what is none: the overlays of this look share it
         self._ran: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], Ran] = {}
 
     def run(self, argv: tuple[str, ...], timeout_s: float = 5.0, env: Mapping[str, str] | None = None) -> Ran:

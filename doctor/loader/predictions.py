@@ -20,7 +20,7 @@ from doctor.host.lenient import names_of
 from doctor.loader.cache import whole_cache
 from doctor.loader.library import Library, plain_name
 from doctor.loader.process import LoadRequest, Process
-from doctor.loader.search import Nowhere
+from doctor.loader.search import MADE_FOR, Nowhere
 from doctor.loader.simulate import Simulated, simulate
 
 _STEMS = (
@@ -132,9 +132,10 @@ def _of_framework(case: _Case, facts: LoaderFacts) -> Iterator[Prediction]:
         for name in _never_asked(one, there):
             there.add(name)
             yield _next(case, simulated.process, one, name)
-        if is_of_interest(one.name) and one.name not in there:
+        if one.name not in there and (is_of_interest(one.name) or _ends_it(one)):
             there.add(one.name)
-            yield _of_request(case, one)
+            told, foreign = _of_request(case, one), _foreign(case.host, simulated.process, one)
+            yield told._replace(is_cuda=is_of_interest(one.name), foreign=foreign)
     if simulated.unknown:
         yield _untold(case.environment, case.framework, simulated.unknown)
 
@@ -143,6 +144,22 @@ def is_of_interest(name: str) -> bool:
     """Whether a name that is asked for is one that predictions are about."""
     plain = plain_name(name)
     return plain.startswith(_STEMS) or plain == _DRIVER_WITHOUT_VERSION
+
+
+def _foreign(host: Host, process: Process, asked: LoadRequest) -> str:
+    """The first file of a name that is not found; the loader passes over those for another type of machine."""
+    if asked.outcome is not Outcome.MISSING:
+        return ""
+    library, chain = (asked.by.library, asked.by.loaded_by) if asked.by else (None, ())
+    hits = process.search.candidates(asked.name, library, chain, process.machine)
+    path = next((one.path for one in hits if one.passed_over.startswith(MADE_FOR)), "")
+    return value_or(_real(host, path), path) if path else ""
+
+
+def _ends_it(asked: LoadRequest) -> bool:
+    """Whether a library says that it needs this one, whoever made it, and is refused without it."""
+    needed = asked.by.library.needed if asked.by else ()
+    return asked.name in needed and asked.outcome in {Outcome.MISSING, Outcome.DAMAGED}
 
 
 def _looks_in_wheels(case: _Case, simulated: Simulated) -> bool:
@@ -194,7 +211,9 @@ def _next(case: _Case, process: Process, asked: LoadRequest, name: str) -> Predi
 
 def _spoilt(case: _Case, told: Prediction, path: str, way: Way | None) -> Prediction:
     """With the file that answers and is damaged, and how the loader comes to it."""
-    return told._replace(damaged=value_or(_real(case.host, path), path), way=way)
+    folder, _, name = path.rpartition("/")  # a loop of links has no real path, its directory has
+    inside = f"{value_or(_real(case.host, folder), folder)}/{name}"
+    return told._replace(damaged=value_or(_real(case.host, path), inside), way=way)
 
 
 def _unanswered(case: _Case, name: str, library: Library | None, why: str, outcome: Outcome) -> Prediction:

@@ -177,6 +177,7 @@ class Process:
             question.failure, question.outcome = failed.why, failed.outcome
             if not self.host.is_live and name in (*_OF_THE_DRIVER, *_OF_GLIBC):
                 question.failure = "the image has none; the driver's come from the machine that runs it"
+                question.optional = True
                 return None
             raise
         except UnseenError as unknown:

@@ -12,13 +12,14 @@ from doctor.binaries import NotRead
 from doctor.binaries.elf import ElfError
 from doctor.facts.loader import CacheEntry, FoundBy, LoaderFacts, Way
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
-from doctor.host import Host, HostError, Missing
+from doctor.host import Host, HostError, LinkLoop, Missing
 from doctor.loader.levels import Levels, levels
 from doctor.loader.library import Library, library_at
 from doctor.loader.tokens import Values, directories, expand
 
 _LIB = {"x86_64": "lib64", "aarch64": "lib64", "ppc64le": "lib64", "i386": "lib"}  # where no multiarch is in use
 _VARIABLE = FoundBy.LIBRARY_PATH.value
+MADE_FOR = "made for "  # how the reason begins for which a file of another type of machine is passed over
 _SET_ID_BITS = 0o6000  # set-user-ID, set-group-ID
 
 
@@ -95,14 +96,16 @@ class Search:
         `asker` is the library that asks, None where a program opens a path; `loaded_by` are those that loaded it, the
         nearest first.
         """
+        passed = ""
         try:
             for one in self.candidates(name, asker, loaded_by, machine):
                 if not one.passed_over:
                     return Seen(Found(one.path, one.place.way, one.is_damaged), one.place.way.rule.value)
+                passed = passed or f"; {one.path} is passed over: {one.passed_over}"
         except UnseenError as unknown:
             return Unseen(str(unknown))
         who = asker.name if asker else "the program"
-        return Nowhere(f"the loader finds no {name} for {who}: not by its RPATH or RUNPATH, nor elsewhere")
+        return Nowhere(f"the loader finds no {name} for {who}: not by its RPATH or RUNPATH, nor elsewhere{passed}")
 
     def candidates(
         self, name: str, asker: Library | None, loaded_by: Iterable[Library], machine: str
@@ -255,7 +258,7 @@ class Search:
         except ElfError:
             return _Damaged()
         except HostError as error:
-            if self.host.is_dir(path):
+            if isinstance(error, LinkLoop) or self.host.is_dir(path):
                 return _Damaged()
             if self.host.is_live and isinstance(error.__cause__, PermissionError):
                 return _PassedOver(f"cannot be opened: {error}")
@@ -285,7 +288,7 @@ _Seen = Library | _Absent | _PassedOver | _Damaged | _Unread
 def _passed_over(there: _Seen, machine: str) -> str:
     """Why the loader goes on: files that cannot be opened, and ELF files of another class or machine; else ""."""
     if isinstance(there, Library):
-        return "" if there.machine == machine else f"made for {there.machine}"
+        return "" if there.machine == machine else f"{MADE_FOR}{there.machine}"
     return there.why if isinstance(there, _PassedOver) else ""
 
 

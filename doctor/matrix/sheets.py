@@ -394,6 +394,7 @@ LAYOUTS: dict[str, Layout] = {
         ),
     ),
     "CardPlatformRow": Layout("Cards of one kind of machine", _columns(cards="cards", os="system", arch="processor")),
+    "SystemLibraryRow": Layout("Libraries of the system", _columns(id="library", apt="package of Debian and Ubuntu")),
     "AbsentRow": Layout(
         "What there is no build for",
         (

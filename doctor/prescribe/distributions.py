@@ -10,8 +10,8 @@ from compat.spec import Spec
 from compat.traits import module_of, traits_of
 from compat.version import CudnnVersion
 from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Environment, Framework, Overlap
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.facts.environment import Distribution, Environment, Framework, Incomplete, Overlap
+from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.host import Host, HostError
 from doctor.host.overlay import Changes, Overlay
 from doctor.prescribe.foreseen import Foreseen
@@ -139,6 +139,7 @@ def with_installed(world: World, environment: Environment, coming: Coming) -> Wo
     environment = environment._replace(
         distributions=Seen(tuple(sorted((*value_or(environment.distributions, ()), one))), _NOTE),
         overlaps=Seen(_overlaps(environment, coming, paths), _NOTE),
+        incomplete=_incomplete_without(environment, coming.name),
     )
     if framework:
         frameworks = (*value_or(environment.frameworks, ()), framework)
@@ -207,8 +208,16 @@ def with_removed(world: World, environment: Environment, name: str) -> tuple[Wor
         distributions=Seen(tuple(one for one in value_or(environment.distributions, ()) if one not in gone), _NOTE),
         frameworks=Seen(tuple(one for one in frameworks if one.package != name), _NOTE),
         overlaps=Seen(_left(value_or(environment.overlaps, ()), name), _NOTE),
+        incomplete=_incomplete_without(environment, name),
     )
     return world.with_environment(environment), environment
+
+
+def _incomplete_without(environment: Environment, name: str) -> Fact[tuple[Incomplete, ...]]:
+    """What else lacks files of its own."""
+    if isinstance(environment.incomplete, Unseen):
+        return environment.incomplete
+    return Seen(tuple(one for one in environment.incomplete.value if one.distribution != name), _NOTE)
 
 
 def _left(overlaps: tuple[Overlap, ...], name: str) -> tuple[Overlap, ...]:

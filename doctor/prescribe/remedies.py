@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from doctor.prescribe.proof import Court, Verdict
 
 _OFFERED_AT_MOST = 2  # a remedy, and another one to choose from
+_LOOK = "gpudoctor check"  # what a plan ends with that copies files
 _FOLLOW_UPS_AT_MOST = 2  # further faults that a remedy may leave behind and mend in the same go
 
 
@@ -136,7 +137,9 @@ def _where_it_belongs(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
         return lines
     if value_or(facts.system.family, "") != "linux":
         return ("# on the machine whose disk this is, not here:", *lines)
-    return (f"sudo chroot {quote(facts.machine.name)} /bin/bash -s <<'INSIDE'", *lines, "INSIDE")
+    name, inside = quote(facts.machine.name), tuple(line for line in lines if line != _LOOK)
+    again = (f"{_LOOK} --root {name}",) if inside != lines else ()  # the image has no gpudoctor of its own
+    return ("# inside the image:", f"sudo chroot {name} /bin/bash -es <<'INSIDE'", *inside, "INSIDE", *again)
 
 
 def _in_words(need: Need, text: str) -> Remedy:

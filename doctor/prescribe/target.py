@@ -36,6 +36,9 @@ def target_of(facts: Facts, need: Need) -> Target:
         user=value_or(system.sudo_user, "") or value_or(system.user, ""),
         kernel=value_or(system.kernel, ""),
         releases=_releases(environment),
+        installers=environment.installers if environment else (),
+        keeper=environment.keeper if environment else "",
+        project=environment.project if environment else "",
         may_be_root=may_be_root(facts),
     )
 

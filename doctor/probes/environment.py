@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from doctor.facts.environment import Distribution, Environment, Framework, Import, Overlap
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.environment import Distribution, Environment, Framework, Import, Incomplete, Overlap
+from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.frameworks import read_all
 from doctor.host import Host, HostError, Ran, TooSlow
+from doctor.probes import package_tools
 from doctor.probes.distributions import installed, with_editables
+from doctor.probes.incomplete import incomplete_among
 from doctor.probes.interpreters import InterpreterCandidate, candidates
 from doctor.probes.overlaps import overlaps_among
 from doctor.probes.prefixes import Located
@@ -41,7 +43,8 @@ def look(host: Host, pythons: tuple[str, ...]) -> Fact[tuple[Environment, ...]]:
 def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
     located = candidate.located
     path = search_path(host, located)
-    distributions, frameworks, overlaps = _packages(host, located, path)
+    distributions, frameworks, overlaps, incomplete = _packages(host, located, path)
+    tools = package_tools.look(host, located, value_or(distributions, ()))
     return Environment(
         prefix=located.prefix,
         asked_by=candidate.asked_by,
@@ -53,21 +56,33 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         frameworks=frameworks,
         overlaps=overlaps,
         externally_managed=_is_externally_managed(host, located),
+        incomplete=incomplete,
+        installers=tools.installers,
+        keeper=tools.keeper,
+        project=tools.project,
     )
 
 
-_Packages = tuple[Fact[tuple[Distribution, ...]], Fact[tuple[Framework, ...]], Fact[tuple[Overlap, ...]]]
+_Packages = tuple[
+    Fact[tuple[Distribution, ...]],
+    Fact[tuple[Framework, ...]],
+    Fact[tuple[Overlap, ...]],
+    Fact[tuple[Incomplete, ...]],
+]
 
 
 def _packages(host: Host, located: Located, path: SearchPath) -> _Packages:
-    """Distributions, frameworks, overlaps; unseen where a site directory cannot be listed."""
+    """Distributions, frameworks, overlaps, what is incomplete; unseen where a site directory cannot be listed."""
     if path.unreadable:
         unseen = Unseen("; ".join(path.unreadable))
-        return unseen, unseen, unseen
+        return unseen, unseen, unseen, unseen
     found = installed(host, located.prefix, path.listings)
     found = with_editables(host, found, path.listings)
     how = f"names in {', '.join(path.sites)}"
-    return Seen(found, how), Seen(read_all(host, found, located.prefix), how), overlaps_among(host, found)
+    frameworks = read_all(host, found, located.prefix)
+    packages = frozenset(one.package for one in frameworks)
+    overlaps, incomplete = overlaps_among(host, found), incomplete_among(host, found, packages)
+    return Seen(found, how), Seen(frameworks, how), overlaps, incomplete
 
 
 def _is_externally_managed(host: Host, located: Located) -> bool:

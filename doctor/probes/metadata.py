@@ -12,7 +12,7 @@ from doctor.host import Host, HostError, Unreadable
 
 _HEADER_BYTES = 256 << 10  # the fields come before the long description
 _SOURCE_BYTES = 256 << 10
-_RECORD_BYTES = 16 << 20  # the largest known RECORD, tensorflow's, has 2 MB
+RECORD_BYTES = 16 << 20  # the largest known RECORD, tensorflow's, has 2 MB
 _REQUIREMENTS_AT_MOST = 500
 _OF_CUDA = ("nvidia-", "cuda-", "libtpu", "pygpu")
 
@@ -224,7 +224,7 @@ class Recorded(NamedTuple):
 
 def record(host: Host, distribution: Distribution) -> dict[str, Recorded]:
     """The files that a wheel lists as its own, by path relative to its site directory; raises HostError."""
-    text = host.read_text(f"{distribution.metadata}/RECORD", _RECORD_BYTES)
+    text = host.read_text(f"{distribution.metadata}/RECORD", RECORD_BYTES)
     found = {}
     for line in text.splitlines():
         parts = line.rsplit(",", 2)

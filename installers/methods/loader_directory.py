@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from installers.effect import DirectorySearched
 from installers.method import Method
 from installers.plan import Plan, Target
 from installers.steps.refresh_loader import RefreshLoader
@@ -19,13 +20,13 @@ def serves(need: Need, target: Target) -> bool:
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
-    """What the cache lists then is only known when it is made: the plan says no effect."""
+    """A file of its own, so that nothing else is touched."""
     file = f"/etc/ld.so.conf.d/{need.build}.conf"
     steps = (
         WriteFile(file, (need.where,), f"the loader searches {need.where} for every process", needs_root=True),
         RefreshLoader("its cache must list what lies there"),
     )
-    return Plan(f"let the loader search {need.where}", steps)
+    return Plan(f"let the loader search {need.where}", steps, (DirectorySearched(need.where),))
 
 
 METHOD = Method("a directory of the loader", serves, plan, sole=True)

@@ -9,6 +9,7 @@ environments carry no pip.
 from __future__ import annotations
 
 import re
+import shlex
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import ABSENT, AGAIN, Need
@@ -18,6 +19,7 @@ from compat.traits import traits_of
 from installers.effect import DistributionsInstalled, DistributionsRemoved, Effect
 from installers.method import Method
 from installers.methods.environment import made, removal
+from installers.packages import install, manager_of, refresh
 from installers.plan import Plan, Target
 from installers.requirement import exact_version
 from installers.step import Step
@@ -41,6 +43,7 @@ _NOT_PYTHON = frozenset(
             "host-compiler",
             "loader-directory",
             "system-package",
+            "system-library",
             "by-hand",
         ),
     }
@@ -62,7 +65,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """By what must become true of it."""
     if need.spec == ABSENT:
         gone = DistributionsRemoved(_python(target), (need.product,))
-        return Plan(f"remove {need.product}", _guarded(target, (_uninstall(target, need.product),)), (gone,))
+        steps = (*_getting_pip(target), _uninstall(target, need.product), *_kept(target, need.product, removed=True))
+        return Plan(f"remove {need.product}", _guarded(target, steps), (gone,))
     first, inside = _own_environment(target)
     if need.build == AGAIN:
         argv = _installer(inside, "--force-reinstall", "--no-deps", f"{need.product}{need.spec}")
@@ -76,8 +80,10 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
             alone=True,
             tool=_tool(inside),
         )
-        return Plan(summary, (*first, *_guarded(inside, (again,))), (*_first_effects(target), anew))
-    steps = (*first, *_guarded(inside, _install(need, inside, matrix)))
+        steps = (*first, *_getting_pip(inside), *_guarded(inside, (again,)))
+        return Plan(summary, steps, (*_first_effects(target), anew))
+    steps = (*first, *_getting_pip(inside), *_guarded(inside, _install(need, inside, matrix)))
+    steps += _kept(inside, _requirement(need, inside, matrix))
     return Plan(_summary(need), steps, (*_first_effects(target), *_effects(need, inside, matrix)))
 
 
@@ -119,7 +125,7 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     why = "all at once: one resolver sees what all of them require"
     command = Command(argv, why, inverse=_earlier(inside, *names))
     effect = DistributionsInstalled(_python(inside), tuple(spelled), tool=_tool(inside))
-    steps = (*first, *_guarded(inside, (command,)))
+    steps = (*first, *_getting_pip(inside), *_guarded(inside, (command,)), *_kept(inside, *spelled))
     return Plan(f"install {', '.join(spelled)}", steps, (*_first_effects(target), effect))
 
 
@@ -140,7 +146,9 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
     gone = removal(Need("environment", "", ".venv"), target)
     argv = (_python(target), "-m", "venv", ".venv")
     make = Command(argv, "an environment of your own, in this directory", inverse=gone)
-    inside = target._replace(python=".venv/bin/python", installed=frozenset(), externally_managed=False)
+    inside = target._replace(
+        python=".venv/bin/python", installed=frozenset(), externally_managed=False, installers=(), keeper=""
+    )
     return (ByHand(f"{text}: use an environment of your own"), make), inside
 
 
@@ -205,7 +213,42 @@ def _has_pip(target: Target) -> bool:
     """Where nothing is known of the environment, pip is what one tries."""
     if target.tool:
         return target.tool != "uv"
+    if target.installers:
+        return "uv" not in target.installers
     return not target.installed or "pip" in target.installed
+
+
+def _getting_pip(target: Target) -> tuple[Step, ...]:
+    """Python brings pip along, and puts it into an environment that has none.
+
+    Debian and Ubuntu keep it apart: their package python3-venv has it (Debian's README.venv of Python).
+    """
+    if target.tool or target.installers not in {("ensurepip",), ("none",)}:
+        return ()
+    first: tuple[Step, ...] = ()
+    if target.installers == ("none",):
+        if manager_of(target) != "apt":
+            return (ByHand("neither pip nor uv is there: get one of them first"),)
+        first = (*refresh(target), install(target, "python3-venv", why="ensurepip, which Debian keeps apart"))
+    argv = (_python(target), "-m", "ensurepip", "--upgrade")
+    gone = Inverse(((_python(target), "-m", "pip", "uninstall", "-y", "pip"),))
+    return (*first, Command(argv, "this environment has no pip, and this machine no uv", inverse=gone))
+
+
+def _kept(target: Target, *requirements: str, removed: bool = False) -> tuple[Step, ...]:
+    """What its own tool must be told as well, or it brings the earlier state back.
+
+    Sources: the command lines of uv (`add --project`), poetry (`add --directory`) and pixi (`add --manifest-path`).
+    """
+    if not target.keeper:
+        return ()
+    option = {"uv": "--project", "poetry": "--directory", "pixi": "--manifest-path"}[target.keeper]
+    pypi = ("--pypi",) if target.keeper == "pixi" else ()
+    where = (option, target.project) if target.project else ()
+    names = tuple(parse_spec(one).name for one in requirements) if removed else requirements
+    told = shlex.join((target.keeper, "remove" if removed else "add", *pypi, *where, *names))
+    text = f"{target.keeper} keeps this environment as its lock file says; where the project names it, also: {told}"
+    return (ByHand(text),)
 
 
 def _installer(target: Target, *arguments: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import re
 
 from installers.plan import Target
 from installers.render.bash import quote, quoted_path, sudo, variable
+from installers.render.comments import comment
 
 Lines = tuple[str, ...]
 
@@ -34,6 +35,18 @@ def with_value(name: str, value: str, place: str, target: Target) -> Lines:
 def put_out(place: str, target: Target) -> Lines:
     """Let the line do nothing; () where no line is known."""
     return _edited(place, "", target)
+
+
+def in_image(name: str, value: str) -> Lines:
+    """For every login of an image's machine (pam_env(8)); the image of a container has it in its configuration.
+
+    Source: Docker's documentation, "Dockerfile reference", ENV.
+    """
+    line = f"{variable(name)}={value}"
+    return (
+        *comment(f"a container's image has it in its Dockerfile instead: ENV {variable(name)}={quote(value)}"),
+        f"printf '%s\\n' {quote(line)} >> /etc/environment",
+    )
 
 
 def _edited(place: str, script: str, target: Target) -> Lines:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.record import NamedTuple
 from installers.render.bash import quote, said, set_in, variable
+from installers.render.comments import comment
 from installers.render.lasting import without_entry
 from installers.render.powershell import literal
 from installers.step import Kind, Lines, Shell
@@ -29,6 +30,8 @@ def _title(step: RemoveFromPath) -> str:
 
 def _bash(step: RemoveFromPath, target: Target) -> Lines:
     """The line that sets it, for good, then the shell at hand."""
+    if not target.live and not step.set_in:
+        return comment(f"in the image's Dockerfile, set {step.name} by an ENV line without {step.directory}")
     bare = step.directory.rstrip("/") or "/"
     spellings = f"-e {quote(bare)} -e {quote(bare.rstrip('/') + '/')}"
     rest = (

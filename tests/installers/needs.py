@@ -38,6 +38,9 @@ LINUX_ONLY = (
     Need("fabric-manager", "==580.95.05"),
     Need("host-compiler", "", "", "g++-12"),
     Need("loader-directory", "", "/usr/lib/wsl/lib", "ld.wsl"),
+    Need("system-library", "", "", "libgomp.so.1"),
+    Need("system-library", AGAIN, "", "libz.so.1"),
+    Need("system-library", "", "", "libother.so.3"),
 )
 ANYWHERE = (
     Need("driver"),

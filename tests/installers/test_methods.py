@@ -279,3 +279,47 @@ def test_a_sole_method_has_no_rival() -> None:
         for target in targets:
             serving = [method for method in load_methods() if method.serves(need, target)]
             assert len(serving) == 1 or not any(method.sole for method in serving), need
+
+
+PINNED = Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON)
+
+
+@pytest.mark.parametrize(
+    ("machine", "expected"),
+    [
+        (machines.UBUNTU._replace(installers=("pip",)), [f"{PYTHON} -m pip install nvidia-cudnn-cu12==9.10.2.21"]),
+        (
+            machines.UBUNTU._replace(installers=("uv",)),
+            [f"uv pip install --python {PYTHON} nvidia-cudnn-cu12==9.10.2.21"],
+        ),
+        (
+            machines.UBUNTU._replace(installers=("ensurepip",)),
+            [f"{PYTHON} -m ensurepip --upgrade", f"{PYTHON} -m pip install nvidia-cudnn-cu12==9.10.2.21"],
+        ),
+        (
+            machines.UBUNTU._replace(installers=("none",)),
+            [
+                "sudo apt-get update",
+                "sudo apt-get install -y python3-venv",
+                f"{PYTHON} -m ensurepip --upgrade",
+                f"{PYTHON} -m pip install nvidia-cudnn-cu12==9.10.2.21",
+            ],
+        ),
+    ],
+)
+def test_what_installs_is_what_is_there(machine: Target, expected: list[str]) -> None:
+    assert lines(PINNED, machine) == expected
+
+
+@pytest.mark.parametrize(
+    ("keeper", "told"),
+    [
+        ("uv", "uv add --project /w/p nvidia-cudnn-cu12==9.10.2.21"),
+        ("poetry", "poetry add --directory /w/p nvidia-cudnn-cu12==9.10.2.21"),
+        ("pixi", "pixi add --pypi --manifest-path /w/p nvidia-cudnn-cu12==9.10.2.21"),
+    ],
+)
+def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> None:
+    target = machines.UBUNTU._replace(installers=("pip",), keeper=keeper, project="/w/p")
+    assert everything(PINNED, target)[-1].endswith(told)
+    assert "remove" in everything(Need("onnxruntime", ABSENT, PYTHON), target)[-1]

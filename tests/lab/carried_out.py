@@ -388,8 +388,24 @@ def _package(one: effects.SystemPackageInstalled, case: Case, root: Path, report
     return case
 
 
+def _searched(one: effects.DirectorySearched, case: Case, root: Path, report: Report) -> Case:
+    """The cache that the real ldconfig makes of the tree."""
+    parts.files({"/etc/ld.so.conf.d/lab.conf": f"{one.directory}\n"})(root)
+    with (root / "etc/ld.so.conf").open("a") as file:
+        file.write("include /etc/ld.so.conf.d/*.conf\n")
+    done = subprocess.run(["/sbin/ldconfig", "-X", "-r", str(root)], capture_output=True, check=False)
+    if done.returncode:
+        raise NotCarriedOut("only root may let ldconfig make the cache of a tree")
+    return case
+
+
 def _done(one: Any, case: Case, root: Path, report: Report) -> Case:
     """What the next effect, the restart, makes true."""
+    return case
+
+
+def _library(one: effects.SystemLibraryInstalled, case: Case, root: Path, report: Report) -> Case:
+    parts.files({f"{parts.LIB}/{one.soname}": elf_bytes(one.soname)})(root)
     return case
 
 
@@ -412,4 +428,6 @@ _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.HostCompilerInstalled: _compiler,
     effects.FabricManagerInstalled: _fabric,
     effects.SystemPackageInstalled: _package,
+    effects.SystemLibraryInstalled: _library,
+    effects.DirectorySearched: _searched,
 }

@@ -344,6 +344,7 @@ def venv(prefix: str = VENV, python: str = PYTHON) -> Part:
                 f"{prefix}/bin/python": f"-> /usr/bin/{python}",
                 f"{prefix}/bin/python3": "-> python",
                 f"{site_of(prefix, python)}/": "",
+                "/usr/bin/uv": ELF_STUB,
             }
         ),
     )
@@ -388,7 +389,8 @@ def torch_libraries(cudnn: str = "libcudnn.so.9", rpath: str = "", *, machine: s
     """
     needs = {
         "lib/libtorch_global_deps.so": (cudnn,),
-        "lib/libtorch_cpu.so": (),
+        "lib/libc10.so": (),
+        "lib/libtorch_cpu.so": ("libc10.so",),
         "lib/libtorch_cuda.so": ("libtorch_cpu.so", cudnn),
         "lib/libtorch_python.so": ("libtorch_cuda.so",),
         f"_C.cpython-{DIGITS}-{machine}-linux-gnu.so": ("libtorch_python.so",),

@@ -120,9 +120,29 @@ def test_a_release_that_nobody_can_read_costs_no_finding() -> None:
 def test_commands_for_an_image_are_run_inside_of_it() -> None:
     facts = machine(machine=Machine("root", "/mnt/my image"))
     (remedy,) = prescribe(bad("broken", Need("system-package", "again", "", "libcudnn9-cuda-12")), facts, MATRIX)
-    assert remedy.commands[0] == "sudo chroot '/mnt/my image' /bin/bash -s <<'INSIDE'"
+    assert remedy.commands[:2] == ("# inside the image:", "sudo chroot '/mnt/my image' /bin/bash -es <<'INSIDE'")
     assert remedy.commands[-1] == "INSIDE"
-    assert not any("sudo" in line for line in remedy.commands[1:])
+    assert not any("sudo" in line for line in remedy.commands[2:])
+
+
+def test_a_variable_of_an_image_is_set_in_the_image() -> None:
+    facts = machine(machine=Machine("root", "/mnt/image"))
+    (remedy,) = prescribe(bad("broken", Need("variable", "=/a b", "", "CUDA_HOME")), facts, MATRIX)
+    assert remedy.commands == (
+        "# inside the image:",
+        "sudo chroot /mnt/image /bin/bash -es <<'INSIDE'",
+        "# a container's image has it in its Dockerfile instead: ENV CUDA_HOME='/a b'",
+        "printf '%s\\n' 'CUDA_HOME=/a b' >> /etc/environment",
+        "INSIDE",
+    )
+
+
+def test_the_host_looks_again_at_what_was_mended_inside() -> None:
+    facts = machine(machine=Machine("root", "/mnt/image"))
+    need = Need("cudnn", "==9.10.2", "/usr/local/cuda-12.8/lib64", "12")
+    (remedy,) = prescribe(bad("broken", need), facts, MATRIX)
+    assert remedy.commands[-2:] == ("INSIDE", "gpudoctor check --root /mnt/image")
+    assert remedy.commands.count("gpudoctor check") == 0
 
 
 def test_advice_about_an_image_is_no_command() -> None:

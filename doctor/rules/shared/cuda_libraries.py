@@ -30,7 +30,8 @@ def predicted(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tup
     """
     need_linux(facts)
     need_own_cuda(framework)
-    found = tuple(one for one in told_of(framework, facts) if cudnn or "cudnn" not in one.soname)
+    told = (one for one in told_of(framework, facts) if one.is_cuda)
+    found = tuple(one for one in told if cudnn or "cudnn" not in one.soname)
     if not found:
         raise NotApplicable(f"{framework.label} is not known to ask for CUDA's libraries by name")
     return found

@@ -14,6 +14,7 @@ from tests.lab.cases import (
     healthy,
     known,
     libraries,
+    packages,
     python_advice,
     surroundings,
 )
@@ -30,6 +31,7 @@ CASES: tuple[Case, ...] = (
     *healthy.CASES,
     *libraries.CASES,
     *extensions.CASES,
+    *packages.CASES,
     *python_advice.CASES,
     *clusters.CASES,
 )

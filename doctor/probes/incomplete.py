@@ -1,0 +1,107 @@
+"""Libraries that installed packages list in their RECORD, and that are not there or were cut short.
+
+Only frameworks and NVIDIA's wheels are looked at, and of their files those that a process loads: RECORD of torch lists
+13,000 more (headers, tests). A file that somebody stripped or patched has another size and is whole all the same, so
+that only a shorter one whose ELF headers speak of more counts. Source: PyPA, "Recording installed projects".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from doctor.binaries.elf import Elf, ElfError, ElfNotRead
+from doctor.facts.environment import Distribution, Incomplete
+from doctor.facts.seen import Fact, Seen
+from doctor.host import Host, HostError, Missing
+from doctor.host.lenient import text_of
+from doctor.host.snapshot import remembered
+from doctor.probes.metadata import RECORD_BYTES
+
+_KIND = "libraries of RECORD"
+_ENDS = (".so", ".pyd,", ".dll,")
+# path, digest, size; a path with a comma stands in quotes, and no library's has one
+_LIBRARY = re.compile(r"([^,\"]+\.(?:so(?:\.\d+)*|pyd|dll)),[^,]*,(\d{0,15})\r?")
+_LIBRARIES_AT_MOST = 500  # of one distribution; jaxlib 0.7.2 lists 78
+_NAME_BYTES = 64
+_ELF = b"\x7fELF"
+_OF_OTHER_RULES = "nvidia-cudnn"  # cudnn-install-incomplete looks at every file of it
+
+
+def incomplete_among(
+    host: Host, distributions: tuple[Distribution, ...], frameworks: Collection[str]
+) -> Fact[tuple[Incomplete, ...]]:
+    """What lacks libraries of its own; a distribution without a RECORD that can be read lists nothing."""
+    asked = (one for one in distributions if one.kind == "wheel" and not one.hidden_by)
+    found = [
+        lacking
+        for one in asked
+        if one.name in frameworks or (one.name.startswith("nvidia-") and not one.name.startswith(_OF_OTHER_RULES))
+        if (lacking := _lacking(host, one))
+    ]
+    return Seen(tuple(found), "RECORD files")
+
+
+def _lacking(host: Host, one: Distribution) -> Incomplete | None:
+    path = f"{one.metadata}/RECORD"
+    try:
+        listed = remembered(host, path, _KIND, lambda: _libraries(host, one), _is_said)
+    except HostError:
+        return None
+    missing, damaged = [], []
+    for name, size in listed[:_LIBRARIES_AT_MOST]:
+        library = f"{one.site}/{name}"
+        try:
+            there = host.status(library).size_bytes
+        except Missing:
+            missing.append(library)
+        except HostError:
+            continue  # a directory that is closed to us says nothing about its files
+        else:
+            if there < size and _is_cut_short(host, library):
+                damaged.append(library)
+    if not (missing or damaged) or _is_of_conda(host, one):
+        return None
+    return Incomplete(one.name, one.version, tuple(missing), tuple(damaged))
+
+
+def _libraries(host: Host, one: Distribution) -> list[list[Any]]:
+    """Path below the site directory and size in bytes, 0 where it is not said; raises HostError."""
+    lines = dict.fromkeys(_candidates(host.read_text(f"{one.metadata}/RECORD", RECORD_BYTES)))
+    found = filter(None, map(_LIBRARY.fullmatch, lines))
+    return [[one[1], int(one[2] or 0)] for one in found if not one[1].startswith(("..", "/"))]
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """The lines that may be libraries': an expression over the whole text would take ten times as long."""
+    for end in _ENDS:
+        place = text.find(end)
+        while place >= 0:
+            stop = text.find("\n", place)
+            stop = len(text) if stop < 0 else stop
+            yield text[text.rfind("\n", 0, place) + 1 : stop]
+            place = text.find(end, stop)
+
+
+def _is_said(said: object) -> bool:
+    return isinstance(said, list) and all(
+        isinstance(one, list) and [*map(type, one)] == [str, int] and not one[0].startswith(("..", "/")) for one in said
+    )
+
+
+def _is_cut_short(host: Host, path: str) -> bool:
+    """Whether nothing is in it, or less than its own headers speak of."""
+    try:
+        with host.open(path) as stream:
+            start = stream.read(len(_ELF))
+            return not start or (start == _ELF and Elf(stream).is_truncated)
+    except (HostError, ElfNotRead, OSError):
+        return False  # nobody can tell
+    except ElfError:
+        return True
+
+
+def _is_of_conda(host: Host, one: Distribution) -> bool:
+    """Conda's packages carry the RECORD of the wheel that they were made of, and move its libraries elsewhere."""
+    return text_of(host, f"{one.metadata}/INSTALLER", _NAME_BYTES).strip() == "conda"

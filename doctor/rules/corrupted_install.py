@@ -1,0 +1,112 @@
+"""A framework, or a wheel that it uses, lacks libraries that its own list of files names."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from compat.matrix import Matrix
+from compat.need import AGAIN, WHEELS, Need
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
+from doctor.facts import Facts
+from doctor.facts.environment import Environment, Framework, Incomplete
+from doctor.facts.loader import Outcome, Prediction
+from doctor.facts.seen import how, value_or
+from doctor.rules.shared.builds import import_symptoms
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import ENVIRONMENTS
+
+_SHOWN = 3  # files of one package in the evidence
+_OF_A_PROCESS = (
+    "cuda-library-damaged",
+    "cudart-soname-missing",
+    "needed-library-missing",
+    "nvrtc-missing",
+    "tf-cannot-dlopen-gpu-libs",
+)
+
+
+def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
+    """An error where a process asks for such a file; what nobody asks for may have been left out on purpose."""
+    found = sorted(environment.incomplete.get(), key=lambda one: not _is_used(one, environment, facts))
+    if not found:
+        return ok("the libraries that its frameworks and NVIDIA's wheels list are all there")
+    return bad(
+        f"{_words(found[0])}{_more(found)}",
+        _need(found, environment),
+        severity=Severity.ERROR if _is_used(found[0], environment, facts) else Severity.WARNING,
+        evidence=tuple(_evidence(found, how(environment.incomplete))),
+        explains=tuple(_symptoms(found, environment, facts)),
+    )
+
+
+def _words(one: Incomplete) -> str:
+    first, more = posixpath.basename(one.paths[0]), len(one.paths) - 1
+    what = f"{first} of its own is {'missing' if one.missing else 'cut short'}"
+    return f"{one.distribution} {one.version} is not whole: {what}{f', and {more} more' if more else ''}"
+
+
+def _more(found: list[Incomplete]) -> str:
+    others = [one.distribution for one in found[1:]]
+    return f"; nor is {others[0]}" if len(others) == 1 else f"; nor are {len(others)} more packages" if others else ""
+
+
+def _is_used(one: Incomplete, environment: Environment, facts: Facts) -> bool:
+    """Whether a process asks for a file of its name in vain, or a framework lacks what lies at its top."""
+    names = {posixpath.basename(path) for path in one.paths}
+    lost = {each.soname for each in _told(environment, facts) if each.outcome in {Outcome.MISSING, Outcome.DAMAGED}}
+    own = next((each for each in _frameworks(environment) if each.package == one.distribution), None)
+    return bool(names & lost) or (own is not None and any(_is_at_the_top(path, own) for path in one.paths))
+
+
+def _is_at_the_top(path: str, framework: Framework) -> bool:
+    """torch/_C.*.so, torch/lib/libc10.so, jax_plugins/xla_cuda12/xla_cuda_plugin.so; not torch/bin/x/y.so."""
+    below = path.removeprefix(f"{framework.path}/")
+    return below != path and below.count("/") <= 1
+
+
+def _told(environment: Environment, facts: Facts) -> tuple[Prediction, ...]:
+    told = value_or(facts.loader.predictions, ())
+    return tuple(one for one in told if one.environment == environment.prefix and not one.optional)
+
+
+def _need(found: list[Incomplete], environment: Environment) -> Need:
+    """All files of these very releases anew."""
+    if len(found) > 1:
+        return Need(WHEELS, " ".join(f"{one.distribution}=={one.version}" for one in found), environment.interpreter)
+    one = found[0]
+    release, _, build = _version(one, environment).partition("+")
+    return Need(one.distribution, f"=={release}", environment.interpreter, build or AGAIN)
+
+
+def _version(one: Incomplete, environment: Environment) -> str:
+    """The framework's own word, which has the build: the name of a wheel need not."""
+    return next((each.version for each in _frameworks(environment) if each.package == one.distribution), one.version)
+
+
+def _frameworks(environment: Environment) -> tuple[Framework, ...]:
+    return value_or(environment.frameworks, ())
+
+
+def _evidence(found: list[Incomplete], source: str) -> Iterator[Evidence]:
+    for one in found:
+        for path in one.missing[:_SHOWN]:
+            yield Evidence(source, f"{one.distribution} lists {path}, which is not there")
+        for path in one.damaged[:_SHOWN]:
+            yield Evidence(path, "it ends before what its own headers speak of")
+
+
+def _symptoms(found: list[Incomplete], environment: Environment, facts: Facts) -> Iterator[Symptom]:
+    """What a process that asks for one of these files looks like to other rules, where it lacks nothing else."""
+    names = {posixpath.basename(path) for one in found for path in one.paths}
+    packages = {one.distribution for one in found}
+    for framework in _frameworks(environment):
+        told = (one for one in _told(environment, facts) if one.asker == framework.package)
+        lost = {one.soname for one in told if one.outcome in {Outcome.MISSING, Outcome.DAMAGED}}
+        if lost and lost <= names:
+            yield from (Symptom(code, framework.label) for code in _OF_A_PROCESS)
+        if lost & names or framework.package in packages:
+            yield from import_symptoms(framework)
+
+
+RULE = Rule("A package lacks libraries of its own", ENVIRONMENTS, check)

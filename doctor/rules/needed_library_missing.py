@@ -1,0 +1,62 @@
+"""A library that is none of CUDA's, which a framework's libraries need, is not found or is damaged."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import AGAIN, Need
+from doctor.check.finding import Answer, Evidence, bad, ok
+from doctor.facts import Facts
+from doctor.facts.environment import Framework
+from doctor.facts.loader import Outcome, Prediction
+from doctor.facts.seen import Unseen
+from doctor.rules.shared.builds import import_symptoms
+from doctor.rules.shared.cudnn_use import out_of_variable, told_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, need_linux
+
+
+def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
+    """What its process asks for by its libraries' own lists (DT_NEEDED): without one of them a library is refused."""
+    need_linux(facts)
+    told = told_of(framework, facts)
+    if not told:
+        raise NotApplicable(f"what {framework.label} opens is not known, or it opens nothing")
+    lost = tuple(one for one in told if not one.is_cuda and not one.optional)
+    if not lost:
+        for one in told:
+            if not one.soname:
+                one.path.get()  # the process could not be followed to its end
+        return ok(f"every other library that {framework.label} needs is found")
+    one = lost[0]
+    what = f"is not found{_more(lost)}" if one.outcome is Outcome.MISSING else f"is damaged: {one.damaged}"
+    return bad(
+        f"{one.library.rpartition('/')[2] or framework.label} of {framework.label} needs {one.soname}, which {what}",
+        *_needs(one, framework, facts, matrix),
+        evidence=tuple(Evidence(each.library, _why(each)) for each in lost),
+        explains=import_symptoms(framework),
+    )
+
+
+def _more(lost: tuple[Prediction, ...]) -> str:
+    return f", and {len(lost) - 1} more" if len(lost) > 1 else ""
+
+
+def _why(one: Prediction) -> str:
+    return one.path.why if isinstance(one.path, Unseen) else f"needs {one.soname}"
+
+
+def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """What led to a damaged file goes; the system's library comes by its package; the rest with the framework."""
+    from compat.platform import system_library  # late: only a finding needs its rows
+
+    out = out_of_variable(one)
+    if out:
+        return (out,)
+    if system_library(one.soname, matrix):
+        return (Need("system-library", AGAIN if one.damaged else "", "", one.soname),)
+    python = environment_of(framework, facts).interpreter
+    release, _, build = framework.version.partition("+")
+    return (Need(framework.package, f"=={release}", python, build or AGAIN),)
+
+
+RULE = Rule("A library that a framework needs is not found", INSTALLED_FRAMEWORKS, check, matters=False)

@@ -1,0 +1,64 @@
+"""Libraries of RECORD: there, gone, cut short, stripped; what conda and others keep elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doctor.facts.environment import Distribution, Incomplete
+from doctor.host.root import RootHost
+from doctor.probes.incomplete import incomplete_among
+from tests.lab.elf_file import elf_bytes
+
+WHOLE = elf_bytes("libx.so.1", rodata=bytes(5000))
+INFO = "/site/torch-2.9.1.dist-info"
+
+
+def looked(root: Path, record: str, installer: str = "pip", **changes: str) -> tuple[Incomplete, ...]:
+    info = root / INFO.lstrip("/")
+    info.mkdir(parents=True, exist_ok=True)
+    (info / "RECORD").write_text(record)
+    (info / "INSTALLER").write_text(f"{installer}\n")
+    one = Distribution(name="torch", version="2.9.1", site="/site", metadata=INFO, kind="wheel", hidden_by="")
+    return incomplete_among(RootHost(str(root)), (one._replace(**changes),), frozenset({"torch"})).get()
+
+
+def lay(root: Path, path: str, content: bytes) -> None:
+    full = root / "site" / path
+    full.parent.mkdir(parents=True, exist_ok=True)
+    full.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "size", "is_damaged"),
+    [
+        (WHOLE, len(WHOLE), False),
+        (WHOLE, len(WHOLE) + 999, False),  # stripped
+        (WHOLE, 0, False),  # RECORD does not say it
+        (WHOLE[:-2000], len(WHOLE), True),
+        (WHOLE[:100], len(WHOLE), True),
+        (b"", len(WHOLE), True),
+        (b"INPUT(libx.so.1)", 99, False),  # a linker's script
+    ],
+)
+def test_a_library_that_was_cut_short(tmp_path: Path, content: bytes, size: int, is_damaged: bool) -> None:
+    lay(tmp_path, "torch/lib/libx.so.1", content)
+    found = looked(tmp_path, f"torch/lib/libx.so.1,sha256=x,{size}\ntorch/__init__.py,sha256=x,10\n")
+    assert [one.damaged for one in found] == [("/site/torch/lib/libx.so.1",)] * is_damaged
+
+
+@pytest.mark.parametrize("line", ["torch/_C.cpython-312-x86_64-linux-gnu.so,,", "torch/lib/c10.dll,sha256=x,5\r"])
+def test_one_that_is_gone(tmp_path: Path, line: str) -> None:
+    record = f"torch/include/a.h,sha256=x,1\n{line}\n../../bin/lib.so,,\n/abs/lib.so,,\ntorch/some.sources,,1\n"
+    assert [one.missing for one in looked(tmp_path, record)] == [(f"/site/{line.partition(',')[0]}",)]
+    assert looked(tmp_path, record, installer="conda") == ()
+    assert looked(tmp_path, record, name="numpy") == ()
+    assert looked(tmp_path, record, name="nvidia-cudnn-cu12") == ()  # a rule of its own
+    assert looked(tmp_path, record, hidden_by="/other") == ()
+    assert looked(tmp_path, record, kind="egg-info") == ()
+
+
+def test_without_a_list_nothing_is_said(tmp_path: Path) -> None:
+    one = Distribution(name="torch", version="1", site="/site", metadata=INFO, kind="wheel", hidden_by="")
+    assert incomplete_among(RootHost(str(tmp_path)), (one,), frozenset({"torch"})).get() == ()

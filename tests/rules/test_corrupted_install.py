@@ -1,0 +1,93 @@
+"""corrupted-install: libraries of RECORD that are not there, with and without a process that asks for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compat.need import AGAIN, Need
+from doctor.check.finding import Kind, Severity, Symptom
+from doctor.facts.environment import Incomplete
+from doctor.facts.loader import Outcome
+from tests.machine import SITE, VENV, environment, framework, loader, machine, prediction, seen, unseen
+from tests.rules.case import answer
+
+CODE = "corrupted-install"
+CUFFT = f"{SITE}/nvidia/cufft/lib/libcufft.so.11"
+CUFFTW = f"{SITE}/nvidia/cufft/lib/libcufftw.so.11"
+OWN = f"{SITE}/torch/lib/libtorch_cuda.so"
+DEEP = f"{SITE}/torch/bin/x/libother.so"
+
+
+def lacking(*found: Incomplete, lost: tuple[str, ...] = (), **changes: Any) -> Any:
+    """A machine whose environment has these packages that are not whole; `lost` is asked for in vain."""
+    predictions = tuple(
+        prediction(soname=name, way=None, outcome=Outcome.MISSING)._replace(path=unseen("no such file"))
+        for name in lost
+    )
+    return machine(
+        environments=seen((environment(incomplete=seen(found)),)),
+        loader=loader(predictions=seen((prediction(), *predictions))),
+        **changes,
+    )
+
+
+def of_torch(*paths: str, damaged: tuple[str, ...] = ()) -> Incomplete:
+    return Incomplete("torch", "2.9.1", paths, damaged)
+
+
+def of_cufft(*paths: str) -> Incomplete:
+    return Incomplete("nvidia-cufft-cu12", "11.3.3.83", paths, ())
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (machine(), Kind.OK),
+        (lacking(of_torch(OWN)), Kind.BAD),
+        (lacking(of_torch(damaged=(OWN,))), Kind.BAD),
+        (lacking(of_cufft(CUFFT)), Kind.BAD),
+        (machine(environments=seen((environment(incomplete=unseen()),))), Kind.UNKNOWN),
+        (machine(environments=unseen()), Kind.UNKNOWN),
+    ],
+)
+def test_kinds(facts: Any, kind: Kind) -> None:
+    assert answer(CODE, facts).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity"),
+    [
+        (lacking(of_torch(OWN)), Severity.ERROR),
+        (lacking(of_torch(DEEP)), Severity.WARNING),  # may have been left out on purpose
+        (lacking(of_cufft(CUFFTW)), Severity.WARNING),
+        (lacking(of_cufft(CUFFT), lost=("libcufft.so.11",)), Severity.ERROR),
+        (lacking(of_cufft(CUFFT), lost=("libcublas.so.12",)), Severity.WARNING),
+    ],
+)
+def test_what_is_asked_for_is_an_error(facts: Any, severity: Severity) -> None:
+    assert answer(CODE, facts).severity is severity
+
+
+@pytest.mark.parametrize(
+    ("facts", "need"),
+    [
+        (lacking(of_torch(OWN)), Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128")),
+        (lacking(of_cufft(CUFFT)), Need("nvidia-cufft-cu12", "==11.3.3.83", f"{VENV}/bin/python", AGAIN)),
+        (
+            lacking(of_cufft(CUFFTW), of_torch(OWN)),
+            Need("wheels", "torch==2.9.1 nvidia-cufft-cu12==11.3.3.83", f"{VENV}/bin/python"),
+        ),
+    ],
+)
+def test_the_same_release_anew(facts: Any, need: Need) -> None:
+    assert answer(CODE, facts).needs == (need,)
+
+
+def test_it_explains_what_a_process_does_not_find() -> None:
+    label = framework().label
+    found = answer(CODE, lacking(of_cufft(CUFFT), lost=("libcufft.so.11",)))
+    assert Symptom("cudart-soname-missing", label) in found.explains
+    found = answer(CODE, lacking(of_cufft(CUFFT), lost=("libcufft.so.11", "libcublas.so.12")))
+    assert Symptom("cudart-soname-missing", label) not in found.explains

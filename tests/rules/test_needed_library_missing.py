@@ -1,0 +1,106 @@
+"""needed-library-missing and wrong-machine-library: names that no library of CUDA answers to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compat.need import AGAIN, Need
+from doctor.check.finding import Kind
+from doctor.facts.loader import FoundBy, Outcome, Way
+from tests.machine import SITE, VENV, framework, loader, machine, prediction, seen, system, unseen
+from tests.rules.case import answer
+
+CODE, OTHER = "needed-library-missing", "wrong-machine-library"
+CPU = f"{SITE}/torch/lib/libtorch_cpu.so"
+CUBLAS = f"{SITE}/nvidia/cublas/lib/libcublas.so.12"
+BY_VARIABLE = Way(FoundBy.LIBRARY_PATH, CPU, "/opt/x", "/opt/x", "~/.bashrc, line 3")
+
+
+def lost(soname: str = "libgomp.so.1", **changes: Any) -> Any:
+    """A name of others that torch asks for in vain."""
+    return (
+        prediction(
+            soname=soname,
+            intended=unseen(),
+            way=None,
+            outcome=Outcome.MISSING,
+            library=CPU,
+            is_cuda=False,
+        )
+        ._replace(path=unseen("the loader finds no such file"))
+        ._replace(**changes)
+    )
+
+
+def on(*told: Any, **changes: Any) -> Any:
+    return machine(loader=loader(predictions=seen((prediction(), *told))), **changes)
+
+
+NOT_FOLLOWED = lost("", outcome=Outcome.UNREAD, is_cuda=True)
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (machine(), Kind.OK),
+        (on(lost()), Kind.BAD),
+        (on(lost(outcome=Outcome.DAMAGED, damaged="/opt/x/libgomp.so.1")), Kind.BAD),
+        (on(lost(optional=True)), Kind.OK),
+        (on(lost("libcublas.so.12", is_cuda=True)), Kind.OK),  # another finding
+        (on(NOT_FOLLOWED), Kind.UNKNOWN),
+        (on(NOT_FOLLOWED, lost()), Kind.BAD),
+        (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),
+        (machine(loader=loader(predictions=seen(()))), Kind.NOT_APPLICABLE),
+        (on(lost(), system=system(family=seen("windows"))), Kind.NOT_APPLICABLE),
+    ],
+)
+def test_kinds(facts: Any, kind: Kind) -> None:
+    assert answer(CODE, facts).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("one", "need"),
+    [
+        (lost(), Need("system-library", "", "", "libgomp.so.1")),
+        (lost("libc10.so"), Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128")),
+        (
+            lost(outcome=Outcome.DAMAGED, damaged="/usr/lib/libgomp.so.1"),
+            Need("system-library", AGAIN, "", "libgomp.so.1"),
+        ),
+        (
+            lost(outcome=Outcome.DAMAGED, damaged="/opt/x/libgomp.so.1", way=BY_VARIABLE),
+            Need("variable", "without /opt/x", "~/.bashrc, line 3", "LD_LIBRARY_PATH"),
+        ),
+    ],
+)
+def test_what_brings_it(one: Any, need: Need) -> None:
+    assert answer(CODE, on(one)).needs == (need,)
+
+
+FOREIGN = lost("libcublas.so.12", is_cuda=True, intended=seen(CUBLAS), foreign=CUBLAS)
+STRAY = lost("libcublas.so.12", is_cuda=True, foreign="/opt/x/libcublas.so.12")
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (machine(), Kind.OK),
+        (on(FOREIGN), Kind.BAD),
+        (on(lost("libtorch.so", foreign=f"{SITE}/torch/lib/libtorch.so")), Kind.BAD),
+        (on(STRAY), Kind.OK),  # it is the missing one that matters
+        (on(NOT_FOLLOWED), Kind.UNKNOWN),
+        (machine(loader=loader(predictions=seen(()))), Kind.NOT_APPLICABLE),
+        (on(FOREIGN, system=system(family=seen("windows"))), Kind.NOT_APPLICABLE),
+    ],
+)
+def test_kinds_of_machine(facts: Any, kind: Kind) -> None:
+    assert answer(OTHER, facts).kind is kind
+
+
+def test_the_framework_or_its_wheel_anew() -> None:
+    own = lost("libtorch.so", foreign=f"{SITE}/torch/lib/libtorch.so")
+    assert answer(OTHER, on(own)).needs == (Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
+    assert "nvidia-cublas-cu12" in answer(OTHER, on(FOREIGN)).needs[0].spec
+    assert framework().label in answer(OTHER, on(FOREIGN)).why
