@@ -30,6 +30,7 @@ class Circumstances(NamedTuple):
     cuda: CudaVersion | None = None  # of the toolkit on the system, for builds that bring none
     cudnn: CudnnVersion | None = None  # of the system, likewise
     families: tuple[str, ...] = ()  # "datacenter", "geforce" of the cards that were named by product
+    forward: CudaVersion | None = None  # of the forward-compatibility package beside the driver
 
     @property
     def wants_gpu(self) -> bool:
@@ -118,28 +119,36 @@ def driver_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matr
     if package is None:
         yield reason
         return
+    beside = circumstances.forward == package.cuda
+    start = f"CUDA {cuda} starts with {package.id} beside driver {circumstances.driver}"
     yield reason._replace(
-        what=f"{reason.what}; the package {package.id} would let it start there",
+        kind=OK if beside else BAD,
+        what=start if beside else f"{reason.what}; the package {package.id} would let it start there",
         rows=(*reason.rows, row_name("forward-compat", "packages", package)),
         source=f"{reason.source}; {package.source}",
     )
 
 
 def _forward_compat(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> ForwardCompatRow | None:
-    """The oldest forward-compatibility package that serves a CUDA version on this driver's branch and these cards.
+    """The forward-compatibility package that is there, else the oldest that serves a CUDA version here."""
+    serving = [
+        row
+        for row in forward_packages(circumstances, matrix)
+        if row.cuda.major == cuda.major and row.cuda >= cuda and circumstances.forward in {None, row.cuda}
+    ]
+    return min(serving, key=lambda row: row.cuda, default=None)
+
+
+def forward_packages(circumstances: Circumstances, matrix: Matrix) -> tuple[ForwardCompatRow, ...]:
+    """The forward-compatibility packages that NVIDIA supports on this driver's branch and these cards.
 
     Source: CUDA Compatibility, "Forward Compatibility": Linux, data-centre cards, base branches of NVIDIA's table.
     """
-    where, driver = circumstances, circumstances.driver
-    if driver is None or where.os_family != "linux" or set(where.families) != {"datacenter"}:
-        return None
+    driver = circumstances.driver
+    if driver is None or circumstances.os_family != "linux" or set(circumstances.families) != {"datacenter"}:
+        return ()
     rows: tuple[ForwardCompatRow, ...] = matrix.rows("forward-compat", "packages")
-    serving = [
-        row
-        for row in rows
-        if row.cuda.major == cuda.major and row.cuda >= cuda and driver.branch in (row.base_branches or ())
-    ]
-    return min(serving, key=lambda row: row.cuda, default=None)
+    return tuple(row for row in rows if driver.branch in (row.base_branches or ()))
 
 
 def _toolkit_builds_for(gpu: ComputeCapability, cuda: CudaVersion, matrix: Matrix) -> Reason:

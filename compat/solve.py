@@ -59,7 +59,7 @@ class Problem:
         self.circumstances = circumstances
         self.matrix = matrix
         self.found: dict[str, tuple[SolveCandidate, ...]] = {}
-        self._pairs: dict[tuple[int, int, bool], Clash | None] = {}
+        self._pairs: dict[tuple[int, int], tuple[Clash | None, Clash | None]] = {}
         self.held = held_candidates(self.hold, self.asked, circumstances, matrix)
         self.found.update(self.held)
         self._add(list(self.asked))
@@ -98,11 +98,13 @@ class Problem:
 
         Without `sure`, what nobody knows is not against them.
         """
-        key = (id(one), id(other), sure)
+        key = (id(one), id(other))
         if key not in self._pairs:
-            found = self.clashes((one, other))
-            self._pairs[key] = next((one for one in found if one.lasts and (sure or one.reason.kind == BAD)), None)
-        return self._pairs[key]
+            found = [clash for clash in self.clashes((one, other)) if clash.lasts]
+            bad = next((clash for clash in found if clash.reason.kind == BAD), None)
+            self._pairs[key] = (found[0] if found else None, bad)
+        any_kind, bad = self._pairs[key]
+        return any_kind if sure else bad
 
 
 def solve(problem: Problem) -> Solution | None:
@@ -187,18 +189,18 @@ class _Search:
     def _choose(self, partial: list[Chosen], pools: tuple[Pool, ...], at: int) -> Chosen | None:
         for group in pools[at]:
             extended = [(*chosen, one) for chosen in partial for one in group if self._goes(chosen, one)]
-            if extended and self._has_a_future(extended, pools, at + 1):
-                found = self._extend(extended, pools, at + 1)
-                if found:
-                    return found
+            open_ended = [chosen for chosen in extended if self._has_a_future(chosen, pools, at + 1)]
+            found = self._extend(open_ended, pools, at + 1) if open_ended else None
+            if found:
+                return found
         return None
 
-    def _has_a_future(self, partial: list[Chosen], pools: tuple[Pool, ...], start: int) -> bool:
-        """Whether every package that is still to come has a build that goes with the last choice."""
-        last = {id(chosen[-1]): chosen[-1] for chosen in partial}.values()
+    def _has_a_future(self, chosen: Chosen, pools: tuple[Pool, ...], start: int) -> bool:
+        """Whether every package that is still to come has a build that goes with each of those chosen."""
+        coming = (at for at in range(start, len(pools)) if at < self._asked or self._is_required(at, chosen))
         return all(
-            any(self._pair_goes(one, other) for group in pools[at] for other in group for one in last)
-            for at in range(start, self._asked)
+            any(all(self._pair_goes(one, other) for one in chosen) for group in pools[at] for other in group)
+            for at in coming
         )
 
     def _pair_goes(self, one: SolveCandidate, other: SolveCandidate) -> bool:

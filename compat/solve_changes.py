@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from compat.matrix import Matrix, Uncovered
-from compat.reason import BAD, Circumstances, driver_drives
+from compat.reason import BAD, Circumstances, driver_drives, forward_packages
 from compat.record import NamedTuple
 from compat.solve import Problem, Solution, solve, solve_unsure
 from compat.spec import Spec
@@ -23,7 +23,7 @@ class Task(NamedTuple):
 class Change(NamedTuple):
     """What to change, and the set of each environment then."""
 
-    kinds: tuple[str, ...]  # "driver", "python", "environments", "drop", "relax"
+    kinds: tuple[str, ...]  # "driver", "forward-compat", "python", "environments", "drop", "relax"
     what: str  # "driver 580 or newer"
     tasks: tuple[Task, ...]
     solutions: tuple[Solution, ...]  # one a task
@@ -61,7 +61,7 @@ class _Search:
     def single(self, task: Task) -> tuple[Change, ...]:
         """One change."""
         found = [change for step in _steps(task) for change in self.tried((), step)]
-        return (*found, *self.with_driver((), _Step("", "", (task,))))
+        return (*found, *self.with_driver((), _Step("", "", (task,))), *self.with_package(task))
 
     def pairs(self, task: Task) -> tuple[Change, ...]:
         """Two changes at once; the driver comes last, for what it must run is known only then."""
@@ -89,6 +89,16 @@ class _Search:
         if oldest is not None:
             then = _Step("driver", f"driver {oldest} or newer", _on(step.tasks, oldest))
             yield from self.tried(before, then)
+
+    def with_package(self, task: Task) -> Iterator[Change]:
+        """NVIDIA's package for an older driver: of the first CUDA that will do."""
+        asked, where = task
+        for package in sorted(forward_packages(where, self._matrix), key=lambda row: row.cuda):
+            then = Task(asked, where._replace(forward=package.cuda))
+            found = tuple(self.tried((), _Step("forward-compat", f"{package.id} beside the driver", (then,))))
+            if found:
+                yield from found
+                return
 
     def _drivers(self, where: Circumstances) -> list[DriverRelease]:
         """Releases at which something changes, oldest first: floors of toolkits, and branches that drive the cards."""

@@ -13,7 +13,7 @@ from compat.record import NamedTuple
 from compat.solve import Solution
 from compat.spec import Spec, parse_spec
 from compat.version import CudaVersion
-from installers.methods.wheel import index_of
+from installers.methods.wheel import index_of, index_options
 from installers.requirement import requirement_of
 
 
@@ -38,9 +38,9 @@ class Project(NamedTuple):
     image: str  # a container image with the CUDA that is taken from the system; "" where the wheels bring it
 
     @property
-    def indexes(self) -> tuple[str, ...]:
-        """The addresses of all indexes beside the user's own."""
-        return tuple(dict.fromkeys(one.address for one in self.wheels if one.address))
+    def indexes(self) -> tuple[tuple[str, str], ...]:
+        """pip's options for all indexes that are needed, each with its address."""
+        return index_options((one.spec.build, one.address) for one in self.wheels)
 
 
 class Manifest:

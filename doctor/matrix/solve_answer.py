@@ -79,7 +79,7 @@ def install_commands(solution: Solution, where: Circumstances, matrix: Matrix) -
 
 def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
     """Whether a package index is known to have a build: its wheel was read, or the matrix names an index."""
-    if one.row.pins is not None or is_default_build(one.row):
+    if not one.row.build or is_default_build(one.row):
         return True
     try:
         matrix.wheel_index(one.row.package, one.row.build, one.release)

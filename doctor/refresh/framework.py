@@ -14,9 +14,9 @@ from doctor import frameworks
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, Unseen, how, value_or
 from doctor.host import HostError
-from doctor.probes.metadata import header, metadata_file
+from doctor.probes.metadata import fields, header, metadata_file
 from doctor.refresh.listing import Wheel
-from doctor.refresh.requirements import Needs, Platform, cuda_of, needs_of, spelled_out
+from doctor.refresh.requirements import Needs, Platform, admitted, cuda_of, needs_of, spelled_out
 from doctor.refresh.web import Web
 from doctor.refresh.wheel_host import WheelHost
 
@@ -104,6 +104,21 @@ def pythons_of(wheels: Iterable[Wheel]) -> tuple[str, ...] | None:
     return tuple(f"{major}.{minor}{'t' if free else ''}" for major, minor, free in sorted(found)) or None
 
 
+def pythons_served(wheels: Iterable[Wheel], header: str) -> tuple[str, ...] | None:
+    """The CPython versions of today that an installer takes one of the files for; None where any does.
+
+    A wheel of the stable ABI (cp38-abi3, PEP 425) serves its CPython and the later ones, one without an ABI (py3-none)
+    every Python 3; `Requires-Python` in METADATA says which of them the release admits. Neither is said to serve a
+    free-threaded one, which has no stable ABI before 3.15.
+    """
+    tags = [tag for wheel in wheels for tag in wheel.tags]
+    exact = pythons_of(wheels)
+    if exact or all(tag.platform == "any" for tag in tags) or not fields(header, "Requires-Python"):
+        return exact
+    oldest = min((int(found[1]) for tag in tags if (found := re.fullmatch(r"cp3(\d+)", tag.interpreter))), default=0)
+    return tuple(one for one in admitted(header) if int(one[2:]) >= oldest) or None
+
+
 def chosen(wheels: Iterable[Wheel]) -> Wheel:
     """The wheel to read for all of a release: the newest CPython, not free-threaded, the last build of it."""
 
@@ -161,7 +176,7 @@ def _row(release: Release, host: WheelHost, custom: Custom, today: str) -> Frame
         build=build,
         os=_systems(release),
         arch=_machines(release),
-        python=pythons,
+        python=pythons_served(release.wheels, said),
         glibc=_glibc(host, release),
         pins=needs.own if is_cpu else needs.pins,
         source=f"{host.name}: {', '.join(_short(host.members_read))}",

@@ -60,7 +60,7 @@ def needs_of(header: str, platform: Platform, pythons: Iterable[str], companions
     `companions` are distributions whose versions matter to this package alone, as numpy's does to Numba.
     Of extras, only CUDA's own libraries count: that is how TensorFlow, JAX and ONNX Runtime name theirs.
     """
-    environments = _environments(*platform, tuple(pythons) or _admitted(fields(header, "Requires-Python")))
+    environments = _environments(*platform, tuple(pythons) or admitted(header))
     extras = fields(header, "Provides-Extra")
     own: dict[str, dict[int, set[str]]] = {}  # by the place of the environment
     libraries: dict[str, str] = {}
@@ -146,13 +146,14 @@ def _environments(os_family: str, arch: str, pythons: tuple[str, ...]) -> list[d
     return [{**base, "python_version": one, "python_full_version": f"{one}.0"} for one in versions]
 
 
-def _admitted(said: list[str]) -> tuple[str, ...]:
+def admitted(header: str) -> tuple[str, ...]:
     """The Python versions of today that Requires-Python admits, where the file names do not say them."""
+    said = fields(header, "Requires-Python")
     try:
-        admitted = SpecifierSet(said[0] if said else "")
+        specifier = SpecifierSet(said[0] if said else "")
     except InvalidSpecifier:
         return ()
-    return tuple(one for one in (f"3.{minor}" for minor in _PYTHON_MINORS) if admitted.contains(f"{one}.0"))
+    return tuple(one for one in (f"3.{minor}" for minor in _PYTHON_MINORS) if specifier.contains(f"{one}.0"))
 
 
 def cuda_of(pins: Mapping[str, str]) -> str | None:

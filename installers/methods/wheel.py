@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import ABSENT, AGAIN, Need
@@ -59,6 +60,9 @@ def serves(need: Need, target: Target) -> bool:
 def is_distribution(name: str) -> bool:
     """Whether a name is one that a package index may have, and nothing else that a need can name."""
     return name not in _NOT_PYTHON and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
+
+
+_LOCAL = re.compile(r"cu\d|cpu|rocm")  # builds whose wheels carry them in their version
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
@@ -113,12 +117,12 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     (its documentation, "Packages that exist on multiple indexes").
     """
     first, inside = _own_environment(target)
-    spelled, urls = [], []
+    spelled, served = [], []
     for one in map(parse_spec, requirements):
         label, url = index_of(one, matrix)
         spelled.append(str(one._replace(build=label)))
-        urls += [url] if url else []
-    indexes = [word for url in dict.fromkeys(urls) for word in ("--extra-index-url", url)]
+        served.append((label, url))
+    indexes = [word for option in index_options(served) for word in option]
     if indexes and not _has_pip(inside):
         indexes += ["--index-strategy", "unsafe-best-match"]
     argv, names = _installer(inside, *spelled, *indexes), tuple(parse_spec(one).name for one in requirements)
@@ -135,7 +139,18 @@ def index_of(one: Spec, matrix: Matrix) -> tuple[str, str]:
         url = matrix.wheel_index(one.name, one.build, exact_version(one.versions)).url if one.build else ""
     except Uncovered:
         return "", ""
-    return (one.build if traits_of(one.name).tagged else ""), url
+    return (one.build if traits_of(one.name).tagged and _LOCAL.match(one.build) else ""), url
+
+
+def index_options(served: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """pip's options for the indexes of builds, each with its local version ("" where its name carries none).
+
+    A build that its version does not tell apart must come from its index alone: the package index serves another one
+    under the same version, and pip would choose by the platform tag.
+    """
+    urls = dict.fromkeys(url for label, url in sorted(served, key=lambda one: one[0] != "") if url)
+    alone = any(url and not label for label, url in served)
+    return tuple(("--index-url" if alone and at == 0 else "--extra-index-url", url) for at, url in enumerate(urls))
 
 
 def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:

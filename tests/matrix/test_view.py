@@ -114,7 +114,7 @@ def test_shows(product: str, name: str, wanted: list[str]) -> None:
         ("cudnn-archive", "9.99", "9.2"),
         ("cuda-installer", "99.1", "13.3.0"),
         ("redist", "cuda-99", ""),
-        ("forward-compat", "12.7", "12.4"),
+        ("forward-compat", "12.7", "12.6"),
         ("conflicts", "no-such-package", ""),
         ("index", "no-such-package", ""),
     ],

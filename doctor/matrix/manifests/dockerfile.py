@@ -15,7 +15,7 @@ def render(project: Project) -> str:
     """Start it with `docker run --gpus all`: the driver is the host's."""
     if project.where.os_family != "linux":
         raise Unwritable("a container with CUDA is a Linux one: solve with --os linux")
-    wanted = [word for url in project.indexes for word in ("--extra-index-url", url)]
+    wanted = [word for option in project.indexes for word in option]
     wanted += [str(one.spec) for one in project.wheels]
     return "\n".join([*(_on_image(project) if project.image else _on_python(project)), _run(project, wanted)]) + "\n"
 

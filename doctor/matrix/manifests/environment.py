@@ -16,7 +16,7 @@ def render(project: Project) -> str:
     python = f"python={project.python}" if project.python else "python"
     lines = ["name: gpu-environment", "channels:", "  - conda-forge", "  - nodefaults", "dependencies:"]
     lines += [f"  - {python}", "  - pip", "  - pip:"]
-    wanted = [*(f"--extra-index-url {url}" for url in project.indexes), *(str(one.spec) for one in project.wheels)]
+    wanted = [*(" ".join(option) for option in project.indexes), *(str(one.spec) for one in project.wheels)]
     return "\n".join([*lines, *(f"      - {json.dumps(one)}" for one in wanted)]) + "\n"
 
 

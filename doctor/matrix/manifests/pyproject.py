@@ -20,7 +20,7 @@ def render(project: Project) -> str:
         lines.append(f'requires-python = "=={project.python}.*"')
     lines += ["dependencies = [", *(f"    {quoted(str(one.spec))}," for one in project.wheels), "]", ""]
     lines += ["[tool.uv]", "package = false", f"environments = [{quoted(_marker(project))}]"]
-    names = {url: f"index-{number}" for number, url in enumerate(project.indexes, 1)}
+    names = {url: f"index-{number}" for number, (_, url) in enumerate(project.indexes, 1)}
     for url, name in names.items():
         lines += ["", "[[tool.uv.index]]", f"name = {quoted(name)}", f"url = {quoted(url)}", "explicit = true"]
     sources = [f"{one.spec.name} = {inline({'index': names[one.address]})}" for one in project.wheels if one.address]

@@ -8,7 +8,7 @@ from doctor.matrix.manifest import Manifest, Project
 def render(project: Project) -> str:
     """One requirement a line, after the indexes; a Python that it is for stands in a comment."""
     lines = [f"# for Python {project.python}"] if project.python else []
-    lines += [f"--extra-index-url {url}" for url in project.indexes]
+    lines += [" ".join(option) for option in project.indexes]
     return "\n".join([*lines, *(str(one.spec) for one in project.wheels)]) + "\n"
 
 
