@@ -64,6 +64,35 @@ class AbsentRow(NamedTuple):
     note: str
 
 
+class SystemRow(NamedTuple):
+    """What a system has before anything is installed on it. File platform.json, table systems."""
+
+    id: str  # "ubuntu-22.04", "rhel-9" (also its rebuilds), "fedora-42"; "windows" has what winget has
+    glibc: str | None  # "2.35"; "" on a system without it
+    pythons: dict[str, str] | None  # "3.12" -> the packages of it that make environments, "python3 python3-pip"
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class DeclaredRow(NamedTuple):
+    """The Pythons that the maker of a package names, where it has no wheels that tell. Table declared.
+
+    Others may do, too: this is what a new environment is made with, and nothing that an installed one is judged by.
+    """
+
+    id: str
+    package: str
+    versions: str  # PEP 440 specifier
+    python: tuple[str, ...]  # "3.6"
+    conda: tuple[str, ...]  # what it needs for the GPU that conda alone has, "pygpu"
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class SystemLibraryRow(NamedTuple):
     """The package of Debian and Ubuntu with a library that programs expect of a system. platform.json, table libraries.
 
@@ -80,5 +109,11 @@ class SystemLibraryRow(NamedTuple):
 
 PLATFORM_TABLES: dict[str, dict[str, type]] = {
     "package": {"names": NameRow, "extras": ExtraRow},
-    "platform": {"cards": CardPlatformRow, "absent": AbsentRow, "libraries": SystemLibraryRow},
+    "platform": {
+        "cards": CardPlatformRow,
+        "absent": AbsentRow,
+        "libraries": SystemLibraryRow,
+        "systems": SystemRow,
+        "declared": DeclaredRow,
+    },
 }

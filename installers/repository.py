@@ -18,7 +18,7 @@ from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 from installers.steps.fetch_keyring import FetchKeyring
 
-_REBUILDS_OF_RHEL = frozenset({"rhel", "centos", "rocky", "almalinux", "ol"})
+REBUILDS_OF_RHEL = frozenset({"rhel", "centos", "rocky", "almalinux", "ol"})
 _KEYRING = "cuda-keyring.deb"
 _TOOLS = ("ca-certificates", "curl", "gnupg")
 _STAY = Inverse(left=f"{', '.join(_TOOLS)} stay: much else needs them")
@@ -47,7 +47,7 @@ def local_row(target: Target, matrix: Matrix) -> RepositoryRow:
 def _distribution(target: Target) -> str:
     if target.wsl and target.distribution in {"ubuntu", "debian"}:
         return "wsl"
-    return "rhel" if target.distribution in _REBUILDS_OF_RHEL else target.distribution
+    return "rhel" if target.distribution in REBUILDS_OF_RHEL else target.distribution
 
 
 def system(target: Target) -> str:

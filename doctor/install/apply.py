@@ -12,10 +12,13 @@ from doctor.install.recheck import Verified, described, verify
 from doctor.output.page import Page
 from installers.apply import Applied, apply
 from installers.journal import State
+from installers.plan import Plan
 from installers.render import commands
 from installers.run import Means
 from installers.step import Step, kind_of
 from installers.steps.check import Check
+from installers.steps.pause import Pause
+from installers.steps.unless import Unless
 
 SCHEMA = "gpudoctor.applied/1"
 _UNKNOWN = 4  # exit status: nothing is wrong, but whether all is right cannot be told yet
@@ -25,9 +28,18 @@ def needing_root(prepared: Prepared) -> tuple[str, ...]:
     """The commands that this user may not run: what to ask about before anything is done."""
     if prepared.target.is_root:
         return ()
-    commands_too = (step for step in prepared.plan.steps if kind_of(step).runs)
+    commands_too = (step for step in up_to_a_pause(prepared.plan).steps if kind_of(step).runs)
     steps = [step for step in commands_too if kind_of(step).needs_root(step)]
     return commands(prepared.plan._replace(steps=tuple(steps)), prepared.target)
+
+
+def up_to_a_pause(plan: Plan) -> Plan:
+    """What one call carries out: to where the plan waits for a person, and what must be true then."""
+    for number, step in enumerate(plan.steps, 1):
+        if isinstance(step, Pause):
+            check = Check("what comes after the restart goes on from there", step.expects, step.finds)
+            return plan._replace(steps=(*plan.steps[:number], check))
+    return plan
 
 
 def apply_plan(prepared: Prepared, means: Means, style: str, view: TextStyle) -> tuple[str, int]:
@@ -38,11 +50,13 @@ def apply_plan(prepared: Prepared, means: Means, style: str, view: TextStyle) ->
     Raises BadOrder for another machine's plan, InstallError where nothing was changed.
     """
     if prepared.facts is None:
-        raise BadOrder("--apply changes this machine: leave --os and --arch out")
+        raise BadOrder("--apply changes this machine: leave --os, --arch and --distribution out")
+    prepared = prepared._replace(plan=up_to_a_pause(prepared.plan))
     if needing_root(prepared) and not means.as_root:
         raise BadOrder(f"root is needed for: {'; '.join(needing_root(prepared))}: run it as root, or say --sudo")
-    if all(kind_of(step).is_left(step) for step in prepared.plan.steps):
-        first = prepared.plan.steps[0]
+    doing = [one for one in prepared.plan.steps if not kind_of(one).is_left(one) and not isinstance(one, Unless)]
+    if not doing:
+        first = next(one for one in prepared.plan.steps if not isinstance(one, Unless))
         what = kind_of(first).title(first)
         raise BadOrder(f"nothing of this can be carried out from here: {what}; without --apply all steps are shown")
     applied = apply(prepared.plan, State(), means)

@@ -33,12 +33,17 @@ def driver_plan(version: str, module: str, target: Target, facts: Facts | None, 
     last = last_branch(rows)
     spec = f"=={DriverRelease.parse(version)}.*" if version else f"=={last}.*" if last else ""
     _require_driven(version, rows)
-    plan = plan_for(Need("driver", spec, "", _flavour(module, rows)), target, matrix)
+    return driver_for(Need("driver", spec, "", flavour_for(module, rows)), target, facts, matrix)
+
+
+def driver_for(need: Need, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+    """The plan for a driver, the key that Secure Boot asks for with it, and the look after the restart."""
+    plan = plan_for(need, target, matrix)
     if not any(isinstance(step, Command) and not step.place for step in plan.steps):
         return plan
     steps = _with_a_key(plan.steps, target, facts, matrix)
     why = "after the restart the driver must run"
-    return plan._replace(steps=(*steps, Check(why, _FAULTS, Need("driver", spec))))
+    return plan._replace(steps=(*steps, Check(why, _FAULTS, need._replace(build=""))))
 
 
 def _require_driven(version: str, rows: tuple[GenerationRow, ...]) -> None:
@@ -47,8 +52,8 @@ def _require_driven(version: str, rows: tuple[GenerationRow, ...]) -> None:
             raise WrongDriver(f"driver {version} does not drive {row.name}: {row.driver_last} is the last branch")
 
 
-def _flavour(module: str, rows: tuple[GenerationRow, ...]) -> str:
-    """ "open" or "", the proprietary module."""
+def flavour_for(module: str, rows: tuple[GenerationRow, ...]) -> str:
+    """ "open" or "", the proprietary module; raises WrongDriver."""
     only = next((row.name for row in rows if row.open_module == "only"), "")
     never = next((row.name for row in rows if row.open_module == "no"), "")
     if module == "proprietary" and only:

@@ -71,6 +71,8 @@ class InstallOrder(NamedTuple):
     module: str = ""
     any_name: bool = False  # a distribution or release that the matrix does not know
     distribution: str = ""  # "ubuntu-24.04", "rocky-9": a plan for another machine
+    framework: str = ""  # of a stack: "torch", "tensorflow==1.4"
+    gpus: tuple[str, ...] = ()  # of a stack, as people name them
 
 
 class BadOrder(GpudoctorError):
@@ -109,14 +111,24 @@ def prepare(asked: InstallOrder, matrix: Matrix) -> Prepared:
     """The plan for what was asked; of a machine that --os or --arch names, nothing here is read."""
     asked = _checked(asked)
     if asked.os_family or asked.arch or asked.distribution:
-        target = _elsewhere(asked)
-        return Prepared(_plan(asked, target, None, matrix), target, None)
+        return _planned(asked, _elsewhere(asked), None, matrix)
     from doctor.probes import ProbeRequest  # late, as what follows: another machine's plan needs no probes
     from doctor.probes import look as look_at
 
     facts = look_at(host_with(asked.prefix or asked.home), ProbeRequest((asked.python,) if asked.python else ()))
     target = target_of(facts, Need(asked.product, "", _interpreter(facts)))
-    return Prepared(_plan(asked, target, facts, matrix), target, facts)
+    return _planned(asked, target, facts, matrix)
+
+
+def _planned(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Prepared:
+    if not asked.framework:
+        return Prepared(_plan(asked, target, facts, matrix), target, facts)
+    from doctor.install.stack import StackOrder, stack_plan  # late: only this order composes plans
+
+    named_arch = facts is not None or asked.arch != ""
+    order = StackOrder(asked.framework, asked.version, asked.gpus, named_arch)
+    stack = stack_plan(order, target, facts, matrix)
+    return Prepared(stack.plan, stack.target, facts)
 
 
 def host_with(home: str, libraries: str = "") -> Host:
@@ -426,7 +438,7 @@ def _page(prepared: Prepared, terminal: TextStyle) -> str:
     plan, target = prepared.plan, prepared.target
     page = Page(terminal)
     page.paragraph(plan.summary[:1].upper() + plan.summary[1:], colour="bold")
-    for number, step in enumerate(plan.steps, 1):
+    for number, step in enumerate((step for step in plan.steps if kind_of(step).title(step)), 1):
         page.gap()
         show_step(page, number, step, target)
     _space(page, prepared)

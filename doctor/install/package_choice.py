@@ -6,16 +6,18 @@ import re
 
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, accepts
-from compat.need import Need
+from compat.need import WHEELS, Need
 from compat.record import NamedTuple
 from compat.row import FrameworkRow, WheelIndexRow
 from compat.solve_builds import solvable
+from compat.spec import Spec
 from compat.traits import traits_of
 from doctor.facts import Facts
 from doctor.install.package_solve import Solved, known_name, solved, surroundings
 from installers.choose import plan_for
 from installers.methods.wheel import interpreter, is_distribution
 from installers.plan import Plan, Target
+from installers.requirement import requirement_of
 from installers.steps.by_hand import ByHand
 
 
@@ -46,16 +48,24 @@ def package_plan(asked: PackageOrder, target: Target, facts: Facts | None, matri
     if not asked.any_name:
         name = known_name(name)
         if not cuda and solvable(matrix, name):
-            return _solved_plan(solved(name, version, *surroundings(target, facts), matrix), target, matrix)
+            asked_for = Spec(name, f"=={version}" if version else "", "", ())
+            return solved_plan(solved(asked_for, *surroundings(target, facts), matrix), target, matrix)
     return _asked_plan(name, version, cuda, target, matrix)
 
 
-def _solved_plan(found: Solved, target: Target, matrix: Matrix) -> tuple[Plan, Need]:
+def solved_plan(found: Solved, target: Target, matrix: Matrix) -> tuple[Plan, Need]:
     """The plan for what the solver found, after what nobody knows of it."""
     need = Need(found.name, found.versions, target.python, found.build)
-    plan = plan_for(need, target, matrix)
+    plan = plan_for(_with_pins(found, need), target, matrix)
     doubts = tuple(ByHand(f"not known of {found.name}{found.versions}: {one}") for one in found.doubts)
     return plan._replace(steps=(*doubts, *plan.steps)), need._replace(where=interpreter(target), build="")
+
+
+def _with_pins(found: Solved, need: Need) -> Need:
+    """All in one command where a library is held to a release, or pip would bring its newest."""
+    if not found.pins or found.row is None:
+        return need
+    return Need(WHEELS, " ".join((requirement_of(found.row, found.versions), *found.pins)), need.where)
 
 
 def _asked_plan(name: str, version: str, cuda: str, target: Target, matrix: Matrix) -> tuple[Plan, Need]:

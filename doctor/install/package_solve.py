@@ -8,6 +8,7 @@ from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.reason import Circumstances
 from compat.record import NamedTuple
+from compat.row import FrameworkRow
 from compat.solve import Problem, Solution, solve, solve_unsure
 from compat.solve_builds import SolveCandidate
 from compat.solve_proof import refusals
@@ -27,6 +28,12 @@ class NotSolved(GpudoctorError):
     """No release is known that works there."""
 
 
+class NoSuchRelease(NotSolved):
+    """No row knows a release for that platform."""
+
+    hint = "--any takes it as it stands."
+
+
 class Solved(NamedTuple):
     """What is to be installed."""
 
@@ -34,6 +41,9 @@ class Solved(NamedTuple):
     versions: str  # PEP 440 specifier, "==2.9.1"
     build: str = ""  # "cu128", "cuda12"; "" for the one that the package index serves by itself
     doubts: tuple[str, ...] = ()  # what nobody knows of it
+    pins: tuple[str, ...] = ()  # requirements to add: "nvidia-cudnn-cu12==9.10.2.21"
+    row: FrameworkRow | None = None  # the build that was chosen
+    pythons: tuple[str, ...] | None = None  # newest first; None where no row says any
 
 
 def known_name(name: str) -> str:
@@ -41,23 +51,22 @@ def known_name(name: str) -> str:
     return known_product(Spec(normal(name), "", "", ()), *_OTHERS).name
 
 
-def solved(name: str, version: str, where: Circumstances, hold: tuple[Spec, ...], matrix: Matrix) -> Solved:
+def solved(asked: Spec, where: Circumstances, hold: tuple[Spec, ...], matrix: Matrix) -> Solved:
     """The newest that is known to work there beside what is installed; raises NotSolved.
 
     Without a release that is known to work, the newest one that nobody knows not to, with what is not known of it.
     """
-    asked = Spec(name, f"=={version}" if version else "", "", ())
     try:
         problem = Problem((asked,), where, matrix, hold)
     except Uncovered as error:
         raise NotSolved(str(error)) from error
-    if version and not problem.found.get(name):
-        newest = next(iter(Problem((asked._replace(versions=""),), where, matrix).found.get(name, ())), None)
+    if asked.versions and not problem.found.get(asked.name):
+        newest = next(iter(Problem((asked._replace(versions=""),), where, matrix).found.get(asked.name, ())), None)
         others = f"; the newest that is known is {newest.release}" if newest else ""
-        raise NotSolved(f"no row knows {name} {version} there{others} (--any takes it as it stands)")
+        raise NoSuchRelease(f"no row knows {asked.name} {_spoken(asked)} there{others}")
     found = solve(problem) or solve_unsure(problem)
-    if found:
-        return _of(_as_served_by_itself(found, problem) or found, name)
+    if found and found.chosen:
+        return _of(_as_served_by_itself(found, problem) or found, asked.name)
     if hold and solve(Problem((asked,), where, matrix)):
         own = "give it an environment of its own (--python names it)"
         raise NotSolved(f"{asked} does not go with what is installed there: {_why(problem)}; {own}")
@@ -81,7 +90,19 @@ def _of(found: Solution, name: str) -> Solved:
     plugin = row.package.startswith(f"{name}-") and row.package.endswith("-plugin")
     build = row.package.split("-")[-2] if plugin else "" if is_default_build(row) else row.build
     doubts = tuple(dict.fromkeys(each.what for each in found.doubts))
-    return Solved(name if plugin else row.package, one.versions, build, doubts)
+    return Solved(
+        name=name if plugin else row.package,
+        versions=one.versions,
+        build=build,
+        doubts=doubts,
+        pins=found.pins,
+        row=row,
+        pythons=found.pythons,
+    )
+
+
+def _spoken(asked: Spec) -> str:
+    return asked.versions.removeprefix("==") + (f"+{asked.build}" if asked.build else "")
 
 
 def _why(problem: Problem) -> str:

@@ -402,6 +402,20 @@ LAYOUTS: dict[str, Layout] = {
             *_columns(os="system", arch="processor", gpu_only="GPU builds only", summary="why"),
         ),
     ),
+    "SystemRow": Layout(
+        "What a system has",
+        (
+            *_columns(id="system", glibc="glibc"),
+            ("Pythons", lambda row: "; ".join(f"{name}: {what}" for name, what in (row.pythons or {}).items()) or "?"),
+        ),
+    ),
+    "DeclaredRow": Layout(
+        "Pythons that a maker names",
+        (
+            ("package", lambda row: f"{row.package} {exact(row.versions)}"),
+            *_columns(python="Python", conda="from conda"),
+        ),
+    ),
     "ImageRow": Layout("Container images", _columns(release="CUDA", image="image")),
     "ManifestRow": Layout(
         "Redistributable manifests",

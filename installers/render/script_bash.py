@@ -12,6 +12,7 @@ from shlex import quote
 from installers.plan import Plan, Target
 from installers.render.bash_functions import STOP
 from installers.render.comments import comment
+from installers.render.parts import beginning, behind, numbered
 from installers.step import Lines, Step, kind_of
 
 _HEAD = """\
@@ -30,9 +31,9 @@ _ROOT = '[ "$(id -u)" -eq 0 ] || stop "some of these steps need root: run this s
 def script(plan: Plan, target: Target) -> str:
     """The whole script, ending with a line feed."""
     shells = [(step, kind_of(step).bash) for step in plan.steps]
-    first = [line for step, shell in shells for line in shell.first(step, target)]
+    first = _first(beginning(plan.steps), target)
     root = [_ROOT] if any(map(_needs_root, plan.steps)) else []
-    steps = [line for number, step in enumerate(plan.steps, 1) for line in _step(number, step, target)]
+    steps = [line for number, step in numbered(plan.steps) for line in _step(number, step, plan, target)]
     last = dict.fromkeys(line for _, shell in shells for line in shell.last)
     functions = dict.fromkeys(
         [_SAY, *([STOP] if root else []), *(one for step, shell in shells for one in shell.functions(step))]
@@ -57,7 +58,15 @@ def _staging(plan: Plan) -> str:
     return f'{where}\nmkdir -p -- "$staging"\n\n'
 
 
-def _step(number: int, step: Step, target: Target) -> Lines:
+def _first(steps: tuple[Step, ...], target: Target) -> list[str]:
+    """What is looked at before the first of them."""
+    return [line for step in steps for line in kind_of(step).bash.first(step, target)]
+
+
+def _step(number: int, step: Step, plan: Plan, target: Target) -> Lines:
     kind = kind_of(step)
+    lines = (*kind.bash.script(step, target), *dict.fromkeys(_first(behind(step, plan.steps), target)))
+    if not number:
+        return lines
     told = f"say {quote(f'{number}. {kind.title(step)}')}"
-    return ("", *comment(kind.reason(step)), told, *kind.bash.script(step, target))
+    return ("", *comment(kind.reason(step)), told, *lines)

@@ -10,6 +10,7 @@ from hashlib import sha256
 
 from installers.plan import Plan, Target
 from installers.render.comments import comment
+from installers.render.parts import beginning, behind, numbered
 from installers.render.powershell import literal
 from installers.step import Lines, Step, kind_of
 
@@ -26,8 +27,8 @@ $ProgressPreference = 'SilentlyContinue'
 def script(plan: Plan, target: Target) -> str:
     """The whole script, ending with a line feed."""
     shells = [(step, kind_of(step).powershell) for step in plan.steps]
-    first = dict.fromkeys(line for step, shell in shells for line in shell.first(step, target))
-    steps = [line for number, step in enumerate(plan.steps, 1) for line in _step(number, step, target)]
+    first = dict.fromkeys(_first(beginning(plan.steps), target))
+    steps = [line for number, step in numbered(plan.steps) for line in _step(number, step, plan, target)]
     last = dict.fromkeys(line for _, shell in shells for line in shell.last)
     functions = dict.fromkeys(one for step, shell in shells for one in shell.functions(step))
     body = "\n".join([*first, *steps, "", "Write-Output 'Done.'", *last])
@@ -48,7 +49,15 @@ def _staging(plan: Plan) -> str:
     )
 
 
-def _step(number: int, step: Step, target: Target) -> Lines:
+def _first(steps: tuple[Step, ...], target: Target) -> list[str]:
+    """What is looked at before the first of them."""
+    return [line for step in steps for line in kind_of(step).powershell.first(step, target)]
+
+
+def _step(number: int, step: Step, plan: Plan, target: Target) -> Lines:
     kind = kind_of(step)
+    lines = (*kind.powershell.script(step, target), *dict.fromkeys(_first(behind(step, plan.steps), target)))
+    if not number:
+        return lines
     told = f"Write-Output {literal(f'{number}. {kind.title(step)}')}"
-    return ("", *comment(kind.reason(step)), told, *kind.powershell.script(step, target))
+    return ("", *comment(kind.reason(step)), told, *lines)

@@ -99,6 +99,7 @@ KNOWN = {
     "copy-item": "force literalpath destination",
     "expand-archive": "force literalpath destinationpath",
     "get-childitem": "literalpath filter file directory",
+    "get-command": "erroraction",
     "get-date": "format",
     "get-filehash": "algorithm literalpath",
     "get-item": "literalpath",

@@ -1,0 +1,57 @@
+"""`gpudoctor install stack`: a machine from nothing to a network that trains."""
+
+from __future__ import annotations
+
+from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+
+import typer
+
+from doctor.cli import Command
+from doctor.cli.install import Apply, Arch, Distribution, DryRun, Python, Script, Style, Sudo, System, Version, answer
+
+Gpus = Annotated[
+    Optional[List[str]],  # noqa: UP006, UP045
+    typer.Option(metavar="NAME", help='"RTX 5090", sm_120 or 12.0; repeatable: all must work.'),
+]
+
+
+def stack(
+    framework: Annotated[str, typer.Argument(metavar="FRAMEWORK", help='torch, "tensorflow==1.4", "jax[cuda12]".')],
+    version: Version = "",
+    gpu: Gpus = None,
+    os_family: System = "",
+    arch: Arch = "",
+    distribution: Distribution = "",
+    python: Python = "",
+    script: Script = "",
+    apply: Apply = False,
+    dry_run: DryRun = False,
+    sudo: Sudo = False,
+    style: Style = "text",
+) -> None:
+    """Print every step from a bare machine to a network that trains; with --apply, carry them out.
+
+    The driver for the GPU, a CUDA toolkit and cuDNN where the framework's build brings none, an environment with a
+    Python that it is published for, the newest build that works with all of it, and the proof. What is there already is
+    left out; a script looks itself, and can be run again. Steps and script end at the restart into a new driver: the
+    same call goes on from there.
+
+    Without --gpu it is for this machine's GPUs, with --os, --arch or --distribution for another machine. What no row of
+    the matrix says is not planned.
+
+    Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or no rows make
+    such a stack; 4 done up to the restart.
+    """
+    from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
+
+    asked = InstallOrder("", version, os_family=os_family, arch=arch, python=python, script=script, style=style)
+    asked = asked._replace(distribution=distribution, framework=framework, gpus=tuple(gpu or ()))
+    answer(asked, apply=apply and not dry_run, sudo=sudo)
+
+
+COMMAND = Command(
+    stack,
+    'Examples: gpudoctor install stack torch --gpu "RTX 5090" | gpudoctor install stack torch --gpu "RTX 4090" '
+    '--distribution rocky-9 --script bash | gpudoctor install stack tensorflow==1.4 --gpu "GTX 1080" --distribution '
+    'ubuntu-18.04 | gpudoctor install stack torch --gpu "RTX 4090" --os windows --script powershell',
+)

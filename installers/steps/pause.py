@@ -1,0 +1,43 @@
+"""Where a plan waits for a person, mostly for a restart: the next call goes on behind it.
+
+A script ends here, and is run again. What `--apply` carries out ends here, too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.render.bash import quote
+from installers.render.comments import comment
+from installers.render.powershell import said
+from installers.step import Kind, Shell
+
+if TYPE_CHECKING:
+    from compat.need import Need
+
+
+class Pause(NamedTuple):
+    """What a person does, and what must be true before it goes on."""
+
+    text: str  # "restart the machine"
+    why: str = ""
+    expects: tuple[str, ...] = ()  # as in Check
+    finds: Need | None = None  # likewise
+
+
+_AGAIN = "then run this script again: it goes on from here"
+
+KIND = Kind(
+    Pause,
+    title=lambda step: f"{step.text}, then call the same again",
+    bash=Shell(
+        lambda step, _: comment(f"{step.text}; what follows comes after it"),
+        lambda step, _: (f"say {quote(f'   {step.text}, {_AGAIN}')}", "exit 0"),
+    ),
+    powershell=Shell(
+        lambda step, _: comment(f"{step.text}; what follows comes after it"),
+        lambda step, _: (*said((f"{step.text}, {_AGAIN}",)), "return"),
+    ),
+    configures=True,
+)

@@ -1,0 +1,52 @@
+"""A command of gpudoctor's own at the end of a plan, which proves what was installed or sets it up.
+
+It is no part of what is carried out: a card that is not there yet is no reason to take an installation back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.render.bash import joined
+from installers.render.powershell import quoted, said
+from installers.step import Kind, Lines, Shell
+
+if TYPE_CHECKING:
+    from installers.plan import Target
+
+
+class Prove(NamedTuple):
+    """One command, "gpudoctor verify --framework torch"; a script runs it where there is a gpudoctor."""
+
+    argv: tuple[str, ...]
+    why: str
+
+
+def _bash(step: Prove, _: Target) -> Lines:
+    return (joined(step.argv),)
+
+
+def _bash_script(step: Prove, _: Target) -> Lines:
+    line = joined(step.argv)
+    return (f"if command -v {step.argv[0]} >/dev/null 2>&1; then {line}; else say {joined((f'   {line}',))}; fi",)
+
+
+def _powershell(step: Prove, _: Target) -> Lines:
+    return (" ".join(map(quoted, step.argv)),)
+
+
+def _powershell_script(step: Prove, target: Target) -> Lines:
+    [line] = _powershell(step, target)
+    [told] = said((line,))
+    return (f"if (Get-Command {step.argv[0]} -ErrorAction SilentlyContinue) {{ {line} }} else {{ {told} }}",)
+
+
+KIND = Kind(
+    Prove,
+    title=lambda step: step.why,
+    reason=lambda _: "",
+    bash=Shell(_bash, _bash_script),
+    powershell=Shell(_powershell, _powershell_script),
+    configures=True,
+)

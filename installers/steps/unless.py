@@ -1,0 +1,88 @@
+"""The beginning and the end of a part of a plan that is passed over where what it brings is there already.
+
+What is on a machine is looked at when a plan is made for it. A script is run where nobody looked, and again after a
+restart: there these lines look. Source: nvidia-smi(1), `--query-gpu=driver_version`; what it prints where no driver
+runs begins with no number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.record import NamedTuple
+from installers.render.bash import quote
+from installers.render.comments import comment
+from installers.render.powershell import literal
+from installers.step import Kind, Lines, Shell
+
+if TYPE_CHECKING:
+    from installers.plan import Target
+    from installers.run import Run
+
+
+class Unless(NamedTuple):
+    """One of `path` and `driver` says what is looked for; the end of a part says neither."""
+
+    what: str  # "the NVIDIA driver"
+    why: str = ""
+    path: str = ""  # a file or directory
+    driver: str = ""  # the oldest release that will do, "525.60.13"
+    ends: bool = False
+
+
+def _title(step: Unless) -> str:
+    """The end of a part is no step of its own."""
+    there = f"a driver {step.driver} or newer runs" if step.driver else f"{step.path} is there"
+    return "" if step.ends else f"{step.what}, unless {there}"
+
+
+def _typed(step: Unless, _: Target) -> Lines:
+    return comment(_title(step))
+
+
+def _bash_script(step: Unless, _: Target) -> Lines:
+    if step.ends:
+        return ("fi",)
+    test = f"driver_runs {quote(step.driver)}" if step.driver else f"[ -e {quote(step.path)} ]"
+    return (f"if {test}; then", "  say '   it is there already'", "else")
+
+
+def _powershell_script(step: Unless, _: Target) -> Lines:
+    if step.ends:
+        return ("}",)
+    test = f"Test-Driver {literal(step.driver)}" if step.driver else f"Test-Path -LiteralPath {literal(step.path)}"
+    return (f"if ({test}) {{ Write-Output '   it is there already' }}", "else {")
+
+
+def _nothing(step: Unless, run: Run) -> None:
+    """What is there was seen before the plan was made."""
+
+
+_BASH_DRIVER = """\
+driver_runs() { # RELEASE: or a newer one
+  local found PATH=$PATH:/usr/lib/wsl/lib
+  found=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null) || return 1
+  found=${found%%$'\\n'*}
+  case $found in [0-9]*) ;; *) return 1 ;; esac
+  [ "$(printf '%s\\n' "$1" "$found" | sort -V | head -n 1)" = "$1" ]
+}
+"""
+_POWERSHELL_DRIVER = """\
+function Test-Driver([string] $Oldest) {
+    $there = Get-Command -ErrorAction SilentlyContinue nvidia-smi
+    if (-not $there) { return $false }
+    $found = @(& nvidia-smi '--query-gpu=driver_version' '--format=csv,noheader')
+    if (($LASTEXITCODE -ne 0) -or ($found.Count -eq 0)) { return $false }
+    if ($found[0] -notmatch '^[0-9]+[.]') { return $false }
+    return ([version] $found[0]) -ge ([version] $Oldest)
+}
+"""
+
+KIND = Kind(
+    Unless,
+    title=_title,
+    bash=Shell(_typed, _bash_script, functions=lambda step: (_BASH_DRIVER,) if step.driver else ()),
+    powershell=Shell(_typed, _powershell_script, functions=lambda step: (_POWERSHELL_DRIVER,) if step.driver else ()),
+    apply=_nothing,
+    configures=True,
+)
