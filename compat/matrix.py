@@ -243,6 +243,13 @@ class Matrix:
         return tuple(sorted(frozenset.intersection(*sets))) if sets else ()
 
     @_remembered
+    def cudnn_is_uniform(self, major: int, os_family: str) -> bool:
+        """Whether every release of a major is known to have the same parts: up to 7 there is but one library."""
+        listed = "parts_windows" if os_family == "windows" else "parts_linux"
+        rows = self._where("cudnn", "releases", lambda item: CudnnVersion.parse(item["version"]).major == major)
+        return len({getattr(row, listed) for row in rows}) == 1 and getattr(rows[0], listed) is not None
+
+    @_remembered
     def cudnn_build(self, version: CudnnVersion, cuda_major: int) -> CudnnBuildRow:
         """A cuDNN release as built for one CUDA major; raises Uncovered."""
         release = self.cudnn(version).version

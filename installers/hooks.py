@@ -11,6 +11,7 @@ from shlex import quote
 
 from compat.record import NamedTuple
 from installers.plan import Plan
+from installers.steps.add_to_path import AddToPath
 from installers.steps.by_hand import ByHand
 from installers.steps.edit_text import EditText
 from installers.steps.refresh_loader import RefreshLoader
@@ -42,8 +43,8 @@ def path_plan(directory: str, script: str) -> Plan:
     """The directory on PATH; `script` is what new shells read, "" where there is none, on Windows."""
     summary = f"let shells find the programs in {directory}"
     if not script:
-        text = f"add {directory} to Path: Settings, System, About, Advanced system settings, Environment Variables"
-        return Plan(summary, (ByHand(text, "NVIDIA's installer does so for the toolkit that it installs"),))
+        why = "programs that are started from then on find it; the machine's part of Path still comes before yours"
+        return Plan(summary, (AddToPath(directory, why),))
     line = _export(Found("PATH", directory))
     steps = (
         EditText(

@@ -7,6 +7,7 @@ from shlex import quote
 from installers.cuda_order import OF_ROOT
 from installers.plan import Target
 from installers.step import Step
+from installers.steps.add_to_path import AddToPath
 from installers.steps.by_hand import ByHand
 from installers.steps.refresh_loader import RefreshLoader
 from installers.steps.set_variable import SetVariable
@@ -57,7 +58,7 @@ def _of_the_system(name: str, home: str, libraries: str) -> tuple[Step, ...]:
 
 
 def _windows(name: str, home: str, libraries: str) -> tuple[Step, ...]:
-    path = ByHand(f"Path must name {libraries}", "Windows looks for DLLs there")
+    path = AddToPath(libraries, "Windows looks for DLLs there")
     if name != "cuda":
         return (path,)
     return (SetVariable("CUDA_PATH", home, "CMake, CuPy and others look there"), path)

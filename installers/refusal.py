@@ -54,14 +54,21 @@ def plainly() -> Iterator[None]:
         raise refused(error) from error
 
 
+_HIGHER = (
+    "Run the same command as administrator (right-click the terminal), or choose a directory of your own."
+    if os.name == "nt"
+    else "Run the same command as root, or choose a directory of your own."
+)
+
+
 def refused(error: OSError) -> CannotChange:
     """The same as an error of ours, with a hint."""
     what, hint = {
         errno.ENOSPC: ("no space is left", "Free some space there, or choose another directory."),
         errno.EDQUOT: ("the disk quota is used up", "Free some space there, or choose another directory."),
         errno.EROFS: ("the file system is read-only", "Mount it for writing, or choose another directory."),
-        errno.EACCES: ("permission denied", "Run the same command as root, or choose a directory of your own."),
-        errno.EPERM: ("permission denied", "Run the same command as root, or choose a directory of your own."),
+        errno.EACCES: ("permission denied", _HIGHER),
+        errno.EPERM: ("permission denied", _HIGHER),
         errno.EBUSY: ("it is in use", "End the programs that use it, then run the same command again."),
     }.get(error.errno or 0, (error.strerror or str(error), ""))
     where = error.filename2 or error.filename

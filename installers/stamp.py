@@ -66,11 +66,16 @@ def sync(path: str) -> None:
     """Wait until a file or directory is on the disk; links have nothing of their own to wait for."""
     if os.path.islink(path) or (os.name == "nt" and os.path.isdir(path)):  # directories cannot be opened there
         return
-    descriptor = os.open(path, os.O_RDONLY)
+    try:  # Windows syncs only what is open for writing
+        descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    except PermissionError:
+        if os.name != "nt":
+            raise
+        return  # a file with the read-only attribute, which nothing can be waited for
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in {errno.EBADF, errno.EINVAL}:  # Windows syncs only what is open for writing
+        if error.errno not in {errno.EBADF, errno.EINVAL}:  # a file system that has nothing to wait for
             raise
     finally:
         os.close(descriptor)

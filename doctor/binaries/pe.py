@@ -1,6 +1,7 @@
-"""What a Windows library says of itself: machine type and exported values; read in pieces, bounded.
+"""What a Windows library says of itself: machine type, version, exported values; read in pieces, bounded.
 
-Source: Microsoft, "PE Format". A damaged or hostile file raises PeError, one beyond a bound of ours PeNotRead.
+Sources: Microsoft, "PE Format", "VS_VERSIONINFO" and "VS_FIXEDFILEINFO". A damaged or hostile file raises PeError, one
+beyond a bound of ours PeNotRead.
 """
 
 import struct
@@ -12,7 +13,11 @@ from doctor.binaries import NotRead, Pieces
 
 _MACHINES = {0x14C: "i386", 0x1C0: "arm", 0x8664: "x86_64", 0xAA64: "aarch64"}
 _EXPORT_OFFSETS = {0x10B: 96, 0x20B: 112}  # of the data directories in the optional header: PE32, PE32+
-_EXPORTS, _IMPORTS, _DELAYED = 0, 1, 13  # numbers of data directories
+_EXPORTS, _IMPORTS, _RESOURCES, _DELAYED = 0, 1, 2, 13  # numbers of data directories
+_VERSION_RESOURCE = 16  # RT_VERSION
+_BELOW = 1 << 31  # the mark of an entry that leads to one more directory of resources
+_RESOURCES_AT_MOST = 1000  # entries of one directory
+_FIXED_INFO_AT, _FIXED_INFO = 40, 0xFEEF04BD  # after its length, type and the key "VS_VERSION_INFO"
 _IMPORTS_AT_MOST = 1000  # DLLs
 _SECTIONS_AT_MOST = 96  # the loader's own limit
 _HEADERS_OF_SECTIONS = struct.Struct("<8sIIIIIIHHI")
@@ -75,6 +80,30 @@ class Pe(Pieces):
     def delayed_imports(self) -> tuple[str, ...]:
         """Those that it needs at the first call into them; raises PeError."""
         return self._imported(_DELAYED, 32, 4)
+
+    @property
+    def file_version(self) -> tuple[int, ...] | None:
+        """The four numbers of its version resource, None where it has none; raises PeError."""
+        root = self._directory(_RESOURCES)
+        place = root and self._resource(root, 0, _VERSION_RESOURCE)
+        for _ in ("name", "language"):
+            place = place and place & _BELOW and self._resource(root, place ^ _BELOW)
+        if not place or place & _BELOW:
+            return None
+        content = self._numbers_at("<I", root + place)[0]
+        signature, _, high, low = self._numbers_at("<IIII", content + _FIXED_INFO_AT)
+        return (high >> 16, high & 0xFFFF, low >> 16, low & 0xFFFF) if signature == _FIXED_INFO else None
+
+    def _resource(self, root: int, directory: int, wanted: int | None = None) -> int:
+        """Where the entry of a number leads, or the first of a directory; 0 for none."""
+        named, numbered = self._numbers_at("<HH", root + directory + 12)
+        if named + numbered > _RESOURCES_AT_MOST:
+            raise PeNotRead(f"more than {_RESOURCES_AT_MOST} resources")
+        for number in range(named + numbered):
+            name, place = self._numbers_at("<II", root + directory + 16 + 8 * number)
+            if wanted in {None, name}:
+                return place
+        return 0
 
     def _imported(self, directory: int, step: int, name_at: int) -> tuple[str, ...]:
         """The names in a table of descriptors of `step` bytes, whose end is one without a name."""

@@ -10,6 +10,7 @@ from compat.choice import one_of
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
+from compat.path import key_of
 from compat.record import NamedTuple
 from compat.version import CudaVersion, CudnnVersion
 from doctor.check.encode import encode_plan
@@ -19,6 +20,7 @@ from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.facts.toolkit import Toolkit
 from doctor.formats import TextStyle
 from doctor.host import Host
+from doctor.host.paths import is_same_place
 from doctor.install.driver_choice import MODULES as _MODULES
 from doctor.install.driver_choice import driver_plan
 from doctor.install.package_choice import PackageOrder, package_plan
@@ -34,9 +36,11 @@ from installers.methods.cudnn_archive import NoSuchArchive, Order, archive_plan
 from installers.methods.wheel import interpreter
 from installers.packages import DISTRIBUTIONS
 from installers.plan import Plan, Target
+from installers.refusal import nearest
 from installers.render import commands, told_lines
 from installers.requirement import spoken
 from installers.step import Step, kind_of
+from installers.steps.add_to_path import AddToPath
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
 from installers.steps.command import Command
@@ -117,7 +121,15 @@ def prepare(asked: InstallOrder, matrix: Matrix) -> Prepared:
 
     facts = look_at(host_with(asked.prefix or asked.home), ProbeRequest((asked.python,) if asked.python else ()))
     target = target_of(facts, Need(asked.product, "", _interpreter(facts)))
-    return _planned(asked, target, facts, matrix)
+    found = _planned(asked, target, facts, matrix)
+    return found._replace(plan=_without_what_is_so(found.plan, facts))
+
+
+def _without_what_is_so(plan: Plan, facts: Facts) -> Plan:
+    """Without the directories that Path has already."""
+    searched = {key_of(one.path, "windows") for one in value_or(facts.loader.search, ())}
+    is_so = (isinstance(one, AddToPath) and key_of(one.directory, "windows") in searched for one in plan.steps)
+    return plan._replace(steps=tuple(one for one, done in zip(plan.steps, is_so, strict=True) if not done))
 
 
 def _planned(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Prepared:
@@ -387,7 +399,8 @@ def _at_a_toolkit(asked: InstallOrder, facts: Facts) -> InstallOrder:
     if not found:
         return _beside(asked, versions)
     cuda, toolkit = found[-1]
-    return asked._replace(cuda=asked.cuda or str(cuda), home=_USUAL if usual else toolkit.path)
+    home = toolkit.path.replace("/", "\\") if toolkit.kind == "windows" else toolkit.path
+    return asked._replace(cuda=asked.cuda or str(cuda), home=_USUAL if usual else home)
 
 
 def _beside(asked: InstallOrder, known: list[tuple[CudaVersion, Toolkit]]) -> InstallOrder:
@@ -403,7 +416,7 @@ def _beside(asked: InstallOrder, known: list[tuple[CudaVersion, Toolkit]]) -> In
 
 def _need_same_major(asked: InstallOrder, home: str, known: list[tuple[CudaVersion, Toolkit]]) -> None:
     for cuda, toolkit in known:
-        is_there = home.rstrip("/") in {toolkit.path, *toolkit.links}
+        is_there = any(is_same_place(home, one, host_with("")) for one in (toolkit.path, *toolkit.links))
         if is_there and asked.cuda and asked.cuda.partition(".")[0] != str(cuda.major):
             other = "" if asked.home else "; --cuda-home or --prefix names another directory"
             raise BadOrder(f"{home} holds CUDA {cuda}: a cuDNN for CUDA {asked.cuda} does not work there{other}")
@@ -462,7 +475,7 @@ def _space(page: Page, prepared: Prepared) -> None:
     places = dict.fromkeys(path for step, kind in kinds for path in kind.fills(step))
     if prepared.facts is None or not places:
         return
-    from doctor.host import HostError
+    from shutil import disk_usage  # late: only a plan for this machine asks
 
     page.gap()
     if download_bytes:
@@ -470,6 +483,6 @@ def _space(page: Page, prepared: Prepared) -> None:
         page.paragraph(f"The download takes {size}, unpacked and copied about three times that.")
     for place in places:
         try:
-            page.paragraph(f"Free in {place}: {host_with('').space_bytes(place) / _GIB:.1f} GiB")
-        except HostError as error:
-            page.paragraph(f"{error}: is the CUDA toolkit installed?", colour="yellow")
+            page.paragraph(f"Free in {place}: {disk_usage(nearest(place)).free / _GIB:.1f} GiB")
+        except OSError as error:
+            page.paragraph(f"{place}: {error.strerror or error}", colour="yellow")

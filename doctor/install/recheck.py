@@ -18,6 +18,7 @@ from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Seen, value_or
 from doctor.facts.toolkit import Toolkit
 from doctor.host import Host
+from doctor.host.paths import is_same_place
 from doctor.install.install import Prepared, host_with
 from doctor.probes import ProbeRequest, look
 from installers.step import Step, kind_of
@@ -98,9 +99,15 @@ def found_for(wanted: Need, facts: Facts) -> Thing | None:
 
 
 def _cudnn(wanted: Need, facts: Facts) -> Thing | None:
-    real = _real(wanted.where)
-    copies = [one for one in value_or(facts.cudnn, ()) if value_or(one.parts, ()) and real in {"", one.path}]
-    return next((one for one in copies if _is_that(wanted.spec, value_or(one.version, None))), None)
+    copies = [one for one in value_or(facts.cudnn, ()) if value_or(one.parts, ()) and _is_at(wanted.where, one.path)]
+    return next((one for one in copies if _is_that(wanted.spec, _release(one, facts))), None)
+
+
+def _release(copy: CudnnCopy, facts: Facts) -> CudnnVersion | None:
+    """In its libraries' own words; of a major that is one library, which need not say it, by the header beside it."""
+    header = value_or(copy.header_version, None)
+    alone = header and Matrix.of_user().cudnn_is_uniform(header.major, value_or(facts.system.family, ""))
+    return value_or(copy.version, header if alone else None)
 
 
 def _is_that(spec: str, version: CudnnVersion | None) -> bool:
@@ -115,8 +122,7 @@ def _is_that(spec: str, version: CudnnVersion | None) -> bool:
 
 
 def _toolkit(wanted: Need, facts: Facts) -> Thing | None:
-    real = _real(wanted.where)
-    toolkits = [one for one in value_or(facts.toolkit.toolkits, ()) if real in {"", one.path}]
+    toolkits = [one for one in value_or(facts.toolkit.toolkits, ()) if _is_at(wanted.where, one.path)]
     return next((one for one in toolkits if _accepted(wanted.spec, one)), None)
 
 
@@ -150,8 +156,9 @@ def _packages(environment: Environment) -> Iterator[Framework | Distribution]:
     yield from value_or(environment.distributions, ())
 
 
-def _real(path: str) -> str:
-    return os.path.realpath(path).replace(os.sep, "/") if path else ""
+def _is_at(wanted: str, path: str) -> bool:
+    """Whether a thing is where it is wanted, "" for anywhere."""
+    return not wanted or is_same_place(wanted, path, host_with(""))
 
 
 def label_of(found: Thing) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from doctor.formats import TextStyle
@@ -9,6 +10,11 @@ from doctor.formats import TextStyle
 WIDTH = 80
 _LABEL_WIDTH = 10
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
+# Our own signs beyond ASCII, of which not every encoding has all; a path's letters stay what they are.
+_PLAIN = str.maketrans(
+    {"✗": "x", "✓": "+", "·": "-", "×": "x", "–": "-", "—": "-", "…": "...", "→": "->", "≥": ">=", "≤": "<="}
+)
+_WINDOWS_PATH = re.compile(r'(?<![A-Za-z0-9])[A-Za-z]:/[^:*?"<>|,;]*')
 
 
 class Page:
@@ -21,7 +27,7 @@ class Page:
     def text(self) -> str:
         """The page as it is to be printed, ending with a line feed."""
         text = "\n".join(self._lines) + "\n"
-        return text if self._look.symbols else text.encode("ascii", "replace").decode("ascii")
+        return text if self._look.symbols else text.translate(_PLAIN)
 
     def symbol(self, fancy: str, plain: str) -> str:
         """A character, or its stand-in where only ASCII can be shown."""
@@ -74,12 +80,17 @@ class Page:
 def wrap(text: str, width: int) -> list[str]:
     """Lines of at most `width` characters, broken at blanks only; a longer word stands alone and whole."""
     lines: list[str] = []
-    for word in clean(text).split(" "):
+    for word in as_windows_writes(clean(text)).split(" "):
         if lines and (not word or len(lines[-1]) + 1 + len(word) <= width):
             lines[-1] += " " + word
         else:
             lines.append(word)
     return [line.rstrip() for line in lines] or [""]
+
+
+def as_windows_writes(text: str) -> str:
+    """The text with backslashes in the paths of Windows that it names; inside, every path has slashes."""
+    return _WINDOWS_PATH.sub(lambda match: match[0].replace("/", "\\"), text) if ":/" in text else text
 
 
 def clean(text: str) -> str:

@@ -15,7 +15,7 @@ from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import real_path_of
 from doctor.probes.cudnn_header import Header, header_in, header_of
-from doctor.probes.cudnn_library import LibraryName, Reading, parse_name, read_library, text_version
+from doctor.probes.cudnn_library import RESOURCE, LibraryName, Reading, parse_name, read_library, text_version
 from doctor.probes.cudnn_owner import Package, owner_among, packages_of
 from doctor.probes.cudnn_places import Place, named_place, places
 
@@ -254,6 +254,7 @@ def _said(
     said = [("header", header.version.value)] if isinstance(header.version, Seen) else []
     said += [("file name", reading.file_name) for reading in readings if reading.file_name]
     said += [("symbol", reading.symbol) for reading in readings if reading.symbol]
+    said += [(RESOURCE, reading.resource) for reading in readings if reading.resource]
     if len(said) == len([one for one in said if one[0] == "header"]):
         said += [
             ("text in the library", version)
@@ -274,7 +275,7 @@ def _version(chosen: list[_Entry], readings: list[Reading], said: list[tuple[str
         symbol = symbols.get(kind)
         if symbol:
             return Seen(symbol, "symbol")
-    for source in ("text in the library", "file name", "package"):
+    for source in (RESOURCE, "text in the library", "file name", "package"):
         for one, version in said:
             if one == source:
                 return Seen(version, source)

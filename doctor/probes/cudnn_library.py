@@ -34,6 +34,7 @@ _SYMBOLS = {
 # "cudnn_version_7_6_5_32_c27521968_m0_e0" is among the constants of the library that has cudnnGetVersion.
 _TEXT_PREFIX = b"cudnn_version_"
 _TEXT_WITHIN_BYTES = 64 << 20
+RESOURCE = "version resource"  # of a DLL
 _NO_VERSION = "neither its file name nor a symbol in it says the release"
 
 
@@ -109,6 +110,7 @@ class Reading(NamedTuple):
     damage: str  # "" or what is wrong with the file itself
     unread: str  # "" or why its inside was not read, which says nothing about the file
     symbol: CudnnVersion | None  # what its exported symbol says
+    resource: CudnnVersion | None  # what the version resource of a DLL says
     file_name: CudnnVersion | None  # what the name of the file says
 
 
@@ -133,6 +135,7 @@ class _Identity(NamedTuple):
     soname: Fact[str]
     machine: Fact[str]
     symbol: CudnnVersion | None = None
+    resource: CudnnVersion | None = None
     damage: str = ""
     unread: str = ""
 
@@ -142,23 +145,25 @@ def _identity(host: Host, kind: str, path: str) -> _Identity:
     is_dll = path.lower().endswith(".dll")
     says = _dll_says if is_dll else _elf_says
     said = remembered(host, path, f"part of cudnn: {kind}", lambda: says(host, kind, path), _is_said)
-    soname, machine, number, is_truncated = said
-    if is_dll:
-        name = Unseen("a DLL is asked for by its file name")
-        return _Identity(name, Seen(machine, "PE header"), _version_of(number), _truncated(is_truncated))
-    soname_and_machine = Seen(soname, "DT_SONAME"), Seen(machine, "ELF header")
-    return _Identity(*soname_and_machine, _version_of(number), _truncated(is_truncated))
+    soname, machine, number, resource, is_truncated = said
+    return _Identity(
+        soname=Unseen("a DLL is asked for by its file name") if is_dll else Seen(soname, "DT_SONAME"),
+        machine=Seen(machine, "PE header" if is_dll else "ELF header"),
+        symbol=_version_of(number),
+        resource=_version_of(resource),
+        damage=_truncated(is_truncated),
+    )
 
 
 def _elf_says(host: Host, kind: str, path: str) -> list[Any]:
-    """SONAME, machine, the number that it exports as its release (0 for none), whether it is truncated."""
+    """SONAME, machine, the releases that it exports and has as a resource (0 for none), whether it is truncated."""
     with host.open(path) as stream:
         elf = Elf(stream)
-        return [elf.soname, elf.machine, _number(elf, kind), elf.is_truncated]
+        return [elf.soname, elf.machine, _number(elf, kind), 0, elf.is_truncated]
 
 
 def _is_said(said: Any) -> bool:
-    return isinstance(said, list) and [*map(type, said)] == [str, str, int, bool]
+    return isinstance(said, list) and [*map(type, said)] == [str, str, int, int, bool]
 
 
 def _dll_says(host: Host, kind: str, path: str) -> list[Any]:
@@ -168,11 +173,19 @@ def _dll_says(host: Host, kind: str, path: str) -> list[Any]:
     try:
         with host.open(path) as stream:
             pe = Pe(stream)
-            return ["", pe.machine, _number(pe, kind), pe.is_truncated]
+            return ["", pe.machine, _number(pe, kind), _of_resource(pe, path), pe.is_truncated]
     except NotRead as error:
         raise ElfNotRead(str(error)) from error
     except PeError as error:
         raise ElfError(str(error)) from error
+
+
+def _of_resource(pe: "Pe", path: str) -> int:
+    """The release in its version resource: 8.9.7.29 of cudnn64_8.dll. Libraries of CUDA's have 6.14.11.12040 there."""
+    name = parse_name(path.rpartition("/")[2])
+    numbers = pe.file_version
+    is_cudnns = numbers is not None and name is not None and numbers[0] == name.major
+    return numbers[0] << 16 | numbers[1] << 8 | numbers[2] if numbers and is_cudnns else 0
 
 
 def _truncated(is_truncated: bool) -> str:
@@ -192,6 +205,8 @@ def _reading(host: Host, name: LibraryName, path: str, identity: _Identity, file
     version: Fact[CudnnVersion] = Unseen(_NO_VERSION)
     if symbol:
         version = Seen(symbol, "symbol")
+    elif identity.resource:
+        version = Seen(identity.resource, RESOURCE)
     elif file_name:
         version = Seen(file_name, "file name")
     part = CudnnPart(
@@ -202,7 +217,14 @@ def _reading(host: Host, name: LibraryName, path: str, identity: _Identity, file
         machine=identity.machine,
         readable=_is_readable(host, path),
     )
-    return Reading(part=part, damage=identity.damage, unread=identity.unread, symbol=symbol, file_name=file_name)
+    return Reading(
+        part=part,
+        damage=identity.damage,
+        unread=identity.unread,
+        symbol=symbol,
+        resource=identity.resource,
+        file_name=file_name,
+    )
 
 
 def _is_readable(host: Host, path: str) -> bool:

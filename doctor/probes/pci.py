@@ -1,10 +1,14 @@
 """NVIDIA's cards on the PCI bus, which shows them without any driver.
 
 Sources: the kernel's Documentation/ABI/testing/sysfs-bus-pci; the class codes of the PCI Code and ID Assignment
-Specification: 0x0300 is a VGA compatible controller, 0x0302 a 3D controller.
+Specification: 0x0300 is a VGA compatible controller, 0x0302 a 3D controller. On Windows, Microsoft's "Identifiers for
+PCI Devices" (the names of the keys in the registry, and the class codes of CompatibleIDs).
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
 
 from doctor.facts.gpu import PciDevice
 from doctor.facts.seen import Fact, Seen, Unseen
@@ -21,6 +25,8 @@ def look(host: Host) -> Fact[tuple[PciDevice, ...]]:
     """Every NVIDIA display and 3D controller; Unseen where the bus cannot be read."""
     if not host.is_live:
         return Unseen("an offline root shows no devices")
+    if host.os_family == "windows":
+        return _in_registry()
     if host.os_family != "linux":
         return Unseen(f"the PCI bus is not read on {host.os_family}")
     try:
@@ -45,6 +51,65 @@ def _device(host: Host, address: str) -> PciDevice | None:
     if device_id is None:
         return None
     return PciDevice(address, NVIDIA, device_id, _driver(host, folder))
+
+
+_ENUM = r"SYSTEM\CurrentControlSet\Enum\PCI"
+_MODEL = re.compile(r"VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})", re.IGNORECASE)
+_CLASS = re.compile(r"&CC_([0-9A-F]{4})", re.IGNORECASE)
+_PLACE = re.compile(r"\((\d+),(\d+),(\d+)\)|bus (\d+), device (\d+), function (\d+)", re.IGNORECASE)
+_NO_SUCH_DEVNODE = 0x0D  # CR_NO_SUCH_DEVNODE, cfgmgr32.h
+
+
+def _in_registry() -> Fact[tuple[PciDevice, ...]]:
+    """The cards that Windows has written down, one key a model and below it one a card, and that are there now."""
+    from doctor.host import registry  # late: only Windows has one
+
+    where = f"HKLM\\{_ENUM}"
+    try:
+        models = registry.keys(_ENUM)
+        if not models:
+            return Unseen(f"{where} lists nothing")
+        found = [card for model in models for card in _cards_of(model)]
+    except OSError as error:
+        return Unseen(f"{where} could not be read: {error.strerror or error}")
+    return Seen(tuple(found), where)
+
+
+def _cards_of(model: str) -> Iterator[PciDevice]:
+    """The cards of a key such as VEN_10DE&DEV_2684&SUBSYS_88E21043&REV_A1. Raises OSError."""
+    from doctor.host import registry
+
+    match = _MODEL.match(model)
+    if match is None or int(match[1], 16) != NVIDIA:
+        return
+    for name in registry.keys(f"{_ENUM}\\{model}"):
+        key = f"{_ENUM}\\{model}\\{name}"
+        classes = {int(code, 16) for one in registry.texts(key, "CompatibleIDs") for code in _CLASS.findall(one)}
+        if classes & _DISPLAY_CLASSES and _is_there(f"PCI\\{model}\\{name}"):
+            place = " ".join(registry.texts(key, "LocationInformation"))
+            driver = " ".join(registry.texts(key, "Service"))
+            yield PciDevice(_address(place), NVIDIA, int(match[2], 16), driver)
+
+
+def _is_there(device: str) -> bool:
+    """Whether it is in the device tree: what was taken out stays in the registry.
+
+    Source: Microsoft, CM_Locate_DevNodeW without CM_LOCATE_DEVNODE_PHANTOM.
+    """
+    import ctypes  # late: slow to load, and only a Windows with such a card asks
+
+    node = ctypes.c_uint32()
+    locate = getattr(ctypes, "WinDLL")("cfgmgr32").CM_Locate_DevNodeW  # noqa: B009 - no such name outside Windows
+    return bool(locate(ctypes.byref(node), device, 0) != _NO_SUCH_DEVNODE)
+
+
+def _address(place: str) -> str:
+    """ "0000:01:00.0" of "PCI bus 1, device 0, function 0"; "" where it says none. It names no domain."""
+    match = _PLACE.search(place)
+    if match is None:
+        return ""
+    bus, device, function = (int(number) for number in match.groups() if number)
+    return f"0000:{bus:02x}:{device:02x}.{function}"
 
 
 def _driver(host: Host, folder: str) -> str:

@@ -416,17 +416,14 @@ def _windows_places(host: Host) -> Iterator[str]:
 
 def _registry_places() -> Iterator[str]:
     """Install directories that NVIDIA's installer wrote down, one key a version, value InstallDir."""
-    import importlib  # late: there is a registry only on Windows
-    from typing import Any
+    from doctor.host import registry  # late: only Windows has one
 
-    winreg: Any = importlib.import_module("winreg")
     try:
-        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _WINDOWS_KEY) as key:
-            for number in range(winreg.QueryInfoKey(key)[0]):
-                with winreg.OpenKey(key, winreg.EnumKey(key, number)) as version:
-                    yield str(winreg.QueryValueEx(version, "InstallDir")[0]).replace("\\", "/").rstrip("/")
+        for version in registry.keys(_WINDOWS_KEY):
+            for folder in registry.texts(f"{_WINDOWS_KEY}\\{version}", "InstallDir"):
+                yield folder.replace("\\", "/").rstrip("/")
     except OSError:
-        return  # no toolkit was installed by NVIDIA's installer
+        return  # not for this user to read
 
 
 def _environment_places(host: Host, environments: tuple[Environment, ...]) -> Iterator[str]:

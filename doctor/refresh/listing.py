@@ -13,6 +13,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 
 from compat.record import NamedTuple
 from doctor.refresh.index import Index
+from doctor.refresh.variants import notes
 from doctor.refresh.web import JSON, Page, Unreachable, Web, joined, shown
 
 if TYPE_CHECKING:
@@ -45,27 +46,31 @@ class _File(NamedTuple):
 def wheels_of(project: str, indexes: Iterable[Index], web: Web) -> tuple[tuple[Wheel, ...], tuple[str, ...]]:
     """Every wheel of a project, each file name once (the first index wins), and what could not be read."""
     found: dict[str, Wheel] = {}
-    problems = []
+    problems: list[str] = []
     for index in indexes:
         try:
-            for wheel in _wheels(project, index, web):
+            files = _files_of(project, index, web)
+            for wheel in _wheels(files):
                 found.setdefault(wheel.name, wheel)
+            problems += notes(((file.name, file.url) for file in files), web)
         except Unreachable as error:
             problems.append(str(error))
     return tuple(found.values()), tuple(problems)
 
 
-def _wheels(project: str, index: Index, web: Web) -> Iterator[Wheel]:
+def _files_of(project: str, index: Index, web: Web) -> list[_File]:
+    """The files of a project on one index; raises Unreachable."""
     name = canonicalize_name(project)
     page = web.page(index.page_of(name))
     if page is None:
         if index.is_flat:
             raise Unreachable(f"{shown(index.url)}: no such file or directory (named by {index.said_by})")
-        return
-    for file in _files(page):
-        wheel = _wheel(file)
-        if wheel and canonicalize_name(file.name.partition("-")[0]) == name:
-            yield wheel
+        return []
+    return [file for file in _files(page) if canonicalize_name(file.name.partition("-")[0]) == name]
+
+
+def _wheels(files: Iterable[_File]) -> Iterator[Wheel]:
+    return (wheel for wheel in map(_wheel, files) if wheel)
 
 
 def _wheel(file: _File) -> Wheel | None:

@@ -22,6 +22,7 @@ from installers.own_directory import findable
 from installers.plan import Plan, Target
 from installers.requirement import exact_version, spoken, wanted_version
 from installers.step import Step
+from installers.steps.add_to_path import AddToPath
 from installers.steps.by_hand import ByHand
 from installers.steps.change_mode import ChangeMode
 from installers.steps.check import Check
@@ -400,8 +401,8 @@ def _windows(source: _Source, home: str, target: Target, *, own: bool) -> tuple[
         )
         for inside, into, pattern, why in pairs
     ]
-    path = ByHand(
-        f"Path must name {pairs[0][1]}",
+    path = AddToPath(
+        pairs[0][1],
         "Windows looks for DLLs there; the CUDA installer enters its own directories, an archive enters none",
     )
     return (*copies, *_zlib(source), path, _check(source, pairs[0][1]))

@@ -6,6 +6,7 @@ import io
 import random
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from doctor.binaries import pe
 from doctor.binaries.pe import Pe, PeError, PeNotRead
 from tests.lab.pe_file import pe_bytes
+from tests.wheels import WINDOWS, fetch
 
 _VALUES = {"cudnn_graph_version": 0x90A02, "aaa": 1, "zzz": 0xFFFFFFFF, "mmm": 5}
 
@@ -42,6 +44,36 @@ def test_imports() -> None:
     assert [one.dll.decode() for one in second.DIRECTORY_ENTRY_DELAY_IMPORT] == list(delayed)
     without = Pe(io.BytesIO(pe_bytes()))
     assert (without.imports, without.delayed_imports) == ((), ())
+
+
+def test_the_version_resource() -> None:
+    content = pe_bytes("cudnn64_8.dll", _VALUES, needs=("KERNEL32.dll",), version=(8, 9, 7, 29))
+    library = Pe(io.BytesIO(content))
+    assert (library.file_version, library.imports) == ((8, 9, 7, 29), ("KERNEL32.dll",))
+    [fixed] = pefile.PE(data=content).VS_FIXEDFILEINFO
+    assert (fixed.FileVersionMS, fixed.FileVersionLS) == (8 << 16 | 9, 7 << 16 | 29)
+    assert Pe(io.BytesIO(pe_bytes())).file_version is None
+
+
+@pytest.mark.slow
+def test_the_version_resource_of_a_real_library() -> None:
+    with zipfile.ZipFile(fetch("nvidia-cuda-runtime-cu12==12.4.127", platforms=WINDOWS)) as wheel:
+        content = wheel.read("nvidia/cuda_runtime/bin/cudart64_12.dll")
+    assert Pe(io.BytesIO(content)).file_version == (6, 14, 11, 12040)  # as its properties show it
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_damaged_version_raises_nothing_else(seed: int) -> None:
+    chance = random.Random(seed)
+    content = pe_bytes("a.dll", version=(8, 9, 7, 29))
+    for _ in range(250):
+        damaged = bytearray(content)
+        for _ in range(chance.randrange(1, 6)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        try:
+            assert len(Pe(io.BytesIO(bytes(damaged))).file_version or ()) in {0, 4}
+        except PeError:
+            continue
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -156,7 +156,7 @@ def resolve(requirements: list[str], python: str) -> str:
 
 def outcomes(count: int, first: int) -> Iterator[Outcome]:
     """The outcome of that many questions; their seeds count on from the first."""
-    with ThreadPoolExecutor(min(4, 2 * (os.cpu_count() or 1))) as pool:
+    with ThreadPoolExecutor(min(8, 4 * (os.cpu_count() or 1))) as pool:  # they wait for the index
         yield from pool.map(ask, map(draw, range(first, first + count)))
 
 

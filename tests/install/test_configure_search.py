@@ -158,7 +158,7 @@ def test_hooks_for_windows_parse(capsys: Shown) -> None:
         ("loader /opt/nowhere/lib --os linux", "1. edit /etc/ld.so.conf.d/gpudoctor-cuda.conf"),
         ("loader /opt/nowhere/lib --os linux --conda /opt/env", "write /opt/env/etc/conda/activate.d/"),
         ("path --os linux", "export PATH=/usr/local/cuda/bin${PATH:+:$PATH}"),
-        ("path C:\\cuda\\bin --os windows", "add C:\\cuda\\bin to Path"),
+        ("path C:\\cuda\\bin --os windows", "add C:\\cuda\\bin to your Path"),
     ],
 )
 def test_another_machine(words: str, said: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Shown) -> None:

@@ -17,16 +17,22 @@ def pe_bytes(
     gpu_code: bytes = b"",
     needs: tuple[str, ...] = (),
     delayed: tuple[str, ...] = (),
+    version: tuple[int, int, int, int] | None = None,
 ) -> bytes:
-    """A PE32+ library with a section for its exports and the numbers, and one for GPU code where it has some."""
+    """A PE32+ library with a section for its exports, version and numbers, and one for GPU code where it has some."""
     section = _exports(name, dict(sorted((values or {}).items())))
     section += bytes(-len(section) % 4)
     imports_at, imports = _SECTION_ADDRESS + len(section), _imports(needs, 20, 12, _SECTION_ADDRESS + len(section))
     delayed_at = imports_at + len(imports)
     late = _imports(delayed, 32, 4, delayed_at)
     section += imports + late
+    resources_at, resources = _SECTION_ADDRESS + len(section), b""
+    if version:
+        resources = _version_resource(resources_at, version)
+        section += resources
     directories = [(_SECTION_ADDRESS, len(section)), (imports_at if needs else 0, len(imports))]
-    directories += [(0, 0)] * 11 + [(delayed_at if delayed else 0, len(late)), (0, 0), (0, 0)]
+    directories += [(resources_at if version else 0, len(resources))]
+    directories += [(0, 0)] * 10 + [(delayed_at if delayed else 0, len(late)), (0, 0), (0, 0)]
     optional = struct.pack("<HBBIIIII", 0x20B, 14, 0, 0, len(section), 0, 0, 0)
     optional += struct.pack("<QIIHHHHHHIIIIHH", 1 << 32, 0x1000, 0x200, 6, 0, 0, 0, 6, 0, 0, 0x3000, 0x400, 0, 2, 0x160)
     optional += struct.pack("<QQQQII", 1 << 20, 4096, 1 << 20, 4096, 0, 16)
@@ -56,6 +62,19 @@ def _imports(names: tuple[str, ...], step: int, name_at: int, base: int) -> byte
         texts += name.encode() + b"\0"
     content = table + bytes(step) + texts
     return content + bytes(-len(content) % 4) if names else b""
+
+
+def _version_resource(base: int, version: tuple[int, int, int, int]) -> bytes:
+    """Directories for type 16, name 1 and American English, the entry, and a VS_VERSIONINFO without strings."""
+    below = 1 << 31
+    tables = [(16, below | 24), (1, below | 48), (0x409, 72)]
+    content = b"".join(struct.pack("<IIHHHHII", 0, 0, 0, 0, 0, 1, *entry) for entry in tables)
+    first, second, third, fourth = version
+    fixed = struct.pack("<IIIIII", 0xFEEF04BD, 0x10000, first << 16 | second, third << 16 | fourth, 0, 0) + bytes(28)
+    info = (
+        struct.pack("<HHH", 40 + len(fixed), len(fixed), 0) + "VS_VERSION_INFO\0".encode("utf-16-le") + bytes(2) + fixed
+    )
+    return content + struct.pack("<IIII", base + 88, len(info), 0, 0) + info
 
 
 def _exports(name: str, values: Mapping[str, int]) -> bytes:

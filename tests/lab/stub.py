@@ -43,10 +43,16 @@ _CARD = {
 }
 
 
-def compiled(source: Path, *options: str) -> Path:
-    """The shared library made of a C file by zig's compiler (a wheel), once for each state of the file."""
+_WINDOWS = ("-target", "x86_64-windows-gnu")
+
+
+def compiled(source: Path, *options: str, suffix: str = ".so") -> Path:
+    """The library or program made of a C file by zig's compiler (a wheel), once for each state of the file.
+
+    `suffix` says what: ".so" for this machine, ".dll" or ".exe" for Windows.
+    """
     digest = hashlib.sha256(source.read_bytes() + "".join(options).encode()).hexdigest()[:16]
-    library = CACHE / "stubs" / f"{source.stem}-{digest}.so"
+    library = CACHE / "stubs" / f"{source.stem}-{digest}{suffix}"
     if library.exists():
         return library
     library.parent.mkdir(parents=True, exist_ok=True)
@@ -54,8 +60,10 @@ def compiled(source: Path, *options: str) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)  # pytest-xdist: one worker compiles, the others wait
         if not library.exists():
             unfinished = library.with_suffix(".tmp")
-            command = [sys.executable, "-m", "ziglang", "cc", "-shared", "-fPIC", "-O2", "-fno-sanitize=undefined"]
-            command += ["-fvisibility=hidden", "-Wall", "-Wextra", *options, "-o", str(unfinished), str(source)]
+            command = [sys.executable, "-m", "ziglang", "cc", "-O2", "-fno-sanitize=undefined", "-Wall", "-Wextra"]
+            command += [] if suffix == ".exe" else ["-shared"]
+            command += ["-fPIC", "-fvisibility=hidden"] if suffix == ".so" else list(_WINDOWS)
+            command += [*options, "-o", str(unfinished), str(source)]
             subprocess.run(command, check=True)
             unfinished.replace(library)
     return library
@@ -69,6 +77,11 @@ def nvml(directory: Path, release: str = "580.95.05") -> Path:
     link.unlink(missing_ok=True)
     link.symlink_to(f"libnvidia-ml.so.{release}")
     return directory
+
+
+def nvml_dll() -> Path:
+    """The stub as nvml.dll of the Windows driver."""
+    return compiled(_SOURCE, suffix=".dll")
 
 
 def card(**attributes: str | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-/* A stand-in for libnvidia-ml.so.1: the calls that gpudoctor makes through nvidia-ml-py, answered from variables.
+/* A stand-in for libnvidia-ml.so.1 and nvml.dll: the calls that gpudoctor makes through nvidia-ml-py, answered from variables.
  *
  *   STUB_NVML_INIT     what nvmlInit returns: 0, or an error such as 9, 12, 15, 18
  *   STUB_NVML_DRIVER   "580.95.05"
@@ -15,9 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _WIN32
+#include <windows.h>
+#define API __declspec(dllexport)
+#define pause() Sleep(INFINITE)
+#else
 #include <unistd.h>
-
 #define API __attribute__((visibility("default")))
+#endif
 
 enum { OK = 0, UNINITIALIZED = 1, BAD_ARGUMENT = 2, UNSUPPORTED = 3, ABSENT = 6, TOO_SMALL = 7, UNKNOWN = 999 };
 enum { CARDS = 64, INSTANCES = 8, TEXT = 256 };

@@ -38,6 +38,12 @@ MACOS = "NVIDIA, CUDA 10.2 Release Notes: the last to support macOS"
 VLLM = "vllm-project/vllm:docs, requirements: Linux, compute capability 7.0 or higher"
 RAPIDS = "https://docs.rapids.ai/notices/rsn0034/: from 24.02 on compute capability 7.0 or higher"
 FLASH = "Dao-AILab/flash-attention:README.md: FlashAttention-2 supports Ampere, Ada or Hopper; Turing takes 1.x"
+FORWARD = "NVIDIA, CUDA Compatibility, Forward Compatibility: data-centre cards; 13.0 on 535, 570, 13.4 on 535 to 610"
+JETSON = "https://forums.developer.nvidia.com/t/pytorch-for-jetson-version-1-9-0-now-available/72048: wheels by JetPack"
+JETPACK_6 = "https://forums.developer.nvidia.com/t/jetpack-6-1-install-pytorch-2-5-1/318629/7: for Orin, CUDA 12.6"
+SBSA = "pytorch/pytorch:.ci/aarch64_linux/aarch64_ci_build.sh: the code of each build for ARM"
+BNB = "code in the libraries of the release's wheel: 12.6 and older from 6.0 (0.45: 5.0), 12.8 and 13 up to 12.0"
+ORT_CODE = "code in libonnxruntime_providers_cuda of the release's wheel"
 CUPY = "cupy/cupy:docs/source/install.rst, and the CUDA that the package is named for"
 
 LINES: tuple[tuple[str, int, str, str], ...] = (
@@ -214,5 +220,35 @@ LINES: tuple[tuple[str, int, str, str], ...] = (
         "numba/numba:docs/source/cuda/overview.rst@0.59.0: from 11.2",
     ),
     ("caffe==1.0.0 cudnn==8.0.5", N, "BVLC/caffe#6970", "the thread itself: 1.0.0 does not build against cuDNN 8"),
+    # an older driver with NVIDIA's package, and where there is none
+    ("torch==2.14.1+cu130 --gpu H100 --driver 535.183.01", N, "", f"{NOTES}; {FORWARD}"),
+    ("torch==2.12.0+cu132 --gpu A100 --driver 590.48.01", Y, "", NOTES),
+    ("cuda==13.4 --gpu T4 --driver 570.86.10", N, "", f"{NOTES}; {FORWARD}"),
+    ('cuda==13.0 --gpu "RTX 4090" --driver 570.86.10', N, "", NOTES),
+    ("torch==2.9.1+cu130 --gpu L40S --driver 550.163.01", N, "", NOTES),
+    # Jetson, Thor, GB10
+    ('torch==2.8.0 --gpu "Jetson Orin Nano"', Y, "", JETPACK_6),
+    ('torch==2.1.0 --gpu "Jetson AGX Xavier"', Y, "", f"{JETSON}; JetPack 5.1"),
+    ('torch==2.5.0 --gpu "Jetson AGX Xavier"', N, "", f"{JETPACK_6}; JetPack 6 knows no Xavier"),
+    ('torch==1.10.0 --gpu "Jetson Nano"', Y, "", f"{JETSON}; JetPack 4"),
+    (
+        'torch==2.1.0 --gpu "Jetson Nano"',
+        N,
+        "Qengineering/PyTorch-Jetson-Nano",
+        "the page itself: the Nano ends with 10.2",
+    ),
+    ('onnxruntime-gpu==1.23.0 --gpu "Jetson Orin NX"', Y, "", "NVIDIA's Jetson AI Lab, index for JetPack 6"),
+    ('torch==2.9.1+cu130 --gpu "Jetson Thor"', Y, "", SBSA),
+    ('torch==2.9.1+cu126 --gpu "DGX Spark"', N, "", SBSA),
+    ('torch==2.10.0+cu130 --gpu "DGX Spark" --driver 580.95.05', Y, "", SBSA),
+    # builds of CUDA 12.9, and what a wheel has code for
+    ('torch==2.13.0+cu129 --gpu "RTX 5090" --driver 575.57.08', Y, "", "get_arch_list of that build: 7.5 to 12.0"),
+    ("torch==2.13.0+cu129 --gpu V100", N, "", "get_arch_list of that build: 7.5 to 12.0"),
+    ('bitsandbytes==0.50.2 --gpu "RTX 5090"', Y, "", BNB),
+    ('bitsandbytes==0.50.2 --gpu "GTX 970"', N, "", BNB),
+    ('bitsandbytes==0.45.5 --gpu "GTX 970"', Y, "", BNB),
+    ('onnxruntime-gpu==1.26.0 --gpu "GTX 1080"', Y, "", f"{ORT_CODE}: from 6.0"),
+    ("onnxruntime-gpu==1.31.0 --gpu V100", N, "", f"{ORT_CODE}: from 7.5"),
+    ("onnxruntime-gpu==1.30.0 --gpu B200", N, "", f"{ORT_CODE}: 7.5 to 8.9, 9.0a and 12.0a, no PTX"),
 )
 FORUM_QUESTIONS = tuple(ForumQuestion(*line) for line in LINES)

@@ -41,10 +41,16 @@ def test_gaps_never_double_and_never_lead() -> None:
     assert page.text() == "a\n\nb\n"
 
 
-def test_plain_terminals_get_ascii() -> None:
+def test_plain_terminals_get_plain_signs_and_whole_paths() -> None:
     page = Page(TextStyle(symbols=False))
-    page.line(page.symbol("✗", "x") + " naïve")
-    assert page.text() == "x na?ve\n"
+    page.line(page.symbol("✗", "x") + " C:\\Users\\Jürgen · x")
+    assert page.text() == "x C:\\Users\\Jürgen - x\n"
+
+
+def test_paths_of_windows_are_written_as_windows_writes_them() -> None:
+    page = Page(TextStyle())
+    page.paragraph("C:/Program Files/CUDA/bin: see https://example.com/a, docs/b and d:/x/y")
+    assert page.text() == "C:\\Program Files\\CUDA\\bin: see https://example.com/a, docs/b and d:\\x\\y\n"
 
 
 def test_colour_only_where_wanted() -> None:

@@ -55,7 +55,7 @@ WHEEL_WITHOUT_OPS = cudnn_copy(
         (other(version=unseen("no symbol")), Kind.UNKNOWN),
         (other(version=unseen("no symbol"), parts=parts("9.10.2", OPT, ("libcudnn.so.9",))), Kind.BAD),
         (other(version=unseen("no symbol"), parts=parts("9.10.2", OPT, JIT)), Kind.UNKNOWN),
-        (other(version=unseen("no symbol"), parts=parts("7.6.5", OPT, ("libcudnn.so.7",))), Kind.UNKNOWN),
+        (other(version=unseen("no symbol"), parts=parts("7.6.5", OPT, ("libcudnn.so.7",))), Kind.OK),  # all it ever is
         (other(version=unseen("no symbol"), parts=parts("9.1.0", OPT, ("libcudnn.so",))), Kind.UNKNOWN),
         (other("7.6.5", parts=seen((cudnn_part("libcudnn.so.7", "7.6.5", OPT),))), Kind.OK),
         (other("9.10.2", origin="framework", parts=parts("9.10.2", OPT, NO_OPS)), Kind.OK),  # ships what it needs

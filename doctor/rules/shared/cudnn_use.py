@@ -266,8 +266,11 @@ def lacking(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
     if copy.owner or copy.origin == "framework":
         return tuple(name for name in map(posixpath.basename, value_or(copy.missing, ())) if _is_library(name))
     if isinstance(copy.version, Unseen):
-        return _surely_lacking(copy, facts, matrix) or copy.version.get()
-    row = matrix.cudnn(copy.version.value)
+        lacks = _surely_lacking(copy, facts, matrix)
+        family, majors = facts.system.family.get(), _majors(copy)
+        if lacks or (majors and all(matrix.cudnn_is_uniform(major, family) for major in majors)):
+            return lacks
+    row = matrix.cudnn(copy.version.get())
     windows = facts.system.family.get() == "windows"
     listed = row.parts_windows if windows else row.parts_linux
     if listed is None:
@@ -280,13 +283,17 @@ def lacking(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
 
 def _surely_lacking(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
     """What every release of its major has: the main library of 9 does not say its release, and cannot be alone."""
-    there = part_names(copy)
-    majors = {int(found[1]) for name in there if (found := re.search(r"(?:\.so\.|64_)(\d+)", name))}
+    there, majors = part_names(copy), _majors(copy)
     if len(majors) != 1 or is_jit_edition(copy):
         return ()
     always = matrix.cudnn_always(majors.pop(), facts.system.family.get())
     lacks = tuple(name for name in always if name.lower() not in there)
     return () if len(lacks) == 1 and _JIT_LACKS in lacks[0] else lacks
+
+
+def _majors(copy: CudnnCopy) -> set[int]:
+    """By the names of its libraries."""
+    return {int(found[1]) for name in part_names(copy) if (found := re.search(r"(?:\.so\.|64_)(\d+)", name))}
 
 
 def is_jit_edition(copy: CudnnCopy) -> bool:

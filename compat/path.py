@@ -1,0 +1,21 @@
+"""When two spellings of a path are one: Windows knows no case, two slashes, and prefixes for long paths.
+
+Sources: Microsoft, "Naming Files, Paths, and Namespaces"; "Maximum Path Length Limitation" for its prefixes.
+"""
+
+from __future__ import annotations
+
+_LONG = {"//?/unc/": "//", "//?/": "", "//./": ""}
+
+
+def key_of(path: str, os_family: str) -> str:
+    """What spellings of one path have in common; links and short names (PROGRA~1) are not followed."""
+    if os_family != "windows":
+        return path.rstrip("/") or path[:1]
+    plain = path.strip('" ').replace("\\", "/").casefold()
+    for prefix, instead in _LONG.items():
+        if plain.startswith(prefix):
+            plain = instead + plain.removeprefix(prefix)
+            break
+    share = "//" if plain.startswith("//") else ""
+    return share + "/".join(part for part in plain.split("/") if part not in {"", "."})

@@ -1,0 +1,32 @@
+"""The registry of the Windows that gpudoctor runs on, below HKEY_LOCAL_MACHINE: read, never written."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def _opened(path: str) -> tuple[Any, Any]:
+    winreg: Any = importlib.import_module("winreg")  # only Windows has it
+    return winreg, winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path)
+
+
+def keys(path: str) -> tuple[str, ...]:
+    """The names of the keys below one, in its order; none where it is not there. Raises OSError."""
+    try:
+        winreg, opened = _opened(path)
+    except FileNotFoundError:
+        return ()
+    with opened:
+        return tuple(winreg.EnumKey(opened, number) for number in range(winreg.QueryInfoKey(opened)[0]))
+
+
+def texts(path: str, name: str) -> tuple[str, ...]:
+    """The text of a value, or the texts of a list; none where it is not there or is no text. Raises OSError."""
+    try:
+        winreg, opened = _opened(path)
+        with opened:
+            found = winreg.QueryValueEx(opened, name)[0]
+    except FileNotFoundError:
+        return ()
+    return (found,) if isinstance(found, str) else tuple(found) if isinstance(found, list) else ()

@@ -1,0 +1,42 @@
+"""An NVIDIA card under Windows without its driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.check.finding import Kind
+from doctor.facts import Facts
+from tests.machine import driver, machine, nvml, pci_device, seen, system, unseen
+from tests.rules.case import answer
+
+WINDOWS = system(family=seen("windows"))
+NOT_FOUND = seen(nvml(library="", state="not-found", error="NVML Shared Library Not Found", code=12))
+BASIC = seen((pci_device(driver="BasicDisplay"),))
+
+
+def windows(**changes: Any) -> Facts:
+    return machine(system=WINDOWS, pci=seen((pci_device(driver="nvlddmkm"),)))._replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (windows(), Kind.OK),
+        (windows(pci=BASIC, gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Kind.BAD),
+        (windows(pci=seen((pci_device(driver=""),)), gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Kind.BAD),
+        (windows(gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Kind.UNKNOWN),  # the driver is bound to the card
+        (windows(pci=BASIC, gpus=unseen(), driver=driver(nvml=seen(nvml(state="hung")))), Kind.UNKNOWN),
+        (windows(pci=unseen(), gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Kind.UNKNOWN),
+        (windows(pci=seen(()), gpus=seen(()), driver=driver(nvml=NOT_FOUND)), Kind.NOT_APPLICABLE),
+        (machine(), Kind.NOT_APPLICABLE),
+    ],
+)
+def test_the_driver(facts: Facts, kind: Kind) -> None:
+    assert answer("windows-driver-missing", facts).kind is kind
+
+
+def test_the_driver_is_what_mends_it() -> None:
+    found = answer("windows-driver-missing", windows(pci=BASIC, gpus=unseen(), driver=driver(nvml=NOT_FOUND)))
+    assert [need.product for need in found.needs] == ["driver"]
