@@ -12,6 +12,7 @@ from compat.need import ABSENT, AGAIN, BY_HAND, WHEELS, Need
 from compat.record import NamedTuple
 from doctor.check.finding import Answer
 from doctor.facts import Facts
+from doctor.prescribe.archives import archived
 from doctor.prescribe.target import may_be_root, target_of
 from doctor.prescribe.without_root import instead, said_first, takes_root
 from installers.choose import plan_for
@@ -60,14 +61,26 @@ def _by_need(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate
 
 def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
     """What serves a need here, and before it what takes no root, where this user has none; raises NoMethod."""
-    usual = candidate(need, facts, matrix)
+    try:
+        usual = candidate(need, facts, matrix)
+    except GpudoctorError:
+        others = list(_made(archived(need, facts, matrix), facts, matrix))
+        if not others:
+            raise
+        yield from others
+        return
     if usual.target.may_be_root or not takes_root(usual.plan):
         yield usual
         return
-    for needs in instead(answer, need, facts, matrix):
+    yield from _made(instead(answer, need, facts, matrix), facts, matrix)
+    yield usual._replace(plan=said_first(usual.plan, usual.target))
+
+
+def _made(ways: Iterator[tuple[Need, ...]], facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
+    """Those of several needs, one after the other, that methods serve."""
+    for needs in ways:
         with suppress(GpudoctorError):
             yield reduce(with_more, [candidate(one, facts, matrix) for one in needs])
-    yield usual._replace(plan=said_first(usual.plan, usual.target))
 
 
 def _in_words(need: Need, why: str, facts: Facts) -> Candidate:

@@ -20,6 +20,7 @@ from installers.steps.by_hand import ByHand
 
 if TYPE_CHECKING:
     from doctor.prescribe.proof import Court, Verdict
+    from installers.effect import Effect
 
 _OFFERED_AT_MOST = 2  # a remedy, and another one to choose from
 _LOOK = "gpudoctor check"  # what a plan ends with that copies files
@@ -52,13 +53,16 @@ class _Prescription:
         tried = list(candidates(self._answer, self._facts, self._matrix))
         advice = [one for one in tried if one.is_advice]
         given, refused = 0, ""
+        enough: list[set[Effect]] = []  # what mends by itself, so that more of it is no other remedy
         for one in tried:
-            if one.is_advice or given == _OFFERED_AT_MOST:
+            done = {*(one.plan.effects or ())}
+            if one.is_advice or given == _OFFERED_AT_MOST or any(each <= done for each in enough):
                 continue
             remedy, why = (_remedy(one, self._facts), "") if one.is_silent else self._proven(one)
             refused = refused or why
             if remedy:
                 given += 1
+                enough += [{*(remedy.plan.effects or ())}] if remedy.proven else []
                 yield remedy
         yield from (_remedy(one, self._facts) for one in advice)
         if not given and self._machine_first:

@@ -72,6 +72,8 @@ def _names(need: Need, target: Target, matrix: Matrix) -> tuple[str, ...]:
     manager, exact = manager_of(target), exact_version(need.spec)
     major = int(wanted_version(need.spec).partition(".")[0] or 9)
     cuda = need.build or str(target.cuda_major or 12)
+    if major == _LAST_WITH_SUFFIX and not exact:
+        exact = _newest(need.spec, cuda, manager, matrix)  # the name alone brings the newest, for another CUDA by now
     developer = "dev" if manager == "apt" else "devel"
     release = _release(exact, cuda, manager, matrix)
     if major <= _LAST_WITH_SUFFIX:
@@ -86,6 +88,13 @@ def _names(need: Need, target: Target, matrix: Matrix) -> tuple[str, ...]:
         names = (f"libcudnn{major}-cuda-{suffix}", f"libcudnn{major}-{developer}-cuda-{suffix}")
         names += _headers(need.spec, f"libcudnn{major}-headers-cuda-{suffix}") if manager == "apt" else ()
     return tuple(f"{name}{release}" for name in names)
+
+
+def _newest(spec: str, cuda: str, manager: str, matrix: Matrix) -> str:
+    """The newest release that a specifier admits of which there is a package for that CUDA; "" for none."""
+    rows = (row.version for row in matrix.rows("cudnn", "releases") if accepts(spec, row.version))
+    fit = sorted((one for one in map(CudnnVersion, rows) if one.major == _LAST_WITH_SUFFIX), reverse=True)
+    return next((str(one) for one in fit if one >= _ONE_A_MAJOR and _release(str(one), cuda, manager, matrix)), "")
 
 
 def _of_old(need: Need) -> tuple[ByHand, ...]:

@@ -57,6 +57,13 @@ BEYOND = re.compile(
 )
 
 
+# A mirror may lack what a release asks for of packages that no row is about: "Because only certifi<=2026.10.18
+# is available and vllm>=0.33.0 depends on certifi>=2026.10.19".
+_LAGS = re.compile(
+    r"Because only (?!nvidia-|cuda-|torch|jax|tensorflow|numpy|numba|triton|xformers)\S+ is available and"
+)
+
+
 class Question(NamedTuple):
     """What is asked of the solver."""
 
@@ -122,7 +129,8 @@ def _proposed(question: Question, solution: Solution) -> Outcome:
     if any("+" in one for one in wanted):
         return Outcome(question, "yes", said, None, "a build that the index does not serve")
     answer = resolve([*wanted, *solution.pins], solution.python or question.python or "3.12")
-    return Outcome(question, "yes", said, answer == "", answer)
+    agrees = None if _LAGS.search(answer) else answer == ""
+    return Outcome(question, "yes", said, agrees, answer)
 
 
 def _refused(question: Question, problem: Problem) -> Outcome:

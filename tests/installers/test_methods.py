@@ -144,7 +144,11 @@ def test_a_branch_that_no_row_knows_is_the_one_that_is_named() -> None:
             Need("cudnn", "==8.9.7", "", "12"),
             "sudo dnf install -y libcudnn8-8.9.7.29-1.cuda12.2 libcudnn8-devel-8.9.7.29-1.cuda12.2",
         ),
-        ("rocky", Need("cudnn", ">=8.9,<9", "", "12"), "sudo dnf install -y libcudnn8 libcudnn8-devel"),
+        (
+            "rocky",
+            Need("cudnn", ">=8.0,<9", "", "11"),
+            "sudo dnf install -y libcudnn8-8.9.7.29-1.cuda11.8 libcudnn8-devel-8.9.7.29-1.cuda11.8",
+        ),
         ("ubuntu", Need("cudnn", "==9.99.9", "", "12"), "sudo apt-get install -y cudnn9-cuda-12"),
         (
             "ubuntu",

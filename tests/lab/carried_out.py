@@ -109,7 +109,7 @@ def _unknown(one: Any, case: Case, root: Path, report: Report) -> Case:
 
 
 # What `module unload` does to the shell, as the module files of the lab have it.
-_MODULE = """module() {
+MODULE = """module() {
   LD_LIBRARY_PATH=$(printf %s "$LD_LIBRARY_PATH" | tr : '\\n' | grep -v "/$2/" | paste -sd:)
 }"""
 
@@ -120,7 +120,7 @@ def _in_bash(remedy: Remedy, case: Case, root: Path) -> Case:
         raise NotCarriedOut("the variables of an image are those of its configuration")
     before = case.variables()
     lines = [line for line in remedy.commands if re.match(r"(export |unset )?[A-Z_]+|#|module |sed -i.*~/", line)]
-    script = "\n".join((_MODULE, *(f"export {name}" for name in before), *lines, "env -0"))
+    script = "\n".join((MODULE, *(f"export {name}" for name in before), *lines, "env -0"))
     ran = subprocess.run(
         ["bash", "-ec", script], env={**before, "HOME": f"{root}{HOME}"}, capture_output=True, check=True, timeout=20
     )

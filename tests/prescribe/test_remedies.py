@@ -15,6 +15,8 @@ from doctor.facts import Facts, Machine
 from doctor.prescribe.remedies import prescribe
 from doctor.prescribe.target import target_of
 from doctor.rules.shared.cuda_libraries import requirement_for, wheels_for
+from tests.lab.case import run_here
+from tests.lab.cases import CASES
 from tests.machine import SITE, VENV, driver, environment, framework, machine, prediction, seen, system, unseen
 
 MATRIX = Matrix()
@@ -177,3 +179,11 @@ def test_every_pinned_wheel_that_is_absent_comes_at_once() -> None:
     missing = (prediction(soname="libcurand.so.10", path=unseen()),)
     (need,) = wheels_for(missing, one, facts, MATRIX)
     assert need.spec == "nvidia-curand-cu12==10.3.9.90 nvidia-cusolver-cu12==11.7.3.90"
+
+
+def test_an_old_cudnn_that_no_package_has_comes_as_an_archive(tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == "tensorflow-1.15-cudnn-8")
+    found = run_here(case, tmp_path / "tree").report["findings"]
+    remedies = next(one["remedies"] for one in found if one["code"] == "cudnn-wrong-major")
+    assert [one["summary"] for one in remedies] == ["install cuDNN 7.6.5.32 for CUDA 10.0 in /usr/local/cuda-10.0"]
+    assert any("cudnn-10.0-linux-x64-v7.6.5.32.tgz" in line for line in remedies[0]["commands"])

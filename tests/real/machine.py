@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from tests.lab.case import Case, Outcome
 from tests.lab.chroot import OURS, PROJECT, Ran, enter, libraries, outcome_of, prepare, programs
-from tests.lab.parts import HOME, LIB, card, driver, files, gcc, linux, together, toolkit, without
+from tests.lab.parts import HOME, LIB, Part, card, driver, files, gcc, linux, together, toolkit, without
 from tests.loader_oracle.replay import templates
 from tests.loader_oracle.stub import stub
 
@@ -86,7 +86,12 @@ class Toolkit(NamedTuple):
 
 
 def machine(
-    prefix: Path, folder: Path, *, environ: Mapping[str, str] | None = None, cuda: Toolkit | None = None
+    prefix: Path,
+    folder: Path,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cuda: Toolkit | None = None,
+    more: tuple[Part, ...] = (),
 ) -> Machine:
     """Lay the machine in a folder; in the values of `environ`, {site} is the environment's site-packages."""
     prefix = Path(os.path.abspath(prefix))
@@ -103,6 +108,7 @@ def machine(
             driver(DRIVER),
             files({f"{LIB}/libcuda.so.{DRIVER}": (libcuda / "libcuda.so.1").read_bytes()}),
             *([partial(_lay_toolkit, cuda)] if cuda else []),
+            *more,
         ),
         environ={"VIRTUAL_ENV": str(prefix), "PATH": f"{prefix}/bin:/usr/bin:/bin", **variables},
     )

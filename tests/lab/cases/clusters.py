@@ -12,7 +12,8 @@ from tests.lab.parts import HOME, at, files, package, together
 NO_ROOT = files(
     {
         "/proc/self/status": "Name:\tpython3\nUid:\t1000\t1000\t1000\t1000\n"
-        "Gid:\t1000\t1000\t1000\t1000\nGroups:\t44 1000 \n"
+        "Gid:\t1000\t1000\t1000\t1000\nGroups:\t44 1000 \n",
+        "/etc/group": "root:x:0:\nvideo:x:44:user\nuser:x:1000:\n",
     }
 )
 MODULE_DIRECTORY = "/apps/cudnn/9.5.1/lib"
