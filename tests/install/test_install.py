@@ -127,7 +127,10 @@ def test_what_is_printed(words: tuple[str, ...], said: str, capsys: Shown) -> No
         (("cudnn", "9.10.2", "--os", "linux", "--sha256", "abc"), "64 hexadecimal digits"),
         (("cudnn", "9.10.2", "--os", "linux", "--script", "powershell"), "makes a bash script"),
         (("cudnn", "9.10.2", "--os", "linux", "--script", "zsh"), "no kind of script 'zsh'"),
-        (("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "linux", "--apply"), "leave --os and --arch out"),
+        (
+            ("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "linux", "--apply"),
+            "leave --os, --arch and --distribution out",
+        ),
         (("cudnn", "9.10.2", "--os", "linux", "--format", "xml"), "no format 'xml'"),
         (("cudnn", "9.10.2", "--os", "linux", "--script", "bash", "--format", "json"), "leave --format out"),
         (("cudnn", "9.10.2", "--os", "linux", "--method", "wheel", "--archive", "x"), "takes no --archive"),

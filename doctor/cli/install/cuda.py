@@ -64,7 +64,6 @@ def cuda(
         product="cuda",
         version=version,
         method=method,
-        cuda="",
         home=home,
         archive=archive,
         sha256=sha256,
