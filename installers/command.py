@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
+import sys
+from collections.abc import Mapping
 
 from installers.refusal import InstallError
 from installers.steps.command import Command, Inverse
 
 _LOOK_S = 60
+_SUDO = ("sudo",)
+_PATH_OF_ROOT = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Language, terminal, and the way to the network: none of them says what is executed.
+_KEPT_FOR_ROOT = frozenset(
+    {"LANG", "LANGUAGE", "TERM", "TZ", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
+)
 
 
 class CommandFailed(InstallError):
@@ -17,16 +27,39 @@ class CommandFailed(InstallError):
 
 
 def run_command(command: Command, output: int | None = None) -> None:
-    """Run a command as a child, with our terminal or its output to another descriptor; raises CommandFailed."""
-    line = " ".join(command.argv)
+    """Run a command as a child, with our terminal or its output to another descriptor; raises CommandFailed.
+
+    What runs as root gets `environment_of` and is shown first, on standard error.
+    """
+    line = shlex.join(command.argv)
+    environ = environment_of(command)
+    if environ is not None:
+        sys.stderr.write(f"as root: {line}\n")
+        sys.stderr.flush()
     try:
-        code = subprocess.run(command.argv, check=False, stdout=output, timeout=command.timeout_s).returncode
+        code = subprocess.run(
+            command.argv, check=False, stdout=output, timeout=command.timeout_s, env=environ
+        ).returncode
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"`{line}` did not end within {command.timeout_s} s") from error
     except OSError as error:
         raise CommandFailed(f"`{line}` cannot be run: {error.strerror}") from error
     if code:
         raise CommandFailed(f"`{line}` failed with exit status {code}")
+
+
+def environment_of(command: Command) -> Mapping[str, str] | None:
+    """What a command that runs as root may see of our environment; None, which is all of it, for any other.
+
+    A user's PATH, LD_PRELOAD, PYTHONPATH, BASH_ENV or PIP_INDEX_URL would say what root executes. Root's own, without
+    sudo, stays for commands that need no root: pip in a container has its index there.
+    """
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    through_sudo = os.environ.get("SUDO_UID", "0") != "0"
+    if not (command.argv[:1] == _SUDO or (is_root and (command.needs_root or through_sudo))):
+        return None
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT_FOR_ROOT or name.startswith("LC_")}
+    return {"PATH": _PATH_OF_ROOT, "HOME": os.path.expanduser("~root"), "USER": "root", "LOGNAME": "root", **kept}
 
 
 def as_root(command: Command, prefix: tuple[str, ...]) -> Command:
@@ -39,7 +72,8 @@ def settled(command: Command) -> Command:
     inverse = command.inverse
     if inverse is None or not inverse.present:
         return command
-    there = tuple(name for name in inverse.names if _is_there(name, inverse.present))
+    environ = environment_of(command)
+    there = tuple(name for name in inverse.names if _is_there(name, inverse.present, environ))
     if not there:
         return command
     kept = tuple(filter(None, (_without(argv, there, inverse.names) for argv in inverse.commands)))
@@ -47,10 +81,10 @@ def settled(command: Command) -> Command:
     return command._replace(inverse=inverse._replace(commands=kept, left=left))
 
 
-def _is_there(name: str, present: tuple[str, ...]) -> bool:
+def _is_there(name: str, present: tuple[str, ...], environ: Mapping[str, str] | None) -> bool:
     """Where nobody can tell, it counts as there: nothing of the user's is removed on a guess."""
     try:
-        done = subprocess.run((*present, name), check=False, capture_output=True, timeout=_LOOK_S)
+        done = subprocess.run((*present, name), check=False, capture_output=True, timeout=_LOOK_S, env=environ)
     except (OSError, subprocess.TimeoutExpired):
         return True
     return done.returncode == 0

@@ -15,9 +15,10 @@ from doctor.check.judge import Rules, codes, judge, load_rules
 from doctor.check.report import exit_status, make_report
 from doctor.facts import Facts
 from doctor.formats import TextStyle
-from doctor.host import Host
+from doctor.host import BadRequest, Host
 from doctor.host.choice import host_of
 from doctor.host.snapshot import Snapshot
+from doctor.host.waiting import DRIVER_TIMEOUT_S
 from doctor.output.write import deliver, format_for
 from doctor.probes import ProbeRequest, look
 
@@ -39,6 +40,7 @@ class Options(NamedTuple):
     output: str | None = None
     redact: bool = False
     frameworks: tuple[str, ...] = ()  # specs to judge as if they were installed
+    timeout_s: float = DRIVER_TIMEOUT_S  # that the driver may take to answer
 
 
 def check(options: Options, terminal: TextStyle) -> tuple[str, int]:
@@ -91,7 +93,9 @@ def _codes(options: Options) -> tuple[str, ...]:
 
 def _facts(options: Options, matrix: Matrix, host: Host) -> Facts:
     """What is seen, with the frameworks that are to be judged as if they were installed."""
-    request = ProbeRequest(options.pythons, options.deep)
+    if not 0 < options.timeout_s < float("inf"):
+        raise BadRequest("--timeout: a number of seconds above 0")
+    request = ProbeRequest(options.pythons, options.deep, options.timeout_s)
     if not options.frameworks:
         return look(host, request)
     from doctor.matrix.planned import parse_plan, planned  # late: an ordinary check has no plan

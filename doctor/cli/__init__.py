@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from compat.discover import code_of, folders_in, load_one, names_in
 from compat.error import DataError, GpudoctorError
+from doctor.host import waiting
 
 if TYPE_CHECKING:
     import typer
@@ -45,6 +46,7 @@ def main() -> NoReturn:
     more when the interpreter ends: together a seventh of a check.
     """
     gc.set_threshold(_NEW_OBJECTS_AT_MOST)
+    waiting.listen(lambda text: print(f"gpudoctor: {text}", file=sys.stderr, flush=True))
     if sys.stdout is None:  # its descriptor is closed
         if not any(one.startswith("--output") for one in sys.argv):
             raise SystemExit(_complain("standard output is closed; open it, or name a file with --output", EXIT_USAGE))

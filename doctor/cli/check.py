@@ -31,6 +31,7 @@ def check(
     style: FindingsFormat = "text",
     output: Output = None,
     redact: Redact = False,
+    timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that the driver may take to answer.")] = 15.0,
     fix: Annotated[bool, typer.Option("--fix", help="Then fix the findings, asking before each.")] = False,
 ) -> None:
     """Diagnose a machine's GPU stack: what is wrong, how it is known, and the commands that fix it.
@@ -41,11 +42,10 @@ def check(
     Exit status: 0 no finding at or above --fail-on; 1 a finding; 2 bad usage or input; 3 a fault of gpudoctor;
     4 no finding, but something that matters could not be told. With --fix it is that of the last report.
     """
-    from doctor.check.command import Options  # late: `gpudoctor --help` loads this module, too
-    from doctor.check.command import check as answer
+    from doctor.check import command  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import terminal_style
 
-    options = Options(
+    options = command.Options(
         pythons=tuple(python or ()),
         root=root,
         deep=deep,
@@ -57,10 +57,11 @@ def check(
         output=output,
         redact=redact,
         frameworks=tuple(framework or ()),
+        timeout_s=timeout,
     )
     if fix:
         raise typer.Exit(_fix(options))
-    text, status = answer(options, terminal_style())
+    text, status = command.check(options, terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 

@@ -25,6 +25,7 @@ class FoundBy(Enum):
     APPLICATION = "beside the program"
     ADDED = "os.add_dll_directory"
     SYSTEM = "system directory"
+    CURRENT = "current directory"
     PATH = "PATH"
 
     @property

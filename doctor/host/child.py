@@ -70,6 +70,12 @@ class Child:
         if self._process.returncode is None:
             self._kill()
 
+    def said(self) -> str:
+        """What it has written by now, "" where that cannot be read without moving the place at which it writes."""
+        if not hasattr(os, "pread"):
+            return ""
+        return os.pread(self._stdout.fileno(), _OUTPUT_AT_MOST_BYTES, 0).rstrip(b"\0").decode("utf-8", "replace")
+
     def last_words(self, limit_bytes: int) -> str:
         """The end of what it has written to its error output."""
         return _text(self._stderr).encode("utf-8", "replace")[-limit_bytes:].decode("utf-8", "ignore")

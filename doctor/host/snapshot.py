@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, Ran
+from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, Ran, Unreadable
 from doctor.host.base import StatusHost
 from doctor.host.cache import Cache, cache_for
 
 T = TypeVar("T")
+
+_LISTED_AT_MOST_BYTES = 24 << 20  # of all directories together: a workstation's take 1 MiB
+_NAME_BYTES = 50  # that a text takes besides its characters
 
 
 class Snapshot(StatusHost):
@@ -34,6 +37,7 @@ class Snapshot(StatusHost):
         self._host = host
         self._status: dict[str, FileStatus | HostError] = {}
         self._names: dict[str, tuple[str, ...] | HostError] = {}
+        self._listed_bytes = 0
         self._real: dict[str, str | HostError] = {}
         self.links: dict[str, str] = {}  # what links say, "" for what is none: the overlays of this look share it
         self._ran: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], Ran] = {}
@@ -62,10 +66,17 @@ class Snapshot(StatusHost):
         """See Host."""
         if path not in self._names:
             try:
-                self._names[path] = self._host.names(path)
+                self._names[path] = self._within_bounds(path, self._host.names(path))
             except HostError as error:
                 self._names[path] = error
         return _told(self._names[path])
+
+    def _within_bounds(self, path: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The names, unless all that were listed in this look would take too much memory; raises Unreadable."""
+        self._listed_bytes += sum(map(len, names)) + _NAME_BYTES * len(names)
+        if self._listed_bytes > _LISTED_AT_MOST_BYTES:
+            raise Unreadable(path, f"with it, {_LISTED_AT_MOST_BYTES >> 20} MiB of names were listed")
+        return names
 
     def real_path(self, path: str) -> str:
         """See Host."""

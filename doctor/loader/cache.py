@@ -13,6 +13,7 @@ from doctor.host import Host, HostError, Missing
 CACHE = "/etc/ld.so.cache"
 _CACHE_AT_MOST_BYTES = 16 << 20
 _NAME_AT_MOST_BYTES = 4096
+_ENTRIES_AT_MOST_BYTES = 2 << 20  # of the names together, and 64 for each: a workstation's 5,000 take 0.7 MiB
 _OLD_MAGIC, _NEW_MAGIC = b"ld.so-1.7.0", b"glibc-ld.so.cache1.1"
 _OLD_HEADER_BYTES, _NEW_HEADER_BYTES = 16, 48
 _BIG_ENDIAN = 3  # cache_file_new_flags_endian_big
@@ -40,6 +41,10 @@ _MACHINES = {
 }
 
 
+class _TooLarge(Exception):
+    """More entries than a loader's cache has."""
+
+
 def whole_cache(host: Host) -> Fact[tuple[CacheEntry, ...]]:
     """Every entry of ld.so.cache, in its order."""
     return _cache(host, (b"",))
@@ -62,6 +67,8 @@ def _cache(host: Host, of_interest: tuple[bytes, ...]) -> Fact[tuple[CacheEntry,
         return Unseen(str(error))
     try:
         return Seen((*_entries(content, of_interest), *added), CACHE)
+    except _TooLarge:
+        return Unseen(f"{CACHE} holds more than the {_ENTRIES_AT_MOST_BYTES >> 20} MiB of names that are read")
     except (struct.error, ValueError):
         return Unseen(f"{CACHE} is damaged: run ldconfig")
 
@@ -105,11 +112,16 @@ def _read(
     levels: tuple[str, ...],
 ) -> Iterator[CacheEntry]:
     """Entries whose name is of interest; `strings` is what the places of their names count from."""
+    left = _ENTRIES_AT_MOST_BYTES
     for flags, name, path, *more in rows:
         if content.startswith(of_interest, strings + name):
             machine = _MACHINES.get(flags >> 8 & 0xFF, f"ABI {flags:#x}")
             level = _level(more[1], levels) if more else ""
-            yield CacheEntry(_text(content, strings + name), _text(content, strings + path), machine, level)
+            entry = CacheEntry(_text(content, strings + name), _text(content, strings + path), machine, level)
+            left -= len(entry.soname) + len(entry.path) + 64
+            if left < 0:
+                raise _TooLarge
+            yield entry
 
 
 def _level(hwcap: int, levels: tuple[str, ...]) -> str:

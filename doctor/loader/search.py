@@ -74,6 +74,11 @@ class SearchHit(NamedTuple):
     is_damaged: bool = False
 
 
+# What all libraries of one search may ask for together. TensorFlow 2.20, whose RUNPATHs have 700 directories, takes a
+# tenth of it.
+_BOUNDS = {"places searched": 2_000_000, "directories in search paths": 100_000, "characters of names": 16 << 20}
+
+
 class Search:
     """The search of one program on one machine."""
 
@@ -89,6 +94,7 @@ class Search:
         self._seen: dict[str, _Seen] = {}
         self._is_privileged = bool(program) and _is_privileged(host, program.path if program else "")
         self._in_cache: dict[str, list[CacheEntry]] = {}
+        self._left = dict(_BOUNDS)
 
     def find(self, name: str, asker: Library | None, loaded_by: Iterable[Library], machine: str) -> Fact[Found]:
         """What the loader opens; Nowhere where nothing answers, Unseen where a step of the search is not known.
@@ -115,6 +121,7 @@ class Search:
         Raises UnseenError where a step of the search is not known.
         """
         for place in self.places(name, asker, tuple(loaded_by), machine):
+            self._spend("places searched", 1)
             paths = (place.path,) if place.is_file else self._spellings(place, name, machine)
             for path in paths:
                 there = self._look(path)
@@ -203,6 +210,7 @@ class Search:
             found: dict[str, str] = {}
             for folder, entry in directories(text, origin, self._values(machine), self.here):
                 found.setdefault(folder, entry)
+            self._spend("directories in search paths", len(found))
             self._expanded[key] = tuple(found.items())
         return self._expanded[key]
 
@@ -242,9 +250,20 @@ class Search:
         found = self._look(path)
         return found if isinstance(found, Library) and not found.broken else None
 
+    def _spend(self, what: str, how_many: int) -> None:
+        """Raise UnseenError where the files ask for more than any real process does."""
+        self._left[what] -= how_many
+        if self._left[what] < 0:
+            raise UnseenError(f"more than {_BOUNDS[what]:,} {what}")
+
     def _look(self, path: str) -> _Seen:
         if path not in self._seen:
-            self._seen[path] = self._read(path)
+            there = self._seen[path] = self._read(path)
+            if isinstance(there, Library):
+                self._spend(
+                    "characters of names",
+                    len(there.rpath or "") + len(there.runpath or "") + sum(map(len, there.needed)),
+                )
         return self._seen[path]
 
     def _read(self, path: str) -> _Seen:

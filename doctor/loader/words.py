@@ -17,6 +17,7 @@ _SENTENCES = {
     FoundBy.APPLICATION: "it lies beside the interpreter",
     FoundBy.ADDED: "it lies in {folder}, which the environment adds to the search",
     FoundBy.SYSTEM: "it lies in a directory of the system",
+    FoundBy.CURRENT: "it lies in the current directory",
     FoundBy.PATH: "PATH names {folder}",
 }
 

@@ -8,7 +8,7 @@ where one belongs: behind "//" or "@", before a port, or in a network that is no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from doctor.facts import Facts
@@ -54,7 +54,31 @@ _FORMS = (
     (re.compile(r"(?<![\w:])fe80::[0-9a-f:]+", re.IGNORECASE), "<address>"),
 )  # fmt: skip
 _HOME = re.compile(r"((?:/home|/Users|[A-Za-z]:[/\\]Users)[/\\])([^/\\\s:;\"']+)")
+_RUN = re.compile(r"[a-z0-9]+")
 _FIXED = frozenset({"code", "kind", "severity", "schema", "verdict", "explained_by"})  # fields with words of ours
+
+
+class _Words:
+    """Words and their marks, in order. A cluster has thousands of accounts: only those are sought that may be there."""
+
+    def __init__(self, words: list[tuple[str, str]], pattern: Callable[[str], re.Pattern[str]]) -> None:
+        """Each match of a word's `pattern` must hold the word's last run of letters and digits as a run of its own."""
+        self._words, self._pattern = words, pattern
+        self._compiled: dict[int, re.Pattern[str]] = {}
+        self._by_run: dict[str, list[int]] = {}
+        for number, (word, _) in enumerate(words):
+            self._by_run.setdefault((_RUN.findall(word.lower()) or [""])[-1], []).append(number)
+
+    def marked(self, text: str) -> str:
+        """The text with the marks in place of the words."""
+        if not self._words:
+            return text
+        runs = {"", *_RUN.findall(text.lower())}
+        for number in sorted(one for run in runs & self._by_run.keys() for one in self._by_run[run]):
+            if number not in self._compiled:
+                self._compiled[number] = self._pattern(self._words[number][0])
+            text = self._compiled[number].sub(self._words[number][1], text)
+        return text
 
 
 class Redactor:
@@ -62,19 +86,19 @@ class Redactor:
 
     def __init__(self, words: PrivateWords, serials: Iterable[str] = ()) -> None:
         homes = sorted((home for home in words.homes if home.count("/") + home.count("\\") > 1), key=len, reverse=True)
-        self._homes = [(re.compile(rf"{re.escape(home)}(?![\w.-])"), _mark_of(home)) for home in homes]
-        self._private = [(_word(one), "<host>") for one in _worth(words.hosts)]
-        self._private += [(_word(one), "<user>") for one in _worth(sorted(words.users, key=len, reverse=True))]
-        self._private += [(_word(one), "<serial>") for one in _worth(serials)]
+        self._homes = _Words([(home, _mark_of(home)) for home in homes], _home)
+        private_words = [(one, "<host>") for one in _worth(words.hosts)]
+        private_words += [(one, "<user>") for one in _worth(sorted(words.users, key=len, reverse=True))]
+        private_words += [(one, "<serial>") for one in _worth(serials)]
+        self._private = _Words(private_words, _word)
 
     def text(self, text: str) -> str:
         """The text without what is private."""
-        for pattern, mark in (*_FORMS, *self._homes):
+        for pattern, mark in _FORMS:
             text = pattern.sub(mark, text)
+        text = self._homes.marked(text)
         text = _HOME.sub(lambda match: match[1] + (match[2] if match[2].lower() in _KEPT_NAMES else "<user>"), text)
-        for pattern, mark in self._private:
-            text = pattern.sub(mark, text)
-        return text
+        return self._private.marked(text)
 
     def value(self, value: Any) -> Any:
         """The same for every text inside a fact, a report or a part of one."""
@@ -108,6 +132,10 @@ def _worth(words: Iterable[str]) -> list[str]:
 def _word(word: str) -> re.Pattern[str]:
     """The word by itself or as a part of a longer name: alice, alice-old, alice_gcc, not malice."""
     return re.compile(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", re.IGNORECASE)
+
+
+def _home(path: str) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(path)}(?![\w.-])")
 
 
 def _mark_of(home: str) -> str:

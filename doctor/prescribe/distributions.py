@@ -13,16 +13,17 @@ from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment, Framework, Incomplete, Overlap
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.host import Host, HostError
+from doctor.host.lines import lines_of
 from doctor.host.overlay import Changes, Overlay
 from doctor.prescribe.foreseen import Foreseen
 from doctor.prescribe.foreseen_framework import first_release, framework_of_row, version_of
 from doctor.prescribe.world import World
+from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.pins import keeps
 from installers.requirement import exact_version, is_default_build
 
 _NOTE = "as a remedy would install it"
-_RECORD_AT_MOST_BYTES = 16 << 20
 
 
 class Coming(NamedTuple):
@@ -236,9 +237,9 @@ def _files_of(host: Host, changes: Changes, one: Distribution, frameworks: tuple
         return (*folders, one.metadata)
     here = Overlay(host, changes)
     try:
-        text = here.read_text(f"{one.metadata}/RECORD", _RECORD_AT_MOST_BYTES)
+        lines = tuple(lines_of(here, f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST))
         site = here.real_path(one.site)
     except HostError:
         return (one.metadata,)
-    paths = (line.partition(",")[0] for line in text.splitlines())
+    paths = (line.partition(",")[0] for line in lines)
     return (one.metadata, *(f"{site}/{path}" for path in paths if path and not path.startswith(("..", "/"))))

@@ -22,6 +22,7 @@ from doctor.facts.system import SystemFacts
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import BadRequest, Host
 from doctor.host.snapshot import Snapshot
+from doctor.host.waiting import DRIVER_TIMEOUT_S
 
 T = TypeVar("T")
 
@@ -31,6 +32,7 @@ class ProbeRequest(NamedTuple):
 
     pythons: tuple[str, ...] = ()  # --python, interpreters or environment directories; () is the default one
     deep: bool = False  # import frameworks in children of their own interpreter
+    driver_timeout_s: float = DRIVER_TIMEOUT_S
 
 
 class Guard:
@@ -90,7 +92,8 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
 
     guard = Guard()
     search = guard.group("loader", LoaderFacts, lambda: loader.look(host))
-    asked = guard.one("NVML", lambda: nvml.start(host, search))  # a child, which works while we look at the rest
+    # A child, which works while we look at the rest.
+    asked = guard.one("NVML", lambda: nvml.start(host, search, request.driver_timeout_s))
     around = guard.group("system", SystemFacts, lambda: system.look(host))
     environments = _environments(host, request, guard)
     toolkit = guard.group("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, environments))

@@ -1,6 +1,7 @@
 """Which package put a copy of cuDNN where it lies, and what it lists: RECORD of wheels, conda-meta, dpkg's lists."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from compat.record import NamedTuple
 from compat.version import CudnnVersion, VersionError
@@ -8,13 +9,17 @@ from doctor.facts.environment import Distribution
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import real_path_of
+from doctor.host.lines import lines_of
+from doctor.probes import dpkg
 from doctor.probes.cudnn_library import parse_name
 from doctor.probes.cudnn_places import Place
+from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST
 
 _CONDA_AT_MOST_BYTES = (
     1 << 20
 )  # conda's record of cuDNN has some 10 KiB; nested lists take 24 times their text in memory
-_LIST_AT_MOST_BYTES = 32 << 20  # RECORD of torch has 2 MiB, dpkg's status of a desktop 8
+_LIST_AT_MOST_BYTES = 1 << 20  # dpkg's, of a package of cuDNN: 2 KiB
+_FILES_AT_MOST = 500  # of cuDNN in one package: 25
 _PACKAGES_AT_MOST = 20
 _DPKG = "/var/lib/dpkg"
 
@@ -72,7 +77,8 @@ def owner_among(packages: Iterable[Package], paths: Iterable[str], sizes: Mappin
 def _of_record(host: Host, place: Place, distribution: Distribution) -> Package:
     """Raises HostError: without RECORD (eggs, conda's own) nothing tells what belongs to the wheel."""
     record = f"{distribution.metadata}/RECORD"
-    files = dict(_record_lines(host.read_text(record, _LIST_AT_MOST_BYTES), place.site))
+    listed = lines_of(host, record, RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST)
+    files = dict(islice(_record_lines(listed, place.site), _FILES_AT_MOST))
     is_cudnn = distribution.name.startswith("nvidia-cudnn")
     return Package(
         label=f"{distribution.name} {distribution.version}",
@@ -83,9 +89,9 @@ def _of_record(host: Host, place: Place, distribution: Distribution) -> Package:
     )
 
 
-def _record_lines(text: str, site: str) -> Iterator[tuple[str, int | None]]:
+def _record_lines(lines: Iterable[str], site: str) -> Iterator[tuple[str, int | None]]:
     """Files of cuDNN with their sizes; paths with commas or quotes are none of cuDNN's."""
-    for line in text.splitlines():
+    for line in lines:
         path, _, rest = line.partition(",")
         if _is_cudnn_file(path):
             size = rest.rpartition(",")[2]
@@ -137,14 +143,15 @@ def _of_dpkg(host: Host) -> Iterator[Package]:
     lists = [name for name in host.names(f"{_DPKG}/info") if name.startswith("libcudnn") and name.endswith(".list")]
     if not lists:
         return
-    status = host.read_text(f"{_DPKG}/status", _LIST_AT_MOST_BYTES)
+    versions = dict(dpkg.installed(host, r"libcudnn[\w.+-]*"))
     for name in lists[:_PACKAGES_AT_MOST]:
         package = name.removesuffix(".list").partition(":")[0]
-        version = _dpkg_version(status, package)
+        version = versions.get(package, "")
         path = f"{_DPKG}/info/{name}"
-        listed: dict[str, int | None] = dict.fromkeys(filter(_is_cudnn_file, host.read_text(path).splitlines()))
         if not version:
             continue  # removed, its configuration kept
+        lines = lines_of(host, path, _LIST_AT_MOST_BYTES, RECORD_LINES_AT_MOST)
+        listed: dict[str, int | None] = dict.fromkeys(islice(filter(_is_cudnn_file, lines), _FILES_AT_MOST))
         cuda = _digits_after(package, "-cuda-") or _digits_after(version, "+cuda")
         yield Package(
             label=f"{package} {version}",
@@ -153,14 +160,6 @@ def _of_dpkg(host: Host) -> Iterator[Package]:
             files=listed,
             listed_in=path,
         )
-
-
-def _dpkg_version(status: str, package: str) -> str:
-    """The version of an installed package, "" where it is not installed."""
-    _, found, rest = f"\n{status}".partition(f"\nPackage: {package}\n")
-    stanza = rest.partition("\n\n")[0] if found else ""
-    fields = dict(line.split(": ", 1) for line in stanza.splitlines() if ": " in line and not line.startswith(" "))
-    return fields.get("Version", "") if fields.get("Status", "").endswith(" installed") else ""
 
 
 def _version(text: str) -> CudnnVersion | None:

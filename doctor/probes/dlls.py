@@ -21,7 +21,7 @@ from doctor.frameworks import card_of
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
 
-_SYSTEM = ("C:/Windows/System32", "C:/Windows")
+SYSTEM_FOLDERS = ("C:/Windows/System32", "C:/Windows")
 _OF_CUDA = ("cudart64_", "cublas64_", "cublaslt64_", "cufft64_", "curand64_", "cusolver64_", "cusparse64_", "cudnn64_",
             "nvrtc64_", "nvjitlink_")  # fmt: skip
 _OF_CPP = ("msvcp140", "vcruntime140")
@@ -120,7 +120,7 @@ def _searched(asker: str, environment: Environment, path: tuple[str, ...]) -> tu
         Folder(beside, Way(FoundBy.BESIDE, of=asker, folder=beside)),
         Folder(program, Way(FoundBy.APPLICATION, folder=program)),
         *(Folder(one, Way(FoundBy.ADDED, folder=one)) for one in added),
-        *(Folder(one, Way(FoundBy.SYSTEM, folder=one)) for one in _SYSTEM),
+        *(Folder(one, Way(FoundBy.SYSTEM, folder=one)) for one in SYSTEM_FOLDERS),
         *(Folder(one, Way(FoundBy.PATH, entry=one, folder=one)) for one in path),
     )
 

@@ -17,7 +17,7 @@ from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import names_of, real_path_of, text_of
-from doctor.probes import kernel_module
+from doctor.probes import dpkg, kernel_module
 from doctor.probes.nvml import Told
 from doctor.probes.system import container_of, installed_kernels, names_by_id
 
@@ -364,8 +364,6 @@ _FABRIC_FILES = (
 )
 _FABRIC_COMM = "nv-fabricmanage"  # as the kernel cuts it: TASK_COMM_LEN is 16 with the final NUL
 _PROCESSES_AT_MOST = 5000
-_DPKG_STATUS = "/var/lib/dpkg/status"
-_DPKG_STATUS_BYTES = 32 << 20  # a desktop has 8 MiB
 
 
 def _fabric_manager(host: Host) -> Fact[str]:
@@ -386,20 +384,17 @@ def _fabric_manager(host: Host) -> Fact[str]:
 
 
 def _fabric_release(host: Host, state: Fact[str]) -> Fact[DriverRelease]:
-    """By dpkg's status file: "Package: nvidia-fabricmanager-580", "Version: 580.95.05-0ubuntu1"."""
-    import re  # late: hardly any machine has one
-
+    """By dpkg: nvidia-fabricmanager-580 of version 580.95.05-0ubuntu1."""
     if not isinstance(state, Seen) or state.value == "absent":
         return Unseen("no fabric manager is installed, or none was seen")
     try:
-        status = host.read_text(_DPKG_STATUS, _DPKG_STATUS_BYTES)
+        packages = tuple(dpkg.installed(host, r"nvidia-fabricmanager(?:-\d+)?"))
     except HostError as error:
         return Unseen(str(error))
-    for stanza in status.split("\n\n"):
-        named = re.search(r"^Package: (nvidia-fabricmanager(?:-\d+)?)$", stanza, re.MULTILINE)
-        version = re.search(r"^Version: (?:\d+:)?(\d+(?:\.\d+)+)-", stanza, re.MULTILINE)
-        if named and version and "\nStatus: install ok installed" in stanza:
-            return Seen(DriverRelease.parse(version[1]), f"dpkg, {named[1]}")
+    for package in packages:
+        version = re.match(r"(?:\d+:)?(\d+(?:\.\d+)+)-", package.version)
+        if version:
+            return Seen(DriverRelease.parse(version[1]), f"dpkg, {package.name}")
     return Unseen("dpkg has no package of a fabric manager")
 
 

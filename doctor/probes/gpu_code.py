@@ -23,11 +23,10 @@ from doctor.frameworks import card_of
 from doctor.host import Host, HostError
 from doctor.host.cache import Cache
 from doctor.host.snapshot import memory_of
-from doctor.probes.metadata import fields, header, normal
+from doctor.probes.metadata import RECORD_AT_MOST_BYTES, fields, header, normal
 
 _NVIDIA_LIBRARIES = ("libcublas", "libcudnn")
 
-_RECORD_AT_MOST_BYTES = 16 << 20
 _ENDINGS = (b".so,", b".pyd,")  # of a library's name in RECORD, whose digest follows
 _NAME_AT_MOST_BYTES = 1024
 _RECORDED_AT_MOST = 2_000
@@ -290,7 +289,7 @@ def _is_package_record(said: Any) -> bool:
 
 def _read_package(host: Host, one: Distribution, extended: str) -> dict[str, Any]:
     """Raises HostError."""
-    content = host.read_bytes(f"{one.metadata}/RECORD", _RECORD_AT_MOST_BYTES)
+    content = host.read_bytes(f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES)
     inside = [
         name for name in islice(_recorded(content), _RECORDED_AT_MOST) if ".." not in name and not name.startswith("/")
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Any
 
 from doctor.binaries.elf import Elf, ElfError, ElfNotRead
@@ -17,13 +18,14 @@ from doctor.facts.seen import Fact, Seen
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import text_of
 from doctor.host.snapshot import remembered
-from doctor.probes.metadata import RECORD_BYTES
+from doctor.probes.metadata import RECORD_AT_MOST_BYTES
 
 _KIND = "libraries of RECORD"
 _ENDS = (".so", ".pyd,", ".dll,")
 # path, digest, size; a path with a comma stands in quotes, and no library's has one
 _LIBRARY = re.compile(r"([^,\"]+\.(?:so(?:\.\d+)*|pyd|dll)),[^,]*,(\d{0,15})\r?")
 _LIBRARIES_AT_MOST = 500  # of one distribution; jaxlib 0.7.2 lists 78
+_CANDIDATES_AT_MOST = 5_000  # lines of one RECORD
 _NAME_BYTES = 64
 _ELF = b"\x7fELF"
 _OF_OTHER_RULES = "nvidia-cudnn"  # cudnn-install-incomplete looks at every file of it
@@ -68,7 +70,8 @@ def _lacking(host: Host, one: Distribution) -> Incomplete | None:
 
 def _libraries(host: Host, one: Distribution) -> list[list[Any]]:
     """Path below the site directory and size in bytes, 0 where it is not said; raises HostError."""
-    lines = dict.fromkeys(_candidates(host.read_text(f"{one.metadata}/RECORD", RECORD_BYTES)))
+    text = host.read_text(f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES)
+    lines = dict.fromkeys(islice(_candidates(text), _CANDIDATES_AT_MOST))
     found = filter(None, map(_LIBRARY.fullmatch, lines))
     return [[one[1], int(one[2] or 0)] for one in found if not one[1].startswith(("..", "/"))]
 

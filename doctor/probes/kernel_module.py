@@ -28,12 +28,16 @@ _SECTIONS_AT_MOST = 1 << 16
 _NAMES_AT_MOST_BYTES = 4 << 20
 _UNPACKED_AT_MOST_BYTES = 128 << 20
 _PIECE_BYTES = 1 << 20
+_WINDOW_LOG_AT_MOST = (
+    25  # 32 MiB, that an unpacker keeps of what it wrote; the kernel's own makefiles ask for 8 at most
+)
 _SIGNATURE = b"~Module signature appended~\n"
 
 # nvidia.ko and what distributions call it (Debian: nvidia-current, old Ubuntu: nvidia-384), but none of its siblings
 # nvidia-drm, nvidia-modeset, nvidia-uvm, nvidia-peermem, nor the kernel's own nvidiafb.
 _NAME = (
-    r"nvidia(?:[-_](?:open|\d+\w*|current|current-open|tesla|tesla-open|(?:tesla|legacy)-\d+\w*))?\.ko(\.(xz|gz|zst))?"
+    r"nvidia(?:[-_](?:open|\d+\w*|current|current-open|tesla|tesla-open|(?:tesla|legacy)-\d+\w*))?"
+    r"\.ko(?:\.(?:xz|gz|zst))?"
 )
 # Below /lib/modules/<kernel>: DKMS, Fedora's and RHEL's kmods, SUSE, Arch, NVIDIA's own installer, Ubuntu's ready ones.
 _FOLDERS = (
@@ -69,19 +73,17 @@ def _paths(host: Host, base: str) -> list[str]:
         for name in names_of(host, folder)
         if name.startswith("nvidia") and re.fullmatch(_NAME, name)
     }
-    return sorted(found) or _paths_by_depmod(host, base)
+    return sorted(found)[:_FILES_AT_MOST] or _paths_by_depmod(host, base)
 
 
 def _paths_by_depmod(host: Host, base: str) -> list[str]:
     """From modules.dep, where the file lies in no usual place."""
     try:
-        text = host.read_text(f"{base}/modules.dep", _DEP_AT_MOST_BYTES)
+        text = host.read_bytes(f"{base}/modules.dep", _DEP_AT_MOST_BYTES)
     except HostError:
         return []
-    if "/nvidia" not in text:
-        return []
-    listed = (line.partition(":")[0] for line in text.splitlines() if "/nvidia" in line)
-    return sorted(f"{base}/{path}" for path in listed if re.fullmatch(_NAME, path.rpartition("/")[2]))
+    found = re.findall(rb"^([^:\n]{0,4000}/%b):" % _NAME.encode(), text, re.MULTILINE)
+    return sorted(f"{base}/{path.decode('utf-8', 'replace')}" for path in found[:_FILES_AT_MOST])
 
 
 def _file(host: Host, path: str, kernel: str, *, unpack: bool) -> ModuleFile:
@@ -125,19 +127,16 @@ def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
     """Unpack a compressed module; why not, where this Python has no such decompressor, or it is too large."""
     import sys
 
-    reader: BinaryIO
+    reader: BinaryIO | _Xz | _Gz
     if path.endswith(".xz"):
-        import lzma
-
-        reader = lzma.LZMAFile(stream)  # type: ignore[assignment]  # noqa: SIM115 - closed with the stream
+        reader = _Xz(stream)
     elif path.endswith(".gz"):
-        import gzip
-
-        reader = gzip.GzipFile(fileobj=stream)  # type: ignore[assignment]
+        reader = _Gz(stream)
     elif sys.version_info >= (3, 14):
         from compression import zstd
 
-        reader = zstd.ZstdFile(stream)
+        options = {zstd.DecompressionParameter.window_log_max: _WINDOW_LOG_AT_MOST}
+        reader = zstd.ZstdFile(stream, options=options)
     else:
         return f"{path} is compressed with zstd, which Python reads from 3.14 on; `modinfo {path}` reads it"
     try:
@@ -149,6 +148,49 @@ def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
         return f"{path} cannot be unpacked: {error}"
     into.seek(0)
     return ""
+
+
+class _Xz:
+    """The content of an .xz file.
+
+    lzma.LZMAFile would take as much memory as the file asks for, and read on for ever in zeros behind the end.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        import lzma  # late: few modules are compressed so
+
+        self._stream = stream
+        self._unpacker = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 << _WINDOW_LOG_AT_MOST)
+
+    def read(self, at_most_bytes: int) -> bytes:
+        """The next piece, empty at the end; raises LZMAError, EOFError."""
+        content = b""
+        while not content and not self._unpacker.eof:
+            packed = self._stream.read(_PIECE_BYTES) if self._unpacker.needs_input else b""
+            if self._unpacker.needs_input and not packed:
+                raise EOFError("it ends too early")
+            content = self._unpacker.decompress(packed, at_most_bytes)
+        return content
+
+
+class _Gz:
+    """The content of a .gz file; gzip.GzipFile would read zeros behind the end one by one."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        import zlib  # late: few modules are compressed so
+
+        self._stream = stream
+        self._unpacker = zlib.decompressobj(wbits=31)
+
+    def read(self, at_most_bytes: int) -> bytes:
+        """The next piece, empty at the end; raises zlib.error, EOFError."""
+        content = b""
+        while not content and not self._unpacker.eof:
+            packed = self._unpacker.unconsumed_tail or self._stream.read(_PIECE_BYTES)
+            if not packed:
+                raise EOFError("it ends too early")
+            content = self._unpacker.decompress(packed, at_most_bytes)
+        return content
 
 
 def _information(stream: BinaryIO) -> dict[str, str]:

@@ -9,10 +9,12 @@ from compat.traits import is_known
 from doctor.facts.environment import Distribution
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Unreadable
+from doctor.host.lines import lines_of
 
 _HEADER_BYTES = 256 << 10  # the fields come before the long description
 _SOURCE_BYTES = 256 << 10
-RECORD_BYTES = 16 << 20  # the largest known RECORD, tensorflow's, has 2 MB
+RECORD_AT_MOST_BYTES = 8 << 20  # the largest known RECORD, tensorflow's, has 2 MB
+RECORD_LINES_AT_MOST = 60_000
 _REQUIREMENTS_AT_MOST = 500
 _OF_CUDA = ("nvidia-", "cuda-", "libtpu", "pygpu")
 
@@ -224,9 +226,8 @@ class Recorded(NamedTuple):
 
 def record(host: Host, distribution: Distribution) -> dict[str, Recorded]:
     """The files that a wheel lists as its own, by path relative to its site directory; raises HostError."""
-    text = host.read_text(f"{distribution.metadata}/RECORD", RECORD_BYTES)
     found = {}
-    for line in text.splitlines():
+    for line in lines_of(host, f"{distribution.metadata}/RECORD", RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST):
         parts = line.rsplit(",", 2)
         if len(parts) == 3 and parts[0]:
             found[parts[0].strip('"').replace('""', '"')] = Recorded(parts[1], parts[2].strip())

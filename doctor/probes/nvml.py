@@ -15,16 +15,16 @@ from doctor.facts.gpu import Gpu, GpuNow
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Ran, TooSlow
+from doctor.host.waiting import DRIVER_TIMEOUT_S, SLOW_S
 
 T = TypeVar("T")
 
 SONAME = "libnvidia-ml.so.1"
-# Without the persistence daemon the driver wakes every card anew, which takes some seconds on a server with eight.
-TIMEOUT_S = 15.0
 _LIBRARY_NOT_FOUND = 12  # NVML_ERROR_LIBRARY_NOT_FOUND
 _NOT_FOUND_WORDS = "NVMLError_LibraryNotFound (12): NVML Shared Library Not Found"
 _NOT_SUPPORTED = 3  # NVML_ERROR_NOT_SUPPORTED
 _HOW = "NVML"
+GPUS_AT_MOST = 256  # as the child asks of
 
 # Where a loader without a readable cache looks, and where WSL keeps the Windows driver's libraries.
 _USUAL_DIRECTORIES = (
@@ -54,16 +54,23 @@ def nothing(why: str) -> Told:
     return Told(Unseen(why), Unseen(why), Unseen(why), Unseen(why))
 
 
-def _failed(library: str, state: str, error: str, code: int = 0, said: Mapping[str, Any] | None = None) -> Told:
-    """NVML told nothing, or only `said`, before it failed."""
+def _failed(library: str, state: str, error: str, code: int = 0) -> Told:
+    """NVML told nothing."""
     why = Unseen(f"NVML: {error}")
-    driver = _fact(said or {}, "driver", DriverRelease.parse)
-    cuda = _fact(said or {}, "cuda", CudaVersion.from_encoded)
-    return Told(
-        nvml=Seen(Nvml(library, state, error, code), _HOW),
-        driver_release=driver if isinstance(driver, Seen) else why,
-        cuda=cuda if isinstance(cuda, Seen) else why,
-        gpus=why,
+    return Told(Seen(Nvml(library, state, error, code), _HOW), why, why, why)
+
+
+def _broken_off(host: Host, library: str, state: str, error: str, events: list[dict[str, Any]]) -> Told:
+    """NVML told something, and then hung or crashed: what it told is kept."""
+    said = _merged(events)
+    nothing_else = _failed(library, state, error)
+    driver = _fact(said, "driver", DriverRelease.parse)
+    cuda = _fact(said, "cuda", CudaVersion.from_encoded)
+    gpus = _gpus(host, said, events, f"NVML: {error}")
+    return nothing_else._replace(
+        driver_release=driver if isinstance(driver, Seen) else nothing_else.driver_release,
+        cuda=cuda if isinstance(cuda, Seen) else nothing_else.cuda,
+        gpus=gpus if isinstance(gpus, Seen) else nothing_else.gpus,
     )
 
 
@@ -74,7 +81,7 @@ class NvmlChild:
         self.finish = finish
 
 
-def start(host: Host, search: LoaderFacts, timeout_s: float = TIMEOUT_S) -> NvmlChild:
+def start(host: Host, search: LoaderFacts, timeout_s: float = DRIVER_TIMEOUT_S) -> NvmlChild:
     """Start asking; no child is started where the loader would not find NVML."""
     if not host.is_live:
         return _over(nothing("an offline root shows no running driver"))
@@ -97,6 +104,7 @@ def _start_child(host: Host, library: str, timeout_s: float) -> NvmlChild:
     import sys
     import time
 
+    from doctor.host import waiting
     from doctor.host.child import Child
 
     folder = _folder_of_pynvml()
@@ -104,13 +112,23 @@ def _start_child(host: Host, library: str, timeout_s: float) -> NvmlChild:
         return _over(nothing("NVML was not asked: nvidia-ml-py is not installed beside gpudoctor"))
     worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nvml_worker.py")
     child = Child((sys.executable, "-I", "-S", worker, folder, str(timeout_s)), host.environ)
-    deadline = time.monotonic() + timeout_s
+    started = time.monotonic()
+
+    def left(seconds: float) -> float:
+        return max(0.0, started + seconds - time.monotonic())
 
     def finish() -> Told:
+        if timeout_s > SLOW_S and child.wait(left(SLOW_S)) is None:
+            stage = _events(child.said())[1]
+            waiting.tell(
+                f"waiting for the NVIDIA driver: {stage} has not answered for {SLOW_S:g} s; "
+                f"it has {timeout_s:g} s (--timeout)"
+            )
         try:
-            ran = child.finish(max(0.1, deadline - time.monotonic()))
+            ran = child.finish(max(0.1, left(timeout_s)))
         except TooSlow as slow:
-            return _hung(library, slow, timeout_s)
+            events, stage = _events(slow.stdout)
+            return _broken_off(host, library, "hung", f"{stage} did not answer within {timeout_s:g} s", events)
         return _told(host, library, ran)
 
     return NvmlChild(finish)
@@ -181,16 +199,11 @@ def _merged(events: list[dict[str, Any]]) -> dict[str, Any]:
     return said
 
 
-def _hung(library: str, slow: TooSlow, timeout_s: float) -> Told:
-    events, stage = _events(slow.stdout)
-    return _failed(library, "hung", f"{stage} did not answer within {timeout_s:g} s", said=_merged(events))
-
-
 def _told(host: Host, library: str, ran: Ran) -> Told:
     events, stage = _events(ran.stdout)
     said = _merged(events)
     if "end" not in said:
-        return _failed(library, "crashed", f"{_how_it_died(ran)} in {stage}", said=said)
+        return _broken_off(host, library, "crashed", f"{_how_it_died(ran)} in {stage}", events)
     library = said["library"] or library
     if "error" in said["init"]:
         code = said["init"]["error"][0]
@@ -199,7 +212,7 @@ def _told(host: Host, library: str, ran: Ran) -> Told:
         nvml=Seen(Nvml(library, "ok", "", 0), _HOW),
         driver_release=_fact(said, "driver", DriverRelease.parse),
         cuda=_fact(said, "cuda", CudaVersion.from_encoded),
-        gpus=_gpus(host, said, [event["gpu"] for event in events if "gpu" in event]),
+        gpus=_gpus(host, said, events),
     )
 
 
@@ -227,6 +240,8 @@ def _fact(said: Mapping[str, Any], key: str, convert: Callable[[Any], T]) -> Fac
         return Unseen("NVML was not asked")
     if "error" in said[key]:
         return Unseen(f"NVML: {_words(said[key]['error'])}")
+    if "why" in said[key]:
+        return Unseen(said[key]["why"])
     value = said[key]["value"]
     try:
         return Seen(convert(value), _HOW)
@@ -234,10 +249,17 @@ def _fact(said: Mapping[str, Any], key: str, convert: Callable[[Any], T]) -> Fac
         return Unseen(f"NVML gave a value that says nothing: {value!r:.80}")
 
 
-def _gpus(host: Host, said: dict[str, Any], answers: list[dict[str, Any]]) -> Fact[tuple[Gpu, ...]]:
+def _gpus(host: Host, said: dict[str, Any], events: list[dict[str, Any]], why: str = "") -> Fact[tuple[Gpu, ...]]:
+    """Every card with its answers; `why` stands for those that did not come any more."""
     count = _fact(said, "count", int)
     if isinstance(count, Unseen):
         return count
+    answers: list[dict[str, Any]] = [
+        {key: {"why": why} for key in _EVERY_KEY} if why else {} for _ in range(min(count.value, GPUS_AT_MOST))
+    ]
+    for event in events:
+        if "gpu" in event:
+            answers[event["gpu"]].update(event["said"])
     return Seen(tuple(_gpu(host, number, answer) for number, answer in enumerate(answers)), _HOW)
 
 

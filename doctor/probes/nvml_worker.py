@@ -88,22 +88,26 @@ class Worker:
         count = self._call(("nvmlDeviceGetCount",))
         self._write({"count": count})
         for number in range(min(count.get("value", 0), _GPUS_AT_MOST)):
-            self._write({"gpu": self._gpu(number)})
+            self._ask_gpu(number)
 
-    def _gpu(self, number: int) -> dict[str, Answer]:
+    def _ask_gpu(self, number: int) -> None:
+        """Each answer is written at once: what comes after it may hang or crash."""
+
+        def tell(key: str, answer: Answer) -> Answer:
+            self._write({"gpu": number, "said": {key: answer}})
+            return answer
+
         asked = _Handle()
         found = self._ask(
             lambda: asked.keep(self._nvml.nvmlDeviceGetHandleByIndex(number)), "nvmlDeviceGetHandleByIndex"
         )
         if "error" in found:
-            return {"handle": found}
-        answers = {key: self._call(names, asked.handle, *more) for key, names, more in _QUESTIONS}
-        answers["fabric"] = self._ask(lambda: self._fabric(asked.handle), "nvmlDeviceGetGpuFabricInfo")
+            tell("handle", found)
+            return
+        answers = {key: tell(key, self._call(names, asked.handle, *more)) for key, names, more in _QUESTIONS}
+        tell("fabric", self._ask(lambda: self._fabric(asked.handle), "nvmlDeviceGetGpuFabricInfo"))
         if answers["mig"].get("value", [0])[0]:
-            answers["mig_instances"] = self._ask(
-                lambda: self._instances(asked.handle), "nvmlDeviceGetMaxMigDeviceCount"
-            )
-        return answers
+            tell("mig_instances", self._ask(lambda: self._instances(asked.handle), "nvmlDeviceGetMaxMigDeviceCount"))
 
     def _call(self, names: tuple[str, ...], *arguments: Any) -> Answer:
         """The answer of the first of these functions that pynvml and the driver both have."""

@@ -6,15 +6,18 @@ Only distributions that are known to share directories are compared, so a sound 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from compat.traits import traits_of
 from doctor.facts.environment import Distribution, Overlap
 from doctor.facts.seen import Fact, Seen, Unseen
-from doctor.host import Host, HostError
+from doctor.host import Host, HostError, Unreadable
 from doctor.probes.metadata import Recorded, record
 
 _AT_MOST = 64  # files reported of one group, shared libraries first
 _HASH_AT_MOST_BYTES = 8 << 20
+_PATHS_AT_MOST = 60_000  # in a group: tensorflow lists some 15,000
+_GROUPS_AT_MOST = 64
 
 
 def overlaps_among(host: Host, distributions: tuple[Distribution, ...]) -> Fact[tuple[Overlap, ...]]:
@@ -34,7 +37,7 @@ def _groups(distributions: tuple[Distribution, ...]) -> Iterator[list[Distributi
         family = family_of(one.name) if one.kind == "wheel" and not one.hidden_by else ""
         if family:
             families.setdefault((one.site, family), []).append(one)
-    return (group for group in families.values() if len(group) > 1)
+    return islice((group for group in families.values() if len(group) > 1), _GROUPS_AT_MOST)
 
 
 def family_of(name: str) -> str:
@@ -51,6 +54,8 @@ def _overlaps(host: Host, group: list[Distribution]) -> list[Overlap]:
     for one in group:
         for path, recorded in record(host, one).items():
             claims.setdefault(path, {})[one] = recorded
+        if len(claims) > _PATHS_AT_MOST:
+            raise Unreadable(f"{one.metadata}/RECORD", f"with its like, it lists more than {_PATHS_AT_MOST} files")
     shared = [path for path, owners in claims.items() if len(owners) > 1 and _differ(path, owners)]
     shared.sort(key=lambda path: (not _is_library(path), path))
     return [_overlap(host, path, claims[path]) for path in shared[:_AT_MOST]]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from compat.record import NamedTuple
-from doctor.host import Host
+from doctor.host import Host, HostError
 from doctor.host.lenient import names_of, text_of
+from doctor.host.lines import lines_of
 
 _USER_VARIABLES = ("USER", "LOGNAME", "USERNAME", "SUDO_USER", "DOAS_USER")
 _PASSWD_BYTES = 4 << 20
+_ACCOUNTS_AT_MOST = 100_000
 _HOSTS_BYTES = 1 << 20
 _FIRST_PERSON, _LAST_PERSON = 1000, 60000  # UID_MIN and UID_MAX of login.defs(5); systemd's own users come above
 
@@ -24,16 +26,26 @@ class PrivateWords(NamedTuple):
 
 def look(host: Host) -> PrivateWords:
     """Accounts of people by /etc/passwd, the directories of homes, and variables; names of the host."""
-    accounts = [line.split(":") for line in text_of(host, "/etc/passwd", _PASSWD_BYTES).splitlines()]
-    people = [one for one in accounts if len(one) > 5 and _is_person(one[2])]
+    people = list(_people(host))
     variables = [host.environ.get(name, "") for name in _USER_VARIABLES]
     below = [name for folder in ("/home", "/Users", "C:/Users") for name in names_of(host, folder)]
-    homes = [host.environ.get("HOME", ""), host.environ.get("USERPROFILE", ""), *(one[5] for one in people)]
+    homes = [host.environ.get("HOME", ""), host.environ.get("USERPROFILE", ""), *(home for _, home in people)]
     return PrivateWords(
-        users=_distinct([*variables, *(one[0] for one in people), *below]),
+        users=_distinct([*variables, *(name for name, _ in people), *below]),
         homes=_distinct(home.rstrip("/\\") for home in homes),
         hosts=_distinct(_hosts(host)),
     )
+
+
+def _people(host: Host) -> Iterator[tuple[str, str]]:
+    """Name and home of each account of a person."""
+    try:
+        for line in lines_of(host, "/etc/passwd", _PASSWD_BYTES, _ACCOUNTS_AT_MOST):
+            account = line.split(":")
+            if len(account) > 5 and _is_person(account[2]):
+                yield account[0], account[5]
+    except HostError:
+        return
 
 
 def _is_person(uid: str) -> bool:

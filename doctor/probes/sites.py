@@ -12,6 +12,7 @@ from doctor.probes.prefixes import Located
 _PTH_BYTES = 64 << 10
 _PTH_FILES_AT_MOST = 200
 _SITES_AT_MOST = 256
+_LINES_AT_MOST = 5_000  # of all .pth files of one Python; each is a directory to be looked for
 
 
 class SearchPath:
@@ -21,6 +22,7 @@ class SearchPath:
         self._host = host
         self._real: set[str] = set()
         self.listings: dict[str, tuple[str, ...]] = {}
+        self._lines_left = _LINES_AT_MOST
         self.unreadable: list[str] = []  # site directories that are there and cannot be listed, with the reason
 
     @property
@@ -65,7 +67,9 @@ class SearchPath:
             first = "__egginsert" in text
             lines = path_lines(text)
             for line in reversed(lines) if first else lines:
-                self.try_to_add(resolve(folder, line), first=first)
+                if self._lines_left > 0:
+                    self.try_to_add(resolve(folder, line), first=first)
+                self._lines_left -= 1
 
 
 def path_lines(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import names_of
+from doctor.probes import dpkg
 
 USUAL = "/usr/local/cuda"
 NVCC = "nvcc on PATH"
@@ -29,7 +30,6 @@ _CANDIDATES_AT_MOST = 64
 _WRAPPERS_AT_MOST = 4
 _SMALL_FILE_BYTES = 1 << 20
 _HEADER_BYTES = 256 << 10  # CUDA_VERSION stands within the first 20 KiB of every cuda.h from 8.0 to 13.0
-_DPKG_STATUS_BYTES = 32 << 20
 _CONDA_PACKAGES = ("cuda-toolkit", "cudatoolkit", "cuda-nvcc", "cudatoolkit-dev", "cuda-cudart", "cuda-version")
 
 
@@ -79,7 +79,7 @@ def look(host: Host, environments: Fact[tuple[Environment, ...]]) -> ToolkitFact
     survey = _Survey(host)
     names = tuple(_names(host, survey))
     for path in _places(host, value_or(environments, ())):
-        survey.visit(path)
+        survey.try_visit(path)  # one that vanished meanwhile hides no other
     return ToolkitFacts(Seen(survey.toolkits(), "directories"), Seen(names, "environment and links"))
 
 
@@ -292,19 +292,14 @@ def _from_version_txt(host: Host, root: str) -> Iterator[tuple[str, str]]:
 
 def _from_dpkg(host: Host) -> Iterator[tuple[str, str]]:
     """Debian's version of the package: 12.0.140~12.0.1-4build4 is release 12.0.1, 10.1.243-3 is 10.1.243."""
-    path = "/var/lib/dpkg/status"
     try:
-        status = host.read_bytes(path, _DPKG_STATUS_BYTES)
+        packages = sorted(dpkg.installed(host, "nvidia-cuda-toolkit|nvidia-cuda-dev"), reverse=True)
     except HostError:
         return
-    for package in (b"nvidia-cuda-toolkit", b"nvidia-cuda-dev"):
-        start = status.find(b"\nPackage: " + package + b"\n")
-        if start < 0:
-            continue
-        stanza = status[start + 1 : start + 8192].partition(b"\n\n")[0]
-        match = re.search(rb"^Version: (?:\d+:)?(?:[\d.]+~)?(\d+\.\d+\.\d+)", stanza, re.MULTILINE)
-        if match and b"\nStatus: install ok installed\n" in stanza:
-            yield match[1].decode(), f"{path}, {package.decode()}"
+    for package in packages:
+        match = re.match(r"(?:\d+:)?(?:[\d.]+~)?(\d+\.\d+\.\d+)", package.version)
+        if match:
+            yield match[1], f"{dpkg.STATUS}, {package.name}"
 
 
 def _from_conda(host: Host, root: str) -> Iterator[tuple[str, str]]:

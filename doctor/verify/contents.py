@@ -9,18 +9,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from doctor.check.finding import Answer, Evidence, bad
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.seen import Seen, value_or
 from doctor.host import Host, HostError
+from doctor.host.lines import lines_of
+from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST
 from doctor.rules.shared.cudnn_use import is_main, mending
 from doctor.verify import cause as codes
 
 _RECORD = "/RECORD"
-_LIST_AT_MOST_BYTES = 32 << 20
 _AT_ONCE = 1 << 20
 
 
@@ -41,14 +42,13 @@ def _real(path: str, host: Host) -> str:
 def _digests(record: str, host: Host) -> dict[str, str]:
     """By the path as it is listed; RECORD writes them as "sha256=" and base64 without its padding (PEP 376)."""
     try:
-        text = host.read_text(record, _LIST_AT_MOST_BYTES)
+        return dict(_digest_lines(lines_of(host, record, RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST)))
     except HostError:
         return {}
-    return dict(_digest_lines(text))
 
 
-def _digest_lines(text: str) -> Iterator[tuple[str, str]]:
-    for line in text.splitlines():
+def _digest_lines(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
         path, _, rest = line.partition(",")
         digest = rest.partition(",")[0]
         if digest.startswith("sha256="):

@@ -120,7 +120,11 @@ def _told_of_dlls(
 
     told = [about_dlls(host, search, one, product) for one in subjects]
     asking = [one for one in told if one.items or one.unknown or one.failure]
-    return asking or [about_dlls(host, search, Subject(environment, None), product)]
+    program = about_dlls(host, search, Subject(environment, None), product)
+    if subjects and not program.items:  # their libraries may be unreadable
+        why = f"no library of a framework that could be read asks for {product.name}"
+        program = program._replace(failure="", unknown=why)
+    return asking or [program]
 
 
 def _status(answers: tuple[WhichAnswer, ...]) -> int:

@@ -1,7 +1,9 @@
 """The DLL that a framework gets on Windows, as far as the files tell: what lies beside its own libraries.
 
-Sources: Microsoft, "Dynamic-link library search order" (the directory of the DLL that asks comes first with the flags
-that these packages use, and a DLL of a name that is loaded already is the one); torch/__init__.py
+Sources: Microsoft, "Dynamic-link library search order" (standard search order for unpackaged apps, in safe mode: the
+program's directory, System32, Windows, the current directory, PATH; with LOAD_LIBRARY_SEARCH_DEFAULT_DIRS, which ctypes
+of Python 3.8 and later gives: the program's, those that were added, System32; the directory of the DLL that asks comes
+first with the flags that these packages use; a DLL of a name that is loaded already is the one); torch/__init__.py
 (_load_dll_libraries: every DLL of its lib folder is opened by its path); ONNX Runtime's `core/platform/windows/env.cc`
 (LOAD_WITH_ALTERED_SEARCH_PATH: the system's directories and PATH come next, the interpreter's do not).
 """
@@ -17,13 +19,14 @@ from doctor.frameworks import Dlls, card_of
 from doctor.host import Host
 from doctor.host.lenient import names_of, real_path_of, text_of
 from doctor.loader.words import because
-from doctor.probes.dlls import PATH_UNKNOWN, Asking, Folder, askers, imports_of, of_wheels
+from doctor.probes.dlls import PATH_UNKNOWN, SYSTEM_FOLDERS, Asking, Folder, askers, imports_of, of_wheels
 from doctor.which.answer import Item, Subject, WhichAnswer, of_cpu_build
 from doctor.which.copies import Copy
 from doctor.which.product import Product
 
 _OF_ENVIRONMENT = 4  # the folders before the system's: beside the asker, and three that ONNX Runtime does not search
 _WHEN = "when it is imported"
+_WHEN_ASKED = "when a program asks for it"
 _PRODUCTS = "C:/Program Files"
 _TOOLKITS = ("NVIDIA GPU Computing Toolkit/CUDA", "NVIDIA/CUDNN")
 _ENTRIES_AT_MOST = 100
@@ -37,7 +40,7 @@ def about_dlls(host: Host, search: LoaderFacts, subject: Subject, product: Produ
     """What a framework's own libraries get of a product, and that it is unknown where the files do not tell."""
     environment, framework = subject
     if framework is None:
-        return WhichAnswer(subject, unknown="what a program of its own gets on Windows is not predicted")
+        return _about_a_program(host, search, environment, product)
     if framework.is_cpu_build:
         return of_cpu_build(subject, framework)
     card = card_of(framework.package)
@@ -56,6 +59,43 @@ def about_dlls(host: Host, search: LoaderFacts, subject: Subject, product: Produ
             else:
                 found[name.lower()] = item
     return WhichAnswer(subject, tuple(found.values()), unknown=unknown, note=_NOTE)
+
+
+def _about_a_program(host: Host, search: LoaderFacts, environment: Environment, product: Product) -> WhichAnswer:
+    """What LoadLibrary gives a program of this interpreter's directory, for each name of which there is a copy."""
+    subject = Subject(environment, None)
+    program = environment.interpreter.rpartition("/")[0] or environment.prefix
+    here = [real_path_of(host, ".")] if host.is_live else []
+    path = [one.path for one in value_or(search.search, ()) if one.exists]
+    folders = (
+        Folder(program, Way(FoundBy.APPLICATION, folder=program)),
+        *(Folder(one, Way(FoundBy.SYSTEM, folder=one)) for one in SYSTEM_FOLDERS),
+        *(Folder(one, Way(FoundBy.CURRENT, folder=one)) for one in here),
+        *(Folder(one, Way(FoundBy.PATH, entry=one, folder=one)) for one in path),
+    )
+    places = (*(one.path for one in folders), *of_wheels(host, environment), *_toolkits(host))
+    names = {name.lower(): name for place in places for name in names_of(host, place) if product.is_dll(name)}
+    asking = Asking("", uses_path=True, folders=folders)
+    items = [_item(host, environment, asking, folders, name)._replace(when=_WHEN_ASKED) for name in names.values()]
+    unsure = not host.is_live and not path
+    known = tuple(one for one in items if one.path or not unsure)
+    unknown = f"{items[0].name}: {PATH_UNKNOWN}" if len(known) < len(items) else ""
+    nothing = "" if items else f"no copy of {product.name} lies where one is looked for: nothing would be found"
+    return WhichAnswer(subject, known, failure=nothing, unknown=unknown, note=_note_on_ctypes(host, known, program))
+
+
+def _note_on_ctypes(host: Host, items: tuple[Item, ...], program: str) -> str:
+    """Where ctypes, which searches less, finds another file or none."""
+    searched = (program, SYSTEM_FOLDERS[0])
+    less = [
+        one.name for one in items if one.path and not any(host.is_file(f"{place}/{one.name}") for place in searched)
+    ]
+    if not less:
+        return ""
+    return (
+        f"ctypes.CDLL({less[0]!r}) of Python 3.8 and later does not find it: it searches neither PATH nor the current "
+        "directory, only the interpreter's, those of os.add_dll_directory, and System32"
+    )
 
 
 def _opened_at_once(
@@ -96,7 +136,7 @@ def _item(host: Host, environment: Environment, asking: Asking, folders: tuple[F
             opened="",
             way=None,
             failure=failure,
-            chain=(asking.path,),
+            chain=(asking.path,) if asking.path else (),
             when=_WHEN,
             copies=copies,
             outcome=Outcome.MISSING,
@@ -110,7 +150,7 @@ def _item(host: Host, environment: Environment, asking: Asking, folders: tuple[F
         opened=path,
         way=first.way,
         failure="",
-        chain=(asking.path,),
+        chain=(asking.path,) if asking.path else (),
         when=_WHEN,
         copies=copies,
     )

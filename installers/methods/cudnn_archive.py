@@ -78,6 +78,7 @@ class _Source(NamedTuple):
     layout: CudnnLayoutRow
     version: CudnnVersion
     cuda: str
+    companions: tuple[str, ...] = ()  # libraries of others that it loads, "zlibwapi.dll"
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -119,6 +120,7 @@ def archive_plan(order: Order, target: Target, matrix: Matrix) -> Plan:
     Raises NoSuchArchive, Uncovered (a release whose layout no row knows).
     """
     source = _source(order, target, matrix)
+    source = source._replace(companions=matrix.cudnn_companions(source.version, target.os_family))
     summary = f"install cuDNN {source.version} for CUDA {source.cuda} in {home_of(order, source.cuda, target)}"
     copying = _windows if target.os_family == "windows" else _linux
     home = home_of(order, source.cuda, target)
@@ -405,14 +407,13 @@ def _windows(source: _Source, home: str, target: Target, *, own: bool) -> tuple[
         pairs[0][1],
         "Windows looks for DLLs there; the CUDA installer enters its own directories, an archive enters none",
     )
-    return (*copies, *_zlib(source), path, _check(source, pairs[0][1]))
+    return (*copies, *_companions(source), path, _check(source, pairs[0][1]))
 
 
-def _zlib(source: _Source) -> tuple[Step, ...]:
-    """What the layout's row notes: from 8.3 to 8.9 cuDNN loads zlib by a name that Windows does not have."""
-    if "zlib" not in source.layout.note:
-        return ()
-    return (ByHand("zlibwapi.dll (64-bit) must lie in a directory of Path", "this cuDNN loads it when it starts"),)
+def _companions(source: _Source) -> tuple[Step, ...]:
+    """What no archive has."""
+    why = "this cuDNN loads it when it starts"
+    return tuple(ByHand(f"{name} (64-bit) must lie in a directory of Path", why) for name in source.companions)
 
 
 def driver_first(cuda: str, target: Target) -> tuple[Step, ...]:

@@ -11,10 +11,12 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from compat.record import NamedTuple
+from installers.command import environment_of
 from installers.refusal import InstallError
 from installers.render import bash_functions
 from installers.render.bash import protocol, quote, script_word
 from installers.step import Kind, Lines, Shell, nothing
+from installers.steps.command import Command
 from installers.steps.download import Download
 
 if TYPE_CHECKING:
@@ -66,7 +68,8 @@ def _fingerprints(keyring: bytes) -> tuple[str, ...]:
 
 def _output(argv: tuple[str, ...], data: bytes | None = None) -> bytes:
     try:
-        done = subprocess.run(argv, input=data, check=False, capture_output=True, timeout=_PATIENCE_S)
+        environ = environment_of(Command(argv, ""))
+        done = subprocess.run(argv, input=data, check=False, capture_output=True, timeout=_PATIENCE_S, env=environ)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise WrongKey(f"`{argv[0]}`, with which the signing key is read, cannot be run: {error}") from error
     if done.returncode:

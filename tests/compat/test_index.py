@@ -30,4 +30,4 @@ def test_the_resolver_agrees() -> None:
     """Every set is taken, and every refusal is the resolver's too, or has a reason that it cannot know."""
     found = list(outcomes(SAMPLE, SEED))
     assert [one for one in found if one.agrees is False] == []
-    assert sum(one.agrees is True for one in found) >= SAMPLE // 6, f"seeds from {SEED}: {found}"
+    assert sum(one.agrees is True for one in found) >= SAMPLE // 3, f"seeds from {SEED}: {found}"

@@ -91,7 +91,7 @@ def test_json_holds_the_plan_and_its_commands(capsys: Shown) -> None:
     told = json.loads(capsys.readouterr().out)
     assert told["schema"] == "gpudoctor.plan/1"
     kinds = [step["kind"] for step in told["plan"]["steps"]]
-    assert kinds == ["Download", "Extract", "CopyTree", "CopyTree", "CopyTree", "ByHand", "AddToPath", "Check"]
+    assert kinds == ["Download", "Extract", "CopyTree", "CopyTree", "CopyTree", "AddToPath", "Check"]
     assert told["plan"]["steps"][0]["size_bytes"] == 708408517
     assert "\n".join(told["commands"]).count("Copy-Item") == 3
 

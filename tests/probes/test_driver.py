@@ -231,6 +231,8 @@ def module(release: str = "580.95.05", licence: str = "Dual MIT/GPL", *, signed:
         ("updates/dkms/nvidia.ko", b"\x7fELF\x01" + bytes(200), (UNSEEN, UNSEEN, UNSEEN)),
         ("updates/dkms/nvidia.ko", b"\x7fELF\x02\x01" + b"\xff" * 200, (UNSEEN, UNSEEN, UNSEEN)),
         ("updates/dkms/nvidia.ko.xz", b"not xz", (UNSEEN, UNSEEN, UNSEEN)),
+        ("updates/dkms/nvidia.ko.xz", bytes(64 << 20), (UNSEEN, UNSEEN, UNSEEN)),  # many empty files, one would think
+        ("updates/dkms/nvidia.ko.gz", gzip.compress(module()) + bytes(64 << 20), ("580.95.05", "open", False)),
         ("updates/dkms/nvidia.ko.gz", gzip.compress(module())[:-20], (UNSEEN, UNSEEN, UNSEEN)),
         ("updates/dkms/nvidia.ko", "-> nvidia.ko", (UNSEEN, UNSEEN, UNSEEN)),
     ],

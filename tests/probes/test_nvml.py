@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ from compat.version import ComputeCapability, CudaVersion, DriverRelease
 from doctor.facts.gpu import Gpu
 from doctor.facts.loader import CacheEntry, LoaderFacts, SearchDir
 from doctor.facts.seen import Seen, Unseen
+from doctor.host import waiting
 from doctor.host.live import LiveHost
 from doctor.probes import nvml
 from tests.lab import stub
@@ -163,25 +168,47 @@ def test_one_failing_call_does_not_hide_the_others(directory: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "knows_driver"),
-    [("nvmlInitWithFlags", False), ("nvmlDeviceGetCount_v2", True), ("nvmlDeviceGetEccMode", True)],
+    ("call", "knows_driver", "knows_gpus"),
+    [
+        ("nvmlInitWithFlags", False, False),
+        ("nvmlDeviceGetCount_v2", True, False),
+        ("nvmlDeviceGetHandleByIndex_v2", True, True),
+        ("nvmlDeviceGetEccMode", True, True),
+    ],
 )
-def test_a_crash_is_a_fact(directory: Path, call: str, knows_driver: bool) -> None:
+def test_a_crash_is_a_fact(directory: Path, call: str, knows_driver: bool, knows_gpus: bool) -> None:
     told = ask(directory, stub.card(), abort=call)
     answer = told.nvml.get()
     assert answer.state == "crashed"
     assert answer.error.startswith(f"killed by SIGABRT in {call.removesuffix('_v2')}")
     assert isinstance(told.driver_release, Seen) is knows_driver
-    assert isinstance(told.gpus, Unseen)
+    assert isinstance(told.gpus, Seen) is knows_gpus
 
 
-def test_a_hang_is_a_fact(directory: Path) -> None:
+def test_what_was_told_before_a_hang_is_kept(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+    monkeypatch.setattr(waiting, "_listener", heard.append)
     started = time.monotonic()
-    told = ask(directory, stub.card(), hang="nvmlDeviceGetTemperature", timeout_s=2.0)
-    assert time.monotonic() - started < 6
+    told = ask(directory, stub.card(), stub.card(uuid="GPU-1"), hang="nvmlDeviceGetTemperature", timeout_s=4.0)
+    assert time.monotonic() - started < 8
     answer = told.nvml.get()
-    assert (answer.state, answer.error) == ("hung", "nvmlDeviceGetTemperature did not answer within 2 s")
+    assert (answer.state, answer.error) == ("hung", "nvmlDeviceGetTemperature did not answer within 4 s")
     assert value(told.driver_release) == DriverRelease.parse("580.95.05")
+    first, second = told.gpus.get()
+    assert (value(first.name), value(first.capability)) == ("NVIDIA GeForce RTX 4090", ComputeCapability(8, 9))
+    unanswered = Unseen("NVML: nvmlDeviceGetTemperature did not answer within 4 s")
+    assert first.now.temperature_c == first.now.throttle_reasons == second.name == second.capability == unanswered
+    assert heard == [
+        "waiting for the NVIDIA driver: nvmlDeviceGetTemperature has not answered for 2 s; it has 4 s (--timeout)"
+    ]
+
+
+def test_who_waits_for_a_driver_is_told(directory: Path) -> None:
+    environ = stub.machine_env(stub.card(), hang="nvmlInitWithFlags", directory=directory)
+    argv = [sys.executable, "-m", "gpudoctor", "check", "--timeout", "3", "--only", "driver-hang", "--format", "json"]
+    done = subprocess.run(argv, env=environ, capture_output=True, text=True, check=False)
+    assert re.fullmatch(r"gpudoctor: waiting for the NVIDIA driver: .* \(--timeout\)\n", done.stderr)
+    assert json.loads(done.stdout)["facts"]["driver"]["nvml"]["value"]["state"] == "hung"
 
 
 def test_a_library_that_is_none(tmp_path: Path) -> None:

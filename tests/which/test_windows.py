@@ -100,13 +100,28 @@ def test_onnx_runtime_does_not_search_the_environment(tmp_path: Path) -> None:
     ("tree", "words"),
     [
         ({**wheel("tensorflow", "2.10.1")}, "is not known"),
-        ({}, "is not predicted"),
     ],
 )
 def test_what_is_not_known_is_said(tmp_path: Path, tree: Tree, words: str) -> None:
     document, status = told(tmp_path, tree)
     assert (status, document["answer"]) == (4, "unknown")
     assert words in document["subjects"][0]["unknown"]
+
+
+def test_a_program_of_ones_own(tmp_path: Path) -> None:
+    """Beside the interpreter, then System32; a disk tells no PATH, so that elsewhere nothing is known."""
+    document, status = told(tmp_path / "none")
+    assert (status, document["answer"]) == (1, "not-found")
+    document, status = told(tmp_path / "toolkit", {f"{TOOLKIT}/cudnn64_9.dll": b"MZ"})
+    assert status == 4
+    assert "PATH" in document["subjects"][0]["unknown"]
+    system = {"Windows/System32/cudnn64_9.dll": b"MZ"}
+    document, status = told(tmp_path / "system", system, {f"{TOOLKIT}/cudnn64_9.dll": b"MZ"})
+    [found] = libraries(document).values()
+    assert (status, found["path"]) == (0, "C:/Windows/System32/cudnn64_9.dll")
+    assert [one["path"] for one in found["copies"]] == [f"C:/{TOOLKIT}/cudnn64_9.dll"]
+    document, _ = told(tmp_path / "beside", system, {"venv/Scripts/cudnn64_9.dll": b"MZ"})
+    assert libraries(document)["cudnn64_9.dll"]["path"] == "C:/venv/Scripts/cudnn64_9.dll"
 
 
 def test_a_library_that_is_no_library(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ CASES = (
         together(
             WINDOWS,
             files({f"{CUDA_BIN}/cudart64_110.dll": b"MZ"}),
-            at(CUDA_BIN, cudnn_tree.dlls_of, "8.9.7"),
+            at(CUDA_BIN, cudnn_tree.dlls_of, "8.9.2"),
         ),
         ("zlibwapi-missing",),
         where="root",

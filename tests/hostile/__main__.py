@@ -1,0 +1,44 @@
+"""The long runs: `python -m tests.hostile trees 50000 --seed 1`."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import tempfile
+import time
+from pathlib import Path
+
+
+def main() -> None:
+    """Say what was broken, and how far it is every thousand."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("trees",))
+    parser.add_argument("count", type=int)
+    parser.add_argument("--seed", type=int, default=1, help="of the first")
+    asked = parser.parse_args()
+    os.environ["GPUDOCTOR_CACHE"] = ""
+    started = time.monotonic()
+    broken = _trees(asked.seed, asked.count)
+    print(f"{asked.count} from seed {asked.seed}: {broken} broken, {time.monotonic() - started:.0f} s")
+
+
+def _trees(first: int, count: int) -> int:
+    from tests.hostile.trees import Outside, broken_by, scratch
+
+    broken = 0
+    with tempfile.TemporaryDirectory(dir=scratch()) as folder:
+        outside = Outside(Path(folder) / "outside")
+        gc.freeze()  # the lab's machines need not be searched for garbage with each tree
+        gc.set_threshold(100_000)  # as the command line does
+        for number, seed in enumerate(range(first, first + count), 1):
+            for one in broken_by(seed, Path(folder), outside):
+                broken += 1
+                print(f"seed {one.seed}: {one.what}", flush=True)
+            if number % 1000 == 0:
+                print(f"{number} trees, {broken} broken", flush=True)
+    return broken
+
+
+if __name__ == "__main__":
+    main()

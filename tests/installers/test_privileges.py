@@ -1,0 +1,81 @@
+"""What runs as root is shown first, and sees nothing of a user's environment that says what is executed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from installers.command import as_root, environment_of, run_command
+from installers.steps.command import Command
+
+HOSTILE = dict.fromkeys(
+    (
+        *(
+            "LD_PRELOAD",
+            "LD_LIBRARY_PATH",
+            "PYTHONPATH",
+            "PYTHONSTARTUP",
+            "BASH_ENV",
+            "ENV",
+            "IFS",
+            "PIP_INDEX_URL",
+            "HOME",
+        ),
+        *("APT_CONFIG", "PERL5LIB", "GIT_SSH", "SUDO_ASKPASS", "XDG_CONFIG_HOME", "DPKG_ROOT", "LC_ALL", "http_proxy"),
+    ),
+    "/tmp/x",
+)
+PIP = ("pip", "list")
+KEPT = {"PATH", "HOME", "USER", "LOGNAME", "LC_ALL", "http_proxy"}
+
+
+@pytest.fixture(autouse=True)
+def _hostile(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("LC_") or name in {"LANG", "LANGUAGE", "TERM", "TZ", "SUDO_UID"} or "proxy" in name.lower():
+            monkeypatch.delenv(name)
+    for name, value in HOSTILE.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize(
+    ("uid", "through_sudo", "command", "is_minimal"),
+    [
+        (1000, False, as_root(Command(PIP, "", needs_root=True), ("sudo",)), True),
+        (1000, False, as_root(Command(PIP, "", needs_root=False), ("sudo",)), False),  # nothing of it runs as root
+        (1000, False, as_root(Command(PIP, "", needs_root=True), ()), False),
+        (0, False, as_root(Command(PIP, "", needs_root=True), ()), True),
+        (
+            0,
+            False,
+            as_root(Command(PIP, "", needs_root=False), ()),
+            False,
+        ),  # root's own environment, for what root would run itself
+        (0, True, as_root(Command(PIP, "", needs_root=False), ()), True),
+    ],
+)
+def test_environment(
+    uid: int, through_sudo: bool, command: Command, is_minimal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    if through_sudo:
+        monkeypatch.setenv("SUDO_UID", "1000")
+    environ = environment_of(command)
+    assert (environ is not None) is is_minimal
+    if environ is not None:
+        assert set(environ) == KEPT
+        assert "/tmp" not in environ["PATH"] + environ["HOME"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root runs what is root's")
+def test_as_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    evil = tmp_path / "env"
+    evil.write_text("#!/bin/sh\necho EVIL\n")
+    evil.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    run_command(Command(("env",), "", needs_root=True))
+    shown = capfd.readouterr()
+    assert shown.err == "as root: env\n"
+    assert {line.partition("=")[0] for line in shown.out.splitlines()} <= {*KEPT, "_", "PWD", "SHLVL"}
