@@ -92,8 +92,7 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
 
     guard = Guard()
     search = guard.group("loader", LoaderFacts, lambda: loader.look(host))
-    # A child, which works while we look at the rest.
-    asked = guard.one("NVML", lambda: nvml.start(host, search, request.driver_timeout_s))
+    asked = guard.one("NVML", lambda: nvml.start(host, search, request.driver_timeout_s))  # a child, while we look on
     around = guard.group("system", SystemFacts, lambda: system.look(host))
     environments = _environments(host, request, guard)
     toolkit = guard.group("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, environments))
@@ -120,10 +119,10 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         configuration=settings,
         loader=search._replace(predictions=predictions),
         imports=imports,
+        install_runs=guard.one("installation", lambda: _install_runs(host)),
         failures=tuple(guard.failures),
         code_tools=tools,
         dlls=needed,
-        install_runs=guard.one("installation", lambda: _install_runs(host)),
     )
 
 
