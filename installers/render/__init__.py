@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from installers.plan import Plan, Target
 from installers.step import Kind, Lines, Shell, Step, kind_of
-from installers.steps.command import Command
 
 
 def commands(plan: Plan, target: Target) -> Lines:
@@ -51,6 +50,8 @@ def undone_by(plan: Plan, target: Target) -> Lines:
 
     Of commands the last alone, which brings what was asked for: what came before it may have been there already.
     """
+    from installers.steps.command import Command  # late: steps import this package
+
     asked = [step for step in plan.steps if isinstance(step, Command)][-1:]
     steps = [step for step in reversed(plan.steps) if not isinstance(step, Command) or step in asked]
     found = [kind_of(step).restores(step, target) for step in steps]
