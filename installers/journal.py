@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from compat.error import GpudoctorError
+from compat.own import NotOurs, own_directory
 from compat.record import NamedTuple
 from installers.stamp import Stamp, sync
 from installers.steps.command import Command, Inverse
@@ -52,6 +53,12 @@ class Busy(JournalError):
     """Another run is changing the machine."""
 
     hint = "Wait until it ends."
+
+
+class ForeignState(JournalError):
+    """Another user could change the records, and with them what is run to take a run back."""
+
+    hint = "GPUDOCTOR_STATE names another directory: one that nobody else can change."
 
 
 class Change(NamedTuple):
@@ -210,8 +217,15 @@ class State:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the machine for one run; raises Busy, OSError."""
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        """Hold the machine for one run; raises Busy, ForeignState, OSError.
+
+        What takes commands back is read from here: nobody else may be able to write it.
+        """
+        try:
+            own_directory(self.directory)
+            own_directory(self.path("journal"))
+        except NotOurs as error:
+            raise ForeignState(f"{self.directory} cannot keep what is needed to take a run back: {error}") from error
         with open(self.path("lock"), "a+b") as file:
             try:
                 _lock(file.fileno())

@@ -66,6 +66,8 @@ class Kind(NamedTuple):
     writes: Callable[[Any], Lines] = nothing  # directories in which it must be able to write
     fills: Callable[[Any], Lines] = nothing  # directories into which what was fetched is unpacked
     size_bytes: Callable[[Any], int] = lambda _: 0  # of what it fetches; 0 where nobody knows
+    keeps: Callable[[Any, Target], Lines] = nothing  # what a person types beforehand to keep what it will replace
+    restores: Callable[[Any, Target], Lines] = nothing  # what a person types to undo it, once `keeps` was typed
     taken_back: Callable[[Any], str] = lambda _: ""  # FILES or COMMANDS, "" for nothing to take back
     runs: bool = False  # it runs a command, for which root may be asked
     staged: bool = False  # it works in the staging directory

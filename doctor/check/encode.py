@@ -66,6 +66,7 @@ def encode_facts(facts: Facts) -> dict[str, Any]:
         "imports": _bare(facts.imports),
         "code_tools": _bare(facts.code_tools),
         "dlls": _bare(facts.dlls),
+        "install_runs": _bare(facts.install_runs),
         "failures": encode(facts.failures),
     }
 

@@ -43,6 +43,7 @@ _GROUPS = {
     "imports": ("imports", True),
     "code_tools": ("code_tools", True),
     "dlls": ("dlls", True),
+    "install_runs": ("install_runs", True),
     "failures": ("failures", False),
 }
 

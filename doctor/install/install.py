@@ -37,13 +37,14 @@ from installers.methods.wheel import interpreter
 from installers.packages import DISTRIBUTIONS
 from installers.plan import Plan, Target
 from installers.refusal import nearest
-from installers.render import commands, told_lines
+from installers.render import commands, for_administrators, kept_first, told_lines, undone_by
 from installers.requirement import spoken
 from installers.step import Step, kind_of
 from installers.steps.add_to_path import AddToPath
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
 from installers.steps.command import Command
+from installers.supply import from_directory, from_mirror
 
 SCHEMA = "gpudoctor.plan/1"
 _SYSTEMS = ("linux", "windows")
@@ -77,6 +78,8 @@ class InstallOrder(NamedTuple):
     distribution: str = ""  # "ubuntu-24.04", "rocky-9": a plan for another machine
     framework: str = ""  # of a stack: "torch", "tensorflow==1.4"
     gpus: tuple[str, ...] = ()  # of a stack, as people name them
+    mirror: str = ""  # address that has NVIDIA's files under NVIDIA's paths
+    source: str = ""  # directory that has the files under their names
 
 
 class BadOrder(GpudoctorError):
@@ -172,21 +175,23 @@ def _checked(asked: InstallOrder) -> InstallOrder:
         raise BadOrder(f"{asked.cuda!r} is not a CUDA version such as 12.8")
     if asked.script and asked.style != "text":
         raise BadOrder("--script prints a script: leave --format out")
-    paths = (
-        ("--prefix", asked.prefix),
-        ("--cuda-home", asked.home),
-        ("--archive", asked.archive),
-        ("--python", asked.python),
-    )
-    for name, said in paths:
+    paths = {
+        "prefix": asked.prefix,
+        "cuda-home": asked.home,
+        "archive": asked.archive,
+        "from": asked.source,
+        "python": asked.python,
+    }
+    for name, said in paths.items():
         if not said.isprintable():
-            raise BadOrder(f"--{name} {said!r} has signs in it that cannot be printed: no directory of CUDA's has")
+            raise BadOrder(f"--{name} {said!r} has signs in it that cannot be printed: no path has")
     digest = asked.sha256.lower()
     if digest and (len(digest) != 64 or set(digest) - set("0123456789abcdef")):
         raise BadOrder("--sha256 takes the 64 hexadecimal digits that `sha256sum FILE` prints")
+    source = _absolute(asked.source, asked.os_family)
     prefix, home = (_absolute(one, asked.os_family) for one in (asked.prefix, asked.home))
     archive = _absolute(asked.archive, asked.os_family)  # a script works from any directory
-    return asked._replace(sha256=digest, prefix=prefix, home=home, archive=archive)
+    return asked._replace(sha256=digest, prefix=prefix, home=home, archive=archive, source=source)
 
 
 def _require_method(asked: InstallOrder) -> Method:
@@ -240,6 +245,15 @@ def _interpreter(facts: Facts) -> str:
 
 
 def _plan(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+    if asked.mirror and asked.source:
+        raise BadOrder("--mirror is an address and --from a directory: say one of them")
+    plan = _plan_of(asked, target, facts, matrix)
+    if asked.mirror:
+        return from_mirror(plan, asked.mirror)
+    return from_directory(plan, asked.source, here=facts is not None) if asked.source else plan
+
+
+def _plan_of(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
     if asked.product == "cudnn":
         return _cudnn(asked, target, facts, matrix)
     if asked.product == "cuda":
@@ -457,11 +471,24 @@ def _page(prepared: Prepared, terminal: TextStyle) -> str:
     plan, target = prepared.plan, prepared.target
     page = Page(terminal)
     page.paragraph(plan.summary[:1].upper() + plan.summary[1:], colour="bold")
+    if for_administrators(plan, target):
+        page.paragraph("All of it in a PowerShell that was started as administrator.", colour="yellow")
+    _lines(page, "Back up first what the copies replace (--apply does so by itself):", kept_first(plan, target))
     for number, step in enumerate((step for step in plan.steps if kind_of(step).title(step)), 1):
         page.gap()
         show_step(page, number, step, target)
+    undo = "To undo it by hand (after --apply: gpudoctor install rollback):"
+    _lines(page, undo, undone_by(plan, target))
     _space(page, prepared)
     return page.text()
+
+
+def _lines(page: Page, title: str, lines: tuple[str, ...]) -> None:
+    if lines:
+        page.gap()
+        page.paragraph(title)
+        for line in lines:
+            page.verbatim(line, indent=6)
 
 
 def show_step(page: Page, number: int, step: Step, target: Target) -> None:

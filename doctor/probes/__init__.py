@@ -15,6 +15,7 @@ from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Environment
 from doctor.facts.failure import Failure
+from doctor.facts.install_run import InstallRun
 from doctor.facts.loader import LoaderFacts, Prediction
 from doctor.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
 from doctor.facts.system import SystemFacts
@@ -91,8 +92,7 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
 
     guard = Guard()
     search = guard.group("loader", LoaderFacts, lambda: loader.look(host))
-    # A child, which works while we look at the rest.
-    asked = guard.one("NVML", lambda: nvml.start(host, search, request.driver_timeout_s))
+    asked = guard.one("NVML", lambda: nvml.start(host, search, request.driver_timeout_s))  # a child, while we look on
     around = guard.group("system", SystemFacts, lambda: system.look(host))
     environments = _environments(host, request, guard)
     toolkit = guard.group("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, environments))
@@ -119,10 +119,17 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         configuration=settings,
         loader=search._replace(predictions=predictions),
         imports=imports,
+        install_runs=guard.one("installation", lambda: _install_runs(host)),
         failures=tuple(guard.failures),
         code_tools=tools,
         dlls=needed,
     )
+
+
+def _install_runs(host: Host) -> Fact[tuple[InstallRun, ...]]:
+    from doctor.probes import install_runs
+
+    return install_runs.look(host)
 
 
 def _environments(host: Host, request: ProbeRequest, guard: Guard) -> Fact[tuple[Environment, ...]]:

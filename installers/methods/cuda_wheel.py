@@ -9,7 +9,7 @@ from __future__ import annotations
 from compat.matrix import Matrix, accepts
 from compat.need import Need
 from installers import cuda_order
-from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, newest
+from installers.cuda_order import CudaOrder, NoSuchToolkit, age, cuda_of, newest
 from installers.method import Method, Name
 from installers.methods import wheel
 from installers.plan import Plan, Target
@@ -26,6 +26,7 @@ _STEMS = {
     "libcusparse": "libcusparse",
     "libnvjitlink": "libnvJitLink",
 }
+_FIRST = "11.7.1"  # the package index: nvidia-cuda-runtime-cu11 and the others begin with 11.7.99 and its like
 _COMPILER = "cuda_nvcc"  # its wheel is named as that of the runtime is
 
 
@@ -46,6 +47,8 @@ def wheel_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     known = (row for row in matrix.rows("redist-component", "components") if platform in row.sha256)
     rows = newest(known, order.version, "a set of components")
     release = rows[0].release
+    if age(release) < age(_FIRST):
+        raise NoSuchToolkit(f"there are no wheels of CUDA {release}: they begin with {_FIRST}")
     versions = {row.component: row.version for row in rows}
     names = {component: _wheel(stem, release, matrix) for component, stem in _STEMS.items() if component in versions}
     if not names.get("cuda_cudart"):

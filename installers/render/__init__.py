@@ -12,7 +12,7 @@ from installers.step import Kind, Lines, Shell, Step, kind_of
 def commands(plan: Plan, target: Target) -> Lines:
     """The lines to type: PowerShell on Windows, bash everywhere else."""
     lines = tuple(line for step in plan.steps for line in step_lines(step, target))
-    if target.os_family == "windows" and not target.is_root and any(map(_needs_root, plan.steps)):
+    if for_administrators(plan, target):
         return ("# in a PowerShell started as administrator:", *lines)  # what needs an administrator says so first
     return lines
 
@@ -38,6 +38,31 @@ def chained(lines: Lines, target: Target) -> Lines:
         return ("& {", "    $ErrorActionPreference = 'Stop'", *(f"    {line}" for line in lines), "}")
     last = max((number for number, line in enumerate(lines) if not line.startswith("#")), default=0)
     return tuple(line if line.startswith("#") or number >= last else f"{line} &&" for number, line in enumerate(lines))
+
+
+def kept_first(plan: Plan, target: Target) -> Lines:
+    """What a person types before the first step, to keep what the plan replaces."""
+    return chained(tuple(line for step in plan.steps for line in kind_of(step).keeps(step, target)), target)
+
+
+def undone_by(plan: Plan, target: Target) -> Lines:
+    """What a person types to undo the plan, its last step first; the loader's cache is made anew at the end.
+
+    Of commands the last alone, which brings what was asked for: what came before it may have been there already.
+    """
+    from installers.steps.command import Command  # late: steps import this package
+
+    asked = [step for step in plan.steps if isinstance(step, Command)][-1:]
+    steps = [step for step in reversed(plan.steps) if not isinstance(step, Command) or step in asked]
+    found = [kind_of(step).restores(step, target) for step in steps]
+    again = dict.fromkeys(line for lines in found for line in lines if line.endswith("ldconfig"))
+    lines = [line for lines in found for line in lines if line not in again]
+    return chained((*lines, *again), target) if lines else ()
+
+
+def for_administrators(plan: Plan, target: Target) -> bool:
+    """Whether Windows lets nobody else carry out the plan."""
+    return target.os_family == "windows" and not target.is_root and any(map(_needs_root, plan.steps))
 
 
 def _shell(kind: Kind, target: Target) -> Shell:

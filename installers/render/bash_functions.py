@@ -30,6 +30,15 @@ verify() { # FILE SHA256...: any of them
   stop "$file is not the file that was meant: another digest"
 }
 """
+LOCATE = """\
+locate() { # NAME: as a browser saved it, here, beside this script or among the downloads
+  local place
+  for place in . "$(dirname -- "$0")" "$HOME/Downloads"; do
+    if [ -r "$place/$1" ]; then printf '%s\\n' "$place/$1"; return; fi
+  done
+  stop "$1 lies neither here nor beside this script nor in $HOME/Downloads"
+}
+"""
 WRITE = """\
 write() { # FILE: standard input takes its place; what was there is kept beside it
   local file new

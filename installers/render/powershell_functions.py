@@ -18,3 +18,15 @@ function Confirm-Digest([string] $File, [string[]] $Sha256) {
     throw "$File is not the file that was meant: another digest"
 }
 """
+FIND = """\
+function Find-File([string] $Name) {
+    # A name alone is as a browser saved it: here, beside this script or among the downloads.
+    if ([IO.Path]::IsPathRooted($Name)) { return $Name }
+    foreach ($place in '.', $PSScriptRoot, (Join-Path $env:USERPROFILE 'Downloads')) {
+        if (-not $place) { continue }
+        $file = Join-Path $place $Name
+        if (Test-Path -LiteralPath $file) { return (Resolve-Path -LiteralPath $file).ProviderPath }
+    }
+    throw "$Name lies neither here nor beside this script nor among the downloads"
+}
+"""

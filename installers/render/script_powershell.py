@@ -9,12 +9,14 @@ from __future__ import annotations
 from hashlib import sha256
 
 from installers.plan import Plan, Target
+from installers.render import for_administrators
 from installers.render.comments import comment
 from installers.render.parts import beginning, behind, numbered
 from installers.render.powershell import literal
 from installers.step import Lines, Step, kind_of
 
 _HEAD = """\
+# Where Windows refuses scripts: powershell -NoProfile -ExecutionPolicy Bypass -File THIS-FILE.ps1
 # Stops at the first error; running it again does no harm. What is fetched and unpacked lies in a directory of its own
 # ($env:GPUDOCTOR_STAGING names another one), and what is replaced is kept there, below "replaced".
 Set-StrictMode -Version 2.0
@@ -33,6 +35,7 @@ def script(plan: Plan, target: Target) -> str:
     functions = dict.fromkeys(one for step, shell in shells for one in shell.functions(step))
     body = "\n".join([*first, *steps, "", "Write-Output 'Done.'", *last])
     head = "\n".join(comment(f"{plan.summary}: written by gpudoctor, to be read, then run."))
+    head += "\n# Run it in a PowerShell that was started as administrator." if for_administrators(plan, target) else ""
     return f"{head}\n{_HEAD}{_staging(plan)}{''.join(f'{chr(10)}{one}' for one in functions)}\n{body}\n"
 
 

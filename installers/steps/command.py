@@ -102,6 +102,12 @@ def _installer(step: Command, file: str) -> Lines:
     return (f"$ended = {start}", f"if ($ended.ExitCode -ne 0) {{ throw {literal(f'{name} failed')} }}")
 
 
+def _restores(step: Command, target: Target) -> Lines:
+    if step.inverse is None or step.place or target.os_family == "windows":
+        return ()
+    return tuple(f"{sudo(target, needs_root=step.needs_root)}{joined(argv)}" for argv in step.inverse.commands)
+
+
 KIND = Kind(
     Command,
     title=lambda step: step.why,
@@ -111,5 +117,6 @@ KIND = Kind(
     apply=_apply,
     runs=True,
     elsewhere=lambda step: step.place != "",
+    restores=_restores,
     taken_back=_taken_back,
 )

@@ -225,6 +225,49 @@ copy_all() { # DIRECTORY SOURCE: everything below it
 """
 _BASH_LAST = ('if [ -d "$replaced" ]; then say "What was replaced is in $replaced"; fi',)
 
+
+def _own_files(step: CopyTree) -> bool:
+    """Whether the patterns alone tell the files of a product from all others: not where everything is copied."""
+    return not any("**" in pattern or "/" in pattern for pattern in step.patterns)
+
+
+def _name_before(step: CopyTree) -> str:
+    return f"before-{step.into.replace(chr(92), '/').rstrip('/').rpartition('/')[2]}"
+
+
+def _found(step: CopyTree) -> str:
+    either = " -o ".join(f"-name {quote(pattern)}" for pattern in step.patterns)
+    named = f"'(' {either} ')'" if len(step.patterns) > 1 else either
+    return f"find {quote(step.into)} -maxdepth 1 {named}"
+
+
+def _keeps(step: CopyTree, target: Target) -> Lines:
+    """All that is there under these names, links as links; nothing is there yet in a directory of its own."""
+    if not _own_files(step) or step.is_new:
+        return ()
+    if target.os_family == "windows":
+        before, into = _name_before(step), step.into.replace("/", chr(92))
+        kept = (
+            f"Copy-Item -Path {literal(f'{into}{chr(92)}{one}')} -Destination {literal(before)}"
+            for one in step.patterns
+        )
+        return (f"New-Item -ItemType Directory -Force {literal(before)} | Out-Null", *kept)
+    return (f"{_found(step)} -print0 | tar -czPf {_name_before(step)}.tar.gz --null -T -",)
+
+
+def _restores(step: CopyTree, target: Target) -> Lines:
+    if not _own_files(step):
+        return ()
+    if target.os_family == "windows":
+        into = step.into.replace("/", chr(92))
+        gone = tuple(f"Remove-Item -Path {literal(f'{into}{chr(92)}{one}')}" for one in step.patterns)
+        back = f"Copy-Item -Path {literal(f'{_name_before(step)}{chr(92)}*')} -Destination {literal(into)} -Force"
+        return (*gone, back) if _keeps(step, target) else gone
+    root = sudo(target, needs_root=step.needs_root)
+    gone = (f"{root}{_found(step)} -delete",)
+    return (*gone, f"{root}tar -xzPf {_name_before(step)}.tar.gz") if _keeps(step, target) else gone
+
+
 # --- PowerShell -----------------------------------------------------------------------------------------------------
 
 
@@ -318,6 +361,8 @@ KIND = Kind(
     refuse=_refuse,
     writes=lambda step: (step.into,),
     fills=lambda step: (step.into,),
+    keeps=_keeps,
+    restores=_restores,
     taken_back=lambda _: FILES,
     staged=True,
 )

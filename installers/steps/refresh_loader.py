@@ -39,6 +39,7 @@ KIND = Kind(
     powershell=Shell(nothing),  # Windows has no such cache
     apply=_apply,
     runs=True,
+    restores=lambda step, target: _bash(step, target) if target.os_family == "linux" else (),
     taken_back=lambda _: COMMANDS,
     configures=True,
 )

@@ -49,9 +49,19 @@ def _bash(step: UseFile, _: Target) -> Lines:
     return (*take, *verified(step.to, step.sha256))
 
 
+def _is_bare(step: UseFile) -> bool:
+    """Whether it is a name alone, of a file that a browser saved: a script can be started anywhere."""
+    return not set(step.path) & set("/~")
+
+
 def _bash_script(step: UseFile, _: Target) -> Lines:
-    verify = " ".join(("verify", quoted_path(step.path), *step.sha256))
-    return (verify, f"cp -- {quoted_path(step.path)} {script_word(step.to)}")
+    taken = f"taken=$(locate {quote(step.path)})" if _is_bare(step) else f"taken={quoted_path(step.path)}"
+    return (taken, " ".join(('verify "$taken"', *step.sha256)), f'cp -- "$taken" {script_word(step.to)}')
+
+
+def _bash_functions(step: UseFile) -> Lines:
+    found = (bash_functions.LOCATE,) if _is_bare(step) else ()
+    return (bash_functions.STOP, bash_functions.VERIFY, *found)
 
 
 def _powershell(step: UseFile, _: Target) -> Lines:
@@ -60,18 +70,20 @@ def _powershell(step: UseFile, _: Target) -> Lines:
 
 
 def _powershell_script(step: UseFile, _: Target) -> Lines:
-    path = literal(step.path)
     return (
-        f"Confirm-Digest {path} @({', '.join(map(literal, step.sha256))})",
-        f"Copy-Item -Force -LiteralPath {path} -Destination {staged_path(step.to)}",
+        f"$taken = Find-File {literal(step.path)}",
+        f"Confirm-Digest $taken @({', '.join(map(literal, step.sha256))})",
+        f"Copy-Item -Force -LiteralPath $taken -Destination {staged_path(step.to)}",
     )
 
 
 KIND = Kind(
     UseFile,
     title=_title,
-    bash=Shell(_bash, _bash_script, functions=lambda _: (bash_functions.STOP, bash_functions.VERIFY)),
-    powershell=Shell(_powershell, _powershell_script, functions=lambda _: (powershell_functions.VERIFY,)),
+    bash=Shell(_bash, _bash_script, functions=_bash_functions),
+    powershell=Shell(
+        _powershell, _powershell_script, functions=lambda _: (powershell_functions.VERIFY, powershell_functions.FIND)
+    ),
     apply=_apply,
     size_bytes=_size_bytes,
     staged=True,

@@ -25,6 +25,10 @@ ERA = next(era for era in LINUX if era.version == "9.10.2")
 ARTICLE = """\
 Install cuDNN 7.6.5.32 for CUDA 10.1 in /usr/local/cuda
 
+Back up first what the copies replace (--apply does so by itself):
+      find /usr/local/cuda/include -maxdepth 1 -name 'cudnn*.h' -print0 | tar -czPf before-include.tar.gz --null -T - &&
+      find /usr/local/cuda/lib64 -maxdepth 1 -name 'libcudnn*' -print0 | tar -czPf before-lib64.tar.gz --null -T -
+
  1. download cudnn-10.1-linux-x64-v7.6.5.32.tgz (digest on which independent
     packagers agree)
     cuDNN 7.6.5.32 for CUDA 10.1, linux x86_64
@@ -63,6 +67,13 @@ Install cuDNN 7.6.5.32 for CUDA 10.1 in /usr/local/cuda
  8. check the machine again
     cuDNN 7.6.5.32 must be found in /usr/local/cuda/lib64, whole
       gpudoctor check
+
+To undo it by hand (after --apply: gpudoctor install rollback):
+      sudo find /usr/local/cuda/lib64 -maxdepth 1 -name 'libcudnn*' -delete &&
+      sudo tar -xzPf before-lib64.tar.gz &&
+      sudo find /usr/local/cuda/include -maxdepth 1 -name 'cudnn*.h' -delete &&
+      sudo tar -xzPf before-include.tar.gz &&
+      sudo ldconfig
 """
 Shown = pytest.CaptureFixture[str]
 
@@ -116,7 +127,10 @@ def test_what_is_printed(words: tuple[str, ...], said: str, capsys: Shown) -> No
         (("cudnn", "9.10.2", "--os", "linux", "--sha256", "abc"), "64 hexadecimal digits"),
         (("cudnn", "9.10.2", "--os", "linux", "--script", "powershell"), "makes a bash script"),
         (("cudnn", "9.10.2", "--os", "linux", "--script", "zsh"), "no kind of script 'zsh'"),
-        (("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "linux", "--apply"), "leave --os and --arch out"),
+        (
+            ("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "linux", "--apply"),
+            "leave --os, --arch and --distribution out",
+        ),
         (("cudnn", "9.10.2", "--os", "linux", "--format", "xml"), "no format 'xml'"),
         (("cudnn", "9.10.2", "--os", "linux", "--script", "bash", "--format", "json"), "leave --format out"),
         (("cudnn", "9.10.2", "--os", "linux", "--method", "wheel", "--archive", "x"), "takes no --archive"),

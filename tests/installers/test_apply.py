@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -211,15 +212,15 @@ def test_what_may_not_be_written_is_refused_early(
     assert not (state / "journal").exists(), "refused before anything began"
 
 
-CHILD = """
-import os, signal, sys, json
-from installers import apply, journal, plan, stamp, transaction, undo
-from installers.apply import apply as run
-from tests.installers import trees
+# One interpreter forks a child for each order, which counts the system's calls and kills itself at one of them.
+CHILDREN = """
+import json, os, signal, sys
 from pathlib import Path
-cuda, packed, state, kill_at = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+from installers import apply, journal, plan, stamp, transaction, undo
+from tests.installers import trees
+CALLS = ("fsync", "replace", "link", "symlink", "mkdir", "chmod", "unlink", "rmdir", "utime", "ftruncate")
 seen = 0
-def counted(function):
+def counted(function, kill_at):
     def call(*arguments, **named):
         global seen
         for when in (0, 1):
@@ -230,18 +231,61 @@ def counted(function):
                 answer = function(*arguments, **named)
         return answer
     return call
-for name in ("fsync", "replace", "link", "symlink", "mkdir", "chmod", "unlink", "rmdir", "utime", "ftruncate"):
-    function = getattr(os, name)
-    setattr(os, name, counted(function))
-    for able in (os.supports_follow_symlinks, os.supports_fd, os.supports_dir_fd):
-        if function in able:
-            able.add(getattr(os, name))
-if sys.argv[5] == "apply":
-    run(trees.plan(cuda, packed), journal.State(state))
-else:
-    undo.rollback(journal.State(state))
-print(seen)
+def work(cuda, packed, state, kill_at, what):
+    for name in CALLS:
+        function = getattr(os, name)
+        setattr(os, name, counted(function, kill_at))
+        for able in (os.supports_follow_symlinks, os.supports_fd, os.supports_dir_fd):
+            if function in able:
+                able.add(getattr(os, name))
+    if what == "apply":
+        apply.apply(trees.plan(Path(cuda), Path(packed)), journal.State(state))
+    else:
+        undo.rollback(journal.State(state))
+    return str(seen)
+for line in sys.stdin:
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        told = "failed"
+        try:
+            told = work(*json.loads(line))
+        except BaseException as error:
+            told = repr(error)
+        finally:
+            os.write(write, told.encode())
+            os._exit(0)
+    print(pid, flush=True)
+    sys.stdin.readline()
+    status = os.waitpid(pid, 0)[1]
+    os.close(write)
+    print(json.dumps([os.waitstatus_to_exitcode(status), os.read(read, 4096).decode()]), flush=True)
+    os.close(read)
 """
+
+
+class Child:
+    """One run in a process of its own."""
+
+    def __init__(self, children: subprocess.Popen[str], arguments: tuple[str | int, ...]) -> None:
+        assert children.stdin is not None
+        assert children.stdout is not None
+        self._asked, self._told = children.stdin, children.stdout
+        children.stdin.write(json.dumps(arguments) + "\n")
+        children.stdin.flush()
+        self._pid = int(self._told.readline())
+
+    def kill(self) -> None:
+        """It may have ended; its parent waits for it no sooner than `ended`, so that nobody else has its number."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+
+    def ended(self) -> tuple[int, str]:
+        """Its exit status, and what it counted."""
+        self._asked.write("\n")
+        self._asked.flush()
+        status, told = json.loads(self._told.readline())
+        return status, told
 
 
 class Killing:
@@ -252,6 +296,15 @@ class Killing:
         self._state = state or root / "place/state"
         self.packed = trees.archive(root)
         self.outcomes = {"before": 0, "after": 0}
+        self._children = subprocess.Popen(
+            [sys.executable, "-c", CHILDREN], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> Killing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._children.communicate(timeout=60)
 
     def fresh(self) -> tuple[Path, State]:
         place = self.root / "place"
@@ -260,15 +313,8 @@ class Killing:
         place.mkdir()
         return trees.toolkit(place), State(str(self._state))
 
-    def child(self, cuda: Path, state: State, what: str, kill_at: int = 0) -> subprocess.Popen[str]:
-        arguments = [str(cuda), str(self.packed), state.directory, str(kill_at), what]
-        return subprocess.Popen(
-            [sys.executable, "-c", CHILD, *arguments],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def child(self, cuda: Path, state: State, what: str, kill_at: int = 0) -> Child:
+        return Child(self._children, (str(cuda), str(self.packed), state.directory, kill_at, what))
 
     def after(self) -> str:
         cuda, state = self.fresh()
@@ -293,9 +339,9 @@ def events_of(killing: Killing, what: str) -> int:
     cuda, state = killing.fresh()
     if what == "rollback":
         apply(trees.plan(cuda, killing.packed), state)
-    output, errors = killing.child(cuda, state, what).communicate()
-    assert not errors
-    return int(output)
+    status, told = killing.child(cuda, state, what).ended()
+    assert status == 0
+    return int(told)
 
 
 def kill_at_event(killing: Killing, what: str, event: int, after: str) -> None:
@@ -303,29 +349,27 @@ def kill_at_event(killing: Killing, what: str, event: int, after: str) -> None:
     before = trees.digest_of(cuda)
     if what == "rollback":
         apply(trees.plan(cuda, killing.packed), state)
-    child = killing.child(cuda, state, what, event)
-    child.communicate()
-    assert child.returncode == -signal.SIGKILL
+    assert killing.child(cuda, state, what, event).ended()[0] == -signal.SIGKILL
     killing.judge(cuda, state, before, after)
 
 
 @pytest.mark.parametrize("what", ["apply", "rollback"])
 def test_killed_at_some_steps(tmp_path: Path, what: str) -> None:
-    killing = Killing(tmp_path)
-    after, events = killing.after(), events_of(killing, what)
-    assert events > 40
-    for event in random.Random(5).sample(range(1, events + 1), 10):
-        kill_at_event(killing, what, event, after)
+    with Killing(tmp_path) as killing:
+        after, events = killing.after(), events_of(killing, what)
+        assert events > 40
+        for event in random.Random(5).sample(range(1, events + 1), 10):
+            kill_at_event(killing, what, event, after)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["apply", "rollback"])
 def test_killed_at_every_step(tmp_path: Path, what: str) -> None:
-    killing = Killing(tmp_path)
-    after, events = killing.after(), events_of(killing, what)
-    for event in range(1, events + 1):
-        kill_at_event(killing, what, event, after)
-    print(what, events, killing.outcomes)  # noqa: T201 - the counts are the result
+    with Killing(tmp_path) as killing:
+        after, events = killing.after(), events_of(killing, what)
+        for event in range(1, events + 1):
+            kill_at_event(killing, what, event, after)
+        print(what, events, killing.outcomes)  # noqa: T201 - the counts are the result
 
 
 @pytest.mark.slow
@@ -337,10 +381,10 @@ def test_killed_at_every_step_across_file_systems(tmp_path: Path, what: str) -> 
         pytest.skip("no second file system to write to")
     state = shared_memory / f"gpudoctor-test-{os.getpid()}"
     try:
-        killing = Killing(tmp_path, state)
-        after, events = killing.after(), events_of(killing, what)
-        for event in range(1, events + 1):
-            kill_at_event(killing, what, event, after)
+        with Killing(tmp_path, state) as killing:
+            after, events = killing.after(), events_of(killing, what)
+            for event in range(1, events + 1):
+                kill_at_event(killing, what, event, after)
     finally:
         shutil.rmtree(state, ignore_errors=True)
     print(what, events, killing.outcomes)  # noqa: T201 - the counts are the result
@@ -348,21 +392,21 @@ def test_killed_at_every_step_across_file_systems(tmp_path: Path, what: str) -> 
 
 @pytest.mark.slow
 def test_killed_at_random_instants(tmp_path: Path) -> None:
-    killing = Killing(tmp_path)
-    after = killing.after()
-    chance = random.Random(7)
-    began = time.monotonic()
-    events_of(killing, "apply")
-    longest_s = time.monotonic() - began
-    for _ in range(200):
-        cuda, state = killing.fresh()
-        before = trees.digest_of(cuda)
-        child = killing.child(cuda, state, "apply")
-        time.sleep(chance.uniform(0.3 * longest_s, longest_s))
-        child.kill()
-        child.communicate()
-        killing.judge(cuda, state, before, after)
-    print(killing.outcomes)  # noqa: T201 - the counts are the result
+    with Killing(tmp_path) as killing:
+        after = killing.after()
+        chance = random.Random(7)
+        began = time.monotonic()
+        events_of(killing, "apply")
+        longest_s = time.monotonic() - began
+        for _ in range(200):
+            cuda, state = killing.fresh()
+            before = trees.digest_of(cuda)
+            child = killing.child(cuda, state, "apply")
+            time.sleep(chance.uniform(0.3 * longest_s, longest_s))
+            child.kill()
+            child.ended()
+            killing.judge(cuda, state, before, after)
+        print(killing.outcomes)  # noqa: T201 - the counts are the result
 
 
 def test_a_torn_journal_line_never_took_effect(cuda: Path, packed: Path, state: State) -> None:

@@ -18,7 +18,7 @@ from installers.render import commands, script_bash
 from installers.steps.fetch_keyring import FetchKeyring, WrongKey
 from tests.installers import target as machines
 from tests.installers.archives import served
-from tests.installers.needs import ANYWHERE, LINUX_ONLY
+from tests.installers.needs import ANYWHERE, LINUX_ONLY, plans_for
 
 MATRIX = Matrix()
 INSIDE = "./usr/share/keyrings/cuda-archive-keyring.gpg"
@@ -90,8 +90,7 @@ def test_only_the_makers_key_is_taken(
 def test_no_name_in_a_shared_directory_is_in_any_plan() -> None:
     """Another user's file under a name that is known beforehand would be installed as root."""
     for target in machines.LINUX.values():
-        for need in (*ANYWHERE, *LINUX_ONLY):
-            plan = plan_for(need, target, MATRIX)
+        for need, plan in plans_for((*ANYWHERE, *LINUX_ONLY), target, MATRIX):
             text = "\n".join((*commands(plan, target), script_bash.script(plan, target)))
             assert "/tmp/" not in text, need
             assert "/var/tmp/" not in text, need

@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from installers.journal import Busy, Change, Journal, JournalError, State, history, record_of, state_directory
+from installers.journal import (
+    Busy,
+    Change,
+    ForeignState,
+    Journal,
+    JournalError,
+    State,
+    history,
+    record_of,
+    state_directory,
+)
 from installers.stamp import Stamp, copy_as_it_is, stamp_of
 from installers.undo import NoSuchRun, rollback
 
@@ -105,6 +115,34 @@ def test_the_lock_goes_with_its_process(state: State) -> None:
         child.kill()
     with state.lock():
         pass
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and owners")
+@pytest.mark.parametrize("mode", [0o777, 0o707, 0o1777])
+def test_records_that_others_can_change_are_not_kept(mode: int, tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state").chmod(mode)
+    with pytest.raises(ForeignState, match="another user can change"), State(str(tmp_path / "state")).lock():
+        pass
+    assert list((tmp_path / "state").iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a directory away")
+def test_records_of_another_user_are_not_believed(tmp_path: Path) -> None:
+    """By sudo with the user's HOME, what lies there could name the commands that root runs."""
+    (tmp_path / "theirs").mkdir()
+    os.chown(tmp_path / "theirs", 1000, 1000)
+    with pytest.raises(ForeignState, match="another user"), State(str(tmp_path / "theirs/state")).lock():
+        pass
+    (tmp_path / "link").symlink_to(tmp_path / "theirs")
+    with pytest.raises(ForeignState), State(str(tmp_path / "link")).lock():
+        pass
+
+
+def test_records_are_for_their_user_alone(state: State) -> None:
+    with state.lock():
+        state.begin("x")
+    assert {oct(Path(state.path(name)).stat().st_mode & 0o777) for name in ("", "journal")} == {"0o700"}
 
 
 def test_stamps(tmp_path: Path) -> None:

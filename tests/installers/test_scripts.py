@@ -30,7 +30,7 @@ from installers.steps.use_file import UseFile
 from installers.steps.write_file import WriteFile
 from tests.installers import target as machines
 from tests.installers.archives import LINUX, MATRIX, WINDOWS_ERAS, Era, pack, plan_of, served
-from tests.installers.needs import ANYWHERE, LINUX_ONLY
+from tests.installers.needs import ANYWHERE, LINUX_ONLY, plans_for
 from tests.installers.test_methods import shellcheck
 from tests.lab.cudnn_tree import copy_of, header_of
 
@@ -54,9 +54,9 @@ def test_shellcheck_finds_nothing(era: Era, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["ubuntu", "rocky", "docker", "wsl"])
 def test_shellcheck_finds_nothing_in_other_plans(name: str, tmp_path: Path) -> None:
     target, paths = machines.LINUX[name], []
-    for number, need in enumerate((*ANYWHERE, *LINUX_ONLY)):
+    for number, (_, plan) in enumerate(plans_for((*ANYWHERE, *LINUX_ONLY), target, MATRIX)):
         paths.append(tmp_path / f"{number}.sh")
-        paths[-1].write_text(script_bash.script(plan_for(need, target, MATRIX), target))
+        paths[-1].write_text(script_bash.script(plan, target))
     assert subprocess.run([shellcheck(), *map(str, paths)], capture_output=True, text=True).stdout == ""
 
 

@@ -19,6 +19,12 @@ Version = Annotated[str, typer.Argument(metavar="[VERSION]", help="Which release
 Cuda = Annotated[str, typer.Option("--cuda-version", metavar="X.Y", help="The CUDA that it must be for.")]
 Home = Annotated[str, typer.Option("--cuda-home", metavar="DIR", help="CUDA directory, /usr/local/cuda by default.")]
 Archive = Annotated[str, typer.Option(metavar="FILE", help="NVIDIA's archive, where you downloaded it already.")]
+Mirror = Annotated[
+    str, typer.Option("--mirror", metavar="URL", help="Fetch from there, under NVIDIA's paths; digests stay the same.")
+]
+Source = Annotated[
+    str, typer.Option("--from", metavar="DIR", help="Take the files from a directory; digests stay the same.")
+]
 Digest = Annotated[str, typer.Option("--sha256", metavar="HEX", help="The digest of the archive that you trust.")]
 System = Annotated[str, typer.Option("--os", metavar="NAME", help="linux or windows: a plan for another machine.")]
 Arch = Annotated[str, typer.Option(metavar="NAME", help="x86_64, sbsa (ARM servers), jetson, ppc64le.")]

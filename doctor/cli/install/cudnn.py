@@ -16,9 +16,11 @@ from doctor.cli.install import (
     Distribution,
     DryRun,
     Home,
+    Mirror,
     Prefix,
     Python,
     Script,
+    Source,
     Style,
     Sudo,
     System,
@@ -36,6 +38,8 @@ def cudnn(
     prefix: Prefix = "",
     archive: Archive = "",
     sha256: Digest = "",
+    mirror: Mirror = "",
+    source: Source = "",
     os_family: System = "",
     arch: Arch = "",
     distribution: Distribution = "",
@@ -60,22 +64,8 @@ def cudnn(
     """
     from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
 
-    asked = InstallOrder(
-        product="cudnn",
-        version=version,
-        method=method,
-        cuda=cuda,
-        home=home,
-        archive=archive,
-        sha256=sha256,
-        os_family=os_family,
-        arch=arch,
-        python=python,
-        script=script,
-        style=style,
-        prefix=prefix,
-        distribution=distribution,
-    )
+    order = ("cudnn", version, method, cuda, home, archive, sha256, os_family, arch, python, script, style)
+    asked = InstallOrder(*order, prefix=prefix, distribution=distribution, mirror=mirror, source=source)
     answer(asked, apply=apply and not dry_run, sudo=sudo)
 
 

@@ -6,6 +6,7 @@ from tests.lab import stub
 from tests.lab.case import Case, fault
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import (
+    HOME,
     LIB,
     UNLOADED,
     card,
@@ -47,7 +48,19 @@ WSL = together(
 )
 WSL_PATH = {"LD_LIBRARY_PATH": "/usr/lib/wsl/lib"}
 
+RECORDS = f"{HOME}/.local/state/gpudoctor/journal/20261122-101500-00"
+BEGUN = '{"what": "begin", "summary": "install cuDNN 9.10.2", "when": "2026-11-22T10:15:00Z"}\n'
+CHANGED = '{"what": "change", "kind": "put", "path": "/usr/local/cuda/include/cudnn.h"}\n'
+HALF_DONE = files({f"{RECORDS}/journal.jsonl": BEGUN + CHANGED})
+
 CASES = (
+    fault(
+        "installation-killed",
+        "an installation of cuDNN that was killed half way",
+        HALF_DONE,
+        codes=("install-unfinished",),
+        first="install-unfinished",
+    ),
     fault(
         "container-without-gpu",
         "a container that was started without --gpus",

@@ -1,0 +1,40 @@
+"""An installation by gpudoctor was killed, and what it had changed until then is still there."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import BY_HAND, Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok, unknown
+from doctor.facts import Facts, Machine
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
+
+
+def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
+    """A run that is still at work is none of these; of one whose record is damaged, nobody can tell."""
+    runs = facts.install_runs.get()
+    killed = [one for one in runs if one.state == "killed"]
+    damaged = [one for one in runs if one.state == "damaged"]
+    if killed:
+        what = (
+            f"installation {killed[0].id} ({killed[0].summary})" if len(killed) == 1 else f"{len(killed)} installations"
+        )
+        return bad(
+            f"{what} of gpudoctor {'was' if len(killed) == 1 else 'were'} killed half way, and not taken back yet",
+            *(Need(BY_HAND, f"take it back: gpudoctor install rollback {one.id}") for one in killed),
+            severity=Severity.WARNING,
+            evidence=tuple(
+                Evidence(one.directory, "a record without an end; `backup` has the originals") for one in killed
+            ),
+        )
+    if damaged:
+        return unknown(f"the record of an installation is damaged: {', '.join(one.directory for one in damaged)}")
+    unclear = [one for one in runs if one.state == "unclear"]
+    if unclear:
+        return unknown(
+            f"installation {unclear[0].id} was killed or is still at work: its lock cannot be looked at here"
+        )
+    return ok("no installation of gpudoctor is half done")
+
+
+RULE = Rule("An installation by gpudoctor is half done", MACHINE, check, matters=False)

@@ -1,0 +1,90 @@
+"""What a printed plan says around its steps: back up first, how to undo it, who may carry it out."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from compat.matrix import Matrix
+from doctor.cli import run
+from installers.cuda_order import CudaOrder
+from installers.methods.cuda_installer import installer_plan
+from installers.plan import Plan
+from installers.render import kept_first, script_powershell, step_lines, undone_by
+from installers.steps.copy_tree import CopyTree
+from installers.steps.refresh_loader import RefreshLoader
+from tests.installers import target as machines
+from tests.installers import trees
+from tests.installers.target import ROOT, WINDOWS
+
+MATRIX = Matrix()
+
+
+def pasted(lines: tuple[str, ...], folder: Path) -> None:
+    done = subprocess.run(["bash", "-c", "\n".join(lines)], cwd=folder, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done
+
+
+@pytest.mark.parametrize("name", ["cuda", "it's a $(CUDA) dir"])
+def test_what_is_pasted_before_and_after_undoes_what_is_pasted_between(name: str, tmp_path: Path) -> None:
+    cuda = trees.toolkit(tmp_path).rename(tmp_path / name)
+    for kind, files in (("include", ("cudnn.h", "cudnn_new.h")), ("lib", ("libcudnn.so.9.10.2", "libcudnn.so.9.1.0"))):
+        (tmp_path / "unpacked" / kind).mkdir(parents=True)
+        for file in files:
+            (tmp_path / "unpacked" / kind / file).write_text("new")
+    (tmp_path / "unpacked/lib/libcudnn.so").symlink_to("libcudnn.so.9.10.2")
+    copies = (
+        CopyTree("unpacked/include", f"{cuda}/include", ("cudnn*.h",), "headers"),
+        CopyTree("unpacked/lib", f"{cuda}/lib64/", ("libcudnn*", "libother*"), "libraries"),
+    )
+    (tmp_path / "unpacked/lib/libother.so").write_text("new")
+    plan = Plan("x", copies)
+    before = contents(cuda)
+    pasted(kept_first(plan, ROOT), tmp_path)
+    for step in copies:
+        pasted(step_lines(step, ROOT), tmp_path)
+    assert contents(cuda) != before
+    pasted(undone_by(plan, ROOT), tmp_path)
+    assert contents(cuda) == before
+
+
+def contents(root: Path) -> dict[str, tuple[str, int, int]]:
+    """Kinds, modes, times and contents, without the times of directories."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        seen = path.lstat()
+        text = f"-> {path.readlink()}" if path.is_symlink() else path.read_text() if path.is_file() else "directory"
+        found[str(path.relative_to(root))] = (text, seen.st_mode, 0 if path.is_dir() else int(seen.st_mtime))
+    return found
+
+
+def test_the_loader_is_refreshed_last() -> None:
+    plan = Plan("x", (CopyTree("lib", "/usr/local/cuda/lib64", ("libcudnn*",), "x"), RefreshLoader("x")))
+    lines = undone_by(plan, machines.UBUNTU)
+    assert lines[-1] == "sudo ldconfig"
+    assert len([line for line in lines if "ldconfig" in line]) == 1
+
+
+def test_a_printed_plan_says_what_to_do_before_and_how_to_undo_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["install", "cudnn", "7.6.5", "--cuda-version", "10.1", "--os", "linux"]) == 0
+    told = capsys.readouterr().out
+    assert told.index("Back up first") < told.index(" 1. download") < told.index("To undo it by hand")
+    assert "tar -czPf before-lib64.tar.gz" in told
+    assert run(["install", "cuda", "12.8", "--distribution", "ubuntu-24.04"]) == 0
+    assert "sudo apt-get remove -y cuda-toolkit-12-8" in capsys.readouterr().out.partition("To undo it by hand")[2]
+
+
+def test_windows_says_first_who_may(capsys: pytest.CaptureFixture[str]) -> None:
+    order = ["install", "cudnn", "5.1", "--cuda-version", "7.5", "--os", "windows"]
+    assert run(order) == 0
+    told = capsys.readouterr().out
+    assert told.index("started as administrator") < told.index(" 1. ")
+    assert "Copy-Item -Path 'before-bin" in told
+    assert run([*order, "--script", "powershell"]) == 0
+    head = capsys.readouterr().out.partition("Set-StrictMode")[0]
+    assert "started as administrator" in head
+    assert "-ExecutionPolicy Bypass -File" in head
+    exe = installer_plan(CudaOrder("12.8"), WINDOWS, MATRIX)
+    assert "started as administrator" in script_powershell.script(exe, WINDOWS).partition("Set-StrictMode")[0]
