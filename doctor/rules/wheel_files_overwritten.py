@@ -24,6 +24,7 @@ _IN_A_COPY = (
     "cudnn-sublibrary-missing",
     "cudnn-sublibrary-mixed",
 )
+_IN_A_FRAMEWORK = ("cudnn-for-other-cuda", "cudnn-version-mismatch-loaded-vs-compiled")
 
 
 class Group(NamedTuple):
@@ -140,7 +141,7 @@ def _symptoms(groups: list[Group], environment: Environment, facts: Facts, matri
             yield from (Symptom(code, copy.label) for code in _IN_A_COPY)
     if any(group.is_wrong for group in groups):
         for framework in value_or(environment.frameworks, ()):
-            yield Symptom("cudnn-version-mismatch-loaded-vs-compiled", framework.label)
+            yield from (Symptom(code, framework.label) for code in _IN_A_FRAMEWORK)
             yield from import_symptoms(framework)
     yield from _left_over(groups, environment, facts, matrix)
 

@@ -15,6 +15,12 @@ def quoted(word: str) -> str:
     return word if word and set(word) <= _PLAIN and not word.startswith("=") else literal(word)
 
 
+def called(argv: tuple[str, ...]) -> str:
+    """A program whose name had to be quoted is a string until the call operator runs it."""
+    words = tuple(map(quoted, argv))
+    return " ".join(("&", *words) if words[0].startswith(("'", "(")) else words)
+
+
 def literal(word: str) -> str:
     """A string in an expression, where a bare word would be a command: single quotes, doubled inside.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.record import NamedTuple
 from installers.render.bash import joined, quote, script_word, sudo
 from installers.render.comments import comment
-from installers.render.powershell import literal, quoted, said, staged_path
+from installers.render.powershell import called, literal, said, staged_path
 from installers.step import COMMANDS, Kind, Lines, Shell
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _powershell(step: Command, _: Target) -> Lines:
     if step.staged:
         return _installer(step, literal(f".\\{step.argv[0]}"))
     place = comment(f"on {step.place}:") if step.place else ()
-    return (*place, _call(step.argv))
+    return (*place, called(step.argv))
 
 
 def _powershell_script(step: Command, target: Target) -> Lines:
@@ -82,13 +82,7 @@ def _powershell_script(step: Command, target: Target) -> Lines:
         return _installer(step, staged_path(step.argv[0]))
     if step.place:
         return said(_powershell(step, target))
-    return (_call(step.argv), f"if ($LASTEXITCODE -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}")
-
-
-def _call(argv: tuple[str, ...]) -> str:
-    """A program whose name had to be quoted is a string until the call operator runs it."""
-    words = tuple(map(quoted, argv))
-    return " ".join(("&", *words) if words[0].startswith(("'", "(")) else words)
+    return (called(step.argv), f"if ($LASTEXITCODE -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}")
 
 
 def _installer(step: Command, file: str) -> Lines:

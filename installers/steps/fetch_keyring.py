@@ -1,7 +1,8 @@
 """Fetch a package that makes a repository known, and refuse it unless its signing key is one of the maker's.
 
 No digest of such a package is published, and it changes with its keys. What apt will trust is the key, and keys have
-fingerprints that are. Sources: gpg(1), --show-keys and "colon listings format" (doc/DETAILS of GnuPG); dpkg-deb(1).
+fingerprints that are. gpg lists a keyring that it is given without a command; --show-keys came with GnuPG 2.2.8, and
+Ubuntu 16.04 and 18.04 have older ones. Sources: gpg(1), "colon listings format" (doc/DETAILS of GnuPG); dpkg-deb(1).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _LARGEST_BYTES = 1 << 20  # NVIDIA's has some 4 KB
 _PATIENCE_S = 60
+_SHOW = ("gpg", "-q", "--with-colons", "--with-fingerprint")
 
 
 class FetchKeyring(NamedTuple):
@@ -61,7 +63,7 @@ def _keyring_in(package: str, inside: str) -> bytes:
 
 def _fingerprints(keyring: bytes) -> tuple[str, ...]:
     """Of the primary keys; those of subkeys follow their own "sub" lines."""
-    rows = [line.split(":") for line in _output(("gpg", "--show-keys", "--with-colons"), keyring).decode().splitlines()]
+    rows = [line.split(":") for line in _output(_SHOW, keyring).decode().splitlines()]
     primary = [number for number, row in enumerate(rows) if row[0] == "pub"]
     return tuple(next((row[9] for row in rows[number:] if row[0] == "fpr"), "") for number in primary)
 
@@ -85,8 +87,7 @@ def _check(step: FetchKeyring, package: str) -> str:
         "END { exit !(keys && !bad && !open) }"
     ).replace("KNOWN", known)
     inside = quote(step.keyring)
-    show = "gpg --show-keys --with-colons"
-    return f"dpkg-deb --fsys-tarfile {package} | tar -xO {inside} | {show} | awk -F: {quote(judge)}"
+    return f"dpkg-deb --fsys-tarfile {package} | tar -xO {inside} | {' '.join(_SHOW)} | awk -F: {quote(judge)}"
 
 
 def _bash(step: FetchKeyring, _: Target) -> Lines:

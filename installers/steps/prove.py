@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.record import NamedTuple
-from installers.render.bash import joined
-from installers.render.powershell import quoted, said
+from installers.render.bash import joined, quote
+from installers.render.powershell import called, literal, said
 from installers.step import Kind, Lines, Shell
 
 if TYPE_CHECKING:
@@ -29,17 +29,19 @@ def _bash(step: Prove, _: Target) -> Lines:
 
 def _bash_script(step: Prove, _: Target) -> Lines:
     line = joined(step.argv)
-    return (f"if command -v {step.argv[0]} >/dev/null 2>&1; then {line}; else say {joined((f'   {line}',))}; fi",)
+    return (
+        f"if command -v {quote(step.argv[0])} >/dev/null 2>&1; then {line}; else say {joined((f'   {line}',))}; fi",
+    )
 
 
 def _powershell(step: Prove, _: Target) -> Lines:
-    return (" ".join(map(quoted, step.argv)),)
+    return (called(step.argv),)
 
 
 def _powershell_script(step: Prove, target: Target) -> Lines:
     [line] = _powershell(step, target)
     [told] = said((line,))
-    return (f"if (Get-Command {step.argv[0]} -ErrorAction SilentlyContinue) {{ {line} }} else {{ {told} }}",)
+    return (f"if (Get-Command {literal(step.argv[0])} -ErrorAction SilentlyContinue) {{ {line} }} else {{ {told} }}",)
 
 
 KIND = Kind(

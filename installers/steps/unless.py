@@ -44,7 +44,8 @@ def _bash_script(step: Unless, _: Target) -> Lines:
     if step.ends:
         return ("fi",)
     test = f"driver_runs {quote(step.driver)}" if step.driver else f"[ -e {quote(step.path)} ]"
-    return (f"if {test}; then", "  say '   it is there already'", "else")
+    # a part may be a word to the user alone, and bash takes no branch without a command
+    return (f"if {test}; then", "  say '   it is there already'", "else", "  :")
 
 
 def _powershell_script(step: Unless, _: Target) -> Lines:

@@ -173,7 +173,7 @@ def test_another_machine(words: str, said: str, home: Path, monkeypatch: pytest.
     assert str(home) not in told
     assert "THEANO_FLAGS" not in told
     assert run(["install", "config", *words.split(), "--apply"]) == 2
-    assert "leave --os and --arch out" in capsys.readouterr().err
+    assert "leave --os, --arch and --distribution out" in capsys.readouterr().err
 
 
 def test_a_script_for_another_machine_finds_that_users_home(home: Path, tmp_path: Path, capsys: Shown) -> None:

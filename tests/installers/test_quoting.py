@@ -17,6 +17,7 @@ from doctor.cli import run
 from installers.plan import Plan
 from installers.render import commands, script_bash, script_powershell
 from installers.step import Kind, every_kind
+from installers.steps.unless import Unless
 from tests.installers import target as machines
 
 PAYLOADS = (
@@ -64,6 +65,7 @@ def plain_step(kind: Kind) -> Any:
         "needs_root": False, "timeout_s": 1, "place": "", "inverse": None, "staged": (), "renames": (("a/b", "c/d"),),
         "sha256": ("0" * 64,), "size_bytes": None, "fingerprints": ("A" * 40,), "settings": (("a", "b"),), "once": (),
         "is_new": True, "arch": "", "cuda_major": 12, "add": "a+r", "expects": (), "finds": None, "set_in": "",
+        "ends": False,
     }  # fmt: skip
     values.update({name: value for name, value in special.items() if name in values})
     return kind.step(**values)
@@ -71,6 +73,11 @@ def plain_step(kind: Kind) -> Any:
 
 def fields(kind: Kind) -> Iterator[str]:
     yield from sorted((TEXTS | TUPLES | {"settings", "renames", "set_in", "place"}) & {*kind.step._fields})  # type: ignore[attr-defined]
+
+
+def whole(step: Any) -> tuple[Any, ...]:
+    """What opens a part is closed."""
+    return (step, Unless("", ends=True)) if isinstance(step, Unless) else (step,)
 
 
 def with_text(step: Any, field: str, text: str) -> Any:
@@ -89,7 +96,7 @@ def test_bash_runs_none_of_it(kind: Kind, strings: list[str], tmp_path: Path) ->
     texts = []
     for field in fields(kind):
         for text in strings:
-            plan = Plan(text, (with_text(plain_step(kind), field, text),))
+            plan = Plan(text, whole(with_text(plain_step(kind), field, text)))
             texts += ["\n".join(commands(plan, target)), body_of(script_bash.script(plan, target))]
     stub = "command_not_found_handle() { :; }\nsudo() { :; }\nsay() { :; }\nstop() { :; }\n"
     # What a command itself does is not judged, so that no program of the machine is on its PATH; touch alone is.
@@ -134,7 +141,7 @@ def shape(text: str) -> list[str]:
 def test_powershell_has_no_command_more(kind: Kind) -> None:
     for field in fields(kind):
         for text in STRINGS[:20]:
-            plan = Plan("x", (with_text(plain_step(kind), field, f"a{text}"),))
+            plan = Plan("x", whole(with_text(plain_step(kind), field, f"a{text}")))
             typed = "\n".join(
                 (*commands(plan, machines.WINDOWS), "exit")
             )  # comments alone are no program to the grammar

@@ -60,7 +60,7 @@ def test_forward_compatible_libcuda(loads: bool, kind: Kind) -> None:
         (
             "560.35.03",
             gpu(),
-            (Need("driver", ">=580"), Need("torch", "==2.13.0", f"{VENV}/bin/python", "cu126")),
+            (Need("driver", ">=580"), Need("torch", "==2.13.0", f"{VENV}/bin/python", "cu129")),
         ),
         # no build that this driver starts has code for the card: only a newer driver helps
         ("470.82", gpu("NVIDIA GeForce RTX 5090", "12.0"), (Need("driver", ">=580"),)),

@@ -29,7 +29,7 @@ RELEASES = {
     "9.28.0": "nvidia-cudnn-cu13==9.28.0.42",
 }
 CAPABILITIES = ("7.5", "8.0", "8.9", "9.0", "10.0", "12.0")
-# Both end in SIGSEGV when they are to plan for 10.0 without NVRTC.
+# Both end in SIGSEGV when they are to plan for 10.0; tried without NVRTC, which may be the reason.
 UP_TO = {"9.8.0": 4, "9.10.2": 4}
 # In a process of its own: the library may abort. Everything that `verify` computes at level full.
 PROGRAM = """
