@@ -19,6 +19,7 @@ from installers.methods.cudnn_archive import archive_plan
 from installers.plan import Plan
 from installers.render import script_powershell
 from installers.step import Step
+from installers.steps.add_to_path import AddToPath
 from installers.steps.by_hand import ByHand
 from installers.steps.copy_tree import CopyTree
 from installers.steps.use_file import UseFile
@@ -72,7 +73,8 @@ def tree(home: Path) -> dict[str, bytes]:
 
 def on_linux(plan: Plan, archive: Path) -> Plan:
     """The same plan with the paths of this machine, so that apply can do it here."""
-    return plan._replace(steps=tuple(_here(step, archive) for step in plan.steps if not isinstance(step, ByHand)))
+    left = (ByHand, AddToPath)  # what only a person or a Windows does
+    return plan._replace(steps=tuple(_here(step, archive) for step in plan.steps if not isinstance(step, left)))
 
 
 def _here(step: Step, archive: Path) -> Step:

@@ -156,6 +156,7 @@ CASES = (
         files({"/etc/os-release": ROCKY_9}),
         codes=("needed-library-missing",),
         first="needed-library-missing",
+        where="pretended",  # the tests' Python needs zlib itself
     ),
     fault(
         "libz-of-another-machine",
@@ -165,6 +166,7 @@ CASES = (
         environ={"LD_LIBRARY_PATH": OTHER},
         codes=("needed-library-missing",),
         first="needed-library-missing",
+        where="pretended",  # the tests' Python needs zlib itself
     ),
     Case(
         "libz-of-two-machines",
@@ -206,6 +208,7 @@ CASES = (
         sized(f"{SITE}/nvidia_cudnn_cu12-8.9.2.26.dist-info"),
         codes=("needed-library-missing",),
         first="needed-library-missing",
+        where="pretended",  # the tests' Python needs zlib itself
     ),
     fault(
         "cublas-link-loop",
