@@ -3,7 +3,7 @@
 from enum import Enum
 
 from compat.record import NamedTuple
-from doctor.facts.seen import Fact, Seen
+from doctor.facts.seen import Fact, Seen, Unseen
 
 PRELOAD_FILE = "/etc/ld.so.preload"
 
@@ -90,6 +90,7 @@ class Prediction(NamedTuple):
     damaged: str = ""  # the file that answers and cannot be used, real path; "" for none
     foreign: str = ""  # of a name that is not found: a file of it for another type of machine, which is passed over
     is_cuda: bool = True  # of NVIDIA's libraries; of all others only those that do not answer are told
+    cuda_major: Fact[int] = Unseen("its name says it, or nobody does")  # of NCCL and TensorRT: the CUDA of their build
 
     @property
     def missing(self) -> bool:
