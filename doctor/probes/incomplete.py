@@ -23,7 +23,7 @@ from doctor.probes.metadata import RECORD_AT_MOST_BYTES
 _KIND = "libraries of RECORD"
 _ENDS = (".so", ".pyd,", ".dll,")
 # path, digest, size; a path with a comma stands in quotes, and no library's has one
-_LIBRARY = re.compile(r"([^,\"]+\.(?:so(?:\.\d+)*|pyd|dll)),[^,]*,(\d{0,15})\r?")
+_LIBRARY = r"([^,\"]+\.(?:so(?:\.\d+)*|pyd|dll)),[^,]*,(\d{0,15})\r?"
 _LIBRARIES_AT_MOST = 500  # of one distribution; jaxlib 0.7.2 lists 78
 _CANDIDATES_AT_MOST = 5_000  # lines of one RECORD
 _NAME_BYTES = 64
@@ -72,7 +72,7 @@ def _libraries(host: Host, one: Distribution) -> list[list[Any]]:
     """Path below the site directory and size in bytes, 0 where it is not said; raises HostError."""
     text = host.read_text(f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES)
     lines = dict.fromkeys(islice(_candidates(text), _CANDIDATES_AT_MOST))
-    found = filter(None, map(_LIBRARY.fullmatch, lines))
+    found = filter(None, map(re.compile(_LIBRARY).fullmatch, lines))
     return [[one[1], int(one[2] or 0)] for one in found if not one[1].startswith(("..", "/"))]
 
 
