@@ -44,7 +44,7 @@ class Way(NamedTuple):
     of: str = ""  # the library whose RPATH or RUNPATH it is; by a variable, the asker whose RUNPATH comes after it
     entry: str = ""  # the directory as it is written there ("$ORIGIN/../lib", "/opt/lib/"); by LD_PRELOAD the file
     folder: str = ""  # the directory that it stands for
-    set_in: str = ""  # file and line where the variable is set, "~/.bashrc, line 118"; "" where that is not known
+    set_in: str = ""  # file and line that says so, "~/.bashrc, line 118, by $CUDNN_HOME/lib"; "" where not known
 
 
 class Outcome(Enum):
@@ -63,7 +63,7 @@ class SearchDir(NamedTuple):
     why: str  # "LD_LIBRARY_PATH", "PATH", "default directory"
     exists: bool
     written: str = ""  # the element of the variable, as it is written
-    set_in: str = ""  # file and line where the variable is set, "module cudnn/8.9.7"; "" where that is not known
+    set_in: str = ""  # file and line that puts it there, "module cudnn/8.9.7"; "" where that is not known
 
 
 class CacheEntry(NamedTuple):

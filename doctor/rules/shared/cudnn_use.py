@@ -229,7 +229,7 @@ def without(copy: CudnnCopy, variable: str, facts: Facts) -> Need:
     """The need to take a copy's directory out of a variable."""
     entry = _variable_entry(copy, facts)
     written = (entry.written or entry.path) if entry else copy.path
-    place = (entry.set_in if entry else "") or set_in(variable, facts)
+    place = entry.set_in if entry else set_in(variable, facts)
     return Need("variable", f"without {written}", place, variable)
 
 
