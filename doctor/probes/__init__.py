@@ -12,7 +12,7 @@ from typing import TypeVar
 from compat.record import NamedTuple
 from doctor.facts import Facts, Machine
 from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.driver import DriverFacts
+from doctor.facts.driver import CudaStart, DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Environment
 from doctor.facts.failure import Failure
 from doctor.facts.install_run import InstallRun
@@ -106,6 +106,7 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
     cards = guard.one("PCI", lambda: pci.look(host))
     told = nvml.nothing(asked.why) if isinstance(asked, Unseen) else guard.group("NVML", nvml.Told, asked.finish)
     drivers = guard.group("driver", DriverFacts, lambda: driver.look(host, search, told))
+    drivers = drivers._replace(cuda_start=guard.one("cuInit", lambda: _cuda_start(host, request, drivers)))
     return Facts(
         machine=Machine(host.kind, host.name),
         system=around,
@@ -124,6 +125,12 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         code_tools=tools,
         dlls=needed,
     )
+
+
+def _cuda_start(host: Host, request: ProbeRequest, drivers: DriverFacts) -> Fact[CudaStart]:
+    from doctor.probes import cuda_start
+
+    return cuda_start.look(host, drivers, request.driver_timeout_s, deep=request.deep)
 
 
 def _install_runs(host: Host) -> Fact[tuple[InstallRun, ...]]:
