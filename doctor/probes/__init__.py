@@ -106,11 +106,10 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
     cards = guard.one("PCI", lambda: pci.look(host))
     told = nvml.nothing(asked.why) if isinstance(asked, Unseen) else guard.group("NVML", nvml.Told, asked.finish)
     drivers = guard.group("driver", DriverFacts, lambda: driver.look(host, search, told))
-    drivers = drivers._replace(cuda_start=guard.one("cuInit", lambda: _cuda_start(host, request, drivers)))
     return Facts(
         machine=Machine(host.kind, host.name),
         system=around,
-        driver=drivers,
+        driver=drivers._replace(cuda_start=guard.one("cuInit", lambda: _cuda_start(host, request, drivers))),
         pci=cards,
         gpus=told.gpus,
         toolkit=toolkit,
