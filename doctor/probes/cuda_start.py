@@ -6,14 +6,9 @@ Starting CUDA takes longer than all the rest of a check, so it is done only wher
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-
 from doctor.facts.driver import CudaStart, DriverFacts
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.host import Host, HostError, TooSlow
-from doctor.host.child import Child
 
 SLEPT = "/sys/power/suspend_stats/success"
 NOT_ASKED = CudaStart(state="not-asked", code=0, error="", why="nothing speaks for it (--deep starts it)")
@@ -25,7 +20,7 @@ def look(host: Host, driver: DriverFacts, timeout_s: float, *, deep: bool) -> Fa
     """Start CUDA where it was asked for, or where the machine has slept; only a driver whose NVML works is asked."""
     nvml = value_or(driver.nvml, None)
     why = "--deep" if deep else _slept(host)
-    if not host.is_live or not why or nvml is None or nvml.state != "ok" or not sys.executable:
+    if not host.is_live or not why or nvml is None or nvml.state != "ok":
         return Seen(NOT_ASKED, "")
     path = next((one.path for one in value_or(driver.libraries, ()) if one.stem == "libcuda" and one.loads), "")
     try:
@@ -46,6 +41,12 @@ def _slept(host: Host) -> str:
 
 
 def _start(host: Host, why: str, timeout_s: float) -> CudaStart:
+    import json  # late, as all of this: few machines have slept
+    import os
+    import sys
+
+    from doctor.host.child import Child
+
     worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda_worker.py")
     environ = {name: value for name, value in dict(host.environ).items() if name != _HIDES}
     try:
