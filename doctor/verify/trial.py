@@ -194,7 +194,7 @@ def _events(said: str) -> Iterator[dict[str, Any]]:
         if line.startswith(MARK):
             try:
                 event = json.loads(line[len(MARK) :])
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(event, dict):
                 yield event
