@@ -71,9 +71,18 @@ class CupyMemory:
         cupy.cuda.Device(gpu).use()
         self._pool = cupy.get_default_memory_pool()
         self._pool.set_limit(size=MOST_BYTES)
+        cupy.cuda.set_allocator(self._room)
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._stream.use()
         self.stream = int(self._stream.ptr)
+
+    def _room(self, size_bytes: int) -> Any:
+        """The limit counts what lies unused in the pool, too, and CuPy gives that back only where CUDA has no more."""
+        try:
+            return self._pool.malloc(size_bytes)
+        except self._cupy.cuda.memory.OutOfMemoryError:
+            self._pool.free_all_blocks()
+            return self._pool.malloc(size_bytes)
 
     def up(self, array: Array) -> Block:
         """`Memory.up`."""

@@ -56,7 +56,7 @@ class Stage(NamedTuple):
     status: str  # "passed", "failed", "missing" (what it needs is not here: CuPy, a driver, a GPU), "cut-off"
     seconds: float
     fault: Fault | None  # of "failed"
-    lacks: str  # of "missing": "cupy", "numpy", "driver", "gpu", "classic" (functions); "" otherwise
+    lacks: str  # of "missing": "cupy", "numpy", "driver", "gpu", "classic" (functions), "engines"; "" otherwise
     facts: Mapping[str, Any]  # what it found: {"version": "9.10.2", ...}; see docs/verify.md
 
 

@@ -21,7 +21,7 @@ class StageFailed(Exception):
 
 
 class Lacking(Exception):
-    """What a stage needs is not here: "driver", "gpu", "numpy" or "cupy"; "classic" functions, in the copy."""
+    """What a stage needs is not here: "driver", "gpu", "numpy", "cupy"; of a copy "classic" functions, "engines"."""
 
     def __init__(self, what: str, facts: Mapping[str, Any]) -> None:
         super().__init__(what)

@@ -6,6 +6,10 @@ from doctor.facts import Facts
 from doctor.smoke.outcome import Outcome
 from doctor.verify.trial import Trial
 
+_OF_COPY = {
+    "classic": "cuDNN's classic functions, which NVIDIA's JIT edition leaves out",
+    "engines": "an engine for a plain convolution, of which NVIDIA's JIT edition names none here",
+}
 _NO_GPU = "an NVIDIA GPU (this machine has none)"
 
 
@@ -15,7 +19,7 @@ def lacks_of(outcome: Outcome, facts: Facts) -> str:
     if stage is None:
         return ""
     lacking = (stage.lacks, *stage.facts.get("also_lacks", ()))
-    is_without = facts.has_gpu is False and stage.lacks != "classic"
+    is_without = facts.has_gpu is False and stage.lacks not in _OF_COPY
     parts = [_NO_GPU] if is_without else [_of_machine(one, outcome.gpu) for one in lacking]
     if "cupy" in lacking or "numpy" in lacking:
         parts.append(_of_ours(lacking, str(stage.facts.get("extra", ""))))
@@ -33,9 +37,9 @@ def lacks_of_framework(trial: Trial, facts: Facts) -> str:
 
 def _of_machine(what: str, gpu: int) -> str:
     return {
+        **_OF_COPY,
         "driver": "the NVIDIA driver, whose libcuda is not found",
         "gpu": f"a GPU: CUDA sees none numbered {gpu}",
-        "classic": "cuDNN's classic functions, which NVIDIA's JIT edition leaves out",
     }.get(what, "")
 
 

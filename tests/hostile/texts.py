@@ -84,8 +84,8 @@ def _archive(content: bytes) -> None:
 
     if looks_like_page(content[:512]):
         return
-    with _file(content) as path, contextlib.suppress(GpudoctorError), damage_named(path):
-        for member in members(path):
+    with _file(content) as path, open(path, "rb") as file, contextlib.suppress(GpudoctorError), damage_named(path):
+        for member in members(file):
             for _ in member.chunks:
                 pass
 
@@ -144,15 +144,6 @@ def _smoke(content: bytes) -> None:
     from doctor.smoke.events import read_events
 
     read_events(content, 1.0)
-
-
-def _trial(content: bytes) -> None:
-    from doctor.verify.trial import _events, _facts, _stages
-
-    events = tuple(_events(content.decode("utf-8", "replace")))
-    _facts(events, "import")
-    for _ in _stages(events):
-        pass
 
 
 def _cache(content: bytes) -> None:
@@ -288,10 +279,6 @@ TEXTS: dict[str, tuple[Any, ...]] = {
     "theanorc to edit": (_theanorc, b"[global]\nfloatX = float32\n[dnn]\nenabled = False\n"),
     "NVML's child": (_nvml, b"?init\n" + _SAID),
     "cuDNN's child": (_smoke, _lines({"event": "begin", "stage": "load"}, {"event": "end", "stage": "load"})),
-    "a framework's child": (
-        _trial,
-        b"".join(b"\x1egpudoctor " + one for one in _lines({"begin": "import"}).splitlines(True)),
-    ),
     "cache": (_cache, b'{"gpudoctor": "0.1.0", "records": {"elf:1:2:3:4.0": [1]}}'),
     "saved benchmark": (_bench, _of_docs()),
     "overlay": (_overlay, _rows_of_theano()),

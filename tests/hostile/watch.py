@@ -155,6 +155,8 @@ def functions_that_read() -> Iterator[tuple[str, str]]:
     for package in _PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            if module.startswith("doctor.rules."):
+                continue  # rules read nothing (tests/test_house.py)
             yield from ((module, name) for name in _readers_in(ast.parse(path.read_text()), ""))
 
 
