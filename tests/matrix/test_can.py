@@ -124,7 +124,8 @@ def test_a_card_says_in_which_machine_it_sits(gpu: str, arch: str, capsys: pytes
 
 
 @pytest.mark.parametrize(
-    ("typed", "arch"), [("aarch64", "sbsa"), ("arm64", "sbsa"), ("amd64", "x86_64"), ("x64", "x86_64"), ("sbsa", "sbsa")]
+    ("typed", "arch"),
+    [("aarch64", "sbsa"), ("arm64", "sbsa"), ("amd64", "x86_64"), ("x64", "x86_64"), ("sbsa", "sbsa")],
 )
 def test_machines_have_the_names_that_people_type(typed: str, arch: str, capsys: pytest.CaptureFixture[str]) -> None:
     ask("torch==2.11.0", "--arch", typed, "--format", "json")
