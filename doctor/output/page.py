@@ -14,7 +14,7 @@ _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 _PLAIN = str.maketrans(
     {"✗": "x", "✓": "+", "·": "-", "×": "x", "–": "-", "—": "-", "…": "...", "→": "->", "≥": ">=", "≤": "<="}
 )
-_WINDOWS_PATH = re.compile(r'(?<![A-Za-z0-9])[A-Za-z]:/[^:*?"<>|,;]*')
+_WINDOWS_PATH = r'(?<![A-Za-z0-9])[A-Za-z]:/[^:*?"<>|,;]*'
 
 
 class Page:
@@ -90,7 +90,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 def as_windows_writes(text: str) -> str:
     """The text with backslashes in the paths of Windows that it names; inside, every path has slashes."""
-    return _WINDOWS_PATH.sub(lambda match: match[0].replace("/", "\\"), text) if ":/" in text else text
+    return re.sub(_WINDOWS_PATH, lambda match: match[0].replace("/", "\\"), text) if ":/" in text else text
 
 
 def clean(text: str) -> str:

@@ -12,13 +12,10 @@ from compat.need import ABSENT, AGAIN, BY_HAND, WHEELS, Need
 from compat.record import NamedTuple
 from doctor.check.finding import Answer
 from doctor.facts import Facts
-from doctor.prescribe.archives import archived
 from doctor.prescribe.target import may_be_root, target_of
-from doctor.prescribe.without_root import instead, said_first, takes_root
 from installers.choose import plan_for
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
-from installers.steps.check import Check
 
 
 class Candidate(NamedTuple):
@@ -47,6 +44,8 @@ def candidates(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candida
     if may_be_root(facts):
         yield from _by_need(answer, facts, matrix)
     else:
+        from doctor.prescribe.without_root import takes_root  # late: most users can be root
+
         yield from sorted(_by_need(answer, facts, matrix), key=lambda one: takes_root(one.plan))
 
 
@@ -65,12 +64,19 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
     try:
         usual = candidate(need, facts, matrix)
     except GpudoctorError:
+        from doctor.prescribe.archives import archived  # late: most needs are served
+
         others = list(_made(archived(need, facts, matrix), facts, matrix))
         if not others:
             raise
         yield from others
         return
-    if usual.target.may_be_root or not takes_root(usual.plan):
+    if usual.target.may_be_root:
+        yield usual
+        return
+    from doctor.prescribe.without_root import instead, said_first, takes_root  # late: most users can be root
+
+    if not takes_root(usual.plan):
         yield usual
         return
     yield from _made(instead(answer, need, facts, matrix), facts, matrix)
@@ -109,6 +115,8 @@ def candidate(need: Need, facts: Facts, matrix: Matrix) -> Candidate:
 
 def with_more(one: Candidate, other: Candidate) -> Candidate:
     """Both, one after the other: what the second one mends is wrong because of the first."""
+    from installers.steps.check import Check  # late: few remedies have a second part
+
     effects = (*(one.plan.effects or ()), *(other.plan.effects or ()))
     summary = f"{one.plan.summary}, then {other.plan.summary}"
     first = tuple(step for step in one.plan.steps if not isinstance(step, Check))  # one looks when all is done

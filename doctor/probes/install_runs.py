@@ -15,8 +15,8 @@ _JOURNAL_BYTES = 4 << 20
 _RUNS_AT_MOST = 50
 _LOCKS_BYTES = 1 << 20
 _BEGIN = '{"what": "begin"'
-_KIND = re.compile(r'^\{"what": "(begin|commit|undo|undone)"', re.MULTILINE)
-_SUMMARY = re.compile(r'"summary": "((?:[^"\\]|\\.)*)"')
+_KIND = r'(?m)^\{"what": "(begin|commit|undo|undone)"'
+_SUMMARY = r'"summary": "((?:[^"\\]|\\.)*)"'
 
 
 def look(host: Host) -> Fact[tuple[InstallRun, ...]]:
@@ -56,9 +56,9 @@ def _unfinished(host: Host, folder: str) -> list[InstallRun]:
             text = host.read_text(f"{directory}/journal.jsonl", _JOURNAL_BYTES)
         except Missing:
             continue  # nothing was changed yet
-        last = next(reversed(_KIND.findall(text)), "")
+        last = next(reversed(re.findall(_KIND, text)), "")
         if last not in {"commit", "undone"} and text:
-            summary = _SUMMARY.search(text.partition("\n")[0])
+            summary = re.search(_SUMMARY, text.partition("\n")[0])
             state = "killed" if text.startswith(_BEGIN) else "damaged"
             found.append(InstallRun(name, summary[1] if summary else "", directory, state))
     state = _of_lock(host, f"{folder}/lock") if found else ""

@@ -7,15 +7,13 @@ Debian's README of python3-venv: ensurepip is a package of its own there.
 
 from __future__ import annotations
 
-import re
-
 from compat.record import NamedTuple
 from doctor.facts.environment import Distribution
 from doctor.host import Host
 from doctor.probes.prefixes import Located
 
 _OFFLINE = ("/usr/local/bin", "/usr/bin", "/bin", "/root/.local/bin", "/opt/conda/bin")  # PATH of most images
-_PIXI = re.compile(r"(.+)/\.pixi/envs/[^/]+$")
+_PIXI = "/.pixi/envs/"
 _ELEMENTS_AT_MOST = 64
 
 
@@ -53,9 +51,9 @@ def _has_ensurepip(host: Host, located: Located) -> bool:
 
 def _kept(host: Host, located: Located) -> tuple[str, str]:
     """The tool and the project whose lock file says what belongs in there; ("", "") for none."""
-    pixi = _PIXI.match(located.prefix)
-    if pixi:
-        return "pixi", pixi[1]
+    project, found, environment = located.prefix.rpartition(_PIXI)
+    if found and "/" not in environment:
+        return "pixi", project
     folder, _, name = located.prefix.rpartition("/")
     if name == ".venv":
         for keeper in ("uv", "poetry"):

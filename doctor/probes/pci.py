@@ -54,9 +54,9 @@ def _device(host: Host, address: str) -> PciDevice | None:
 
 
 _ENUM = r"SYSTEM\CurrentControlSet\Enum\PCI"
-_MODEL = re.compile(r"VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})", re.IGNORECASE)
-_CLASS = re.compile(r"&CC_([0-9A-F]{4})", re.IGNORECASE)
-_PLACE = re.compile(r"\((\d+),(\d+),(\d+)\)|bus (\d+), device (\d+), function (\d+)", re.IGNORECASE)
+_MODEL = r"(?i)VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})"
+_CLASS = r"(?i)&CC_([0-9A-F]{4})"
+_PLACE = r"(?i)\((\d+),(\d+),(\d+)\)|bus (\d+), device (\d+), function (\d+)"
 _NO_SUCH_DEVNODE = 0x0D  # CR_NO_SUCH_DEVNODE, cfgmgr32.h
 
 
@@ -79,12 +79,12 @@ def _cards_of(model: str) -> Iterator[PciDevice]:
     """The cards of a key such as VEN_10DE&DEV_2684&SUBSYS_88E21043&REV_A1. Raises OSError."""
     from doctor.host import registry
 
-    match = _MODEL.match(model)
+    match = re.match(_MODEL, model)
     if match is None or int(match[1], 16) != NVIDIA:
         return
     for name in registry.keys(f"{_ENUM}\\{model}"):
         key = f"{_ENUM}\\{model}\\{name}"
-        classes = {int(code, 16) for one in registry.texts(key, "CompatibleIDs") for code in _CLASS.findall(one)}
+        classes = {int(code, 16) for one in registry.texts(key, "CompatibleIDs") for code in re.findall(_CLASS, one)}
         if classes & _DISPLAY_CLASSES and _is_there(f"PCI\\{model}\\{name}"):
             place = " ".join(registry.texts(key, "LocationInformation"))
             driver = " ".join(registry.texts(key, "Service"))
@@ -105,7 +105,7 @@ def _is_there(device: str) -> bool:
 
 def _address(place: str) -> str:
     """ "0000:01:00.0" of "PCI bus 1, device 0, function 0"; "" where it says none. It names no domain."""
-    match = _PLACE.search(place)
+    match = re.search(_PLACE, place)
     if match is None:
         return ""
     bus, device, function = (int(number) for number in match.groups() if number)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
 from compat.record import NamedTuple
-from compat.status import status_row
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, value_or
@@ -38,6 +37,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     found = tuple(_refusals(facts))
     if not found:
         return ok("NVML answers, or refuses for a reason that has a rule of its own")
+    from compat.status import status_row  # late: only a finding needs its rows
+
     first = found[0]
     row = status_row("nvml", first.code, matrix)
     meaning = f": {row.meaning}" if row else ""

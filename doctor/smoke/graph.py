@@ -9,6 +9,7 @@ them there again); the order of the calls: NVIDIA's cuDNN graph API reference.
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from types import TracebackType
@@ -79,8 +80,10 @@ HEURISTIC_MODE, NUMERICAL_NOTE, DESCRIPTOR, CHAR = 8, 11, 15, 24
 # cudnnBackendNumericalNote_t
 NOTES = {0: "tensor core", 1: "down-converts its inputs", 2: "reduced precision", 3: "FFT", 5: "Winograd"}
 TENSOR_CORE, DOWN_CONVERTS = "tensor core", "down-converts its inputs"
-# cudnnBackendHeurMode_t: the usual one, and the engines of last resort
+# cudnnBackendHeurMode_t: the usual one, and the engines of last resort; both since 8.3.
+# Source: ROCm/HIPIFY:docs/tables/CUDNN_API_supported_by_HIP.md
 MODES = {"a": 3, "fallback": 2}
+MODES_SINCE = 8300  # as cudnnGetVersion answers
 # As many as PyTorch tries (torch.backends.cudnn.benchmark_limit): some are compiled when their plan is made.
 PLANS = 10
 _NOTES_AT_MOST = 16
@@ -193,24 +196,27 @@ class GraphConvolution:
         )
 
     def plans(self, direction: str, at_most: int = PLANS) -> list[Plan]:
-        """The engines that can be made into a plan on this GPU, best first by cuDNN's own guess.
+        """The first of `offered`. Raises CudnnError where there is no heuristic."""
+        return list(islice(self.offered(direction), at_most))
 
-        Those of last resort come only where there is room left. For "fp32" none that rounds its inputs: that would be
-        TF32. Raises CudnnError where there is no heuristic.
+    def offered(self, direction: str) -> Iterator[Plan]:
+        """The engines that can be made into a plan on this GPU, best first by cuDNN's own guess, each as it is needed.
+
+        Those of last resort come at the end. For "fp32" none that rounds its inputs: that would be TF32. Raises
+        CudnnError where there is no heuristic.
         """
         graph = self._finalized(
             GRAPH,
             *self._for("OPERATIONGRAPH_HANDLE", ""),
             ("OPERATIONGRAPH_OPS", DESCRIPTOR, [self.operation(direction)]),
         )
-        found: list[Plan] = []
+        variants: Counter[int] = Counter()
         for mode in MODES.values():
-            known = {one.engine for one in found}
-            fitting = (one for one in self._of_heuristic(graph, mode) if one.engine not in known and self._suits(one))
-            for plan in islice(fitting, at_most - len(found)):
-                variant = 1 + sum(one.engine == plan.engine for one in found)
-                found.append(plan._replace(variant=variant))
-        return found
+            known = set(variants)
+            for plan in self._of_heuristic(graph, mode):
+                if plan.engine not in known and self._suits(plan):
+                    variants[plan.engine] += 1
+                    yield plan._replace(variant=variants[plan.engine])
 
     def _suits(self, plan: Plan) -> bool:
         return not (self.problem.dtype == "fp32" and {TENSOR_CORE, DOWN_CONVERTS} & set(plan.notes))

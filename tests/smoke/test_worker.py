@@ -23,11 +23,13 @@ from doctor.smoke.cudnn_api import Cudnn, CudnnError
 from doctor.smoke.driver import DriverAnswer
 from doctor.smoke.events import EventWriter, read_events
 from doctor.smoke.faults import fault_of
+from doctor.smoke.graph import GraphConvolution
 from doctor.smoke.mapped_files import strangers
 from doctor.smoke.memory import HostMemory
 from doctor.smoke.outcome import LEVELS, Fault, Order, Outcome
 from doctor.smoke.run import run
 from doctor.smoke.stages import device as device_stage
+from doctor.smoke.stages import graph as graph_stage
 from doctor.smoke.stages import strategies as strategies_stage
 from doctor.smoke.stages.convolving import problem_of, problems
 from doctor.smoke.stages.device import extra_for
@@ -251,6 +253,60 @@ def test_the_jit_edition_is_whole_and_has_nothing_classic(tmp_path: Path) -> Non
     assert tried(library, "conv").has_passed  # by the graph API alone
     stage = next(one for one in tried(library, "full").stages if one.status == "missing")
     assert (stage.name, stage.status, stage.lacks) == ("matrix", "missing", "classic")
+
+
+def test_a_jit_edition_that_names_no_engine_is_not_at_fault(tmp_path: Path) -> None:
+    parts = ("ops", "cnn", "adv", "heuristic", "engines_precompiled")
+    library = str(stub.build(tmp_path, "9.10.2", without=parts) / "libcudnn.so.9")
+    outcome = tried(library, "conv", "no-engines@cudnnBackendGetAttribute")
+    stage = outcome.stages[-1]
+    assert (stage.name, stage.status, stage.lacks) == ("graph", "missing", "engines")
+    assert {row.status for row in outcome.rows} == {"declined"}
+    assert not outcome.has_passed
+
+
+def test_no_engine_where_the_classic_functions_convolve_is_a_fault(library: Callable[[str], str]) -> None:
+    outcome = tried(library("9.10.2"), "conv", "no-engines@cudnnBackendGetAttribute")
+    stage = outcome.stages[-1]
+    assert stage.fault is not None
+    assert (stage.name, stage.fault.kind) == ("graph", "no-engine")
+    assert stage.fault.text == "no engine for a plain 3x3 convolution, fp32 forward"
+
+
+@pytest.mark.parametrize(("version", "is_asked"), [("8.0.5", False), ("8.2.4", False), ("8.3.0", True)])
+def test_releases_without_these_heuristics_are_not_asked(version: str, is_asked: bool, tmp_path: Path) -> None:
+    """CUDNN_HEUR_MODE_A and _FALLBACK came with 8.3; before, cuDNN refuses their numbers, and is whole."""
+    outcome = tried(str(stub.build(tmp_path, version) / "libcudnn.so.8"), "conv")
+    assert outcome.has_passed
+    stage = outcome.stage("graph")
+    assert stage is not None
+    assert ("before 8.3" in stage.facts.get("not_asked", "")) is not is_asked
+
+
+def test_an_api_that_fails_is_one_row_a_pass(library: Callable[[str], str]) -> None:
+    outcome = tried(library("9.10.2"), "conv", "status:5000@cudnnBackendSetAttribute")
+    rows = [row for row in outcome.rows if row.algorithm.startswith("engine")]
+    assert [row.status for row in rows] == ["failed"] * 6
+
+
+def test_a_plan_is_made_when_those_before_it_were_not_right(
+    library: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    plan_of = GraphConvolution._plan
+
+    def counted(self: GraphConvolution, config: int) -> Any:
+        made.append(config)
+        return plan_of(self, config)
+
+    monkeypatch.setattr(GraphConvolution, "_plan", counted)
+    trial = Trial(Order(library("9.10.2"), memory="host"), EventWriter(io.StringIO()))
+    trial.cudnn, trial.memory = Cudnn(trial.order.library), HostMemory()
+    trial.cudnn.create_handle()
+    problem = problem_of("fp32", PLAIN)
+    assert [one.row.status for one in graph_stage._attempts(trial, problem, "forward")] == ["right"]
+    assert len(made) == 1
+    trial.cudnn.destroy_handle()
 
 
 DEATHS = [

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from doctor.smoke.attempt import Attempt, AttemptOrder, refused_attempt, row_of, wrong_numbers
 from doctor.smoke.convolution import DIRECTIONS, Problem
 from doctor.smoke.cudnn_api import CudnnError
-from doctor.smoke.graph import GraphConvolution, Plan
+from doctor.smoke.graph import MODES_SINCE, PLANS, GraphConvolution, Plan
 from doctor.smoke.numbers import DTYPES, compare, from_storage, operands, to_storage
+from doctor.smoke.outcome import Fault
 from doctor.smoke.reference import convolve
 from doctor.smoke.stages.convolving import QUICK, counts, demand_no_fault, demand_one_right, problem_of
 from doctor.smoke.stages.library import mapped
-from doctor.smoke.trial import Trial
+from doctor.smoke.trial import Lacking, StageFailed, Trial
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
 
-_SINCE = 8
+_NO_ENGINE = "cuDNN names no engine for it"
 _LAYOUTS = ("nchw", "nhwc")
 
 
@@ -29,10 +31,11 @@ def graph(trial: Trial) -> dict[str, Any]:
 
     Of a pass the plans are tried in cuDNN's own order until one is right, as PyTorch and XLA pass over those that fail.
     Every plan has the tolerance of its dtype: not every engine says that it transforms the data.
+    NVIDIA's JIT edition has no heuristics: where it names no engine, nothing has been proved, and nothing is wrong.
     Facts: as `convolution`'s, and `not_asked`, why not, of a release without such an API.
     """
-    if trial.cudnn.major < _SINCE:
-        return {"not_asked": "cuDNN before 8 has no graph API"}
+    if trial.cudnn.raw_version < MODES_SINCE:
+        return {"not_asked": "cuDNN before 8.3 has no graph API that names engines as frameworks ask for them"}
     dtypes = ("fp32",) if trial.order.level == "conv" else tuple(DTYPES)
     problems = [problem_of(dtype, QUICK)._replace(layout=layout) for dtype in dtypes for layout in _LAYOUTS]
     tried = [one for problem in problems for direction in DIRECTIONS for one in _attempts(trial, problem, direction)]
@@ -40,8 +43,18 @@ def graph(trial: Trial) -> dict[str, Any]:
     demand_no_fault(tried, facts)
     for direction in DIRECTIONS:
         mine = [one for one in tried if (one.row.dtype, one.row.direction) == ("fp32", direction)]
+        _demand_engines(trial, mine, direction, facts)
         demand_one_right(mine, direction, facts)
     return facts | mapped(trial)
+
+
+def _demand_engines(trial: Trial, tried: list[Attempt], direction: str, facts: dict[str, Any]) -> None:
+    if not all(one.row.detail == _NO_ENGINE for one in tried):
+        return
+    if trial.cudnn.is_jit_edition:
+        raise Lacking("engines", facts)
+    text = f"no engine for a plain 3x3 convolution, fp32 {direction}"
+    raise StageFailed(Fault(kind="no-engine", function="", status=0, name="", text=text), facts)
 
 
 def _attempts(trial: Trial, problem: Problem, direction: str) -> Iterator[Attempt]:
@@ -53,18 +66,20 @@ def _attempts(trial: Trial, problem: Problem, direction: str) -> Iterator[Attemp
 
 
 def _plans_tried(trial: Trial, problem: Problem, direction: str) -> Iterator[Attempt]:
-    asked, found = AttemptOrder(direction, "engines"), 0
-    trial.events.doing(f"plans of {direction} {problem.dtype} {problem.label}")
+    every = asked = AttemptOrder(direction, "engines")
+    planning = f"plans of {direction} {problem.dtype} {problem.label}"
+    trial.events.doing(planning)
     try:
         with GraphConvolution(trial.cudnn, problem) as convolution:
-            for plan in convolution.plans(direction):
-                found += 1
+            for plan in islice(convolution.offered(direction), PLANS):
                 asked = AttemptOrder(direction, plan.label)
                 yield _tried(trial, convolution, asked, plan)
+                trial.events.doing(planning)
     except CudnnError as refused:
-        yield refused_attempt(asked, problem, refused, 0)
-    if not found:
-        yield Attempt(row_of(asked, problem, "declined", "cuDNN names no engine for it"), None)
+        yield refused_attempt(every, problem, refused, 0)
+        return
+    if asked is every:
+        yield Attempt(row_of(every, problem, "declined", _NO_ENGINE), None)
 
 
 def _tried(trial: Trial, convolution: GraphConvolution, asked: AttemptOrder, plan: Plan) -> Attempt:
@@ -77,8 +92,8 @@ def _tried(trial: Trial, convolution: GraphConvolution, asked: AttemptOrder, pla
     given = operands(direction, problem)
     expected = convolve(direction, *given, problem)
     blocks = [memory.up(to_storage(_laid(one, problem), problem.dtype)) for one in given]
-    out = memory.garbage(_laid(expected, problem).shape, DTYPES[problem.dtype].storage)
     room = memory.empty(plan.workspace_bytes)
+    out = memory.garbage(_laid(expected, problem).shape, DTYPES[problem.dtype].storage)
     try:
         convolution.run(direction, plan, [memory.address(one) for one in (*blocks, out)], memory.address(room))
     except CudnnError as refused:

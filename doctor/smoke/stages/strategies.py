@@ -68,13 +68,18 @@ def strategies(trial: Trial) -> dict[str, Any]:
     facts |= {"chosen": {}, "measured": {}}
     with Convolution(trial.cudnn, problem) as convolution:
         for direction in DIRECTIONS:
-            one = _pass_of(trial, problem, direction)
-            found = _measured(trial, convolution, one, limits["fastest"])
-            facts["measured"][direction] = [_as_fact(each) for each in found]
-            chosen = {name: _fastest(found, limit) for name, limit in limits.items()}
-            facts["chosen"][direction] = {name: each and _as_fact(each) for name, each in chosen.items()}
-            _prove(trial, convolution, one, chosen, facts)
+            _choose(trial, convolution, direction, facts)
     return facts | mapped(trial)
+
+
+def _choose(trial: Trial, convolution: Convolution, direction: str, facts: dict[str, Any]) -> None:
+    """One pass; when it is done its data are given back, for the next one's would not fit beside them."""
+    one, limits = _pass_of(trial, convolution.problem, direction), facts["limits_bytes"]
+    found = _measured(trial, convolution, one, limits["fastest"])
+    facts["measured"][direction] = [_as_fact(each) for each in found]
+    chosen = {name: _fastest(found, limit) for name, limit in limits.items()}
+    facts["chosen"][direction] = {name: each and _as_fact(each) for name, each in chosen.items()}
+    _prove(trial, convolution, one, chosen, facts)
 
 
 def _pass_of(trial: Trial, problem: Problem, direction: str) -> _Pass:
@@ -140,7 +145,8 @@ def _prove(
 
 def _answer(trial: Trial, convolution: Convolution, one: _Pass, found: Found) -> Array:
     memory, (first, second, out) = trial.memory, OPERANDS[one.direction]
-    room, workspace = memory.garbage(one.values[out].shape, "float32"), memory.empty(found.workspace_bytes)
+    workspace = memory.empty(found.workspace_bytes)  # first: else the output would split the piece that it fits into
+    room = memory.garbage(one.values[out].shape, "float32")
     blocks = (one.blocks[first], one.blocks[second], room, workspace)
     a, b, into, space = (memory.address(block) for block in blocks)
     needed = found.workspace_bytes
