@@ -100,11 +100,20 @@ class Problem:
         """
         key = (id(one), id(other))
         if key not in self._pairs:
-            found = [clash for clash in self.clashes((one, other)) if clash.lasts]
-            bad = next((clash for clash in found if clash.reason.kind == BAD), None)
-            self._pairs[key] = (found[0] if found else None, bad)
+            turned = self._pairs.get((id(other), id(one)))
+            self._pairs[key] = turned if turned == (None, None) else self._first_clashes(one, other)
         any_kind, bad = self._pairs[key]
         return any_kind if sure else bad
+
+    def _first_clashes(self, one: SolveCandidate, other: SolveCandidate) -> tuple[Clash | None, Clash | None]:
+        """The first thing against the two, and the first that is surely so; no more is looked for."""
+        first = None
+        for clash in self.clashes((one, other)):
+            if clash.lasts:
+                first = first or clash
+                if clash.reason.kind == BAD:
+                    return first, clash
+        return first, None
 
 
 def solve(problem: Problem) -> Solution | None:

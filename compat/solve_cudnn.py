@@ -10,6 +10,8 @@ from compat.reason import OK, UNKNOWN, Circumstances, Reason, cudnn_reasons
 from compat.record import NamedTuple
 from compat.version import ComputeCapability, CudnnVersion
 
+CUDNN_WHEELS = "nvidia-cudnn-cu"  # what their names begin with
+
 
 class CudnnWheel(NamedTuple):
     """One of NVIDIA's cuDNN distributions in an environment."""
@@ -21,7 +23,7 @@ class CudnnWheel(NamedTuple):
 def cudnn_wheel(name: str, specifiers: Iterable[str], circumstances: Circumstances, matrix: Matrix) -> CudnnWheel:
     """What these requirements on "nvidia-cudnn-cu12" come to on these cards."""
     major = name.rpartition("-cu")[2]
-    if not circumstances.capabilities or not name.startswith("nvidia-cudnn-cu") or not major.isdigit():
+    if not circumstances.capabilities or not name.startswith(CUDNN_WHEELS) or not major.isdigit():
         return CudnnWheel("", None)
     return _wheel(name, frozenset(specifiers), int(major), circumstances.capabilities, matrix)
 

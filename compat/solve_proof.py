@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compat.reason import BAD, OK, UNKNOWN, Reason
 from compat.record import NamedTuple
@@ -12,6 +12,7 @@ from compat.solve_builds import SolveCandidate, pool
 from compat.solve_together import Clash
 
 _MOST_PARTNERS = 3
+Usable = dict[str, tuple[SolveCandidate, ...]]  # by package: what is known to work here by itself
 
 
 class Refusal(NamedTuple):
@@ -34,39 +35,45 @@ class _Passed(NamedTuple):
 def refusals(problem: Problem, solution: Solution | None) -> tuple[Refusal, ...]:
     """Everything that would have been preferred to the solution, newest first; all there is, where there is none."""
     chosen = {one.asked: one for one in solution.chosen} if solution else {}
+    usable = {package: _usable(problem, package) for package in problem.found}
     found: list[Refusal] = []
     for package in problem.found:
         if solution is None or package in chosen:
-            found += _grouped(package, list(_passed(problem, package, chosen)))
+            found += _grouped(package, list(_passed(problem, package, chosen, usable)))
     return tuple(found)
 
 
-def _passed(problem: Problem, package: str, chosen: dict[str, SolveCandidate]) -> Iterator[_Passed]:
+def _passed(problem: Problem, package: str, chosen: dict[str, SolveCandidate], usable: Usable) -> Iterator[_Passed]:
     taken = chosen.get(package)
-    own_exists = any(one.row.libraries != "system" for group in _usable(problem, package) for one in group)
+    own_exists = any(one.row.libraries != "system" for one in usable[package])
     for one in problem.found[package]:
         if taken and one.name == taken.name:
             return
-        yield _why_not(problem, one, chosen, own_exists=own_exists)
+        yield _alone(one, own_exists=own_exists) or _why_not(problem, one, chosen, usable)
 
 
-def _usable(problem: Problem, package: str) -> tuple[tuple[SolveCandidate, ...], ...]:
-    return pool(problem.found[package], sure=True, own=True)
+def _usable(problem: Problem, package: str) -> tuple[SolveCandidate, ...]:
+    return tuple(one for group in pool(problem.found[package], sure=True, own=True) for one in group)
 
 
-def _why_not(problem: Problem, one: SolveCandidate, chosen: dict[str, SolveCandidate], *, own_exists: bool) -> _Passed:
-    """Against it alone, then with what was chosen before it, then with every build of another package."""
+def _alone(one: SolveCandidate, *, own_exists: bool) -> _Passed | None:
+    """What is against it by itself."""
     alone = sorted((reason for reason in one.fit.reasons if reason.kind != OK), key=lambda reason: reason.kind)
     if alone:
         return _Passed(one, re.split(r", only|;", alone[0].what)[0], alone[0])
     if own_exists and one.row.libraries == "system":
         reason = Reason(BAD, "takes CUDA from the system, which others do not need", (one.name,), one.row.source)
         return _Passed(one, "system", reason)
+    return None
+
+
+def _why_not(problem: Problem, one: SolveCandidate, chosen: dict[str, SolveCandidate], usable: Usable) -> _Passed:
+    """Against it with what was chosen before it, then with every build of another package."""
     for other in _before(one.asked, chosen):
         clash = problem.against(other, one)
         if clash:
             return _Passed(one, f"{clash.about} {other.name}", clash.reason)
-    return _blocked(problem, one) or _jointly(problem, one, chosen)
+    return _blocked(problem, one, usable) or _jointly(problem, one, chosen)
 
 
 def _before(package: str, chosen: dict[str, SolveCandidate]) -> list[SolveCandidate]:
@@ -74,10 +81,9 @@ def _before(package: str, chosen: dict[str, SolveCandidate]) -> list[SolveCandid
     return [chosen[name] for name in names[: names.index(package)]] if package in chosen else []
 
 
-def _blocked(problem: Problem, one: SolveCandidate) -> _Passed | None:
+def _blocked(problem: Problem, one: SolveCandidate, usable: Usable) -> _Passed | None:
     """Another package of which no build goes with it."""
-    for package in problem.found:
-        others = [other for group in _usable(problem, package) for other in group]
+    for package, others in usable.items():
         if package == one.asked or package in problem.required:
             continue
         found = _against_all(problem, one, others)
@@ -93,7 +99,7 @@ def _blocked(problem: Problem, one: SolveCandidate) -> _Passed | None:
     return None
 
 
-def _against_all(problem: Problem, one: SolveCandidate, others: list[SolveCandidate]) -> list[Clash] | None:
+def _against_all(problem: Problem, one: SolveCandidate, others: Sequence[SolveCandidate]) -> list[Clash] | None:
     """What is against it with each of these; None as soon as one of them goes with it."""
     found = []
     for other in others:

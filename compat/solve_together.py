@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from compat.build import release_key
 from compat.matrix import Matrix
@@ -12,7 +13,7 @@ from compat.reason import BAD, UNKNOWN, Circumstances, Reason
 from compat.record import NamedTuple
 from compat.row import ConflictRow
 from compat.solve_builds import SolveCandidate
-from compat.solve_cudnn import cudnn_wheel
+from compat.solve_cudnn import CUDNN_WHEELS, cudnn_wheel
 from compat.traits import traits_of
 
 _HARMLESS = "info"
@@ -74,6 +75,7 @@ def common_pythons(chosen: Sequence[SolveCandidate]) -> tuple[str, ...] | None:
     return tuple(sorted(set.intersection(*said), key=_python_key, reverse=True))
 
 
+@lru_cache(maxsize=256)
 def _python_key(python: str) -> tuple[bool, tuple[int, ...]]:
     """Free-threaded builds ("3.13t") last."""
     return not python.endswith("t"), tuple(map(int, python.rstrip("t").split(".")))
@@ -141,7 +143,7 @@ def _shared_directories(wanted: Wanted) -> Iterator[Clash]:
     shared = [sorted(names) for _, names in sorted(majors.items()) if len(names) > 1]
     if not shared:
         return
-    names = next((one for one in shared if one[0].startswith("nvidia-cudnn-cu")), shared[0])
+    names = next((one for one in shared if one[0].startswith(CUDNN_WHEELS)), shared[0])
     owners = [wanted[name][0][1] for name in names]
     asked = " and ".join(f"{name} ({owner.label})" for name, owner in zip(names, owners, strict=True))
     more = f", as do {len(shared) - 1} more of that kind" if len(shared) > 1 else ""
@@ -151,7 +153,9 @@ def _shared_directories(wanted: Wanted) -> Iterator[Clash]:
 def _pins(wanted: Wanted) -> Iterator[Clash]:
     """Requirements on one distribution that no version meets."""
     for name, asked in wanted.items():
-        common = overlap(specifier for specifier, _ in asked) if len(asked) > 1 else "yes"
+        if len(asked) == 1:
+            continue
+        common = overlap(specifier for specifier, _ in asked)
         if common == "yes":
             continue
         spelled = ", ".join(_spelled(name, specifier, owner) for specifier, owner in asked)
@@ -169,6 +173,8 @@ def _spelled(name: str, specifier: str, owner: SolveCandidate) -> str:
 def _cudnn(wanted: Wanted, circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
     """The one cuDNN that all of them are left with, on these cards."""
     for name, asked in wanted.items():
+        if not name.startswith(CUDNN_WHEELS):
+            continue
         against = cudnn_wheel(name, (specifier for specifier, _ in asked), circumstances, matrix).against
         if against:
             reason = _reason(against.kind, against.what, [owner for _, owner in asked], against.source)
@@ -185,8 +191,10 @@ def pins_to_add(chosen: Sequence[SolveCandidate], circumstances: Circumstances, 
 def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Clash]:
     """Conflicts that the matrix knows of, where all the distributions they name are there."""
     for row in matrix.conflicts():
+        if not all(name in wanted for name in row.when) or row.severity == _HARMLESS:
+            continue
         answer = _holds(row, wanted)
-        if row.severity == _HARMLESS or answer == "no":
+        if answer == "no":
             continue
         owners = [wanted[name][0][1] for name in row.when]
         kind, doubt = (BAD, "") if answer == "yes" else (UNKNOWN, "in some of the versions that they admit: ")

@@ -50,12 +50,13 @@ class Member(NamedTuple):
     chunks: Iterator[bytes]
 
 
-def members(archive: str) -> Iterator[Member]:
-    """The members in their order; raises LoginPage, BadArchive, UnsafeArchive, OSError.
+def members(file: BinaryIO) -> Iterator[Member]:
+    """The members of an archive that is open, in their order; raises LoginPage, BadArchive, UnsafeArchive, OSError.
 
-    The chunks of a member must be read before the next member is asked for; both inside `damage_named`.
+    The chunks of a member must be read before the next member is asked for; both inside `damage_named`. Meanwhile
+    `file.tell()` says how far the archive is read.
     """
-    return _reader_of(archive)(archive)
+    return _reader_of(file)(file)
 
 
 @contextmanager
@@ -95,16 +96,16 @@ def is_absolute(name: str) -> bool:
     return name.startswith(("/", "\\")) or name[1:2] == ":"
 
 
-def _reader_of(archive: str) -> Callable[[str], Iterator[Member]]:
-    with open(archive, "rb") as file:
-        start = file.read(512)
+def _reader_of(file: BinaryIO) -> Callable[[BinaryIO], Iterator[Member]]:
+    start = file.read(512)
+    file.seek(0)
     if looks_like_page(start):
-        raise LoginPage(archive)
+        raise LoginPage(file.name)
     for magic, read in _READERS:
         if start.startswith(magic):
             return read
     seen = start[:6].hex(" ") or "(it is empty)"
-    raise BadArchive(f"{archive} is no .tar.gz, .tar.xz or .zip: it begins with the bytes {seen}")
+    raise BadArchive(f"{file.name} is no .tar.gz, .tar.xz or .zip: it begins with the bytes {seen}")
 
 
 def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
@@ -174,18 +175,17 @@ class _Forward:
         return taken
 
 
-def _tar_of(unpacked: Callable[[BinaryIO], Iterator[bytes]]) -> Callable[[str], Iterator[Member]]:
-    def read(archive: str) -> Iterator[Member]:
+def _tar_of(unpacked: Callable[[BinaryIO], Iterator[bytes]]) -> Callable[[BinaryIO], Iterator[Member]]:
+    def read(file: BinaryIO) -> Iterator[Member]:
         import tarfile
 
-        with open(archive, "rb") as file:
-            stream = _Forward(unpacked(file))
-            with tarfile.TarFile(fileobj=cast("BinaryIO", stream)) as tar:
-                while (info := tar.next()) is not None:
-                    vars(tar)["members"].clear()  # it would keep every header of a long archive
-                    yield _tar_member(stream, info)
-            while stream.read(CHUNK_BYTES):  # to the end, where the checksum stands
-                pass
+        stream = _Forward(unpacked(file))
+        with tarfile.TarFile(fileobj=cast("BinaryIO", stream)) as tar:
+            while (info := tar.next()) is not None:
+                vars(tar)["members"].clear()  # it would keep every header of a long archive
+                yield _tar_member(stream, info)
+        while stream.read(CHUNK_BYTES):  # to the end, where the checksum stands
+            pass
 
     return read
 
@@ -217,20 +217,19 @@ def _tar_chunks(stream: _Forward, info: tarfile.TarInfo) -> Iterator[bytes]:
         yield chunk
 
 
-def _unzipped(archive: str) -> Iterator[Member]:
+def _unzipped(file: BinaryIO) -> Iterator[Member]:
     import zipfile
 
-    _refuse_large_directory(archive)
-    with zipfile.ZipFile(archive) as zipped:
+    _refuse_large_directory(file)
+    with zipfile.ZipFile(file) as zipped:
         for info in zipped.infolist():
             yield _zip_member(zipped, info)
 
 
-def _refuse_large_directory(archive: str) -> None:
+def _refuse_large_directory(file: BinaryIO) -> None:
     """The end of a .zip tells how large its directory is, which zipfile reads as a whole."""
-    with open(archive, "rb") as file:
-        file.seek(max(os.path.getsize(archive) - (1 << 16), 0))
-        tail = file.read()
+    file.seek(max(os.fstat(file.fileno()).st_size - (1 << 16), 0))
+    tail = file.read()
     at = tail.rfind(b"PK\x05\x06")
     size_bytes = int.from_bytes(tail[at + 12 : at + 16], "little") if at >= 0 else 0
     if size_bytes > _MOST_DIRECTORY_BYTES:
@@ -274,7 +273,7 @@ def _zip_chunks(zipped: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[byte
             yield chunk
 
 
-_READERS: tuple[tuple[bytes, Callable[[str], Iterator[Member]]], ...] = (
+_READERS: tuple[tuple[bytes, Callable[[BinaryIO], Iterator[Member]]], ...] = (
     (_GZIP, _tar_of(_gunzipped)),
     (b"\xfd7zXZ\x00", _tar_of(_unxzed)),
     (b"PK\x03\x04", _unzipped),

@@ -12,7 +12,7 @@ class Progress(NamedTuple):
 
     what: str  # "download", "verify", "extract", "copy"
     name: str  # of the file concerned
-    done_bytes: int
+    done_bytes: int  # of that file, also while it is unpacked: of the archive, not of what comes out of it
     total_bytes: int | None
 
 

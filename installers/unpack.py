@@ -32,11 +32,11 @@ BOUNDS = Bounds()
 class _Tree:
     """The directory that fills up, and what it must not become."""
 
-    def __init__(self, root: str, packed_bytes: int, bounds: Bounds, report: Callable[[int], None]) -> None:
+    def __init__(self, root: str, packed_bytes: int, bounds: Bounds, tell: Callable[[], None]) -> None:
         self._root = root
         self._bounds = bounds
         self._limit_bytes = min(bounds.total_bytes, bounds.free_bytes + bounds.ratio * packed_bytes)
-        self._report = report
+        self._tell = tell
         self._kinds: dict[str, str] = {"": "directory"}
         self._directories: list[Member] = []
         self._written_bytes = 0
@@ -94,7 +94,7 @@ class _Tree:
                 if self._written_bytes > self._limit_bytes:
                     raise UnsafeArchive(f"the archive unpacks to more than {self._limit_bytes} bytes")
                 file.write(chunk)
-                self._report(self._written_bytes)
+                self._tell()
         os.chmod(path, member.mode)
         os.utime(path, (member.mtime_s, member.mtime_s))
 
@@ -118,16 +118,15 @@ class _Tree:
 def unpack(archive: str, into: str, report: Report = silent, bounds: Bounds = BOUNDS) -> None:
     """Unpack into the directory `into`, which is made; raises UnsafeArchive, BadArchive, LoginPage, OSError.
 
-    After an error `into` holds what was unpacked until then.
+    After an error `into` holds what was unpacked until then. What is reported is how far the archive is read.
     """
     os.makedirs(into, exist_ok=True)
-
-    def tell(done_bytes: int) -> None:
-        report(Progress("extract", archive, done_bytes, None))
-
-    tree = _Tree(into, os.path.getsize(archive), bounds, tell)
-    with damage_named(archive):
-        for member in members(archive):
+    with open(archive, "rb") as file, damage_named(archive):
+        packed_bytes = os.fstat(file.fileno()).st_size
+        tree = _Tree(
+            into, packed_bytes, bounds, lambda: report(Progress("extract", archive, file.tell(), packed_bytes))
+        )
+        for member in members(file):
             tree.add(member)
     tree.finish()
 

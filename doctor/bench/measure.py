@@ -10,10 +10,10 @@ from typing import Any
 
 from doctor.bench import child
 from doctor.bench.card import Card
-from doctor.bench.child import Event
 from doctor.bench.job import Job, jobs
 from doctor.bench.outcome import Bench, Choice, Lack, Machine, Order, Progress, Timing
 from doctor.host import Host
+from doctor.host.watched import Event
 
 # What one child misses, every other child of the same kind will miss.
 _ALIKE = ("numpy", "cupy", "driver", "gpu")
@@ -87,7 +87,7 @@ class _Run:
         lacks: list[Lack] = []
 
         def hear(event: Event) -> None:
-            if "doing" in event:
+            if event["event"] == "doing":
                 self._report(
                     Progress(
                         done=done,
@@ -95,12 +95,13 @@ class _Run:
                         network=told.network.name,
                         path=told.path,
                         pool=told.pool,
-                        doing=event["doing"],
+                        doing=event["what"],
                     )
                 )
                 if self._card:
-                    self._card.listen(event["doing"])
-            self._keep(event, told, lacks)
+                    self._card.listen(event["what"])
+            else:
+                self._keep(event["event"], event["value"], told, lacks)
 
         ended = child.run(told, self._threads, hear)
         if ended.why:
@@ -109,14 +110,15 @@ class _Run:
         if self._card and told.path != "cpu":
             self._note(told, self._card)
 
-    def _keep(self, event: Event, told: Job, lacks: list[Lack]) -> None:
-        self._told.update(event.get("machine", {}))
-        if "timing" in event:
-            self._timings.append(_timing(event["timing"]))
-        if "choice" in event:
-            self._choices.append(_choice(event["choice"]))
-        if "lack" in event:
-            needs, why = event["lack"]["needs"], event["lack"]["why"]
+    def _keep(self, kind: str, value: Any, told: Job, lacks: list[Lack]) -> None:
+        if kind == "machine":
+            self._told.update(value)
+        if kind == "timing":
+            self._timings.append(_timing(value))
+        if kind == "choice":
+            self._choices.append(_choice(value))
+        if kind == "lack":
+            needs, why = value["needs"], value["why"]
             network = "" if needs in _ALIKE else told.network.name
             lacks.append(Lack(network, told.path if needs in _ALIKE else told.what, needs, why))
 

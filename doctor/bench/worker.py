@@ -1,7 +1,7 @@
 """The child: one measurement, and lines about it in a file of events.
 
-A line is one JSON object: {"doing": ...} before everything that may take long or end the process, {"machine": ...}
-with the versions that are loaded, {"timing": ...}, {"choice": ...}, {"lack": ...}; {"end": true} is the last.
+Each is an event: "doing", with `what`, before everything that may take long or end the process; "machine" (the versions
+that are loaded), "timing", "choice" and "lack", each with its `value`; "end" is the last.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from doctor.smoke.convolution import DIRECTIONS
 from doctor.smoke.cudnn_api import Cudnn, CudnnError
 
 _RUNS = 5  # of every algorithm in the table
-Write = Callable[[dict[str, Any]], None]
+Write = Callable[[str, Any], None]  # the event, and its value
 
 
 def start(job_path: str, events_path: str) -> None:
@@ -38,14 +38,14 @@ def main(job_path: str, events_path: str) -> None:
     told = job.read(job_path)
     with open(events_path, "a", encoding="utf-8", buffering=1) as events:
 
-        def write(event: dict[str, Any]) -> None:
-            events.write(json.dumps(event) + "\n")
+        def write(event: str, value: Any) -> None:
+            events.write(json.dumps({"event": event, "what" if event == "doing" else "value": value}) + "\n")
 
         try:
             measure(told, write)
         except Exception as error:  # noqa: BLE001 - the parent is told, whatever it was
-            write({"lack": {"needs": needs(error), "why": f"{type(error).__name__}: {error}"}})
-        write({"end": True})
+            write("lack", {"needs": needs(error), "why": f"{type(error).__name__}: {error}"})
+        write("end", None)
 
 
 def needs(error: Exception) -> str:
@@ -66,17 +66,17 @@ def needs(error: Exception) -> str:
 
 def measure(told: Job, write: Write) -> None:
     """The steps, or the table."""
-    write({"doing": "loading"})
+    write("doing", "loading")
     base = base_of(told)
-    write({"machine": versions(base)})
+    write("machine", versions(base))
     if told.path != "gpu+cudnn":
-        write({"timing": timed(told, base, write)._asdict()})
+        write("timing", timed(told, base, write)._asdict())
         return
     backend = with_cudnn(told, base, write)
     if told.is_table:
         write_table(told, backend, write)
     else:
-        write({"timing": timed(told, backend, write)._asdict()})
+        write("timing", timed(told, backend, write)._asdict())
 
 
 # What is measured with
@@ -96,10 +96,10 @@ def with_cudnn(told: Job, base: Backend, write: Write) -> CudnnBackend:
     """The copy that was ordered, whose version is written down; raises OSError, CudnnError."""
 
     def note(doing: str) -> None:
-        write({"doing": doing})
+        write("doing", doing)
 
     cudnn = Cudnn(told.order.library, note)
-    write({"machine": {"cudnn": cudnn.version, "cudnn_path": cudnn.path}})
+    write("machine", {"cudnn": cudnn.version, "cudnn_path": cudnn.path})
     cudnn.create_handle(base.stream)
     return CudnnBackend(base, cudnn, told.order.dtype, told.order.workspace_limit_bytes, note)
 
@@ -146,7 +146,7 @@ def timed(told: Job, backend: Backend, write: Write) -> Timing:
     folder = order.data.get(network.name, "")
     pixels, labels = images.of_folder(folder, network) if folder else images.made_up(network, batch)
     source = images.Images(pixels, labels, backend, batch)
-    write({"doing": "building the network"})
+    write("doing", "building the network")
     model = Model(network, backend, batch)
     losses: list[float] = []
 
@@ -155,7 +155,7 @@ def timed(told: Job, backend: Backend, write: Write) -> Timing:
         losses.append(model.loss())
         return taken
 
-    samples = timing.take(steps, order.seconds, order.steps, lambda doing: write({"doing": doing}))
+    samples = timing.take(steps, order.seconds, order.steps, lambda doing: write("doing", doing))
     figures = timing.figures(samples.seconds)
     epoch = len(pixels) if folder else network.images_per_epoch
     return Timing(
@@ -213,11 +213,11 @@ def write_table(told: Job, backend: CudnnBackend, write: Write) -> None:
                 continue  # nobody wants the gradient of the images
             key = geometry, direction
             if key not in seen:
-                write({"doing": f"{layer.name} {direction}"})
+                write("doing", f"{layer.name} {direction}")
                 convolver = backend.convolver(layer.name, geometry, batch)
                 seen[key] = _choices(told, convolver, layer, direction)
             for choice in seen[key]:
-                write({"choice": {**choice, "layer": layer.name}})
+                write("choice", {**choice, "layer": layer.name})
 
 
 def _choices(told: Job, convolver: CudnnConvolver, layer: Layer, direction: str) -> list[dict[str, Any]]:

@@ -27,8 +27,29 @@ FEW_WORDS = (b"error", b"cud", b"nvrm", b"nccl")
 WORDS = (
     *FEW_WORDS,
     *(b"fail", b"nvidia", b"gpu", b"cannot", b"could not", b"unable", b"glibc", b".so", b".dll", b"nouveau", b"jax"),
-    *(b"onnx", b"ptxas", b"assert", b"out of memory", b"driver", b"theano", b"torch", b"mig", b"wsl", b"docker"),
-    *(b"no matching distribution", b"dependencies", b"segmentation fault", b"suspend", b"shared memory"),
+    *(
+        b"onnx",
+        b"ptxas",
+        b"assert",
+        b"out of memory",
+        b"driver",
+        b"theano",
+        b"torch",
+        b"cupy",
+        b"mig",
+        b"wsl",
+        b"docker",
+    ),
+    *(
+        b"no matching distribution",
+        b"dependencies",
+        b"segmentation fault",
+        b"suspend",
+        b"shared memory",
+        b"undefined",
+        b"not found",
+        b"invalid",
+    ),
 )
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _DIGITS = re.compile(rb"\d+")
@@ -64,7 +85,7 @@ def read(stream: BinaryIO) -> Reading:
     """Read a text to its end."""
     head = stream.read(WHOLE_BYTES + 1)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):  # as PowerShell's > writes
-        head = (head + stream.read(_KEPT_BYTES)).decode("utf-16", "replace").encode()
+        head = (head + stream.read(8 * WHOLE_BYTES)).decode("utf-16", "replace").encode()
     if len(head) <= WHOLE_BYTES:
         lines = head.split(b"\n")
         return Reading(tuple(_line(number, raw) for number, raw in enumerate(lines, 1)), len(head), whole=True)
@@ -119,7 +140,7 @@ class _Search:
             number, passed = number + chunk.count(b"\n", passed, start), start
             if number in self._seen:
                 continue
-            kind = _DIGITS.sub(b"0", chunk[start : min(hit + 60, start + 200)])
+            kind = _DIGITS.sub(b"0", chunk[start : min(hit + 60, start + 200)].partition(b"\n")[0])
             self._alike[kind] += 1
             if self._alike[kind] <= _ALIKE:
                 self._seen.add(number)

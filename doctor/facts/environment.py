@@ -25,7 +25,7 @@ class Overlap(NamedTuple):
 
 
 class Incomplete(NamedTuple):
-    """An installed distribution that lacks libraries which its own list of files, RECORD, names."""
+    """An installed distribution that lacks libraries or modules which its own list of files, RECORD, names."""
 
     distribution: str
     version: str

@@ -3,7 +3,7 @@
 from enum import Enum
 
 from compat.record import NamedTuple
-from doctor.facts.seen import Fact, Seen
+from doctor.facts.seen import Fact, Seen, Unseen
 
 PRELOAD_FILE = "/etc/ld.so.preload"
 
@@ -44,7 +44,7 @@ class Way(NamedTuple):
     of: str = ""  # the library whose RPATH or RUNPATH it is; by a variable, the asker whose RUNPATH comes after it
     entry: str = ""  # the directory as it is written there ("$ORIGIN/../lib", "/opt/lib/"); by LD_PRELOAD the file
     folder: str = ""  # the directory that it stands for
-    set_in: str = ""  # file and line where the variable is set, "~/.bashrc, line 118"; "" where that is not known
+    set_in: str = ""  # file and line that says so, "~/.bashrc, line 118, by $CUDNN_HOME/lib"; "" where not known
 
 
 class Outcome(Enum):
@@ -63,7 +63,7 @@ class SearchDir(NamedTuple):
     why: str  # "LD_LIBRARY_PATH", "PATH", "default directory"
     exists: bool
     written: str = ""  # the element of the variable, as it is written
-    set_in: str = ""  # file and line where the variable is set, "module cudnn/8.9.7"; "" where that is not known
+    set_in: str = ""  # file and line that puts it there, "module cudnn/8.9.7"; "" where that is not known
 
 
 class CacheEntry(NamedTuple):
@@ -90,6 +90,7 @@ class Prediction(NamedTuple):
     damaged: str = ""  # the file that answers and cannot be used, real path; "" for none
     foreign: str = ""  # of a name that is not found: a file of it for another type of machine, which is passed over
     is_cuda: bool = True  # of NVIDIA's libraries; of all others only those that do not answer are told
+    cuda_major: Fact[int] = Unseen("its name says it, or nobody does")  # of NCCL and TensorRT: the CUDA of their build
 
     @property
     def missing(self) -> bool:

@@ -99,6 +99,8 @@ def steps(package: Package) -> Iterator[Step]:
     names, mapped = ("libcudnn.so.9", "libcudnn.so"), ("libcudnn.so.9", "libcudnn.so.8")
     asker = "libonnxruntime_providers_cuda"
     yield Step(names, "the provider opens it by its name", asker, use=True, unless_mapped=mapped)
+    tensorrt = package.files(f"{_CAPI}/libonnxruntime_providers_tensorrt.so")
+    yield Step(tensorrt, "a session with TensorrtExecutionProvider opens it", use=True, optional=True)
 
 
 CARD = Card(

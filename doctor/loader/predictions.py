@@ -17,6 +17,7 @@ from doctor.facts.toolkit import ToolkitFacts
 from doctor.frameworks import card_of, loading_of
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
+from doctor.loader import made_for
 from doctor.loader.cache import whole_cache
 from doctor.loader.library import Library, plain_name
 from doctor.loader.process import LoadRequest, Process
@@ -25,10 +26,10 @@ from doctor.loader.simulate import Simulated, simulate
 
 _STEMS = (
     "libcudnn", "libcublas", "libcudart.so", "libcufft.so", "libcurand.so", "libcusolver.so", "libcusparse.so",
-    "libcupti.so", "libnvrtc.so", "libnvJitLink.so", "libnccl.so",
+    "libcupti.so", "libnvrtc.so", "libnvJitLink.so", made_for.NCCL, made_for.TENSORRT,
 )  # fmt: skip
 _DRIVER_WITHOUT_VERSION = "libcuda.so"  # the name for linkers, which cuDNN 8.5 and 8.6 open all the same
-_EXTRAS = ("libcupti.so", "libnccl.so")
+_EXTRAS = ("libcupti.so", made_for.NCCL, made_for.TENSORRT)
 _FOLDERS_AT_MOST = 100  # of one site-packages/nvidia: NVIDIA has some 20 wheels
 
 
@@ -188,7 +189,9 @@ def _of_request(case: _Case, asked: LoadRequest) -> Prediction:
     library = asked.by.library if asked.by else None
     if asked.mapped:
         path = _real(case.host, asked.mapped.library.path)
-        return _prediction(case, asked.mapped.name, path, library)._replace(way=asked.way, optional=asked.optional)
+        major = made_for.cuda_major_of(case.host, case.environment, asked.mapped.name, path)
+        told = _prediction(case, asked.mapped.name, path, library)
+        return told._replace(way=asked.way, optional=asked.optional, cuda_major=major)
     who = library.name if library else "the program"
     why = f"{asked.name}, which {who} asks for {asked.phase}, is not found: {asked.failure}"
     told = _unanswered(case, asked.name, library, why, asked.outcome)

@@ -85,6 +85,8 @@ class Foreseen:
         """What a wheel of NVIDIA's brings: paths below the site directory; () for one that the matrix does not know."""
         if name.startswith("nvidia-cudnn-cu"):
             return self._cudnn_wheel(site, version)
+        if name.startswith("nvidia-nccl-cu"):
+            return self._nccl_wheel(site, name, version)
         sonames = [row.soname for row in self._rows() if row.wheel == name]
         folder = folder_of_wheel(name)
         for soname in sonames:
@@ -102,6 +104,16 @@ class Foreseen:
             return (*(f"{folder}/{name}" for name in names), header)
         except (Uncovered, ValueError):
             return ()
+
+    def _nccl_wheel(self, site: str, name: str, version: str) -> tuple[str, ...]:
+        """One library, of which the name says the CUDA (nvidia-nccl-cu12 2.18.1 and 2.32.3, -cu13 2.32.3)."""
+        folder, text = folder_of_wheel(name), f"NCCL version {version}+cuda{name.rpartition('-cu')[2]}.0"
+        self.library(f"{site}/{folder}", "libnccl.so.2")
+        self.libraries[f"{site}/{folder}/libnccl.so.2"] = {
+            **self.libraries[f"{site}/{folder}/libnccl.so.2"],
+            "text: NCCL version 2.": text,
+        }
+        return (f"{folder}/libnccl.so.2",)
 
     def _compiler_wheel(self, site: str, name: str, version: str) -> tuple[str, ...]:
         """ptxas and libdevice; from CUDA 13 on libdevice has a wheel of its own, nvidia-nvvm."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from doctor.facts.environment import ConfigurationFacts, NamedFile, Setting, Variable
 from doctor.facts.seen import Seen
@@ -98,17 +98,29 @@ def _variable(host: Host, name: str, wrong: frozenset[str]) -> Variable:
 
 def set_in(host: Host, name: str, value: str) -> str:
     """ "~/.bashrc, line 118" for the line that gave the variable this value; "" where none is found."""
-    if host.os_family == "windows":
-        return ""
-    for path, shown in _scripts(host):
+    parts = [part.rstrip("/") for part in value.split(":")]
+    return next((place for place, line in _lines_with(host, name) if [*_spellings(host, line, name, parts)]), "")
+
+
+def entries_in(host: Host, name: str, entries: Iterable[str]) -> dict[str, str]:
+    """For each entry of a list, without a slash at its end, the line that puts it there; none for an unknown one.
+
+    ", by $CUDNN_HOME/lib" follows the place where the line does not spell the entry out.
+    """
+    parts = list(dict.fromkeys(entry.rstrip("/") for entry in entries))
+    found: dict[str, str] = {}
+    for place, line in _lines_with(host, name):
+        for piece, part in _spellings(host, line, name, parts):
+            found.setdefault(part, place if piece.rstrip("/") == part else f"{place}, by {piece}")
+    return found
+
+
+def _lines_with(host: Host, name: str) -> Iterator[tuple[str, str]]:
+    """Lines of shell scripts with a variable's name in them, the one that is read last first: place, and text."""
+    for path, shown in _scripts(host) if host.os_family != "windows" else ():
         text = text_of(host, path, _SCRIPT_BYTES)
-        if name not in text:
-            continue
-        lines = text.splitlines()
-        for number in range(len(lines), 0, -1):
-            if _sets(host, lines[number - 1], name, value):
-                return f"{shown}, line {number}"
-    return ""
+        lines = text.splitlines() if name in text else []
+        yield from ((f"{shown}, line {number}", lines[number - 1]) for number in range(len(lines), 0, -1))
 
 
 def module_of(host: Host, directory: str) -> str:
@@ -144,29 +156,33 @@ def _scripts(host: Host) -> Iterator[tuple[str, str]]:
     yield from ((path, path) for path in scripts[:_SCRIPTS_AT_MOST])
 
 
-def _sets(host: Host, line: str, name: str, value: str) -> bool:
-    """Whether a shell line assigns the variable something that its value holds."""
+def _spellings(host: Host, line: str, name: str, parts: list[str]) -> Iterator[tuple[str, str]]:
+    """What a shell line assigns to the variable: each piece that stands for a part of its value, and that part."""
     line = line.strip().removeprefix("export ").lstrip()
     for form in (f"{name}=", f"setenv {name} ", f"set -gx {name} "):
         if line.startswith(form):
             assigned = line[len(form) :].partition(" #")[0].replace(":", " ").replace(";", " ")
-            parts = [part.rstrip("/") for part in value.split(":")]
-            return any(_explains(host, piece.strip("\"'"), name, parts) for piece in assigned.split())
-    return False
+            for piece in assigned.split():
+                bare = piece.strip("\"'")
+                yield from ((bare, part) for part in _explained(host, bare, name, parts))
+            return
 
 
-def _explains(host: Host, piece: str, name: str, parts: list[str]) -> bool:
-    """Whether a piece of what is assigned ("/opt/lib", "$HOME/lib") is a part of the variable's value."""
+def _explained(host: Host, piece: str, name: str, parts: list[str]) -> Iterator[str]:
+    """The parts of the variable's value that a piece of what is assigned ("/opt/lib", "$HOME/lib") stands for."""
     if not piece.startswith(("$", "~")):
-        return piece.partition("$")[0].rstrip("/") in parts
+        spelled = piece.partition("$")[0].rstrip("/")
+        yield from (part for part in parts if part == spelled)
+        return
     variable, _, below = piece.partition("/")
     variable = "HOME" if variable == "~" else variable.strip("${}")
     if variable == name:
-        return False
+        return
     base = host.environ.get(variable)
     if base is not None:
-        return f"{base}/{below}".rstrip("/") in parts
-    return below != "" and any(part.endswith(f"/{below.rstrip('/')}") for part in parts)
+        yield from (part for part in parts if part == f"{base}/{below}".rstrip("/"))
+    elif below:
+        yield from (part for part in parts if part.endswith(f"/{below.rstrip('/')}"))
 
 
 # --- Theano -------------------------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
-"""Libraries that installed packages list in their RECORD, and that are not there or were cut short.
+"""Files that installed packages list in their RECORD, and that are not there, and libraries that were cut short.
 
-Only frameworks and NVIDIA's wheels are looked at, and of their files those that a process loads: RECORD of torch lists
-13,000 more (headers, tests). A file that somebody stripped or patched has another size and is whole all the same, so
-that only a shorter one whose ELF headers speak of more counts. Source: PyPA, "Recording installed projects".
+Only frameworks and NVIDIA's wheels are looked at, and of their files those that a process loads: libraries, and the
+Python modules of a framework down to the packages right in it (RECORD of torch 2.9.1 names 1,000 of these in 70
+directories, and 13,000 files more: headers, tests). A directory is listed once for all of its modules. A file that
+somebody stripped or patched has another size and is whole all the same, so that only a shorter one whose ELF headers
+speak of more counts. Source: PyPA, "Recording installed projects".
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from doctor.host.lenient import text_of
 from doctor.host.snapshot import remembered
 from doctor.probes.metadata import RECORD_AT_MOST_BYTES
 
-_KIND = "libraries of RECORD"
+_KIND, _MODULES = "libraries of RECORD", "modules of RECORD"
 _ENDS = (".so", ".pyd,", ".dll,")
 # path, digest, size; a path with a comma stands in quotes, and no library's has one
 _LIBRARY = r"([^,\"]+\.(?:so(?:\.\d+)*|pyd|dll)),[^,]*,(\d{0,15})\r?"
 _LIBRARIES_AT_MOST = 500  # of one distribution; jaxlib 0.7.2 lists 78
 _CANDIDATES_AT_MOST = 5_000  # lines of one RECORD
+_MODULE_ENDS = (".py,",)
+_LEFT_OUT = frozenset({"benchmarks", "examples", "test", "testing", "tests"})  # directories that slim images go without
 _NAME_BYTES = 64
 _ELF = b"\x7fELF"
 _OF_OTHER_RULES = "nvidia-cudnn"  # cudnn-install-incomplete looks at every file of it
@@ -40,18 +44,19 @@ def incomplete_among(
         lacking
         for one in asked
         if one.name in frameworks or (one.name.startswith("nvidia-") and not one.name.startswith(_OF_OTHER_RULES))
-        if (lacking := _lacking(host, one))
+        if (lacking := _lacking(host, one, has_modules=one.name in frameworks))
     ]
     return Seen(tuple(found), "RECORD files")
 
 
-def _lacking(host: Host, one: Distribution) -> Incomplete | None:
+def _lacking(host: Host, one: Distribution, *, has_modules: bool) -> Incomplete | None:
     path = f"{one.metadata}/RECORD"
     try:
         listed = remembered(host, path, _KIND, lambda: _libraries(host, one), _is_said)
+        missing = list(_lost_modules(host, one)) if has_modules else []
     except HostError:
         return None
-    missing, damaged = [], []
+    damaged = []
     for name, size in listed[:_LIBRARIES_AT_MOST]:
         library = f"{one.site}/{name}"
         try:
@@ -71,14 +76,49 @@ def _lacking(host: Host, one: Distribution) -> Incomplete | None:
 def _libraries(host: Host, one: Distribution) -> list[list[Any]]:
     """Path below the site directory and size in bytes, 0 where it is not said; raises HostError."""
     text = host.read_text(f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES)
-    lines = dict.fromkeys(islice(_candidates(text), _CANDIDATES_AT_MOST))
+    lines = dict.fromkeys(islice(_candidates(text, _ENDS), _CANDIDATES_AT_MOST))
     found = filter(None, map(re.compile(_LIBRARY).fullmatch, lines))
     return [[one[1], int(one[2] or 0)] for one in found if not one[1].startswith(("..", "/"))]
 
 
-def _candidates(text: str) -> Iterator[str]:
-    """The lines that may be libraries': an expression over the whole text would take ten times as long."""
-    for end in _ENDS:
+def _lost_modules(host: Host, one: Distribution) -> Iterator[str]:
+    """Modules whose source is gone, and of which no compiled form is there either; raises HostError."""
+    path = f"{one.metadata}/RECORD"
+    for folder, names in remembered(host, path, _MODULES, lambda: _modules(host, one), _are_modules).items():
+        try:
+            there = frozenset(host.names(f"{one.site}/{folder}"))
+        except Missing:
+            if folder.rpartition("/")[2] in _LEFT_OUT:
+                continue
+            there = frozenset()
+        except HostError:
+            continue  # a directory that is closed to us says nothing about its files
+        for name in names:
+            if name not in there and not any(each.startswith(name.removesuffix("py")) for each in there):
+                yield f"{one.site}/{folder}/{name}"
+
+
+def _modules(host: Host, one: Distribution) -> dict[str, list[str]]:
+    """Names by directory, below the site directory: the packages, and what lies right in them; raises HostError."""
+    text = host.read_text(f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES)
+    found: dict[str, list[str]] = {}
+    for line in dict.fromkeys(islice(_candidates(text, _MODULE_ENDS), _CANDIDATES_AT_MOST)):
+        folder, _, name = line.partition(",")[0].rpartition("/")
+        if folder and folder.count("/") <= 1 and not folder.startswith(("..", "/", '"')):
+            found.setdefault(folder, []).append(name)
+    return found
+
+
+def _are_modules(said: object) -> bool:
+    return isinstance(said, dict) and all(
+        not folder.startswith(("..", "/")) and isinstance(names, list) and all(isinstance(one, str) for one in names)
+        for folder, names in said.items()
+    )
+
+
+def _candidates(text: str, ends: tuple[str, ...]) -> Iterator[str]:
+    """The lines that may be such files': an expression over the whole text would take ten times as long."""
+    for end in ends:
         place = text.find(end)
         while place >= 0:
             stop = text.find("\n", place)

@@ -7,7 +7,7 @@ from doctor.facts.loader import PRELOAD_FILE, FoundBy, LoaderFacts, SearchDir
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
 from doctor.loader.cache import cuda_in_cache
-from doctor.probes.configuration import module_of, set_in
+from doctor.probes.configuration import entries_in, module_of
 
 _ELEMENTS_AT_MOST = 5000  # directories in one variable: Linux passes no more than 128 KiB
 # A loader that is there says the architecture; its C library lies in the directories that it was built to search.
@@ -45,9 +45,16 @@ def _in_order(
     name = variable.value
     if len(listed) > _ELEMENTS_AT_MOST:
         return Unseen(f"{name} has {len(listed)} directories, of which {_ELEMENTS_AT_MOST} are read")
-    place = set_in(host, name, host.environ[name]) if listed and variable is FoundBy.LIBRARY_PATH else ""
+    elements = (written for _, written in listed)
+    places = entries_in(host, name, elements) if listed and variable is FoundBy.LIBRARY_PATH else {}
     found = [
-        SearchDir(path=path, why=name, exists=host.is_dir(path), written=written, set_in=module_of(host, path) or place)
+        SearchDir(
+            path=path,
+            why=name,
+            exists=host.is_dir(path),
+            written=written,
+            set_in=module_of(host, path) or places.get(written.rstrip("/"), ""),
+        )
         for path, written in listed
     ]
     found += [SearchDir(path, FoundBy.DEFAULT.value, host.is_dir(path)) for path in default]

@@ -1,4 +1,4 @@
-"""A framework, or a wheel that it uses, lacks libraries that its own list of files names."""
+"""A framework, or a wheel that it uses, lacks libraries or modules that its own list of files names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     """An error where a process asks for such a file; what nobody asks for may have been left out on purpose."""
     found = sorted(environment.incomplete.get(), key=lambda one: not _is_used(one, environment, facts))
     if not found:
-        return ok("the libraries that its frameworks and NVIDIA's wheels list are all there")
+        return ok("the libraries and modules that its frameworks and NVIDIA's wheels list are all there")
     return bad(
         f"{_words(found[0])}{_more(found)}",
         _need(found, environment),
@@ -109,4 +109,4 @@ def _symptoms(found: list[Incomplete], environment: Environment, facts: Facts) -
             yield from import_symptoms(framework)
 
 
-RULE = Rule("A package lacks libraries of its own", ENVIRONMENTS, check)
+RULE = Rule("A package lacks files of its own", ENVIRONMENTS, check)

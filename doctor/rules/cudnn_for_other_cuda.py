@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Evidence, bad, ok
+from doctor.check.finding import Answer, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, how
+from doctor.facts.seen import Seen
 from doctor.rules.shared.builds import cuda_of, need_own_cuda
 from doctor.rules.shared.cudnn_use import built_for, loaded_copy, main_predictions, right_copies
+from doctor.rules.shared.other_cuda import other_cuda
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -28,14 +29,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     theirs = copy.cuda_major.get()
     if theirs == cuda.value.major:
         return ok(f"{framework.label} and its cuDNN are both for CUDA {theirs}")
-    return bad(
-        f"{framework.label} is built for CUDA {cuda.value.major}, and loads a cuDNN for CUDA {theirs}: {copy.label}",
-        *right_copies(framework, built_for(framework, facts, matrix).value, facts, matrix),
-        evidence=(
-            Evidence(how(cuda), f"built with CUDA {cuda.value}"),
-            Evidence(copy.owner or copy.path, f"for CUDA {theirs}"),
-        ),
-    )
+    needs = right_copies(framework, built_for(framework, facts, matrix).value, facts, matrix)
+    source = copy.owner or copy.path
+    return other_cuda(framework, cuda, "a cuDNN", Seen(theirs, source), *needs, label=copy.label, source=source)
 
 
 RULE = Rule("cuDNN is for another CUDA than the framework", INSTALLED_FRAMEWORKS, check, matters=False)

@@ -24,7 +24,11 @@ _IN_A_COPY = (
     "cudnn-sublibrary-missing",
     "cudnn-sublibrary-mixed",
 )
-_IN_A_FRAMEWORK = ("cudnn-for-other-cuda", "cudnn-version-mismatch-loaded-vs-compiled")
+_IN_A_FRAMEWORK = (
+    "cudnn-for-other-cuda",
+    "cudnn-version-mismatch-loaded-vs-compiled",
+    "library-for-other-cuda",
+)
 
 
 class Group(NamedTuple):

@@ -12,10 +12,11 @@ makes the stage that is concerned a "cut-off" one, and nothing behind it counts.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 from compat.record import NamedTuple
+from doctor.host.watched import Event, events_of
 from doctor.smoke.outcome import STAGES, Fault, Row, Stage
 
 _ENDS = {"passed", "failed", "missing"}
@@ -64,52 +65,49 @@ class _Unreadable(Exception):
 
 
 def read_events(written: bytes, elapsed_s: float) -> Log:
-    """Read what was written in so many seconds. A last line without an end is one that was being written: left out.
-
-    The time of a stage that was cut off is what the others have not taken.
-    """
-    reading = _Reading()
-    try:
-        for event in _events(written):
-            reading.take(event)
-    except _Unreadable:
-        reading.distrust()
+    """Read what was written in so many seconds. A last line without an end is one that was being written: left out."""
+    reading = Reading()
+    for event in events_of(written):
+        reading.hear(event)
     return reading.log(elapsed_s)
 
 
-def _events(written: bytes) -> Iterator[dict[str, Any]]:
-    for line in written.split(b"\n")[:-1]:
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise _Unreadable from error
-        if not isinstance(event, dict):
-            raise _Unreadable
-        yield event
+class Reading:
+    """What was heard of a child so far."""
 
-
-class _Reading:
-    """The state between two lines."""
-
-    def __init__(self) -> None:
+    def __init__(self, stages: tuple[str, ...] = STAGES) -> None:
+        """`stages`: those that it may go through."""
+        self._known = stages
         self._stages: list[Stage] = []
         self._rows: list[Row] = []
         self._stage = ""
         self._doing = ""
+        self._is_trusted = True
 
-    def take(self, event: dict[str, Any]) -> None:
+    def hear(self, event: Event | None) -> None:
+        """One event; nothing counts from the first on that is none."""
+        if not self._is_trusted:
+            return
+        try:
+            self._take(event)
+        except _Unreadable:
+            self._distrust()
+
+    def _take(self, event: Event | None) -> None:
         takers = {"begin": self._begin, "doing": self._do, "row": self._row, "end": self._end}
-        taker = takers.get(str(event.pop("event", "")))
-        if taker is None:
+        taker = takers.get(str(event.pop("event", ""))) if event else None
+        if event is None or taker is None:
             raise _Unreadable
         taker(event)
 
-    def distrust(self) -> None:
+    def _distrust(self) -> None:
         """What the last stage said can no longer be told from what was written over it."""
+        self._is_trusted = False
         if not self._stage and self._stages:
             self._stage = self._stages.pop().name
 
     def log(self, elapsed_s: float) -> Log:
+        """What it comes to after so many seconds; a stage that was cut off took what the others have not taken."""
         stages = list(self._stages)
         if self._stage:
             rest_s = max(elapsed_s - sum(one.seconds for one in stages), 0.0)
@@ -121,7 +119,7 @@ class _Reading:
     def _begin(self, event: dict[str, Any]) -> None:
         name = event.get("stage")
         begun = {one.name for one in self._stages}
-        if self._stage or name not in STAGES or name in begun:
+        if self._stage or name not in self._known or name in begun:
             raise _Unreadable
         self._stage, self._doing = str(name), ""
 

@@ -6,17 +6,12 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
 
-from doctor.host import NotRunnable
-from doctor.host.child import Child
-from doctor.smoke.events import Log, read_events
+from doctor.host.watched import Program, watch
+from doctor.smoke.events import Reading
 from doctor.smoke.outcome import Ending, Order, Outcome
 
-_LOOK_S = 0.05
-_EVENTS_AT_MOST_BYTES = 16 << 20  # a whole trial writes less than one
-_STDERR_AT_MOST_BYTES = 4096
 _START = (
     "import json, sys; told = json.load(open(sys.argv[1], encoding='utf-8')); sys.path[:] = told['path']; "
     "from doctor.smoke.worker import main; main(told['order'], told['events'])"
@@ -33,55 +28,31 @@ def run(order: Order, environ: Mapping[str, str] | None = None) -> Outcome:
     """
     order = order._replace(library=os.path.abspath(order.library))
     with tempfile.TemporaryDirectory(prefix="gpudoctor-", ignore_cleanup_errors=True) as folder:
-        events = os.path.join(folder, "events")
-        environment = child_environment(order, os.environ if environ is None else environ, folder)
-        argv = (sys.executable, "-I", "-B", "-c", _START, _told(order, events, folder))
-        begun = time.monotonic()
-        try:
-            child = Child(argv, environment)
-        except NotRunnable as refused:
-            ending = Ending(kind="not-started", code=0, stage="", doing="", stderr=refused.why)
-            return Outcome(library=order.library, gpu=order.gpu, level=order.level, stages=(), rows=(), ending=ending)
-        with child:
-            kind, code = _watch(child, events, order)
-            log = read_events(_written(events), time.monotonic() - begun)
-            return _outcome(order, log, kind, code, child.last_words(_STDERR_AT_MOST_BYTES))
-
-
-def _told(order: Order, events: str, folder: str) -> str:
-    """The file that tells the child what to do; CuPy may lie in a user's directory that -I leaves out."""
-    open(events, "wb").close()
-    path = os.path.join(folder, "order")
-    told = {"path": [os.path.abspath(one) for one in sys.path], "order": order._asdict(), "events": events}
-    with open(path, "w", encoding="utf-8") as stream:
-        json.dump(told, stream)
-    return path
-
-
-def _watch(child: Child, events: str, order: Order) -> tuple[str, int]:
-    """How it ended, and the status or the signal. It is killed where it writes no event for too long, or too many."""
-    begun = changed = time.monotonic()
-    size = 0
-    while (status := child.wait(_LOOK_S)) is None:
-        now, written = time.monotonic(), os.path.getsize(events)
-        if written != size:
-            size, changed = written, now
-        is_late = now - changed > order.stage_timeout_s or now - begun > order.timeout_s
-        if is_late or size > _EVENTS_AT_MOST_BYTES:
-            child.kill()
-            return "timed-out", 0
-    return ("signal", -status) if status < 0 else ("exited", status)
-
-
-def _written(events: str) -> bytes:
-    with open(events, "rb") as stream:
-        return stream.read(_EVENTS_AT_MOST_BYTES)
-
-
-def _outcome(order: Order, log: Log, kind: str, code: int, stderr: str) -> Outcome:
-    ending = Ending(kind=kind, code=code, stage=log.stage, doing=log.doing, stderr=stderr)
+        reading = Reading()
+        ended = watch(_program(order, os.environ if environ is None else environ, folder), reading.hear)
+    log = reading.log(ended.seconds)
     return Outcome(
-        library=order.library, gpu=order.gpu, level=order.level, stages=log.stages, rows=log.rows, ending=ending
+        library=order.library,
+        gpu=order.gpu,
+        level=order.level,
+        stages=log.stages,
+        rows=log.rows,
+        ending=Ending(kind=ended.kind, code=ended.code, stage=log.stage, doing=log.doing, stderr=ended.stderr),
+    )
+
+
+def _program(order: Order, environ: Mapping[str, str], folder: str) -> Program:
+    """With the file that tells the child what to do; CuPy may lie in a user's directory that -I leaves out."""
+    events, told = os.path.join(folder, "events"), os.path.join(folder, "order")
+    content = {"path": [os.path.abspath(one) for one in sys.path], "order": order._asdict(), "events": events}
+    with open(told, "w", encoding="utf-8") as stream:
+        json.dump(content, stream)
+    return Program(
+        argv=(sys.executable, "-I", "-B", "-c", _START, told),
+        environ=child_environment(order, environ, folder),
+        events=events,
+        timeout_s=order.timeout_s,
+        silence_s=order.stage_timeout_s,
     )
 
 

@@ -2,8 +2,8 @@
 
 Started by `doctor.verify.trial` as text (`python -c`, with a call of `main` at its end), so that the directory of the
 programs, in which a torch.py lies, is never searched for modules. Plain Python of 3.6 and later. Arguments: path of the
-program, a JSON object with `gpu` (-1: the CPU) and `problem`. Each event is one line on standard output that begins
-with `MARK`; the frameworks write there, too.
+program, a JSON object with `gpu` (-1: the CPU) and `problem`, and the file for what it says: the events of
+`doctor.smoke.events`, since frameworks write to standard output, too.
 """
 
 import json
@@ -18,31 +18,35 @@ if TYPE_CHECKING:  # and annotations are texts: those of 3.6 know no tuple[...]
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-MARK = "\x1egpudoctor "
 _LIBRARIES = re.compile(r"lib(cudnn|cublas|cublasLt|nvrtc|cudart|cuda|cufft|nccl)[\w.-]*\.so[\d.]*$")
 
 
 def say(**event: "object") -> None:
     """Write an event."""
-    sys.stdout.write("\n" + MARK + json.dumps(event) + "\n")
-    sys.stdout.flush()
+    with open(sys.argv[3], "a") as stream:
+        stream.write(json.dumps(event) + "\n")
+
+
+def end(name: str, started: float, status: str, **more: "object") -> None:
+    """Write that a stage came to its end."""
+    told = {"fault": None, "lacks": "", "facts": {}}  # type: dict[str, object]
+    say(event="end", name=name, status=status, seconds=time.time() - started, **dict(told, **more))
 
 
 def stage(name: str, work: "Callable[[], tuple[Any, dict[str, Any]]]") -> "tuple[bool, Any]":
     """Whether it could be gone through, and what `work` gives; ends the process where it fails."""
-    say(begin=name)
+    say(event="begin", stage=name)
     started = time.time()
     try:
         found, facts = work()
     except LookupError as error:
         if type(error) is not LookupError:  # a KeyError is the framework's own fault
             fail(name, started)
-        facts = {"is_meant": error.args[1:] == ("MEANT",)}
-        say(end=name, status="missing", seconds=time.time() - started, lacks=str(error.args[0]), facts=facts)
+        end(name, started, "missing", lacks=str(error.args[0]), facts={"is_meant": error.args[1:] == ("MEANT",)})
         return False, None
     except BaseException:  # noqa: BLE001 - an import may raise anything, SystemExit included
         fail(name, started)
-    say(end=name, status="passed", seconds=time.time() - started, facts=facts)
+    end(name, started, "passed", facts=facts)
     return True, found
 
 
@@ -50,8 +54,14 @@ def fail(name: str, started: float) -> "NoReturn":
     """Say what was raised and which files are mapped, and end."""
     kind, error = sys.exc_info()[:2]
     words = "".join(traceback.format_exception_only(kind, error)).strip()
-    called = kind.__name__ if kind else ""
-    say(end=name, status="failed", seconds=time.time() - started, error=called, text=words[-2000:])
+    raised = {
+        "kind": "python",
+        "function": "",
+        "status": 0,
+        "name": kind.__name__ if kind else "",
+        "text": words[-2000:],
+    }
+    end(name, started, "failed", fault=raised)
     if name != "mapped":
         stage("mapped", mapped)
     leave()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from compat.discover import load_one, names_in
@@ -17,11 +18,12 @@ from compat.record import NamedTuple
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen
-from doctor.host import Host, HostError, NotRunnable, TooSlow
+from doctor.host import Host, HostError, NotRunnable
 from doctor.host.lenient import real_path_of
+from doctor.host.watched import Program, watch
+from doctor.smoke.events import Reading
 from doctor.smoke.outcome import Ending, Fault, Row, Stage
 from doctor.verify import frameworks
-from doctor.verify.child import MARK
 from doctor.verify.problem import SmallProblem, difference, small_problem
 
 STAGES = ("import", "device", "convolution", "mapped")
@@ -128,49 +130,61 @@ def try_framework(case: Case, predictions: Iterable[Prediction], timeout_s: floa
     path = os.path.join(_HERE, "frameworks", f"{name}.py")
     # -B: looking must not write bytecode into the user's environment
     argv = (case.environment.interpreter, "-B", "-c", f"{text}\nmain()\n", path, json.dumps(order))
-    said, ending = _run(case, argv, timeout_s)
-    return _trial(case, problem, said, ending, predictions)
+    return _trial(case, problem, *_run(case, argv, timeout_s), predictions)
 
 
-def _run(case: Case, argv: tuple[str, ...], timeout_s: float) -> tuple[str, Ending]:
+def _run(case: Case, argv: tuple[str, ...], timeout_s: float) -> tuple[tuple[Stage, ...], Ending]:
+    reading, interpreter = Reading(STAGES), argv[0]
     try:
-        case.host.refuse_unsafe(case.framework.path)
-        ran = case.host.run(argv, timeout_s)
-    except TooSlow as error:
-        return error.stdout, Ending(kind="timed-out", code=0, stage="", doing="", stderr=_tail(error.stderr))
+        for path in (case.framework.path, interpreter):
+            case.host.refuse_unsafe(path)
     except HostError as error:
-        return "", Ending(kind="not-started", code=0, stage="", doing="", stderr=str(error))
-    kind = "signal" if ran.status < 0 else "exited"
-    return ran.stdout, Ending(kind=kind, code=abs(ran.status), stage="", doing="", stderr=_tail(ran.stderr))
+        return (), Ending(kind="not-started", code=0, stage="", doing="", stderr=str(error))
+    with tempfile.TemporaryDirectory(prefix="gpudoctor-", ignore_cleanup_errors=True) as folder:
+        events = os.path.join(folder, "events")
+        program = Program(
+            argv=(*argv, events),
+            environ=case.host.environ,
+            events=events,
+            timeout_s=timeout_s,
+            stderr_bytes=_STDERR_BYTES,
+            file=os.path.realpath(interpreter),  # which was examined: a link to it may be changed in between
+        )
+        ended = watch(program, reading.hear)
+    log = reading.log(ended.seconds)
+    ending = Ending(kind=ended.kind, code=ended.code, stage=log.stage, doing=log.doing, stderr=ended.stderr.strip())
+    return log.stages, ending
 
 
-def _tail(text: str) -> str:
-    return text.strip()[-_STDERR_BYTES:]
-
-
-def _trial(case: Case, problem: SmallProblem, said: str, ending: Ending, predictions: Iterable[Prediction]) -> Trial:
+def _trial(
+    case: Case,
+    problem: SmallProblem,
+    said: tuple[Stage, ...],
+    ending: Ending,
+    predictions: Iterable[Prediction],
+) -> Trial:
     framework, environment = case.framework, case.environment
-    events = tuple(_events(said))
-    stages = tuple(_stages(events))
-    results = _facts(events, "convolution").get("results")
+    facts = {one.name: one.facts for one in said}
+    used, files = facts.get("convolution", {}), facts.get("mapped", {}).get("files")
+    results = used.get("results")
     told = [one for one in predictions if (one.environment, one.asker) == (environment.prefix, framework.package)]
-    surprises, compared = _surprises(case.host, _facts(events, "mapped").get("files"), told)
+    surprises, compared = _surprises(case.host, files, told)
     return Trial(
         framework=framework.label,
         package=framework.package,
         environment=environment.prefix,
         interpreter=environment.interpreter,
         gpu=case.gpu,
-        stages=stages,
+        stages=tuple(map(_judged, said)),
         rows=tuple(_rows(framework.package, problem, results)) if isinstance(results, dict) else (),
         surprises=surprises,
         compared=compared,
-        ending=ending._replace(stage=next((one.name for one in stages if one.status == "cut-off"), "")),
-        doubt=_doubt(case.gpu, _facts(events, "convolution"), _facts(events, "mapped").get("files")),
+        ending=ending,
+        doubt=_doubt(case.gpu, used, files),
     )
 
 
-def _doubt(gpu: int, used: dict[str, Any], files: Any) -> str:
+def _doubt(gpu: int, used: Mapping[str, Any], files: Any) -> str:
     """What the framework said of its convolution, and whether a library of cuDNN's that convolves is mapped."""
     executed = used.get("executed")
     if "results" not in used:
@@ -188,43 +202,10 @@ def _doubt(gpu: int, used: dict[str, Any], files: Any) -> str:
     return ""
 
 
-def _events(said: str) -> Iterator[dict[str, Any]]:
-    """The lines that are the child's own; the last one of a process that was killed may be cut."""
-    for line in said.split("\n"):  # splitlines() would also split at the mark
-        if line.startswith(MARK):
-            try:
-                event = json.loads(line[len(MARK) :])
-            except ValueError:
-                continue
-            if isinstance(event, dict):
-                yield event
-
-
-def _facts(events: tuple[dict[str, Any], ...], name: str) -> dict[str, Any]:
-    found = next((one.get("facts") for one in events if one.get("end") == name), None)
-    return found if isinstance(found, dict) else {}
-
-
-def _stages(events: tuple[dict[str, Any], ...]) -> Iterator[Stage]:
-    ended = {one["end"]: one for one in events if one.get("end") in STAGES}
-    for event in events:
-        name = event.get("begin")
-        if name not in STAGES:
-            continue
-        end = ended.get(name)
-        if end is None:
-            yield Stage(name=name, status="cut-off", seconds=0.0, fault=None, lacks="", facts={})
-            continue
-        facts = {key: value for key, value in _facts(events, name).items() if key not in {"results", "files"}}
-        fault = fault_of(str(end.get("error", "")), str(end.get("text", ""))) if end.get("status") == "failed" else None
-        yield Stage(
-            name=name,
-            status=str(end.get("status")),
-            seconds=float(end.get("seconds") or 0),
-            fault=fault,
-            lacks=str(end.get("lacks", "")),
-            facts=facts,
-        )
+def _judged(said: Stage) -> Stage:
+    """Without what was only for this module, and with what its exception means."""
+    facts = {key: value for key, value in said.facts.items() if key not in {"results", "files"}}
+    return said._replace(facts=facts, fault=said.fault and fault_of(said.fault.name, said.fault.text))
 
 
 def fault_of(error: str, text: str) -> Fault:

@@ -15,6 +15,7 @@ PRODUCTS = {
     "cudart": r"libcudart",
     "nvrtc": r"libnvrtc(-builtins)?",
     "nccl": r"libnccl",
+    "nvinfer": r"libnvinfer",
     "cuda": r"libcuda",
     "cufft": r"libcufft",
     "curand": r"libcurand",

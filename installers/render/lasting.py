@@ -1,8 +1,9 @@
 """The line of a shell script that sets a variable, edited for good: `sed -i.bak` keeps the file as it was beside it.
 
-Whatever else the line says stays. Where it names the directory in a way that is not known here (through a variable of
-its own), the line is put out of force as a whole: `:` is a command that does nothing, so that an `if` around it stays
-valid. Source: GNU sed's manual, "Numeric Addresses", "t label" and "-i[SUFFIX]".
+Whatever else the line says stays, and a line that does not say it, or no longer, stays as it is. Where it names the
+directory through a variable of its own ("~/.bashrc, line 118, by $CUDNN_HOME/lib"), the line is put out of force as a
+whole: `:` is a command that does nothing, so that an `if` around it stays valid. Source: GNU sed's manual, "Numeric
+Addresses", "t label" and "-i[SUFFIX]".
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ from installers.render.comments import comment
 
 Lines = tuple[str, ...]
 
-_PLACE = re.compile(r"(?P<file>.+), line (?P<line>\d+)$")
+_PLACE = re.compile(r"(?P<file>.+?), line (?P<line>\d+)(?P<indirectly>, by .+)?$")
 _ENDS = "([^[:alnum:]_./-]|$)"  # what may follow the last directory of a list
 _EMPTY = r"#=(.?)\$\{(\w+):\+:#=\1${\2:+#"  # ${NAME:+:$NAME} at the front would leave an empty element
 
 
 def without_entry(directory: str, place: str, target: Target) -> Lines:
     """Take a directory out of the line, however many slashes end it; () where no line is known."""
+    found = _PLACE.match(place)
+    if found and found["indirectly"]:
+        return put_out(place, target)
     spelled = rf"\B{_literal(directory.rstrip('/') or '/')}/*"  # \B: no directory that only ends so
-    return _edited(place, f"s#{spelled}:##;t;s#:?{spelled}{_ENDS}#\\1#;s{_EMPTY}", target)
+    return _edited(place, f"{{s#{spelled}:##;t;s#:?{spelled}{_ENDS}#\\1#;s{_EMPTY}}}", target)
 
 
 def with_value(name: str, value: str, place: str, target: Target) -> Lines:
@@ -34,7 +38,8 @@ def with_value(name: str, value: str, place: str, target: Target) -> Lines:
 
 def put_out(place: str, target: Target) -> Lines:
     """Let the line do nothing; () where no line is known."""
-    return _edited(place, "", target)
+    mark = "#" if place.startswith("/etc/environment") else ": #"  # pam_env(8) reads that one: no shell
+    return _edited(place, f"s/^/{mark} /", target)
 
 
 def in_image(name: str, value: str) -> Lines:
@@ -53,8 +58,6 @@ def _edited(place: str, script: str, target: Target) -> Lines:
     found = _PLACE.match(place)
     if not found:
         return ()
-    mark = ": #" if not found["file"].startswith("/etc/environment") else "#"  # pam_env(8) reads that one: no shell
-    script = f"{{{script};t;s/^/{mark} /}}" if script else f"s/^/{mark} /"
     as_root = sudo(target, needs_root=found["file"].startswith("/etc/"))
     return (f"{as_root}sed -i.bak -E {quote(found['line'] + script)} {quoted_path(found['file'])}",)
 

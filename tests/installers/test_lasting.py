@@ -19,6 +19,12 @@ def pasted(lines: tuple[str, ...], home: Path) -> None:
     subprocess.run(["bash", "-ec", "\n".join(lines)], check=True, env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
 
 
+def place_of(line: str, number: int) -> str:
+    """As the probe says it, which knows what a line means by a variable of its own."""
+    by = ", by $CUDNN_HOME/lib" if "$CUDNN_HOME" in line else ""
+    return f"~/.bashrc, line {number}{by}"
+
+
 def value_of(name: str, script: Path) -> str:
     """What the variable holds after the script, begun with /old."""
     text = f'{name}=/old; . "{script}" && printf %s "${name}"'
@@ -50,12 +56,25 @@ def test_an_entry_leaves_the_line_and_the_rest_stays(line: str, kept: str, tmp_p
     script = tmp_path / ".bashrc"
     script.write_text(f"# mine\n{line}\nalias ll='ls -l'\n")
     number = 3 if line.startswith("if") else 2
-    step = RemoveFromPath(NAME, ENTRY, "why", f"~/.bashrc, line {number}")
+    step = RemoveFromPath(NAME, ENTRY, "why", place_of(line, number))
     pasted(KIND.bash.typed(step, UBUNTU), tmp_path)
     assert value_of(NAME, script) == kept
     assert script.read_text().startswith("# mine\n")
     assert script.read_text().endswith("\nalias ll='ls -l'\n")
     assert (tmp_path / ".bashrc.bak").read_text() == f"# mine\n{line}\nalias ll='ls -l'\n"
+
+
+@pytest.mark.parametrize(
+    "line", ["export LD_LIBRARY_PATH=/a:/opt/cudnn/lib:$LD_LIBRARY_PATH", "export LD_LIBRARY_PATH=/a:$LD_LIBRARY_PATH"]
+)
+def test_what_is_pasted_twice_changes_nothing_more(line: str, tmp_path: Path) -> None:
+    """Nor a line that does not name the directory, where the file has been edited since."""
+    script = tmp_path / ".bashrc"
+    script.write_text(f"{line}\n")
+    step = RemoveFromPath(NAME, ENTRY, "why", "~/.bashrc, line 1")
+    for _ in range(2):
+        pasted(KIND.bash.typed(step, UBUNTU), tmp_path)
+        assert script.read_text() == "export LD_LIBRARY_PATH=/a:$LD_LIBRARY_PATH\n"
 
 
 @pytest.mark.parametrize(

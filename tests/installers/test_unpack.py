@@ -20,6 +20,7 @@ import pytest
 
 from installers.archive import BadArchive, UnsafeArchive, clean_name
 from installers.digest import LoginPage
+from installers.progress import Progress
 from installers.refusal import InstallError
 from installers.unpack import Bounds, unpack
 from tests.installers import trees
@@ -97,6 +98,27 @@ def test_a_zip_is_unpacked_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "to/cuda/bin/cudnn64_9.dll").read_bytes() == b"dll" * 500_000
     assert (tmp_path / "to/cuda/include").is_dir()
     assert os.readlink(tmp_path / "to/cuda/link") == "bin/cudnn64_9.dll"
+
+
+@pytest.mark.parametrize("how", ["gz", "xz", "zip"])
+def test_how_far_it_is_told_in_bytes_of_the_archive(tmp_path: Path, how: str) -> None:
+    """What came out of it cannot be compared with its size: zeros pack to a thousandth."""
+    packed = tmp_path / "x"
+    noise = random.Random(1).randbytes(3 << 20)
+    if how == "zip":
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("zeros", bytes(20 << 20))
+            archive.writestr("noise", noise)
+    else:
+        tar(packed, entry("zeros", bytes(20 << 20)), entry("noise", noise), how=how)
+    told: list[Progress] = []
+    unpack(str(packed), str(tmp_path / "to"), told.append)
+    size_bytes = packed.stat().st_size
+    assert {(one.what, one.name, one.total_bytes) for one in told} == {("extract", str(packed), size_bytes)}
+    done = [one.done_bytes for one in told]
+    assert done == sorted(done)
+    assert 0 < done[0] < size_bytes // 2
+    assert size_bytes * 9 // 10 < done[-1] <= size_bytes
 
 
 HOSTILE: dict[str, tuple[tuple[tarfile.TarInfo, bytes], ...]] = {

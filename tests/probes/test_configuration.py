@@ -85,6 +85,18 @@ def test_conda_activation_script(tmp_path: Path) -> None:
     assert variables["LD_LIBRARY_PATH"] == f"{script}, line 2"
 
 
+def test_each_entry_has_the_line_that_names_it(tmp_path: Path) -> None:
+    text = "export LD_LIBRARY_PATH=/opt/a/lib/\nexport LD_LIBRARY_PATH=$B/lib:$LD_LIBRARY_PATH:/opt/c\n"
+    build(tmp_path, {f"{HOME}/.bashrc": text})
+    entries = ["/opt/b/lib", "/opt/a/lib/", "/opt/c", "/opt/d"]
+    host = RootHost(str(tmp_path), {"HOME": HOME, "B": "/opt/b", "LD_LIBRARY_PATH": ":".join(entries)})
+    assert configuration.entries_in(host, "LD_LIBRARY_PATH", entries) == {
+        "/opt/b/lib": "~/.bashrc, line 2, by $B/lib",
+        "/opt/a/lib": "~/.bashrc, line 1",
+        "/opt/c": "~/.bashrc, line 2",
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "settings"),
     [

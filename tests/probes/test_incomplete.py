@@ -44,6 +44,7 @@ def lay(root: Path, path: str, content: bytes) -> None:
 )
 def test_a_library_that_was_cut_short(tmp_path: Path, content: bytes, size: int, is_damaged: bool) -> None:
     lay(tmp_path, "torch/lib/libx.so.1", content)
+    lay(tmp_path, "torch/__init__.py", b"")
     found = looked(tmp_path, f"torch/lib/libx.so.1,sha256=x,{size}\ntorch/__init__.py,sha256=x,10\n")
     assert [one.damaged for one in found] == [("/site/torch/lib/libx.so.1",)] * is_damaged
 
@@ -62,3 +63,33 @@ def test_one_that_is_gone(tmp_path: Path, line: str) -> None:
 def test_without_a_list_nothing_is_said(tmp_path: Path) -> None:
     one = Distribution(name="torch", version="1", site="/site", metadata=INFO, kind="wheel", hidden_by="")
     assert incomplete_among(RootHost(str(tmp_path)), (one,), frozenset({"torch"})).get() == ()
+
+
+MODULES = "".join(
+    f"torch/{name},sha256=x,5\n"
+    for name in ("__init__.py", "nn/__init__.py", "nn/functional.py", "nn/a/deep.py", "testing/x.py")
+)
+
+
+@pytest.mark.parametrize(
+    ("there", "missing"),
+    [
+        (("__init__.py", "nn/__init__.py", "nn/functional.py", "testing/x.py"), ()),
+        (("__init__.py", "nn/__init__.py", "testing/x.py"), ("nn/functional.py",)),
+        (("__init__.py", "nn/__init__.py", "nn/functional.pyc"), ()),  # compiled, and a slim image without tests
+        (("__init__.py", "nn/__init__.py", "nn/functional.cpython-312-x86_64-linux-gnu.so"), ()),
+        (("__init__.py",), ("nn/__init__.py", "nn/functional.py")),
+        (("nn/__init__.py", "nn/functional.py"), ("__init__.py",)),
+        ((), ("__init__.py", "nn/__init__.py", "nn/functional.py")),
+    ],
+)
+def test_modules_that_are_gone(tmp_path: Path, there: tuple[str, ...], missing: tuple[str, ...]) -> None:
+    for name in there:
+        lay(tmp_path, f"torch/{name}", b"")
+    found = looked(tmp_path, MODULES)
+    assert [path for one in found for path in one.missing] == [f"/site/torch/{name}" for name in missing]
+    assert looked(tmp_path, MODULES, name="nvidia-nccl-cu12") == ()
+
+
+def test_a_list_that_leaves_its_site_is_not_followed(tmp_path: Path) -> None:
+    assert looked(tmp_path, '../other/x.py,,\n/etc/x.py,,\n"torch/a,b.py",,\nsix.py,,\n') == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -52,15 +52,20 @@ def ways(product: str) -> str:
     return f"{', '.join(names)} or {last}."
 
 
-def answer(asked: InstallOrder, *, apply: bool, sudo: bool) -> None:
-    """Print the plan, or carry it out and exit with what came of it."""
+def answer(product: str, *, apply: bool, dry_run: bool, sudo: bool, **fields: Any) -> None:
+    """Print the plan, or carry it out and exit with what came of it.
+
+    `fields` are those of InstallOrder: the commands name their parameters so, and hand all of them on.
+    """
     from doctor.install.install import (  # late, as what follows: `gpudoctor install --help` loads this module, too
         BadOrder,
+        InstallOrder,
         ask,
     )
     from doctor.output.write import terminal_style
 
-    if not apply:
+    asked = InstallOrder(product=product, **fields)
+    if dry_run or not apply:
         print(ask(asked, terminal_style()), end="")
         return
     if asked.script:

@@ -58,27 +58,7 @@ def cuda(
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or nothing was
     changed.
     """
-    from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
-
-    asked = InstallOrder(
-        product="cuda",
-        version=version,
-        method=method,
-        home=home,
-        archive=archive,
-        sha256=sha256,
-        mirror=mirror,
-        source=source,
-        os_family=os_family,
-        arch=arch,
-        python=python,
-        script=script,
-        style=style,
-        prefix=prefix,
-        distribution=distribution,
-        components=components,
-    )
-    answer(asked, apply=apply and not dry_run, sudo=sudo)
+    answer("cuda", **locals())
 
 
 COMMAND = Command(

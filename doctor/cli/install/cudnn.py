@@ -62,11 +62,7 @@ def cudnn(
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, nobody knows
     such an archive, or nothing was changed.
     """
-    from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
-
-    order = ("cudnn", version, method, cuda, home, archive, sha256, os_family, arch, python, script, style)
-    asked = InstallOrder(*order, prefix=prefix, distribution=distribution, mirror=mirror, source=source)
-    answer(asked, apply=apply and not dry_run, sudo=sudo)
+    answer("cudnn", **locals())
 
 
 COMMAND = Command(

@@ -32,11 +32,7 @@ def driver(
     Exit status: 0 printed, or done and found running; 1 done, but a fault is left; 2 bad usage or input, or nothing
     was changed; 4 done, but the machine must be restarted before it can be told.
     """
-    from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
-
-    asked = InstallOrder("driver", version, os_family=os_family, arch=arch, script=script, style=style, module=module)
-    asked = asked._replace(distribution=distribution)
-    answer(asked, apply=apply and not dry_run, sudo=sudo)
+    answer("driver", **locals())
 
 
 COMMAND = Command(

@@ -11,13 +11,13 @@ from doctor.cli.install import Apply, Arch, Cuda, DryRun, Python, Script, Style,
 
 
 def package(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="torch, tensorflow, jax; any distribution.")],
+    product: Annotated[str, typer.Argument(metavar="NAME", help="torch, tensorflow, jax; any distribution.")],
     version: Version = "",
     cuda: Cuda = "",
     os_family: System = "",
     arch: Arch = "",
     python: Python = "",
-    anything: Annotated[
+    any_name: Annotated[
         bool, typer.Option("--any", help="Take a name or a release that the matrix does not know as it stands.")
     ] = False,
     script: Script = "",
@@ -36,20 +36,7 @@ def package(
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or a command
     failed.
     """
-    from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
-
-    asked = InstallOrder(
-        name,
-        version,
-        cuda=cuda,
-        os_family=os_family,
-        arch=arch,
-        python=python,
-        script=script,
-        style=style,
-        any_name=anything,
-    )
-    answer(asked, apply=apply and not dry_run, sudo=sudo)
+    answer(**locals())
 
 
 COMMAND = Command(

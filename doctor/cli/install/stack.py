@@ -11,14 +11,14 @@ from doctor.cli.install import Apply, Arch, Distribution, DryRun, Python, Script
 
 Gpus = Annotated[
     Optional[List[str]],  # noqa: UP006, UP045
-    typer.Option(metavar="NAME", help='"RTX 5090", sm_120 or 12.0; repeatable: all must work.'),
+    typer.Option("--gpu", metavar="NAME", help='"RTX 5090", sm_120 or 12.0; repeatable: all must work.'),
 ]
 
 
 def stack(
     framework: Annotated[str, typer.Argument(metavar="FRAMEWORK", help='torch, "tensorflow==1.4", "jax[cuda12]".')],
     version: Version = "",
-    gpu: Gpus = None,
+    gpus: Gpus = None,
     os_family: System = "",
     arch: Arch = "",
     distribution: Distribution = "",
@@ -42,11 +42,7 @@ def stack(
     Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or no rows make
     such a stack; 4 done up to the restart.
     """
-    from doctor.install.install import InstallOrder  # late: `gpudoctor install --help` loads this module, too
-
-    asked = InstallOrder("", version, os_family=os_family, arch=arch, python=python, script=script, style=style)
-    asked = asked._replace(distribution=distribution, framework=framework, gpus=tuple(gpu or ()))
-    answer(asked, apply=apply and not dry_run, sudo=sudo)
+    answer("", **{**locals(), "gpus": tuple(gpus or ())})
 
 
 COMMAND = Command(

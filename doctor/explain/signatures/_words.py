@@ -4,7 +4,7 @@ from __future__ import annotations
 
 BOXED = r"docker|podman|container|kubernetes|k8s|\bpod\b|compose|containerd|image:|/entrypoint|nvidia/cuda:|FROM \S+/"
 OTHER_MAKER = (
-    r"\bamd radeon|radeon|\bRX ?[5-9]\d{3}|\bintel (?:\S+ )?(?:hd|uhd|iris|arc)\b|\bapple m\d|\bno nvidia\b"
+    r"\bamd radeon|radeon|\bRX ?[5-9]\d{3}|\bintel (?:\S+ )?(?:hd|uhd|iris|arc)\b|\bapple m\d|\bno nvidia\b(?! driver)"
     r"|rocm\b(?! used)"
 )
 WINDOWS = r"windows|\bwin(?:32|64|_amd64)\b|\.dll\b|[A-Z]:\\\\|\bMSVC\b|WinError"

@@ -88,4 +88,15 @@ FAMILY = Family(
         Means("mig-single-instance", "a process gets one MIG instance: that is as it should be", 0.85),
         source="NVIDIA Multi-Instance GPU user guide",
     ),
+    Signature(
+        r"\bin (?:cu|nvml)[A-Z]\w* \(.{0,80}\) from \S*lib(?:cuda|nvidia-ml)\.so"
+        r"|segfault at [^\n]{0,80} in lib(?:cuda|nvidia-ml)\.so",
+        Means("driver-library-crash", "the driver's own library crashes", 0.85),
+        source="GDB's backtrace; Linux: arch/x86/mm/fault.c, show_signal_msg",
+    ),
+    Signature(
+        r"\.nv/ComputeCache|CUDA_CACHE_(?:PATH|DISABLE)",
+        Means("stale-compute-cache", "the driver's cache of compiled kernels holds what no longer fits", 0.6),
+        source="NVIDIA CUDA C++ Programming Guide, CUDA_CACHE_PATH",
+    ),
 )

@@ -229,7 +229,7 @@ def without(copy: CudnnCopy, variable: str, facts: Facts) -> Need:
     """The need to take a copy's directory out of a variable."""
     entry = _variable_entry(copy, facts)
     written = (entry.written or entry.path) if entry else copy.path
-    place = (entry.set_in if entry else "") or set_in(variable, facts)
+    place = entry.set_in if entry else set_in(variable, facts)
     return Need("variable", f"without {written}", place, variable)
 
 
@@ -343,10 +343,10 @@ def right_copies(framework: Framework, built: CudnnVersion, facts: Facts, matrix
     """
     name, specifier = pin_of(framework)
     if name:
-        return (_wheel(name, specifier, framework, facts),)
+        return (wheel_need(name, specifier, framework, facts),)
     system = _of_the_system(framework, built, facts, matrix)
     asked = (one for one in pins_of(framework, facts, matrix) if _WHEEL.fullmatch(one.name))
-    wheels = tuple(_wheel(one.name, one.specifier, framework, facts) for one in asked)
+    wheels = tuple(wheel_need(one.name, one.specifier, framework, facts) for one in asked)
     first = traits_of(framework.package).opens != "call"  # else a program must open the wheel's files
     return tuple(dict.fromkeys((*wheels, system) if first else (system, *wheels)))[:_WAYS_AT_MOST]
 
@@ -356,7 +356,7 @@ def right_copy(framework: Framework, built: CudnnVersion, facts: Facts, matrix: 
     return right_copies(framework, built, facts, matrix)[0]
 
 
-def _wheel(name: str, specifier: str, framework: Framework, facts: Facts) -> Need:
+def wheel_need(name: str, specifier: str, framework: Framework, facts: Facts) -> Need:
     """The wheel; all its files anew where one is listed that fits: a plain install would call that satisfied."""
     environment = environment_of(framework, facts)
     there = next((one.version for one in value_or(environment.distributions, ()) if one.name == name), "")

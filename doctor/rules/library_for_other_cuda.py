@@ -1,0 +1,98 @@
+"""NCCL or TensorRT that a framework loads was built for another CUDA major than the framework, or than the driver runs.
+
+Either has CUDA's runtime inside (no libcudart among what they need), which the driver must run; what a framework hands
+over to them are things of its own runtime, and NVIDIA tests them with one CUDA only.
+"""
+
+from __future__ import annotations
+
+import re
+
+from compat.matrix import Matrix, Uncovered
+from compat.need import BY_HAND, Need
+from compat.version import CudaVersion
+from doctor.check.finding import Answer, Severity, ok
+from doctor.facts import Facts
+from doctor.facts.environment import Framework
+from doctor.facts.loader import Prediction
+from doctor.facts.seen import Seen, UnseenError
+from doctor.rules.shared.builds import cuda_of, need_own_cuda
+from doctor.rules.shared.cudnn_use import out_of_variable, told_of, wheel_need
+from doctor.rules.shared.driver_floor import Start, start_of
+from doctor.rules.shared.nvidia_wheels import pins_of
+from doctor.rules.shared.other_cuda import other_cuda
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, need_linux
+
+_NAMES = {"libnccl": "NCCL", "libnvinfer": "TensorRT"}
+_WHEELS = {"libnccl": "nvidia-nccl-cu"}
+
+
+def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
+    """An error where the driver does not run their CUDA, a warning where they are only of another than the framework's.
+
+    Their CUDA is what the library says itself, else the package that brought it.
+    """
+    need_linux(facts)
+    told = tuple(one for one in told_of(framework, facts) if _stem(one) and isinstance(one.path, Seen))
+    if not told:
+        raise NotApplicable(f"{framework.label} loads neither NCCL nor TensorRT")
+    own = _own(framework, facts, matrix)
+    for one in told:
+        theirs = one.cuda_major
+        if not isinstance(theirs, Seen) or (own and own.value.major == theirs.value):
+            continue
+        start = _start(theirs.value, facts, matrix)
+        if (start and start.floor) or own:
+            needs = _needs(one, framework, own, facts, matrix)
+            stops = f", and {start.why}" if start and start.floor else ""
+            severity = Severity.ERROR if stops else Severity.WARNING
+            what, label = _NAMES[_stem(one)], f"{one.path.get()}{stops}"
+            return other_cuda(framework, own, what, theirs, *needs, label=label, source=theirs.how, severity=severity)
+    for one in told:
+        one.cuda_major.get()
+    return ok(f"{' and '.join(dict.fromkeys(_NAMES[_stem(one)] for one in told))} fit the CUDA of {framework.label}")
+
+
+def _stem(one: Prediction) -> str:
+    stem = one.soname.partition(".so")[0]
+    return stem if stem in _NAMES else ""
+
+
+def _own(framework: Framework, facts: Facts, matrix: Matrix) -> Seen[CudaVersion] | None:
+    """The framework's CUDA; None for one that has none of its own, as TensorRT's bindings; raises Uncovered."""
+    try:
+        need_own_cuda(framework)
+    except NotApplicable:
+        if framework.is_cpu_build:
+            raise
+        return None
+    return cuda_of(framework, facts, matrix)
+
+
+def _start(major: int, facts: Facts, matrix: Matrix) -> Start | None:
+    """Whether the driver starts what is built with that CUDA; None where nobody knows."""
+    try:
+        return start_of(CudaVersion(major, 0), facts, matrix)
+    except (Uncovered, UnseenError, NotApplicable):
+        return None
+
+
+def _needs(
+    one: Prediction, framework: Framework, own: Seen[CudaVersion] | None, facts: Facts, matrix: Matrix
+) -> tuple[Need, ...]:
+    """What led to the file goes; the framework's own wheel comes."""
+    out = out_of_variable(one)
+    if out:
+        return (out,)
+    stem, start = _stem(one), _WHEELS.get(_stem(one), "-")
+    wheel = next((pin for pin in pins_of(framework, facts, matrix) if re.fullmatch(rf"{start}\d+", pin.name)), None)
+    if wheel:
+        return (wheel_need(wheel.name, wheel.specifier, framework, facts),)
+    cuda = f"CUDA {own.value.major}" if own else "a CUDA that the driver runs"
+    if own and stem in _WHEELS and framework.environment:
+        return (Need(f"{start}{own.value.major}", "", environment_of(framework, facts).interpreter),)
+    return (Need(BY_HAND, f"Install {_NAMES[stem]} for {cuda} in place of {one.path.get()}."),)
+
+
+RULE = Rule("NCCL or TensorRT is for another CUDA than the framework", INSTALLED_FRAMEWORKS, check, matters=False)

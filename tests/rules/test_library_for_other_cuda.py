@@ -1,0 +1,75 @@
+"""library-for-other-cuda: NCCL's and TensorRT's CUDA against the framework's, and against the driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.check.finding import Kind, Severity
+from doctor.facts.loader import FoundBy, Way
+from tests.machine import VENV, distribution, driver, environment, framework, loader, machine, prediction, seen, unseen
+from tests.rules.case import answer
+
+CODE = "library-for-other-cuda"
+NCCL = prediction("/site/nvidia/nccl/lib/libnccl.so.2", soname="libnccl.so.2", intended=unseen())
+TENSORRT = prediction("/site/tensorrt_libs/libnvinfer.so.11", soname="libnvinfer.so.11", intended=unseen())
+BINDINGS = framework(
+    "tensorrt-cu13-bindings", "11.4.0.106", build=seen(""), cuda=unseen(), cudnn=unseen(), requires=seen(())
+)
+
+
+def told(*predictions: Any, **changes: Any) -> Any:
+    return machine(loader=loader(predictions=seen(predictions)), **changes)
+
+
+def bindings(cuda: Any, release: str) -> Any:
+    return told(
+        TENSORRT._replace(asker=BINDINGS.package, cuda_major=cuda),
+        environments=seen((environment(BINDINGS),)),
+        driver=driver(release),
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (told(NCCL._replace(cuda_major=seen(12))), Kind.OK),
+        (told(NCCL._replace(cuda_major=seen(13))), Kind.BAD),
+        (told(NCCL._replace(cuda_major=seen(11))), Kind.BAD),
+        (told(TENSORRT._replace(cuda_major=seen(13))), Kind.BAD),
+        (told(NCCL._replace(cuda_major=unseen("it does not say"))), Kind.UNKNOWN),
+        (told(NCCL._replace(cuda_major=unseen("it does not say")), TENSORRT._replace(cuda_major=seen(13))), Kind.BAD),
+        (told(NCCL._replace(path=unseen(), cuda_major=seen(13))), Kind.NOT_APPLICABLE),
+        (machine(), Kind.NOT_APPLICABLE),
+        (bindings(seen(13), "570.195.03"), Kind.BAD),
+        (bindings(seen(13), "580.95.05"), Kind.OK),
+        (bindings(seen(12), "570.195.03"), Kind.OK),
+        (bindings(unseen("no package says it"), "570.195.03"), Kind.UNKNOWN),
+    ],
+)
+def test_kinds(facts: Any, kind: Kind) -> None:
+    assert answer(CODE, facts).kind is kind
+
+
+@pytest.mark.parametrize(("release", "severity"), [("580.95.05", Severity.WARNING), ("570.195.03", Severity.ERROR)])
+def test_what_the_driver_does_not_run_is_an_error(release: str, severity: Severity) -> None:
+    found = answer(CODE, told(NCCL._replace(cuda_major=seen(13)), driver=driver(release)))
+    assert found.severity is severity
+    assert ("needs driver" in found.why) is (severity is Severity.ERROR)
+
+
+def test_the_wheel_that_the_framework_pins_or_the_one_for_its_cuda() -> None:
+    wrong = NCCL._replace(cuda_major=seen(13))
+    assert [one.product for one in answer(CODE, told(wrong)).needs] == ["nvidia-nccl-cu12"]
+    pinned = environment(framework(requires=seen(("nvidia-nccl-cu12==2.27.5",))))
+    found = answer(CODE, told(wrong, environments=seen((pinned,))))
+    assert [one[:3] for one in found.needs] == [("nvidia-nccl-cu12", "==2.27.5", f"{VENV}/bin/python")]
+    there = pinned._replace(distributions=seen((distribution("nvidia-nccl-cu12", "2.27.5"),)))
+    assert answer(CODE, told(wrong, environments=seen((there,)))).needs[0].build == "again"
+
+
+def test_a_variable_that_leads_there_goes() -> None:
+    way = Way(FoundBy.LIBRARY_PATH, "libtorch_cuda.so", "/opt/nccl/lib", "/opt/nccl/lib", "~/.bashrc, line 3")
+    found = answer(CODE, told(NCCL._replace(cuda_major=seen(13), way=way)))
+    assert found.needs == (("variable", "without /opt/nccl/lib", "~/.bashrc, line 3", "LD_LIBRARY_PATH"),)
