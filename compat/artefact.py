@@ -109,7 +109,8 @@ class ComponentRow(NamedTuple):
     """One component of a CUDA release, as its manifest lists it. File redist-component.json, table components.
 
     The archive is COMPONENT/PLATFORM/COMPONENT-PLATFORM-VERSION-archive.tar.xz (.zip on Windows) beside the manifest.
-    What belongs to the driver, Nsight, samples and documentation are left out.
+    What belongs to the driver, Nsight, samples and documentation are left out. The source is the manifest on NVIDIA's
+    server for downloads; its whole address and digest are in redist.json.
     """
 
     id: str

@@ -20,6 +20,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "ToolkitRow": ("release",),
     "CudnnRow": ("version",),
     "CudnnBuildRow": ("version", "cuda_major"),
+    "ComponentRow": ("release", "component"),
 }
 
 _RANGES = {"FrameworkRow": ("versions", "cuda", "cudnn_accepts")}  # columns with a PEP 440 specifier

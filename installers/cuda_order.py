@@ -42,15 +42,20 @@ def order_of(need: Need) -> CudaOrder:
     return CudaOrder(wanted_version(need.spec), need.where)
 
 
-def newest(rows: Iterable[Row], version: str, what: str) -> tuple[Row, ...]:
-    """The rows of the newest release that a version names ("12.8", "12.8.1"); raises NoSuchToolkit."""
+def newest(rows: Iterable[Row], version: str, what: str, otherwise: str = "") -> tuple[Row, ...]:
+    """The rows of the newest release that a version names ("12.8", "12.8.1"); raises NoSuchToolkit.
+
+    `otherwise` is a sentence that says how a release without rows can be had all the same.
+    """
     rows = tuple(rows)
     known = {row.release for row in rows}
     if not version:
         raise NoSuchToolkit(f"say which CUDA, as in gpudoctor install cuda 12.8: {_spoken(known)} are known as {what}")
     found = {release for release in known if f"{release}.".startswith(f"{version}.")}
     if not found:
-        raise NoSuchToolkit(f"no row knows CUDA {version} as {what}; there are {_spoken(known)}")
+        near = {release for release in known if cuda_of(release) == cuda_of(version)}
+        there = ", ".join(sorted(near, key=age)) if near else _spoken(known)
+        raise NoSuchToolkit(f"no row knows CUDA {version} as {what}; there are {there}{otherwise and '. '}{otherwise}")
     wanted = max(found, key=age)
     return tuple(row for row in rows if row.release == wanted)
 

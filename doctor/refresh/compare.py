@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compat.artefact import ComponentRow
 from compat.load import columns_of
 from compat.matrix import Matrix, accepts
 from compat.record import NamedTuple
@@ -68,6 +69,9 @@ def _counterparts(row: Any, matrix: Matrix) -> list[Any]:
     if isinstance(row, CudnnBuildRow):
         key = (row.version, row.cuda_major)
         return [one for one in matrix.rows("cudnn", "builds") if (one.version, one.cuda_major) == key]
+    if isinstance(row, ComponentRow):
+        of_id = {one.id: one for one in matrix.rows("redist-component", "components")}
+        return [of_id[row.id]] if row.id in of_id else []
     return [one for one in matrix.rows("cuda", "toolkits") if one.release == row.release]
 
 

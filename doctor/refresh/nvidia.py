@@ -22,7 +22,7 @@ from doctor.refresh.requirements import Platform
 from doctor.refresh.web import Unreachable, Web, shown
 from doctor.refresh.wheel_host import WheelHost
 
-_MANIFEST_BYTES = 4 << 20
+MANIFEST_BYTES = 4 << 20
 _MANIFEST = r"redistrib_(\d+(?:\.\d+)+)\.json"
 _TELLING = {"cudnn": "cudnn", "cuda_cudart": "cuda"}  # a component that is in the manifests of one product alone
 _DEPTH_AT_MOST = 4  # of folders below the one that is named
@@ -151,7 +151,7 @@ def _lying(place: str) -> Iterator[tuple[str, str]]:
 
 
 def _product_of(url: str, web: Web) -> str:
-    page = web.page(url, _MANIFEST_BYTES)
+    page = web.page(url, MANIFEST_BYTES)
     try:
         said: Any = json.loads(page.content if page else b"")
         named = said.get("release_product")  # since CUDA 12
@@ -162,7 +162,7 @@ def _product_of(url: str, web: Web) -> str:
 
 def manifest_rows(product: str, url: str, matrix: Matrix, web: Web, today: str) -> list[Row]:
     """The rows of one manifest; raises Unreachable, also for one that is not of the known form."""
-    page = web.page(url, _MANIFEST_BYTES)
+    page = web.page(url, MANIFEST_BYTES)
     if page is None:
         raise Unreachable(f"{shown(url)}: no such file")
     try:

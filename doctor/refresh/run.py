@@ -18,12 +18,13 @@ from doctor.frameworks import card_of
 from doctor.probes.metadata import normal
 from doctor.refresh import nvidia, table
 from doctor.refresh.compare import SAME, Change, compare
+from doctor.refresh.components import component_rows
 from doctor.refresh.framework import PLAIN, Custom, NotTold, Release, joined, read, releases_of
 from doctor.refresh.index import Connection
 from doctor.refresh.listing import wheels_of
 from doctor.refresh.web import Unreachable, Web
 
-NVIDIA = ("cuda", "cudnn")
+NVIDIA = ("cuda", "cudnn", "redist-component")
 _NEW_AT_MOST = 20
 _AT_ONCE = 4  # products; an index is one host, which is asked gently
 Progress = Callable[[str], None]
@@ -121,7 +122,7 @@ def _read(name: str, source: Source, newest: int | None, progress: Progress) -> 
     """What is found about one product; whatever stops it is said in its place."""
     progress(name)
     try:
-        collect = {"cuda": _toolkits, "cudnn": _cudnn}.get(name)
+        collect = {"cuda": _toolkits, "cudnn": _cudnn, "redist-component": _components}.get(name)
         return collect(source, newest, progress) if collect else _framework(name, source, newest, progress)
     except GpudoctorError as error:
         return _failed(name, source, str(error))
@@ -230,26 +231,50 @@ def _cudnn(source: Source, newest: int | None, progress: Progress) -> Outcome:
 
 
 def _toolkits(source: Source, newest: int | None, progress: Progress) -> Outcome:
+    def read_one(_: str, url: str) -> list[Any]:
+        return nvidia.manifest_rows("cuda", url, source.shipped, source.web, source.today)
+
+    shipped = {row.release for row in source.shipped.rows("cuda", "toolkits")}
+    return _by_manifest("cuda", source, shipped, newest, progress, read_one)
+
+
+def _components(source: Source, newest: int | None, progress: Progress) -> Outcome:
+    def read_one(release: str, url: str) -> list[Any]:
+        return component_rows(release, url, source.shipped, source.web, source.today)
+
+    shipped = {row.release for row in source.shipped.rows("redist-component", "components")}
+    return _by_manifest("redist-component", source, shipped, newest, progress, read_one)
+
+
+def _by_manifest(  # noqa: PLR0913, PLR0917 - what is known of a product, and how its manifests are read
+    name: str,
+    source: Source,
+    shipped: set[str],
+    newest: int | None,
+    progress: Progress,
+    read_one: Callable[[str, str], list[Any]],
+) -> Outcome:
+    """What the manifests of CUDA say of one product of the matrix."""
     try:
         manifests = nvidia.manifests("cuda", source.shipped, source.web, source.manifests)
     except Unreachable as error:
-        return _outcome("cuda", source, [], [], [], (str(error),), is_read=False)
-    by_version = {Version(release): url for release, url in manifests.items()}
+        return _outcome(name, source, [], [], [], (str(error),), is_read=False)
+    by_version = {Version(release): release for release in manifests}
     served = sorted(by_version)
-    shipped = {Version(row.release) for row in source.shipped.rows("cuda", "toolkits")}
-    known = [one for one in served if one in shipped]
+    known = [one for one in served if by_version[one] in shipped]
     rows: list[Any] = []
     problems: list[str] = []
     wanted = _wanted(served, known, newest)
+    if source.manifests and newest is None:  # whoever names a manifest wants it read, also between two known ones
+        wanted = [one for one in served if one not in known]
     for version in wanted:
-        progress(f"cuda {version}")
+        progress(f"{name} {version}")
         try:
-            rows += nvidia.manifest_rows("cuda", by_version[version], source.shipped, source.web, source.today)
+            rows += read_one(by_version[version], manifests[by_version[version]])
         except Unreachable as error:
             problems.append(str(error))
-    return _outcome(
-        "cuda", source, served, known, rows, tuple(problems), is_read=bool(served) and bool(rows or not wanted)
-    )
+    is_read = bool(served) and bool(rows or not wanted)
+    return _outcome(name, source, served, known, rows, tuple(problems), is_read=is_read)
 
 
 def _wanted(served: list[Version], known: list[Version], newest: int | None) -> list[Version]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+from compat.artefact import ComponentRow
 from compat.record import NamedTuple
 from doctor.check.encode import encode
 from doctor.formats import TextStyle
@@ -118,7 +119,12 @@ def _section(page: Page, outcome: Outcome) -> None:
     known = f"known up to {outcome.newest_known}" if outcome.newest_known else "no release known"
     served = f", served up to {outcome.newest_served}" if outcome.newest_served else ""
     page.line(page.paint("bold", outcome.product) + f"  {known}{served}")
+    for release, parts in _components(outcome.changes).items():
+        page.paragraph(f"  {_KINDS[NEW]}: {release}, archives of {len(parts)} components", hang=4)
+        page.paragraph(f"    {'; '.join(parts)}", hang=4)
     for change in outcome.changes:
+        if change.kind == NEW and isinstance(change.row, ComponentRow):
+            continue
         page.paragraph(f"  {_KINDS[change.kind]}: {change.row.id}", hang=4)
         if change.kind == NEW:
             page.paragraph(f"    {_summary(change.row)}", hang=4)
@@ -129,6 +135,15 @@ def _section(page: Page, outcome: Outcome) -> None:
         page.paragraph(f"  not read: {problem}", colour="yellow", hang=4)
     if outcome.written:
         page.paragraph(f"  written: {outcome.written}", hang=4)
+
+
+def _components(changes: tuple[Change, ...]) -> dict[str, list[str]]:
+    """The new rows of components, which are many and have digests that nobody reads, as names by release."""
+    found: dict[str, list[str]] = {}
+    for change in changes:
+        if change.kind == NEW and isinstance(change.row, ComponentRow):
+            found.setdefault(change.row.release, []).append(f"{change.row.component} {change.row.version}")
+    return found
 
 
 def _summary(row: Any) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compat.matrix import Matrix
 from compat.need import Need
 from installers import cuda_order
-from installers.cuda_order import CudaOrder, NoSuchToolkit, home_of, is_of_root, newest
+from installers.cuda_order import CudaOrder, NoSuchToolkit, age, home_of, is_of_root, newest
 from installers.effect import ToolkitInstalled
 from installers.method import COMPONENTS, PREFIX, Method, Name
 from installers.own_directory import findable
@@ -56,7 +56,7 @@ def archive_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
         raise NoSuchToolkit("a toolkit has many archives: leave --archive out, they are fetched")
     platform = _platform(target)
     known = (row for row in matrix.rows("redist-component", "components") if platform in row.sha256)
-    rows = _chosen(newest(known, order.version, _WHAT), order)
+    rows = _chosen(newest(known, order.version, _WHAT, _how_to_bring(order.version, matrix)), order)
     release = rows[0].release
     home = home_of(order, release, target)
     steps = [step for row in rows for step in _component(row, platform, home, target, matrix)]
@@ -66,6 +66,19 @@ def archive_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     found = ToolkitInstalled(f"=={release}", home, searched=is_of_root(home, target))
     steps += (*_afterwards(order, home, target), *_check(rows, release, home, whole=whole))
     return Plan(summary, tuple(steps), (found,) if whole else ())
+
+
+def _how_to_bring(version: str, matrix: Matrix) -> str:
+    """What to do about a release that exists, but of whose archives there are no rows; "" for one that nobody knows."""
+    releases = {row.release for row in matrix.rows("cuda", "toolkits")}
+    named = [one for one in releases if f"{one}.".startswith(f"{version}.")] if version else []
+    if not named:
+        return ""
+    release = max(named, key=age)
+    urls = [row.url for row in matrix.rows("redist", "manifests") if (row.product, row.release) == ("cuda", release)]
+    file = f"redistrib_{release}.json"
+    where = f" ({urls[0]})" if urls else ""
+    return f"NVIDIA lists its archives in {file}{where}; gpudoctor matrix refresh --from {file} reads it"
 
 
 def _platform(target: Target) -> str:
@@ -100,8 +113,7 @@ def _component(row: ComponentRow, platform: str, home: str, target: Target, matr
     windows = target.os_family == "windows"
     stem = f"{row.component}-{platform}-{row.version}-archive"
     name = f"{stem}.{'zip' if windows else 'tar.xz'}"
-    folder = next(one.url for one in matrix.rows("redist", "manifests") if one.id == f"cuda-{row.release}")
-    url = f"{folder.rpartition('/')[0]}/{row.component}/{platform}/{name}"
+    url = f"{_folder(row.release, matrix)}/{row.component}/{platform}/{name}"
     title = f"{row.title} {row.version}"
     licence = (f"{stem}/LICENSE", f"{stem}/share/licenses/{row.component}.txt")  # each archive has one of that name
     renames = (licence,) if windows else ((f"{stem}/lib", f"{stem}/lib64"), licence)
@@ -126,6 +138,13 @@ def _component(row: ComponentRow, platform: str, home: str, target: Target, matr
             is_new=True,
         ),
     )
+
+
+def _folder(release: str, matrix: Matrix) -> str:
+    """Where NVIDIA keeps the archives: beside the manifest. All of CUDA's lie in one folder, also those of no row."""
+    urls: dict[str, str] = {one.release: one.url for one in matrix.rows("redist", "manifests") if one.product == "cuda"}
+    url = urls.get(release) or next(iter(urls.values()))
+    return url.rpartition("/")[0]
 
 
 def _version_file(rows: tuple[ComponentRow, ...], release: str, home: str, target: Target) -> WriteFile:
