@@ -11,6 +11,9 @@ from doctor.check.finding import Kind, Severity
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DkmsBuild, ModuleFile
+from installers.choose import plan_for
+from installers.render import commands
+from tests.installers.target import UBUNTU
 from tests.machine import driver, driver_library, gpu, machine, nvml, pci_device, seen, system, unseen
 from tests.rules.case import MATRIX, answer
 
@@ -90,7 +93,7 @@ def test_no_kernel_module_needs(files: tuple[ModuleFile, ...], around: Any, prod
         ("prime-select", "sudo prime-select on-demand"),
         ("envycontrol", "sudo envycontrol -s hybrid"),
         ("supergfxctl", "sudo supergfxctl -m Hybrid"),
-        ("", "Take the line 'blacklist nvidia' out of /etc/modprobe.d/a.conf"),
+        ("", "sudo sed -i.bak -E 's#^[[:space:]]*(blacklist nvidia)[[:space:]]*$#\\# \\1#' /etc/modprobe.d/a.conf"),
     ],
 )
 def test_a_module_that_is_kept_away_is_let_in(switch: str, said: str) -> None:
@@ -98,7 +101,9 @@ def test_a_module_that_is_kept_away_is_let_in(switch: str, said: str) -> None:
     changes = {"module_files": seen((module(),)), "blocked": blocked, "switch": seen(switch)}
     found = answer("no-kernel-module", unloaded(system(), **changes))
     assert "/etc/modprobe.d/a.conf keeps it away" in found.why
-    assert said in found.needs[0].spec
+    plan = plan_for(found.needs[0], UBUNTU, MATRIX)
+    assert said in commands(plan, UBUNTU)
+    assert commands(plan, UBUNTU)[-1] == "sudo systemctl reboot"
 
 
 @pytest.mark.parametrize(
