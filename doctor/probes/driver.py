@@ -73,7 +73,7 @@ def _described(host: Host) -> Fact[_Described]:
         text = host.read_text(_PROC, _SMALL_BYTES) if host.is_live else ""
     except HostError as error:
         return Unseen(str(error))
-    match = re.search(r"^NVRM version:(.*?)\s{1,4}(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s", text + "\n", re.MULTILINE)
+    match = re.search(r"(?am)^NVRM version:(.*?)\s{1,4}(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s", text + "\n")
     if match is None:
         return Unseen(f"{_PROC} does not say a release" if host.is_live else _NOTHING_RUNS)
     return Seen(_Described(DriverRelease.parse(match[2]), "open" if " Open " in match[1] else "proprietary"), _PROC)
@@ -185,7 +185,9 @@ def libraries(host: Host, search: LoaderFacts, told: Fact[DriverRelease]) -> tup
     winners = {stem: _winner(host, search, f"{stem}.so.1") for stem in _STEMS}
     found: dict[str, DriverLibrary] = {}
     # By their real paths: /lib leads to /usr/lib nearly everywhere, and listing these takes most of this probe's time.
-    folders = (folder for folder in (*searched, *_DIRECTORIES, *_compat(host)) if host.is_dir(folder))
+    # Debian's alternatives lead to a directory that no loader searches: .../nvidia/current, .../nvidia/tesla-470.
+    led_to = [path.rpartition("/")[0] for path in winners.values() if path]
+    folders = (folder for folder in (*searched, *_DIRECTORIES, *led_to, *_compat(host)) if host.is_dir(folder))
     for folder in dict.fromkeys(real_path_of(host, folder) for folder in folders):
         for library in _versioned(host, folder, winners):
             found.setdefault(library.path, library)
@@ -424,7 +426,7 @@ def _fabric_release(host: Host, state: Fact[str]) -> Fact[DriverRelease]:
     except HostError as error:
         return Unseen(str(error))
     for package in packages:
-        version = re.match(r"(?:\d+:)?(\d+(?:\.\d+)+)-", package.version)
+        version = re.match(r"(?:\d+:)?(\d{1,9}(?:\.\d{1,9}){1,2})-", package.version, re.ASCII)
         if version:
             return Seen(DriverRelease.parse(version[1]), f"dpkg, {package.name}")
     return Unseen("dpkg has no package of a fabric manager")

@@ -210,4 +210,13 @@ _BY_HAND = {
     codes.HANG: _LOOK_AT_THE_REST,
     codes.CALL: _LOOK_AT_THE_REST,
     codes.CUDA_CALL: _LOOK_AT_THE_REST,
+    codes.CUDA_DAMAGED: "Reinstall the package that the library belongs to, beside gpudoctor or in the CUDA toolkit.",
+    codes.GPU_WRONG: (
+        "Run this again, and look at nvidia-smi -q -d ECC,TEMPERATURE and at the kernel's log: numbers that are wrong "
+        "at every run come from the library, those that change from the card, its slot or its memory."
+    ),
+    codes.NCCL: (
+        "Run this again with NCCL_DEBUG=INFO in the environment: NCCL then says which link or network it takes. "
+        "gpudoctor check looks at shared memory, and at the variables of NCCL."
+    ),
 }
