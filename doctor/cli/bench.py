@@ -37,9 +37,7 @@ def bench(
     data: Annotated[Text, typer.Option(metavar="DIR", help="Train on the pictures in DIR/train/<class>.")] = None,
     pool: Annotated[str, typer.Option("--memory-pool", metavar="WAY", help="on, off or both.")] = "both",
     style: ChartFormat = "text",
-    output: Annotated[
-        Text, typer.Option(metavar="FILE", help="Write it there; with markdown, the chart beside it.")
-    ] = None,
+    output: Annotated[Text, typer.Option(metavar="FILE", help="Write it there; markdown: a chart, too.")] = None,
     saved: Annotated[
         Text, typer.Option("--from", metavar="FILE", help="Show what was saved as JSON; measure nothing.")
     ] = None,
