@@ -200,6 +200,7 @@ MAY_NAME_FRAMEWORKS = {
     "doctor/rules/multiple_cupy.py": "about CuPy alone",
     "doctor/rules/tf_cannot_dlopen_gpu_libs.py": "about TensorFlow alone",
     "doctor/rules/tf_native_windows_after_2_10.py": "about TensorFlow alone",
+    "doctor/rules/theano_cudnn_unfit.py": "about Theano alone",
     "doctor/rules/theanorc_misconfigured.py": "about Theano alone",
     "doctor/rules/two_onnxruntimes.py": "about ONNX Runtime alone",
     "doctor/rules/wrong_nvcc_vs_torch_cuda.py": "about torch's extension builder alone",

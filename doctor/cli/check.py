@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check(
     python: Pythons = None,
     root: Root = None,
-    deep: Annotated[bool, typer.Option("--deep", help="Also import the frameworks, in child processes.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Also start CUDA and the frameworks, in children.")] = False,
     only: Annotated[Texts, typer.Option(metavar="CODE", help="Ask only this rule; repeatable.")] = None,
     skip: Annotated[Texts, typer.Option(metavar="CODE", help="Do not ask this rule; repeatable.")] = None,
     framework: Annotated[

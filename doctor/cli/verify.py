@@ -21,8 +21,8 @@ def verify(
         str, typer.Option(metavar="NAME,...", help="Also through torch, tensorflow, jax, cupy or onnxruntime.")
     ] = "",
     target: Annotated[str, typer.Option("--for", metavar="SM", help="Engines for that GPU (sm_120): any?")] = "",
-    gpu: Annotated[str, typer.Option(metavar="N|all", help="The GPU, as CUDA numbers it.")] = "0",
-    level: Annotated[str, typer.Option(metavar="NAME", help="load, conv or full.")] = "conv",
+    gpu: Annotated[str, typer.Option(metavar="N|all", help="As CUDA numbers it; 0, of a node all.")] = "",
+    level: Annotated[str, typer.Option(metavar="NAME", help="load, conv, full or node.")] = "conv",
     style: FindingsFormat = "text",
     output: Output = None,
     timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that one trial may take.")] = 300.0,
@@ -32,8 +32,8 @@ def verify(
     """Put cuDNN to the test: load it, start it, convolve, and compare with the right answer.
 
     Without --cudnn it is the copy that the frameworks of the environment would load. Each copy is tried in a child
-    process: a crash or a hang is a finding. Level load needs neither a GPU nor CuPy; conv and full need both. --for is
-    of level load: cuDNN plans for a GPU that is only described to it.
+    process: a crash or a hang is a finding. Level load needs neither a GPU nor CuPy; the others need both. --for is of
+    level load: cuDNN plans for a GPU that is only described. Level node: is this machine ready to train? On every GPU.
 
     Exit status: 0 everything that the level asks for was tried, and passed; 1 a finding; 2 bad usage or input; 3 a
     fault of gpudoctor; 4 nothing is wrong, but something could not be tried: what is missing is said.

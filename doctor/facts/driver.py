@@ -2,7 +2,7 @@
 
 from compat.record import NamedTuple
 from compat.version import CudaVersion, DriverRelease
-from doctor.facts.seen import Fact, Unseen
+from doctor.facts.seen import Fact, Seen, Unseen
 
 
 class DriverLibrary(NamedTuple):
@@ -54,6 +54,15 @@ class Nvml(NamedTuple):
     code: int  # NVML's return code; 0 when ok or when it never answered
 
 
+class CudaStart(NamedTuple):
+    """How starting CUDA ended, which NVML says nothing of."""
+
+    state: str  # "not-asked", "ok", "not-opened", "error", "crashed", "hung"
+    code: int  # what cuInit returned; 0 when ok or when it never answered
+    error: str  # CUDA's own name and words
+    why: str  # what spoke for asking
+
+
 class DriverFacts(NamedTuple):
     """The driver, seen on every rung of the ladder that this machine has."""
 
@@ -72,4 +81,5 @@ class DriverFacts(NamedTuple):
     blocked: Fact[tuple[str, ...]] = Unseen("it was not looked for")  # lines of modprobe.d against it, "FILE: LINE"
     switch: Fact[str] = Unseen("it was not looked for")  # turns a laptop's card off: "prime-select"; ""
     modprobe: Fact[str] = Unseen("it was not looked for")  # nvidia-modprobe: "set-user-ID", "plain", "absent"
+    cuda_start: Fact[CudaStart] = Seen(CudaStart("not-asked", 0, "", "nothing spoke for it"), "")
     fabric_release: Fact[DriverRelease] = Unseen("it was not looked for")  # of the fabric manager's package

@@ -26,6 +26,7 @@ _COLOURS = {YES: "green", OK: "green", NO: "red", BAD: "red", UNKNOWN: "yellow"}
 _SYMBOLS = {OK: ("✓", "+"), BAD: ("✗", "x"), UNKNOWN: ("?", "?")}
 _SYSTEMS = ("linux", "windows", "macos")
 _ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
+_SPOKEN_ARCHES = {"amd64": "x86_64", "x64": "x86_64", "aarch64": "sbsa", "arm64": "sbsa"}  # uname, wheels, Apple
 _MOST_SHOWN = 8
 
 
@@ -120,9 +121,10 @@ def machine_arch(cards: tuple[GpuCard, ...], matrix: Matrix) -> str:
 
 def circumstances_of(asked: CanRequest, arch: str = "x86_64") -> Circumstances:
     """Raises VersionError, BadVersion and NoSuchName; `arch` is meant where none was named."""
+    machine = _SPOKEN_ARCHES.get(asked.arch.casefold(), asked.arch)
     return Circumstances(
         os_family=one_of("operating system", asked.os_family or "linux", _SYSTEMS),
-        arch=one_of("architecture", asked.arch or arch, _ARCHES),
+        arch=one_of("architecture", machine or arch, _ARCHES),
         python=_dotted("Python", asked.python),
         driver=DriverRelease.parse(asked.driver) if asked.driver else None,
         glibc=_dotted("glibc", asked.glibc),

@@ -7,7 +7,7 @@ finding check-error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from compat.record import NamedTuple
 from doctor.facts import Facts, Machine
@@ -23,6 +23,9 @@ from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import BadRequest, Host
 from doctor.host.snapshot import Snapshot
 from doctor.host.waiting import DRIVER_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from doctor.probes.nvml import Told
 
 T = TypeVar("T")
 
@@ -81,7 +84,6 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         configuration,
         cudnn,
         dlls,
-        driver,
         environment,
         loader,
         nvml,
@@ -105,11 +107,10 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
     settings = guard.group("configuration", ConfigurationFacts, lambda: configuration.look(host))
     cards = guard.one("PCI", lambda: pci.look(host))
     told = nvml.nothing(asked.why) if isinstance(asked, Unseen) else guard.group("NVML", nvml.Told, asked.finish)
-    drivers = guard.group("driver", DriverFacts, lambda: driver.look(host, search, told))
     return Facts(
         machine=Machine(host.kind, host.name),
         system=around,
-        driver=drivers,
+        driver=_drivers(host, search, told, request, guard),
         pci=cards,
         gpus=told.gpus,
         toolkit=toolkit,
@@ -124,6 +125,16 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         code_tools=tools,
         dlls=needed,
     )
+
+
+def _drivers(host: Host, search: LoaderFacts, told: Told, request: ProbeRequest, guard: Guard) -> DriverFacts:
+    """The driver, and what CUDA answers on top of it."""
+    from doctor.probes import cuda_start, driver
+
+    found = guard.group("driver", DriverFacts, lambda: driver.look(host, search, told))
+    timeout_s, deep = request.driver_timeout_s, request.deep
+    started = guard.one("cuInit", lambda: cuda_start.look(host, found, timeout_s, deep=deep))
+    return found._replace(cuda_start=started)
 
 
 def _install_runs(host: Host) -> Fact[tuple[InstallRun, ...]]:

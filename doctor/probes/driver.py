@@ -73,7 +73,7 @@ def _described(host: Host) -> Fact[_Described]:
         text = host.read_text(_PROC, _SMALL_BYTES) if host.is_live else ""
     except HostError as error:
         return Unseen(str(error))
-    match = re.search(r"^NVRM version:(.*?)\s{1,4}(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s", text + "\n", re.MULTILINE)
+    match = re.search(r"(?am)^NVRM version:(.*?)\s{1,4}(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s", text + "\n")
     if match is None:
         return Unseen(f"{_PROC} does not say a release" if host.is_live else _NOTHING_RUNS)
     return Seen(_Described(DriverRelease.parse(match[2]), "open" if " Open " in match[1] else "proprietary"), _PROC)
@@ -424,7 +424,7 @@ def _fabric_release(host: Host, state: Fact[str]) -> Fact[DriverRelease]:
     except HostError as error:
         return Unseen(str(error))
     for package in packages:
-        version = re.match(r"(?:\d+:)?(\d+(?:\.\d+)+)-", package.version)
+        version = re.match(r"(?:\d+:)?(\d{1,9}(?:\.\d{1,9}){1,2})-", package.version, re.ASCII)
         if version:
             return Seen(DriverRelease.parse(version[1]), f"dpkg, {package.name}")
     return Unseen("dpkg has no package of a fabric manager")

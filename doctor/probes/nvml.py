@@ -187,8 +187,8 @@ def _events(stdout: str) -> tuple[list[dict[str, Any]], str]:
         elif line.startswith("{"):
             try:
                 found.append(json.loads(line))
-            except ValueError:
-                break  # the child died while it wrote
+            except (ValueError, RecursionError):
+                break  # the child died while it wrote, or the driver wrote between its lines
     return found, stage
 
 

@@ -165,8 +165,8 @@ class _Member(io.RawIOBase):
     def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> None:
         try:
             self._stream = archive.open(info)
-        except (zipfile.BadZipFile, Unreachable, OSError, RuntimeError, NotImplementedError) as error:
-            raise Unreadable(path, str(error)) from error
+        except (zipfile.BadZipFile, Unreachable, OSError, RuntimeError, ValueError, EOFError) as error:
+            raise Unreadable(path, str(error)) from error  # ValueError: the directory places it before the file's start
 
     def readable(self) -> bool:
         """Always."""
@@ -174,11 +174,12 @@ class _Member(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """See io.RawIOBase; raises OSError."""
+        import lzma
         import zlib
 
         try:
             piece = self._stream.read(len(buffer))
-        except (zipfile.BadZipFile, zlib.error, EOFError, Unreachable) as error:
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, Unreachable) as error:
             raise OSError(str(error)) from error
         buffer[: len(piece)] = piece
         return len(piece)

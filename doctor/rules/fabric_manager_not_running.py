@@ -7,7 +7,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
-from doctor.rules.shared.conditions import need_own_kernel
+from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, need_own_kernel
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -39,6 +39,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
             Evidence(how(facts.driver.fabric_manager), f"{_UNIT} is {state}"),
             *((Evidence(how(facts.driver.fabric_release), f"{_UNIT} {other}"),) if other else ()),
         ),
+        explains=CUDA_DOES_NOT_START,
     )
 
 

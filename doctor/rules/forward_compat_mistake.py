@@ -9,7 +9,7 @@ from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, how, value_or
-from doctor.rules.shared.conditions import loading_library, on_host, variable
+from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, loading_library, on_host, variable
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu
 
@@ -71,6 +71,7 @@ def _mistake(facts: Facts, library: DriverLibrary, why: str) -> Answer:
             Evidence(library.path, f"release {library.release}, the libcuda that loads"),
             Evidence(how(facts.driver.module_release), f"kernel module {value_or(facts.driver.module_release, '')}"),
         ),
+        explains=CUDA_DOES_NOT_START,
     )
 
 

@@ -9,7 +9,7 @@ from doctor.facts import Facts
 from doctor.facts.environment import Variable
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, how, value_or
-from doctor.rules.shared.conditions import variable
+from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, variable
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import GPUS, need_live
 
@@ -50,6 +50,7 @@ def _empty(gpu: Gpu) -> Answer:
         f"{gpu.label} has MIG on, but no instance: no CUDA program can use it",
         Need("by-hand", f"{create}, or turn MIG off: 'sudo nvidia-smi -i {gpu.number} -mig 0'."),
         evidence=(Evidence(how(gpu.mig_enabled), "MIG is on"), Evidence(how(gpu.mig_instances), "no instance")),
+        explains=CUDA_DOES_NOT_START,
     )
 
 

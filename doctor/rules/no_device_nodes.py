@@ -7,7 +7,13 @@ from compat.need import AGAIN, Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import how, value_or
-from doctor.rules.shared.conditions import container, module_is_loaded, need_kernel_driver, nvml_works
+from doctor.rules.shared.conditions import (
+    CUDA_DOES_NOT_START,
+    container,
+    module_is_loaded,
+    need_kernel_driver,
+    nvml_works,
+)
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -35,7 +41,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
         Need("container-gpu", "", container(facts)) if container(facts) else Need("device-nodes"),
         evidence=_evidence(facts),
-        explains=(Symptom("device-permissions"),),
+        explains=(Symptom("device-permissions"), *CUDA_DOES_NOT_START),
     )
 
 

@@ -9,7 +9,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, value_or
-from doctor.rules.shared.conditions import variable
+from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, variable
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -36,6 +36,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
             *(Evidence("loader", f"libcuda leads to {path}") for path in loads),
             *(Evidence(_PATH, folder) for folder in searched),
         ),
+        explains=CUDA_DOES_NOT_START if loads else (),
     )
 
 

@@ -7,6 +7,7 @@ from doctor.smoke.outcome import Fault
 
 _OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
 _CUPY_ERRORS = {"CUDARuntimeError", "CUDADriverError"}
+_LIBRARY_ERRORS = {"CUBLASError", "NVRTCError", "CompileException", "NcclError"}
 
 
 def fault_of(error: Exception) -> Fault:
@@ -23,4 +24,6 @@ def fault_of(error: Exception) -> Fault:
         return Fault(
             kind="cuda", function="cudaMalloc", status=_OUT_OF_MEMORY, name="cudaErrorMemoryAllocation", text=str(error)
         )
+    if kind in _LIBRARY_ERRORS:
+        return Fault(kind="library", function="", status=int(getattr(error, "status", 0)), name=kind, text=str(error))
     return Fault(kind="python", function="", status=0, name=kind, text=str(error))

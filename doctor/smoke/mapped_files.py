@@ -11,9 +11,9 @@ from collections.abc import Iterable
 _DELETED = " (deleted)"  # the file was replaced while it is in use
 _MOST_MODULES = 4096
 _LONGEST_PATH = 32768
-# cuDNN, and what it calls: cuBLAS, NVRTC, the CUDA runtime
+# cuDNN, and what it or a framework calls: cuBLAS, NVRTC, the CUDA runtime, NCCL
 _CUDNN = re.compile(r"(lib)?cudnn[\w.-]*(\.so[\d.]*|\.dll)$", re.IGNORECASE)
-_CALLED = re.compile(r"(lib)?(cublas|cublasLt|nvrtc|cudart)[\w.-]*(\.so[\d.]*|\.dll)$", re.IGNORECASE)
+_CALLED = re.compile(r"(lib)?(cublas|cublasLt|nvrtc|cudart|nccl)[\w.-]*(\.so[\d.]*|\.dll)$", re.IGNORECASE)
 
 
 def mapped_libraries() -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Block = Any  # an array of NumPy, or one of CuPy: a piece of memory and what keeps it
 _PEER_ACCESS_ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
+_DEVICE_MEMORY = 2  # cudaMemoryTypeDevice
+_PEER_COPIES = 4
 MOST_BYTES = 256 << 20  # of the GPU's, by a trial: others compute there, too
 _NOT_A_NUMBER = 0xFF  # every byte so: not a number in each of the dtypes
 
@@ -49,11 +51,17 @@ class Memory(Protocol):
     def taken_bytes(self) -> int:
         """What the trial holds of it, besides CUDA's and cuDNN's own."""
 
+    def is_on_gpu(self, block: Block) -> bool:
+        """Whether it lies in the memory of the GPU that is meant, by CUDA's own account."""
+
     def gpus(self) -> int:
         """How many GPUs this process sees."""
 
     def copy_to_peer(self, array: Array, source: int, target: int) -> Array:
         """The array put on one GPU, copied from there to another, and brought back."""
+
+    def peer_ms(self, size_bytes: int, source: int, target: int) -> float:
+        """Milliseconds that a copy of that size takes from one GPU to another."""
 
     def reaches_peer(self, source: int, target: int) -> bool:
         """Whether the one GPU writes into the other's memory itself (NVLink, PCIe) and not by way of the host."""
@@ -130,6 +138,11 @@ class CupyMemory:
         """`Memory.taken_bytes`."""
         return int(self._pool.total_bytes())
 
+    def is_on_gpu(self, block: Block) -> bool:
+        """`Memory.is_on_gpu`; CuPy before 11 does not tell the type of memory."""
+        told = self._cupy.cuda.runtime.pointerGetAttributes(self.address(block))
+        return told.device == self._gpu and getattr(told, "type", _DEVICE_MEMORY) == _DEVICE_MEMORY
+
     def gpus(self) -> int:
         """`Memory.gpus`."""
         return int(self._cupy.cuda.runtime.getDeviceCount())
@@ -143,6 +156,21 @@ class CupyMemory:
         self._cupy.cuda.runtime.memcpyPeer(room.data.ptr, target, there.data.ptr, source, array.nbytes)
         copied: Array = self._on(target, self._cupy.asnumpy, room)
         return copied
+
+    def peer_ms(self, size_bytes: int, source: int, target: int) -> float:
+        """`Memory.peer_ms`, without the first, which is slower."""
+        runtime = self._cupy.cuda.runtime
+        given, room = (self._on(gpu, self.empty, size_bytes) for gpu in (source, target))
+        where = (self.address(room), target, self.address(given), source, size_bytes)
+
+        def timed(times: int) -> float:
+            begin = time.perf_counter()
+            for _ in range(times):
+                runtime.memcpyPeerAsync(*where, 0)
+            runtime.deviceSynchronize()
+            return (time.perf_counter() - begin) * 1e3 / times
+
+        return float(self._on(source, lambda times: (timed(1), timed(times))[1], _PEER_COPIES))
 
     def reaches_peer(self, source: int, target: int) -> bool:
         """`Memory.reaches_peer`."""
@@ -216,6 +244,10 @@ class HostMemory:
         """`Memory.taken_bytes`: nothing of a GPU's."""
         return 0
 
+    def is_on_gpu(self, block: Block) -> bool:
+        """`Memory.is_on_gpu`: never."""
+        return False
+
     def gpus(self) -> int:
         """`Memory.gpus`: the host stands for one."""
         return 1
@@ -223,6 +255,10 @@ class HostMemory:
     def copy_to_peer(self, array: Array, source: int, target: int) -> Array:
         """`Memory.copy_to_peer`: a copy."""
         return array.copy()
+
+    def peer_ms(self, size_bytes: int, source: int, target: int) -> float:
+        """`Memory.peer_ms`: not measured."""
+        return 0.0
 
     def reaches_peer(self, source: int, target: int) -> bool:
         """`Memory.reaches_peer`: it is the same memory."""

@@ -19,8 +19,18 @@ STAGES = (
     "matrix",  # every dtype, rank and algorithm
     "strategies",  # no workspace, a limited one, the fastest
     "peers",  # copies between GPUs, where there are several
+    # of a GPU, whatever cuDNN is there: what else training needs
+    "cublas",  # a product of matrices for each number format
+    "nvrtc",  # a kernel compiled and launched
+    "copies",  # host to GPU and back, with the time that it takes
+    "nccl",  # an all-reduce over the GPUs, one process each
 )
-LEVELS = {"load": STAGES[:5], "conv": STAGES[:9], "full": STAGES}
+LEVELS = {
+    "load": STAGES[:5],
+    "conv": STAGES[:9],
+    "full": STAGES[:12],
+    "node": ("device", "cublas", "nvrtc", "copies", "peers", "nccl"),
+}
 PLANNING_FOR = "a plan for compute capability"  # how what is done for a GPU that was asked for begins
 
 
@@ -42,7 +52,9 @@ class Row(NamedTuple):
 class Fault(NamedTuple):
     """Why a stage failed."""
 
-    kind: str  # "cudnn" (a status), "cuda" (a CUDA error), "loader" (dlopen), "python", "wrong" (numbers), "other-copy"
+    # "cudnn" (a status), "cuda" (a CUDA error), "library" (an error of cuBLAS, NVRTC, NCCL), "loader" (dlopen),
+    # "python", "wrong" (numbers), "other-copy", "no-engine", "unused" (the GPU), "unproven" (that the library computed)
+    kind: str
     function: str  # that answered so: "cudnnCreate"; "" for none
     status: int  # the number as the library gave it; 0 for none
     name: str  # "CUDNN_STATUS_ARCH_MISMATCH", "cudaErrorInsufficientDriver", "OSError"; "" for none
@@ -56,7 +68,9 @@ class Stage(NamedTuple):
     status: str  # "passed", "failed", "missing" (what it needs is not here: CuPy, a driver, a GPU), "cut-off"
     seconds: float
     fault: Fault | None  # of "failed"
-    lacks: str  # of "missing": "cupy", "numpy", "driver", "gpu", "classic" (functions), "engines"; "" otherwise
+    # of "missing": "cupy", "numpy", "driver", "gpu", "cublas", "nvrtc", "nccl"; "classic" (functions) or "engines" of
+    # the copy; "partner", another GPU's trial; "" otherwise
+    lacks: str
     facts: Mapping[str, Any]  # what it found: {"version": "9.10.2", ...}; see docs/verify.md
 
 
@@ -103,3 +117,7 @@ class Order(NamedTuple):
     workspace_limit_bytes: int = 128 << 20  # with the data of the largest layer, below memory.MOST_BYTES
     stage_timeout_s: float = 60.0
     timeout_s: float = 300.0
+    # of level node, where a trial is one of several that run at the same time
+    together: int = 1  # how many
+    rank: int = 0  # which of them
+    meeting: str = ""  # a directory in which they find each other

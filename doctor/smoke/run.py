@@ -6,9 +6,9 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from doctor.host.watched import Program, watch
+from doctor.host.watched import Ended, Program, watch_all
 from doctor.smoke.events import Reading
 from doctor.smoke.outcome import Ending, Order, Outcome
 
@@ -26,13 +26,33 @@ def run(order: Order, environ: Mapping[str, str] | None = None) -> Outcome:
     `environ` is what the child's environment is made from, this process' own by default. Raises OSError where there is
     no room for its files; the child is killed before a KeyboardInterrupt goes on.
     """
-    order = order._replace(library=os.path.abspath(order.library))
+    (found,) = run_together((order,), environ)
+    return found
+
+
+def run_together(orders: Sequence[Order], environ: Mapping[str, str] | None = None) -> tuple[Outcome, ...]:
+    """The same of several trials at the same time, one process each."""
+    readings = [Reading() for _ in orders]
     with tempfile.TemporaryDirectory(prefix="gpudoctor-", ignore_cleanup_errors=True) as folder:
-        reading = Reading()
-        ended = watch(_program(order, os.environ if environ is None else environ, folder), reading.hear)
+        programs = [
+            _program(_placed(order, rank, len(orders), folder), os.environ if environ is None else environ)
+            for rank, order in enumerate(orders)
+        ]
+        hears = (reading.hear for reading in readings)
+        all_ended = watch_all(tuple(zip(programs, hears, strict=True)))
+    return tuple(map(_outcome, orders, readings, all_ended))
+
+
+def _placed(order: Order, rank: int, together: int, folder: str) -> Order:
+    """Which of them it is, and where they meet."""
+    library = order.library and os.path.abspath(order.library)
+    return order._replace(library=library, rank=rank, together=together, meeting=folder)
+
+
+def _outcome(order: Order, reading: Reading, ended: Ended) -> Outcome:
     log = reading.log(ended.seconds)
     return Outcome(
-        library=order.library,
+        library=order.library and os.path.abspath(order.library),
         gpu=order.gpu,
         level=order.level,
         stages=log.stages,
@@ -41,8 +61,10 @@ def run(order: Order, environ: Mapping[str, str] | None = None) -> Outcome:
     )
 
 
-def _program(order: Order, environ: Mapping[str, str], folder: str) -> Program:
+def _program(order: Order, environ: Mapping[str, str]) -> Program:
     """With the file that tells the child what to do; CuPy may lie in a user's directory that -I leaves out."""
+    folder = os.path.join(order.meeting, str(order.rank))
+    os.mkdir(folder)
     events, told = os.path.join(folder, "events"), os.path.join(folder, "order")
     content = {"path": [os.path.abspath(one) for one in sys.path], "order": order._asdict(), "events": events}
     with open(told, "w", encoding="utf-8") as stream:
@@ -72,8 +94,10 @@ def child_environment(order: Order, environ: Mapping[str, str], folder: str) -> 
 def _own_directories(library: str) -> list[str]:
     """Where the copy lies: where the path leads if only the main library is linked there.
 
-    None where its neighbours would shadow the system's libraries.
+    None where its neighbours would shadow the system's libraries, or where there is no copy.
     """
+    if not library:
+        return []
     directory = os.path.dirname(library)
     if not any(name.startswith(("libcudnn_", "cudnn_")) for name in _names_in(directory)):
         directory = os.path.dirname(os.path.realpath(library))

@@ -36,6 +36,7 @@ class Trial:
     memory: Memory  # from `device` on
     capability: tuple[int, int] | None = None  # compute capability, from `device` on; None on the host
 
+    extra: str = ""  # of gpudoctor, that brings CuPy and CUDA's libraries for it, from `device` on
     without_driver: str = ""  # the loader's words, where something stands in for libcuda since `load`
 
     def __init__(self, order: Order, events: EventWriter) -> None:

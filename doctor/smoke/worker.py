@@ -13,9 +13,13 @@ from doctor.smoke.events import EventWriter
 from doctor.smoke.faults import fault_of
 from doctor.smoke.outcome import LEVELS, Fault, Order, Stage
 from doctor.smoke.stages.convolving import convolution, matrix
+from doctor.smoke.stages.copies import copies
+from doctor.smoke.stages.cublas import cublas
 from doctor.smoke.stages.device import device, handle
 from doctor.smoke.stages.graph import graph
 from doctor.smoke.stages.library import load, mapped, parts, version
+from doctor.smoke.stages.nccl import nccl
+from doctor.smoke.stages.nvrtc import nvrtc
 from doctor.smoke.stages.peers import peers
 from doctor.smoke.stages.planning import plans
 from doctor.smoke.stages.strategies import strategies
@@ -34,11 +38,16 @@ _STAGES: dict[str, Callable[[Trial], dict[str, Any]]] = {
     "matrix": matrix,
     "strategies": strategies,
     "peers": peers,
+    "cublas": cublas,
+    "nvrtc": nvrtc,
+    "copies": copies,
+    "nccl": nccl,
 }
 
 _OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
 # What can still be learnt after these have failed. Not after "mapped": it would be said of another copy.
 _GOES_ON_AFTER = {"load", "parts", "plans", "convolution", "graph", "matrix", "strategies"}
+_OF_GPU = {"cublas", "nvrtc", "copies", "peers"}
 _SEM_FAILCRITICALERRORS, _SEM_NOGPFAULTERRORBOX, _SEM_NOOPENFILEERRORBOX = 0x0001, 0x0002, 0x8000
 
 
@@ -112,4 +121,4 @@ def _goes_on(name: str, end: _End, trial: Trial) -> bool:
     if end.status == "passed":
         return True
     is_cuda = end.fault is not None and end.fault.kind == "cuda"
-    return name in _GOES_ON_AFTER and trial.is_open and not is_cuda
+    return not is_cuda and (name in _OF_GPU or (name in _GOES_ON_AFTER and trial.is_open))

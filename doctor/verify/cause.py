@@ -39,6 +39,10 @@ MPS = "mps-server-unreachable"
 SUSPENDED = "uvm-broken-after-suspend"
 UNUSED = "framework-without-gpu"
 NOT_CUDNN = "cudnn-not-used"
+NOT_PROVEN = "cuda-library-not-used"
+CUDA_DAMAGED = "cuda-library-damaged"
+GPU_WRONG = "gpu-wrong-result"
+NCCL = "nccl-failed"
 OURS = "check-error"
 
 

@@ -23,10 +23,11 @@ from doctor.verify.copies import Manner, gpus_of, try_copies
 from doctor.verify.document import VerifyDocument
 from doctor.verify.findings import merged
 from doctor.verify.machine_rules import against_the_driver
+from doctor.verify.node import try_node
 from doctor.verify.subject import Known, named, predicted
 from doctor.verify.target import of_target
 from doctor.verify.trial import programs
-from doctor.verify.verification import FrameworkTried, Verification
+from doctor.verify.verification import FrameworkTried, GpuTried, Tried, Verification
 
 Note = Callable[[str], None]
 
@@ -38,7 +39,7 @@ class Options(NamedTuple):
     python: str | None = None
     frameworks: str = ""  # names with commas between them
     target: str = ""  # "sm_120": a GPU that need not be there
-    gpu: str = "0"  # a number, or "all"
+    gpu: str = ""  # a number, or "all"; "": 0, at level node all
     level: str = "conv"
     style: str = "text"
     output: str | None = None
@@ -95,11 +96,15 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
         timeout_s=options.timeout_s,
         stage_timeout_s=min(Order("").stage_timeout_s, options.timeout_s),
     )
-    copies = try_copies(chosen.subjects, gpus, Manner(known, order, note))
+    manner = Manner(known, order, note)
+    tried_gpus: tuple[GpuTried, ...] = ()
+    if options.level == "node":
+        tried_gpus, copies = try_node(chosen.subjects, gpus, manner, started)
+    else:
+        copies = try_copies(chosen.subjects, gpus, manner)
     frameworks = _frameworks(wanted, options, known, note)
-    tried = [answer for one in copies for answer in one.answers] + [
-        answer for one in frameworks for answer in one.answers
-    ]
+    every: tuple[GpuTried | Tried | FrameworkTried, ...] = (*tried_gpus, *copies, *frameworks)
+    tried = [answer for one in every for answer in one.answers]
     tried += against_the_driver(known, tried)
     asked = {one.subject for one in copies if _has_planned(one.outcome)}
     if options.target:
@@ -109,6 +114,7 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
         facts=facts,
         level=options.level,
         target=options.target,
+        gpus=tried_gpus,
         copies=copies,
         frameworks=frameworks,
         answers=answers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from compat.record import NamedTuple
 from doctor.check.finding import unknown
@@ -33,6 +33,7 @@ def gpus_of(level: str, wanted: str, facts: Facts) -> tuple[int, ...]:
 
     CUDA_VISIBLE_DEVICES counts: GPU 0 is the first that it names.
     """
+    wanted = wanted or ("all" if level == "node" else "0")
     if wanted != "all" and not (wanted.isascii() and wanted.isdigit() and int(wanted) < _GPUS_AT_MOST):
         raise BadRequest(f"--gpu {wanted}: a number, or all")
     if level == "load":
@@ -47,24 +48,33 @@ def gpus_of(level: str, wanted: str, facts: Facts) -> tuple[int, ...]:
 
 def try_copies(subjects: Iterable[Subject], gpus: tuple[int, ...], manner: Manner) -> tuple[Tried, ...]:
     """Every copy that has a main library, on every GPU."""
-    return tuple(_try(subject, gpu, manner) for subject in subjects if subject.library for gpu in gpus)
+    return tuple(
+        tried for subject in subjects if subject.library for gpu in gpus for tried in _try(subject, (gpu,), manner)
+    )
 
 
-def _try(subject: Subject, gpu: int, manner: Manner) -> Tried:
-    from doctor.smoke.run import run  # late: bad usage answers at once
+def try_copies_at_once(subjects: Iterable[Subject], gpus: tuple[int, ...], manner: Manner) -> tuple[Tried, ...]:
+    """The same, on all GPUs at the same time."""
+    return tuple(tried for subject in subjects if subject.library and gpus for tried in _try(subject, gpus, manner))
+
+
+def _try(subject: Subject, gpus: tuple[int, ...], manner: Manner) -> Iterator[Tried]:
+    from doctor.smoke.run import run_together  # late: bad usage answers at once
 
     host, facts, matrix = manner.known
     level = manner.order.level
-    manner.note(f"trying {subject.label}" + ("" if level == "load" else f" on GPU {gpu}") + f", level {level}")
-    order = manner.order._replace(library=subject.library, gpu=gpu, library_dirs=library_dirs(subject, facts))
+    on = "" if level == "load" else f" on GPU {', '.join(map(str, gpus))}"
+    manner.note(f"trying {subject.label}{on}, level {level}")
+    order = manner.order._replace(library=subject.library, library_dirs=library_dirs(subject, facts))
     try:
         for path in (subject.library, *(part.path for part in value_or(subject.copy.parts, ()))):
             host.refuse_unsafe(path)
     except HostError as refused:
-        return _refused(subject, order, refused)
-    outcome = run(order)
+        yield from (_refused(subject, order._replace(gpu=gpu), refused) for gpu in gpus)
+        return
     patient = Patient(subject.label, subject.copy, subject.why)
-    return Tried(subject, outcome, answers_of(outcome, patient, facts, matrix), lacks_of(outcome, facts))
+    for outcome in run_together(tuple(order._replace(gpu=gpu) for gpu in gpus)):
+        yield Tried(subject, outcome, answers_of(outcome, patient, facts, matrix), lacks_of(outcome, facts))
 
 
 def _refused(subject: Subject, order: Order, refused: HostError) -> Tried:

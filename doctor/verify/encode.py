@@ -12,9 +12,9 @@ from typing import Any
 from doctor import __version__
 from doctor.check.encode import encode, encode_answer, encode_finding
 from doctor.smoke.outcome import Ending, Row, Stage
-from doctor.verify.verification import FrameworkTried, Tried, Verification
+from doctor.verify.verification import FrameworkTried, GpuTried, Tried, Verification
 
-_MOMENTARY = ("free_bytes", "chosen", "measured", "memory_bytes")  # facts of stages
+_MOMENTARY = ("free_bytes", "chosen", "measured", "memory_bytes", "gb_per_s")  # facts of stages
 SCHEMA = "gpudoctor.verification/1"
 
 
@@ -29,6 +29,7 @@ def encode_verification(done: Verification) -> dict[str, Any]:
         "target": done.target,
         "verdict": done.verdict,
         "missing": list(done.missing),
+        "gpus": [_gpu(one) for one in done.gpus],
         "copies": [_copy(one) for one in done.copies],
         "frameworks": [_framework(one) for one in done.frameworks],
         "findings": [encode_finding(one) for one in done.findings],
@@ -51,6 +52,12 @@ def _copy(one: Tried) -> dict[str, Any]:
         "lacks": one.lacks,
         **_course(outcome.stages, outcome.rows, outcome.ending),
     }
+
+
+def _gpu(one: GpuTried) -> dict[str, Any]:
+    outcome = one.outcome
+    course = _course(outcome.stages, outcome.rows, outcome.ending)
+    return {"gpu": outcome.gpu, "result": one.result, "lacks": one.lacks, **course}
 
 
 def _framework(one: FrameworkTried) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad,
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.smoke.described import USUAL
-from doctor.smoke.outcome import PLANNING_FOR, STAGES, Ending, Fault, Outcome, Row, Stage
+from doctor.smoke.outcome import LEVELS, PLANNING_FOR, STAGES, Ending, Fault, Outcome, Row, Stage
 from doctor.verify import cause as codes
 from doctor.verify.cause import Cause
 from doctor.verify.needs import Circumstances, needs_of
 from doctor.verify.subject import Patient
 
 _ON_GPU = STAGES[STAGES.index("device") :]
+_OF_NODE = LEVELS["node"][1:]  # of a GPU, and not of a copy of cuDNN
 _COMPUTING = ("convolution", "graph", "matrix", "strategies")
 _ROWS_SHOWN = 8
 _PASSED_OVER = ", in a way to compute that has others which are right: frameworks pass over it"
@@ -135,12 +136,21 @@ def cause_of(fault: Fault, stage: Stage) -> Cause:
         return codes.of_status(fault.name, fault.text)
     if fault.kind == "cuda":
         cause = codes.of_cuda(fault.name, fault.status)
-        in_cudnn = cause.code == codes.NOT_IN_BUILD and stage.name not in {"device", "peers"}
+        in_cudnn = cause.code == codes.NOT_IN_BUILD and stage.name not in {"device", *_OF_NODE}
         return cause._replace(code=codes.ARCH) if in_cudnn else cause
+    if fault.kind == "loader" and stage.name in _OF_NODE:
+        return Cause(codes.CUDA_DAMAGED, f"the loader refuses a library for stage {stage.name}: {fault.text}")
     if fault.kind == "loader":
         return codes.of_loader(fault.text)
+    if fault.kind == "library":
+        code = codes.NCCL if stage.name == "nccl" else codes.CUDA_CALL
+        return Cause(code, f"{stage.name} ends in {fault.name}: {fault.text}")
+    if fault.kind == "unproven":
+        return Cause(codes.NOT_PROVEN, fault.text)
+    if fault.kind == "wrong" and stage.name in _OF_NODE:
+        return Cause(codes.GPU_WRONG, fault.text)
     if fault.kind == "wrong":
-        where = "a copy to the GPU and back" if stage.name in {"device", "peers"} else "what it computes"
+        where = "a copy to the GPU and back" if stage.name == "device" else "what it computes"
         return Cause(codes.WRONG, f"{where} is wrong")
     if fault.kind == "other-copy":
         return Cause(codes.SHADOWED, "another copy's libraries came into the process")
@@ -219,12 +229,18 @@ def _cause_of_ending(ending: Ending) -> Cause | None:
     if ending.kind == "timed-out":
         if ending.stage == "device":
             return Cause(codes.DRIVER_HANG, "the driver does not answer")
+        if ending.stage in _OF_NODE:
+            code = codes.NCCL if ending.stage == "nccl" else codes.CUDA_CALL
+            return Cause(code, f"it does not come back{at}: it was ended after the time allowed")
         return Cause(codes.HANG, f"it does not come back{at}: it was ended after the time allowed")
     if ending.kind != "signal" or codes.SIGNALS.get(ending.code) in _FROM_OUTSIDE:
         return None
     if ending.stage == "device":
         name = codes.SIGNALS.get(ending.code, f"signal {ending.code}")
         return Cause(codes.DRIVER_CRASH, f"the driver's library, or CuPy, ends the process with {name}")
+    if ending.stage in _OF_NODE:
+        name = codes.SIGNALS.get(ending.code, f"signal {ending.code}")
+        return Cause(codes.NCCL if ending.stage == "nccl" else codes.CUDA_CALL, f"it ends the process with {name}{at}")
     return codes.of_signal(ending.code, ending.doing, ending.stderr)
 
 
@@ -245,7 +261,7 @@ def _answer(trouble: Trouble, about: Circumstances) -> Answer:
     code, outcome, subject = trouble.cause.code, about.outcome, about.subject
     where = (Evidence(outcome.library, subject.why),) if subject.why else ()
     gpu = f" on GPU {outcome.gpu}" if trouble.stage in _ON_GPU and about.fact("device", "memory") != "host" else ""
-    if code in {codes.OURS, codes.BUSY}:  # no fault of the stack
+    if code in {codes.OURS, codes.BUSY, codes.NOT_PROVEN}:  # no fault of the stack
         return unknown(f"{subject.name}{gpu}: {trouble.cause.why}")._replace(code=code, subject=subject.label + gpu)
     answer = bad(
         f"{subject.name}{gpu}: {trouble.cause.why}" + (_PASSED_OVER if trouble.is_passed_over else ""),

@@ -10,18 +10,21 @@ _OF_COPY = {
     "classic": "cuDNN's classic functions, which NVIDIA's JIT edition leaves out",
     "engines": "an engine for a plain convolution, of which NVIDIA's JIT edition names none here",
 }
+_LIBRARIES = {"cublas": "cuBLAS", "nvrtc": "NVRTC", "nccl": "NCCL"}
 _NO_GPU = "an NVIDIA GPU (this machine has none)"
 
 
 def lacks_of(outcome: Outcome, facts: Facts) -> str:
     """Why a trial stopped where nothing is wrong, "" where it did not."""
-    stage = next((one for one in outcome.stages if one.status == "missing"), None)
-    if stage is None:
+    missing = [one for one in outcome.stages if one.status == "missing"]
+    if not missing:
         return ""
-    lacking = (stage.lacks, *stage.facts.get("also_lacks", ()))
+    stage = missing[0]
+    lacking = (*(one.lacks for one in missing), *stage.facts.get("also_lacks", ()))
     is_without = facts.has_gpu is False and stage.lacks not in _OF_COPY
     parts = [_NO_GPU] if is_without else [_of_machine(one, outcome.gpu) for one in lacking]
-    if "cupy" in lacking or "numpy" in lacking:
+    parts += [str(one.facts.get("why")) for one in missing if one.lacks == "partner"]
+    if {"cupy", "numpy", *_LIBRARIES}.intersection(lacking):
         parts.append(_of_ours(lacking, str(stage.facts.get("extra", ""))))
     return f"level {outcome.level} needs {' and '.join(filter(None, parts))}"
 
@@ -44,7 +47,10 @@ def _of_machine(what: str, gpu: int) -> str:
 
 
 def _of_ours(lacking: tuple[str, ...], extra: str) -> str:
-    """The extra brings both."""
-    what = "CuPy" if "cupy" in lacking else "NumPy"
+    """The extra brings all of them but NCCL, which one GPU does not need."""
+    found = ["CuPy"] if "cupy" in lacking else ["NumPy"] if "numpy" in lacking else []
+    what = " and ".join([*found, *(name for key, name in _LIBRARIES.items() if key in lacking)])
+    if what == "NCCL":
+        return "NCCL beside gpudoctor (install PyTorch there, or what CuPy's guide says of NCCL)"
     wanted = f"'gpudoctor[{extra}]'" if extra else "'gpudoctor[cuda12]' or 'gpudoctor[cuda13]'"
     return f"{what} beside gpudoctor (install {wanted})"

@@ -11,7 +11,7 @@ from compat.row import CudnnBuildRow
 from compat.version import ComputeCapability, CudaVersion
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, UnseenError, value_or
-from doctor.rules.shared.conditions import on_host
+from doctor.rules.shared.conditions import RELOAD_UVM, on_host
 from doctor.rules.shared.cudnn_use import mending
 from doctor.smoke.outcome import Outcome
 from doctor.verify import cause as codes
@@ -205,9 +205,18 @@ _BY_HAND = {
     codes.MEMORY: _FREE_MEMORY,
     codes.BUSY: "Wait for the other process, or name another GPU with --gpu (nvidia-smi lists processes and modes).",
     codes.MPS: "Start the MPS control daemon as this user, or unset CUDA_MPS_PIPE_DIRECTORY to do without MPS.",
-    codes.SUSPENDED: "Load nvidia_uvm anew (sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm), or restart.",
+    codes.SUSPENDED: RELOAD_UVM,
     codes.UNUSED: "Run gpudoctor check --deep, which looks at this framework's files and libraries.",
     codes.HANG: _LOOK_AT_THE_REST,
     codes.CALL: _LOOK_AT_THE_REST,
     codes.CUDA_CALL: _LOOK_AT_THE_REST,
+    codes.CUDA_DAMAGED: "Reinstall the package that the library belongs to, beside gpudoctor or in the CUDA toolkit.",
+    codes.GPU_WRONG: (
+        "Run this again, and look at nvidia-smi -q -d ECC,TEMPERATURE and at the kernel's log: numbers that are wrong "
+        "at every run come from the library, those that change from the card, its slot or its memory."
+    ),
+    codes.NCCL: (
+        "Run this again with NCCL_DEBUG=INFO in the environment: NCCL then says which link or network it takes. "
+        "gpudoctor check looks at shared memory, and at the variables of NCCL."
+    ),
 }

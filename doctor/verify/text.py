@@ -10,6 +10,7 @@ from doctor.check.text import show_finding
 from doctor.formats import TextStyle
 from doctor.output.page import Page
 from doctor.smoke.outcome import LEVELS, Row, Stage
+from doctor.verify.node_text import node_page
 from doctor.verify.verification import FAILED, INCOMPLETE, PASSED, FrameworkTried, Tried, Verification
 
 _COLOURS = {PASSED: "green", FAILED: "red", INCOMPLETE: "yellow"}
@@ -32,11 +33,13 @@ def as_text(done: Verification, terminal: TextStyle) -> str:
         page.paragraph(f"! {done.answers[0].why}", colour=_COLOURS[done.verdict], hang=2)
         return page.text()
     roots = [one for one in done.findings if not one.explained_by]
-    if done.verdict != FAILED:
+    if done.gpus:
+        node_page(page, done)
+    elif done.verdict != FAILED:
         _headline(page, done)
     for finding in roots:
         show_finding(page, finding)
-    for copy in done.copies:
+    for copy in done.copies if not done.gpus else ():
         _copy(page, copy, done)
     for framework in done.frameworks:
         _framework(page, framework, done)

@@ -48,6 +48,19 @@ def _result(answers: tuple[Answer, ...], *, is_complete: bool) -> str:
     return PASSED if is_complete and bad == list(answers) else INCOMPLETE
 
 
+class GpuTried(NamedTuple):
+    """What one GPU does for training besides cuDNN, at level node."""
+
+    outcome: Outcome
+    answers: tuple[Answer, ...]
+    lacks: str
+
+    @property
+    def result(self) -> str:
+        """In one word."""
+        return _result(self.answers, is_complete=self.outcome.has_passed)
+
+
 class Verification(NamedTuple):
     """Everything that `verify` has to say."""
 
@@ -59,12 +72,18 @@ class Verification(NamedTuple):
     findings: tuple[Finding, ...]
     matrix_as_of: str
     elapsed_s: float
+    gpus: tuple[GpuTried, ...] = ()  # of level node
     target: str = ""  # compute capability of the GPU that it was planned for, "" where none was asked for
+
+    @property
+    def tried(self) -> list[GpuTried | Tried | FrameworkTried]:
+        """All of them."""
+        return [*self.gpus, *self.copies, *self.frameworks]
 
     @property
     def verdict(self) -> str:
         """PASSED only where something was tried, every stage was gone through and nothing is wrong or open."""
-        results = [*(one.result for one in self.copies), *(one.result for one in self.frameworks)]
+        results = [one.result for one in self.tried]
         if FAILED in results or any(one.severity is Severity.ERROR for one in self.findings):
             return FAILED
         is_open = any(one.kind is Kind.UNKNOWN and one.matters for one in self.answers)
@@ -78,5 +97,4 @@ class Verification(NamedTuple):
     @property
     def missing(self) -> tuple[str, ...]:
         """What was not here for a complete trial, each said once."""
-        lacks = [*(one.lacks for one in self.copies), *(one.lacks for one in self.frameworks)]
-        return tuple(dict.fromkeys(filter(None, lacks)))
+        return tuple(dict.fromkeys(one.lacks for one in self.tried if one.lacks))

@@ -131,6 +131,18 @@ def test_what_is_required_besides_is_chosen_too() -> None:
     assert [one.row.package for one in solution.chosen] == ["xformers", "torch"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        # libcudf of 26.8 and later asks for nvJitLink 12.9 or newer, which torch of CUDA 12.8 pins to 12.8.93
+        ("torch==2.10.0+cu128 cudf-cu12", ["torch 2.10.0 (cu128)", "cudf-cu12 26.6.0"]),
+        ("cudf-cu12==26.10.2 torch==2.10.0+cu128", []),
+    ],
+)
+def test_what_the_library_of_cudf_requires_counts(asked: str, answer: list[str]) -> None:
+    assert labels(solve(problem(asked, "RTX 4090", "580.65.06", python="3.12"))) == answer
+
+
 def test_where_nobody_knows() -> None:
     asked = problem("tensorflow", "GT 640M", "352.63")
     assert solve(asked) is None

@@ -1,4 +1,4 @@
-"""The long runs: `python -m tests.hostile trees 50000 --seed 1`."""
+"""The long runs: `python -m tests.hostile trees 50000 --seed 1`, `python -m tests.hostile mutants 1000000`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 def main() -> None:
     """Say what was broken, and how far it is every thousand."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("trees",))
+    parser.add_argument("what", choices=("trees", "mutants"))
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=1, help="of the first")
     asked = parser.parse_args()
     os.environ["GPUDOCTOR_CACHE"] = ""
     started = time.monotonic()
-    broken = _trees(asked.seed, asked.count)
+    broken = {"trees": _trees, "mutants": _mutants}[asked.what](asked.seed, asked.count)
     print(f"{asked.count} from seed {asked.seed}: {broken} broken, {time.monotonic() - started:.0f} s")
 
 
@@ -37,6 +37,21 @@ def _trees(first: int, count: int) -> int:
                 print(f"seed {one.seed}: {one.what}", flush=True)
             if number % 1000 == 0:
                 print(f"{number} trees, {broken} broken", flush=True)
+    return broken
+
+
+def _mutants(first: int, count: int) -> int:
+    from tests.hostile.mutants import failed_of
+    from tests.hostile.readers import readers
+
+    broken = 0
+    with readers() as found:
+        print(f"{len(found.all)} readers of {len({one.name for one in found.all})} kinds", flush=True)
+        for failed in failed_of(found.all, first, count):
+            broken += 1
+            print(f"seed {failed.seed}, {failed.reader}: {failed.what}", flush=True)
+    with open("/proc/self/status", encoding="ascii") as status:
+        print(next(line.strip() for line in status if line.startswith("VmHWM")))
     return broken
 
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from compat.error import GpudoctorError
 from doctor.check.command import Options, check
 from doctor.output.write import terminal_style
+from tests.hostile.guard import guard_of
 from tests.hostile.mutate import mutated
 from tests.lab.cases import CASES
 from tests.lab.parts import KERNEL, VENV, module_bytes, site_of
@@ -94,6 +95,9 @@ def more_files() -> Tree:
         "etc/environment": "LD_LIBRARY_PATH=/opt/cudnn/lib\nCUDA_HOME=/usr/local/cuda\n",
         "etc/profile.d/cuda.sh": "export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\n",
         "etc/docker/daemon.json": '{"runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}',
+        "etc/passwd": "root:x:0:0::/root:/bin/sh\nzoe:x:1001:1001:Zoe:/data/zoe:/bin/sh\n",
+        "etc/hostname": "node7\n",
+        "etc/hosts": "10.0.0.7 node7.cluster.example node7\n",
         "etc/nv_tegra_release": "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic\n",
         "etc/modprobe.d/nvidia.conf": "blacklist nouveau\noptions nvidia NVreg_OpenRmEnableUnsupportedGpus=1\n",
         "etc/apt/sources.list.d/cuda.list": "deb [signed-by=/x.gpg] https://example.com/ /\n",
@@ -113,6 +117,9 @@ def more_files() -> Tree:
         f"{home}/.local/share/jupyter/kernels/x/kernel.json": '{"argv": ["/opt/venv/bin/python", "-m"]}',
         f"{home}/project/pyproject.toml": '[project]\nname = "x"\ndependencies = ["torch==2.9.1"]\n[tool.uv]\n',
         f"{home}/project/.python-version": "3.12\n",
+        f"{site}/torch-2.9.1.dist-info/direct_url.json": '{"url": "https://example.com/torch.whl"}',
+        f"{site}/nvidia_cudnn_cu12-9.10.2.21.dist-info/RECORD": "nvidia/cudnn/lib/libcudnn.so.9,sha256=47DEQ,0\n",
+        f"{site}/nvidia_cudnn_cu12-9.10.2.21.dist-info/INSTALLER": "pip\n",
         f"{VENV.lstrip('/')}/pyvenv.cfg": "home = /usr/bin\nversion = 3.12.3\ninclude-system-site-packages = true\n",
         f"{site}/torch-1.0-py3.6.egg": egg.getvalue(),
         f"{site}/easy-install.pth": "./torch-1.0-py3.6.egg\n/opt/extra\n",
@@ -139,19 +146,19 @@ _ODD = (
 
 def damaged(rng: random.Random, outside: bytes, among: tuple[Tree, ...]) -> tuple[Tree, list[bytes]]:
     """A tree, and directories of it that are exchanged with links while it is looked at."""
-    tree = dict(rng.choice(among))
-    extra = more_files()
-    for path in rng.sample(sorted(extra), rng.randrange(0, len(extra))):
-        tree[path] = extra[path]
-    if rng.random() < 0.7:  # smaller machines are looked at faster
-        for path in rng.sample(sorted(tree), rng.randrange(len(tree))):
-            del tree[path]
+    tree = {**rng.choice(among), **_some_of(more_files(), rng, rng.random())}
+    if rng.random() < 0.9:  # smaller machines are looked at faster
+        tree = _some_of(tree, rng, rng.choice((2, 5, 10, 20, 40)) / len(tree))
     others = tuple(one for one in tree.values() if isinstance(one, bytes))
     for _ in range(rng.choice((1, 3, 8, 25, 60))):
         if tree:
             _damage(tree, rng.choice(sorted(tree)), rng, others, outside)
     swaps = [] if rng.random() < 0.8 else _folders(tree, rng)
     return tree, swaps
+
+
+def _some_of(tree: Tree, rng: random.Random, part: float) -> Tree:
+    return {path: tree[path] for path in rng.sample(sorted(tree), min(len(tree), int(part * len(tree)) + 1))}
 
 
 def _damage(tree: Tree, path: bytes, rng: random.Random, others: tuple[bytes, ...], outside: bytes) -> None:
@@ -300,33 +307,20 @@ class Swapper:
 
 
 class Outside:
-    """A machine beside the root, that nobody may open: the kernel tells (inotify) who did."""
+    """A machine beside the root, that nobody may open: the kernel tells who did."""
 
     def __init__(self, folder: Path, every: int = 1) -> None:
         self.path, self.machines = os.fsencode(folder), machines(every)
         tree = dict(self.machines[0])
         tree[b"etc/os-release"] = f'PRETTY_NAME="{MARK}"\nID={MARK}\nVERSION_ID="1"\n'.encode()
         lay(tree, self.path)
-        libc = ctypes.CDLL(None, use_errno=True)
-        self._descriptor = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        for directory, _, _ in os.walk(self.path):
-            libc.inotify_add_watch(self._descriptor, directory, 0x1 | 0x20)  # IN_ACCESS, IN_OPEN
-        assert self._descriptor >= 0
+        self._guard = guard_of([directory for directory, _, _ in os.walk(self.path)])
         while self.opened():
             pass  # our own walk
 
     def opened(self) -> list[str]:
-        """The names of what was opened or listed in there since the last question."""
-        try:
-            events = os.read(self._descriptor, 1 << 16)
-        except BlockingIOError:
-            return []
-        found, place = [], 0
-        while place < len(events):
-            _, mask, _, size = struct.unpack_from("iIII", events, place)
-            found.append(f"{events[place + 16 : place + 16 + size].rstrip(bytes(1)).decode(errors='replace')}:{mask:x}")
-            place += 16 + size
-        return found
+        """What this process opened or listed in there since the last question."""
+        return self._guard.opened()
 
 
 def broken_by(seed: int, folder: Path, outside: Outside) -> list[Broken]:
@@ -337,16 +331,16 @@ def broken_by(seed: int, folder: Path, outside: Outside) -> list[Broken]:
     lay(tree, root)
     outside.opened()
     with Swapper(root, swaps, outside.path):
-        found = [Broken(seed, what) for what in _promises(os.fsdecode(root), outside)]
+        found = [Broken(seed, what) for what in _promises(os.fsdecode(root), outside, redact=seed % 8 == 0)]
     shutil.rmtree(root)
     return found
 
 
-def _promises(root: str, outside: Outside) -> list[str]:
+def _promises(root: str, outside: Outside, *, redact: bool) -> list[str]:
     before_kib = _reset_peak()
     started = time.thread_time()
     try:
-        text, status = check(Options(root=root, style="json"), terminal_style())
+        text, status = check(Options(root=root, style="json", redact=redact), terminal_style())
     except GpudoctorError as error:
         return [f"no report: {error}"]
     except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding of this test

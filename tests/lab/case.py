@@ -125,7 +125,7 @@ def complaint(case: Case, outcome: Outcome) -> str:
     return ""
 
 
-_NVML = "libnvidia-ml.so.1"
+_NVML, _CUDA = "libnvidia-ml.so.1", "libcuda.so.1"  # the second only where it is a stub that can be started
 _DRIVER_FOLDERS = (
     LIB,
     "/usr/lib",
@@ -148,10 +148,13 @@ class _Variables(dict[str, str]):
         host = RootHost(str(root))
         paths = [f"{folder}/{_NVML}" for folder in folders if folder]
         found = [root / host.real_path(path).lstrip("/") for path in paths if host.is_file(path)]
+        cuda = root / LIB.lstrip("/") / _CUDA
         aside = root / ".nvml"
         aside.mkdir(exist_ok=True)
         if found and not (aside / _NVML).is_symlink():
             (aside / _NVML).symlink_to(found[0])
+        if cuda.is_file() and b"cuInit" in cuda.read_bytes() and not (aside / _CUDA).is_symlink():
+            (aside / _CUDA).symlink_to(cuda.resolve())
         super().__init__({**self._said, "LD_LIBRARY_PATH": str(aside)})
 
     def __getitem__(self, name: str) -> str:

@@ -124,6 +124,31 @@ def test_a_card_says_in_which_machine_it_sits(gpu: str, arch: str, capsys: pytes
 
 
 @pytest.mark.parametrize(
+    ("typed", "arch"),
+    [("aarch64", "sbsa"), ("arm64", "sbsa"), ("amd64", "x86_64"), ("x64", "x86_64"), ("sbsa", "sbsa")],
+)
+def test_machines_have_the_names_that_people_type(typed: str, arch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ask("torch==2.11.0", "--arch", typed, "--format", "json")
+    assert json.loads(capsys.readouterr().out)["circumstances"]["arch"] == arch
+
+
+@pytest.mark.parametrize(
+    ("spec", "arch", "verdict"),
+    [
+        ("torch==2.2.2", "x86_64", "yes"),
+        ("torch==2.3.0", "x86_64", "unknown"),  # from then on there are wheels for Apple's own processors alone
+        ("torch==2.3.0", "sbsa", "yes"),
+        ("torch==1.7.1", "sbsa", "unknown"),
+        ("tensorflow==2.16.2", "x86_64", "yes"),
+        ("tensorflow==2.17.0", "x86_64", "unknown"),
+        ("tensorflow==2.17.0", "sbsa", "yes"),
+    ],
+)
+def test_macos_has_the_wheels_that_the_index_has(spec: str, arch: str, verdict: str) -> None:
+    assert answer(parse_spec(spec), Circumstances(os_family="macos", arch=arch), MATRIX).verdict == verdict
+
+
+@pytest.mark.parametrize(
     ("gpu", "driver", "system", "named"),
     [
         ("V100", "418.87.01", "linux", True),

@@ -75,6 +75,7 @@ PROC = "/proc/driver/nvidia/version"
         ({SYSFS: "580.95.05\n", PROC: OPEN, **libraries("570.86.10")}, "570.86.10", ("580.95.05", SYSFS, "open")),
         (libraries("570.86.10"), "999.1", ("570.86.10", f"name of {LIB}/libcuda.so.570.86.10", UNSEEN)),
         ({"/etc/": ""}, "560.35.03", ("560.35.03", "NVML", UNSEEN)),
+        ({PROC: OPEN.replace("95.05", "95.05\u0661")}, "560.35.03", ("560.35.03", "NVML", UNSEEN)),
         ({PROC: "NVRM version: garbage\n"}, "560.35.03", ("560.35.03", "NVML", UNSEEN)),
         ({SYSFS: b"\xff\xfe"}, "560.35.03", ("560.35.03", "NVML", UNSEEN)),
     ],
@@ -401,6 +402,8 @@ PACKAGE = "Package: nvidia-fabricmanager-580\nStatus: install ok installed\nVers
     ("status", "expected"),
     [
         (f"Package: a\nVersion: 1\n\n{PACKAGE}", DriverRelease((580, 65, 6))),
+        (PACKAGE.replace("580.65", f"580.6{'5' * 20}"), UNSEEN),
+        (PACKAGE.replace("580.65", "580.65.1.2"), UNSEEN),
         (PACKAGE.replace("install ok installed", "deinstall ok config-files"), UNSEEN),
         ("Package: nvidia-fabricmanager-dev-580\nStatus: install ok installed\nVersion: 580.1-1\n", UNSEEN),
     ],

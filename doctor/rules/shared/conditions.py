@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.need import Need
-from doctor.check.finding import Evidence
+from doctor.check.finding import Evidence, Symptom
 from doctor.facts import Facts
-from doctor.facts.driver import DriverLibrary, Nvml
+from doctor.facts.driver import CudaStart, DriverLibrary, Nvml
 from doctor.facts.environment import Variable
 from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.rules.shared.rule import NotApplicable
@@ -17,6 +17,10 @@ NO_ROOM = "PCI I/O region assigned to your NVIDIA device is invalid"
 FAILED_START = "RmInitAdapter failed"
 
 _SILENT = Nvml("", "not-found", "", 0)
+CUDA_UNKNOWN = 999  # CUDA_ERROR_UNKNOWN
+RELOAD_UVM = "Load nvidia_uvm anew (sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm), or restart."
+# What a fault of the driver looks like to CUDA.
+CUDA_DOES_NOT_START = (Symptom("cuda-call-failed"), Symptom("uvm-broken-after-suspend"))
 
 
 def nvml_works(facts: Facts) -> bool:
@@ -33,6 +37,23 @@ def nvml_evidence(facts: Facts) -> tuple[Evidence, ...]:
     """What NVML said when it failed; nothing where it works or was not found."""
     said = value_or(facts.driver.nvml, _SILENT)
     return (Evidence(said.library or "NVML", said.error),) if said.error else ()
+
+
+def cuda_start(facts: Facts) -> CudaStart:
+    """How starting CUDA ended; raises NotApplicable where it was not started, UnseenError where it could not be."""
+    need_gpu(facts)
+    start = facts.driver.cuda_start.get()
+    if start.state in {"not-asked", "not-opened"}:
+        raise NotApplicable(f"CUDA was not started: {start.why if start.state == 'not-asked' else start.error}")
+    return start
+
+
+def cuda_start_evidence(facts: Facts) -> tuple[Evidence, ...]:
+    """What CUDA said, and why it was asked."""
+    start = facts.driver.cuda_start.get()
+    return Evidence("cuInit", f"{start.code} {start.error}" if start.code else start.error), Evidence(
+        "why it was asked", start.why
+    )
 
 
 def container(facts: Facts) -> str:

@@ -10,6 +10,7 @@ from doctor.smoke.driver import NO_DEVICE, DriverAnswer, ask_driver
 from doctor.smoke.faults import fault_of
 from doctor.smoke.memory import CupyMemory, HostMemory
 from doctor.smoke.outcome import Fault
+from doctor.smoke.stages.on_gpu import demand_on_gpu
 from doctor.smoke.trial import Lacking, StageFailed, Trial
 
 _CUDA_13 = 13000
@@ -25,7 +26,8 @@ def device(trial: Trial) -> dict[str, Any]:
     `driver_cuda`, `runtime_cuda` (13000: 13.0), `gpus` (how many), `gpu` (name), `compute_capability` ("9.0"),
     `pci_bus_id`.
     """
-    facts: dict[str, Any] = {"memory": trial.order.memory, "extra": extra_for(trial.cudnn.cudart_version)}
+    trial.extra = extra_for(trial.cudnn.cudart_version) if trial.is_open else ""
+    facts: dict[str, Any] = {"memory": trial.order.memory, "extra": trial.extra}
     if trial.is_on_host:
         _demand([name for name in ("numpy",) if find_spec(name) is None], facts)
         trial.memory = HostMemory()
@@ -44,6 +46,8 @@ def extra_for(cudart_version: int | None) -> str:
 
 def _gpu(trial: Trial, facts: dict[str, Any]) -> dict[str, Any]:
     answer = DriverAnswer.absent(trial.without_driver) if trial.without_driver else ask_driver()
+    if not trial.is_open:  # no copy says which CUDA
+        trial.extra = facts["extra"] = extra_for(answer.driver_cuda)
     lacking = _lacking_of(answer, trial.order.gpu) + [name for name in ("numpy", "cupy") if find_spec(name) is None]
     if answer.why_not_opened:
         facts["why"] = answer.why_not_opened
@@ -93,7 +97,10 @@ def _copy_there_and_back(trial: Trial, facts: dict[str, Any]) -> None:
 
     trial.events.doing("a copy to the GPU and back")
     numbers = np.arange(_NUMBERS, dtype="float32")
-    back = trial.memory.down(trial.memory.up(numbers))
+    there = trial.memory.up(numbers)
+    if not trial.is_on_host:
+        demand_on_gpu(trial, there)
+    back = trial.memory.down(there)
     if not np.array_equal(numbers, back):
         wrong = int((numbers != back).sum())
         text = f"{wrong} of {_NUMBERS} numbers came back changed from the GPU"

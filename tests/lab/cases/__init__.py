@@ -6,6 +6,7 @@ from tests.lab.case import Case
 from tests.lab.cases import (
     cards,
     clusters,
+    cuda_start,
     cudnn,
     driver,
     eras,
@@ -29,6 +30,7 @@ CASES: tuple[Case, ...] = (
     *surroundings.CASES,
     *variables.CASES,
     *frameworks.CASES,
+    *cuda_start.CASES,
     *cudnn.CASES,
     *eras.CASES,
     *healthy.CASES,

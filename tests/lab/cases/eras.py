@@ -537,6 +537,16 @@ CASES = (
         where="pretended",
     ),
     Case(
+        "theano-other-cudnn",
+        "the same with cuDNN 7, which Theano 0.8.2 does not know",
+        theano(THEANORC, "7.6.5"),
+        ("theano-cudnn-unfit",),
+        "theano-cudnn-unfit",
+        environ=CUDA_ON_PATH,
+        nvml=GTX_980,
+        where="pretended",
+    ),
+    Case(
         "theano-gcc-5",
         "the same with gcc 5, which nvcc 7.5 refuses",
         theano(THEANORC, "5.1.10", gcc("5.4.0")),

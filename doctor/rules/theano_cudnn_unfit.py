@@ -1,0 +1,125 @@
+"""The cuDNN that Theano compiles and links with does not fit Theano, or its header is of another release.
+
+Where it looks: dnn.include_path and dnn.library_path, else dnn.base_path, else the root of CUDA (cuda.root, CUDA_ROOT,
+the nvcc on PATH), else the compiler's own directories. Source: theano/configdefaults.py at the tags rel-0.8.2,
+rel-0.9.0 and rel-1.0.5 (default_cuda_root, default_dnn_base_path).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from compat.matrix import Matrix, Uncovered, accepts
+from compat.need import BY_HAND, Need
+from compat.version import CudnnVersion
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy
+from doctor.facts.environment import Framework, Setting
+from doctor.facts.seen import Seen, value_or
+from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
+from doctor.rules.shared.subjects import FRAMEWORKS
+
+_GPU_DEVICES = ("gpu", "cuda")
+_ROOTS = ("CUDA_ROOT", "nvcc on PATH")  # the first that leads somewhere
+
+
+def _theanos(facts: Facts) -> Iterator[Framework]:
+    return (one for one in FRAMEWORKS.of(facts) if one.package.startswith("theano"))
+
+
+def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
+    """The copy in the directory that the settings name, else in the toolkit's, else in the system's."""
+    said = {one.name: one for one in facts.configuration.settings.get() if one.program == "theano" and one.value}
+    _need_use(said)
+    folder = _folder(said, "library_path", ("lib64", "lib"), facts)
+    copy = _copy_in(folder, facts)
+    if copy is None:
+        if "dnn.enabled" in said and said["dnn.enabled"].value == "True":
+            text = f"Install cuDNN {_accepted(theano, matrix)} into {folder[0] if folder else 'the CUDA toolkit'}."
+            return bad(f"{theano.label} is told to use cuDNN (dnn.enabled = True), and finds none", Need(BY_HAND, text))
+        raise NotApplicable("no cuDNN lies where Theano looks: it goes on without")
+    version, accepted = copy.version.get(), _accepted(theano, matrix)
+    header = _header(copy, _folder(said, "include_path", ("include",), facts), facts)
+    if isinstance(header, Seen) and header.value[:2] != version[:2]:
+        return _bad(theano, copy, f"is compiled with the header of {header.value}: it raises an error", accepted)
+    if accepts(accepted, version):
+        return ok(f"{theano.label} works with {copy.label}")
+    newer = _is_newer(version, accepted)
+    what = f"is {'newer' if newer else 'older'} than {theano.label} knows ({accepted})"
+    return _bad(theano, copy, what, accepted, severity=Severity.WARNING if newer else Severity.ERROR)
+
+
+def _need_use(said: Mapping[str, Setting]) -> None:
+    """Raise NotApplicable where Theano asks for no cuDNN."""
+    device, enabled = said.get("device"), said.get("dnn.enabled")
+    if not device or not device.value.startswith(_GPU_DEVICES):
+        raise NotApplicable("Theano's settings name no GPU")
+    if enabled and enabled.value == "False":
+        raise NotApplicable("dnn.enabled = False: Theano uses no cuDNN")
+
+
+def _accepted(theano: Framework, matrix: Matrix) -> str:
+    """What this release takes, by the matrix; raises Uncovered."""
+    rows = matrix.framework_rows("theano", theano.version.partition("+")[0])
+    found = next((row.cudnn_accepts for row in rows if row.cudnn_accepts), "")
+    if not found:
+        raise Uncovered(f"the cuDNN of theano {theano.version}")
+    return found
+
+
+def _folder(said: Mapping[str, Setting], option: str, below: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
+    """The directories that an option, or a root, names; by the paths that toolkits really have."""
+    named, base = said.get(f"dnn.{option}"), said.get("dnn.base_path") or said.get("cuda.root")
+    if named:
+        return (_real(named.value, facts),)
+    root = _real(base.value, facts) if base else _root(facts)
+    return tuple(f"{root}/{name}" for name in below) if root else ()
+
+
+def _root(facts: Facts) -> str:
+    names = {one.name: value_or(one.leads_to, "") for one in value_or(facts.toolkit.names, ())}
+    return next((names[name] for name in _ROOTS if names.get(name)), "")
+
+
+def _real(path: str, facts: Facts) -> str:
+    path = path.rstrip("/")
+    for one in value_or(facts.toolkit.toolkits, ()):
+        for link in one.links:
+            if path == link or path.startswith(f"{link}/"):
+                return f"{one.path}{path[len(link) :]}"
+    return path
+
+
+def _copy_in(folders: tuple[str, ...], facts: Facts) -> CudnnCopy | None:
+    """The copy with libraries in one of these, else the system's; raises UnseenError."""
+    copies = [one for one in facts.cudnn.get() if value_or(one.parts, ())]
+    own = next((one for folder in folders for one in copies if one.path == folder), None)
+    return own or next((one for one in copies if one.origin == "distribution"), None)
+
+
+def _header(copy: CudnnCopy, folders: tuple[str, ...], facts: Facts) -> Seen[CudnnVersion] | None:
+    """The release of the header that the compiler takes: in the directory that is named, else the copy's own."""
+    named = [one for one in facts.cudnn.get() if value_or(one.header_path, "").rpartition("/")[0] in folders]
+    return next((one.header_version for one in (*named, copy) if isinstance(one.header_version, Seen)), None)
+
+
+def _is_newer(version: CudnnVersion, accepted: str) -> bool:
+    """Whether it is only the upper bound that refuses it."""
+    floor = ",".join(one for one in accepted.split(",") if one.startswith(">"))
+    return bool(floor) and accepts(floor, version)
+
+
+def _bad(theano: Framework, copy: CudnnCopy, what: str, accepted: str, severity: Severity = Severity.ERROR) -> Answer:
+    cuda = value_or(copy.cuda_major, 0)
+    for_cuda = f" for CUDA {cuda}" if cuda else ""
+    text = f"Install cuDNN {accepted}{for_cuda} in its place, header and library, or set dnn.enabled = False."
+    return bad(
+        f"{copy.label}, which {theano.label} uses, {what}",
+        Need(BY_HAND, text),
+        severity=severity,
+        evidence=(Evidence(copy.path, f"cuDNN {copy.version.get()}"), Evidence("matrix, theano.builds", accepted)),
+    )
+
+
+RULE = Rule("Theano's cuDNN does not fit it", Subjects("Theano installation", _theanos), check, matters=False)

@@ -1,0 +1,27 @@
+"""CUDA cannot start since the machine slept, though NVML works: nvidia_uvm does not answer."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import BY_HAND, Need
+from doctor.check.finding import Answer, bad, ok
+from doctor.facts import Facts, Machine
+from doctor.rules.shared.conditions import CUDA_UNKNOWN, RELOAD_UVM, cuda_start, cuda_start_evidence
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
+
+
+def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
+    """By cuInit's own answer, 999: NVML needs no nvidia_uvm, CUDA does."""
+    start = cuda_start(facts)
+    if start.code != CUDA_UNKNOWN:
+        return ok("CUDA does not answer with 999")
+    return bad(
+        f"CUDA cannot start (error {start.code}, {start.error}), while NVML works: nvidia_uvm does not answer, "
+        "as after suspend",
+        Need(BY_HAND, RELOAD_UVM),
+        evidence=cuda_start_evidence(facts),
+    )
+
+
+RULE = Rule("CUDA does not start after suspend", MACHINE, check, matters=False)

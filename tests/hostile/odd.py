@@ -1,0 +1,89 @@
+"""Readers that machines of the lab seldom reach: called by themselves, over the files that they read."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+
+from compat.matrix import Matrix
+from doctor.frameworks import jax, torch, triton
+from doctor.host import Host
+from doctor.install.configure import TheanoAsked, theano_of
+from doctor.install.configured import Machine
+from doctor.loader import levels
+from doctor.probes import configuration, distributions, dlls, driver, install_runs, prefixes, project, system, toolkit
+from doctor.which import windows
+from doctor.which.product import product_of
+from tests.lab.elf_file import elf_bytes
+from tests.lab.pe_file import pe_bytes
+from tests.machine import framework, machine
+
+HOME = "/home/user"
+_SITE = "/odd/lib/python3.12/site-packages"
+_STATE = "/root/.local/state/gpudoctor/journal/20261122-101500-1/journal.jsonl"
+_MENTIONS = "[tool.poetry]\nname = 'x'\n[tool.hatch.envs.default]\npath = '.e'\n"
+_FILES: dict[str, bytes | str] = {
+    f"{_SITE}/jax/_src/lib/__init__.py": "import cuda_nvcc\n",
+    f"{_SITE}/nvidia/cuda_nvcc/bin/ptxas": "",
+    f"{_SITE}/triton/backends/nvidia/include/cuda.h": "#define CUDA_VERSION 12080\n",
+    f"{_SITE}/torch/__init__.py": "dlls = glob.glob('lib/*.dll')\n",
+    f"{_SITE}/torch.dist-info/METADATA": "Name: torch\nVersion: 2.9.1\n",
+    f"{_SITE}/old.egg-link": "/odd/src\n",
+    "/odd/src/old.egg-info/PKG-INFO": "Name: old\nVersion: 1\n",
+    f"{HOME}/.keras/keras.json": '{"backend": "theano", "floatx": "float32"}',
+    f"{HOME}/.theanorc": "[global]\nfloatX = float32\ndevice = cuda\n[dnn]\nenabled = True\n",
+    "/odd/p/pyproject.toml": _MENTIONS,
+    "/odd/p/poetry.toml": "cache-dir = '/c'\n[virtualenvs]\nin-project = false\npath = '{cache-dir}/v'\n",
+    "/odd/p/hatch.toml": "[envs.default]\npath = 'x'\n",
+    f"{HOME}/.config/hatch/config.toml": "[dirs.env]\nvirtual = 'v'\n",
+    "/odd/lib/python2.7/orig-prefix.txt": "/usr\n",
+    "/odd/include/python3.12/patchlevel.h": '#define PY_VERSION "3.12.3"\n',
+    "/root/.pyenv/version": "3.12.3 3.11\n",
+    "/odd/cuda/include/cuda.h": "#define CUDA_VERSION 12080\n",
+    "/odd/cuda/bin/nvcc": "#!/bin/sh\nexec /usr/bin/nvcc\n",
+    "/odd/x.dll": pe_bytes("x.dll", needs=("cudnn64_9.dll", "cudart64_12.dll")),
+    "/proc/cpuinfo": "vendor_id : GenuineIntel\nflags : fpu avx2\n\n",
+    "/proc/7/comm": "nv-fabricmanager\n",
+    "/proc/locks": "1: FLOCK  ADVISORY  WRITE 12 08:01:7 0 EOF\n",
+    "/root/.local/state/gpudoctor/lock": "",
+    _STATE: json.dumps({"what": "begin", "summary": "install cuDNN"}) + "\n",
+    "/lib/x86_64-linux-gnu/libc.so.6": b"\x7fELF" + struct.pack("<60x") + b"GNU C Library (Debian) version 2.39\n",
+    "/bin/sh": elf_bytes(),
+}
+FILES = {path: one if isinstance(one, bytes) else one.encode() for path, one in _FILES.items()}
+
+
+def _settings(host: Host) -> object:
+    at = Machine("linux", host, machine(configuration=configuration.look(host)))
+    return theano_of(TheanoAsked(device="cuda"), Matrix(), at)
+
+
+def _opened_by_torch(host: Host) -> object:
+    one = framework("torch", "2.9.1", path=f"{_SITE}/torch")
+    [environment] = machine().environments.get()
+    assert torch.CARD.dlls
+    return list(windows._opened_at_once(host, environment, one, torch.CARD.dlls, product_of("cudnn")))
+
+
+CALLS: tuple[Callable[[Host], object], ...] = (
+    lambda host: jax._fails_unless(host, _SITE),
+    lambda host: triton._cuda(host, f"{_SITE}/triton"),
+    lambda host: list(distributions._in_site(host, _SITE, host.names(_SITE))),
+    configuration.look,
+    lambda host: list(project._poetry(host, "/odd/p")),
+    lambda host: list(project._hatch(host, "/odd/p")),
+    lambda host: prefixes._legacy_base(host, "/odd", "python2.7"),
+    lambda host: prefixes._version(host, "/odd", "system", "python3.12"),
+    lambda host: prefixes._pyenv_versions(host, "/root/.pyenv"),
+    lambda host: list(toolkit._from_header(host, "/odd/cuda/include/cuda.h")),
+    lambda host: toolkit._is_script(host, "/odd/cuda/bin/nvcc"),
+    lambda host: list(dlls.imports_of(host, "/odd/x.dll")),
+    levels._flags,
+    lambda host: driver._runs(host, "nv-fabricmanager"),
+    install_runs.look,
+    system._glibc_of_files,
+    lambda host: system._machine_of_file(host, "/bin/sh"),
+    _settings,
+    _opened_by_torch,
+)

@@ -1,0 +1,86 @@
+"""Mutants of what the readers read; SECURITY.md has the figures of the long run."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+
+import pytest
+
+from tests.hostile.mutants import failed_of
+from tests.hostile.readers import Readers, of_texts, readers
+from tests.hostile.texts import TEXTS
+from tests.hostile.watch import functions_that_read
+
+_MANY = int(os.environ.get("GPUDOCTOR_MUTANTS", "60000"))
+_WORDS_OF_OTHERS = "the word is a function of its own there, which reads no file"
+_OWN = "reads what gpudoctor itself wrote or ships"
+ELSEWHERE = {
+    ("doctor.bench.child", "_listen"): _OWN,
+    ("doctor.bench.measure", "cpu_name"): "/proc/cpuinfo of the machine that is measured",
+    ("doctor.bench.pictures", "_ask"): _OWN,
+    ("doctor.matrix.sheets", ""): _WORDS_OF_OTHERS,
+    ("doctor.matrix.sheets", "_column"): _WORDS_OF_OTHERS,
+    ("doctor.matrix.sheets", "_parts"): _WORDS_OF_OTHERS,
+    ("doctor.matrix.sheets", "span"): _WORDS_OF_OTHERS,
+    ("doctor.matrix.view_document", "rows"): _WORDS_OF_OTHERS,
+    ("doctor.refresh.shipped", "refresh_shipped"): _WORDS_OF_OTHERS,
+    ("doctor.refresh.table", "write"): _WORDS_OF_OTHERS,
+    ("doctor.install.configure", "keras"): "hands the text to installers.configuration.keras_plan",
+    ("doctor.prescribe.effects.setting_written", "apply"): "hands the text to installers.edit.merged",
+    ("doctor.verify.child", "main"): _OWN,
+    ("doctor.verify.encode", "_plain"): _OWN,
+    ("doctor.which.live", "running"): "what the kernel says of a process",
+}
+
+posix = pytest.mark.skipif(os.name != "posix", reason="machines of the lab")
+
+
+@pytest.fixture(scope="module")
+def every() -> Iterator[Readers]:
+    with readers() as found:
+        yield found
+
+
+@posix
+@pytest.mark.slow
+def test_every_reader_is_among_them(every: Readers) -> None:
+    reading = set(functions_that_read())
+    assert len(reading) > 100, "the sources are no longer understood"
+    assert reading - every.seen - set(ELSEWHERE) == set()
+    assert set(ELSEWHERE) <= reading - every.seen, "no longer elsewhere"
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_mutants_are_read_or_refused(every: Readers) -> None:
+    assert list(failed_of(every.all, 1, _MANY)) == []
+
+
+@posix
+def test_mutants_of_texts() -> None:
+    assert list(failed_of(of_texts(), 1, 1500)) == []
+
+
+DEEP = b"[" * 200_000
+
+
+def before_its_start() -> bytes:
+    """An archive whose directory places the members before the file's first byte."""
+    found = bytearray(TEXTS["remote wheel"][1])
+    place = found.index(b"PK\5\6") + 16
+    struct.pack_into("<I", found, place, struct.unpack_from("<I", found, place)[0] + 40)
+    return bytes(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("NVML's child", b'{"init": ' + DEEP + b"\n"),
+        ("remote wheel", before_its_start()),
+    ],
+)
+def test_what_mutants_found(name: str, content: bytes) -> None:
+    next(one for one in of_texts() if one.name == name).read(content)

@@ -1,0 +1,60 @@
+"""cuda-call-failed, uvm-broken-after-suspend: what CUDA itself answers where NVML says that all is well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.check.finding import Kind
+from doctor.facts.driver import CudaStart
+from tests.machine import driver, gpu, machine, report_on, seen, unseen
+from tests.rules.case import answer
+
+FAILED, SUSPENDED = "cuda-call-failed", "uvm-broken-after-suspend"
+
+
+def started(code: int = 0, state: str = "", error: str = "CUDA_ERROR_X words") -> Any:
+    state = state or ("error" if code else "ok")
+    start = CudaStart(state=state, code=code, error=error if state != "ok" else "", why="the machine was suspended")
+    return machine(driver=driver(cuda_start=seen(start)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "failed", "suspended"),
+    [
+        (started(), Kind.OK, Kind.OK),
+        (started(999), Kind.OK, Kind.BAD),
+        *((started(code), Kind.BAD, Kind.OK) for code in (3, 46, 100, 304, 802, 803, 804, 12345)),
+        (started(state="hung", error="cuInit did not answer within 10 s"), Kind.BAD, Kind.OK),
+        (started(state="crashed", error="cuInit ended the process (status -11)"), Kind.BAD, Kind.OK),
+        (started(state="not-asked"), Kind.NOT_APPLICABLE, Kind.NOT_APPLICABLE),
+        (started(state="not-opened"), Kind.NOT_APPLICABLE, Kind.NOT_APPLICABLE),
+        (machine(driver=driver(cuda_start=unseen("refused"))), Kind.UNKNOWN, Kind.UNKNOWN),
+    ],
+)
+def test_kinds(facts: Any, failed: Kind, suspended: Kind) -> None:
+    assert (answer(FAILED, facts).kind, answer(SUSPENDED, facts).kind) == (failed, suspended)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(802, "error 802"), (804, "error 804"), (100, "the driver sees no GPU"), (12345, "CUDA_ERROR_X words")],
+)
+def test_number_and_meaning(code: int, words: str) -> None:
+    found = answer(FAILED, started(code))
+    assert words in found.why
+    assert str(code) in found.why
+    assert found.needs[0].product == "by-hand"
+
+
+def test_what_makes_it_so_comes_first() -> None:
+    """Error 802 on a system of NVSwitches whose fabric manager does not run."""
+    start = CudaStart(state="error", code=802, error="CUDA_ERROR_SYSTEM_NOT_READY", why="--deep")
+    facts = machine(
+        driver=driver(cuda_start=seen(start), fabric_manager=seen("stopped")),
+        gpus=seen((gpu(name="NVIDIA H100 80GB HBM3", capability="9.0", has_fabric=seen(True)),)),
+    )
+    found = {one.code: one for one in report_on(facts).findings}
+    assert found[FAILED].explained_by
+    assert not found["fabric-manager-not-running"].explained_by

@@ -1,0 +1,81 @@
+"""theano-cudnn-unfit: the copy that the settings, the toolkit or the system lead to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.check.finding import Kind, Severity
+from doctor.facts.environment import Setting
+from tests.machine import configuration, cudnn_copy, environment, framework, machine, seen, unseen
+from tests.rules.case import answer
+
+CODE = "theano-cudnn-unfit"
+TOOLKIT, OTHER, SYSTEM = "/usr/local/cuda-12.8", "/opt/cudnn", "/usr/lib/x86_64-linux-gnu"
+
+
+def copy(release: str, folder: str = f"{TOOLKIT}/lib64", origin: str = "toolkit", **changes: Any) -> Any:
+    include = f"{folder.rpartition('/')[0]}/include/cudnn.h"
+    found = cudnn_copy(release, folder, origin=origin, header_path=seen(include), owner="")
+    return found._replace(**changes)
+
+
+def facts(*copies: Any, version: str = "0.8.2", device: str = "gpu", **settings: str) -> Any:
+    said = {"device": device, **{name.replace("__", "."): value for name, value in settings.items()}}
+    return machine(
+        environments=seen((environment(framework("theano", version, build=seen(""))),)),
+        cudnn=seen(copies),
+        configuration=configuration(
+            settings=seen(tuple(Setting("theano", "~/.theanorc", name, value, "") for name, value in said.items()))
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "kind"),
+    [
+        (facts(copy("5.1.10")), Kind.OK),
+        (facts(copy("3.0.8")), Kind.BAD),
+        (facts(copy("7.6.5")), Kind.BAD),
+        (facts(copy("5.1.10"), version="0.9.0"), Kind.OK),
+        (facts(copy("4.0.7"), version="0.9.0"), Kind.BAD),
+        (facts(copy("5.1.10"), version="99.0"), Kind.UNKNOWN),
+        (facts(copy("5.1.10", version=unseen("no symbol"))), Kind.UNKNOWN),
+        (facts(copy("3.0.8"), device="cpu"), Kind.NOT_APPLICABLE),
+        (facts(copy("3.0.8"), dnn__enabled="False"), Kind.NOT_APPLICABLE),
+        (facts(), Kind.NOT_APPLICABLE),
+        (facts(dnn__enabled="True"), Kind.BAD),
+        # the settings name another one, through a link too; the system's comes last
+        (facts(copy("3.0.8"), copy("5.1.10", f"{OTHER}/lib64"), dnn__base_path=OTHER), Kind.OK),
+        (
+            facts(
+                copy("3.0.8"),
+                copy("5.1.10", f"{OTHER}/lib64"),
+                dnn__library_path=f"{OTHER}/lib64/",
+                dnn__include_path=f"{OTHER}/include",
+            ),
+            Kind.OK,
+        ),
+        (facts(copy("4.0.7"), copy("5.1.10", f"{OTHER}/lib64"), dnn__library_path=f"{OTHER}/lib64"), Kind.BAD),
+        (facts(copy("3.0.8"), copy("5.1.10", f"{OTHER}/lib64"), cuda__root="/usr/local/cuda"), Kind.BAD),
+        (facts(copy("5.1.10", SYSTEM, "distribution")), Kind.OK),
+        (facts(copy("5.1.10"), copy("3.0.8", SYSTEM, "distribution")), Kind.OK),
+        # a header of another release
+        (facts(copy("5.1.10", header_version=seen(copy("4.0.7").version.get()))), Kind.BAD),
+        (
+            facts(copy("5.1.10"), copy("4.0.7", f"{OTHER}/lib64"), dnn__include_path=f"{OTHER}/include"),
+            Kind.BAD,
+        ),
+    ],
+)
+def test_kinds(found: Any, kind: Kind) -> None:
+    assert answer(CODE, found).kind is kind
+
+
+@pytest.mark.parametrize(("version", "severity"), [("3.0.8", Severity.ERROR), ("6.0.21", Severity.WARNING)])
+def test_too_old_is_refused_and_too_new_is_only_warned_of(version: str, severity: Severity) -> None:
+    found = answer(CODE, facts(copy(version)))
+    assert found.severity is severity
+    assert ">=4.0.7,<5.2" in found.why
+    assert found.needs[0].product == "by-hand"
