@@ -24,11 +24,17 @@ class Need(NamedTuple):
     | nouveau | ABSENT | | |
     | restart | "" | | |
     | device-nodes | "" | | |
-    | device-access | "" | path of the node | group that owns it |
+    | device-access | "" | paths of the nodes | group that owns it |
     | container-gpu | "" | container kind | |
     | variable | "" to unset it, "=value", or "without /dir" for path-like ones | file and line that sets it | name |
     | link | text of the link | path of the link | |
     | file | ABSENT | path | |
+    | headers | ABSENT | path of the first of them | pattern of all, "cudnn*.h" |
+    | modprobe-line | ABSENT | file | the line as it stands |
+    | gpu-switch | "on" | | "prime-select", "envycontrol", "supergfxctl" |
+    | mig | "off" | number of the GPU | |
+    | gpu-reset | "" | number of the GPU, "" for all | |
+    | rollback | id of the installation | | |
     | compute-mode | "DEFAULT", "EXCLUSIVE_PROCESS" | number of the GPU | |
     | shm | size in bytes | | |
     | service | "running" | | unit name |

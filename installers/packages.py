@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from installers.plan import Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
 from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
 
 _MANAGERS = {
@@ -74,6 +76,24 @@ def install_again(target: Target, name: str) -> Command:
     left = Inverse(left="its files as they were before, changed or missing, are not kept")
     argv = (*_REINSTALL[manager_of(target)], name)
     return Command(argv, f"all files of {name} anew", needs_root=True, timeout_s=3600, inverse=left)
+
+
+_INITIAL_DISK = {
+    "apt": ("update-initramfs", "-u"),
+    "yum": ("dracut", "--force"),
+    "dnf": ("dracut", "--force"),
+    "zypper": ("dracut", "--force"),
+    "pacman": ("mkinitcpio", "-P"),
+}
+
+
+def initial_disk(target: Target) -> Step:
+    """Make the disk anew from which the kernel loads its first modules."""
+    argv = _INITIAL_DISK.get(manager_of(target))
+    if not argv:
+        return ByHand("make the initramfs anew with your system's tool")
+    again = Inverse((argv,), "restart the machine", afterwards=True)
+    return Command(argv, "the initramfs carries a copy of both", needs_root=True, inverse=again)
 
 
 def refresh(target: Target) -> tuple[Command, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from compat.build import brings_libraries, covers, release_key
 from compat.matrix import Matrix, Uncovered
 from compat.record import NamedTuple
@@ -123,6 +125,7 @@ def site_of(environment: Environment) -> str:
 
 def with_installed(world: World, environment: Environment, coming: Coming) -> World:
     """With one distribution in place of what was there under its name."""
+    recorded = _recorded(world, environment, coming)
     if coming.name in _installed(environment):
         world, environment = with_removed(world, environment, coming.name)
     site = site_of(environment)
@@ -132,6 +135,10 @@ def with_installed(world: World, environment: Environment, coming: Coming) -> Wo
     )
     made = Foreseen(world.facts, world.matrix)
     paths = made.wheel(site, coming.name, coming.version)
+    more = tuple(path for path in recorded if f"{site}/{path}" not in made.libraries)
+    for folder, _, name in (path.rpartition("/") for path in more):
+        made.library(f"{site}/{folder}", name)
+    paths = tuple(dict.fromkeys((*paths, *more)))
     framework = _framework(coming, environment, world.matrix)
     if framework and coming.row:
         _own_cudnn(coming.row, framework, made, world.matrix)
@@ -147,6 +154,16 @@ def with_installed(world: World, environment: Environment, coming: Coming) -> Wo
         environment = environment._replace(frameworks=Seen(tuple(frameworks), _NOTE))
         world = world._replace(replaced=world.replaced | {(environment.prefix, framework.package)})
     return world.with_environment(environment)
+
+
+def _recorded(world: World, environment: Environment, coming: Coming) -> tuple[str, ...]:
+    """The libraries of a wheel of NVIDIA's that comes again at the release that is there, by its RECORD."""
+    there = next((one for one in value_or(environment.distributions, ()) if one.name == coming.name), None)
+    if world.host is None or there is None or there.version != coming.version or not there.name.startswith("nvidia-"):
+        return ()
+    site = f"{there.site}/"
+    paths = (path.removeprefix(site) for path in _files_of(world.host, world.changes, there, ()))
+    return tuple(path for path in paths if not path.startswith("/") and re.search(r"\.so(\.\d+)*$", path))
 
 
 def _own_cudnn(row: FrameworkRow, framework: Framework, made: Foreseen, matrix: Matrix) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import ABSENT, Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
@@ -46,10 +46,9 @@ def _alone(copy: CudnnCopy, facts: Facts) -> Answer:
     if header.agrees_with(library):
         return ok(f"the header in {copy.path} is of the cuDNN {library} that the linker takes")
     path = value_or(copy.header_path, copy.path)
-    folder = path.rpartition("/")[0]
     return bad(
         f"{path} is of cuDNN {header}, and the linker takes cuDNN {library} in {pair.path}: what is built here fails",
-        Need(BY_HAND, f"Move cudnn*.h out of {folder}, so that the headers of cuDNN {library} are taken."),
+        Need("headers", ABSENT, path, "cudnn*.h"),
         severity=Severity.WARNING,
         evidence=(Evidence(path, f"defines cuDNN {header}"), Evidence(pair.path, f"cuDNN {library}")),
     )

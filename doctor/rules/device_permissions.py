@@ -13,10 +13,6 @@ from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu, need_linux
 
 _NO_PERMISSION = 4  # NVML_ERROR_NO_PERMISSION, nvml.h
-_EVERYBODY = (
-    "Give the nodes the mode that NVIDIA's driver uses: 'options nvidia NVreg_DeviceFileMode=0666' (octal, with the "
-    "leading 0) in a file of /etc/modprobe.d, then restart."
-)
 _GROUP_MAY = 0o060
 
 
@@ -55,12 +51,13 @@ def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
 
 
 def _needs(facts: Facts, closed: tuple[DeviceNode, ...]) -> tuple[Need, ...]:
+    everybody = Need("device-access", "", " ".join(node.path for node in closed) or "/dev/nvidiactl", "root")
     if value_or(facts.system.is_root, False):
-        return (Need("container-gpu", "", container(facts)),) if container(facts) else (Need("by-hand", _EVERYBODY),)
+        return (Need("container-gpu", "", container(facts)),) if container(facts) else (everybody,)
     grouped = [node for node in closed if node.group not in {"", "root"} and node.mode & _GROUP_MAY == _GROUP_MAY]
     if closed and len(grouped) == len(closed):
-        return (Need("device-access", "", grouped[0].path, grouped[0].group), Need("by-hand", _EVERYBODY))
-    return (Need("by-hand", _EVERYBODY),)
+        return (Need("device-access", "", grouped[0].path, grouped[0].group), everybody)
+    return (everybody,)
 
 
 def _mode(node: DeviceNode) -> str:

@@ -20,9 +20,6 @@ _RESTART = (
     "Stop the work, restart the machine, and check seating, power cables and cooling. If it comes back, have the card "
     'replaced (NVIDIA, "GPU Debug Guidelines").'
 )
-_RESET = (
-    "Stop the work and reset the GPU ('nvidia-smi --gpu-reset -i <number>') or restart; if it comes back, replace it."
-)
 _WATCH = "Run NVIDIA's diagnosis ('dcgmi diag -r 3') when the GPU is free, and watch whether the count grows."
 
 
@@ -38,7 +35,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     found = (*gone, *pending, *logged, *counted)
     return bad(
         f"the hardware of a GPU reports a fault: {found[0].detail}",
-        Need("by-hand", _RESTART if gone else _RESET if pending else _WATCH),
+        _need(facts, gone=bool(gone), pending=bool(pending)),
         severity=Severity.ERROR if gone else Severity.WARNING,
         evidence=found,
         explains=(Symptom("no-device-nodes"), Symptom("driver-does-not-support-gpu")) if gone else (),
@@ -90,6 +87,14 @@ def _pending(facts: Facts) -> Iterator[Evidence]:
     for gpu in value_or(facts.gpus, ()):
         if value_or(gpu.retired_pages_pending, False):
             yield Evidence("NVML", f"{gpu.label}: memory pages or rows wait to be retired, or could not be")
+
+
+def _need(facts: Facts, *, gone: bool, pending: bool) -> Need:
+    """A reset of the first GPU that waits for one; else what a person does with a card."""
+    if gone or not pending:
+        return Need("by-hand", _RESTART if gone else _WATCH)
+    waiting = (gpu for gpu in value_or(facts.gpus, ()) if value_or(gpu.retired_pages_pending, False))
+    return Need("gpu-reset", "", str(next(waiting).number))
 
 
 def _counted(facts: Facts) -> Iterator[Evidence]:

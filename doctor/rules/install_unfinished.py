@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok, unknown
 from doctor.facts import Facts, Machine
 from doctor.rules.shared.rule import Rule
@@ -21,7 +21,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         )
         return bad(
             f"{what} of gpudoctor {'was' if len(killed) == 1 else 'were'} killed half way, and not taken back yet",
-            *(Need(BY_HAND, f"take it back: gpudoctor install rollback {one.id}") for one in killed),
+            *(Need("rollback", one.id) for one in killed),
             severity=Severity.WARNING,
             evidence=tuple(
                 Evidence(one.directory, "a record without an end; `backup` has the originals") for one in killed

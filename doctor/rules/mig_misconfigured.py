@@ -43,12 +43,9 @@ def _is_there(entry: str, facts: Facts) -> bool:
 
 
 def _empty(gpu: Gpu) -> Answer:
-    create = (
-        f"Create instances ('sudo nvidia-smi mig -i {gpu.number} -lgip' lists profiles, '-cgi <profile> -C' creates)"
-    )
     return bad(
         f"{gpu.label} has MIG on, but no instance: no CUDA program can use it",
-        Need("by-hand", f"{create}, or turn MIG off: 'sudo nvidia-smi -i {gpu.number} -mig 0'."),
+        Need("mig", "off", str(gpu.number)),
         evidence=(Evidence(how(gpu.mig_enabled), "MIG is on"), Evidence(how(gpu.mig_instances), "no instance")),
         explains=CUDA_DOES_NOT_START,
     )

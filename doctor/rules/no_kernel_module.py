@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import ABSENT, Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
@@ -12,8 +12,6 @@ from doctor.rules.shared.conditions import module_is_loaded, need_kernel_driver,
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
-_SWITCHED_ON = {"prime-select": "on-demand", "envycontrol": "-s hybrid", "supergfxctl": "-m Hybrid"}
-_INITIAL_DISK = "'sudo update-initramfs -u' on Debian and Ubuntu, 'sudo dracut -f' on Fedora and RHEL"
 _NOT_LOADED = 9  # NVML_ERROR_DRIVER_NOT_LOADED, nvml.h
 
 
@@ -46,20 +44,20 @@ def _absent(facts: Facts, matrix: Matrix, what: str) -> Answer:
     )
 
 
-def _let_in(blocked: tuple[str, ...], facts: Facts) -> str:
+def _let_in(blocked: tuple[str, ...], facts: Facts) -> Need:
     """A laptop's switch wrote the lines and takes them back; else they must leave the file, and the initial disk."""
     switch = value_or(facts.driver.switch, "")
     if switch:
-        return f"Run 'sudo {switch} {_SWITCHED_ON[switch]}', then restart: the card was switched off with {switch}."
+        return Need("gpu-switch", "on", "", switch)
     path, _, line = blocked[0].partition(": ")
-    return f"Take the line '{line}' out of {path}, make the initial disk anew ({_INITIAL_DISK}), then restart."
+    return Need("modprobe-line", ABSENT, path, line)
 
 
 def _installed(facts: Facts, matrix: Matrix) -> tuple[str, Need]:
     """Whether it only has to be loaded, or is not there at all."""
     blocked = value_or(facts.driver.blocked, ())
     if blocked:
-        return f": {blocked[0].partition(': ')[0]} keeps it away", Need(BY_HAND, _let_in(blocked, facts))
+        return f": {blocked[0].partition(': ')[0]} keeps it away", _let_in(blocked, facts)
     files, kernel = facts.driver.module_files, value_or(facts.system.kernel, "")
     if any(one.kernel == kernel for one in value_or(files, ())):
         return ", though it is installed for this kernel", Need("kernel-module", "loaded", kernel, "nvidia")

@@ -72,8 +72,7 @@ def _is_told_elsewhere(code: int, facts: Facts) -> bool:
 def _needs(one: Refusal, advice: str, facts: Facts) -> tuple[Need, ...]:
     if one.code == _RESET_REQUIRED:
         number = one.whose.removeprefix("GPU ")
-        which = f" -i {number}" if number.isdigit() else ""
-        return (Need(BY_HAND, f"End what uses the GPU, then 'sudo nvidia-smi --gpu-reset{which}', or restart."),)
+        return (Need("gpu-reset", "", number if number.isdigit() else ""),)
     if one.code in _CURED_BY_RESTART:
         return (on_host(facts, Need("restart"), _RESTART),)
     text = advice or "look into the kernel log ('sudo dmesg | grep -i nvrm'), then restart the machine"

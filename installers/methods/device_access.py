@@ -14,6 +14,9 @@ from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 
+_OPTIONS = "(NVreg_DeviceFileUID|NVreg_DeviceFileGID|NVreg_DeviceFileMode)=[0-9]+"
+_HAS_OPTIONS = ("-exec", "grep", "-qE", _OPTIONS, "{}", ";")
+_WITHOUT_OPTIONS = ("-exec", "sed", "-i.bak", "-E", f"s/{_OPTIONS}//g", "{}", "+")
 _LOG_IN = ByHand("log out and in again: a running session keeps its groups")
 
 
@@ -25,8 +28,9 @@ def serves(need: Need, target: Target) -> bool:
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """Through the group that owns the node; without such a group, through its mode."""
     node, group = need.where or "/dev/nvidia0", need.build
-    effects = (NodeOpened(node, group if group != "root" else ""),)
-    summary = f"let {target.user or 'this user'} open {node}"
+    nodes = tuple(node.split())
+    effects = tuple(NodeOpened(one, group if group != "root" else "") for one in nodes)
+    summary = f"let {target.user or 'this user'} open {', '.join(nodes)}"
     if target.container:
         text = f"start the container with its GPUs (docker run --gpus all) and --group-add {group or 'GROUP'}"
         return Plan(summary, (ByHand(text),), effects)
@@ -37,12 +41,18 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         return Plan(summary, (join, _LOG_IN), effects)
     steps = (
         Command(
-            ("chmod", "0666", node),
+            ("chmod", "0666", *nodes),
             "as the driver sets it by default, until the next start",
             needs_root=True,
             inverse=Inverse(left="the next start brings back the mode that the module's options ask for"),
         ),
-        ByHand("for good: take NVreg_DeviceFileMode, -UID and -GID out of /etc/modprobe.d, and restart"),
+        Command(
+            ("find", "/etc/modprobe.d", "-name", "*.conf", *_HAS_OPTIONS, *_WITHOUT_OPTIONS),
+            "for good: the driver's own mode at every start; a file that is changed stays as it was beside itself",
+            needs_root=True,
+            inverse=Inverse(left="each file of /etc/modprobe.d that was changed lies beside itself, with .bak"),
+        ),
+        ByHand("restart when it suits: without NVreg_DeviceFileMode, -UID and -GID the driver's own mode lasts"),
     )
     return Plan(summary, steps, effects)
 

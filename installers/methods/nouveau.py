@@ -10,20 +10,10 @@ from compat.matrix import Matrix
 from compat.need import ABSENT, Need
 from installers.effect import ModuleKeptAway, Restarted
 from installers.method import Method
-from installers.packages import manager_of
+from installers.packages import initial_disk
 from installers.plan import Plan, Target
-from installers.step import Step
 from installers.steps.by_hand import ByHand
-from installers.steps.command import Command, Inverse
 from installers.steps.write_file import WriteFile
-
-_INITRAMFS = {
-    "apt": ("update-initramfs", "-u"),
-    "yum": ("dracut", "--force"),
-    "dnf": ("dracut", "--force"),
-    "zypper": ("dracut", "--force"),
-    "pacman": ("mkinitcpio", "-P"),
-}
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -43,12 +33,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         f"modprobe no longer loads {module} by itself",
         needs_root=True,
     )
-    argv = _INITRAMFS.get(manager_of(target))
-    initramfs: Step = ByHand("make the initramfs anew with your system's tool")
-    if argv:
-        again = Inverse((argv,), "restart the machine", afterwards=True)
-        initramfs = Command(argv, "the initramfs carries a copy of both", needs_root=True, inverse=again)
-    steps = (blacklist, initramfs, ByHand("restart the machine"))
+    steps = (blacklist, initial_disk(target), ByHand("restart the machine"))
     return Plan(f"keep {module} from taking the card", steps, (ModuleKeptAway(module), Restarted()))
 
 

@@ -20,10 +20,11 @@ def serves(need: Need, target: Target) -> bool:
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """One step."""
     what = "wsl" if target.wsl else "container" if target.container else "machine"
-    return Plan("restart", (_step(target),), (Restarted(what),))
+    return Plan("restart", (again(target),), (Restarted(what),))
 
 
-def _step(target: Target) -> Step:
+def again(target: Target) -> Step:
+    """The step by which it starts anew."""
     if target.wsl:
         return Command(("wsl", "--shutdown"), "ends every WSL distribution; the next start is fresh", place="Windows")
     if target.container:

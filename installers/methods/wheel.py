@@ -47,6 +47,7 @@ _NOT_PYTHON = frozenset(
             "system-package",
             "system-library",
             "by-hand",
+            *("headers", "modprobe-line", "gpu-switch", "mig", "gpu-reset", "rollback"),
         ),
     }
 )

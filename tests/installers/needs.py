@@ -33,6 +33,10 @@ LINUX_ONLY = (
     Need("container-gpu", "", "kubernetes"),
     Need("container-gpu", "", "lxc"),
     Need("container-gpu", "", "container"),
+    Need("device-access", "", "/dev/nvidia0 /dev/nvidiactl", "root"),
+    Need("headers", ABSENT, "/usr/local/cuda-12.8/include/cudnn_version.h", "cudnn*.h"),
+    Need("modprobe-line", ABSENT, "/etc/modprobe.d/mine.conf", "blacklist nvidia # test"),
+    Need("gpu-switch", "on", "", "prime-select"),
     Need("shm", str(8 << 30)),
     Need("compute-mode", "DEFAULT", "0"),
     Need("service", "running", "", "nvidia-fabricmanager"),
@@ -44,6 +48,10 @@ LINUX_ONLY = (
     Need("system-library", "", "", "libother.so.3"),
 )
 ANYWHERE = (
+    Need("mig", "off", "0"),
+    Need("gpu-reset", "", "1"),
+    Need("gpu-reset"),
+    Need("rollback", "20261122-101500-00"),
     Need("driver"),
     Need("driver", ">=580.65.06"),
     Need("driver", ">=525.60.13", "", "open"),

@@ -256,6 +256,20 @@ def test_an_archive_that_is_swapped_after_it_was_judged(tmp_path: Path, packed: 
         apply(Plan("x", (UseFile(str(packed), "a.tar.xz", (hashlib.sha256(good).hexdigest(),), "x"),)), state)
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device", "directory"])
+def test_an_archive_that_is_no_file(kind: str, tmp_path: Path, state: State) -> None:
+    """A pipe is waited for without an end, and a device is read without one."""
+    path = tmp_path / kind
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+    with pytest.raises((GpudoctorError, OSError), match="it is no file"):
+        apply(Plan("x", (UseFile(str(path), "a.tar.xz", ("0" * 64,), "x"),)), state)
+
+
 def test_an_archive_that_is_swapped_while_a_script_takes_it(tmp_path: Path, packed: Path) -> None:
     """`cp` stands for a stranger who is quick: it brings other bytes than those that were hashed."""
     digest = hashlib.sha256(packed.read_bytes()).hexdigest()

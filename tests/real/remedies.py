@@ -1,30 +1,60 @@
-"""`python -m tests.real.remedies FOLDER [NAME ...]` (as root): remedies pasted into real environments, judged again.
+"""`python -m tests.real.remedies FOLDER [NAME ...]`: remedies pasted into real environments, judged again.
 
-Each scenario is a real environment (real wheels by uv, kept in FOLDER, some GB) with one fault. `gpudoctor check` of a
-GPU machine of the lab (`machine.py`) must name it; the commands of its first remedy are pasted into bash as they
-stand; the second check must not name it again, nor anything new. Exit 1 where one does not.
+Each scenario is an environment of real wheels (`distil.py` emptied their machine code, `wheelhouse.py` packs them for
+installers) with one fault. `gpudoctor check` of a GPU machine of the lab must name it; the commands of its first remedy
+are pasted into bash as they stand, where the real uv or pip carries them out; the second check must not name it again,
+nor anything new. Exit 1 where one does not.
+
+The environment lies in the machine's tree at the path that leads to it on this machine too, so that the same commands
+mean the same thing on both.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
-import tempfile
+import sysconfig
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.lab.carried_out import MODULE
+from tests.lab.case import Case, run_here
 from tests.lab.cases.clusters import NO_ROOT
-from tests.lab.parts import HOME, Part, files
-from tests.real.machine import machine, site_of
+from tests.lab.parts import HOME, Part, card, driver, files, linux, together
+from tests.real.distil import lay
+from tests.real.machine import site_of
+from tests.real.recorded import recorded
+from tests.real.usual import USUAL
+from tests.real.wheelhouse import wheelhouse
 
-JAX = ("jax[cuda12]==0.6.2",)
+WHEELS = {one.name: one.wheels for one in recorded()}
+
+TORCH, JAX, TENSORFLOW = WHEELS["torch-2.9.1"], WHEELS["jax12-0.4.35-nvcc12.6"], WHEELS["tensorflow-2.20"]
+
+
+def of(wheels: tuple[str, ...], *names: str) -> tuple[str, ...]:
+    """Some of them."""
+    return tuple(one for one in wheels if one.partition("==")[0] in names)
+
+
+JAX_CPU = ("jax==0.7.2", "jaxlib==0.7.2")
+CUSOLVER, CURAND = "nvidia-cusolver-cu12", "nvidia-curand-cu12"
+JAX_OWN = ("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt")
+CUDNN, CUDNN_FILES = "nvidia-cudnn-cu12", "nvidia/cudnn/lib/*.so*"
+OLD_CUDNN = "nvidia-cudnn-cu12==9.0.0.312"
+ONNX = "onnxruntime==1.22.0"
 ONNX_GPU = ("onnxruntime-gpu==1.22.0",)
-_SHELL_OWN = {"_", "SHLVL", "PWD", "OLDPWD", "HOME", "PATH", "UV_CACHE_DIR", "UV_LINK_MODE"}
+CUPY = ("cupy-cuda12x==13.6.0", "fastrlock==0.8.3")
+CUDA_12_9 = (
+    *("nvidia-cuda-runtime-cu12==12.9.79", "nvidia-cuda-nvcc-cu12==12.9.86", "nvidia-cuda-nvrtc-cu12==12.9.86"),
+    *("nvidia-cublas-cu12==12.9.1.4", "nvidia-cufft-cu12==11.4.1.4", "nvidia-curand-cu12==10.3.10.19"),
+    *("nvidia-cusolver-cu12==11.7.5.82", "nvidia-cusparse-cu12==12.5.10.65", "nvidia-nvjitlink-cu12==12.9.86"),
+)
+_MINE = "{prefix}/.."  # a directory beside the environment
+_SHELL_OWN = {"_", "SHLVL", "PWD", "OLDPWD", "HOME", "PATH", *("UV_CACHE_DIR", "UV_FIND_LINKS", "UV_LINK_MODE")}
 
 
 class Scenario(NamedTuple):
@@ -35,20 +65,41 @@ class Scenario(NamedTuple):
     spoil: Callable[[Path], None] = lambda _: None
     environ: Mapping[str, str] = {}  # {prefix} is the environment's
     more: tuple[Part, ...] = ()
-
-
-def _uv(*argv: str) -> None:
-    subprocess.run(["uv", "-q", *argv], check=True, stdout=subprocess.DEVNULL)
+    offers: tuple[str, ...] = ()  # small wheels that the remedy may want; all others come from the package index
+    row: int = 0  # of the table in tests/lab/rows.py
+    installer: str = "uv"
 
 
 def over(*wheels: str) -> Callable[[Path], None]:
     """Other wheels over those that are there."""
-    return lambda prefix: _uv("pip", "install", "--no-deps", "--python", f"{prefix}/bin/python", *wheels)
+
+    def spoil(prefix: Path) -> None:
+        lay(wheels, site_of(prefix))
+
+    return spoil
 
 
-def gone(name: str) -> Callable[[Path], None]:
-    """One wheel taken away."""
-    return lambda prefix: _uv("pip", "uninstall", "--python", f"{prefix}/bin/python", name)
+def instead(name: str, wheel: str) -> Callable[[Path], None]:
+    """Another release of a wheel."""
+
+    def spoil(prefix: Path) -> None:
+        gone(name)(prefix)
+        over(wheel)(prefix)
+
+    return spoil
+
+
+def gone(*names: str) -> Callable[[Path], None]:
+    """Wheels taken away as pip takes them, every file of their RECORD."""
+
+    def spoil(prefix: Path) -> None:
+        for name in names:
+            (info,) = site_of(prefix).glob(f"{name.replace('-', '_')}-*.dist-info")
+            for line in (info / "RECORD").read_text().splitlines():
+                (site_of(prefix) / line.rsplit(",", 2)[0].strip('"')).unlink(missing_ok=True)
+            shutil.rmtree(info)
+
+    return spoil
 
 
 def lost(pattern: str) -> Callable[[Path], None]:
@@ -63,89 +114,214 @@ def lost(pattern: str) -> Callable[[Path], None]:
     return spoil
 
 
-def old_cudnn(name: str) -> Callable[[Path], None]:
-    """Another cuDNN in a directory of its own."""
-    return lambda prefix: _uv(
-        "pip", "install", "--no-deps", "--target", f"{prefix}/{name}", "nvidia-cudnn-cu12==9.1.0.70"
-    )
+def beside(name: str, wheel: str = OLD_CUDNN) -> Callable[[Path], None]:
+    """Another cuDNN in a directory of its own, beside the environment."""
+    return lambda prefix: lay((wheel,), prefix.parent / name)
 
 
-OLD = "{prefix}/old/nvidia/cudnn/lib"
+def of_the_user(wheel: str) -> Callable[[Path], None]:
+    """A wheel in the user's own directory, which comes before every environment."""
+
+    def spoil(prefix: Path) -> None:
+        tree = Path(str(prefix).removesuffix(str(_seen(prefix))))
+        lay((wheel,), tree / f"{HOME}/.local/lib/{site_of(prefix).parent.name}/site-packages".lstrip("/"))
+
+    return spoil
+
+
+def like_conda(prefix: Path) -> None:
+    """An environment that sees the user's own directory, as conda's do and Python's own do not."""
+    (prefix / "pyvenv.cfg").unlink()
+    (prefix / "conda-meta").mkdir()
+    (prefix / "conda-meta" / "history").touch()
+    (prefix / "lib" / site_of(prefix).parent.name / "os.py").touch()
+
+
+def all_of(*several: Callable[[Path], None]) -> Callable[[Path], None]:
+    """One after the other."""
+
+    def spoil(prefix: Path) -> None:
+        for one in several:
+            one(prefix)
+
+    return spoil
+
+
+OLD = f"{_MINE}/old/nvidia/cudnn/lib"
 SCENARIOS: Mapping[str, Scenario] = {
-    "two-cupys": Scenario("multiple-cupy", ("cupy-cuda12x==13.6.0",), over("cupy-cuda11x==13.6.0"), more=(NO_ROOT,)),
-    "cupy-no-cuda": Scenario("framework-wants-other-cuda", ("cupy-cuda12x==13.6.0",), more=(NO_ROOT,)),
-    "two-onnxruntimes": Scenario("two-onnxruntimes", ONNX_GPU, over("onnxruntime==1.22.0"), more=(NO_ROOT,)),
-    "onnxruntime-cpu": Scenario("cpu-only-wheel", ("onnxruntime==1.22.0",), more=(NO_ROOT,)),
-    "onnxruntime-no-cuda": Scenario("framework-wants-other-cuda", ONNX_GPU, more=(NO_ROOT,)),
-    "jax-cudnn-part-lost": Scenario("cudnn-install-incomplete", JAX, lost("nvidia/cudnn/lib/libcudnn_ops.so.9")),
-    "jax-cudnn-files-lost": Scenario("cudnn-missing", JAX, lost("nvidia/cudnn/lib/*.so*")),
-    "jax-cudnn-removed": Scenario("cudnn-missing", JAX, gone("nvidia-cudnn-cu12")),
-    "jax-cudnn-old": Scenario("pip-nvidia-wheels-conflict", JAX, over("nvidia-cudnn-cu12==9.1.0.70")),
-    "jax-cudnn-of-13-over": Scenario("wheel-files-overwritten", JAX, over("nvidia-cudnn-cu13==9.13.0.50")),
-    "jax-old-cudnn-first": Scenario("ld-library-path-shadowing", JAX, old_cudnn("old"), {"LD_LIBRARY_PATH": OLD}),
+    "torch-onnxruntime-cpu": Scenario(
+        "cpu-only-wheel", (*TORCH, ONNX), more=(NO_ROOT,), offers=("onnxruntime-gpu==1.22.0",), row=1
+    ),
+    "torch-jax-cpu": Scenario("cpu-only-wheel", (*TORCH, *JAX_CPU), row=1),
+    "jax-old-cudnn-first": Scenario("ld-library-path-shadowing", JAX, beside("old"), {"LD_LIBRARY_PATH": OLD}, row=2),
+    "tensorflow-old-cudnn-first": Scenario(
+        "ld-library-path-shadowing", TENSORFLOW, beside("old"), {"LD_LIBRARY_PATH": OLD}, row=2
+    ),
+    "torch-old-cudnn-first": Scenario("ld-library-path-shadowing", TORCH, beside("old"), {"LD_LIBRARY_PATH": OLD}),
     "jax-old-cudnn-by-a-module": Scenario(
         "ld-library-path-shadowing",
         JAX,
-        old_cudnn("cudnn/9.1.0"),
-        {"LD_LIBRARY_PATH": "{prefix}/cudnn/9.1.0/nvidia/cudnn/lib", "LOADEDMODULES": "gcc/12.2:cudnn/9.1.0"},
+        beside("cudnn/9.0.0"),
+        {"LD_LIBRARY_PATH": f"{_MINE}/cudnn/9.0.0/nvidia/cudnn/lib", "LOADEDMODULES": "gcc/12.2:cudnn/9.0.0"},
         (NO_ROOT,),
+        row=2,
     ),
-    "jax-plugin-old": Scenario("jax-plugin-version-mismatch", JAX, over("jax-cuda12-plugin==0.6.0")),
-    "jax-cusolver-removed": Scenario("cudart-soname-missing", JAX, gone("nvidia-cusolver-cu12")),
-    "jax-cpu": Scenario("cpu-only-wheel", ("jax==0.6.2",)),
+    "tensorflow-cudnn-old": Scenario(
+        "pip-nvidia-wheels-conflict", TENSORFLOW, instead(CUDNN, OLD_CUDNN), offers=of(TENSORFLOW, CUDNN), row=3
+    ),
+    "user-site-first": Scenario("pip-nvidia-wheels-conflict", TORCH, all_of(of_the_user(OLD_CUDNN), like_conda), row=6),
+    "jax-cudnn-removed": Scenario("cudnn-missing", JAX, gone(CUDNN), offers=of(JAX, CUDNN), row=8),
+    "tensorflow-cudnn-removed": Scenario("cudnn-missing", TENSORFLOW, gone(CUDNN), offers=of(TENSORFLOW, CUDNN), row=8),
+    "tensorflow-wheels-not-found": Scenario("wheel-libs-not-on-loader-path", WHEELS["tensorflow-2.21"], row=9),
+    "torch-cusolver-removed": Scenario(
+        "cudart-soname-missing", TORCH, gone(CUSOLVER), offers=of(TORCH, CUSOLVER), row=10
+    ),
+    "torch-curand-removed": Scenario(
+        "cudart-soname-missing",
+        TORCH,
+        gone(CURAND),
+        offers=of(TORCH, CURAND),
+        row=10,
+        installer="pip",
+    ),
+    "jax-cusolver-removed": Scenario("cudart-soname-missing", JAX, gone(CUSOLVER), offers=of(JAX, CUSOLVER), row=10),
+    "onnxruntime-wheels-not-found": Scenario(
+        "wheel-libs-not-on-loader-path",
+        (*ONNX_GPU, *(one for one in TORCH if one.startswith("nvidia-"))),
+        more=(NO_ROOT,),
+        row=11,
+    ),
+    "torch-cudnn-files-lost": Scenario(
+        "cudnn-missing", TORCH, lost(CUDNN_FILES), offers=of(TORCH, CUDNN), row=12, installer="pip"
+    ),
+    "jax-cudnn-files-lost": Scenario("cudnn-missing", JAX, lost(CUDNN_FILES), offers=of(JAX, CUDNN), row=12),
+    "jax-cudnn-part-lost": Scenario(
+        "cudnn-install-incomplete", JAX, lost("nvidia/cudnn/lib/libcudnn_ops.so.9"), offers=of(JAX, CUDNN), row=12
+    ),
+    "cupy-no-cuda": Scenario("framework-wants-other-cuda", CUPY, more=(NO_ROOT,), offers=CUDA_12_9, row=14),
+    "onnxruntime-no-cuda": Scenario("framework-wants-other-cuda", ONNX_GPU, more=(NO_ROOT,), offers=CUDA_12_9, row=14),
+    "torch-cudnn-of-13-over": Scenario(
+        "wheel-files-overwritten", TORCH, over("nvidia-cudnn-cu13==9.13.0.50"), offers=of(TORCH, CUDNN), row=18
+    ),
+    "torch-two-cudas": Scenario(
+        "wheel-files-overwritten",
+        TORCH,
+        over("nvidia-cudnn-cu13==9.13.0.50", "nvidia-nccl-cu13==2.27.7"),
+        offers=of(TORCH, CUDNN),
+        row=18,
+        installer="pip",
+    ),
+    "onnxruntime-1.18-cuda-12": Scenario(
+        "framework-wants-other-cuda",
+        ("onnxruntime-gpu==1.18.1", *(one for one in TORCH if one.startswith("nvidia-"))),
+        offers=("onnxruntime-gpu==1.22.0",),
+        more=(NO_ROOT,),
+        row=19,
+    ),
+    "onnxruntime-cpu": Scenario("cpu-only-wheel", (ONNX,), more=(NO_ROOT,), offers=ONNX_GPU, row=21),
+    "jax-cpu": Scenario("cpu-only-wheel", JAX_CPU, row=21),
+    "two-cupys": Scenario("multiple-cupy", CUPY, over("cupy-cuda11x==13.6.0"), more=(NO_ROOT,), offers=CUPY),
+    "two-onnxruntimes": Scenario("two-onnxruntimes", ONNX_GPU, over(ONNX), more=(NO_ROOT,), offers=ONNX_GPU),
+    "jax-plugin-old": Scenario(
+        "jax-plugin-version-mismatch",
+        JAX,
+        instead("jax-cuda12-plugin", "jax-cuda12-plugin==0.4.34"),
+        offers=of(JAX, *JAX_OWN),
+    ),
 }
 
 
-def base(folder: Path, wheels: tuple[str, ...]) -> Path:
-    """The environment of these wheels, made once."""
-    prefix = folder / "bases" / re.sub(r"[^\w.]+", "-", "+".join(wheels))
-    if not prefix.exists():
-        _uv("venv", "--python", f"3.{sys.version_info.minor}", str(prefix))
-        _uv("pip", "install", "--python", f"{prefix}/bin/python", *wheels)
-    return prefix
+class Outcome(NamedTuple):
+    """What the remedy did."""
+
+    wrong: str  # "" for nothing
+    commands: tuple[str, ...]
+    summary: str
 
 
-def run(name: str, folder: Path) -> str:
-    """What is wrong with the remedy of a scenario, "" for nothing."""
+def run(name: str, folder: Path) -> Outcome:
+    """Spoil, check, paste, check again, in a folder of its own, which is left empty."""
     scenario = SCENARIOS[name]
-    prefix = folder / name
-    shutil.rmtree(prefix, ignore_errors=True)
-    subprocess.run(["cp", "-al", str(base(folder, scenario.wheels)), str(prefix)], check=True)
-    scenario.spoil(prefix)
-    environ = {key: value.replace("{prefix}", str(prefix)) for key, value in scenario.environ.items()}
-    before, tree = _checked(prefix, environ, scenario.more)
+    folder = folder / name
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        return _cured(scenario, _Place(folder, scenario))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _seen(prefix: Path) -> Path:
+    """The path of an environment as the machine and its commands have it, of that in the tree."""
+    text = str(prefix)
+    return Path(text[text.index("/tree/") + 5 :])
+
+
+class _Place:
+    """A tree with a real environment in it."""
+
+    def __init__(self, folder: Path, scenario: Scenario) -> None:
+        self.tree = folder / "tree"
+        self.prefix = folder / "project" / ".venv"  # as commands name it; a link leads into the tree
+        self.inside = Path(f"{self.tree}{self.prefix}")
+        self.inside.parent.mkdir(parents=True)
+        self.prefix.parent.symlink_to(self.inside.parent)
+        self.house, self.cache = folder / "wheels", folder / "cache"
+        venv = [sys.executable, "-m", "venv", *(["--without-pip"] if scenario.installer == "uv" else [])]
+        subprocess.run([*venv, str(self.prefix)], check=True)
+        lay(scenario.wheels, site_of(self.inside))
+        scenario.spoil(self.inside)
+
+    def case(self, scenario: Scenario, environ: Mapping[str, str]) -> Case:
+        """The machine around it."""
+        python = Path(os.path.realpath(self.prefix / "bin/python"))
+        release = f"{sys.version_info.major}.{sys.version_info.minor}"
+        programs: dict[str, str | bytes] = {str(python): b"\x7fELF", f"/usr/lib/python{release}/os.py": ""}
+        tool: dict[str, str | bytes] = {"/usr/bin/uv": b"\x7fELF"} if scenario.installer == "uv" else {}
+        usual = {"VIRTUAL_ENV": str(self.prefix), "PATH": f"{self.prefix}/bin:/usr/bin:/bin"}
+        lay_all = together(linux(), USUAL, card(), driver(), files({**programs, **tool}), *scenario.more)
+        return Case("real", "a real environment", lay_all, environ={**usual, **environ})
+
+    def checked(self, scenario: Scenario, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Findings that count."""
+        report = run_here(self.case(scenario, environ), self.tree).report
+        return [one for one in report["findings"] if one["severity"] != "info" and not one["explained_by"]]
+
+    def pasted(self, commands: list[str], environ: Mapping[str, str], offers: tuple[str, ...]) -> dict[str, str]:
+        """The variables of the shell that the commands were pasted into."""
+        house = wheelhouse(offers, self.house)
+        lines = [line for line in commands if line != "gpudoctor check"]  # it would look at this machine
+        script = "\n".join((MODULE, *lines, "env -0"))
+        links = " ".join(filter(None, (str(house), os.environ.get("PIP_FIND_LINKS", ""))))
+        tools = {
+            "UV_FIND_LINKS": str(house),
+            "PIP_FIND_LINKS": links,
+            "UV_CACHE_DIR": str(self.cache),
+            "UV_LINK_MODE": "hardlink",
+        }
+        path = f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"
+        whole = {**os.environ, **tools, "PATH": path, **environ, "HOME": f"{self.tree}{HOME}"}
+        ran = subprocess.run(["bash", "-ec", script], env=whole, stdout=subprocess.PIPE, check=True)
+        pairs = dict(
+            item.rpartition("\n")[2].partition("=")[::2] for item in ran.stdout.decode().split("\0") if "=" in item
+        )
+        known = {*os.environ, *tools} - {*environ}
+        return {name: text for name, text in pairs.items() if text and name not in known | _SHELL_OWN}
+
+
+def _cured(scenario: Scenario, place: _Place) -> Outcome:
+    environ = {key: value.replace("{prefix}", str(place.prefix)) for key, value in scenario.environ.items()}
+    environ = {key: os.path.normpath(value) if "/.." in value else value for key, value in environ.items()}
+    before = place.checked(scenario, environ)
     finding = next((one for one in before if one["code"] == scenario.code), None)
     if finding is None:
-        return f"it is not named, but {[one['code'] for one in before]}"
+        return Outcome(f"it is not named, but {[(one['code'], one['summary']) for one in before]}", (), "")
     remedy = finding["remedies"][0]
-    sys.stdout.write(f"  {remedy['summary']}\n" + "".join(f"    {line}\n" for line in remedy["commands"]))
-    environ = _pasted(remedy["commands"], environ, tree)
-    after, _ = _checked(prefix, environ, scenario.more)
+    commands = remedy["commands"]
+    environ = place.pasted(commands, environ, scenario.offers)
+    after = place.checked(scenario, environ)
     known = {one["code"] for one in before} - {scenario.code}
     left = [f"{one['code']}: {one['summary']}" for one in after if one["code"] not in known]
-    shutil.rmtree(prefix)
-    return "; ".join(left)
-
-
-def _checked(prefix: Path, environ: Mapping[str, str], more: tuple[Part, ...]) -> tuple[list[dict[str, Any]], Path]:
-    """Findings that count, and the tree of the machine."""
-    folder = Path(tempfile.mkdtemp(prefix="gpudoctor-real-"))
-    uv = files({"/usr/bin/uv": (Path(shutil.which("uv") or "/nowhere").read_bytes())[:64]})
-    outcome = machine(prefix, folder, environ=environ, more=(uv, *more)).check()
-    found = [one for one in outcome.report["findings"] if one["severity"] != "info" and not one["explained_by"]]
-    return found, folder / "tree"
-
-
-def _pasted(commands: list[str], environ: Mapping[str, str], tree: Path) -> dict[str, str]:
-    """The variables of the shell that the commands were pasted into."""
-    lines = [line for line in commands if line != "gpudoctor check"]  # it would look at this machine
-    script = "\n".join((MODULE, *lines, "env -0"))
-    whole = {**os.environ, **environ, "HOME": f"{tree}{HOME}"}
-    ran = subprocess.run(["bash", "-ec", script], env=whole, stdout=subprocess.PIPE, check=True)
-    text = ran.stdout.decode().rpartition("\n")[2] if b"\n" in ran.stdout.partition(b"\0")[0] else ran.stdout.decode()
-    pairs = dict(item.partition("=")[::2] for item in text.split("\0") if "=" in item)
-    names = ({*environ, "LD_LIBRARY_PATH"} & {*pairs}) - _SHELL_OWN
-    return {name: pairs[name] for name in names if pairs[name]}
+    return Outcome("; ".join(left), tuple(commands), remedy["summary"])
 
 
 def main(argv: list[str]) -> int:
@@ -153,13 +329,15 @@ def main(argv: list[str]) -> int:
     folder, *names = argv
     failed = 0
     for name in names or SCENARIOS:
-        sys.stdout.write(f"{name}\n")
         try:
-            wrong = run(name, Path(folder).absolute())
+            outcome = run(name, Path(folder).absolute())
         except subprocess.CalledProcessError as error:
-            wrong = f"a command failed: {error}"
-        failed += bool(wrong)
-        sys.stdout.write(f"  {'NOT CURED: ' + wrong if wrong else 'cured'}\n")
+            outcome = Outcome(f"a command failed: {error}", (), "")
+        failed += bool(outcome.wrong)
+        told = "".join(f"    {line}\n" for line in outcome.commands)
+        sys.stdout.write(
+            f"{name}\n  {outcome.summary}\n{told}  {f'NOT CURED: {outcome.wrong}' if outcome.wrong else 'cured'}\n"
+        )
         sys.stdout.flush()
     return failed
 

@@ -12,20 +12,16 @@ import pytest
 from doctor.formats import TextStyle
 from doctor.which import Question, which
 from tests.lab.case import Case, complaint, host_of, run_here
-from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import LIB, VENV, Part, card, driver, files, linux, site_of, together, venv, without
 from tests.loader_oracle.compare import predict_on, predicted_files
 from tests.real.distil import distilled, lay
 from tests.real.recorded import Recorded, recorded
+from tests.real.usual import USUAL
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="wheels for x86-64"),
 ]
-
-# What every distribution has, and wheels ask for.
-_USUAL = ("libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libstdc++.so.6", "libgcc_s.so.1")
-USUAL = files({f"{LIB}/{name}": elf_bytes(name) for name in (*_USUAL, "libz.so.1", "libgomp.so.1")})
 
 
 def environment(one: Recorded) -> Part:

@@ -11,6 +11,9 @@ from doctor.check.finding import Kind, Severity
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DkmsBuild, ModuleFile
+from installers.choose import plan_for
+from installers.render import commands
+from tests.installers.target import UBUNTU
 from tests.machine import driver, driver_library, gpu, machine, nvml, pci_device, seen, system, unseen
 from tests.rules.case import MATRIX, answer
 
@@ -90,7 +93,7 @@ def test_no_kernel_module_needs(files: tuple[ModuleFile, ...], around: Any, prod
         ("prime-select", "sudo prime-select on-demand"),
         ("envycontrol", "sudo envycontrol -s hybrid"),
         ("supergfxctl", "sudo supergfxctl -m Hybrid"),
-        ("", "Take the line 'blacklist nvidia' out of /etc/modprobe.d/a.conf"),
+        ("", "sudo sed -i.bak -E 's#^[[:space:]]*(blacklist nvidia)[[:space:]]*$#\\# \\1#' /etc/modprobe.d/a.conf"),
     ],
 )
 def test_a_module_that_is_kept_away_is_let_in(switch: str, said: str) -> None:
@@ -98,7 +101,9 @@ def test_a_module_that_is_kept_away_is_let_in(switch: str, said: str) -> None:
     changes = {"module_files": seen((module(),)), "blocked": blocked, "switch": seen(switch)}
     found = answer("no-kernel-module", unloaded(system(), **changes))
     assert "/etc/modprobe.d/a.conf keeps it away" in found.why
-    assert said in found.needs[0].spec
+    plan = plan_for(found.needs[0], UBUNTU, MATRIX)
+    assert said in commands(plan, UBUNTU)
+    assert commands(plan, UBUNTU)[-1] == "sudo systemctl reboot"
 
 
 @pytest.mark.parametrize(
@@ -483,3 +488,21 @@ def test_two_cards_that_no_driver_runs_at_once() -> None:
 def test_what_holds_the_card_is_kept_away() -> None:
     facts = unloaded(pci_driver="nova_core", module_files=seen((module(),)))
     assert answer("nouveau-in-use", facts).needs[0].build == "nova_core"
+
+
+@pytest.mark.parametrize(
+    ("folder", "release", "is_alternative"),
+    [
+        ("/usr/lib/x86_64-linux-gnu/nvidia/current", "580.95.05", True),
+        ("/usr/lib/x86_64-linux-gnu/nvidia/current", "575.64.05", False),  # not of the module's release either
+        ("/usr/lib/x86_64-linux-gnu", "580.95.05", False),  # not a directory of several drivers
+    ],
+)
+def test_debians_alternative_that_leads_to_another_driver(folder: str, release: str, is_alternative: bool) -> None:
+    chosen = driver_library("libcuda", "470.256.02", path="/usr/lib/x86_64-linux-gnu/nvidia/tesla-470/libcuda.so.470")
+    aside = driver_library("libcuda", release, path=f"{folder}/libcuda.so.{release}", loads=False)
+    refused = nvml(state="error", error="NVMLError (18)", code=18)
+    facts = machine(driver=driver(nvml=seen(refused), libraries=seen((chosen, aside))))
+    found = answer("driver-library-mismatch", facts)
+    assert ("update-glx" in found.needs[0].spec) is is_alternative
+    assert ("alternative" in found.why) is is_alternative

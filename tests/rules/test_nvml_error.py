@@ -9,8 +9,11 @@ import pytest
 from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Kind, Severity
+from installers.choose import plan_for
+from installers.render import commands
+from tests.installers.target import UBUNTU
 from tests.machine import driver, gpu, machine, nvml, seen, system, unseen
-from tests.rules.case import answer
+from tests.rules.case import MATRIX, answer
 
 CODE, MODE = "nvml-error", "gpu-compute-mode"
 
@@ -50,8 +53,6 @@ def test_kinds(facts: Any, kind: Kind) -> None:
     ("facts", "said", "need"),
     [
         (refused(8), "power cable", "Check the power connectors"),
-        (one_card(16), "GPU 1 answers with error 16", "nvidia-smi --gpu-reset -i 1"),
-        (refused(16), "reset", "nvidia-smi --gpu-reset'"),
         (refused(17), "cgroup", "In a container"),
         (refused(77), "error 77", "kernel log"),
     ],
@@ -60,6 +61,19 @@ def test_number_meaning_and_remedy(facts: Any, said: str, need: str) -> None:
     found = answer(CODE, facts)
     assert said in found.why
     assert need in found.needs[0].spec
+
+
+@pytest.mark.parametrize(
+    ("facts", "said", "command"),
+    [
+        (one_card(16), "GPU 1 answers with error 16", "sudo nvidia-smi --gpu-reset -i 1"),
+        (refused(16), "reset", "sudo nvidia-smi --gpu-reset"),
+    ],
+)
+def test_a_card_that_wants_a_reset_gets_one(facts: Any, said: str, command: str) -> None:
+    found = answer(CODE, facts)
+    assert said in found.why
+    assert commands(plan_for(found.needs[0], UBUNTU, MATRIX), UBUNTU)[-1] == command
 
 
 def test_most_are_mended_by_a_restart() -> None:

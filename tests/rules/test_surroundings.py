@@ -123,7 +123,7 @@ CARD_1 = node("/dev/nvidia1")
         ((closed("/dev/nvidiactl"), UVM, CARD), Kind.BAD, "device-access"),
         ((CTL, UVM, closed("/dev/nvidia0")), Kind.BAD, "device-access"),
         ((CTL, UVM, CARD, closed("/dev/nvidia1")), Kind.OK, ""),  # a scheduler gave one card
-        ((CTL, closed("/dev/nvidia-uvm", 0o1230, "root"), CARD), Kind.BAD, "by-hand"),
+        ((CTL, closed("/dev/nvidia-uvm", 0o1230, "root"), CARD), Kind.BAD, "device-access"),
         ((CTL, UVM, CARD, closed("/dev/nvidia-caps/nvidia-cap1", 0o400, "root")), Kind.OK, ""),
         ((node(openable=unseen("not tried")),), Kind.UNKNOWN, ""),
         ((), Kind.NOT_APPLICABLE, ""),

@@ -1,0 +1,109 @@
+"""From messages to causes: every match, then one cause for each code, the surest first."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+from compat.discover import load_one, names_in
+from compat.matrix import Matrix
+from compat.record import NamedTuple
+from doctor.explain import signatures
+from doctor.explain.clues import Clues
+from doctor.explain.reading import Line, Reading
+from doctor.explain.signature import MIN_CONFIDENCE, Family, Means, Signature
+
+_MOST_MATCHES = 40  # of one signature: a log repeats its message
+_MOST_LINES = 5  # that are shown of one cause
+# The user's program, its data or its load; or a framework's own fault. To reinstall a driver, CUDA or cuDNN is wrong.
+NOT_THE_STACK = frozenset(
+    (
+        *("not-a-stack-problem", "out-of-memory-not-a-stack-fault", "framework-bug", "memory-growth"),
+        *("cudnn-too-new-warn", "driver-older-than-ptxas-warn", "mig-single-instance", "no-nvidia-gpu"),
+    )
+)
+
+
+class Matched(NamedTuple):
+    """A line that speaks for a cause."""
+
+    line: int
+    text: str
+
+
+class Cause(NamedTuple):
+    """One cause that the text speaks for."""
+
+    code: str
+    confidence: float
+    summary: str
+    matched: tuple[Matched, ...]
+    asks: str  # the question that decides, "" where none is open
+    source: str  # who prints the message
+    blames_stack: bool
+
+
+class _Hit(NamedTuple):
+    means: Means
+    signature: Signature
+    summary: str
+    line: Line
+
+
+def families() -> dict[str, Family]:
+    """All signatures, by the name of their file."""
+    return {name: load_one(signatures, name, "FAMILY", Family) for name in names_in(signatures)}
+
+
+def causes_of(reading: Reading, matrix: Matrix) -> tuple[Cause, ...]:
+    """The causes that are worth saying, the surest first; of equal ones that which was printed first."""
+    clues = Clues(reading, matrix)
+    hits = list(_hits(reading, clues))
+    by_code: dict[str, list[_Hit]] = {}
+    for hit in hits:
+        by_code.setdefault(hit.means.code, []).append(hit)
+    found = [_cause(code, mine) for code, mine in by_code.items()]
+    return tuple(sorted((one for one in found if one.confidence >= MIN_CONFIDENCE), key=_rank))
+
+
+def _rank(cause: Cause) -> tuple[float, int]:
+    return (-cause.confidence, cause.matched[0].line)
+
+
+def _hits(reading: Reading, clues: Clues) -> Iterator[_Hit]:
+    blocks = [(block, "\n".join(line.text for line in block)) for block in reading.blocks]
+    starts = [[0, *accumulate(len(line.text) + 1 for line in block)] for block, _ in blocks]
+    for signature in (one for family in families().values() for one in family.signatures):
+        left = _MOST_MATCHES
+        for (block, text), offsets in zip(blocks, starts, strict=True):
+            for found in signature.compiled.finditer(text):
+                line = block[bisect_right(offsets, found.start()) - 1]
+                yield from (_Hit(one, signature, _said(one, found), line) for one in signature.causes(found, clues))
+                left -= 1
+                if left == 0:
+                    break
+            if left == 0:
+                break
+
+
+def _said(means: Means, found: re.Match[str]) -> str:
+    named = {name: " ".join((value or "").split())[:120] for name, value in found.groupdict().items()}
+    return means.says.format_map(named)
+
+
+def _cause(code: str, hits: Iterable[_Hit]) -> Cause:
+    """The surest message speaks; each further one of another kind makes it a little surer."""
+    ranked = sorted(hits, key=lambda hit: (-hit.means.confidence, hit.line.number))
+    best, kinds = ranked[0], {id(hit.signature) for hit in ranked}
+    lines = {hit.line.number: Matched(hit.line.number, hit.line.text.strip()[:400]) for hit in ranked}
+    return Cause(
+        code=code,
+        confidence=round(min(0.99, best.means.confidence + 0.02 * (len(kinds) - 1)), 2),
+        summary=best.summary,
+        matched=tuple(list(lines.values())[:_MOST_LINES]),
+        asks=best.signature.asks,
+        source=best.signature.source,
+        blames_stack=code not in NOT_THE_STACK,
+    )

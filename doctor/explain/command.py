@@ -1,0 +1,76 @@
+"""What `gpudoctor explain` does, apart from reading its command line and printing."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from compat.choice import one_of
+from compat.matrix import Matrix
+from compat.record import NamedTuple
+from doctor.explain import pages
+from doctor.explain.causes import causes_of
+from doctor.explain.document import STATUS, ExplainDocument
+from doctor.explain.reading import Reading, read
+from doctor.formats import TextStyle
+from doctor.host import BadRequest
+from doctor.output.write import deliver, format_for
+
+_CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+_STANDARD_INPUT = "-"
+
+
+class Question(NamedTuple):
+    """What the user asked for; the defaults are those of the command line."""
+
+    subject: str = ""  # a file, "-" or a code
+    list_codes: bool = False
+    search: str = ""
+    style: str = "text"
+    output: str | None = None
+
+
+def explain(question: Question, terminal: TextStyle) -> tuple[str, int]:
+    """The text to print ("" when it went to a file) and the exit status.
+
+    Raises NoSuchName, BadRequest and NotWritten for what the user got wrong.
+    """
+    if question.list_codes or question.search:
+        return _listing(question.search)
+    if _is_code(question.subject):
+        return pages.text(question.subject), 0
+    chosen = format_for(question.style, ExplainDocument)
+    reading = _reading(question.subject)
+    if not any(line.text.strip() for line in reading.lines):
+        raise BadRequest("the text is empty: name a file with a message or a log, or pipe one in")
+    document = ExplainDocument(reading, causes_of(reading, Matrix.of_user()))
+    return deliver(document, chosen, question.output, terminal), STATUS[document.verdict]
+
+
+def _is_code(subject: str) -> bool:
+    """Whether it is a code and no file; raises NoSuchName for what looks like a code and is neither."""
+    if os.path.exists(subject) or not _CODE.fullmatch(subject):
+        return False
+    return bool(one_of("file or code", subject, pages.codes()))
+
+
+def _reading(subject: str) -> Reading:
+    if subject in ("", _STANDARD_INPUT):
+        if subject == "" and sys.stdin.isatty():
+            raise BadRequest("name a file, a finding's code, or - and paste the message (Ctrl-D ends it)")
+        return read(sys.stdin.buffer)
+    try:
+        with open(subject, "rb") as stream:
+            return read(stream)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BadRequest(f"{subject}: {why[:1].lower()}{why[1:]}") from error
+
+
+def _listing(words: str) -> tuple[str, int]:
+    wanted = pages.found(words) if words else pages.codes()
+    if not wanted:
+        raise BadRequest(f"no page holds {words!r}; gpudoctor explain --list shows them all")
+    width = max(map(len, wanted))
+    return "".join(f"{code.ljust(width)}  {pages.title(code)}\n" for code in wanted), 0

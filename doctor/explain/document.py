@@ -1,0 +1,103 @@
+"""The explanation, as every format takes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.explain import pages
+from doctor.explain.causes import Cause
+from doctor.explain.reading import Reading
+from doctor.formats import TextStyle
+from doctor.output.page import Page, clean
+
+SCHEMA = "gpudoctor.explanation/1"
+STACK, NOT_STACK, UNKNOWN = "stack-fault", "not-a-stack-fault", "unknown"
+STATUS = {STACK: 1, NOT_STACK: 0, UNKNOWN: 4}
+_SHOWN = 3  # causes in the text; JSON has them all
+_CLOSE = 0.35  # a cause that is this much less sure than the first is not worth a reader's time
+
+
+class ExplainDocument:
+    """The causes of one text; see `doctor.formats.Document`."""
+
+    indent = 2
+
+    def __init__(self, reading: Reading, causes: tuple[Cause, ...]) -> None:
+        self._reading, self._causes = reading, causes
+
+    @property
+    def verdict(self) -> str:
+        """What the surest cause is about."""
+        if not self._causes:
+            return UNKNOWN
+        return STACK if self._causes[0].blames_stack else NOT_STACK
+
+    def plain(self) -> dict[str, Any]:
+        """Schema `gpudoctor.explanation/1`; `causes` is empty only for "unknown"."""
+        return {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "read": {
+                "bytes": self._reading.size_bytes,
+                "lines_kept": len(self._reading.lines),
+                "whole": self._reading.whole,
+            },
+            "causes": [_plain(one) for one in self._causes],
+        }
+
+    def text(self, style: TextStyle) -> str:
+        """The surest cause first, by which lines, what mends it; then what else it may be, and what decides."""
+        page = Page(style)
+        if not self._causes:
+            _unknown(page)
+            return page.text()
+        best = self._causes[0]
+        shown = [one for one in self._causes if one.confidence >= best.confidence - _CLOSE][:_SHOWN]
+        for number, cause in enumerate(shown):
+            _show(page, cause, first=number == 0)
+        asks = next((one.asks for one in shown if one.asks), "")
+        if asks and len(shown) > 1:
+            page.gap()
+            page.paragraph(f"What decides: {asks}", hang=2)
+        page.gap()
+        if not best.blames_stack:
+            page.paragraph("Driver, CUDA and cuDNN need no new installation for this.")
+        page.paragraph(f"More: gpudoctor explain {best.code}", colour="dim")
+        return page.text()
+
+
+def _plain(cause: Cause) -> dict[str, Any]:
+    return {
+        "code": cause.code,
+        "confidence": cause.confidence,
+        "summary": cause.summary,
+        "matched": [one._asdict() for one in cause.matched],
+        "source": cause.source,
+        "asks": cause.asks,
+        "mends": pages.mends(cause.code),
+        "page": f"gpudoctor explain {cause.code}",
+    }
+
+
+def _show(page: Page, cause: Cause, *, first: bool) -> None:
+    mark, plain, colour = ("✗", "x", "red") if cause.blames_stack else ("·", "-", "bold")
+    page.gap()
+    lead = f"{page.symbol(mark, plain)} " if first else "  Or: "
+    page.paragraph(lead + clean(cause.summary), colour=colour if first else "", hang=2)
+    page.line(page.paint("dim", f"  {cause.code} {page.symbol('·', '-')} {round(cause.confidence * 100)} % sure"))
+    for one in cause.matched[: 3 if first else 1]:
+        page.paragraph(f"    line {one.line}: {_short(clean(one.text))}", hang=6)
+    if first and (mends := pages.mends(cause.code)):
+        for number, paragraph in enumerate(mends.split("\n\n")):
+            page.paragraph(("  What mends it: " if number == 0 else "  ") + " ".join(paragraph.split()), hang=4)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _unknown(page: Page) -> None:
+    page.paragraph("? Nothing in this text is a message that gpudoctor knows", colour="yellow", hang=2)
+    page.gap()
+    page.paragraph("Look at the machine itself: gpudoctor check", hang=2)
+    page.paragraph("To ask elsewhere, add its report without private names: gpudoctor check --redact", hang=2)

@@ -1,0 +1,204 @@
+"""A text of any size, cut down to the lines that can matter.
+
+A small text is kept whole. Of a large one only the lines with a word of the field are kept, with their neighbours,
+each kind of line a few times: a log repeats itself. A line is cut, so that one of a megabyte costs no more than others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from compat.record import NamedTuple
+
+WHOLE_BYTES = 48 << 10
+_CHUNK_BYTES = 1 << 20
+_TAIL_CHUNKS = 8  # the end of a log is where it failed
+_KEPT_CHARS = 96 << 10  # more costs a second: every message is looked for in all of it
+_EXAMINED = 50_000  # lines with a word, before the rest of the middle is passed over
+_LINE_BYTES = 4096
+_ALIKE = 5  # lines that differ in digits only
+_AROUND = 3  # neighbours that are kept with a line: messages go over several, and versions stand beside them
+# In lower case. Every message of `signatures/` holds one of the words; the middle of a large text is searched for those
+# few that a failure hardly ever lacks, for each costs a pass over the text.
+FEW_WORDS = (b"error", b"cud", b"nvrm", b"nccl")
+WORDS = (
+    *FEW_WORDS,
+    *(b"fail", b"nvidia", b"gpu", b"cannot", b"could not", b"unable", b"glibc", b".so", b".dll", b"nouveau", b"jax"),
+    *(
+        b"onnx",
+        b"ptxas",
+        b"assert",
+        b"out of memory",
+        b"driver",
+        b"theano",
+        b"torch",
+        b"cupy",
+        b"mig",
+        b"wsl",
+        b"docker",
+    ),
+    *(
+        b"no matching distribution",
+        b"dependencies",
+        b"segmentation fault",
+        b"suspend",
+        b"shared memory",
+        b"undefined",
+        b"not found",
+        b"invalid",
+    ),
+)
+_ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_DIGITS = re.compile(rb"\d+")
+
+
+class Line(NamedTuple):
+    """One line that was kept."""
+
+    number: int  # from 1
+    text: str
+
+
+class Reading(NamedTuple):
+    """What was kept of a text, and how much there was of it."""
+
+    lines: tuple[Line, ...]
+    size_bytes: int
+    whole: bool  # False where lines were left out
+
+    @property
+    def blocks(self) -> tuple[tuple[Line, ...], ...]:
+        """The lines in runs that follow each other without a gap."""
+        runs: list[list[Line]] = []
+        for line in self.lines:
+            if runs and runs[-1][-1].number == line.number - 1:
+                runs[-1].append(line)
+            else:
+                runs.append([line])
+        return tuple(map(tuple, runs))
+
+
+def read(stream: BinaryIO) -> Reading:
+    """Read a text to its end."""
+    head = stream.read(WHOLE_BYTES + 1)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):  # as PowerShell's > writes
+        head = (head + stream.read(8 * WHOLE_BYTES)).decode("utf-16", "replace").encode()
+    if len(head) <= WHOLE_BYTES:
+        lines = head.split(b"\n")
+        return Reading(tuple(_line(number, raw) for number, raw in enumerate(lines, 1)), len(head), whole=True)
+    return _thinned(_chunks(head, stream))
+
+
+def _chunks(head: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    """The text in pieces that end with a line, but for a line that is longer than a piece."""
+    rest = head
+    while piece := stream.read(_CHUNK_BYTES):
+        rest += piece
+        end = rest.rfind(b"\n") + 1 or (len(rest) if len(rest) > 2 * _CHUNK_BYTES else 0)
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest:
+        yield rest
+
+
+def _thinned(chunks: Iterator[bytes]) -> Reading:
+    """Few words all through, all of them in the first chunk and at the end."""
+    search = _Search()
+    tail: deque[tuple[int, bytes]] = deque(maxlen=_TAIL_CHUNKS)
+    size = number = 0
+    for chunk in chunks:
+        search.look(chunk, number, FEW_WORDS if size else WORDS)
+        tail.append((number, chunk))
+        size += len(chunk)
+        number += chunk.count(b"\n")
+    search.examined = 0
+    for before, chunk in tail:
+        search.look(chunk, before, WORDS)
+    return Reading(search.lines(), size, whole=False)
+
+
+class _Search:
+    """Lines that hold a word, with their neighbours."""
+
+    def __init__(self) -> None:
+        self.examined = 0
+        self._alike: Counter[bytes] = Counter()
+        self._wanted: dict[int, bytes] = {}
+        self._seen: set[int] = set()
+
+    def look(self, chunk: bytes, before: int, words: tuple[bytes, ...]) -> None:
+        """Search one chunk; `before`: lines that stood before it."""
+        if self.examined >= _EXAMINED:
+            return
+        number, passed = before + 1, 0
+        for start, hit in sorted(_lines_with(chunk, words, _EXAMINED - self.examined).items()):
+            self.examined += 1
+            number, passed = number + chunk.count(b"\n", passed, start), start
+            if number in self._seen:
+                continue
+            kind = _DIGITS.sub(b"0", chunk[start : min(hit + 60, start + 200)].partition(b"\n")[0])
+            self._alike[kind] += 1
+            if self._alike[kind] <= _ALIKE:
+                self._seen.add(number)
+                self._wanted.update(_neighbours(chunk, start, number))
+                self._wanted[number] = _cut(chunk, max(start, hit - _LINE_BYTES // 4))
+
+    def lines(self) -> tuple[Line, ...]:
+        """What is kept, the last that fit: a log ends with its failure."""
+        kept: list[Line] = []
+        room = _KEPT_CHARS
+        for number, raw in sorted(self._wanted.items(), reverse=True):
+            line = _line(number, raw)
+            room -= len(line.text) + 1
+            if room < 0:
+                break
+            kept.append(line)
+        return tuple(reversed(kept))
+
+
+def _lines_with(chunk: bytes, words: tuple[bytes, ...], at_most: int) -> dict[int, int]:
+    """Where each line with a word starts, and where its first word stands."""
+    small = chunk.lower()
+    found: dict[int, int] = {}
+    for word in words:
+        at, left = small.find(word), at_most
+        while at >= 0 and left:
+            start = small.rfind(b"\n", 0, at) + 1
+            found[start] = min(at, found.get(start, at))
+            end = small.find(b"\n", at)
+            at, left = (small.find(word, end), left - 1) if end >= 0 else (-1, 0)
+    return found
+
+
+def _neighbours(chunk: bytes, start: int, number: int) -> Iterator[tuple[int, bytes]]:
+    """The line that starts there and those around it, by number."""
+    at = start
+    for step in range(_AROUND + 1):
+        yield number - step, _cut(chunk, at)
+        if at == 0:
+            break
+        at = chunk.rfind(b"\n", 0, at - 1) + 1
+    at = start
+    for step in range(1, _AROUND + 1):
+        end = chunk.find(b"\n", at)
+        if end < 0 or end + 1 >= len(chunk):
+            break
+        at = end + 1
+        yield number + step, _cut(chunk, at)
+
+
+def _cut(chunk: bytes, start: int) -> bytes:
+    end = chunk.find(b"\n", start, start + _LINE_BYTES)
+    return chunk[start : end if end >= 0 else start + _LINE_BYTES]
+
+
+def _line(number: int, raw: bytes) -> Line:
+    """Without colours and what steers a terminal; what a carriage return overwrote is gone, as on the screen."""
+    bare = _ESCAPES.sub(b"", raw[: 4 * _LINE_BYTES]).rstrip(b"\r\n")
+    shown = bare.rpartition(b"\r")[2] if len(bare) < len(raw) or b"\r" in bare else bare
+    text = shown.decode("utf-8", "replace")[: 2 * _LINE_BYTES]
+    return Line(number, "".join(letter if letter.isprintable() or letter == "\t" else " " for letter in text))

@@ -1,0 +1,44 @@
+"""The JSON Schema of what `gpudoctor explain` says, made of the types that are encoded.
+
+`python -m doctor.explain.schema` prints it; docs/explanation.schema.json is its committed copy, and a test keeps them
+equal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.check.schema import HEAD, TEXT, Types, as_text, closed, list_of, one_of
+from doctor.explain.causes import Matched
+from doctor.explain.document import SCHEMA, STATUS
+
+
+def explanation_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of `gpudoctor.explanation/1`."""
+    types = Types()
+    cause = {
+        "code": TEXT,
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        "summary": TEXT,
+        "matched": list_of(types.of(Matched)),
+        "source": TEXT,
+        "asks": TEXT,
+        "mends": TEXT,
+        "page": TEXT,
+    }
+    read = {"bytes": {"type": "integer"}, "lines_kept": {"type": "integer"}, "whole": {"type": "boolean"}}
+    document = closed(
+        {
+            "schema": {"const": SCHEMA},
+            "verdict": one_of(*STATUS),
+            "read": closed(read),
+            "causes": list_of(closed(cause)),
+        }
+    )
+    return {**HEAD, "title": SCHEMA, **document, "$defs": types.definitions()}
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(as_text(explanation_schema()))

@@ -1,0 +1,15 @@
+"""Words of a text that say where the program ran: patterns for `Means.given` and `Means.unless`."""
+
+from __future__ import annotations
+
+BOXED = r"docker|podman|container|kubernetes|k8s|\bpod\b|compose|containerd|image:|/entrypoint|nvidia/cuda:|FROM \S+/"
+OTHER_MAKER = (
+    r"\bamd radeon|radeon|\bRX ?[5-9]\d{3}|\bintel (?:\S+ )?(?:hd|uhd|iris|arc)\b|\bapple m\d|\bno nvidia\b(?! driver)"
+    r"|rocm\b(?! used)"
+)
+WINDOWS = r"windows|\bwin(?:32|64|_amd64)\b|\.dll\b|[A-Z]:\\\\|\bMSVC\b|WinError"
+JETSON = r"jetson|\bL4T\b|jetpack|tegra|\b(?:AGX )?(?:Orin|Xavier)\b|\bNano\b[^\n]{0,20}(?:aarch64|kit)"
+TOOLKIT = (
+    r"CUDA(?:/cuDNN)? ?(?:version|toolkit|runtime)?[ :=]*v?(?:7|8|9|1\d)(?:\.\d+)+|cuda[-_ ](?:7|8|9|1\d)\.\d"
+    r"|release \d+\.\d, V|\bcuda ?\d\d\.\d"
+)  # a release of CUDA that the text names

@@ -1,0 +1,144 @@
+"""No code for this card: too new for the build's CUDA, too old for it, or left out of the build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compat.matrix import Uncovered
+from compat.version import ComputeCapability
+from doctor.explain.clues import Clues
+from doctor.explain.signature import Family, Means, Signature
+from doctor.explain.signatures._words import JETSON
+
+_LEFT_OUT, _NEW, _OLD = "gpu-arch-not-in-build", "gpu-too-new-for-cuda", "gpu-too-old-dropped"
+_EXTENSION = "extension-built-for-other-arch"
+_EXTENSIONS = (
+    r"\b(?:mish_cuda|mish-cuda|flash[_-]attn|flash_attn_cuda|xformers|apex|causal_conv1d|mamba_ssm"
+    r"|selective_scan|bitsandbytes"
+    r"|spconv|detectron2|mmcv|tinycudann|tiny-cuda-nn|pytorch3d|nvdiffrast|gsplat|deepspeed|vllm\._C|vllm/_C|_moe_C"
+    r"|torchao|exllama\w*|sgl_kernel|diff_gaussian_rasterization|sageattention|natten)\b"
+)
+
+
+def _capability(digits: str) -> ComputeCapability:
+    return ComputeCapability(int(digits[:-1]), int(digits[-1]))
+
+
+def _against_list(found: re.Match[str], clues: Clues) -> Iterator[Means]:
+    """torch names the card's compute capability and those of its build."""
+    card = _capability(found["sm"])
+    built = sorted(_capability(one) for one in re.findall(r"sm_(\d{2,3})", found["list"] or ""))
+    if not built:
+        yield Means(_LEFT_OUT, f"this torch has no code for {card.sm}", 0.8)
+        return
+    first, last = built[0], built[-1]
+    says = f"this build has code for {first.sm} to {last.sm}, the card is {card.sm}"
+    if card < first:
+        yield Means(_OLD, f"{says}: it was dropped", 0.95)
+    elif card > last:
+        yield from _too_new(card, clues, says)
+    else:
+        yield Means(_LEFT_OUT, f"{says}, which this build leaves out", 0.95)
+
+
+def _too_new(card: ComputeCapability, clues: Clues, says: str) -> Iterator[Means]:
+    """Whether the build's CUDA could have had code for the card."""
+    try:
+        first = clues.matrix.first_cuda_for(card)
+    except Uncovered:
+        first = None
+    known = clues.build_cuda
+    if first is None or known is None:
+        yield Means(_NEW, f"{says}: a build with a newer CUDA has it", 0.8)
+        yield Means(_LEFT_OUT, f"{says}, which is not in this build", 0.75)
+    elif known < first:
+        yield Means(_NEW, f"{says}, which came with CUDA {first}; this build is of CUDA {known}", 0.95)
+    else:
+        yield Means(_LEFT_OUT, f"{says}, which this build leaves out although its CUDA {known} knows it", 0.93)
+
+
+def _by_name(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
+    """The message names no card; the text may."""
+    says = "the program has no code for this card"
+    if clues.has(_EXTENSIONS) and not clues.has(r"is not compatible with the current PyTorch"):
+        yield Means(_EXTENSION, "a compiled extension has no code for this card", 0.9)
+    if clues.has(JETSON):
+        yield Means("jetson-wrong-wheel", "the wheel is not the one for this Jetson's JetPack", 0.75)
+    card = clues.capabilities[-1] if clues.capabilities else None
+    if card is None:
+        yield Means(_LEFT_OUT, says, 0.7)
+        return
+    known = clues.build_cuda
+    try:
+        first = clues.matrix.first_cuda_for(card)
+    except Uncovered:
+        first = None
+    if known is not None and first is not None and known < first:
+        yield Means(_NEW, f"{says} ({card.sm}), which came with CUDA {first}; the build is of CUDA {known}", 0.92)
+        return
+    if known is not None and first is not None and card >= _NEWEST:
+        yield Means(_LEFT_OUT, f"{says} ({card.sm}), though CUDA {known} of the build knows it", 0.8)
+        yield Means(_EXTENSION, f"a compiled part beside the framework has no code for {card.sm}", 0.75)
+    elif card < _OLDEST_SERVED:
+        yield Means(_OLD, f"{says}: {card.sm} has been dropped from the usual builds", 0.8)
+        yield Means(_LEFT_OUT, f"{says} ({card.sm})", 0.6)
+    elif card >= _NEWEST:
+        yield Means(_NEW, f"{says}: {card.sm} needs CUDA {first or '12.8'} or newer in the build", 0.8)
+        yield Means(_LEFT_OUT, f"{says} ({card.sm})", 0.75)
+    else:
+        yield Means(_LEFT_OUT, f"{says} ({card.sm})", 0.75)
+
+
+_OLDEST_SERVED = ComputeCapability(6, 1)  # torch's CUDA builds of 2018 to 2025 began at 3.5 to 7.5: see compat/data
+_NEWEST = ComputeCapability(10, 0)
+
+FAMILY = Family(
+    Signature(
+        r"with CUDA capability sm_(?P<sm>\d{2,3})a? is not compatible with the current PyTorch installation\."
+        r"(?: The current PyTorch install supports CUDA capabilities (?P<list>(?:(?:sm|compute)_\w+[ .]*)+))?",
+        decide=_against_list,
+        source="pytorch/pytorch: torch/cuda/__init__.py, incompatible_device_warn",
+    ),
+    Signature(
+        r"no kernel image is available for execution on the device|cudaErrorNoKernelImageForDevice"
+        r"|CUDA_ERROR_NO_BINARY_FOR_GPU|no kernel image for device"
+        r"|get_arch_list\(\) does not contain sm_\d+",
+        decide=_by_name,
+        asks=(
+            "Which card is it, and which build: `python -c 'import torch; print(torch.version.cuda, "
+            "torch.cuda.get_arch_list())'`?"
+        ),
+        source="NVIDIA CUDA Runtime API, error 209",
+    ),
+    Signature(
+        r"invalid device function|cudaErrorInvalidDeviceFunction|CUDA_ERROR_INVALID_SOURCE"
+        r"|device kernel image is invalid",
+        Means(_EXTENSION, "a compiled extension has no code for this card", 0.85, given=_EXTENSIONS),
+        Means(_LEFT_OUT, "the program has no code for this card", 0.75, unless=_EXTENSIONS),
+        source="NVIDIA CUDA Runtime API, errors 98 and 200",
+    ),
+    Signature(
+        r"no longer supports this GPU because it is too old"
+        r"|Minimum and Maximum cuda capability supported by this version of PyTorch"
+        r"|GPU\S* with compute capability [\d.]+[^\n]{0,80}(?:too old|no longer supported|not supported)"
+        r"|The minimum required (?:Cuda|GPU) (?:compute )?capability is (?P<least>[\d.]+)"
+        r"|Ignoring visible gpu device[^\n]{0,160}with Cuda compute capability (?P<has>[\d.]+)",
+        Means(_OLD, "this build no longer has code for a card this old", 0.93),
+        source=(
+            "pytorch/pytorch: torch/cuda/__init__.py, old_gpu_warn; tensorflow/tensorflow: "
+            "common_runtime/gpu/gpu_device.cc"
+        ),
+    ),
+    Signature(
+        r"CUDA_?STATUS_ARCH_MISMATCH|CUDNN_STATUS_(?:NOT_SUPPORTED_)?ARCH_MISMATCH",
+        Means("cudnn-arch-mismatch", "the card is below the smallest compute capability of this cuDNN", 0.95),
+        source="NVIDIA cuDNN API, cudnnStatus_t",
+    ),
+    Signature(
+        r"TensorFlow was not built with CUDA kernel binaries compatible with compute capability (?P<has>\d+\.\d+a?)",
+        Means(_NEW, "TensorFlow has no code for {has} and compiles PTX at the first run, which takes long", 0.6),
+        Means(_LEFT_OUT, "TensorFlow has no code for {has}", 0.55),
+        source="tensorflow/tensorflow: common_runtime/gpu/gpu_device.cc",
+    ),
+)

@@ -1,0 +1,127 @@
+"""Containers and WSL: a GPU that was not passed on, or was taken away."""
+
+from __future__ import annotations
+
+from doctor.explain.signature import Family, Means, Signature
+
+_WITHOUT, _LOST, _BAKED, _WSL = (
+    "container-without-gpu-runtime",
+    "container-lost-gpu-cgroup",
+    "container-image-bakes-driver-libs",
+    "wsl-libcuda-missing",
+)
+
+FAMILY = Family(
+    Signature(
+        r"libdxcore\.so",
+        Means(
+            _WSL,
+            "WSL's directory of the driver has no libcuda: the Windows driver or Windows itself is too old",
+            0.8,
+            given=r"/usr/lib/wsl/lib",
+            unless=r"libcuda\.so",
+        ),
+        source="Microsoft, GPU in WSL",
+    ),
+    Signature(
+        r"could not select device driver \S*[\"'] ?with capabilities: \[\[gpu\]\]"
+        r"|unknown (?:or invalid )?runtime(?: name)?:? \"?nvidia|unknown flag: --gpus"
+        r"|failed to discover GPU vendor from CDI|unresolvable CDI devices nvidia\.com/gpu",
+        Means(_WITHOUT, "Docker does not know NVIDIA's container toolkit", 0.95),
+        source="moby/moby: daemon/devices.go; NVIDIA/nvidia-container-toolkit",
+    ),
+    Signature(
+        r"The NVIDIA Driver was not detected\. GPU functionality will not be available",
+        Means(_WITHOUT, "the container was started without the GPU (--gpus all)", 0.93),
+        source="NVIDIA's image entry point: 50-gpu-driver-check.sh",
+    ),
+    Signature(
+        r"nvidia-smi: command not found|exec: \"?nvidia-smi\"?: executable file not found",
+        Means(
+            _WITHOUT,
+            "the container was started without the GPU: nvidia-smi comes with it",
+            0.85,
+            given=r"docker|podman|container|/workspace|image",
+        ),
+        Means(
+            "no-kernel-module",
+            "no driver is installed, or its programs are not on PATH",
+            0.4,
+            unless=r"docker|podman|container|image",
+        ),
+        source="bash; runc",
+    ),
+    Signature(
+        r"nvidia-container-cli: (?:initialization error: )?(?:load library failed: libnvidia-ml\.so\.1"
+        r"|nvml error: driver not loaded|driver error: failed to process request)",
+        Means("no-kernel-module", "the host itself has no driver that answers", 0.75, unless=r"snap|desktop|wsl"),
+        Means(
+            _WITHOUT, "the daemon does not see the host's driver (a snap, Docker Desktop)", 0.85, given=r"snap|desktop"
+        ),
+        source="NVIDIA/libnvidia-container: src/nvc.c",
+    ),
+    Signature(
+        r"libdxcore\.so not found|WSL environment detected but no adapters were found",
+        Means(_WITHOUT, "Docker runs where WSL's GPU is not (a snap, an old daemon)", 0.88),
+        source="NVIDIA/libnvidia-container: src/dxcore.c",
+    ),
+    Signature(
+        r"/run/snap\.docker|snap/docker",
+        Means(_WITHOUT, "Docker from a snap does not see the host's GPU libraries", 0.7, given=r"gpu|nvidia"),
+        source="NVIDIA container toolkit, installation guide",
+    ),
+    Signature(
+        r"mount error: file creation failed: [^\n]{0,200}libnvidia|libcuda\.so[^\n]{0,100}: file exists"
+        r"|libnvidia-ml[^\n]{0,100}: file exists",
+        Means(_BAKED, "the image holds libraries of the driver, which must come from the host", 0.95),
+        source="NVIDIA/libnvidia-container: src/nvc_mount.c",
+    ),
+    Signature(
+        r"systemctl daemon-reload",
+        Means(
+            _LOST,
+            "a running container lost its GPU when systemd reloaded its units",
+            0.9,
+            given=r"NVML|nvidia-smi|no CUDA",
+        ),
+        source="NVIDIA/nvidia-container-toolkit, notice on 'Failed to initialize NVML: Unknown Error'",
+    ),
+    Signature(
+        r"libcuda\.so(?:\.1)?:? cannot open shared object file|Failed to dlopen libcuda\.so"
+        r"|libcuda\.so(?:\.1)? (?:is )?not found|Could not load dynamic library 'libcuda\.so"
+        r"|/usr/lib/wsl/lib/libcuda\.so\.1 is not a symbolic link|cannot find -lcuda\b"
+        r"|libcuda\.so cannot found",
+        Means(
+            _WSL,
+            "WSL's libcuda (/usr/lib/wsl/lib) is not on the loader's path",
+            0.9,
+            given=r"\bWSL|microsoft-standard|/mnt/c/|/usr/lib/wsl",
+        ),
+        Means(
+            _WITHOUT,
+            "the container was started without the GPU: libcuda comes from the host",
+            0.7,
+            given=r"docker|podman|container|FROM nvidia/",
+            unless=r"\bWSL|/usr/lib/wsl",
+        ),
+        Means(
+            "driver-libraries-missing",
+            "the driver's library libcuda is not found",
+            0.55,
+            unless=r"\bWSL|docker|podman|container",
+        ),
+        Means(
+            _WSL,
+            "in WSL, libcuda lies in /usr/lib/wsl/lib, which the loader may not know",
+            0.5,
+            unless=r"\bWSL|microsoft-standard|docker|/usr/lib/wsl",
+        ),
+        asks="Is this WSL, a container, or a machine of its own? What does `ldconfig -p | grep libcuda.so` say?",
+        source="glibc: elf/dl-load.c; NVIDIA/cuda-python; tensorflow: dso_loader.cc",
+    ),
+    Signature(
+        r"\b(?:3\.4\.0|4\.4\.0-\d+)-Microsoft\b|WSL(?: version)? 1\b",
+        Means("wsl1-no-gpu", "WSL 1 has no GPU", 0.85, given=r"cuda|nvidia|gpu"),
+        source="Microsoft: GPU support is part of WSL 2",
+    ),
+)

@@ -1,0 +1,81 @@
+"""The kernel's log: Xid numbers, the bus, and tasks that hang."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compat.matrix import Uncovered
+from doctor.explain.clues import Clues
+from doctor.explain.signature import Family, Means, Signature
+
+_HARDWARE, _HANG, _USER = "ecc-xid-hardware-fault", "driver-hang", "not-a-stack-problem"
+
+
+def _of_xid(found: re.Match[str], clues: Clues) -> Iterator[Means]:
+    """By NVIDIA's catalogue of Xid errors."""
+    number = int(found["xid"])
+    try:
+        row = clues.matrix.xid(number)
+    except Uncovered:
+        return
+    says = f"Xid {number}: {row.description[:1].lower()}{row.description[1:]}"
+    if row.fault == "hardware":
+        yield Means(_HARDWARE, says, 0.93)
+    elif row.fault == "either":
+        yield Means(_HARDWARE, f"{says}, of hardware or of a program", 0.6)
+    else:
+        yield Means(_USER, f"{says}: the program's fault by NVIDIA's catalogue", 0.6)
+
+
+FAMILY = Family(
+    Signature(
+        r"NV_WARN_NOTHING_TO_DO",
+        Means(_USER, "this machine has no NVSwitch: the fabric manager has nothing to do there", 0.94),
+        source="NVIDIA Fabric Manager",
+    ),
+    Signature(
+        r"NVRM: Xid \([^)\n]{1,40}\): (?P<xid>\d{1,3})\b",
+        decide=_of_xid,
+        source="NVIDIA/open-gpu-kernel-modules: 'NVRM: Xid'; NVIDIA Xid Errors",
+    ),
+    Signature(
+        r"fallen off the bus|Unable to determine the device handle for (?:GPU ?)?\S+ ?: (?:Unknown Error"
+        r"|GPU is lost)|GPU is lost|NVML_ERROR_GPU_IS_LOST",
+        Means(_HARDWARE, "the GPU has fallen off the bus: power, seat, riser or the card itself", 0.93),
+        source="NVIDIA Xid Errors, 79; NVML, nvmlErrorString(15)",
+    ),
+    Signature(
+        r"AER: Uncorrected \(Fatal\) error|PCIe Bus Error: severity=Uncorrected",
+        Means(_HARDWARE, "the PCIe link to the card has uncorrectable errors", 0.7, given=r"nvidia|NVRM|cuda|GPU"),
+        source="Linux: drivers/pci/pcie/aer.c",
+    ),
+    Signature(
+        r"uncorrectable ECC error|cudaErrorECCUncorrectable|CUDA_ERROR_ECC_UNCORRECTABLE"
+        r"|row remapping failure|Uncorrectable +: +[1-9]",
+        Means(_HARDWARE, "the GPU's memory has an error that cannot be corrected", 0.92),
+        source="NVIDIA CUDA Runtime API, error 214",
+    ),
+    Signature(
+        r"INFO: task \S+ blocked for more than \d+ seconds",
+        Means(_HANG, "tasks hang in the driver", 0.95, given=r"NVRM|nvidia|\bXid\b"),
+        source="Linux: kernel/hung_task.c",
+    ),
+    Signature(
+        r"nvidia-smi[^\n]{0,60}(?:hangs|hanging|stuck|D state|uninterruptible)",
+        Means(_HANG, "nvidia-smi hangs in the driver", 0.85),
+        source="as people describe it",
+    ),
+    Signature(
+        r"(?:HW|SW) (?:Thermal|Power Brake) Slowdown +: +Active|power cable|Clocks are throttl"
+        r"|thermal (?:slowdown|throttl)|power cap",
+        Means("power-thermal", "the card slows down or stops for want of power or cooling", 0.6),
+        source="nvidia-smi -q -d PERFORMANCE",
+    ),
+    Signature(
+        r"CUDA error DRIVER: '999' in func",
+        Means("power-thermal", "the card stops under load: power, riser, cooling or overclocking", 0.6),
+        Means(_HARDWARE, "the card stops under load", 0.5),
+        source="bkerler/gpu benchmarks of mining programs, error 999 under load",
+    ),
+)

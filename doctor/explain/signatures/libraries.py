@@ -1,0 +1,163 @@
+"""Libraries of CUDA and of the system: not found, of another release, or not for this C library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.explain.clues import Clues
+from doctor.explain.signature import Family, Means, Signature
+from doctor.explain.signatures._words import JETSON, TOOLKIT
+
+_MISSING, _OTHER_CUDA, _EXTENSION, _CUBLAS = (
+    "cudart-soname-missing",
+    "framework-wants-other-cuda",
+    "extension-built-for-other-cuda",
+    "cublas-mismatch",
+)
+_CUDA = (
+    r"(?:cudart|cublas|cublasLt|cufft|cufftw|curand|cusolver|cusparse|cusparseLt|nvJitLink|cupti|nccl|nppc|npp\w+"
+    r"|nvrtc|nvToolsExt|cufile|nvshmem\w*)"
+)
+_BUILT_EXTENSION = (
+    r"import \w*_cuda\b|_C\.cpython|_C\.so|\w+_cuda\.\w*so|_ext\.|selective_scan|flash_attn|xformers|deepspeed"
+    r"|apex|mmcv|detectron2|torchvision|torchaudio|bitsandbytes"
+)
+
+
+def _absent(found: re.Match[str], clues: Clues) -> Iterator[Means]:
+    """The name of a library of CUDA that the loader did not find; its number is the CUDA that is asked for."""
+    name = found["lib"] or found["tf"]
+    if clues.has(JETSON) or clues.has(r"aarch64"):
+        yield Means("jetson-wrong-wheel", f"{name} is asked for by a wheel that is not the Jetson's own", 0.7)
+    if re.search(r"nvrtc", name, re.IGNORECASE):
+        yield Means("nvrtc-missing", f"{name} is not found", 0.93)
+        return
+    if clues.has(_BUILT_EXTENSION) and not clues.has(r"tensorflow"):
+        yield Means(_EXTENSION, f"a compiled extension asks for {name}, of another CUDA than the framework's", 0.8)
+    if clues.has(TOOLKIT) and not clues.has(_BUILT_EXTENSION):
+        yield Means(_OTHER_CUDA, f"the program asks for {name}, and another CUDA is installed", 0.9)
+    yield Means(_MISSING, f"{name}, which the program asks for by name, is not found", 0.88)
+
+
+def _several(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
+    """TensorFlow names each library that it could not open."""
+    names = set(re.findall(r"Could not (?:dlopen|load)(?: dynamic)? library '([^']+)'", clues.text))
+    if len(names) > 1:
+        yield Means("tf-cannot-dlopen-gpu-libs", f"TensorFlow cannot open {len(names)} of CUDA's libraries", 0.94)
+
+
+FAMILY = Family(
+    Signature(
+        rf"(?P<lib>lib{_CUDA}(?:-\w+)?\.so(?:\.[\d.]*\d)?)['\"]?:? (?:dlerror: )?(?:\S+ )?(?:cannot open "
+        rf"shared object|: No such file|not found)"
+        rf"|Could not (?:dlopen|load|find)(?: dynamic)? library '(?P<tf>lib{_CUDA}\.so[^']*)'",
+        decide=_absent,
+        asks="Which CUDA do the framework's own release and the installed toolkit have?",
+        source="glibc: elf/dl-load.c; tensorflow/tensorflow: tsl/platform/default/dso_loader.cc",
+    ),
+    Signature(
+        r"Could not (?:dlopen|load)(?: dynamic)? library '",
+        decide=_several,
+        source="tensorflow/tensorflow: dso_loader.cc",
+    ),
+    Signature(
+        r"Cannot dlopen some GPU libraries",
+        Means(
+            "tf-cannot-dlopen-gpu-libs",
+            "TensorFlow cannot open the CUDA libraries that it needs, and computes on the CPU",
+            0.85,
+        ),
+        Means(
+            "wheel-libs-not-on-loader-path",
+            "TensorFlow 2.16's own wheels are not where its loader looks",
+            0.88,
+            given=r"\b2\.16\b[^\n]{0,80}|tensorflow\[and-cuda\]",
+        ),
+        source="tensorflow/tensorflow: core/common_runtime/gpu/gpu_device.cc",
+    ),
+    Signature(
+        r"tensorflow\[and-cuda\]|\[and-cuda\]",
+        Means(
+            "wheel-libs-not-on-loader-path",
+            "TensorFlow 2.16's own wheels are not where its loader looks",
+            0.8,
+            given=r"\b2\.16(?:\.\d)?\b",
+            unless=r"Loaded runtime",
+        ),
+        source="tensorflow/tensorflow#63362",
+    ),
+    Signature(
+        r"(?:undefined symbol:|symbol) (?P<symbol>_*(?:nvJitLink\w+|cusparse\w+|cublasLt\w*|cublas\w+"
+        r"|cusolver\w+|cudart\w+))(?:,? version (?P<lib>lib\w+\.so\.\d+))?",
+        Means(
+            "conda-cudatoolkit-vs-pip",
+            "conda's CUDA packages and the framework's own are of different releases",
+            0.9,
+            given=r"conda|\$ENV_PATH|miniforge|mamba|/envs/",
+        ),
+        Means(
+            "pip-nvidia-wheels-conflict",
+            "the nvidia-* wheels are of different releases",
+            0.9,
+            given=r"nvidia-\w+-cu1\d|site-packages/nvidia",
+            unless=r"conda install",
+        ),
+        Means(_CUBLAS, "a library of CUDA is older than the one that asks it for {symbol}", 0.85),
+        source="glibc: elf/dl-lookup.c",
+    ),
+    Signature(
+        r"CUBLAS_STATUS_(?:NOT_INITIALIZED|ARCH_MISMATCH|INVALID_VALUE|EXECUTION_FAILED|INTERNAL_ERROR"
+        r"|ALLOC_FAILED)|cublasLtCreate|cublasCreate\(handle\)",
+        Means(
+            "out-of-memory-not-a-stack-fault",
+            "the GPU has no memory left for cuBLAS",
+            0.75,
+            given=r"out of memory|OOM|batch|CUBLAS_STATUS_ALLOC_FAILED",
+        ),
+        Means(
+            "not-a-stack-problem",
+            "an index out of range on the device shows so, too",
+            0.5,
+            given=r"embedding|label|assert|target|num_classes",
+        ),
+        Means(_CUBLAS, "cuBLAS and its companions may be of different releases", 0.55),
+        asks="Does it go away with CUDA_LAUNCH_BLOCKING=1, a smaller batch, or on the CPU?",
+        source="NVIDIA cuBLAS API, cublasStatus_t",
+    ),
+    Signature(
+        r"nvidia-\w+-cu12[^\n]{0,80}nvidia-\w+-cu13|nvidia-\w+-cu13[^\n]{0,80}nvidia-\w+-cu12"
+        r"|requires nvidia-[\w-]+-cu1\d==(?P<wants>[\d.]+)[^\n]{0,60}but you have nvidia-",
+        Means("pip-nvidia-wheels-conflict", "the nvidia-* wheels in this environment do not belong together", 0.85),
+        source="pip's resolver",
+    ),
+    Signature(
+        r"version [`'](?P<what>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found",
+        Means(
+            "glibc-too-old", "{what} is not in this system's C or C++ library: the build is for a newer system", 0.96
+        ),
+        source="glibc: elf/dl-version.c",
+    ),
+    Signature(
+        r"ImportError: [^\n]{0,200}\.so[^\n]{0,80}: undefined symbol: _Z\w*(?:c10|torch|at)\w*",
+        Means(_EXTENSION, "a compiled extension was built for another torch", 0.7),
+        Means("companion-version-mismatch", "a package beside torch was built for another release of it", 0.75),
+        source="glibc: elf/dl-lookup.c",
+    ),
+    Signature(
+        r"file too short|invalid ELF header|cannot read file data|Exec format error",
+        Means(
+            "corrupted-install",
+            "a library is damaged or cut short",
+            0.8,
+            given=r"cuda|cudnn|nvidia|torch|tensorflow|jax",
+        ),
+        source="glibc: elf/dl-load.c",
+    ),
+    Signature(
+        r"libdevice(?: is required| not found|\.10\.bc)|Can't find libdevice directory"
+        r"|Couldn't read CUDA library(?: version)?|Couldn't find a suitable version of libdevice",
+        Means("libdevice-not-found", "XLA finds no nvvm/libdevice: the toolkit's directory is not known to it", 0.92),
+        source="openxla/xla: xla/service/gpu/llvm_gpu_backend",
+    ),
+)

@@ -1,0 +1,95 @@
+"""Several GPUs, memory, and the user's own program."""
+
+from __future__ import annotations
+
+from doctor.explain.signature import Family, Means, Signature
+
+_SHM, _P2P, _MEMORY, _USER = (
+    "nccl-shm-too-small",
+    "nccl-p2p-acs-iommu",
+    "out-of-memory-not-a-stack-fault",
+    "not-a-stack-problem",
+)
+
+FAMILY = Family(
+    Signature(
+        r"creating shared memory segment|Call to posix_fallocate failed"
+        r"|posix_fallocate[^\n]{0,60}No space left|ncclShmOpen|DataLoader worker[^\n]{0,80}(?:Bus error"
+        r"|bus error)|insufficient shared memory \(shm\)|Unexpected bus error encountered in worker",
+        Means(_SHM, "shared memory (/dev/shm) is too small: a container has 64 MiB unless it asks for more", 0.94),
+        source="NVIDIA/nccl: src/misc/shmutils.cc; pytorch/pytorch: torch/utils/data/_utils/signal_handling.py",
+    ),
+    Signature(
+        r"NCCL_P2P_DISABLE=1",
+        Means(_P2P, "copies between the cards hang: ACS or the IOMMU is in the way of peer to peer", 0.85),
+        source="NVIDIA/nccl, User Guide, Troubleshooting",
+    ),
+    Signature(
+        r"(?:AllReduce|all_reduce|NCCL|torchrun|DistributedDataParallel|DDP)[^\n]{0,60}(?:hang|stuck|freeze"
+        r"|frozen)|Watchdog caught collective operation timeout",
+        Means(_P2P, "copies between the cards hang: ACS or the IOMMU may be in the way of peer to peer", 0.5),
+        Means(_USER, "the ranks may wait for each other: one left early or skipped a step", 0.45),
+        asks="Does it run with NCCL_P2P_DISABLE=1?",
+        source="NVIDIA/nccl; pytorch/pytorch: ProcessGroupNCCL.cpp",
+    ),
+    Signature(
+        r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|cudaErrorMemoryAllocation"
+        r"|CUDA_ERROR_OUT_OF_MEMORY|OOM when allocating tensor|RESOURCE_EXHAUSTED: (?:Out of memory|OOM)"
+        r"|out of memory trying to allocate|cupy\.cuda\.memory\.OutOfMemoryError"
+        r"|Failed to allocate [^\n]{0,60} on (?:the )?GPU|(?:No available memory"
+        r"|not enough memory) for the cache blocks",
+        Means(_MEMORY, "the GPU's memory is full: the model, the batch or another process is too large", 0.92),
+        source="pytorch/pytorch: c10/cuda/CUDACachingAllocator.cpp; openxla/xla; cupy",
+    ),
+    Signature(
+        r"allow_growth|set_memory_growth|gpu_options\.per_process_gpu_memory_fraction",
+        Means(
+            "memory-growth",
+            "TensorFlow takes all memory of the GPU unless it is told not to",
+            0.72,
+            given=r"cudnn|cublas|CUDNN|failed|error",
+        ),
+        source="tensorflow/docs: site/en/guide/gpu.ipynb",
+    ),
+    Signature(
+        r"device-side assert triggered|cudaErrorAssert|CUDA_ERROR_ASSERT|Assertion `[^`'\n]{1,160}'? ?failed"
+        r"|Assertion `t >= 0 && t < n_classes`",
+        Means(_USER, "an index or label of the program is out of range: the device says so by an assertion", 0.95),
+        source="pytorch/pytorch: aten/src/ATen/native/cuda",
+    ),
+    Signature(
+        r"illegal memory access was encountered|cudaErrorIllegalAddress|CUDA_ERROR_ILLEGAL_ADDRESS|misaligned address",
+        Means(_USER, "a kernel of the program or of an extension reads memory that is not its own", 0.7),
+        source="NVIDIA CUDA Runtime API, error 700",
+    ),
+    Signature(
+        r"(?:RuntimeError|ValueError|TypeError): (?:mat1 and mat2 shapes cannot be multiplied"
+        r"|The size of tensor|Expected all tensors to be on the same device|shape '\[|expected scalar type"
+        r"|Input type \([\w.]+\) and weight type|Given groups=|size mismatch|Sizes of tensors must match"
+        r"|Expected (?:input|more than|\d+D)|Trying to backward through the graph"
+        r"|one of the variables needed for gradient|Incompatible shapes|Dimensions must be equal"
+        r"|Shapes? .{1,60}incompatible|cannot reshape array)",
+        Means(_USER, "shapes, types or devices of the program's tensors do not fit", 0.95),
+        source="pytorch/pytorch, tensorflow/tensorflow, numpy",
+    ),
+    Signature(
+        r"(?:Expected object of (?:device )?type cuda but got|but found at least two devices, cuda:\d+ and"
+        r"|is on (?:cpu|cuda:\d+), (?:but|different from)"
+        r"|Attempting to deserialize object on (?:a )?CUDA device"
+        r"|can't convert cuda:\d device type tensor to numpy|element 0 of tensors does not require grad)",
+        Means(_USER, "the program mixes devices, or loads a file that was saved on another", 0.93),
+        source="pytorch/pytorch",
+    ),
+    Signature(
+        r"Loss is (?:nan|NaN)|loss[:= ]+nan\b|gradient overflow|Detected inf or nan",
+        Means(_USER, "the training diverges: its numbers, not the stack", 0.5),
+        source="training programs",
+    ),
+    Signature(
+        r"(?:ModuleNotFoundError: No module named '(?!torch|tensorflow|jax|cupy|nvidia)"
+        r"|ImportError: cannot import name|FileNotFoundError:|KeyError:|AttributeError:|IndexError:"
+        r"|NameError:|SyntaxError:|ZeroDivisionError|json\.decoder\.JSONDecodeError|AssertionError$)",
+        Means(_USER, "the program, its data or its packages fail, not the GPU stack", 0.3),
+        source="CPython",
+    ),
+)

@@ -1,0 +1,46 @@
+"""Put the headers of a library aside that lie before those of the release that is linked.
+
+Source: gcc(1), "Directory Options": the first directory that has the header is taken.
+"""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import ABSENT, Need
+from installers.effect import FileRemoved
+from installers.method import Method
+from installers.plan import Plan, Target
+from installers.steps.command import Command, Inverse
+
+
+def serves(need: Need, target: Target) -> bool:
+    """All that a pattern names in a directory; on Linux."""
+    named = need.product == "headers" and need.spec == ABSENT and need.where != "" and need.build != ""
+    return named and target.os_family == "linux"
+
+
+def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+    """Into a directory beside, from which they can be brought back; its name keeps the compiler out."""
+    folder, _, first = need.where.rpartition("/")
+    aside = f"{folder}/{first}.aside"
+    as_root = not folder.startswith("/home/")
+    make = Command(
+        ("mkdir", "-p", "--", aside),
+        "what is put aside can be brought back",
+        needs_root=as_root,
+        inverse=Inverse((("rmdir", "--", aside),), afterwards=True),
+    )
+    move = Command(
+        _moving(folder, need.build, aside),
+        f"the compiler no longer finds {need.build} there",
+        needs_root=as_root,
+        inverse=Inverse((_moving(aside, need.build, folder),)),
+    )
+    return Plan(f"put {need.build} in {folder} aside", (make, move), (FileRemoved(need.where),))
+
+
+def _moving(folder: str, pattern: str, to: str) -> tuple[str, ...]:
+    return ("find", folder, "-maxdepth", "1", "-name", pattern, "-exec", "mv", "-t", to, "--", "{}", "+")
+
+
+METHOD = Method("headers put aside", serves, plan, sole=True)

@@ -1,0 +1,420 @@
+"""Messages as programs print them, and the cause that each stands for: what the program said, nobody's words.
+
+The strings are those of the sources that the signatures name; addresses, paths and numbers are made up.
+"""
+
+MESSAGES: tuple[tuple[str, str], ...] = (
+    # the driver
+    (
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update",
+        "driver-too-old-for-runtime",
+    ),
+    (
+        "AssertionError:\nThe NVIDIA driver on your system is too old (found\nversion 9000).",
+        "driver-too-old-for-runtime",
+    ),
+    (
+        "cudaGetDeviceCount returned 35\n-> CUDA driver version is insufficient for CUDA runtime version",
+        "driver-too-old-for-runtime",
+    ),
+    (
+        "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.",
+        "driver-too-old-for-runtime",
+    ),
+    (
+        "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver",
+        "driver-too-old-for-runtime",
+    ),
+    ("E cuda_dnn.cc:417] Possibly insufficient driver version: 450.80.2", "driver-too-old-for-runtime"),
+    (
+        "CUDA used to build PyTorch: 12.8\nIs CUDA available: False\nNvidia driver version: 470.57.02",
+        "driver-too-old-for-runtime",
+    ),
+    (
+        "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.161",
+        "driver-library-mismatch",
+    ),
+    (
+        (
+            "NVRM: API mismatch: the client has the version 535.129.03, but\nNVRM: this kernel module has the "
+            "version 535.113.01."
+        ),
+        "driver-library-mismatch",
+    ),
+    ("Error 803: system has unsupported display driver / cuda driver combination", "driver-library-mismatch"),
+    (
+        "docker run --gpus all app\nError 803: system has unsupported display driver / cuda driver combination",
+        "forward-compat-mistake",
+    ),
+    ("Error 804: forward compatibility was attempted on non supported HW", "forward-compat-mistake"),
+    (
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU",
+        "no-kernel-module",
+    ),
+    ("Found no NVIDIA driver on your system.\nGPU: AMD Radeon RX 7900 XTX", "no-nvidia-gpu"),
+    ("modprobe: ERROR: could not insert 'nvidia': Key was rejected by service", "secure-boot-unsigned-module"),
+    ("ERROR: Unable to load the kernel module 'nvidia.ko'.\nSecure boot: enabled", "secure-boot-unsigned-module"),
+    ("ERROR: The Nouveau kernel driver is currently in use by your system.", "nouveau-in-use"),
+    ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", "no-kernel-module"),
+    (
+        "modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.8.0-45-generic",
+        "kernel-updated-dkms-missing",
+    ),
+    (
+        (
+            "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)\nNVRM: installed in this system requires use "
+            "of the NVIDIA open kernel modules."
+        ),
+        "open-kernel-module-required",
+    ),
+    (
+        "NVRM: GPU 0000:01:00.0 is not supported by open nvidia.ko because it does not include the required GPU",
+        "driver-does-not-support-gpu",
+    ),
+    (
+        (
+            "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:11c6) installed in this system is supported through "
+            "the NVIDIA 470.xx Legacy drivers"
+        ),
+        "driver-does-not-support-gpu",
+    ),
+    ("$ nvidia-smi\nNo devices were found\nNVIDIA GeForce RTX 5090", "open-kernel-module-required"),
+    (
+        (
+            "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:\nNVRM: BAR1 is 0M @ 0x0 "
+            "(PCI:0000:01:00.0)"
+        ),
+        "bios-bar-settings",
+    ),
+    ("Error: /dev/nvidia-uvm: No such file or directory", "no-device-nodes"),
+    ("Failed to initialize NVML: Insufficient Permissions", "device-permissions"),
+    ("Failed to initialize NVML: Unknown Error", "container-lost-gpu-cgroup"),
+    ("Failed to initialize NVML: Driver Not Loaded", "no-kernel-module"),
+    ("RuntimeError: CUDA error: system not yet initialized", "fabric-manager-not-running"),
+    ("CUDA failure: CUDA driver is a stub library", "stub-libcuda-on-path"),
+    # the kernel's log
+    ("NVRM: Xid (PCI:0000:02:00): 79, pid=1234, GPU has fallen off the bus.", "ecc-xid-hardware-fault"),
+    ("NVRM: Xid (PCI:0000:02:00): 48, pid=77, DBE (double bit error)", "ecc-xid-hardware-fault"),
+    ("nvidia 0000:02:00.0: PCIe Bus Error: severity=Uncorrected (Fatal)", "ecc-xid-hardware-fault"),
+    ("CUDA error: uncorrectable ECC error encountered", "ecc-xid-hardware-fault"),
+    ("INFO: task nvidia-smi:620917 blocked for more than 120 seconds.\nnvidia: loading", "driver-hang"),
+    ("nvidia-smi is stuck, process in D state", "driver-hang"),
+    ("SW Thermal Slowdown : Active\nGPU 00000000:01:00.0", "power-thermal"),
+    ("CUDA error DRIVER: '999' in func 'run_stream' line 7", "power-thermal"),
+    (
+        (
+            "nv-fabricmanager: request to query NVSwitch device information failed with error:WARNING Nothing to "
+            "do [NV_WARN_NOTHING_TO_DO]"
+        ),
+        "not-a-stack-problem",
+    ),
+    # CUDA does not start
+    (
+        "$ CUDA_VISIBLE_DEVICES=7 python a.py\nRuntimeError: No CUDA GPUs are available",
+        "cuda-visible-devices-empty-or-invalid",
+    ),
+    ("RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED", "cuda-visible-devices-empty-or-invalid"),
+    (
+        "CUDA unknown error - this may be due to an incorrectly set up environment, after resume from suspend",
+        "uvm-broken-after-suspend",
+    ),
+    ("RuntimeError: CUDA error: unspecified launch failure", "not-a-stack-problem"),
+    ("CUDA error: all CUDA-capable devices are busy or unavailable", "gpu-in-use-by-another"),
+    ("cudaErrorMpsServerNotReady: the MPS server is not ready", "mps-server-unreachable"),
+    ("MIG 1g.5gb\nRuntimeError: No CUDA GPUs are available", "mig-misconfigured"),
+    ("python[77]: segfault at 0 ip 00007f error 4 in libcuda.so.550.54[7f00+1000]", "driver-library-crash"),
+    ("CUDA can only enumerate one MIG instance in a process", "mig-single-instance"),
+    ("CUresult: CUDA_ERROR_SHARED_OBJECT_INIT_FAILED", "driver-libraries-missing"),
+    # containers and WSL
+    (
+        'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
+        "container-without-gpu-runtime",
+    ),
+    (
+        "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.",
+        "container-without-gpu-runtime",
+    ),
+    ("root@container:/# nvidia-smi\nbash: nvidia-smi: command not found", "container-without-gpu-runtime"),
+    ("nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1", "no-kernel-module"),
+    (
+        "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found",
+        "container-without-gpu-runtime",
+    ),
+    ("--data-root=/var/snap/docker/common: nvidia gpu", "container-without-gpu-runtime"),
+    (
+        (
+            "nvidia-container-cli: mount error: file creation failed: "
+            "/var/lib/docker/overlay2/x/merged/usr/lib/libnvidia-ml.so.1: file exists"
+        ),
+        "container-image-bakes-driver-libs",
+    ),
+    ("systemctl daemon-reload\n$ nvidia-smi", "container-lost-gpu-cgroup"),
+    ("uname: 5.15.90.1-microsoft-standard-WSL2\nlibcuda.so.1: cannot open shared object file", "wsl-libcuda-missing"),
+    ("$ ls /usr/lib/wsl/lib\nlibd3d12.so libdxcore.so", "wsl-libcuda-missing"),
+    ("Linux 4.4.0-19041-Microsoft\ncuda: nothing", "wsl1-no-gpu"),
+    # code for the card
+    (
+        (
+            "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch "
+            "installation.\nThe current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 "
+            "sm_86 sm_90.\nPyTorch version: 2.6.0+cu126"
+        ),
+        "gpu-too-new-for-cuda",
+    ),
+    (
+        (
+            "Tesla K40c with CUDA capability sm_35 is not compatible with the current PyTorch installation.\nThe "
+            "current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70."
+        ),
+        "gpu-too-old-dropped",
+    ),
+    (
+        (
+            "GeForce GTX 1070 with CUDA capability sm_61 is not compatible with the current PyTorch "
+            "installation.\nThe current PyTorch install supports CUDA capabilities sm_50 sm_70 sm_80 sm_86."
+        ),
+        "gpu-arch-not-in-build",
+    ),
+    ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "gpu-arch-not-in-build"),
+    (
+        "import flash_attn_cuda\nRuntimeError: CUDA error: no kernel image is available for execution on the device",
+        "extension-built-for-other-arch",
+    ),
+    (
+        "torch==2.6.0+cu124 on NVIDIA GeForce RTX 5080\nno kernel image is available for execution on the device",
+        "gpu-too-new-for-cuda",
+    ),
+    ("RuntimeError: cuda runtime error (8) : invalid device function", "gpu-arch-not-in-build"),
+    (
+        (
+            "Found GPU0 GeForce GTX 960M which is of cuda capability 5.0.\nPyTorch no longer supports this GPU "
+            "because it is too old."
+        ),
+        "gpu-too-old-dropped",
+    ),
+    ("Check failed: status == CUDNN_STATUS_SUCCESS (6 vs. 0)  CUDNN_STATUS_ARCH_MISMATCH", "cudnn-arch-mismatch"),
+    (
+        (
+            "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA "
+            "kernels will be jit-compiled from PTX"
+        ),
+        "gpu-too-new-for-cuda",
+    ),
+    # cuDNN
+    (
+        "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN library needs",
+        "cudnn-version-mismatch-loaded-vs-compiled",
+    ),
+    ("Loaded runtime CuDNN library: 7.6.5 but source was compiled with: 8.1.0.", "cudnn-wrong-major"),
+    (
+        "Loaded runtime CuDNN library: 7301 (compatibility version 7300) but source was compiled with 7003",
+        "cudnn-version-mismatch-loaded-vs-compiled",
+    ),
+    (
+        "cuDNN version incompatibility: PyTorch was compiled  against (8, 5, 0) but found runtime version (8, 4, 1).",
+        "ld-library-path-shadowing",
+    ),
+    ("cuDNN library version mismatch, compiled for 7600", "cudnn-version-mismatch-loaded-vs-compiled"),
+    (
+        "Outdated cuDNN installation found.\nVersion JAX was built against: 8907\nInstalled version: 8905",
+        "cudnn-version-mismatch-loaded-vs-compiled",
+    ),
+    ("cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", "cudnn-sublibrary-mixed"),
+    ("Could not load library libcudnn_cnn_infer.so.8", "cudnn-sublibrary-missing"),
+    (
+        (
+            "Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9.1, libcudnn_ops.so.9, "
+            "libcudnn_ops.so}\nInvalid handle. Cannot load symbol cudnnCreateTensorDescriptor"
+        ),
+        "cudnn-sublibrary-missing",
+    ),
+    ("ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory", "cudnn-missing"),
+    (
+        "Could not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file",
+        "cudnn-missing",
+    ),
+    ("fatal error: cudnn.h: No such file or directory", "cudnn-missing"),
+    (
+        "Could not load library libcudnn_cnn_infer.so.8. Error: libnvrtc.so: cannot open shared object file",
+        "nvrtc-missing",
+    ),
+    (
+        (
+            "Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\nMemory usage: 7995392 bytes free, "
+            "11721572352 bytes total."
+        ),
+        "out-of-memory-not-a-stack-fault",
+    ),
+    (
+        "UnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed to initialize",
+        "memory-growth",
+    ),
+    (
+        'argument of type "void *" is incompatible with parameter of type "cudnnConvolutionBwdDataAlgo_t"',
+        "cudnn-wrong-major",
+    ),
+    ("UserWarning: Your cuDNN version is more recent than the one Theano officially supports.", "cudnn-too-new-warn"),
+    ("Using gpu device 0: GeForce GT 720 (CNMeM is enabled, cuDNN not available)", "theanorc-misconfigured"),
+    # libraries
+    (
+        "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
+        "cudart-soname-missing",
+    ),
+    ("CUDA version: 9.1\nImportError: libcublas.so.9.0: cannot open shared object file", "framework-wants-other-cuda"),
+    (
+        "Could not load dynamic library 'libcublas.so.11'; x\nCould not load dynamic library 'libcufft.so.10'; y",
+        "tf-cannot-dlopen-gpu-libs",
+    ),
+    (
+        "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed",
+        "tf-cannot-dlopen-gpu-libs",
+    ),
+    (
+        "TF 2.16.1\npip install tensorflow[and-cuda]\n>>> tf.config.list_physical_devices('GPU')\n[]",
+        "wheel-libs-not-on-loader-path",
+    ),
+    (
+        "OSError: libcublas.so.11: undefined symbol: cublasLtGetStatusString, version libcublasLt.so.11",
+        "cublas-mismatch",
+    ),
+    ("/opt/conda/envs/x/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1", "conda-cudatoolkit-vs-pip"),
+    ("RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", "cublas-mismatch"),
+    (
+        "torch 2.1 requires nvidia-cudnn-cu12==8.9.2.26, but you have nvidia-cudnn-cu12 9.1.0.70 which is incompatible",
+        "pip-nvidia-wheels-conflict",
+    ),
+    ("ImportError: /lib64/libm.so.6: version `GLIBC_2.29' not found (required by torch)", "glibc-too-old"),
+    (
+        "ImportError: /x/torchvision/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailE",
+        "companion-version-mismatch",
+    ),
+    ("OSError: torch/lib/libtorch_cuda.so: file too short", "corrupted-install"),
+    ("libdevice not found at ./libdevice.10.bc", "libdevice-not-found"),
+    # the toolkit
+    (
+        (
+            "crt/host_config.h:119:2: error: #error -- unsupported GNU version! gcc versions later than 6 are not "
+            "supported!"
+        ),
+        "gcc-too-new-for-nvcc",
+    ),
+    (
+        "/usr/include/c++/11/bits/std_function.h:435:145: error: parameter packs not expanded with '...':\nnvcc a.cu",
+        "gcc-too-new-for-nvcc",
+    ),
+    ("nvcc fatal   : Unsupported gpu architecture 'compute_89'", "nvcc-too-old-for-gpu-arch"),
+    ("nvcc fatal   : Unsupported gpu architecture 'compute_20'", "gpu-too-old-dropped"),
+    (
+        (
+            "RuntimeError: The detected CUDA version (10.1) mismatches the version that was used to "
+            "compile\nPyTorch (11.3)."
+        ),
+        "wrong-nvcc-vs-torch-cuda",
+    ),
+    (
+        "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
+        "toolkit-path-conflict",
+    ),
+    ("fatal error: cuda_runtime.h: No such file or directory", "cuda-headers-missing"),
+    ("ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'", "ptxas-too-old"),
+    ("jaxlib.xla_extension.XlaRuntimeError\n$ which ptxas\n/usr/bin/ptxas", "ptxas-too-old"),
+    (
+        "The NVIDIA driver's CUDA version is 12.2 which is older than the ptxas CUDA version 12.3.107.",
+        "driver-older-than-ptxas-warn",
+    ),
+    ("Couldn't find ptxas in PATH; ptxas not found", "ptxas-missing"),
+    # frameworks
+    ("AssertionError: Torch not compiled with CUDA enabled", "cpu-only-wheel"),
+    ("NVIDIA Jetson AGX Orin\nprint(torch.cuda.is_available())\nFalse", "cpu-only-wheel"),
+    (
+        (
+            "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling "
+            "back to cpu."
+        ),
+        "cpu-only-wheel",
+    ),
+    ("Specified provider 'CUDAExecutionProvider' is not in available provider names.", "cpu-only-wheel"),
+    (">>> onnxruntime.get_available_providers()\n['CPUExecutionProvider']", "cpu-only-wheel"),
+    ("Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*", "framework-wants-other-cuda"),
+    (
+        "RuntimeError: jaxlib version 0.4.26 is newer than and incompatible with jax version 0.4.25.",
+        "jax-plugin-version-mismatch",
+    ),
+    ("jax-cuda12-plugin 0.4.32 with an older jax\nSegmentation fault (core dumped)", "jax-plugin-version-mismatch"),
+    (
+        "Found cuBLAS version 120103, but JAX was built against version 120304, which is newer.",
+        "jax-cuda-older-than-built",
+    ),
+    ("TensorFlow version 2.12.0\nOS Platform: Windows 10\nGPU is NOT AVAILABLE", "tf-native-windows-after-2-10"),
+    ("ERROR: No matching distribution found for tensorflow==2.8", "python-version-no-wheel"),
+    ("UserWarning: CuPy may not function correctly because multiple CuPy packages are installed", "multiple-cupy"),
+    ("RuntimeError: operator torchvision::nms does not exist", "companion-version-mismatch"),
+    (
+        "CUDA Setup failed despite GPU being available. Please run python -m bitsandbytes",
+        "extension-built-for-other-cuda",
+    ),
+    (
+        "The following packages have unmet dependencies:\n nvidia-driver-550 : Depends: libnvidia-gl-550",
+        "apt-package-conflict",
+    ),
+    ("WARNING: Ignoring invalid distribution -orch (site-packages)", "corrupted-install"),
+    (
+        "_load_global_deps\nOSError: libcurand.so.10: cannot open shared object file: No such file or directory",
+        "jetson-wrong-wheel",
+    ),
+    (
+        (
+            "PyTorch version: 1.8.0\nCUDA used to build PyTorch: 10.2\nRuntimeError: cuDNN error: "
+            "CUDNN_STATUS_NOT_INITIALIZED"
+        ),
+        "framework-bug",
+    ),
+    ("PyTorch version: 2.0.1+cu117\nIs CUDA available: True\nNvidia driver version: 535.98", "not-a-stack-problem"),
+    # Windows
+    (
+        "ImportError: Could not find the DLL(s) 'msvcp140.dll or msvcp140_1.dll'. TensorFlow requires",
+        "msvc-redist-missing",
+    ),
+    (
+        'OSError: [WinError 126] The specified module could not be found. Error loading "C:\\torch\\lib\\fbgemm.dll"',
+        "missing-libomp140",
+    ),
+    ("Could not load library cudnn_cnn_infer64_8.dll. Error code 126: zlibwapi.dll", "zlibwapi-missing"),
+    ("ImportError: DLL load failed while importing x: Das angegebene Modul wurde nicht gefunden.", "windows-dll-path"),
+    ("OSError: [WinError 193] %1 is not a valid Win32 application", "windows-dll-path"),
+    ("Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found", "cudart-soname-missing"),
+    (
+        "CUDA v11.3 installed\nCould not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found",
+        "windows-dll-path",
+    ),
+    (
+        "FileNotFoundError: Could not find module 'C:\\x\\nvcuda_helper.dll' (or one of its dependencies).",
+        "windows-dll-path",
+    ),
+    # training
+    (
+        "NCCL WARN Error while creating shared memory segment nccl-shm-recv-250a7cc850ba9298-0-1-3 (size 9637888)",
+        "nccl-shm-too-small",
+    ),
+    ("AllReduce hangs; it runs with NCCL_P2P_DISABLE=1", "nccl-p2p-acs-iommu"),
+    ("Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3)", "nccl-p2p-acs-iommu"),
+    (
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.",
+        "out-of-memory-not-a-stack-fault",
+    ),
+    ("config.gpu_options.allow_growth = True\nCUDNN failed", "memory-growth"),
+    ("RuntimeError: CUDA error: device-side assert triggered", "not-a-stack-problem"),
+    ("RuntimeError: CUDA error: an illegal memory access was encountered", "not-a-stack-problem"),
+    ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x8 and 9x2)", "not-a-stack-problem"),
+    (
+        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+        "not-a-stack-problem",
+    ),
+    ("WARNING gpu loss: nan", "not-a-stack-problem"),
+    ("KeyError: 'labels'", "not-a-stack-problem"),
+    # Theano
+    ("ERROR (theano.gpuarray): Could not initialize pygpu, support disabled", "theanorc-misconfigured"),
+    ("cat ~/.theanorc\n[dnn]\nerror: cudnn not found", "theanorc-misconfigured"),
+    ("The cuda backend is deprecated and will be removed; use the gpuarray backend", "not-a-stack-problem"),
+    ("rm -rf ~/.nv/ComputeCache helps against this CUDA error", "stale-compute-cache"),
+)

@@ -1,0 +1,191 @@
+"""The command as a user meets it: files, pipes, codes, large and hostile texts."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from compat.matrix import Matrix
+from doctor.check.schema import as_text
+from doctor.cli import run
+from doctor.explain import pages
+from doctor.explain.causes import causes_of
+from doctor.explain.reading import FEW_WORDS, WHOLE_BYTES, read
+from doctor.explain.schema import explanation_schema
+from tests.explain.messages import MESSAGES
+
+COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "explanation.schema.json"
+TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
+
+
+def explained(tmp_path: Path, text: str | bytes) -> dict[str, object]:
+    log, told = tmp_path / "a.log", tmp_path / "told.json"
+    log.write_bytes(text if isinstance(text, bytes) else text.encode())
+    run(["explain", str(log), "--format", "json", "--output", str(told)])
+    document: dict[str, object] = json.loads(told.read_text(encoding="utf-8"))
+    jsonschema.validate(document, explanation_schema())
+    return document
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "verdict"),
+    [
+        (TOO_OLD, 1, "stack-fault"),
+        ("RuntimeError: CUDA error: device-side assert triggered", 0, "not-a-stack-fault"),
+        ("nothing of note", 4, "unknown"),
+    ],
+)
+def test_verdict_and_status(tmp_path: Path, text: str, status: int, verdict: str) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(text)
+    assert run(["explain", str(log)]) == status
+    assert explained(tmp_path, text)["verdict"] == verdict
+
+
+def test_text_names_the_line_and_what_mends_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(f"epoch 1\n{TOO_OLD}\n")
+    run(["explain", str(log)])
+    out = capsys.readouterr().out
+    assert "line 2: RuntimeError: The NVIDIA driver" in out
+    assert "What mends it: A newer driver" in out
+    assert "gpudoctor explain driver-too-old-for-runtime" in out
+
+
+def test_the_program_is_told_from_the_stack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("torch.cuda.OutOfMemoryError: CUDA out of memory.")
+    assert run(["explain", str(log)]) == 0
+    assert "need no new installation" in capsys.readouterr().out
+
+
+def test_a_pipe_is_read() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gpudoctor", "explain"], input=TOO_OLD, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "CUDA up to 11.4" in done.stdout
+
+
+@pytest.mark.parametrize("code", pages.codes())
+def test_every_page_prints(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", code]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{code}\n")
+    assert "**" not in out
+    assert "](" not in out
+    assert pages.title(code)
+
+
+def test_pages_are_listed_and_found(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(pages.codes())
+    assert run(["explain", "--search", "Secure Boot"]) == 0
+    assert "secure-boot-unsigned-module" in capsys.readouterr().out
+    assert run(["explain", "--search", "no such words anywhere"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("cudnn-mising", "did you mean cudnn-missing"), ("/nowhere/a.log", "no such file"), ("/", "is a directory")],
+)
+def test_what_is_neither_is_one_line(given: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", given]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_an_empty_text_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(" \n\n")
+    assert run(["explain", str(tmp_path / "a.log")]) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x1b[31mRuntimeError:\x1b[0m The NVIDIA driver on your \x1b[1msystem\x1b[0m is too old (found version 11040)",
+        "RuntimeError: The NVIDIA driver on your\r\nsystem is too old (found\r\n  version 11040)\r\n",
+        "Zum Fehler:\n" + TOO_OLD + "\nBitte helfen Sie.",
+        ("epoch 3: 10%\r" * 500) + TOO_OLD,
+        "\ufeff" + TOO_OLD,
+    ],
+)
+def test_however_it_was_pasted(tmp_path: Path, text: str) -> None:
+    assert explained(tmp_path, text)["verdict"] == "stack-fault"
+
+
+def test_what_powershell_wrote_is_read(tmp_path: Path) -> None:
+    assert explained(tmp_path, TOO_OLD.encode("utf-16"))["verdict"] == "stack-fault"
+
+
+def test_a_message_is_found_anywhere_in_a_large_log(tmp_path: Path) -> None:
+    step = "".join(f"2026-01-01 12:00:{i % 60:02d} INFO step {i} loss 0.{i} took 1.2 s\n" for i in range(40_000))
+    for log in (TOO_OLD + "\n" + step * 6, step * 6 + TOO_OLD, step * 3 + TOO_OLD + "\n" + step * 3):
+        document = explained(tmp_path, log)
+        assert document["verdict"] == "stack-fault", log[:40]
+        line = log[: log.index(TOO_OLD)].count("\n") + 1
+        assert document["causes"][0]["matched"][0]["line"] == line  # type: ignore[index]
+
+
+def test_the_few_words_are_among_all() -> None:
+    """The middle of a large log is searched for these alone."""
+    errors = [text for text, _ in MESSAGES if "error" in text.lower()]
+    assert all(any(word in text.lower().encode() for word in FEW_WORDS) for text in errors)
+
+
+HOSTILE = {
+    "one line of a megabyte": b"x" * 500_000 + b"CUDA error: out of memory" + b"y" * 500_000,
+    "blanks": b"CUDA" + b" " * 1_000_000 + b"error",
+    "a message over and over": b"undefined symbol: " * 60_000,
+    "names without end": (b"undefined symbol: " + b"a" * 3000 + b"\n") * 300,
+    "packages": b"onnxruntime-gpu=onnxruntime=" * 40_000,
+    "no text": bytes(range(256)) * 4000,
+    "every line is of interest": b"CUDA\n" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_text_costs_no_more_than_others(name: str) -> None:
+    """Linear, and bounded in what is kept; a quadratic search of these takes minutes."""
+    started = time.process_time()
+    reading = read(io.BytesIO(HOSTILE[name]))
+    causes_of(reading, Matrix())
+    assert sum(len(line.text) for line in reading.lines) <= 2 * WHOLE_BYTES + 8192
+    assert time.process_time() - started < 30
+
+
+def test_nothing_steers_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("\x1b]0;title\x07" + TOO_OLD.replace("driver on", "driver\u202e\x9b31m on") + "\x1b[2J\u0007")
+    run(["explain", str(log)])
+    log.write_text("\x1b]0;t\x07CUDA error: no kernel image is available \u202efor\x07 execution on the device")
+    run(["explain", str(log)])
+    assert not set(capsys.readouterr().out) & set("\x1b\x07\x9b\u202e")
+
+
+def test_mutants_raise_nothing() -> None:
+    """Each message cut, doubled, and with letters exchanged; 1,000 of them, by a seed."""
+    rng = random.Random(17)
+    for _ in range(1000):
+        raw = bytearray(rng.choice(MESSAGES)[0].encode())
+        for _ in range(rng.randrange(1, 6)):
+            at = rng.randrange(len(raw) + 1)
+            raw[at : at + rng.randrange(4)] = rng.choice(
+                (b"", b"\n", b"\xff", b"{x}", b"%s", b"9" * 30, b"\x1b[", b"(")
+            )
+        causes_of(read(io.BytesIO(bytes(raw))), Matrix())
+
+
+def test_the_committed_schema_is_current() -> None:
+    assert COMMITTED.read_text(encoding="utf-8") == as_text(explanation_schema()), (
+        "run: python -m doctor.explain.schema > docs/explanation.schema.json"
+    )

@@ -1,0 +1,88 @@
+"""Each message has its cause, each signature has a message, and what is known ahead of the text holds for all."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from compat.matrix import Matrix
+from doctor.explain import pages
+from doctor.explain.causes import Cause, causes_of, families
+from doctor.explain.reading import WORDS, read
+from tests.explain.messages import MESSAGES
+
+MATRIX = Matrix()
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def causes(text: str) -> tuple[Cause, ...]:
+    return causes_of(read(io.BytesIO(text.encode())), MATRIX)
+
+
+@pytest.mark.parametrize(("text", "code"), MESSAGES, ids=[text[:40] for text, _ in MESSAGES])
+def test_a_message_has_its_cause(text: str, code: str) -> None:
+    assert causes(text)[0].code == code
+
+
+@pytest.mark.parametrize("family", families())
+def test_every_signature_has_a_message(family: str) -> None:
+    for signature in families()[family].signatures:
+        assert any(signature.compiled.search(text) for text, _ in MESSAGES), signature.pattern
+        assert signature.means or signature.decide, signature.pattern
+        assert signature.source, signature.pattern
+
+
+def test_every_message_is_found_in_a_large_log() -> None:
+    """Its lines hold a word by which lines are picked."""
+    missed = [text for text, _ in MESSAGES if not any(word in text.lower().encode() for word in WORDS)]
+    assert [text for text in missed if not text.startswith(("KeyError", "OSError: [WinError 193]"))] == []
+
+
+def test_every_cause_has_a_page() -> None:
+    named = {one.code for text, _ in MESSAGES for one in causes(text)}
+    assert named <= set(pages.codes())
+    for code in named:
+        assert pages.mends(code), code
+
+
+def test_every_code_that_a_text_can_show_has_a_message() -> None:
+    table = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
+    seen = {
+        code
+        for code, who in re.findall(r"^\| \[?`([\w-]+)`\S* \| ([\w, ]+) \|", table, re.MULTILINE)
+        if "explain" in who
+    }
+    aliases = {
+        "host-compiler-unsupported": "gcc-too-new-for-nvcc",
+        "ptx-newer-than-driver": "driver-too-old-for-runtime",
+    }
+    told = {one.code for text, _ in MESSAGES for one in causes(text)}
+    assert {aliases.get(code, code) for code in seen} - told == set()
+
+
+HARMLESS = (
+    "2026-01-01 12:00:00 INFO connection from 10.0.0.1 accepted, 3 rows in 0.2 s",
+    "make[2]: *** [CMakeFiles/app.dir/build.make:76: main.o] Error 1",
+    "main.c:12:5: error: expected ';' before 'return'",
+    "FATAL:  password authentication failed for user \"web\"",
+    "npm ERR! code ERESOLVE\nnpm ERR! ERESOLVE unable to resolve dependency tree",
+    "nginx: [emerg] bind() to 0.0.0.0:80 failed (98: Address already in use)",
+    ("Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    "
+    "print(1/0)\nZeroDivisionError: division by zero"),
+    "E: Unable to locate package foo",
+    "java.lang.NullPointerException: Cannot invoke \"String.length()\" because \"s\" is null",
+    "error[E0382]: borrow of moved value: `x`",
+    "kernel: usb 1-1: new high-speed USB device number 4 using xhci_hcd",
+    "systemd[1]: Failed to start Apache HTTP Server.",
+    "git: fatal: not a git repository (or any of the parent directories): .git",
+    "OSError: [Errno 28] No space left on device: '/tmp/x'",
+    "The quick brown fox jumps over the lazy dog. Nothing failed, and nobody was unable to sleep.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HARMLESS, ids=[text[:30] for text in HARMLESS])
+def test_what_is_not_the_stack_is_not_blamed_on_it(text: str) -> None:
+    assert [one for one in causes(text) if one.confidence > 0.3 or one.blames_stack] == []

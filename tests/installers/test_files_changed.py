@@ -1,0 +1,71 @@
+"""Commands that change files of the system, run on files of the tests' own, and taken back."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from compat.matrix import Matrix
+from compat.need import ABSENT, Need
+from installers.choose import plan_for
+from installers.plan import Plan
+from installers.steps.command import Command
+from tests.installers.target import UBUNTU
+
+MATRIX = Matrix()
+
+
+def done(plan: Plan, *replaced: tuple[str, str]) -> None:
+    """Its commands on files; no restart, no new initial disk."""
+    for step in plan.steps:
+        if isinstance(step, Command) and step.argv[0] in {"sed", "find", "mkdir"}:
+            _run(step.argv, *replaced)
+
+
+def taken_back(plan: Plan) -> None:
+    for step in reversed(plan.steps):
+        if isinstance(step, Command) and step.argv[0] in {"sed", "find", "mkdir"}:
+            for argv in step.inverse.commands if step.inverse else ():
+                _run(argv)
+
+
+def _run(argv: tuple[str, ...], *replaced: tuple[str, str]) -> None:
+    for old, new in replaced:
+        argv = tuple(word.replace(old, new) for word in argv)
+    subprocess.run(argv, check=True)
+
+
+@pytest.mark.parametrize("line", ["blacklist nvidia", "blacklist nvidia # test (a|b)", "install nvidia /bin/false"])
+def test_a_line_of_modprobe_is_put_out_of_force(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.conf"
+    before = f"# mine\n  {line}\nblacklist nvidia_other\n{line} more\n"
+    file.write_text(before)
+    plan = plan_for(Need("modprobe-line", ABSENT, str(file), line), UBUNTU, MATRIX)
+    done(plan)
+    assert file.read_text() == f"# mine\n# {line}\nblacklist nvidia_other\n{line} more\n"
+    taken_back(plan)
+    assert file.read_text() == before
+
+
+def test_headers_are_put_aside(tmp_path: Path) -> None:
+    names = {"cudnn.h", "cudnn_version.h", "cuda.h"}
+    for name in names:
+        (tmp_path / name).write_text(name)
+    plan = plan_for(Need("headers", ABSENT, f"{tmp_path}/cudnn_version.h", "cudnn*.h"), UBUNTU, MATRIX)
+    done(plan)
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {"cuda.h"}
+    taken_back(plan)
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_the_mode_of_the_nodes_is_the_driver_s_own_again(tmp_path: Path) -> None:
+    (tmp_path / "a.conf").write_text("options nvidia NVreg_DeviceFileMode=0660 NVreg_DeviceFileGID=44 x=1\n")
+    (tmp_path / "b.conf").write_text("options nvidia x=1\n")
+    plan = plan_for(Need("device-access", "", "/dev/nvidia0 /dev/nvidiactl", "root"), UBUNTU, MATRIX)
+    assert isinstance(plan.steps[0], Command)
+    assert plan.steps[0].argv == ("chmod", "0666", "/dev/nvidia0", "/dev/nvidiactl")
+    done(plan, ("/etc/modprobe.d", str(tmp_path)))
+    assert (tmp_path / "a.conf").read_text().split() == ["options", "nvidia", "x=1"]
+    assert {path.name for path in tmp_path.iterdir()} == {"a.conf", "a.conf.bak", "b.conf"}
