@@ -193,7 +193,7 @@ class _Judged:
         """Everything about cards and their driver."""
         row = self._row
         reasons = [*self._cudnn_code(), *drives_reasons(self._where, self._matrix)]
-        if row.cuda == "" and traits_of(row.package).runs_on:
+        if row.cuda == "" and row.build != "cpu" and traits_of(row.package).runs_on:
             return [self._say(OK, f"runs on the CUDA of {traits_of(row.package).runs_on}"), *reasons]
         if row.cuda is None:
             return [*self._unrecorded_cuda(), *reasons]

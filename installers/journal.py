@@ -136,7 +136,7 @@ class Journal:
                 record = json.loads(line)
                 found = record.pop(_SUM, None)
                 last = _checksum(record, last)
-                kind = record["what"]
+                kind = str(record["what"])
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise DamagedJournal(self, f"line {number} is no record") from error
             if found is not None and found != last:

@@ -11,6 +11,8 @@ from typing import BinaryIO
 from doctor.host import LISTING_LIMIT, FileStatus, HostError, LinkLoop, Missing, Unreadable
 from doctor.host.tree import Place
 
+_DESCRIPTORS = "/proc/self/fd"
+_CAN_LOOK = hasattr(os, "O_PATH") and os.path.isdir(_DESCRIPTORS)
 _ABSENT = {errno.ENOENT, errno.ENOTDIR}
 _RECORD_AT_MOST_BYTES = 8192  # a record of /dev/kmsg is never longer: CONSOLE_EXT_LOG_MAX in the kernel
 
@@ -53,13 +55,32 @@ def open_regular(real: Place, shown: str, *, follow: bool) -> BinaryIO:
     if not follow:
         flags |= getattr(os, "O_NOFOLLOW", 0)
     try:
-        descriptor = os.open(real.path, flags, dir_fd=real.directory)
+        descriptor = _opened(real, flags) if _CAN_LOOK else os.open(real.path, flags, dir_fd=real.directory)
     except OSError as error:
         raise reason(shown, error) from error
+    if descriptor < 0:
+        raise Unreadable(shown, "not a regular file")
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise Unreadable(shown, "not a regular file")
     return os.fdopen(descriptor, "rb")
+
+
+def _opened(real: Place, flags: int) -> int:
+    """The descriptor of a regular file, -1 for anything else; raises OSError.
+
+    An image can hold device nodes, and already opening one does something: /dev/watchdog restarts the machine, a tape
+    is rewound. So it is looked at by a descriptor that opens nothing (O_PATH), and then that very file is opened.
+    """
+    followed = flags & getattr(os, "O_NOFOLLOW", 0)
+    looked = os.open(real.path, os.O_PATH | os.O_CLOEXEC | followed, dir_fd=real.directory)
+    try:
+        mode = os.fstat(looked).st_mode
+        if stat.S_ISLNK(mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        return os.open(f"{_DESCRIPTORS}/{looked}", flags & ~followed) if stat.S_ISREG(mode) else -1
+    finally:
+        os.close(looked)
 
 
 def read_bounded(real: Place, shown: str, limit_bytes: int, *, follow: bool) -> bytes:

@@ -16,6 +16,7 @@ from doctor.host.cache import Cache, cache_for
 T = TypeVar("T")
 
 _LISTED_AT_MOST_BYTES = 24 << 20  # of all directories together: a workstation's take 1 MiB
+_DEEP = 100  # components of a path; each takes a call of ours
 _NAME_BYTES = 50  # that a text takes besides its characters
 
 
@@ -93,7 +94,7 @@ class Snapshot(StatusHost):
         A Windows disk is asked itself: it knows how the name is really spelled.
         """
         folder, _, name = path.rpartition("/")
-        if not folder or name in {"", ".", ".."} or self.os_family == "windows":
+        if not folder or name in {"", ".", ".."} or self.os_family == "windows" or path.count("/") > _DEEP:
             return ""
         try:
             place = f"{self.real_path(folder).rstrip('/')}/{name}"

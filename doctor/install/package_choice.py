@@ -92,11 +92,11 @@ def _require_a_name(name: str) -> None:
 
 
 def _require_a_release(version: str) -> None:
-    from packaging.version import InvalidVersion, Version  # late: only plans need it
+    from packaging.version import Version  # late: only plans need it
 
     try:
         Version(version or "0")
-    except InvalidVersion as error:
+    except ValueError as error:  # InvalidVersion, and what int() says of 5,000 digits
         raise WrongPackage(f"{version!r} is not a release, such as 2.9.1") from error
 
 

@@ -32,26 +32,64 @@ _STACK_WORDS = frozenset(
     )
 )
 _UNQUOTED = r"[^\s\"'`,;)\]}<>]"
-_FORMS = (
-    (re.compile(r"\b(GPU|MIG|GPU-|MIG-GPU)-[0-9a-fA-F]{4,8}(-[0-9a-fA-F]{2,12})*(/\d+)*"), r"\1-<uuid>"),
-    (re.compile(r"\b[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
-    (re.compile(rf"://(?:(?!/){_UNQUOTED})+@"), "://<credentials>@"),
-    (
-        re.compile(
-            rf"((?:[A-Z0-9_.-]*(?:TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|_KEY|PRIVATE)[A-Z0-9_.-]*)"
-            rf"[\"']?\s*[=:]\s*[\"']?)({_UNQUOTED}+)",
-            re.IGNORECASE,
-        ),
-        r"\1<secret>",
-    ),
-    (re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}\b"), "<address>"),
-    (re.compile(r"(?<=//)(\d{1,3}\.){3}\d{1,3}(?![\d.])|(?<=@)(\d{1,3}\.){3}\d{1,3}(?![\d.])"), "<address>"),
-    (re.compile(r"(?<![\w.])(\d{1,3}\.){3}\d{1,3}(?=:\d{2,5}\b)"), "<address>"),
-    (re.compile(r"(?<![\w.])(192\.168|172\.(1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?![\d.])"), "<address>"),
-    (re.compile(r"(?<![\w:])([0-9a-f]{2}:){5}[0-9a-f]{2}(?![\w:])", re.IGNORECASE), "<address>"),
-    (re.compile(r"(?<![\w:.])(?:[0-9a-f]{1,4}:){3,7}(?::|[0-9a-f]{1,4})(?::?[0-9a-f]{1,4})*(?![\w:])", re.IGNORECASE),
-     "<address>"),
-    (re.compile(r"(?<![\w:])fe80::[0-9a-f:]+", re.IGNORECASE), "<address>"),
+_SECRET = re.compile(
+    r"TOKEN|SECRET|PASSW|PASSPHRASE|_PASS(?![A-Za-z])|CREDENTIAL|API[_-]?KEY|_KEY|PRIVATE|AUTHORIZATION", re.IGNORECASE
+)
+_NAMED = re.compile(rf"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]+)[\"']?\s*[=:]\s*[\"']?(?={_UNQUOTED})")
+_VALUE = re.compile(rf"{_UNQUOTED}+")
+_COLONS = r"[0-9A-Fa-f:]"
+
+
+def _without_secrets(text: str) -> str:
+    """Values go whose names say that they are secret; what is in a value may be another name."""
+    found, done = [], 0
+    for match in _NAMED.finditer(text):
+        if match.start() >= done and _SECRET.search(match[1]):
+            found += [text[done : match.end()], "<secret>"]
+            value = _VALUE.search(text, match.end())  # which begins there: `_NAMED` looks ahead
+            done = value.end() if value else match.end()
+    return "".join((*found, text[done:]))
+
+
+def _address(match: re.Match[str]) -> str:
+    """An IPv6 address, or hexadecimal digits in four groups and more; not a time, a place on PCI or a name of C++."""
+    groups = match[1].split(":")
+    named = [one for one in groups if one]
+    if max(map(len, named), default=0) > 4 or len(groups) > 21 or ":::" in match[1]:
+        return match[0]
+    is_short = "::" in match[1] and (len(named) > 2 or re.match(r"(fe80|f[cd]..|[23]...)::", match[1], re.IGNORECASE))
+    return "<address>" if is_short or (len(groups) > 3 and "" not in groups) else match[0]
+
+
+def _share(match: re.Match[str]) -> str:
+    """The server of a Windows share, with slashes of either kind; //usr/lib is a path."""
+    return match[0] if match[2].lower() in _STACK_WORDS else f"{match[1]}<host>"
+
+
+# What the text must hold, which is asked first: most texts have none of it. No pattern may be tried from every letter
+# of a long word: an image says how long its words are.
+_FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    ("-", re.compile(r"\b(GPU|MIG|GPU-|MIG-GPU)-[0-9a-fA-F]{4,8}(-[0-9a-fA-F]{2,12})*(/\d+)*"), r"\1-<uuid>"),
+    ("-", re.compile(r"\b[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
+    ("://", re.compile(rf"://(?:(?!/){_UNQUOTED})+@"), "://<credentials>@"),
+    (" ", re.compile(r"(\bauthorization[\"']?\s*[:=]\s*[\"']?[a-z]+ +)[^\s\"']+", re.IGNORECASE), r"\1<secret>"),
+    (" ", re.compile(r"(\bBearer +)[\w.~+/=-]{16,}", re.IGNORECASE), r"\1<secret>"),
+    ("=", re.compile(r"([?&](?:sig|[a-z-]*signature|[a-z-]*credential)=)[^&\s\"']+", re.IGNORECASE), r"\1<secret>"),
+    ("eyJ", re.compile(r"\beyJ[\w-]{6,}\.[\w-]+(\.[\w-]*)?"), "<secret>"),  # a JSON web token
+    ("_", re.compile(r"\b(hf_|gh[pousr]_|npm_|github_pat_[A-Za-z0-9]*_?)[A-Za-z0-9]{16,}"), "<secret>"),
+    ("-", re.compile(r"\b(glpat-|xox[abprs]-|pypi-AgE)[\w-]{10,}|\bsk-(proj-|ant-)?[A-Za-z0-9]{20,}"), "<secret>"),
+    ("A", re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"), "<secret>"),  # an access key of AWS
+    ("/t/", re.compile(r"(://[^\s/\"']{1,250}/t/)[\w-]{4,}"), r"\1<secret>"),  # of a conda channel
+    ("@", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}\b"), "<address>"),
+    (".", re.compile(r"(?<=//)(\d{1,3}\.){3}\d{1,3}(?![\d.])|(?<=@)(\d{1,3}\.){3}\d{1,3}(?![\d.])"), "<address>"),
+    (".", re.compile(r"(?<![\w.])(\d{1,3}\.){3}\d{1,3}(?=:\d{2,5}\b)"), "<address>"),
+    (".", re.compile(r"(?<![\w.])(192\.168|172\.(1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?![\d.])"), "<address>"),
+    ("::", re.compile(r"(?<![\w:.])::ffff:(\d{1,3}\.){3}\d{1,3}(?![\d.])", re.IGNORECASE), "<address>"),
+    (":", re.compile(rf"(?<![\w:.])({_COLONS}{{1,8}}:{_COLONS}+)(?![\w:])"), _address),
+    ("\\\\", re.compile(r"(?<![\w:\\])(\\{2,4}(?:\?\\UNC\\)?)([A-Za-z0-9][\w.-]*)(?=\\)"), _share),
+    ("//", re.compile(r"(?<![\w:/])(//)([A-Za-z0-9][\w.-]*)(?=/)"), _share),
+    ("\\", re.compile(r"([A-Z]:\\Users\\)(?!public\\|default\\|all users\\)[^\\/:;\"'\n]+(?=\\)", re.IGNORECASE),
+     r"\1<user>"),
 )  # fmt: skip
 _HOME = re.compile(r"((?:/home|/Users|[A-Za-z]:[/\\]Users)[/\\])([^/\\\s:;\"']+)")
 _RUN = re.compile(r"[a-z0-9]+")
@@ -94,11 +132,13 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text without what is private."""
-        for pattern, mark in _FORMS:
-            text = pattern.sub(mark, text)
-        text = self._homes.marked(text)
-        text = _HOME.sub(lambda match: match[1] + (match[2] if match[2].lower() in _KEPT_NAMES else "<user>"), text)
-        return self._private.marked(text)
+        for needed, pattern, mark in _FORMS:
+            if needed in text:
+                text = pattern.sub(mark, text)
+        if "=" in text or ":" in text:
+            text = _without_secrets(text)
+        text = self._private.marked(self._homes.marked(text))  # an account such as "Jane Doe" before half of it goes
+        return _HOME.sub(lambda match: match[1] + (match[2] if match[2].lower() in _KEPT_NAMES else "<user>"), text)
 
     def value(self, value: Any) -> Any:
         """The same for every text inside a fact, a report or a part of one."""

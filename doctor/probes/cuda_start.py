@@ -23,9 +23,10 @@ def look(host: Host, driver: DriverFacts, timeout_s: float, *, deep: bool) -> Fa
     if not host.is_live or not why or nvml is None or nvml.state != "ok":
         return Seen(NOT_ASKED, "")
     path = next((one.path for one in value_or(driver.libraries, ()) if one.stem == "libcuda" and one.loads), "")
+    if not path:  # what the loader takes instead was not looked at, and may be anybody's
+        return Seen(NOT_ASKED._replace(why="no libcuda of a known release is what the loader takes"), "")
     try:
-        if path:
-            host.refuse_unsafe(path)
+        host.refuse_unsafe(path)
         return Seen(_start(host, why, timeout_s), "cuInit")
     except HostError as error:
         return Unseen(f"CUDA was not started: {error}")

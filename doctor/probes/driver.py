@@ -185,7 +185,9 @@ def libraries(host: Host, search: LoaderFacts, told: Fact[DriverRelease]) -> tup
     winners = {stem: _winner(host, search, f"{stem}.so.1") for stem in _STEMS}
     found: dict[str, DriverLibrary] = {}
     # By their real paths: /lib leads to /usr/lib nearly everywhere, and listing these takes most of this probe's time.
-    folders = (folder for folder in (*searched, *_DIRECTORIES, *_compat(host)) if host.is_dir(folder))
+    # Debian's alternatives lead to a directory that no loader searches: .../nvidia/current, .../nvidia/tesla-470.
+    led_to = [path.rpartition("/")[0] for path in winners.values() if path]
+    folders = (folder for folder in (*searched, *_DIRECTORIES, *led_to, *_compat(host)) if host.is_dir(folder))
     for folder in dict.fromkeys(real_path_of(host, folder) for folder in folders):
         for library in _versioned(host, folder, winners):
             found.setdefault(library.path, library)

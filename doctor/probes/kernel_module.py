@@ -197,7 +197,7 @@ class _Gz:
 def _information(stream: BinaryIO) -> dict[str, str]:
     """The first value of each name in .modinfo; raises ValueError, struct.error for what is no 64-bit ELF module."""
     header = stream.read(64)
-    if header[:5] != b"\x7fELF\x02":
+    if header[:5] != b"\x7fELF\x02" or len(header) < 64:
         raise ValueError("not a 64-bit ELF file")
     order = ">" if header[5] == 2 else "<"
     table, entry_bytes, entries, names_at = struct.unpack_from(order + "40xQ10xHHH", header)

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from compat.record import NamedTuple
 from doctor.refresh.index import Index
@@ -78,7 +78,7 @@ def _wheel(file: _File) -> Wheel | None:
         return None
     try:
         _, version, build, tags = parse_wheel_filename(file.name)
-    except InvalidWheelFilename:  # an index may hold files that no installer takes
+    except ValueError:  # an index may hold files that no installer takes; numbers of 5,000 digits among them
         return None
     return Wheel(
         name=file.name,

@@ -15,6 +15,7 @@ from compat.record import NamedTuple
 from compat.traits import traits_of
 from doctor.probes.metadata import fields, matters
 
+_LINE_AT_MOST_CHARS = 4000  # int() refuses 4,300 digits with an error that is not the parser's
 _REQUIREMENTS_AT_MOST = 500
 # What frameworks disagree about when they are installed together, although it has no GPU code.
 _DECIDING = {"llvmlite", "ml-dtypes", "numpy", "protobuf"}
@@ -116,6 +117,8 @@ def _bounds(clauses: set[str], sign: str) -> list[Version]:
 
 
 def _parsed(line: str) -> Requirement | None:
+    if len(line) > _LINE_AT_MOST_CHARS:
+        return None
     try:
         return Requirement(line)
     except InvalidRequirement:  # wheels of before PEP 508 hold some: a row without them is still right

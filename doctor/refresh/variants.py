@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import parse_wheel_filename
 
 from doctor.refresh.web import Unreachable, Web
 
@@ -31,7 +31,7 @@ def label_of(name: str) -> str:
 def _is_wheel(name: str) -> bool:
     try:
         parse_wheel_filename(name)
-    except InvalidWheelFilename:
+    except ValueError:  # InvalidWheelFilename, and what int() says of 5,000 digits
         return False
     return True
 

@@ -95,7 +95,7 @@ class WheelHost(OfflineHost, StatusHost):
             raise zipfile.BadZipFile(f"more than {_MEMBERS_AT_MOST} members")
         for info in members:
             path = f"{self.site}/{_installed_as(info.filename)}".rstrip("/")
-            if not info.is_dir():
+            if not info.filename.endswith("/"):  # is_dir() fails for a member without a name
                 self._files[path] = info
             while path:
                 folder, _, name = path.rpartition("/")

@@ -27,6 +27,7 @@ _RELOAD = (
     "Or, when nothing uses the GPU, no screen either, load the module anew: 'sudo modprobe -r nvidia_drm "
     "nvidia_modeset nvidia_uvm nvidia', then 'sudo modprobe nvidia'."
 )
+_CHOOSE = "Run 'sudo update-glx --config nvidia', choose the directory of driver {}, then restart."
 _ANEW = "Create this container anew: the GPU runtime then gives it the libraries of the driver that is loaded."
 
 
@@ -66,9 +67,13 @@ def _mismatch(facts: Facts, others: tuple[DriverLibrary, ...]) -> Answer:
     libraries = (
         f"{others[0].stem} is {others[0].release}" if others else "the driver's libraries are of another release"
     )
+    aside = _aside(facts, others)
+    why = "the driver was changed while its module stayed loaded"
+    if aside:
+        why = f"Debian's alternative 'nvidia' leads past {aside.path}"
     return bad(
-        f"{loaded}, but {libraries}: the driver was changed while its module stayed loaded",
-        *_needs(facts),
+        f"{loaded}, but {libraries}: {why}",
+        *([Need("by-hand", _CHOOSE.format(aside.release))] if aside else _needs(facts)),
         evidence=(
             *nvml_evidence(facts),
             *((Evidence(how(module), f"module {module.value}"),) if isinstance(module, Seen) else ()),
@@ -76,6 +81,25 @@ def _mismatch(facts: Facts, others: tuple[DriverLibrary, ...]) -> Answer:
         ),
         explains=(Symptom("fabric-manager-not-running"),),
     )
+
+
+def _aside(facts: Facts, others: tuple[DriverLibrary, ...]) -> DriverLibrary | None:
+    """The library of the module's release, where Debian's alternatives lead to another driver's directory beside it.
+
+    Source: README.alternatives of Debian's nvidia-graphics-drivers: several drivers lie in lib/*/nvidia/NAME.
+    """
+    release = value_or(facts.driver.module_release, None)
+    chosen = {(one.stem, _collection(one)) for one in others if _collection(one)}
+    for one in value_or(facts.driver.libraries, ()):
+        if not one.loads and one.release == release and (one.stem, _collection(one)) in chosen:
+            return one
+    return None
+
+
+def _collection(library: DriverLibrary) -> str:
+    """The directory that holds the directories of several drivers, "" where it lies in none."""
+    folder = library.path.rpartition("/")[0].rpartition("/")[0]
+    return folder if folder.endswith("/nvidia") else ""
 
 
 def _needs(facts: Facts) -> tuple[Need, ...]:

@@ -16,6 +16,7 @@ import pytest
 
 from doctor.host import HostError, Missing, NotRunnable, Unreadable
 from doctor.host.root import NotADirectory, RootHost
+from tests.hostile.guard import guard_of
 from tests.probes.tree import offline
 
 
@@ -331,3 +332,18 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
 def test_an_empty_name_is_not_the_working_directory() -> None:
     with pytest.raises(NotADirectory, match="empty"):
         RootHost("")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="by the kernel's own account")
+def test_what_is_no_regular_file_is_not_even_opened(tmp_path: Path) -> None:
+    """An image may hold the node of a watchdog: opening it would restart the machine."""
+    os.mkfifo(tmp_path / "watchdog")
+    (tmp_path / "file").write_text("x")
+    guard = guard_of([os.fsencode(tmp_path)])
+    host = RootHost(str(tmp_path))
+    guard.opened()
+    with pytest.raises(Unreadable, match="not a regular file"):
+        host.read_bytes("/watchdog")
+    assert guard.opened() == []
+    assert host.read_bytes("/file") == b"x"
+    assert guard.opened() != []

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from doctor.host import HostError
+from doctor.host.root import RootHost
+from doctor.host.snapshot import Snapshot
+from doctor.probes import kernel_module
+from doctor.refresh.requirements import Platform, needs_of
 from tests.hostile.mutants import failed_of
 from tests.hostile.readers import Readers, of_texts, readers
 from tests.hostile.texts import TEXTS
@@ -75,12 +82,44 @@ def before_its_start() -> bytes:
     return bytes(found)
 
 
+def nameless() -> bytes:
+    """An archive with a member that has no name."""
+    found: bytes = TEXTS["remote wheel"][1]
+    start = found.index(b"PK\1\2")
+    (size,) = struct.unpack_from("<H", found, start + 28)
+    directory = bytearray(found[start:])
+    struct.pack_into("<H", directory, 28, 0)
+    del directory[46 : 46 + size]
+    end = directory.index(b"PK\5\6")
+    struct.pack_into("<I", directory, end + 12, end)
+    return found[:start] + bytes(directory)
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
         ("NVML's child", b'{"init": ' + DEEP + b"\n"),
         ("remote wheel", before_its_start()),
+        ("remote wheel", nameless()),
+        ("journal", b'{"what": ["begin"]}\n'),
+        ("index directory", b"torch-" + b"9" * 5000 + b"-py3-none-any.whl"),
     ],
 )
 def test_what_mutants_found(name: str, content: bytes) -> None:
     next(one for one in of_texts() if one.name == name).read(content)
+
+
+@posix
+def test_what_mutants_found_of_files(tmp_path: Path) -> None:
+    """A path of 1,900 parts, and a module that ends in its magic number."""
+    host = Snapshot(RootHost(str(tmp_path)))
+    with pytest.raises(HostError):
+        host.real_path("/a" * 1900)
+    with pytest.raises(ValueError, match="not a 64-bit ELF file"):
+        kernel_module._information(io.BytesIO(b"\x7fELF\x02"))
+
+
+@pytest.mark.parametrize("line", ["a==9; python_version > '{}'", "a>=1.{}"])
+def test_numbers_that_python_refuses(line: str) -> None:
+    header = f"Name: torch\nVersion: 2\nRequires-Dist: {line.format('9' * 5000)}\n"
+    assert needs_of(header, Platform("linux", "x86_64"), ("3.12",)).pins == {}

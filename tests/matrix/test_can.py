@@ -133,6 +133,37 @@ def test_machines_have_the_names_that_people_type(typed: str, arch: str, capsys:
 
 
 @pytest.mark.parametrize(
+    ("spec", "gpu", "verdict"),
+    [
+        # release notes of 0.4.0.post1: 0.4.0 came without code for Volta and Turing
+        ("vllm==0.4.0", "7.0", "no"),
+        ("vllm==0.4.0.post1", "7.0", "yes"),
+        ("vllm==0.4.0", "8.0", "yes"),
+        ("vllm>=0.4.0,<0.4.1", "7.0", "yes"),
+    ],
+)
+def test_a_post_release_is_another_release(spec: str, gpu: str, verdict: str) -> None:
+    assert answer(parse_spec(spec), on(gpu), MATRIX).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("ctranslate2==4.8.5 --gpu GH200", 1),  # the ARM wheel has no GPU code
+        ("ctranslate2==4.8.5 --gpu 8.9 --driver 535.183.01", 0),
+        ("ctranslate2==4.8.5 --gpu 8.9 --driver 470.256.02", 1),
+        ("ctranslate2==4.8.5 --gpu 5.2", 1),
+        ("ctranslate2==3.24.0 --gpu 5.2", 0),
+        ("ctranslate2==4.5.0 cudnn==8.9 --gpu 8.9", 1),
+        ("ctranslate2==4.4.0 cudnn==8.9 --gpu 8.9", 4),  # that wheel was not read
+        ("ctranslate2==3.24.0 cudnn==8.9 --gpu 8.9", 0),
+    ],
+)
+def test_ctranslate2(asked: str, status: int) -> None:
+    assert ask(*asked.split()) == status
+
+
+@pytest.mark.parametrize(
     ("spec", "arch", "verdict"),
     [
         ("torch==2.2.2", "x86_64", "yes"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,9 @@ from tests.lab.cases import CASES
 from tests.machine import gpu, machine, seen
 from tests.probes.tree import offline
 
-WORDS = PrivateWords(users=("alice", "torch"), homes=("/home/alice", "/scratch/x7/home"), hosts=("box17.lab", "box17"))
+WORDS = PrivateWords(
+    users=("alice", "torch", "Jane Doe"), homes=("/home/alice", "/scratch/x7/home"), hosts=("box17.lab", "box17")
+)
 REDACTOR = Redactor(WORDS, ["0324517000123"])
 
 
@@ -64,10 +67,47 @@ REDACTOR = Redactor(WORDS, ["0324517000123"])
         ("export HF_TOKEN=hf_abc123; x", "export HF_TOKEN=<secret>; x"),
         ('"api_key": "k-123"', '"api_key": "<secret>"'),
         ("Key was rejected by service", "Key was rejected by service"),
+        (r"\\fileserver\share\x", r"\\<host>\share\x"),
+        (r"\\?\UNC\fileserver\share", r"\\?\UNC\<host>\share"),
+        ("//nas01/share/cuda", "//<host>/share/cuda"),
+        ("//usr/lib/x", "//usr/lib/x"),
+        (r"D:\Users\Bob Smith\x", r"D:\Users\<user>\x"),
+        ("C:/Users/Jane Doe/x", "C:/Users/<user>/x"),
+        ("https://conda.example/t/ab-12345/main", "https://conda.example/t/<secret>/main"),
+        ("index-url = https://u:p@x.example/simple", "index-url = https://<credentials>@x.example/simple"),
+        ("Authorization: Basic dTpwYXNz x", "Authorization: <secret> <secret> x"),
+        ("sent Bearer abcdefgh12345678 to", "sent Bearer <secret> to"),
+        ("eyJhbGciOi.eyJzdWIiOi.Sfl-x_w end", "<secret> end"),
+        ("got hf_abcdefghijklmnop1234", "got <secret>"),
+        ("AKIAIOSFODNN7EXAMPLE", "<secret>"),
+        ("x?X-Amz-Signature=abc&y=1", "x?X-Amz-Signature=<secret>&y=1"),
+        ("XLA_FLAGS=--token=abc --y", "XLA_FLAGS=--token=<secret> --y"),
+        ("A_TOKEN =            abc", "A_TOKEN =            <secret>"),
+        ("DB_PASS=x BYPASS=1", "DB_PASS=<secret> BYPASS=1"),
+        ("[2001:db8::7]:443 2001:db8:0:1:2:3:4:5", "[<address>]:443 <address>"),
+        ("::ffff:10.1.2.3 fd00::9", "<address> <address>"),
+        ("c10::add std::out a::b ::1", "c10::add std::out a::b ::1"),
     ],
 )
 def test_texts(text: str, expected: str) -> None:
     assert REDACTOR.text(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1:1:1:" + "a" * 100_000 + "g", "a@" + "a." * 50_000 + "1", "a" + " " * 100_000 + "b", "A_KEY" + ":" * 50_000,
+        *(piece * 50_000 for piece in (":", "TOKEN", "TOKEN=", "a.", "a@", "\\", "/", "://", "?a-", "1.", "_", "-")),
+        *(piece * 10_000 for piece in ("eyJaaa.", "ghp_", "authorization: a ", "aaaaaaaa:", "C:\\Users\\", "/home/")),
+        "GPU-" + "aaaa-" * 20_000,
+    ],
+    ids=lambda text: text[:12],
+)  # fmt: skip
+def test_long_texts_are_no_trap(text: str) -> None:
+    """An image says how long its words are: `/opt/1:1:1:aaaaaaaaaaaaaaaaaaaaaaaaaaag` was looked at for hours."""
+    started = time.thread_time()
+    REDACTOR.text(text)
+    assert time.thread_time() - started < 2
 
 
 def test_facts_keep_their_shape() -> None:

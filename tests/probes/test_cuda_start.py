@@ -95,3 +95,10 @@ def test_what_others_may_write_is_not_started(directory: Path) -> None:
     told = cuda_start.look(Unsafe(directory, "1"), driver(libraries=seen((driver_library(),))), 20.0, deep=False)
     assert isinstance(told, Unseen)
     assert "another user" in told.why
+
+
+def test_a_libcuda_that_was_not_looked_at_is_not_started(directory: Path) -> None:
+    """One without a release in its name, first in LD_LIBRARY_PATH: anybody may have put it there."""
+    aside = driver_library(loads=False)
+    assert started(Pretended(directory, "1", STUB_CUDA_INIT="999"), libraries=seen((aside,))).state == "not-asked"
+    assert started(Pretended(directory, "1"), libraries=seen(())).state == "not-asked"

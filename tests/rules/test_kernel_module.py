@@ -488,3 +488,21 @@ def test_two_cards_that_no_driver_runs_at_once() -> None:
 def test_what_holds_the_card_is_kept_away() -> None:
     facts = unloaded(pci_driver="nova_core", module_files=seen((module(),)))
     assert answer("nouveau-in-use", facts).needs[0].build == "nova_core"
+
+
+@pytest.mark.parametrize(
+    ("folder", "release", "is_alternative"),
+    [
+        ("/usr/lib/x86_64-linux-gnu/nvidia/current", "580.95.05", True),
+        ("/usr/lib/x86_64-linux-gnu/nvidia/current", "575.64.05", False),  # not of the module's release either
+        ("/usr/lib/x86_64-linux-gnu", "580.95.05", False),  # not a directory of several drivers
+    ],
+)
+def test_debians_alternative_that_leads_to_another_driver(folder: str, release: str, is_alternative: bool) -> None:
+    chosen = driver_library("libcuda", "470.256.02", path="/usr/lib/x86_64-linux-gnu/nvidia/tesla-470/libcuda.so.470")
+    aside = driver_library("libcuda", release, path=f"{folder}/libcuda.so.{release}", loads=False)
+    refused = nvml(state="error", error="NVMLError (18)", code=18)
+    facts = machine(driver=driver(nvml=seen(refused), libraries=seen((chosen, aside))))
+    found = answer("driver-library-mismatch", facts)
+    assert ("update-glx" in found.needs[0].spec) is is_alternative
+    assert ("alternative" in found.why) is is_alternative

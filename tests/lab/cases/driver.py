@@ -328,6 +328,43 @@ CASES = (
         together(WORKSTATION, files({"/etc/os-release": SILVERBLUE, "/run/ostree-booted": ""})),
     ),
     fault(
+        "microos-without-driver",
+        "openSUSE MicroOS without a driver: a system that zypper does not change while it runs",
+        UNLOADED,
+        NO_MODULE_FILE,
+        NO_LIBRARIES,
+        card(driver=""),
+        files({"/etc/os-release": 'NAME="openSUSE MicroOS"\nID=opensuse-microos\nVERSION_ID="20251101"\n'}),
+        codes=("no-kernel-module",),
+        first="no-kernel-module",
+        nvml=NO_LIBRARY,
+    ),
+    Case(
+        "nixos",
+        "NixOS whose configuration names the driver: libraries in /run/opengl-driver",
+        together(
+            WORKSTATION,
+            files(
+                {
+                    "/etc/os-release": 'NAME=NixOS\nID=nixos\nVERSION_ID="25.05"\n',
+                    "/run/opengl-driver/lib/libcuda.so.1": f"-> {LIB}/libcuda.so.1",
+                }
+            ),
+        ),
+    ),
+    fault(
+        "arch-without-driver",
+        "Arch Linux without a driver",
+        UNLOADED,
+        NO_MODULE_FILE,
+        NO_LIBRARIES,
+        card(driver=""),
+        files({"/etc/os-release": 'NAME="Arch Linux"\nID=arch\n'}),
+        codes=("no-kernel-module",),
+        first="no-kernel-module",
+        nvml=NO_LIBRARY,
+    ),
+    fault(
         "nixos-without-driver",
         "NixOS whose configuration does not name the driver",
         UNLOADED,

@@ -143,6 +143,16 @@ DEBIAN_DRIVER = together(
         }
     ),
 )
+OF_470 = f"{LIB}/nvidia/tesla-470"
+TESLA_470 = together(
+    driver_libraries("470.256.02", OF_470),
+    files(
+        {
+            "/etc/alternatives/glx--libcuda.so.1": f"-> {OF_470}/libcuda.so.1",
+            "/etc/alternatives/nvidia--libnvidia-ml.so.1": f"-> {OF_470}/libnvidia-ml.so.1",
+        }
+    ),
+)
 DEBIAN_TOOLKIT = files(
     {
         "/usr/bin/nvcc": '#!/bin/sh\nexec /usr/lib/nvidia-cuda-toolkit/bin/nvcc "$@"\n',
@@ -284,6 +294,25 @@ CASES = (
         ),
         nvml=stub.machine_env(stub.card(), driver="550.163.01", cuda="12.4"),
         besides=("driver-branch-ended",),
+    ),
+    Case(
+        "debian-alternative",
+        "the same where the alternative leads to the libraries of Tesla driver 470, which is installed beside it",
+        together(
+            linux(DEBIAN_12, "6.1.0-41-amd64"),
+            card(),
+            DEBIAN_DRIVER,
+            TESLA_470,
+            gcc("12.2.0"),
+            DEBIAN_TOOLKIT,
+            venv(),
+            torch("2.9.1+cu126"),
+            cudnn_wheel(),
+        ),
+        besides=("driver-branch-ended",),
+        codes=("driver-library-mismatch",),
+        first="driver-library-mismatch",
+        nvml=stub.machine_env(stub.card(), init=18),
     ),
     Case(
         "conda",

@@ -44,6 +44,7 @@ EMPTY = without(f"{SITE}/*")
 NO_TOOLKIT = without("/usr/local/cuda*")
 NO_KERNEL = without("/usr/lib/modules/*")
 DOCKER = files({"/.dockerenv": ""})
+ON_THE_BUS = "/sys/bus/pci/devices/0000:01:00.0"
 ARCH = 'NAME="Arch Linux"\nPRETTY_NAME="Arch Linux"\nID=arch\n'
 TRITON: Tree = {
     "triton/__init__.py": "",
@@ -211,6 +212,23 @@ CASES = (
             ),
         ),
         nvml=stub.machine_env(stub.card(link_width="8", link_width_max="8", persistence="0")),
+    ),
+    Case(
+        "laptop-asleep",
+        "a laptop whose NVIDIA card is switched off while nobody uses it (D3cold), and that was suspended",
+        together(
+            WORKSTATION,
+            files(
+                {
+                    f"{ON_THE_BUS}/power/runtime_status": "suspended\n",
+                    f"{ON_THE_BUS}/power/control": "auto\n",
+                    f"{ON_THE_BUS}/power_state": "D3cold\n",
+                    f"{ON_THE_BUS}/d3cold_allowed": "1\n",
+                    "/sys/power/suspend_stats/success": "12\n",
+                }
+            ),
+        ),
+        nvml=stub.machine_env(stub.card(link_width="8", link_width_max="8", link_generation="1", persistence="0")),
     ),
     Case(
         "old-kernels",
