@@ -12,6 +12,11 @@ from pathlib import Path
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).resolve().parent.parent
 DATA = sorted(path.name for path in (ROOT / "compat" / "data").glob("*.json"))
 
@@ -64,3 +69,29 @@ def test_the_source_distribution_holds_tests_and_docs(built: Path) -> None:
     with tarfile.open(archive) as content:
         names = {name.partition("/")[2] for name in content.getnames()}
     assert {"README.md", "tests/test_packaging.py", "docs/rules/driver-too-old-for-runtime.md"} <= names
+
+
+# What `bench` opens or compiles with, by the wheels that hold it.
+BROUGHT = {
+    "cuda12": {"nvidia-cublas-cu12", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cudnn-cu12"},
+    "cuda13": {"nvidia-cublas", "nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cudnn-cu13"},
+}
+
+
+@pytest.mark.parametrize("extra", BROUGHT)
+def test_an_extra_brings_what_the_benchmark_needs_beside_a_driver(extra: str, tmp_path: Path) -> None:
+    """As pip's resolver chooses from the index, for Linux; nothing is installed."""
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    report = tmp_path / "report.json"
+    argv = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--only-binary=:all:"]
+    for platform in ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"):
+        argv += ["--platform", platform]
+    argv += ["--python-version", "3.12", "--target", str(tmp_path / "none"), "--report", str(report), *told[extra]]
+    subprocess.run(argv, check=True, capture_output=True)
+    chosen = {one["metadata"]["name"]: one["metadata"] for one in json.loads(report.read_text())["install"]}
+    assert set(chosen) >= BROUGHT[extra] | {"numpy", "pillow"}
+    cupy = next(metadata for name, metadata in chosen.items() if name.startswith("cupy-"))
+    assert "ctk" in cupy["provides_extra"]
+    major = extra.removeprefix("cuda")
+    assert all(chosen[one]["version"].split(".")[0] in {major, "9"} for one in BROUGHT[extra])
+    assert told["bench"] == [one for one in told[extra] if one.startswith(("numpy", "pillow"))]

@@ -62,18 +62,28 @@ class Trial(NamedTuple):
             return Measured(
                 algorithm=algorithm, status="ran", ms=1e3 * median(taken), workspace_bytes=needed, detail=""
             )
-        except CudnnError as error:
+        except Exception as error:
+            is_of_cudnn = isinstance(error, CudnnError)
+            if not (is_of_cudnn or is_out_of_memory(error)):
+                raise
             return Measured(
                 algorithm=algorithm,
-                status="declined" if error.is_declined else "failed",
+                status="declined" if isinstance(error, CudnnError) and error.is_declined else "failed",
                 ms=0.0,
                 workspace_bytes=needed,
-                detail=str(error),
+                detail=str(error) if is_of_cudnn else f"out of memory: {error}",
             )
 
     def _needed_bytes(self, algorithm: str) -> int:
         plan = self.plans.get(algorithm)
         return plan.workspace_bytes if plan else self.convolution.workspace_bytes(self.direction, algorithm)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Of the host's, of CuPy's pool, or of cuDNN's own."""
+    words = str(error)
+    named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return named or "ALLOC_FAILED" in words or "cudaErrorMemoryAllocation" in words
 
 
 def fastest(found: Iterable[Measured], limit_bytes: int) -> Measured | None:

@@ -21,6 +21,7 @@ class Card:
         self._after: Told | None = None
         self._asked: NvmlChild | None = None
         self._seen: list[str] = []
+        self.busy_percent: int | None = None  # of the last measurement, once `seen_while_busy` was asked
 
     def look_before(self) -> None:
         """While it is idle; waits."""
@@ -44,6 +45,7 @@ class Card:
         """What held its clocks back in the middle of the last measurement, as a sentence; "" for nothing."""
         asked, self._asked = self._asked, None
         now = _now(asked.finish(), pci) if asked else None
+        self.busy_percent = value_or(now.utilisation_percent, None) if now else None
         if now is None:
             return ""
         reasons = value_or(now.throttle_reasons, ())

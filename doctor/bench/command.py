@@ -52,6 +52,7 @@ class Options(NamedTuple):
     seconds: float = 20.0  # how long one network may be timed on one path, where the steps are not said
     pool: str = "both"
     data: str | None = None
+    tf32: bool = False  # products of the GPU may be rounded so
     style: str = "text"
     output: str | None = None
     saved: str | None = None  # show this one again, measure nothing
@@ -136,6 +137,7 @@ def order_of(options: Options, wanted: tuple[Network, ...]) -> Order:
         steps=options.steps,
         seconds=options.seconds,
         pools=pools,
+        dtype="tf32" if options.tf32 else "fp32",
     )
 
 
@@ -201,4 +203,5 @@ def command_of(options: Options) -> str:
         if getattr(options, name) != getattr(defaults, name):
             words += [f"--{name}", f"{getattr(options, name)}"]
     words += ["--memory-pool", options.pool] if options.pool != defaults.pool else []
+    words += ["--tf32"] if options.tf32 else []
     return shlex.join(words)

@@ -113,11 +113,14 @@ def _read(kind: Any, value: Any) -> Any:
     arguments = typing.get_args(kind)
     if hasattr(kind, "_fields"):
         hints = typing.get_type_hints(kind)
-        return kind(**{name: _read(hints[name], value[name]) for name in kind._fields})
+        told = (name for name in kind._fields if name in value or name not in kind._field_defaults)
+        return kind(**{name: _read(hints[name], value[name]) for name in told})
     if Unseen in arguments:
         return _fact(next(typing.get_args(one)[0] for one in arguments if one is not Unseen), value)
     if GpuNow in arguments:
         return None if value is None else _read(GpuNow, value)
+    if type(None) in arguments and int in arguments:
+        return None if value is None else _plain(int, value)
     if typing.get_origin(kind) is tuple:
         inner = arguments[:1] * len(value) if arguments[-1] is ... else arguments
         return tuple(_read(one, item) for one, item in zip(inner, value, strict=True))

@@ -12,6 +12,7 @@ from doctor.bench.sheet import (
     Choices,
     Comparison,
     Report,
+    busy,
     choices_of,
     comparisons,
     lack_lines,
@@ -125,7 +126,7 @@ def _figure(row: ArticleRow, path: str, pool: bool | None) -> str:
 
 def _timings(timings: Iterable[Timing]) -> str:
     head = ("network", "path", "pool", "dtype", "batch", "steps", "ms a step: median", "quartiles", "extremes")
-    tail = ("clock", "data", "MiB held", "loss, first to last")
+    tail = ("GPU busy", "clock", "data", "MiB held", "loss, first to last")
     return table([(*head, *tail), *map(_timing, timings)])
 
 
@@ -136,7 +137,7 @@ def _timing(one: Timing) -> tuple[str, ...]:
         _ms(one.step_s_median),
         f"{_ms(one.step_s_low)} to {_ms(one.step_s_high)}",
         f"{_ms(one.step_s_fastest)} to {_ms(one.step_s_slowest)}",
-        *(one.clock, one.data, f"{one.peak_bytes / _MIB:,.0f}" if one.peak_bytes else "–"),
+        *(busy(one), one.clock, one.data, f"{one.peak_bytes / _MIB:,.0f}" if one.peak_bytes else "–"),
         f"{one.losses[0]:.3f} to {one.losses[1]:.3f}",
     )
 

@@ -125,9 +125,11 @@ class _Run:
     def _note(self, told: Job, card: Card) -> None:
         """What the card said while this was timed."""
         seen = card.seen_while_busy(self._told.get("pci", ""))
-        if seen and self._timings and self._timings[-1].network == told.network.name and not told.is_table:
-            last = self._timings[-1]
-            self._timings[-1] = last._replace(notes=(*last.notes, seen))
+        last = self._timings[-1] if self._timings else None
+        if last and (last.network, last.path, last.pool) == (told.network.name, told.path, told.pool):
+            notes = (*last.notes, seen) if seen and not told.is_table else last.notes
+            busy = last.gpu_busy_percent if told.is_table else card.busy_percent
+            self._timings[-1] = last._replace(notes=notes, gpu_busy_percent=busy)
 
     def _machine(self) -> Machine:
         told, card = self._told, self._card

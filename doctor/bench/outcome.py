@@ -97,6 +97,8 @@ class Timing(NamedTuple):
     peak_bytes: int  # the most memory held at once: of the GPU's pool, or the process's resident size; 0 not known
     algorithms: Mapping[str, str]  # what cuDNN chose: {"conv1 forward": "IMPLICIT_PRECOMP_GEMM"}
     notes: tuple[str, ...]  # what a reader must know: a smaller batch than the network's own, ...
+    # The share of time in which the GPU worked at all, as NVML counts it amid the steps; None where it was not told.
+    gpu_busy_percent: int | None = None
 
 
 class Choice(NamedTuple):

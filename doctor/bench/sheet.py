@@ -97,7 +97,7 @@ def _comparison(bench: Bench, subject: Subject) -> Comparison:
             Line(
                 path=path,
                 pool=pool,
-                label=label,
+                label=f"{label}, TF32" if timing and timing.dtype == "tf32" else label,
                 timing=timing,
                 times_cpu=times_cpu,
                 article_s=seconds,
@@ -150,6 +150,12 @@ def article_lines(shown: Sequence[Comparison]) -> tuple[str, ...]:
             place = f"{one.article.machine}, {one.article.software}, {one.article.year}{rounded}"
             places.setdefault(place, []).append(one.subject.name)
     return tuple(f"{', '.join(names)}: {place}" for place, names in places.items())
+
+
+def busy(timing: Timing | None, *, none: str = "–") -> str:
+    """The share of time in which the GPU worked; a dash where that was not told."""
+    known = timing is not None and timing.gpu_busy_percent is not None
+    return f"{timing.gpu_busy_percent} %" if timing and known else none
 
 
 def lack_line(lack: Lack) -> str:

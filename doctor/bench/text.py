@@ -8,6 +8,7 @@ from doctor.bench.sheet import (
     Line,
     Report,
     article_lines,
+    busy,
     choices_of,
     comparisons,
     lack_lines,
@@ -24,7 +25,7 @@ from doctor.output.page import Page
 
 _HEADS = ("s per epoch", "quartiles", "x CPU", "article", "x CPU")
 _WIDTHS = (13, 21, 7, 9, 7)
-_LABEL = 15
+_LABEL, _BUSY = 15, 6
 
 
 def render(report: Report, terminal: TextStyle) -> str:
@@ -52,12 +53,20 @@ def _network(page: Page, one: Comparison) -> None:
     size = shape(subject.shape) if page.symbol("×", "") else "x".join(map(str, subject.shape))
     page.gap()
     page.line(page.paint("bold", subject.name) + f" {dot} {images:,} images of {size}")
-    page.line(page.paint("dim", "  " + "".ljust(_LABEL) + _cells(_HEADS)))
+    is_told = any(timing.gpu_busy_percent is not None for timing in measured)
+    page.line(page.paint("dim", "  " + "".ljust(_LABEL) + _cells(_HEADS) + ("busy".rjust(_BUSY) if is_told else "")))
     for line in one.lines:
-        page.line("  " + line.label.ljust(_LABEL) + _cells(_numbers(page, line)))
+        page.line("  " + _row(page, line))
     batches = sorted({(timing.batch, timing.dtype, timing.data) for timing in measured})
     for batch, dtype, data in batches:
         page.paragraph(f"  batch {batch}, {dtype}, {data} data", colour="dim", hang=4)
+
+
+def _row(page: Page, line: Line) -> str:
+    """A long label takes the blanks before the first number; how busy the GPU was comes last, where that was told."""
+    cells = _cells(_numbers(page, line)).lstrip()
+    share = busy(line.timing, none="").rjust(_BUSY)
+    return (line.label + cells.rjust(_LABEL + sum(_WIDTHS) - len(line.label)) + share).rstrip()
 
 
 def _numbers(page: Page, line: Line) -> tuple[str, ...]:

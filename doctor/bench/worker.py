@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from doctor.bench import images, job, shapes, timing
-from doctor.bench.algorithms import strategies
+from doctor.bench.algorithms import is_out_of_memory, strategies
 from doctor.bench.backends import Backend
 from doctor.bench.backends.cudnn import CudnnBackend, CudnnConvolver
 from doctor.bench.job import Job
@@ -24,6 +24,7 @@ from doctor.smoke.convolution import DIRECTIONS
 from doctor.smoke.cudnn_api import Cudnn, CudnnError
 
 _RUNS = 5  # of every algorithm in the table
+_AMPERE = 8  # the first compute capability with TF32
 Write = Callable[[str, Any], None]  # the event, and its value
 
 
@@ -52,11 +53,9 @@ def needs(error: Exception) -> str:
     """What is missing, as `outcome.Lack` calls it; "" where the error is none of those."""
     if isinstance(error, ImportError):
         return "numpy" if (error.name or "").startswith("numpy") else "cupy"
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    if is_out_of_memory(error):
         return "memory"
     words = str(error)
-    if "ALLOC_FAILED" in words or "cudaErrorMemoryAllocation" in words:
-        return "memory"
     if "cudaErrorInsufficientDriver" in words or "libcuda.so" in words:
         return "driver"
     if "cudaErrorNoDevice" in words or "cudaErrorInvalidDevice" in words:
@@ -179,12 +178,14 @@ def timed(told: Job, backend: Backend, write: Write) -> Timing:
         losses=(losses[0], losses[-1]),
         peak_bytes=backend.peak_bytes(),
         algorithms=dict(backend.algorithms),
-        notes=tuple(_notes(told, batch, losses)),
+        notes=tuple(_notes(told, backend, batch, losses)),
     )
 
 
-def _notes(told: Job, batch: int, losses: list[float]) -> list[str]:
+def _notes(told: Job, backend: Backend, batch: int, losses: list[float]) -> list[str]:
     found = []
+    if told.order.dtype == "tf32" and told.path != "cpu" and not _has_tf32(backend):
+        found.append("TF32 was asked for, and this GPU has none (before compute capability 8.0): it computed in fp32")
     if batch != told.network.batch:
         often = "more" if batch < told.network.batch else "less"
         found.append(
@@ -194,6 +195,14 @@ def _notes(told: Job, batch: int, losses: list[float]) -> list[str]:
     if any(loss != loss for loss in losses):  # noqa: PLR0124 - what is no number differs from itself
         found.append("the loss became no number: what was timed is not a training that works")
     return found
+
+
+def _has_tf32(backend: Backend) -> bool:
+    """As far as the array module tells: the host stands for any GPU."""
+    if backend.xp.__name__ != "cupy":
+        return True
+    cuda = backend.xp.cuda
+    return bool(cuda.runtime.getDeviceProperties(cuda.Device().id)["major"] >= _AMPERE)
 
 
 # The table

@@ -33,12 +33,11 @@ def bench(
     ] = 0,
     steps: Annotated[int, typer.Option(metavar="N", show_default=False, help="Steps to time; 3 to 50 by default.")] = 0,
     seconds: Annotated[float, typer.Option(metavar="N", help="For the steps of one network on one path.")] = 20.0,
+    tf32: Annotated[bool, typer.Option("--tf32", help="The GPU may round products to TF32.")] = False,
     data: Annotated[Text, typer.Option(metavar="DIR", help="Train on the pictures in DIR/train/<class>.")] = None,
     pool: Annotated[str, typer.Option("--memory-pool", metavar="WAY", help="on, off or both.")] = "both",
     style: ChartFormat = "text",
-    output: Annotated[
-        Text, typer.Option(metavar="FILE", help="Write it there; with markdown, the chart beside it.")
-    ] = None,
+    output: Annotated[Text, typer.Option(metavar="FILE", help="Write it there; markdown: a chart, too.")] = None,
     saved: Annotated[
         Text, typer.Option("--from", metavar="FILE", help="Show what was saved as JSON; measure nothing.")
     ] = None,
@@ -64,6 +63,7 @@ def bench(
         seconds=seconds,
         pool=pool,
         data=data,
+        tf32=tf32,
         style=style,
         output=output,
         saved=saved,

@@ -18,7 +18,7 @@ from compat.discover import code_of, load_one, names_in
 from compat.error import DataError
 from compat.record import NamedTuple
 from compat.traits import is_among, traits_of
-from compat.version import CodeTarget, CudaVersion, CudnnVersion
+from compat.version import CodeTarget, CudaVersion, CudnnVersion, VersionError
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host
@@ -199,6 +199,14 @@ def describe(  # noqa: PLR0913 - one argument for each fact that a package can t
         environment=environment,
         note=note,
     )
+
+
+def cudnn_said(text: str, path: str, why: str) -> Fact[CudnnVersion]:
+    """The cuDNN release that a package's file names; "" where it names none, for which `why` is the reason."""
+    try:
+        return Seen(CudnnVersion.parse(text), path) if text else Unseen(why)
+    except VersionError as error:
+        return Unseen(f"{path}: {error}")
 
 
 def cuda_tag(cuda: CudaVersion) -> str:

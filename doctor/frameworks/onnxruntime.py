@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.version import CudaVersion, CudnnVersion, VersionError
+from compat.version import CudaVersion, VersionError
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
-from doctor.frameworks import Card, Dlls, Loading, describe
+from doctor.frameworks import Card, Dlls, Loading, cudnn_said, describe
 from doctor.host import Host, HostError
 from doctor.loader.steps import Package, Step
 from doctor.probes.metadata import constants, requires
@@ -37,7 +37,7 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
         build=build,
         requires=requires(host, one),
         cuda=_cuda(said, path, why) if has_cuda else None,
-        cudnn=_cudnn(said, path, why) if has_cuda else None,
+        cudnn=cudnn_said(said.get("cudnn_version", ""), path, why) if has_cuda else None,
         note=_note(said, one),
     )
 
@@ -64,14 +64,6 @@ def _cuda(said: dict[str, str], path: str, why: str) -> Fact[CudaVersion]:
     text = said.get("cuda_version", "")
     try:
         return Seen(CudaVersion.parse(text), path) if text else Unseen(why)
-    except VersionError as error:
-        return Unseen(f"{path}: {error}")
-
-
-def _cudnn(said: dict[str, str], path: str, why: str) -> Fact[CudnnVersion]:
-    text = said.get("cudnn_version", "")
-    try:
-        return Seen(CudnnVersion.parse(text), path) if text else Unseen(why)
     except VersionError as error:
         return Unseen(f"{path}: {error}")
 

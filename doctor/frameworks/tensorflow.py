@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from compat.version import CodeTarget, CudaVersion, CudnnVersion, VersionError
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
-from doctor.frameworks import Card, Dlls, Loading, describe
+from doctor.frameworks import Card, Dlls, Loading, cudnn_said, describe
 from doctor.host import Host, HostError
 from doctor.loader.steps import Package, Step
 from doctor.probes.code_tools import xla_tools
@@ -85,11 +85,7 @@ def _cuda(said: dict[str, str], path: str, why: str) -> Fact[CudaVersion]:
 
 
 def _cudnn(said: dict[str, str], path: str, why: str) -> Fact[CudnnVersion]:
-    text = _digits(said.get("cudnn_version") or said.get("cudnn_version_number", ""))
-    try:
-        return Seen(CudnnVersion.parse(text), path) if text else Unseen(why)
-    except VersionError as error:
-        return Unseen(f"{path}: {error}")
+    return cudnn_said(_digits(said.get("cudnn_version") or said.get("cudnn_version_number", "")), path, why)
 
 
 def _targets(said: dict[str, str], path: str, why: str) -> Fact[tuple[CodeTarget, ...]]:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:  # and annotations are texts: those of 3.6 know no tuple[...]
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-_LIBRARIES = re.compile(r"lib(cudnn|cublas|cublasLt|nvrtc|cudart|cuda|cufft|nccl)[\w.-]*\.so[\d.]*$")
+_LIBRARIES = re.compile(
+    r"/(lib(cudnn|cublas|cublasLt|nvrtc|cudart|cuda|cufft|nccl)[\w.-]*\.so[\d.]*"
+    r"|(?i:(cudnn|cublas|cublasLt|nvrtc|cudart|nvcuda|cufft)[\w.-]*\.dll))$"
+)
 
 
 def say(**event: "object") -> None:
@@ -75,17 +78,38 @@ def leave() -> "NoReturn":
 
 
 def mapped() -> "tuple[None, dict[str, list[str] | None]]":
-    """The files of CUDA's libraries that are mapped, by the kernel's own account."""
+    """The files of CUDA's libraries that are mapped, by the system's own account."""
     found = []  # type: list[str]
     try:
-        with open("/proc/self/maps") as lines:
-            for line in lines:
-                path = "/" + line.rstrip("\n").partition("/")[2]
-                if _LIBRARIES.search(path) and path not in found:
-                    found.append(path)
+        for path in modules() if sys.platform == "win32" else maps():
+            if _LIBRARIES.search(path) and path not in found:
+                found.append(path)
     except OSError:
         return None, {"files": None}
     return None, {"files": found}
+
+
+def maps() -> "list[str]":
+    """A line is: addresses, permissions, offset, device, inode, path."""
+    with open("/proc/self/maps") as lines:
+        return ["/" + line.rstrip("\n").partition("/")[2] for line in lines]
+
+
+def modules() -> "list[str]":
+    """Source: K32EnumProcessModules and GetModuleFileNameW in Microsoft's documentation."""
+    import ctypes
+
+    kernel = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined, unused-ignore]
+    process, needed = ctypes.c_void_p(-1), ctypes.c_ulong()  # -1: this process
+    handles = (ctypes.c_void_p * 4096)()
+    if not kernel.K32EnumProcessModules(process, handles, ctypes.sizeof(handles), ctypes.byref(needed)):
+        raise OSError("K32EnumProcessModules")
+    found = []
+    for handle in handles[: needed.value // ctypes.sizeof(ctypes.c_void_p)]:
+        room = ctypes.create_unicode_buffer(32768)
+        kernel.GetModuleFileNameW(ctypes.c_void_p(handle), room, 32768)
+        found.append(room.value.replace("\\", "/"))
+    return found
 
 
 def main() -> "NoReturn":

@@ -21,6 +21,8 @@ _PROOFS = {
     "full": "convolves in every number format, and every result is right",
 }
 _FILES_NAMED = 3
+_MIB, _GIB = 1 << 20, 1 << 30
+_BUSY = 0.9  # less than that is free: CUDA and a desktop take a part of it themselves
 _DIRECTIONS = ("forward", "backward-data", "backward-filter")
 _DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16")
 _ALGORITHM_WIDTH, _CELL_WIDTH = 40, 7
@@ -118,10 +120,16 @@ def _stages(page: Page, stages: Iterable[Stage], wanted: tuple[str, ...]) -> Non
         begun.add(stage.name)
         took = "" if stage.seconds < 0.05 else f" ({stage.seconds:.1f} s)"
         mark = page.symbol("·", "-") if stage.facts.get("not_asked") else _mark(page, stage.status)
-        page.row(_label(stage.name), f"{mark} {_told(stage)}{took}")
+        page.row(_label(stage.name), f"{mark} {_told(stage)}{_taken(stage)}{took}")
     left = [name for name in wanted if name not in begun]
     if left:
         page.row("not tried", ", ".join(left))
+
+
+def _taken(stage: Stage) -> str:
+    """What it held of the GPU's memory, besides CUDA's own and the library's."""
+    size_bytes = stage.facts.get("memory_bytes")
+    return f", with {size_bytes / _MIB:.0f} MiB of the GPU" if isinstance(size_bytes, int) and size_bytes else ""
 
 
 def _label(name: str) -> str:
@@ -174,7 +182,9 @@ def _device(stage: Stage) -> str:
     if stage.facts.get("memory") == "host":
         return "in host memory: no GPU took part"
     name, capability = stage.facts.get("gpu", ""), stage.facts.get("compute_capability", "")
-    return " ".join(filter(None, (str(name), f"(compute capability {capability})" if capability else "")))
+    free, total = (stage.facts.get(key) or 0 for key in ("free_bytes", "total_bytes"))
+    space = f"{free / _GIB:.1f} of {total / _GIB:.1f} GiB free: others use it" if free < _BUSY * total else ""
+    return ", ".join(filter(None, (f"{name} (compute capability {capability})" if capability else str(name), space)))
 
 
 def _computed(stage: Stage) -> str:

@@ -33,7 +33,7 @@ _STDERR_BYTES = 16384
 # Winograd and FFT transform the numbers before they multiply; TF32 and fp32 both stay far below this.
 _TOLERANCE = 2e-3
 # What convolves: the one library of 5 to 7, the parts of 8, the engines of 9 (whose cnn holds only the classic calls).
-_CONVOLVING = re.compile(r"libcudnn(\.so\.[5-7]\b|_cnn|_engines)")
+_CONVOLVING = re.compile(r"(lib)?cudnn(\.so\.[5-7]\b|64_[5-7]\.dll|_cnn|_engines)", re.IGNORECASE)
 # What exceptions of frameworks say, and whose fault that is; the first that matches.
 _FAULTS = (
     ("driver", r"(?i)(driver on your system is too old|driver version is insufficient|Driver version is insufficient)"),

@@ -2,7 +2,8 @@
 
 Source: NVIDIA's CUDA on WSL User Guide (install no Linux display driver in WSL; the Windows driver is the only one);
 NVIDIA Container Toolkit documentation (the driver belongs to the host); RPM Fusion, "Howto/NVIDIA", "OSTree
-(Silverblue/Kinoite/etc)" and "Legacy GeForce"; NixOS Wiki, "NVIDIA".
+(Silverblue/Kinoite/etc)" and "Legacy GeForce"; NixOS Wiki, "NVIDIA"; transactional-update(8) and the portal
+of MicroOS (its root is read-only: changes go into a new snapshot).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 
 _LEGACY = ("340", "390", "470", "580")  # akmod-nvidia-470xx
+_TRANSACTIONAL = frozenset({"opensuse-microos", "opensuse-aeon", "opensuse-kalpa", "opensuse-leap-micro"})
 
 
 def serves(need: Need, target: Target) -> bool:
@@ -50,6 +52,12 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         lines = f'services.xserver.videoDrivers = [ "nvidia" ]; hardware.nvidia.open = {is_open};'
         text = f"have in /etc/nixos/configuration.nix: {lines} then run 'sudo nixos-rebuild boot', and restart"
         return Plan(f"configure the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
+    if target.distribution in _TRANSACTIONAL:
+        text = (
+            f"install the {wanted} with 'sudo transactional-update pkg install ...', for zypper changes nothing in a "
+        )
+        text += "running system (SDB:NVIDIA_drivers on en.opensuse.org names repository and packages); then restart"
+        return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
     text = f"install the {wanted} with your system's packages, or from {url}; then restart"
     return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
 

@@ -119,7 +119,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
         "uvm-broken-after-suspend",
     ),
     ("RuntimeError: CUDA error: unspecified launch failure", "not-a-stack-problem"),
-    ("CUDA error: all CUDA-capable devices are busy or unavailable", "gpu-in-use-by-another"),
+    ("CUDA error: all CUDA-capable devices are busy or unavailable", "gpu-compute-mode"),
     ("cudaErrorMpsServerNotReady: the MPS server is not ready", "mps-server-unreachable"),
     ("MIG 1g.5gb\nRuntimeError: No CUDA GPUs are available", "mig-misconfigured"),
     ("python[77]: segfault at 0 ip 00007f error 4 in libcuda.so.550.54[7f00+1000]", "driver-library-crash"),

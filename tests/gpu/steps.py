@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ GPUDOCTOR = (sys.executable, "-c", "from doctor.cli import main; main()")
 # The small ones first.
 NETWORKS = tuple(sorted(networks.names(), key=lambda name: (name not in SMALL, name)))
 VERIFY_AT_MOST_S = 5.0  # `verify --level conv`, the whole process
+NODE_AT_MOST_S = 60.0  # `verify --level node`, the whole process
+WAYS: dict[str, tuple[str, ...]] = {"cupy": (), "torch": ("--framework", "torch"), "jax": ("--framework", "jax")}
 RUNS = 3
 LAST_PROBLEM_S = 20  # of the comparison's time, for the problem that is under way at its end
 BENCH_SECONDS = 4  # for the steps of one network on one path: seven networks, four ways
@@ -132,10 +135,12 @@ def check(stage: Stage) -> list[Result]:
 
 
 def verify(stage: Stage) -> list[Result]:
-    """The proof: through CuPy, through torch, and how long the everyday level takes."""
+    """The proof: through CuPy, torch and JAX, and how long the everyday level takes."""
     results = []
-    ways: dict[str, tuple[str, ...]] = {"cupy": (), "torch": ("--framework", "torch")}
-    for way, extra in ways.items():
+    for way, extra in WAYS.items():
+        if extra and find_spec(way) is None:
+            results.append(Result(f"verify --level full, {way}", "not installed here", False))
+            continue
         argv = (*GPUDOCTOR, "verify", "--python", sys.executable, "--level", "full", "--format", "json", *extra)
         done = ran(argv, stage.within(300), stage.folder / f"verify-{way}.json")
         results.append(Result(f"verify --level full, {way}", _said(done), done.status == 0))
@@ -145,6 +150,28 @@ def verify(stage: Stage) -> list[Result]:
     is_met = middle <= VERIFY_AT_MOST_S and all(one.status == 0 for one in runs)
     figure = f"{middle:.2f} s, median of {RUNS}, exit {runs[-1].status}"
     return [*results, Result(f"verify --level conv takes at most {VERIFY_AT_MOST_S:.0f} s", figure, is_met)]
+
+
+def node(stage: Stage) -> list[Result]:
+    """Is the machine ready to train: cuBLAS, NVRTC, copies, NCCL and cuDNN on every GPU."""
+    argv = (*GPUDOCTOR, "verify", "--python", sys.executable, "--level", "node", "--format", "json")
+    done = ran(argv, stage.within(2 * NODE_AT_MOST_S), stage.folder / "verify-node.json")
+    gpus = _json(done.output).get("gpus", ())
+    stages = [one for gpu in gpus for one in gpu["stages"]]
+    left = sorted({one["name"] for one in stages if one["status"] != "passed"})
+    figure = f"{_said(done)}, {len(gpus)} GPU(s)" + (f", not passed: {', '.join(left)}" if left else "")
+    head = Result(f"verify --level node takes at most {NODE_AT_MOST_S:.0f} s", figure, done.status == 0)
+    return [head._replace(is_met=head.is_met and done.seconds <= NODE_AT_MOST_S), *_speeds(gpus)]
+
+
+def _speeds(gpus: Any) -> list[Result]:
+    """What the copies came to: facts, without a criterion."""
+    found = [(gpu["gpu"], one["now"].get("gb_per_s", {})) for gpu in gpus for one in gpu["stages"]]
+    return [
+        Result(f"  GPU {number}", ", ".join(f"{way} {speed} GB/s" for way, speed in told.items()), None)
+        for number, told in found
+        if told
+    ]
 
 
 def _said(done: Ran) -> str:
@@ -260,9 +287,10 @@ STEPS: dict[str, Callable[[Stage], list[Result]]] = {
     "machine": machine,
     "check": check,
     "verify": verify,
+    "node": node,
     "ratio": ratio,
     "tests": tests,
     "bench": bench,
 }
 # How the time is shared out; a step that is asked for alone has it all.
-SHARES = {"machine": 2, "check": 1, "verify": 12, "ratio": 20, "tests": 14, "bench": 34}
+SHARES = {"machine": 2, "check": 1, "verify": 12, "node": 3, "ratio": 20, "tests": 14, "bench": 34}

@@ -79,10 +79,42 @@ def test_verify_too_slow_or_failing_is_not_met(monkeypatch: pytest.MonkeyPatch, 
     for status, seconds, is_met in ((0, 4.9, True), (0, 5.1, False), (4, 1.0, False)):
         answer = steps.Ran(status, '{"findings": [{"code": "a-code"}]}', seconds)
         monkeypatch.setattr(steps, "ran", lambda *_, answer=answer: answer)
+        monkeypatch.setattr(steps, "find_spec", lambda name: name)
         *full, quick = steps.verify(Stage(tmp_path, ""))
         assert quick.is_met is is_met
-        assert [one.is_met for one in full] == [status == 0] * 2
+        assert [one.is_met for one in full] == [status == 0] * 3
         assert "a-code" in full[0].figure
+
+
+def test_a_framework_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(steps, "ran", lambda *_: steps.Ran(0, "{}", 1.0))
+    monkeypatch.setattr(steps, "find_spec", lambda name: None)
+    told = {one.what.rpartition(", ")[2]: (one.figure, one.is_met) for one in steps.verify(Stage(tmp_path, ""))}
+    assert told["jax"] == told["torch"] == ("not installed here", False)
+    assert told["cupy"][1] is True
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds", "nccl", "is_met"),
+    [(0, 59.0, "passed", True), (0, 61.0, "passed", False), (4, 9.0, "missing", False), (1, 9.0, "failed", False)],
+)
+def test_a_node_that_is_slow_or_not_ready_is_not_met(  # noqa: PLR0917
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: int, seconds: float, nccl: str, is_met: bool
+) -> None:
+    stages = [
+        {"name": "copies", "status": "passed", "now": {"gb_per_s": {"to the GPU": 51.2, "to the host": 50.9}}},
+        {"name": "nccl", "status": nccl, "now": {}},
+    ]
+    report = json.dumps({"verdict": "x", "gpus": [{"gpu": 0, "stages": stages}]})
+    monkeypatch.setattr(steps, "ran", lambda *_: steps.Ran(status, report, seconds))
+    head, speeds = steps.node(Stage(tmp_path, ""))
+    assert head.is_met is is_met
+    assert ("not passed: nccl" in head.figure) is (nccl != "passed")
+    assert (speeds.figure, speeds.is_met) == ("to the GPU 51.2 GB/s, to the host 50.9 GB/s", None)
+
+
+def test_a_call_takes_nine_minutes_at_most() -> None:
+    assert command.SECONDS <= 540
 
 
 def test_bench_without_a_report_is_not_met(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -33,10 +33,17 @@ def test_verify_passes(level: str) -> None:
     assert not report["findings"]
 
 
-def test_verify_passes_through_torch() -> None:
-    pytest.importorskip("torch")
-    argv = ("verify", "--python", sys.executable, "--level", "full", "--framework", "torch", "--format", "json")
+@pytest.mark.parametrize("name", ["torch", "jax"])
+def test_verify_passes_through_a_framework(name: str) -> None:
+    pytest.importorskip(name)
+    argv = ("verify", "--python", sys.executable, "--level", "full", "--framework", name, "--format", "json")
     assert not json.loads(run(*argv))["findings"]
+
+
+def test_the_node_is_ready_to_train() -> None:
+    report = json.loads(run("verify", "--python", sys.executable, "--level", "node", "--format", "json"))
+    assert report["verdict"] == "passed"
+    assert all(0 <= one["now"].get("memory_bytes", 0) <= 256 << 20 for gpu in report["gpus"] for one in gpu["stages"])
 
 
 def test_every_path_trains_lenet_alike() -> None:

@@ -55,6 +55,7 @@ LINUX = {
     "sles": SLES,
     "arch": ARCH,
     "nixos": NIXOS,
+    "microos": UBUNTU._replace(distribution="opensuse-microos", distribution_version="20251101"),
     "wsl": WSL,
     "docker": DOCKER,
     "podman": PODMAN,

@@ -230,6 +230,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
         ("docker", Need("nouveau", ABSENT), "on the container's host"),
         ("ubuntu", Need("cudnn", "==9.10.2", "/opt/cudnn/lib", "12"), "copy all of its libraries"),
         ("nixos", Need("driver", ">=580"), "sudo nixos-rebuild boot"),
+        ("microos", Need("driver", ">=580"), "sudo transactional-update pkg install"),
         ("arch", Need("driver", "==580.*"), "install nvidia-580xx-dkms and nvidia-580xx-utils from the AUR"),
         ("docker", Need("container-gpu"), "docker run --gpus all"),
         ("podman", Need("container-gpu"), "podman run --device nvidia.com/gpu=all"),

@@ -215,7 +215,7 @@ def test_what_the_files_show_explains_what_the_trial_shows() -> None:
 def test_a_gpu_in_use_is_said_and_is_no_fault() -> None:
     one = cuda("cudaErrorDevicesUnavailable")
     (answer,) = judged(one)
-    assert (answer.kind, answer.code) == (Kind.UNKNOWN, "gpu-in-use-by-another")
+    assert (answer.kind, answer.code) == (Kind.UNKNOWN, "gpu-compute-mode")
     assert "in use by another process" in answer.why
     assert Tried(Subject(COPY, one.library, (), ""), one, (answer,), "").result == "incomplete"
 

@@ -20,7 +20,7 @@ from doctor.host import NotRunnable
 from doctor.host.live import LiveHost
 from doctor.verify import frameworks
 from doctor.verify.problem import small_problem
-from doctor.verify.trial import CPU, Case, Trial, fault_of, program_of, programs, try_framework
+from doctor.verify.trial import CPU, Case, Trial, _doubt, fault_of, program_of, programs, try_framework
 from tests import machine
 from tests.wheels import JAX_WHEELS, TORCH_WHEELS, fetch, installed, unpack
 
@@ -168,6 +168,25 @@ def test_numbers_that_are_right_are_no_proof_without_cudnn(made_up, words, doubt
     trial = tried(made_up(**words))
     assert [row.status for row in trial.rows] == ["right"]
     assert (trial.doubt, trial.has_passed) == (doubt, not doubt)
+
+
+@pytest.mark.parametrize(
+    ("name", "convolves"),
+    [
+        ("cudnn64_7.dll", True),
+        ("cudnn_cnn_infer64_8.dll", True),
+        ("cudnn_engines_precompiled64_9.dll", True),
+        ("CUDNN_ENGINES_RUNTIME_COMPILED64_9.DLL", True),
+        ("cudnn64_8.dll", False),
+        ("cudnn64_9.dll", False),
+        ("cudnn_ops64_9.dll", False),
+        ("libcudnn.so.9", False),
+        ("libcudnn.so.7.6.5", True),
+    ],
+)
+def test_which_library_of_cudnn_convolves(name: str, convolves: bool) -> None:
+    facts = {"results": {}, "executed": [("Conv", "gpu")]}
+    assert bool(_doubt(0, facts, [f"C:/site/nvidia/cudnn/bin/{name}"])) is not convolves
 
 
 def test_a_convolution_on_the_cpu_is_none_on_the_gpu(made_up) -> None:  # type: ignore[no-untyped-def]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from doctor.verify import child
 from tests.wheels import WINDOWS, fetch, unpack
 from tests.windows.machine import SITE, Windows
 from tests.windows.test_installed import report
@@ -41,3 +43,18 @@ def test_a_dll_in_system32_says_its_release(windows: Windows) -> None:
     windows.put("windows/system32/cudnn64_9.dll", windows.folder / "nvidia/cudnn/bin/cudnn64_9.dll")
     [copy] = report(windows)["facts"]["cudnn"]
     assert copy["version"]["value"] == "9.1.0"
+
+
+def test_what_a_framework_s_process_has_mapped_is_seen(windows: Windows) -> None:
+    """The part of `verify --framework` that runs in the user's own interpreter; a framework would load the same."""
+    unpack(fetch("nvidia-cudnn-cu12==9.1.0.70", platforms=WINDOWS), windows.at(SITE))
+    windows.put("probe.py", Path(child.__file__))
+    code = (
+        "import ctypes, sys; sys.path.insert(0, 'C:/'); import probe; before = probe.mapped()[1]; "
+        f"ctypes.WinDLL(r'{CUDNN}\\cudnn64_9.dll'); print(before, probe.mapped()[1])"
+    )
+    done = windows.python("-c", code)
+    assert done.status == 0, done.err
+    before, _, after = done.out.strip().partition("} ")
+    assert before == "{'files': []"
+    assert "/nvidia/cudnn/bin/cudnn64_9.dll" in after

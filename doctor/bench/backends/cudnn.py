@@ -45,7 +45,7 @@ class CudnnBackend:
     def room(self, size_bytes: int) -> int:
         """Workspace, one for all layers: they work one after the other."""
         if self._room.size < size_bytes:
-            self._room = None  # first: there may not be memory for both
+            self._room = self.xp.empty(1, "uint8")  # first: there may not be memory for both
             self._room = self.xp.empty(size_bytes, "uint8")
         return self.address(self._room)
 

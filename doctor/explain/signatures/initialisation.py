@@ -74,7 +74,7 @@ FAMILY = Family(
     ),
     Signature(
         r"all CUDA-capable devices are busy or unavailable|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE",
-        Means("gpu-in-use-by-another", "another process holds the GPU, or its compute mode keeps others out", 0.85),
+        Means("gpu-compute-mode", "another process holds the GPU, or its compute mode keeps others out", 0.85),
         source="NVIDIA CUDA Runtime API, error 46",
     ),
     Signature(

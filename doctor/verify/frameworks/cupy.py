@@ -56,6 +56,7 @@ def convolve(place: "Any", problem: "dict[str, Any]") -> "tuple[dict[str, Any], 
     pad = (problem["padding"],) * 2
     shape = pad, (1, 1), (1, 1), 1  # stride, dilation, groups
     with cupy.cuda.Device(place):
+        cupy.get_default_memory_pool().set_limit(size=256 << 20)
         x, w, dy = (cupy.array(problem[name], dtype="float32") for name in ("x", "w", "dy"))
         y, dx, dw = (cupy.empty_like(one) for one in (dy, x, w))
         cudnn.convolution_forward(x, w, None, y, *shape, auto_tune=False, tensor_core="auto")

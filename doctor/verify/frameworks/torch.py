@@ -4,6 +4,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # and annotations are texts: this runs under 3.6, too
     from typing import Any
 
+MOST_BYTES = 256 << 20
 DIRECTIONS = ("forward", "backward-data", "backward-filter")
 
 
@@ -21,6 +22,9 @@ def gpu(number: int) -> "Any":
         raise LookupError(_why_not())
     if torch.cuda.device_count() <= number:
         raise LookupError(f"torch sees {torch.cuda.device_count()} GPU(s)")
+    if hasattr(torch.cuda, "set_per_process_memory_fraction"):  # since 1.8
+        total = torch.cuda.get_device_properties(number).total_memory
+        torch.cuda.set_per_process_memory_fraction(min(1.0, MOST_BYTES / total), number)
     return f"cuda:{number}"
 
 
