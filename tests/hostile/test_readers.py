@@ -20,7 +20,7 @@ from tests.hostile.readers import Readers, of_texts, readers
 from tests.hostile.texts import TEXTS
 from tests.hostile.watch import functions_that_read
 
-_MANY = int(os.environ.get("GPUDOCTOR_MUTANTS", "60000"))
+_MANY = int(os.environ.get("GPUDOCTOR_MUTANTS", "30000"))
 _WORDS_OF_OTHERS = "the word is a function of its own there, which reads no file"
 _OWN = "reads what gpudoctor itself wrote or ships"
 ELSEWHERE = {

@@ -16,7 +16,7 @@ import pytest
 from tests.hostile.trees import MARK, Broken, Outside, broken_by, scratch
 
 pytestmark = pytest.mark.skipif(os.name != "posix" or not os.path.exists("/proc/self/clear_refs"), reason="Linux only")
-_SLOW = int(os.environ.get("GPUDOCTOR_HOSTILE_TREES", "6000"))
+_SLOW = int(os.environ.get("GPUDOCTOR_HOSTILE_TREES", "5000"))
 _SHARDS = 4  # for two workers, of which one may be busy with something else
 _MANY = (pytest.mark.slow, pytest.mark.timeout(3600))
 
