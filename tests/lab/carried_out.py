@@ -345,6 +345,14 @@ def _nodes(one: Any, case: Case, root: Path, report: Report) -> Case:
     return case._replace(nvml={**case.nvml, "STUB_NVML_INIT": "0", **_usual_card()})
 
 
+def _opened(one: effects.NodeOpened, case: Case, root: Path, report: Report) -> Case:
+    """The mode of a node; NVML answers whoever may open them."""
+    if one.group:
+        raise NotCarriedOut("the lab's user is in the groups that he is in")
+    parts.mode(0o666, one.path)(root)
+    return case._replace(nvml={**case.nvml, "STUB_NVML_INIT": "0", **_usual_card()})
+
+
 def _mode(one: effects.ComputeModeSet, case: Case, root: Path, report: Report) -> Case:
     name = f"STUB_NVML_GPU{one.gpu}"
     return case._replace(nvml={**case.nvml, name: re.sub(r"compute_mode=\d", "compute_mode=0", case.nvml[name])})
@@ -430,6 +438,7 @@ _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.ModuleBuilt: _built,
     effects.ModuleKeptAway: _done,
     effects.NodesMade: _nodes,
+    effects.NodeOpened: _opened,
     effects.SharedMemoryGiven: _memory,
     effects.ComputeModeSet: _mode,
     effects.ModuleSigned: _signed,

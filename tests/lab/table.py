@@ -24,6 +24,7 @@ from tests.lab.case import Case, complaint, run_here
 from tests.lab.cases import CASES, known
 from tests.lab.chroot import Ran, enter, libraries, prepare, programs, run_live, run_root
 from tests.lab.parts import LIB, VENV
+from tests.lab.rows import ROWS
 from tests.wheels import CACHE
 
 _PEER = "/opt/peer"
@@ -159,6 +160,30 @@ def _remedies() -> Iterator[str]:
             yield f"| {one.case} | `{one.code}` | {one.outcome} | {why} |"
 
 
+_ROWS = """
+## Advice that was seen to be wrong
+
+What holds each row: remedies pasted into environments of real wheels, where the real uv or pip carried them out
+(`python -m tests.real.remedies`), and machines of the lab, whose remedies are carried out as said above.
+"""
+
+
+def _held() -> Iterator[str]:
+    """Row by row, what proves the advice of today."""
+    yield _ROWS
+    yield "| seen | pasted for real | carried out in the lab | why not for real |\n|---|---|---|---|"
+    for row in ROWS:
+        tests = f"; {', '.join(f'`{one}`' for one in row.tests)}" if row.tests else ""
+        yield f"| {row.seen} | {', '.join(row.real)} | {', '.join(row.lab)} | {row.why}{tests} |"
+
+
+def with_remedies(text: str) -> str:
+    """A page whose part about remedies is made anew, and all else stays."""
+    new = "\n".join((*_remedies(), *_held()))
+    begin, end = text.find("\n## Remedies carried out"), text.index("\n## What counts as naming the cause")
+    return text[: begin if begin >= 0 else end] + new + "\n" + text[end:]
+
+
 def table(*, install: bool, log: Path | None) -> Iterator[str]:
     """The lines of docs/lab.md."""
     sites = {one: _installed(one, install=install) for one in peers.PEERS}
@@ -175,6 +200,7 @@ def table(*, install: bool, log: Path | None) -> Iterator[str]:
     yield "| machine | must be named | seen as | gpudoctor |\n|---|---|---|---|"
     yield from map(_short, CASES[len(known.FAULTS) + len(known.CONTROLS) :])
     yield from _remedies()
+    yield from _held()
     yield "\n## What counts as naming the cause\n"
     yield "| machine | named: a regular expression, in any case | shown: all of these |\n|---|---|---|"
     for case in (*known.FAULTS, *known.CONTROLS):
@@ -187,7 +213,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--install", action="store_true", help="install the other doctors that are missing")
     parser.add_argument("--log", type=Path, help="a folder for what the other doctors wrote")
+    parser.add_argument("--remedies", type=Path, help="make only the part about remedies of this page anew")
     wanted = parser.parse_args()
+    if wanted.remedies:
+        wanted.remedies.write_text(with_remedies(wanted.remedies.read_text()))
+        return
     if wanted.log:
         wanted.log.mkdir(parents=True, exist_ok=True)
     for line in table(install=wanted.install, log=wanted.log):

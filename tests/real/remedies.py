@@ -119,34 +119,6 @@ def beside(name: str, wheel: str = OLD_CUDNN) -> Callable[[Path], None]:
     return lambda prefix: lay((wheel,), prefix.parent / name)
 
 
-def of_the_user(wheel: str) -> Callable[[Path], None]:
-    """A wheel in the user's own directory, which comes before every environment."""
-
-    def spoil(prefix: Path) -> None:
-        tree = Path(str(prefix).removesuffix(str(_seen(prefix))))
-        lay((wheel,), tree / f"{HOME}/.local/lib/{site_of(prefix).parent.name}/site-packages".lstrip("/"))
-
-    return spoil
-
-
-def like_conda(prefix: Path) -> None:
-    """An environment that sees the user's own directory, as conda's do and Python's own do not."""
-    (prefix / "pyvenv.cfg").unlink()
-    (prefix / "conda-meta").mkdir()
-    (prefix / "conda-meta" / "history").touch()
-    (prefix / "lib" / site_of(prefix).parent.name / "os.py").touch()
-
-
-def all_of(*several: Callable[[Path], None]) -> Callable[[Path], None]:
-    """One after the other."""
-
-    def spoil(prefix: Path) -> None:
-        for one in several:
-            one(prefix)
-
-    return spoil
-
-
 OLD = f"{_MINE}/old/nvidia/cudnn/lib"
 SCENARIOS: Mapping[str, Scenario] = {
     "torch-onnxruntime-cpu": Scenario(
@@ -169,7 +141,6 @@ SCENARIOS: Mapping[str, Scenario] = {
     "tensorflow-cudnn-old": Scenario(
         "pip-nvidia-wheels-conflict", TENSORFLOW, instead(CUDNN, OLD_CUDNN), offers=of(TENSORFLOW, CUDNN), row=3
     ),
-    "user-site-first": Scenario("pip-nvidia-wheels-conflict", TORCH, all_of(of_the_user(OLD_CUDNN), like_conda), row=6),
     "jax-cudnn-removed": Scenario("cudnn-missing", JAX, gone(CUDNN), offers=of(JAX, CUDNN), row=8),
     "tensorflow-cudnn-removed": Scenario("cudnn-missing", TENSORFLOW, gone(CUDNN), offers=of(TENSORFLOW, CUDNN), row=8),
     "tensorflow-wheels-not-found": Scenario("wheel-libs-not-on-loader-path", WHEELS["tensorflow-2.21"], row=9),
@@ -250,12 +221,6 @@ def run(name: str, folder: Path) -> Outcome:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _seen(prefix: Path) -> Path:
-    """The path of an environment as the machine and its commands have it, of that in the tree."""
-    text = str(prefix)
-    return Path(text[text.index("/tree/") + 5 :])
-
-
 class _Place:
     """A tree with a real environment in it."""
 
@@ -282,9 +247,10 @@ class _Place:
         return Case("real", "a real environment", lay_all, environ={**usual, **environ})
 
     def checked(self, scenario: Scenario, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Findings that count."""
+        """Findings that count, and the scenario's own, though it be information only."""
         report = run_here(self.case(scenario, environ), self.tree).report
-        return [one for one in report["findings"] if one["severity"] != "info" and not one["explained_by"]]
+        found = [one for one in report["findings"] if not one["explained_by"]]
+        return [one for one in found if one["severity"] != "info" or one["code"] == scenario.code]
 
     def pasted(self, commands: list[str], environ: Mapping[str, str], offers: tuple[str, ...]) -> dict[str, str]:
         """The variables of the shell that the commands were pasted into."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from doctor.facts.driver import Nvml
 from doctor.facts.seen import Seen, value_or
 from doctor.prescribe.world import World
 from installers.effect import NodeOpened
+
+_NO_PERMISSION = 4  # NVML_ERROR_NO_PERMISSION, nvml.h: what it answers a user who may not open the nodes
+_WORKS = Nvml("libnvidia-ml.so.1", "ok", "", 0)
 
 
 def apply(effect: NodeOpened, world: World) -> World:
@@ -16,4 +20,7 @@ def apply(effect: NodeOpened, world: World) -> World:
         else one
         for one in value_or(driver.nodes, ())
     )
-    return world._replace(facts=world.facts._replace(driver=driver._replace(nodes=Seen(opened, "a remedy"))))
+    driver = driver._replace(nodes=Seen(opened, "a remedy"))
+    if value_or(driver.nvml, _WORKS).code == _NO_PERMISSION and all(value_or(one.openable, True) for one in opened):
+        driver = driver._replace(nvml=Seen(_WORKS, "a remedy"))
+    return world._replace(facts=world.facts._replace(driver=driver))

@@ -1,0 +1,91 @@
+"""Advice that was seen to be wrong, and what holds it right now: a real environment, or a machine of the lab.
+
+A remedy that only a package manager, a driver or a card could carry out is proven by its effect on the lab's machine.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """One kind of wrong advice."""
+
+    seen: str
+    real: tuple[str, ...]  # scenarios of tests/real/remedies.py: pasted where real wheels lie
+    lab: tuple[str, ...]  # machines of the lab, carried out there
+    why: str = ""  # why nothing real
+    tests: tuple[str, ...] = ()  # of the remedy's commands: "tests/install/test_package_choice.py"
+
+
+_SYSTEM = "a package manager, a driver and a card"
+ROWS = (
+    Row("a CPU build of ONNX Runtime or JAX beside torch", ("torch-onnxruntime-cpu", "torch-jax-cpu"), ()),
+    Row(
+        "an old cuDNN in LD_LIBRARY_PATH",
+        ("jax-old-cudnn-first", "tensorflow-old-cudnn-first", "torch-old-cudnn-first", "jax-old-cudnn-by-a-module"),
+        ("jax-old-cudnn-first", "tensorflow-old-cudnn-first", "cluster-module"),
+    ),
+    Row("TensorFlow with a cuDNN of an older minor", ("tensorflow-cudnn-old",), ("tensorflow-2.19-older-cudnn",)),
+    Row(
+        "the driver branch and flavour that a card needs",
+        (),
+        ("pascal-no-driver", "pascal-upgraded", "pascal-open", "blackwell-no-driver", "blackwell-proprietary"),
+        _SYSTEM,
+    ),
+    Row("fabric manager of another release than the driver", (), ("fabric-of-another-release",), _SYSTEM),
+    Row(
+        "wheels of the user's own directory come first",
+        (),
+        (),
+        "said to the person (PYTHONNOUSERSITE=1), not carried out",
+        ("tests/rules/test_pip_nvidia_wheels_conflict.py",),
+    ),
+    Row(
+        "an environment inside another one",
+        (),
+        (),
+        "conda itself is not among the tests' tools",
+        ("tests/prescribe/test_remedies.py",),
+    ),
+    Row(
+        "cuDNN that an extra brings",
+        ("jax-cudnn-removed", "tensorflow-cudnn-removed"),
+        ("tensorflow-without-cudnn",),
+    ),
+    Row("TensorFlow that finds none of its wheels", ("tensorflow-wheels-not-found",), ("tensorflow-finds-no-wheel",)),
+    Row(
+        "a pinned wheel that is absent",
+        ("torch-cusolver-removed", "torch-curand-removed", "jax-cusolver-removed"),
+        ("cufft-wheel-gone", "two-wheels-gone"),
+    ),
+    Row("ONNX Runtime that finds none of its wheels", ("onnxruntime-wheels-not-found",), ("onnxruntime-wheels",)),
+    Row(
+        "dist-info without files",
+        ("torch-cudnn-files-lost", "jax-cudnn-files-lost", "jax-cudnn-part-lost"),
+        ("cudnn-wheel-without-files",),
+    ),
+    Row("cuDNN for an older CUDA", (), ("onnxruntime-cuda-11",), "packages and archives of a system"),
+    Row(
+        "CUDA's wheels where the framework looks",
+        ("cupy-no-cuda", "onnxruntime-no-cuda"),
+        ("onnxruntime-no-cuda", "cluster-cupy"),
+    ),
+    Row("a distribution's nvcc first in PATH", (), ("F04", "cuda-home-gone"), "bash runs it on the lab's own toolkits"),
+    Row("nvcc too old for the compiler", (), ("new-compiler", "theano-gcc-5"), _SYSTEM),
+    Row("nova_core holds the card", (), ("nova",), _SYSTEM),
+    Row(
+        "CUDA 12 and 13 mixed",
+        ("torch-cudnn-of-13-over", "torch-two-cudas"),
+        ("two-cudnn-wheels", "cudnn-for-cuda-13"),
+    ),
+    Row("ONNX Runtime 1.18 with CUDA 12", ("onnxruntime-1.18-cuda-12",), ()),
+    Row(
+        "`install NAME` takes what fits",
+        (),
+        (),
+        "nothing is wrong on the machine: the plan itself is looked at",
+        ("tests/install/test_package_choice.py", "tests/install/test_install_package.py"),
+    ),
+    Row("a CPU build alone beside a GPU", ("onnxruntime-cpu", "jax-cpu"), ()),
+)
