@@ -411,6 +411,23 @@ class OwnPackageRow(NamedTuple):
     note: str
 
 
+class OwnDriverRow(NamedTuple):
+    """One driver branch in a distribution's own repository. File index.json, table drivers.
+
+    Packages stay when a branch ends: nvidia-driver-590 of Ubuntu 24.04 brings 595.
+    """
+
+    id: str  # "ubuntu-580"
+    distribution: str  # "ubuntu"
+    branch: int
+    flavours: tuple[str, ...]  # what follows "nvidia-driver-580": "", "-open", "-server", "-server-open"
+    brings: dict[str, int]  # release of the distribution -> the branch that its package brings; 0 where there is none
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class SigningKeyRow(NamedTuple):
     """A key that NVIDIA signs its package repositories with. File index.json, table keys."""
 
@@ -487,6 +504,7 @@ TABLES: dict[str, dict[str, type]] = {
         "local": RepositoryRow,
         "third-party": ThirdPartyRow,
         "own": OwnPackageRow,
+        "drivers": OwnDriverRow,
         "keys": SigningKeyRow,
         "images": ImageRow,
         "pages": PageRow,

@@ -32,13 +32,14 @@ def run_command(command: Command, output: int | None = None) -> None:
     What runs as root gets `environment_of` and is shown first, on standard error.
     """
     line = shlex.join(command.argv)
-    environ = environment_of(command)
-    if environ is not None:
-        sys.stderr.write(f"as root: {line}\n")
+    environ, place = environment_of(command), None
+    if environ is not None or _is_root():
+        sys.stderr.write(f"as root: {_visible(line)}\n")
         sys.stderr.flush()
+        environ, place = environ or {**os.environ, "PYTHONSAFEPATH": "1"}, _place_of_root(command)
     try:
         code = subprocess.run(
-            command.argv, check=False, stdout=output, timeout=command.timeout_s, env=environ
+            command.argv, check=False, stdout=output, timeout=command.timeout_s, env=environ, cwd=place
         ).returncode
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"`{line}` did not end within {command.timeout_s} s") from error
@@ -54,12 +55,43 @@ def environment_of(command: Command) -> Mapping[str, str] | None:
     A user's PATH, LD_PRELOAD, PYTHONPATH, BASH_ENV or PIP_INDEX_URL would say what root executes. Root's own, without
     sudo, stays for commands that need no root: pip in a container has its index there.
     """
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     through_sudo = os.environ.get("SUDO_UID", "0") != "0"
-    if not (command.argv[:1] == _SUDO or (is_root and (command.needs_root or through_sudo))):
+    if not (command.argv[:1] == _SUDO or (_is_root() and (command.needs_root or through_sudo))):
         return None
-    kept = {name: value for name, value in os.environ.items() if name in _KEPT_FOR_ROOT or name.startswith("LC_")}
+    kept = {name: value for name, value in os.environ.items() if _is_kept(name, value)}
     return {"PATH": _PATH_OF_ROOT, "HOME": os.path.expanduser("~root"), "USER": "root", "LOGNAME": "root", **kept}
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _is_kept(name: str, value: str) -> bool:
+    """As sudo judges: a language or a terminal with a path in it names a file for root to load (sudoers, env_check)."""
+    if name.lower().endswith("_proxy"):
+        return name in _KEPT_FOR_ROOT
+    if name == "TZ":
+        return ".." not in value and not value.startswith(("/", ":"))
+    return (name in _KEPT_FOR_ROOT or name.startswith("LC_")) and not {"/", "%"} & set(value)
+
+
+def _place_of_root(command: Command) -> str | None:
+    """The root directory, unless a word of the command is a path from here.
+
+    `python -m pip` takes a pip.py of the working directory, which may be anybody's; Python before 3.11 always does.
+    """
+    return None if os.name != "posix" or any(map(_is_relative, command.argv)) else "/"
+
+
+def _is_relative(word: str) -> bool:
+    ends_as_a_file = word.endswith((".txt", ".toml", ".lock", ".whl", ".yml", ".yaml", ".run", ".deb", ".rpm"))
+    below = "/" in word and not word.startswith(("/", "-")) and "://" not in word
+    return word.startswith(".") or below or (ends_as_a_file and not word.startswith("/"))
+
+
+def _visible(line: str) -> str:
+    """A name of a file must not hide on a terminal what is run."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in line)
 
 
 def as_root(command: Command, prefix: tuple[str, ...]) -> Command:

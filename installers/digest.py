@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 
@@ -57,9 +58,14 @@ def sha256_of(path: str, report: Report = silent) -> str:
 
 
 def copy_verified(path: str, to: str, expected: tuple[str, ...], report: Report = silent) -> None:
-    """Copy a file while it is hashed; raises LoginPage, NoDigest, DigestMismatch, OSError, and leaves no copy then."""
+    """Copy a file while it is hashed; raises LoginPage, NoDigest, DigestMismatch, OSError, and leaves no copy then.
+
+    A pipe would be waited for without an end, and a device read without one: they are errors, as other kinds are.
+    """
     if not expected:
         raise NoDigest(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(errno.EINVAL, "it is no file", path)
     found, done_bytes = hashlib.sha256(), 0
     with open(path, "rb") as file, open(to, "xb") as copy:
         total_bytes = os.fstat(file.fileno()).st_size

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Callable
 from contextlib import ExitStack
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compat.choice import one_of
 from compat.record import NamedTuple
@@ -78,11 +79,21 @@ def _saved(path: str) -> Report:
     try:
         with open(path, encoding="utf-8") as stream:
             text = stream.read(_READ_AT_MOST)
-        return decode_bench(json.loads(text))
+        return decode_bench(_plain(json.loads(text)))
     except (OSError, ValueError, RecursionError) as error:
         raise NotABench(f"{path}: {error}") from error
     except NotABench as error:
         raise NotABench(f"{path}: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """The value with every text in one printable line, without markup: somebody else may have written the file."""
+    if isinstance(value, str):
+        line = "".join(one if one.isprintable() else " " for one in value)
+        return re.sub(r"<(?=[A-Za-z/!?])", "\u2039", line)  # no tag in Markdown, SVG or a terminal
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _measured(options: Options, report: Note) -> Report:

@@ -223,6 +223,7 @@ def _index(name: str, matrix: Matrix) -> list[Table]:
         "local": "distribution",
         "third-party": "id",
         "own": "distribution",
+        "drivers": "distribution",
         "keys": "fingerprint",
         "images": "release",
         "pages": "id",

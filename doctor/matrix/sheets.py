@@ -305,6 +305,14 @@ LAYOUTS: dict[str, Layout] = {
         "Distributions' own packages",
         _columns(distribution="distribution", version="version", product="product", package="package", release="is"),
     ),
+    "OwnDriverRow": Layout(
+        "Driver branches in distributions' own packages",
+        (
+            *_columns(distribution="distribution", branch="branch"),
+            ("packages", lambda row: ", ".join(f"nvidia-driver-{row.branch}{flavour}" for flavour in row.flavours)),
+            ("is", lambda row: ", ".join(f"{at}: {branch or 'none'}" for at, branch in row.brings.items())),
+        ),
+    ),
     "CudnnWheelRow": Layout(
         "Wheels",
         (

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from compat.matrix import Matrix, accepts
 from compat.need import Need
-from compat.row import BranchRow
+from compat.row import BranchRow, OwnDriverRow
 from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
 from installers.packages import install, kernel_headers, manager_of, refresh
@@ -81,6 +81,14 @@ def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step,
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
     if target.distribution == "debian":
         return _debian(need, target, matrix, headers, branch)
+    offered = _offered(branch, target, matrix)
+    flavour = f"-{need.build}" if need.build else ""
+    if offered and (not offered.brings[target.distribution_version] or flavour not in offered.flavours):
+        return (_elsewhere(f"nvidia-driver-{branch}{flavour}", offered, target, matrix),)
+    return (*_moved(offered, target), *_ubuntu(need, target, headers, branch))
+
+
+def _ubuntu(need: Need, target: Target, headers: Command, branch: int) -> tuple[Step, ...]:
     if need.build == "open" and branch:
         return (*refresh(target), headers, install(target, f"nvidia-driver-{branch}-open", why=_WHY))
     if target.distribution_version in _AUTOINSTALL and branch:
@@ -91,6 +99,41 @@ def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step,
         *refresh(target),
         install(target, "ubuntu-drivers-common", why="the tool that picks the signed packages"),
         Command(("ubuntu-drivers", install_it, *driver), _WHY, needs_root=True, timeout_s=3600, inverse=_CHOSEN),
+    )
+
+
+def _offered(branch: int, target: Target, matrix: Matrix) -> OwnDriverRow | None:
+    """The row of a branch, if it speaks of this release of the distribution."""
+    rows: tuple[OwnDriverRow, ...] = matrix.rows("index", "drivers")
+    here = [row for row in rows if (row.distribution, row.branch) == (target.distribution, branch)]
+    return here[0] if here and target.distribution_version in here[0].brings else None
+
+
+def _elsewhere(name: str, row: OwnDriverRow, target: Target, matrix: Matrix) -> ByHand:
+    """No package of that name was ever there: what has it."""
+    at = [version for version, brings in row.brings.items() if brings == row.branch]
+    have = f"; {', '.join(at)} have" if at and name.endswith(str(row.branch)) else ""
+    return ByHand(
+        f"install the driver with NVIDIA's runfile from {matrix.page('driver').url}, or upgrade the system",
+        f"{_system(target)} has no {name}{have}",
+    )
+
+
+def _system(target: Target) -> str:
+    return f"{target.distribution.capitalize()} {target.distribution_version}"
+
+
+def _moved(row: OwnDriverRow | None, target: Target) -> tuple[ByHand, ...]:
+    """A branch that has ended is a name for the next one."""
+    brings = row.brings[target.distribution_version] if row else 0
+    if row is None or brings == row.branch:
+        return ()
+    package = f"nvidia-driver-{row.branch}"
+    return (
+        ByHand(
+            f"look first what comes: apt-get -s install {package}",
+            f"{package} of {_system(target)} brings {brings} by now",
+        ),
     )
 
 

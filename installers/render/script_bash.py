@@ -7,9 +7,9 @@ not writable it says so before anything is changed. What a step does there is in
 from __future__ import annotations
 
 from hashlib import sha256
-from shlex import quote
 
 from installers.plan import Plan, Target
+from installers.render.bash import quote
 from installers.render.bash_functions import STOP
 from installers.render.comments import comment
 from installers.render.parts import beginning, behind, numbered

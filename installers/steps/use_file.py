@@ -56,7 +56,8 @@ def _is_bare(step: UseFile) -> bool:
 
 def _bash_script(step: UseFile, _: Target) -> Lines:
     taken = f"taken=$(locate {quote(step.path)})" if _is_bare(step) else f"taken={quoted_path(step.path)}"
-    return (taken, " ".join(('verify "$taken"', *step.sha256)), f'cp -- "$taken" {script_word(step.to)}')
+    first, copy = (" ".join(("verify", name, *step.sha256)) for name in ('"$taken"', script_word(step.to)))
+    return (taken, first, f'cp -- "$taken" {script_word(step.to)}', copy)  # it may have been swapped meanwhile
 
 
 def _bash_functions(step: UseFile) -> Lines:
@@ -70,10 +71,12 @@ def _powershell(step: UseFile, _: Target) -> Lines:
 
 
 def _powershell_script(step: UseFile, _: Target) -> Lines:
+    digests, copy = f"@({', '.join(map(literal, step.sha256))})", staged_path(step.to)
     return (
         f"$taken = Find-File {literal(step.path)}",
-        f"Confirm-Digest $taken @({', '.join(map(literal, step.sha256))})",
-        f"Copy-Item -Force -LiteralPath $taken -Destination {staged_path(step.to)}",
+        f"Confirm-Digest $taken {digests}",
+        f"Copy-Item -Force -LiteralPath $taken -Destination {copy}",
+        f"Confirm-Digest {copy} {digests}",  # it may have been swapped meanwhile
     )
 
 

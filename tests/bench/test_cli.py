@@ -10,6 +10,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -249,3 +250,28 @@ def test_our_own_process_loads_no_numpy() -> None:
     argv = [sys.executable, "-c", code, "bench", *QUICK]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "text", ['"><script>alert(1)</script>', "' onload='x", "\x1b[31m\u202e\0", "a\n# b <img src=x>"]
+)
+def test_a_saved_one_of_somebody_else_says_nothing_but_text(
+    capsys: pytest.CaptureFixture[str], saved: str, text: str
+) -> None:
+    """Names in it are no tags, no attributes, no lines of their own, and nothing for the terminal."""
+
+    def spoilt(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: one if name == "schema" else spoilt(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [spoilt(one) for one in value]
+        return f"{value}{text}" if isinstance(value, str) else value
+
+    path = Path(saved)
+    path.write_text(json.dumps(spoilt(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
+    plain = ET.fromstring(ran(capsys, "--from", saved, "--format", "svg"))
+    tags = {one.tag.rpartition("}")[2] for one in plain.iter()}
+    assert not tags & {"script", "img", "foreignObject"}
+    assert not [name for one in plain.iter() for name in one.attrib if name.startswith("on")]
+    page = ran(capsys, "--from", saved, "--format", "markdown")
+    assert not re.search(r"<(script|img)|^# b|\x1b|\u202e", page, re.MULTILINE)

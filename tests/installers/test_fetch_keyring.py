@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.server
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -107,3 +109,22 @@ def test_what_is_not_encrypted_is_never_asked_for(tmp_path: Path) -> None:
     step = FetchKeyring("http://192.0.2.1/cuda-keyring.deb", "cuda-keyring.deb", INSIDE, ("A" * 40,), "the key")
     with pytest.raises(BadAnswer, match="not encrypted"):
         apply(Plan("x", (step,)), State(str(tmp_path / "state")))
+
+
+def test_what_is_not_encrypted_is_not_asked_for_after_a_redirect(tmp_path: Path) -> None:
+    class Away(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", "http://192.0.2.1/cuda-keyring.deb")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Away) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/cuda-keyring.deb"
+        step = FetchKeyring(url, "cuda-keyring.deb", INSIDE, ("A" * 40,), "the key")
+        with pytest.raises(BadAnswer, match=r"192\.0\.2\.1/cuda-keyring\.deb: not encrypted"):
+            apply(Plan("x", (step,)), State(str(tmp_path / "state")))
+        server.shutdown()

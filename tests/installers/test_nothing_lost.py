@@ -12,6 +12,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import time
 from pathlib import Path
 
@@ -23,10 +24,12 @@ from installers.apply import apply
 from installers.digest import DigestMismatch, copy_verified
 from installers.journal import DamagedJournal, Journal, State, history
 from installers.plan import Plan
+from installers.render import script_bash
 from installers.steps.use_file import UseFile
 from installers.steps.write_file import WriteFile
 from installers.undo import recover, rollback
 from tests.installers import trees
+from tests.installers.target import ROOT
 from tests.installers.test_apply import Killing
 
 KILLS = int(os.environ.get("GPUDOCTOR_KILLS", "60"))
@@ -251,3 +254,31 @@ def test_an_archive_that_is_swapped_after_it_was_judged(tmp_path: Path, packed: 
     assert staged.read_bytes() == good
     with pytest.raises(DigestMismatch):
         apply(Plan("x", (UseFile(str(packed), "a.tar.xz", (hashlib.sha256(good).hexdigest(),), "x"),)), state)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "directory"])
+def test_an_archive_that_is_no_file(kind: str, tmp_path: Path, state: State) -> None:
+    """A pipe is waited for without an end, and a device is read without one."""
+    path = tmp_path / kind
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+    with pytest.raises((GpudoctorError, OSError), match="it is no file"):
+        apply(Plan("x", (UseFile(str(path), "a.tar.xz", ("0" * 64,), "x"),)), state)
+
+
+def test_an_archive_that_is_swapped_while_a_script_takes_it(tmp_path: Path, packed: Path) -> None:
+    """`cp` stands for a stranger who is quick: it brings other bytes than those that were hashed."""
+    digest = hashlib.sha256(packed.read_bytes()).hexdigest()
+    plan = Plan("x", (UseFile(str(packed), "a.tar.xz", (digest,), "x"),))
+    text = script_bash.script(plan, ROOT)
+    (tmp_path / "bin").mkdir()
+    for name, body, status in (("cp", 'exec /bin/cp "$@"', 0), ("cp", 'for to; do :; done; echo evil >"$to"', 1)):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+        environ = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+        done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=60, env=environ)
+        assert (done.returncode, "another digest" in done.stderr) == (status, status == 1), done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ HOSTILE = dict.fromkeys(
         *("APT_CONFIG", "PERL5LIB", "GIT_SSH", "SUDO_ASKPASS", "XDG_CONFIG_HOME", "DPKG_ROOT", "LC_ALL", "http_proxy"),
     ),
     "/tmp/x",
-)
+) | {"LC_ALL": "C.UTF-8"}
 PIP = ("pip", "list")
 KEPT = {"PATH", "HOME", "USER", "LOGNAME", "LC_ALL", "http_proxy"}
 
@@ -79,3 +80,64 @@ def test_as_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.
     shown = capfd.readouterr()
     assert shown.err == "as root: env\n"
     assert {line.partition("=")[0] for line in shown.out.splitlines()} <= {*KEPT, "_", "PWD", "SHLVL"}
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root runs what is root's")
+@pytest.mark.parametrize("needs_root", [True, False])
+@pytest.mark.parametrize("through_sudo", [True, False])
+def test_no_module_of_the_working_directory_is_roots(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    needs_root: bool,
+    through_sudo: bool,
+) -> None:
+    """`python -m` looks there first: a pip.py in /tmp would be run by root."""
+    for name in ("pip", "json", "venv", "encodings"):
+        (tmp_path / f"{name}.py").write_text("print('EVIL')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH")
+    monkeypatch.delenv("PYTHONSTARTUP")
+    if through_sudo:
+        monkeypatch.setenv("SUDO_UID", "1000")
+    run_command(Command((sys.executable, "-m", "json.tool", "--help"), "", needs_root=needs_root))
+    shown = capfd.readouterr()
+    assert "EVIL" not in shown.out
+    assert shown.err.startswith(f"as root: {sys.executable} -m json.tool --help\n")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root runs what is root's")
+def test_a_path_from_here_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_command(Command(("mkdir", ".venv"), ""))
+    run_command(Command(("mkdir", "a/../b", "-p"), "", needs_root=True))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".venv", "a", "b"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root runs what is root's")
+def test_no_name_hides_what_root_runs(capfd: pytest.CaptureFixture[str]) -> None:
+    run_command(Command(("true", "\x1b[2K\r\u202e"), "", needs_root=True))
+    assert capfd.readouterr().err == "as root: true '\\x1b[2K\\r\\u202e'\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_kept"),
+    [
+        ("LC_ALL", "C.UTF-8", True),
+        ("LC_CTYPE", "x.//tmp/evil", False),
+        ("LANGUAGE", "%s", False),
+        ("TERM", "../evil", False),
+        ("TZ", "Europe/Berlin", True),
+        ("TZ", ":/tmp/evil", False),
+        ("TZ", "../../tmp/evil", False),
+        ("https_proxy", "http://proxy:3128/", True),
+        ("FTP_PROXY", "http://proxy:3128/", False),
+    ],
+)
+def test_languages_and_terminals_name_no_files(
+    name: str, value: str, is_kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    environ = environment_of(Command(("sudo", "true"), "", needs_root=True))
+    assert environ is not None
+    assert (name in environ) is is_kept

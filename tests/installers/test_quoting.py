@@ -98,6 +98,7 @@ def test_bash_runs_none_of_it(kind: Kind, strings: list[str], tmp_path: Path) ->
         for text in strings:
             plan = Plan(text, whole(with_text(plain_step(kind), field, text)))
             texts += ["\n".join(commands(plan, target)), body_of(script_bash.script(plan, target))]
+    assert not any("\r" in text for text in texts)  # an editor or a paste may make a line's end of it
     stub = "command_not_found_handle() { :; }\nsudo() { :; }\nsay() { :; }\nstop() { :; }\n"
     # What a command itself does is not judged, so that no program of the machine is on its PATH; touch alone is.
     (tmp_path / "bin").mkdir()

@@ -15,7 +15,7 @@ from compat.row import OwnPackageRow, RepositoryRow
 from compat.specifier import accepts
 from installers.choose import plan_for
 from installers.cuda_order import NoSuchToolkit
-from installers.methods import cuda_toolkit, cudnn_system
+from installers.methods import cuda_toolkit, cudnn_system, driver
 from installers.methods.cudnn_system import NoSuchPackage
 from installers.packages import manager_of
 from installers.plan import Plan, Target
@@ -260,3 +260,36 @@ def options(folder: Path, source: str) -> tuple[str, ...]:
         "APT::Sandbox::User": "root",
     }
     return tuple(word for name, value in set_to.items() for word in ("-o", f"{name}={value}"))
+
+
+@pytest.mark.parametrize(
+    ("version", "need", "said"),
+    [
+        ("24.04", Need("driver", "==580.*"), "ubuntu-drivers install nvidia:580"),
+        ("22.04", Need("driver", "==580.*", build="open"), "nvidia-driver-580-open"),
+        ("20.04", Need("driver", "==580.*"), "Ubuntu 20.04 has no nvidia-driver-580; 22.04, 24.04, 26.04 have"),
+        ("18.04", Need("driver", "==570.*"), "Ubuntu 18.04 has no nvidia-driver-570"),
+        ("18.04", Need("driver", "==580.*", build="open"), "Ubuntu 18.04 has no nvidia-driver-580-open"),
+        ("22.04", Need("driver", "==470.*", build="open"), "Ubuntu 22.04 has no nvidia-driver-470-open"),
+        ("24.04", Need("driver", "==590.*"), "nvidia-driver-590 of Ubuntu 24.04 brings 595 by now"),
+        ("24.04", Need("driver", "==590.*"), "ubuntu-drivers install nvidia:590"),
+        ("24.04", Need("driver", "==999.*"), "ubuntu-drivers install nvidia:999"),  # of which no row speaks
+    ],
+)
+def test_a_driver_branch_that_ubuntu_has_not_is_not_planned(version: str, need: Need, said: str) -> None:
+    target = UBUNTU._replace(distribution_version=version)
+    made = driver.plan(need, target, MATRIX)
+    words = [f"{' '.join(getattr(step, 'argv', ()))} {step.why} {getattr(step, 'text', '')}" for step in made.steps]
+    assert any(said in one for one in words)
+    runs = any(isinstance(step, Command) for step in made.steps)
+    assert runs is ("has no" not in said)
+    assert bool(made.effects) is runs  # what nobody carried out is not true afterwards
+
+
+def test_rows_of_driver_branches_agree() -> None:
+    """A branch is moved to one that the same release has, and is never older than it."""
+    rows = {row.branch: row for row in MATRIX.rows("index", "drivers") if row.distribution == "ubuntu"}
+    for row in rows.values():
+        assert row.id == f"ubuntu-{row.branch}"
+        for version, brings in row.brings.items():
+            assert brings in {0, row.branch} or (brings > row.branch and rows[brings].brings[version] == brings)
