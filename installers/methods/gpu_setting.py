@@ -15,8 +15,9 @@ from installers.steps.command import Command, Inverse
 
 
 def serves(need: Need, target: Target) -> bool:
-    """For one GPU, by its number; a reset also for all."""
-    return (need.product == "mig" and need.where.isdigit()) or need.product == "gpu-reset"
+    """For one GPU, by its number, a reset also for all; on Linux, where alone NVIDIA has either."""
+    named = (need.product == "mig" and need.where.isdigit()) or need.product == "gpu-reset"
+    return named and target.os_family == "linux"
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:

@@ -37,6 +37,9 @@ LINUX_ONLY = (
     Need("headers", ABSENT, "/usr/local/cuda-12.8/include/cudnn_version.h", "cudnn*.h"),
     Need("modprobe-line", ABSENT, "/etc/modprobe.d/mine.conf", "blacklist nvidia # test"),
     Need("gpu-switch", "on", "", "prime-select"),
+    Need("mig", "off", "0"),
+    Need("gpu-reset", "", "1"),
+    Need("gpu-reset"),
     Need("shm", str(8 << 30)),
     Need("compute-mode", "DEFAULT", "0"),
     Need("service", "running", "", "nvidia-fabricmanager"),
@@ -48,9 +51,6 @@ LINUX_ONLY = (
     Need("system-library", "", "", "libother.so.3"),
 )
 ANYWHERE = (
-    Need("mig", "off", "0"),
-    Need("gpu-reset", "", "1"),
-    Need("gpu-reset"),
     Need("rollback", "20261122-101500-00"),
     Need("driver"),
     Need("driver", ">=580.65.06"),

@@ -121,6 +121,7 @@ KNOWN = {
     "test-path": "literalpath",
     "where-object": "",
     "write-output": "",
+    "nvidia-smi": "i mig c -gpu-reset",  # a program, whose name looks like a cmdlet's
 }
 
 

@@ -269,6 +269,8 @@ def test_text_and_json_exit_alike(
     [
         (("trch",), "no product 'trch'; did you mean torch"),
         (("sklearn",), "scikit-learn computes on the CPU"),
+        (("faster-whisper==1.2.1",), "runs on CTranslate2: ask for ctranslate2"),
+        (("transformers",), "mostly torch: ask for that"),
         (("torch 2",), "is no package with a version specifier"),
         (("torch", "--driver", "new"), "'new' is not a driver release"),
         (("torch", "--python", "three"), "'three' is not a Python version such as 3.12"),
