@@ -28,10 +28,15 @@ class WrongDriver(GpudoctorError):
 
 
 def driver_plan(version: str, module: str, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
-    """The driver of a branch or release, else the one that the GPUs need; raises WrongDriver, VersionError."""
+    """The driver of a branch or release, else the one that the GPUs need.
+
+    Raises VersionError, WrongDriver, and Uncovered for a branch that no row knows: none is invented.
+    """
     rows = generations(facts, matrix) if facts else ()
     last = last_branch(rows)
     spec = f"=={DriverRelease.parse(version)}.*" if version else f"=={last}.*" if last else ""
+    if version:
+        matrix.branch(DriverRelease.parse(version), target.os_family)
     _require_driven(version, rows)
     return driver_for(Need("driver", spec, "", flavour_for(module, rows)), target, facts, matrix)
 

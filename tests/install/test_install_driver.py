@@ -104,13 +104,13 @@ def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: py
     monkeypatch.setenv("GPUDOCTOR_STATE", str(tmp_path))
     facts = machine()
     target = target_of(facts, Need("driver"))._replace(is_root=True)
-    prepared = Prepared(driver_plan("999", "", target, facts, MATRIX), target, facts)
+    prepared = Prepared(driver_plan("595", "", target, facts, MATRIX), target, facts)
     ran: list[tuple[str, ...]] = []
     text, status = apply_plan(prepared, Means(run=lambda command: ran.append(command.argv)), "json", TextStyle())
     told = json.loads(text)
     assert (status, told["good"], told["found"]) == (4, False, None)
     assert told["waits"].startswith("restart the machine")
-    assert ("ubuntu-drivers", "install", "nvidia:999") in ran
+    assert ("ubuntu-drivers", "install", "nvidia:595") in ran
     assert len(State().journals()[0].commands()) == len(ran)
     assert verify(prepared).waits
 
@@ -120,6 +120,8 @@ def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: py
     [
         (("--module", "closed", "--os", "linux"), "no kernel module 'closed'"),
         (("58x", "--os", "linux"), "is not a driver release"),
+        (("999", "--os", "linux"), "no matrix row covers driver branch 999"),
+        (("1000.10", "--os", "windows"), "no matrix row covers driver branch 1000"),
     ],
 )
 def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
