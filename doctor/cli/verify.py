@@ -21,7 +21,7 @@ def verify(
         str, typer.Option(metavar="NAME,...", help="Also through torch, tensorflow, jax, cupy or onnxruntime.")
     ] = "",
     target: Annotated[str, typer.Option("--for", metavar="SM", help="Engines for that GPU (sm_120): any?")] = "",
-    gpu: Annotated[str, typer.Option(metavar="N|all", help="As CUDA numbers it; 0, of a node all.")] = "",
+    gpu: Annotated[Text, typer.Option(metavar="N|all", help="As CUDA numbers it; 0, of a node all.")] = None,
     level: Annotated[str, typer.Option(metavar="NAME", help="load, conv, full or node.")] = "conv",
     style: FindingsFormat = "text",
     output: Output = None,

@@ -39,7 +39,7 @@ class Options(NamedTuple):
     python: str | None = None
     frameworks: str = ""  # names with commas between them
     target: str = ""  # "sm_120": a GPU that need not be there
-    gpu: str = ""  # a number, or "all"; "": 0, at level node all
+    gpu: str | None = None  # a number, or "all"; None: 0, at level node all
     level: str = "conv"
     style: str = "text"
     output: str | None = None

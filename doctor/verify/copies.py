@@ -28,12 +28,12 @@ class Manner(NamedTuple):
     note: Callable[[str], None]
 
 
-def gpus_of(level: str, wanted: str, facts: Facts) -> tuple[int, ...]:
+def gpus_of(level: str, wanted: str | None, facts: Facts) -> tuple[int, ...]:
     """The GPUs that are meant, as CUDA numbers them; raises BadRequest.
 
     CUDA_VISIBLE_DEVICES counts: GPU 0 is the first that it names.
     """
-    wanted = wanted or ("all" if level == "node" else "0")
+    wanted = ("all" if level == "node" else "0") if wanted is None else wanted
     if wanted != "all" and not (wanted.isascii() and wanted.isdigit() and int(wanted) < _GPUS_AT_MOST):
         raise BadRequest(f"--gpu {wanted}: a number, or all")
     if level == "load":

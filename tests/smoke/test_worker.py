@@ -579,7 +579,8 @@ def test_a_part_of_another_copy_is_found_out(tmp_path: Path) -> None:
 
 
 def test_the_stages_are_those_of_the_level() -> None:
-    assert tuple(worker._STAGES) == LEVELS["full"]
+    of_node = [name for name in LEVELS["node"] if name not in LEVELS["full"]]
+    assert tuple(worker._STAGES) == (*LEVELS["full"], *of_node)
 
 
 def test_an_error_of_ours_is_a_failed_stage_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

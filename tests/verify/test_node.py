@@ -271,8 +271,9 @@ def test_what_a_link_carries(width: int, generation: int, bus: str, expected: fl
 
 
 @pytest.mark.parametrize(
-    ("level", "wanted", "expected"), [("conv", "", (0,)), ("node", "", (0, 1)), ("node", "1", (1,)), ("load", "", (0,))]
+    ("level", "wanted", "expected"),
+    [("conv", None, (0,)), ("node", None, (0, 1)), ("node", "1", (1,)), ("load", None, (0,))],
 )
-def test_which_gpus_are_meant(level: str, wanted: str, expected: tuple[int, ...]) -> None:
+def test_which_gpus_are_meant(level: str, wanted: str | None, expected: tuple[int, ...]) -> None:
     facts = machine(gpus=seen((gpu(number=0), gpu(number=1))))
     assert gpus_of(level, wanted, facts) == expected
