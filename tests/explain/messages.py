@@ -152,6 +152,9 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("uname: 5.15.90.1-microsoft-standard-WSL2\nlibcuda.so.1: cannot open shared object file", "wsl-libcuda-missing"),
     ("$ ls /usr/lib/wsl/lib\nlibd3d12.so libdxcore.so", "wsl-libcuda-missing"),
     ("Linux 4.4.0-19041-Microsoft\ncuda: nothing", "wsl1-no-gpu"),
+    ("Failed to initialize NVML: GPU access blocked by the operating system", "wsl-libcuda-missing"),
+    ("RuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.", "no-device-nodes"),
+    ("RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "not-a-stack-problem"),
     # code for the card
     (
         (

@@ -13,6 +13,13 @@ _WITHOUT, _LOST, _BAKED, _WSL = (
 
 FAMILY = Family(
     Signature(
+        r"GPU access blocked by the operating system",
+        Means(_WSL, "Windows keeps the GPU from WSL: its driver is too old or was replaced while WSL ran", 0.7),
+        Means(_WITHOUT, "the container was started without the GPU", 0.5, given=r"docker|podman"),
+        asks="Does nvidia-smi.exe work in Windows, and does it work in WSL after `wsl --shutdown`?",
+        source="NVML, nvmlErrorString(17)",
+    ),
+    Signature(
         r"libdxcore\.so",
         Means(
             _WSL,

@@ -165,6 +165,14 @@ FAMILY = Family(
         source="tensorflow/tensorflow: cuda_dnn.cc; pytorch/pytorch: aten/src/ATen/cudnn; BVLC/caffe",
     ),
     Signature(
+        r"CUDNN_STATUS_(?:EXECUTION_FAILED|MAPPING_ERROR|NOT_SUPPORTED|BAD_PARAM)\b",
+        Means("not-a-stack-problem", "an earlier kernel failed, or the shapes are none that cuDNN takes", 0.45),
+        Means(_MEMORY, "the GPU's memory may be full", 0.42),
+        Means(_OTHER, "another cuDNN than the program was built for may be loaded", 0.4),
+        asks="Does it go away with CUDA_LAUNCH_BLOCKING=1, or a smaller batch? What does `gpudoctor verify` say?",
+        source="NVIDIA cuDNN API, cudnnStatus_t",
+    ),
+    Signature(
         r"Failed to get convolution algorithm\. This is probably because cuDNN failed to initialize",
         Means(
             "memory-growth", "TensorFlow took the GPU's memory, and cuDNN got none", 0.7, unless=r"Loaded runtime CuDNN"

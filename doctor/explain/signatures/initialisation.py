@@ -16,6 +16,14 @@ _UNPRIVILEGED = r"non-root|non root|unprivileged|(?:--)?user root|as root|with s
 
 FAMILY = Family(
     Signature(
+        r"CUDA driver initialization failed, you might not have a CUDA gpu"
+        r"|failed call to cuInit: CUDA_ERROR_NOT_INITIALIZED",
+        Means("no-device-nodes", "the driver is there and does not start: device nodes may be missing or closed", 0.5),
+        Means(_VISIBLE, "CUDA sees no card: CUDA_VISIBLE_DEVICES may hide it", 0.4),
+        asks="What do `ls -l /dev/nvidia*` and nvidia-smi -L say?",
+        source="pytorch/pytorch: c10/cuda/CUDAFunctions.cpp",
+    ),
+    Signature(
         r"no CUDA-capable device is detected|cudaErrorNoDevice\b|CUDA_ERROR_NO_DEVICE"
         r"|No CUDA GPUs are available|no cuda gpus are available"
         r"|cudaGetDeviceCount returned 100|Invalid device id|invalid device ordinal|cudaErrorInvalidDevice\b"
