@@ -6,12 +6,14 @@ rows of the matrix.
 
 from __future__ import annotations
 
+from compat.artefact import ManifestRow
+from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.row import OwnPackageRow, RepositoryRow, SigningKeyRow, ThirdPartyRow, ToolkitRow
 from compat.specifier import accepts
-from compat.version import CudaVersion
+from compat.version import CudaVersion, DriverRelease
 from installers.cuda_order import NoSuchToolkit
-from installers.packages import install, refresh, removal
+from installers.packages import install, manager_of, refresh, removal
 from installers.plan import Target
 from installers.step import Step
 from installers.steps.by_hand import ByHand
@@ -19,6 +21,7 @@ from installers.steps.command import Command, Inverse
 from installers.steps.fetch_keyring import FetchKeyring
 
 REBUILDS_OF_RHEL = frozenset({"rhel", "centos", "rocky", "almalinux", "ol"})
+ENDLESS = "99.0"  # a CUDA that only a repository which goes on takes
 _KEYRING = "cuda-keyring.deb"
 _TOOLS = ("ca-certificates", "curl", "gnupg")
 _STAY = Inverse(left=f"{', '.join(_TOOLS)} stay: much else needs them")
@@ -26,6 +29,12 @@ _INSIDE = "./usr/share/keyrings/cuda-archive-keyring.gpg"
 _WHY = "make NVIDIA's package repository known"
 _FETCH = "fetch the package with NVIDIA's repository and its signing key"
 _WITHOUT_KEYRING = removal("apt", ("cuda-keyring",))._replace(commands=(("dpkg", "--purge", "cuda-keyring"),))
+
+
+class NoSuchBranch(GpudoctorError):
+    """A driver branch that NVIDIA's packages for a system never had."""
+
+    hint = "Name another branch, or install NVIDIA's runfile: gpudoctor matrix show driver lists the branches."
 
 
 def repository_row(target: Target, matrix: Matrix) -> RepositoryRow:
@@ -73,6 +82,41 @@ def require_toolkit(cuda: str, target: Target, matrix: Matrix) -> None:
     if cuda not in has.split(", "):
         own = own_package("cuda", target, matrix)
         raise NoSuchToolkit(f"NVIDIA's packages for {system(target)} have CUDA {has}, not {cuda}{own}")
+
+
+def require_branch(branch: int, target: Target, matrix: Matrix) -> None:
+    """Raise NoSuchBranch for a driver that cannot be in NVIDIA's packages for this system.
+
+    A branch that was over before the first CUDA of the repository came was never put there, nor one that is newer than
+    the driver of the last CUDA of a repository that is not continued. Ubuntu and Arch have packages of their own.
+    """
+    if target.wsl or target.container or target.os_family != "linux" or not _has_nvidias_driver(target):
+        return
+    try:
+        row, cudas = repository_row(target, matrix), toolkits(target, matrix)
+        over = matrix.branch(DriverRelease.parse(str(branch))).end_of_life or ""
+        newest = matrix.toolkit(cudas[-1]).toolkit_driver_linux
+    except Uncovered:
+        return
+    began = _came(cudas[0], matrix)
+    if over and began and over[:7] < began[:7]:
+        raise NoSuchBranch(
+            f"driver {branch} was over by {over}, and NVIDIA's packages for {system(target)} begin with "
+            f"CUDA {cudas[0]} of {began[:7]}: they never had it"
+        )
+    if not accepts(row.cuda or "", ENDLESS) and newest and branch > newest.branch:
+        raise NoSuchBranch(f"NVIDIA's packages for {system(target)} end with driver {newest.branch}: none is {branch}")
+
+
+def _has_nvidias_driver(target: Target) -> bool:
+    return manager_of(target) in {"yum", "dnf", "zypper"} or target.distribution == "debian"
+
+
+def _came(cuda: CudaVersion, matrix: Matrix) -> str:
+    """When NVIDIA first listed the archives of a CUDA version; "" where no row says."""
+    rows: tuple[ManifestRow, ...] = matrix.rows("redist", "manifests")
+    days = [row.released for row in rows if row.product == "cuda" and f"{row.release}.".startswith(f"{cuda}.")]
+    return min((day for day in days if day), default="")
 
 
 def _known(distribution: str, matrix: Matrix) -> tuple[str, ...]:

@@ -11,7 +11,9 @@ from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.rules.shared.cards import generations, last_branch
 from installers.choose import plan_for
+from installers.methods.driver import branch_for
 from installers.plan import Plan, Target
+from installers.repository import require_branch
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
@@ -42,7 +44,12 @@ def driver_plan(version: str, module: str, target: Target, facts: Facts | None, 
 
 
 def driver_for(need: Need, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
-    """The plan for a driver, the key that Secure Boot asks for with it, and the look after the restart."""
+    """The plan for a driver, the key that Secure Boot asks for with it, and the look after the restart.
+
+    Raises NoSuchBranch.
+    """
+    if need.spec:
+        require_branch(branch_for(need.spec, matrix), target, matrix)
     plan = plan_for(need, target, matrix)
     if not any(isinstance(step, Command) and not step.place for step in plan.steps):
         return plan

@@ -34,7 +34,7 @@ from installers.methods.driver import branch_for
 from installers.methods.wheel import interpreter
 from installers.packages import manager_of, refresh
 from installers.plan import Plan, Target
-from installers.repository import repository_row, system, toolkits
+from installers.repository import ENDLESS, repository_row, system, toolkits
 from installers.step import Step
 from installers.steps.already import Already
 from installers.steps.by_hand import ByHand
@@ -43,8 +43,6 @@ from installers.steps.command import Command
 from installers.steps.pause import Pause
 from installers.steps.prove import Prove
 from installers.steps.unless import Unless
-
-_ENDLESS = "99.0"  # a CUDA that only a repository which goes on takes
 
 
 class NoStack(GpudoctorError):
@@ -308,7 +306,7 @@ def _newest_made(target: Target, matrix: Matrix) -> DriverRelease | None:
         row, cuda = repository_row(target, matrix), toolkits(target, matrix)[-1]
     except (Uncovered, GpudoctorError):
         return None
-    return None if accepts(row.cuda or "", _ENDLESS) else matrix.toolkit(cuda).toolkit_driver_linux
+    return None if accepts(row.cuda or "", ENDLESS) else matrix.toolkit(cuda).toolkit_driver_linux
 
 
 def _restarts(step: Step) -> bool:

@@ -78,7 +78,7 @@ def _row(  # noqa: PLR0913 - a part of a manifest, and where that was read
         version=str(part["version"]),
         title=str(part["name"]),
         sha256={platform: _digest(file["sha256"]) for platform, file in files.items()},
-        size_bytes={platform: int(file["size"]) for platform, file in files.items()},
+        size_bytes={platform: _size(file["size"]) for platform, file in files.items()},
         source=source,
         read_on=today,
         confidence="high" if is_known else "medium",
@@ -98,3 +98,11 @@ def _digest(said: Any) -> str:
     if len(digest) != hashlib.sha256().digest_size * 2 or digest.strip("0123456789abcdef"):
         raise ValueError(digest)
     return digest
+
+
+def _size(said: Any) -> int:
+    """The bytes of an archive; raises ValueError for what no file has."""
+    size = int(said)
+    if size <= 0:
+        raise ValueError(said)
+    return size

@@ -41,6 +41,7 @@ _OF_ROOT = ("/usr/", "/opt/")
 UNPACKED = "unpacked"  # where an archive is unpacked, in the staging directory
 WINDOWS_HOME = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v{cuda}"
 # The installers of these often failed over the driver that was there already, and carried one of their own.
+_OF_ARM = frozenset({"sbsa", "jetson"})
 _DRIVER_FIRST = 8  # CUDA major
 _FIRST_ONE_A_MINOR = 5  # cuDNN major
 _ONE_A_MAJOR = CudnnVersion.parse("8.1")  # from here on one archive serves all minors of a CUDA major
@@ -228,6 +229,7 @@ def _behind_a_login(order: Order, target: Target, matrix: Matrix) -> _Source:
         raise NoSuchArchive(f"no row knows an archive of cuDNN {order.version}: say for which CUDA, --cuda-version X.Y")
     if not order.archive:
         _require_built(order, matrix)
+        _require_machine(order, target, matrix)
     layout = matrix.cudnn_layout(order.version)
     name = order.archive or _documented_name(order, layout.root, target, matrix)
     base = name.replace("\\", "/").rpartition("/")[2]
@@ -270,6 +272,41 @@ def _require_built(order: Order, matrix: Matrix) -> None:
     if not any(_is_for(row, order.cuda) for row in builds):
         spoken_ranges = ", ".join(dict.fromkeys(_range(row) for row in builds))
         raise NoSuchArchive(f"cuDNN {order.version} is not built for CUDA {order.cuda}, but for {spoken_ranges}")
+
+
+def _require_machine(order: Order, target: Target, matrix: Matrix) -> None:
+    """Raise NoSuchArchive for a machine that NVIDIA's list of a release leaves out, and for a build that it never had.
+
+    ARM has rows from its first archive on: an older release has none.
+    """
+    rows: tuple[CudnnArchiveRow, ...] = matrix.rows("cudnn-archive", "archives")
+    among, here = _machines(order.version, rows), f"{target.os_family} {target.arch}"
+    if among and here not in among:
+        raise NoSuchArchive(
+            f"no archive of cuDNN {order.version} is for {here}; there are those for {', '.join(among)}"
+        )
+    first = min((row.version for row in rows if (row.os, row.arch) == (target.os_family, target.arch)), default=None)
+    if first and target.arch in _OF_ARM and order.version < first and not order.version.agrees_with(first):
+        raise NoSuchArchive(f"no archive of cuDNN {order.version} is for {here}; the first is that of {first}")
+    full = _full_versions(order.version, matrix)
+    if full and not any(one.agrees_with(order.version) for one in full):
+        raise NoSuchArchive(f"no row knows a cuDNN {order.version}; there is {', '.join(map(str, full))}")
+
+
+def _machines(version: CudnnVersion, rows: tuple[CudnnArchiveRow, ...]) -> tuple[str, ...]:
+    """The machines in NVIDIA's list of a release, else of the one before it in the same major."""
+    listed = [row for row in rows if row.digest_from == "manifest" and row.version.major == version.major]
+    same = [row for row in listed if row.version.agrees_with(version)]
+    newest = max((row.version for row in listed if row.version < version), default=None)
+    chosen = same or [row for row in listed if row.version == newest]
+    return tuple(dict.fromkeys(f"{row.os} {row.arch}" for row in chosen))
+
+
+def _full_versions(version: CudnnVersion, matrix: Matrix) -> tuple[CudnnVersion, ...]:
+    try:
+        return matrix.cudnn(version).full_versions
+    except Uncovered:
+        return ()
 
 
 def _is_for(row: CudnnBuildRow, cuda: str) -> bool:

@@ -11,12 +11,12 @@ from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.specifier import accepts
-from compat.version import CudnnVersion
+from compat.version import CudaVersion, CudnnVersion
 from installers.effect import CudnnInstalled
 from installers.method import Method, Name
 from installers.packages import RPM_BY_YUM, install, manager_of
 from installers.plan import Plan, Target
-from installers.repository import add_repository, own_package, repository_row, system
+from installers.repository import add_repository, own_package, repository_row, system, toolkits
 from installers.requirement import exact_version, spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
@@ -65,6 +65,27 @@ def _require_release(need: Need, target: Target, matrix: Matrix) -> None:
         raise NoSuchPackage(f"{error}{own}") from error
     if named and row.cudnn is not None and not accepts(row.cudnn, named):
         raise NoSuchPackage(f"NVIDIA's packages for {system(target)} have cuDNN {row.cudnn}, not {named}{own}")
+    if named and row.cudnn is None and not _of_its_time(need, target, matrix):
+        has = ", ".join(map(str, toolkits(target, matrix)))
+        cuda = need.build or target.cuda_major
+        there = f"NVIDIA's packages for {system(target)} are of CUDA {has}"
+        raise NoSuchPackage(f"{there}: there is no cuDNN {named} for CUDA {cuda} among them{own}")
+
+
+def _of_its_time(need: Need, target: Target, matrix: Matrix) -> bool:
+    """Whether the repository can have a release: it has CUDA of that major, and did not end before its first one.
+
+    Until 8.0 a package was for one CUDA. True where no row tells, and for a release that is not named.
+    """
+    cuda, here = need.build or str(target.cuda_major or 12), toolkits(target, matrix)
+    try:
+        version = CudnnVersion.parse(exact_version(need.spec))
+        least = matrix.cudnn_build(version, int(cuda.partition(".")[0])).cuda_min
+    except (GpudoctorError, ValueError):
+        return True
+    if version < _ONE_A_MAJOR and "." in cuda:
+        return CudaVersion.parse(cuda) in here
+    return any(str(one.major) == cuda.partition(".")[0] and (least is None or least <= one) for one in here)
 
 
 def _names(need: Need, target: Target, matrix: Matrix) -> tuple[str, ...]:

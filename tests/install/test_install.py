@@ -379,3 +379,37 @@ def test_a_name_is_a_package(argv: list[str], expected: list[str]) -> None:
     from doctor.cli import _spelled_out
 
     assert list(_spelled_out(argv)) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "cuda", "system"),
+    [
+        ("6.0", "8.0", "rocky-9"),
+        ("7.6.5", "10.1", "debian-12"),
+        ("8.0.5", "11.1", "rocky-9"),
+        ("8.9.7", "12", "ubuntu-16.04"),
+        ("9.10.2", "12.8", "ubuntu-16.04"),
+    ],
+)
+def test_no_package_of_cudnn_for_a_cuda_that_the_repository_never_had(
+    release: str, cuda: str, system: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Red on the old code: `dnf install libcudnn6-6.0.21-1.cuda8.0` on Rocky 9, `libcudnn9-cuda-12` on Ubuntu 16.04."""
+    order = ["install", "cudnn", release, "--cuda-version", cuda, "--distribution", system, "--method", "packages"]
+    assert run(order) == 2
+    assert f"there is no cuDNN {release} for CUDA {cuda} among them" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("release", "cuda", "system"),
+    [
+        ("7.6.5", "10.1", "ubuntu-16.04"),
+        ("8.0.5", "11.1", "ubuntu-20.04"),
+        ("8.9.7", "12.2", "rocky-9"),
+        ("9.10.2", "12", "debian-12"),
+        ("9.10.2", "11", "rocky-9"),
+    ],
+)
+def test_a_cudnn_of_the_repositorys_time_is_planned(release: str, cuda: str, system: str) -> None:
+    order = ["install", "cudnn", release, "--cuda-version", cuda, "--distribution", system, "--method", "packages"]
+    assert run(order) == 0

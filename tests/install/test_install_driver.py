@@ -71,7 +71,7 @@ def test_a_driver_that_does_not_drive_the_card(card: str, version: str, module: 
     [
         (machines.UBUNTU, "update-secureboot-policy --enroll-key"),
         (machines.DEBIAN, "mokutil --import /var/lib/dkms/mok.pub"),
-        (machines.FEDORA, "kmodgenca -a"),
+        (machines.FEDORA._replace(distribution_version="42"), "kmodgenca -a"),
     ],
 )
 def test_secure_boot_asks_for_a_key(target: Target, command: str) -> None:
@@ -127,3 +127,35 @@ def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: py
 def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["install", "driver", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("system", "branch", "said"),
+    [
+        ("debian-13", "470", "driver 470 was over by 2024-12, and NVIDIA's packages for debian 13 on x86_64 begin"),
+        ("fedora-42", "470", "they never had it"),
+        ("rocky-10", "390", "they never had it"),
+        ("debian-12", "340", "they never had it"),
+        ("rhel-7", "580", "end with driver 550: none is 580"),
+        ("fedora-42", "610", "end with driver 590: none is 610"),
+    ],
+)
+def test_no_package_of_a_branch_that_a_repository_never_had(
+    system: str, branch: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Red on the old code: it printed `cuda-drivers-470`, `nvidia-driver-branch-580` and the like."""
+    assert run(["install", "driver", branch, "--distribution", system]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("system", "branch"),
+    [("debian-12", "470"), ("rocky-8", "470"), ("rhel-7", "550"), ("fedora-42", "580"), ("sles-15", "450")],
+)
+def test_a_branch_of_the_repositorys_time_is_planned(system: str, branch: str) -> None:
+    assert run(["install", "driver", branch, "--distribution", system]) == 0
+
+
+def test_a_stack_does_not_end_in_a_driver_that_was_never_packaged(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["install", "stack", "torch", "--gpu", "Tesla K80", "--distribution", "fedora-42"]) == 2
+    assert "they never had it" in " ".join(capsys.readouterr().err.split())

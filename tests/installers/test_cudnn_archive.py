@@ -24,6 +24,8 @@ from installers.steps.use_file import UseFile
 from tests.installers.archives import LINUX, MATRIX, WINDOWS_ERAS, Era
 from tests.installers.target import UBUNTU, WINDOWS
 
+PPC, SBSA, JETSON = (UBUNTU._replace(arch=arch) for arch in ("ppc64le", "sbsa", "jetson"))
+
 
 def plan(version: str, cuda: str, target: Target, **more: Any) -> Plan:
     return archive_plan(Order(CudnnVersion.parse(version), cuda)._replace(**more), target, MATRIX)
@@ -109,6 +111,11 @@ def test_the_right_build(version: str, cuda: str, chosen: str) -> None:
         ("4", "12.0", WINDOWS, "is not built for CUDA 12.0, but for 7.0 to 7.5"),
         ("99", "13.0", UBUNTU, "no row knows a cuDNN 99"),
         ("9.10.9", "12", UBUNTU, "no row knows a cuDNN 9.10.9"),
+        ("8.9.7.30", "12", UBUNTU, "no row knows a cuDNN 8.9.7.30; there is 8.9.7.29"),
+        ("9.10.2", "12.8", PPC, "no archive of cuDNN 9.10.2 is for linux ppc64le; there are those for linux sbsa"),
+        ("9.28.0", "13.0", PPC, "no archive of cuDNN 9.28.0 is for linux ppc64le"),
+        ("8.9.7", "12.2", JETSON, "no archive of cuDNN 8.9.7 is for linux jetson"),
+        ("2", "6.5", SBSA, "no archive of cuDNN 2 is for linux sbsa; the first is that of 8.0.5.39"),
     ],
 )
 def test_what_there_is_not(version: str, cuda: str, target: Target, said: str) -> None:

@@ -90,6 +90,8 @@ def evil(**fields: str) -> dict[str, Any]:
         evil(sha256="short"),
         evil(sha256="z" * 64),
         evil(size="many"),
+        evil(size="-5"),
+        evil(size="0"),
     ],
 )
 def test_what_is_no_such_manifest(tmp_path: Path, content: Any) -> None:
