@@ -97,6 +97,7 @@ class _Watched:
         self.ended = Ended(kind, code, words, time.monotonic() - self._begun)
 
     def _listen(self) -> None:
+        self._events.seek(self._read_bytes)  # a C library for Windows reads no further once it met the end
         new = self._events.read(max(_EVENTS_AT_MOST_BYTES + 1 - self._read_bytes, 0))
         if not new:
             return

@@ -38,7 +38,8 @@ def _slept(host: Host) -> str:
         said = host.read_text(SLEPT, _NUMBER_BYTES).strip()
     except HostError:
         return ""
-    return f"the machine was suspended {said} times since it was started" if said.isdigit() and int(said) else ""
+    slept = said.isascii() and said.isdigit() and int(said) > 0
+    return f"the machine was suspended {said} times since it was started" if slept else ""
 
 
 def _start(host: Host, why: str, timeout_s: float) -> CudaStart:

@@ -52,9 +52,10 @@ def _index(kind: str) -> Callable[[bytes], None]:
 
 
 def _manifest(content: bytes) -> None:
-    from doctor.refresh import nvidia
+    from doctor.refresh import components, nvidia
 
     web: Any = _OnePage(content)
+    _refused(lambda: components.component_rows("99.9.9", _URL, _matrix(), web, "2026-11-22"))
     _refused(lambda: nvidia.manifest_rows("cudnn", _URL, _matrix(), web, "2026-11-22"))
     _refused(lambda: nvidia.manifest_rows("cuda", _URL, _matrix(), web, "2026-11-22"))
     _refused(lambda: nvidia._product_of(_URL, web))

@@ -21,7 +21,7 @@ def test_cudnn_is_loaded_and_what_is_missing_or_damaged_is_named(windows: Window
     unpack(fetch("nvidia-cudnn-cu12==9.1.0.70", platforms=WINDOWS), windows.at(SITE))
     order = ("verify", "--level", "load", "--format", "json", "--cudnn", CUDNN)
     done = windows.doctor(*order)
-    assert (done.status, json.loads(done.out)["verdict"]) == (0, "passed")
+    assert (done.status, json.loads(done.out)["verdict"]) == (0, "passed"), done.out
 
     ops = windows.at(f"{CUDNN}\\cudnn_ops64_9.dll")
     whole = ops.read_bytes()
