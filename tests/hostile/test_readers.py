@@ -24,7 +24,6 @@ _MANY = int(os.environ.get("GPUDOCTOR_MUTANTS", "30000"))
 _WORDS_OF_OTHERS = "the word is a function of its own there, which reads no file"
 _OWN = "reads what gpudoctor itself wrote or ships"
 ELSEWHERE = {
-    ("doctor.bench.child", "_listen"): _OWN,
     ("doctor.bench.measure", "cpu_name"): "/proc/cpuinfo of the machine that is measured",
     ("doctor.bench.pictures", "_ask"): _OWN,
     ("doctor.matrix.sheets", ""): _WORDS_OF_OTHERS,
