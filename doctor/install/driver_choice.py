@@ -20,6 +20,7 @@ from installers.steps.check import Check
 from installers.steps.command import Command
 
 MODULES = ("open", "proprietary")
+_OPEN_SINCE = 515  # the first with an open module: NVIDIA/open-gpu-kernel-modules, tag 515.43.04
 _FAULTS = ("driver-does-not-support-gpu", "driver-library-mismatch", "no-kernel-module", "open-kernel-module-required")
 
 
@@ -38,7 +39,10 @@ def driver_plan(version: str, module: str, target: Target, facts: Facts | None, 
     last = last_branch(rows)
     spec = f"=={DriverRelease.parse(version)}.*" if version else f"=={last}.*" if last else ""
     if version:
-        matrix.branch(DriverRelease.parse(version), target.os_family)
+        release = DriverRelease.parse(version)
+        matrix.branch(release, target.os_family)
+        if module == "open" and release.branch < _OPEN_SINCE:
+            raise WrongDriver(f"driver {version} has no open kernel module: branch {_OPEN_SINCE} was the first")
     _require_driven(version, rows)
     return driver_for(Need("driver", spec, "", flavour_for(module, rows)), target, facts, matrix)
 
