@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from compat.discover import load_one, names_in
 from compat.matrix import Matrix
@@ -48,7 +47,6 @@ class Cause(NamedTuple):
 class _Hit(NamedTuple):
     means: Means
     signature: Signature
-    summary: str
     line: Line
 
 
@@ -76,21 +74,13 @@ def _hits(reading: Reading, clues: Clues) -> Iterator[_Hit]:
     blocks = [(block, "\n".join(line.text for line in block)) for block in reading.blocks]
     starts = [[0, *accumulate(len(line.text) + 1 for line in block)] for block, _ in blocks]
     for signature in (one for family in families().values() for one in family.signatures):
-        left = _MOST_MATCHES
-        for (block, text), offsets in zip(blocks, starts, strict=True):
-            for found in signature.compiled.finditer(text):
-                line = block[bisect_right(offsets, found.start()) - 1]
-                yield from (_Hit(one, signature, _said(one, found), line) for one in signature.causes(found, clues))
-                left -= 1
-                if left == 0:
-                    break
-            if left == 0:
-                break
-
-
-def _said(means: Means, found: re.Match[str]) -> str:
-    named = {name: " ".join((value or "").split())[:120] for name, value in found.groupdict().items()}
-    return means.says.format_map(named)
+        everywhere = (
+            (found, block[bisect_right(offsets, found.start()) - 1])
+            for (block, text), offsets in zip(blocks, starts, strict=True)
+            for found in signature.compiled.finditer(text)
+        )
+        for found, line in islice(everywhere, _MOST_MATCHES):
+            yield from (_Hit(one, signature, line) for one in signature.causes(found, clues))
 
 
 def _cause(code: str, hits: Iterable[_Hit]) -> Cause:
@@ -101,7 +91,7 @@ def _cause(code: str, hits: Iterable[_Hit]) -> Cause:
     return Cause(
         code=code,
         confidence=round(min(0.99, best.means.confidence + 0.02 * (len(kinds) - 1)), 2),
-        summary=best.summary,
+        summary=best.means.says,
         matched=tuple(list(lines.values())[:_MOST_LINES]),
         asks=best.signature.asks,
         source=best.signature.source,

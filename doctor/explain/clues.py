@@ -22,9 +22,6 @@ _BUILD = re.compile(
     r"|pytorch[ \d.,]* cuda ?(\d+)\.(\d+)|cudatoolkit[= ]+(\d+)\.(\d+)|pytorch-cuda=(\d+)\.(\d+)",
     re.IGNORECASE,
 )
-_CAPABILITY = re.compile(
-    r"\bsm_(\d{1,2})(\d)[af]?\b|cuda capability (\d{1,2})\.(\d)|compute capability:? (\d{1,2})\.(\d)", re.IGNORECASE
-)
 
 
 class Clues:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 
 from compat.choice import one_of
 
@@ -13,6 +14,7 @@ _FOLDERS = (os.path.join(_HERE, "pages"), os.path.join(_HERE, "..", "..", "docs"
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 
 
+@cache
 def codes() -> tuple[str, ...]:
     """Every code that has a page, sorted."""
     return tuple(sorted(name[:-3] for name in os.listdir(_folder()) if name.endswith(".md") and name != "README.md"))
@@ -41,7 +43,8 @@ def mends(code: str) -> str:
 def found(words: str) -> tuple[str, ...]:
     """The codes whose pages hold all of the words."""
     wanted = words.lower().split()
-    return tuple(code for code in codes() if all(word in f"{code} {page(code)}".lower() for word in wanted))
+    pages = {code: f"{code} {page(code)}".lower() for code in codes()}
+    return tuple(code for code, held in pages.items() if all(word in held for word in wanted))
 
 
 def _folder() -> str:

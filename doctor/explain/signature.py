@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from compat.record import NamedTuple
@@ -22,7 +22,7 @@ class Means(NamedTuple):
     """One cause that a message may have."""
 
     code: str
-    says: str  # one sentence without its full stop; {names} are groups of the pattern
+    says: str  # one sentence without its full stop; in what a signature holds {names} are groups of its pattern
     confidence: float  # that this is the cause, where the message is there and the conditions hold
     given: str = ""  # pattern that the rest of the text must hold, "" for none
     unless: str = ""  # pattern that it must not hold
@@ -45,14 +45,15 @@ class Signature:
         self.asks = asks
         self.decide = decide
 
-    @cached_property
+    @property
     def compiled(self) -> re.Pattern[str]:
         """Ready to search with."""
         return flexible(self.pattern)
 
     def causes(self, found: re.Match[str], clues: Clues) -> tuple[Means, ...]:
         """What the message means in this text."""
-        fixed = [one for one in self.means if _holds(one, clues)]
+        named = {name: " ".join((text or "").split())[:120] for name, text in found.groupdict().items()}
+        fixed = (one._replace(says=one.says.format_map(named)) for one in self.means if _holds(one, clues))
         return (*fixed, *(self.decide(found, clues) if self.decide else ()))
 
 

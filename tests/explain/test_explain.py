@@ -172,6 +172,11 @@ def test_nothing_steers_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert not set(capsys.readouterr().out) & set("\x1b\x07\x9b\u202e")
 
 
+def test_braces_in_a_name_are_a_name(tmp_path: Path) -> None:
+    document = explained(tmp_path, "Could not load dynamic library 'libcublas.so{0}{x.y}'; dlerror: no")
+    assert "libcublas.so{0}{x.y}" in document["causes"][0]["summary"]  # type: ignore[index]
+
+
 def test_mutants_raise_nothing() -> None:
     """Each message cut, doubled, and with letters exchanged; 1,000 of them, by a seed."""
     rng = random.Random(17)

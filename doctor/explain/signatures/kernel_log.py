@@ -76,6 +76,6 @@ FAMILY = Family(
         r"CUDA error DRIVER: '999' in func",
         Means("power-thermal", "the card stops under load: power, riser, cooling or overclocking", 0.6),
         Means(_HARDWARE, "the card stops under load", 0.5),
-        source="bkerler/gpu benchmarks of mining programs, error 999 under load",
+        source="nicehash/excavator#190",
     ),
 )
