@@ -145,14 +145,14 @@ def of_a_program(
 
 
 def known_dlls(host: Host) -> frozenset[str]:
-    """The names of Windows' KnownDLLs in small letters; a disk keeps them in its registry, which is not read."""
-    if not host.is_live:
-        return frozenset()
-    from doctor.host import registry  # late: only a running Windows has one
+    """The names of Windows' KnownDLLs in small letters; none where neither a registry nor a hive is read."""
+    from doctor.host import registry  # late: only Windows has one
+    from doctor.host.hive import Hive, HiveError
 
     try:
-        return frozenset(one.lower() for one in registry.all_texts(f"{SESSION_MANAGER}\\KnownDLLs"))
-    except OSError:
+        asked = registry.all_texts if host.is_live else Hive(host).all_texts
+        return frozenset(one.lower() for one in asked(f"{SESSION_MANAGER}\\KnownDLLs"))
+    except (OSError, HiveError):
         return frozenset()
 
 

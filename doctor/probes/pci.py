@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Protocol
 
 from doctor.facts.gpu import PciDevice
 from doctor.facts.seen import Fact, Seen, Unseen
@@ -24,7 +25,7 @@ _ATTRIBUTE_AT_MOST_BYTES = 4096  # a page, as sysfs gives at most
 def look(host: Host) -> Fact[tuple[PciDevice, ...]]:
     """Every NVIDIA display and 3D controller; Unseen where the bus cannot be read."""
     if not host.is_live and host.os_family == "windows":
-        return Unseen("a Windows disk names its cards in its registry (the SYSTEM hive), which is not read")
+        return _in_hive(host)
     if not host.is_live:
         return Unseen("an offline root shows no devices")
     if host.os_family == "windows":
@@ -68,29 +69,51 @@ def _in_registry() -> Fact[tuple[PciDevice, ...]]:
 
     where = f"HKLM\\{_ENUM}"
     try:
-        models = registry.keys(_ENUM)
-        if not models:
+        if not registry.keys(_ENUM):
             return Unseen(f"{where} lists nothing")
-        found = [card for model in models for card in _cards_of(model)]
+        found = tuple(card for name, card in _written_down(registry) if _is_there(name))
     except OSError as error:
         return Unseen(f"{where} could not be read: {error.strerror or error}")
-    return Seen(tuple(found), where)
+    return Seen(found, where)
 
 
-def _cards_of(model: str) -> Iterator[PciDevice]:
-    """The cards of a key such as VEN_10DE&DEV_2684&SUBSYS_88E21043&REV_A1. Raises OSError."""
-    from doctor.host import registry
+def _in_hive(host: Host) -> Fact[tuple[PciDevice, ...]]:
+    """A disk's cards. What was taken out stays written down: several models, or none, say nothing for sure."""
+    from doctor.host.hive import PATH, Hive, HiveError  # late: only a Windows disk has one
 
-    match = re.match(_MODEL, model)
-    if match is None or int(match[1], 16) != NVIDIA:
-        return
-    for name in registry.keys(f"{_ENUM}\\{model}"):
-        key = f"{_ENUM}\\{model}\\{name}"
-        classes = {int(code, 16) for one in registry.texts(key, "CompatibleIDs") for code in re.findall(_CLASS, one)}
-        if classes & _DISPLAY_CLASSES and _is_there(f"PCI\\{model}\\{name}"):
-            place = " ".join(registry.texts(key, "LocationInformation"))
-            driver = " ".join(registry.texts(key, "Service"))
-            yield PciDevice(_address(place), NVIDIA, int(match[2], 16), driver)
+    try:
+        found = tuple(card for _, card in _written_down(Hive(host)))
+    except HiveError as error:
+        return Unseen(str(error))
+    models = {card.device_id for card in found}
+    if len(models) != 1:
+        listed = ", ".join(sorted({card.label for card in found})) or "no NVIDIA card"
+        return Unseen(f"{PATH} lists {listed}, also of what was taken out or moved to another machine")
+    return Seen(found, f"{_ENUM} in {PATH}")
+
+
+class _Registry(Protocol):
+    """What is asked of a registry, a running one or a disk's."""
+
+    def keys(self, path: str) -> tuple[str, ...]: ...
+
+    def texts(self, path: str, name: str) -> tuple[str, ...]: ...
+
+
+def _written_down(registry: _Registry) -> Iterator[tuple[str, PciDevice]]:
+    """The cards of keys such as VEN_10DE&DEV_2684&SUBSYS_88E21043&REV_A1, and how Windows names them."""
+    for model in registry.keys(_ENUM):
+        match = re.match(_MODEL, model)
+        if match is None or int(match[1], 16) != NVIDIA:
+            continue
+        for name in registry.keys(f"{_ENUM}\\{model}"):
+            key = f"{_ENUM}\\{model}\\{name}"
+            said = " ".join(registry.texts(key, "CompatibleIDs"))
+            classes = {int(code, 16) for code in re.findall(_CLASS, said)}
+            if classes & _DISPLAY_CLASSES:
+                place = _address(" ".join(registry.texts(key, "LocationInformation")))
+                driver = " ".join(registry.texts(key, "Service"))
+                yield f"PCI\\{model}\\{name}", PciDevice(place, NVIDIA, int(match[2], 16), driver)
 
 
 def _is_there(device: str) -> bool:

@@ -19,6 +19,7 @@ from compat.load import DATA
 from compat.matrix import Matrix
 from doctor.refresh.web import JSON, Page
 from installers.digest import looks_like_page
+from tests.lab.hive_file import hive_bytes
 
 _URL = "https://index.example/simple/torch/"
 _FILES = ("torch-2.9.1-cp312-cp312-manylinux_2_28_x86_64.whl", "torch-2.8.0-cp313-none-any.whl", "torch-1.0.tar.gz")
@@ -295,7 +296,22 @@ def _run_line(content: bytes) -> None:
     list(calls(content.decode("utf-8", "replace"), {"CUDA": "12"}))
 
 
+def _hive(content: bytes) -> None:
+    from doctor.host.root import RootHost
+    from doctor.probes import dlls, pci
+
+    with tempfile.TemporaryDirectory(dir=_scratch()) as folder:
+        config = Path(folder, "Windows/System32/config")
+        config.mkdir(parents=True)
+        (config / "SYSTEM").write_bytes(content)
+        host = RootHost(folder)
+        pci.look(host)
+        dlls.known_dlls(host)
+
+
+_CARD = "ControlSet001\\Enum\\PCI\\VEN_10DE&DEV_2684\\4&1A"
 TEXTS: dict[str, tuple[Any, ...]] = {
+    "SYSTEM hive": (_hive, hive_bytes({"Select": {"Current": 1}, _CARD: {"CompatibleIDs": ["PCI\\VEN_10DE&CC_0300"]}})),
     "saved for check --from": (_evidence, b'{"schema": "gpudoctor.report/1", "facts": {}}', b"Driver Version: 550.54"),
     "torchelastic's error file": (_error_file, b'{"message": {"message": "E", "extraInfo": {"py_callstack": "T"}}}'),
     "configuration of an image": (_configuration, b'{"config": {"Env": ["A=b"]}, "history": []}'),
