@@ -44,6 +44,7 @@ class Snapshot(StatusHost):
         self._listed_bytes = 0
         self._real: dict[str, str | HostError | None] = {}
         self.links: dict[str, str] = {}  # what links say, "" for what is none: the overlays of this look share it
+        self.known: dict[object, list[Any]] = {}  # and what they found (`doctor.host.again`)
         self._ran: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], Ran] = {}
 
     def run(self, argv: tuple[str, ...], timeout_s: float = 5.0, env: Mapping[str, str] | None = None) -> Ran:

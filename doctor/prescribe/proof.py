@@ -11,7 +11,7 @@ from compat.discover import load_one
 from compat.matrix import Matrix
 from compat.record import NamedTuple
 from doctor.check.finding import Answer, Kind, Severity
-from doctor.check.judge import Rules, explained, judge
+from doctor.check.judge import Earlier, Rules, explained
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.host import Host
@@ -55,6 +55,7 @@ class Court:
         """`answers` are those of the rules about the machine as it is."""
         self._start = World(facts, matrix, host)
         self._rules = rules
+        self._earlier = Earlier(matrix, rules)
         self._bad = {_key(one) for one in _wrong(answers)}
         self._causes = explained(answers)
         self._seen: dict[tuple[Effect, ...], tuple[Facts, tuple[Answer, ...], Mapping[str, str]]] = {}
@@ -97,7 +98,7 @@ class Court:
     def _after(self, effects: tuple[Effect, ...]) -> tuple[Facts, tuple[Answer, ...], Mapping[str, str]]:
         if effects not in self._seen:
             facts = after(effects, self._start)
-            answers = judge(facts, self._start.matrix, self._rules)
+            answers = self._earlier.judge(facts)
             self._seen[effects] = facts, answers, _names(self._start.facts, facts)
         return self._seen[effects]
 
