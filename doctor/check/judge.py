@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from compat.discover import code_of, load_one, names_in
 from compat.matrix import Matrix, Uncovered
@@ -12,7 +12,6 @@ from doctor.check.finding import Answer, Kind, Symptom, failed, not_applicable, 
 from doctor.facts import Facts
 from doctor.facts.failure import Failure
 from doctor.facts.seen import UnseenError
-from doctor.host.again import Read, Watched, same
 from doctor.rules.shared.rule import NotApplicable, Rule
 
 Rules = Mapping[str, Rule[Any]]
@@ -37,30 +36,6 @@ def judge(facts: Facts, matrix: Matrix, rules: Rules) -> tuple[Answer, ...]:
     for code, rule in rules.items():
         answers += ask(code, rule, facts, matrix)
     return tuple(sorted(answers, key=lambda answer: (answer.code, answer.subject)))
-
-
-class Earlier:
-    """What rules said of facts, for other facts in which all that they read is the same."""
-
-    _GROUPS = frozenset({"driver", "toolkit", "loader", "configuration"})  # of facts, of which most change alone
-
-    def __init__(self, matrix: Matrix, rules: Rules) -> None:
-        self._matrix, self._rules = matrix, rules
-        self._said: dict[str, list[tuple[Read, list[Answer]]]] = {code: [] for code in rules}
-
-    def judge(self, facts: Facts) -> tuple[Answer, ...]:
-        """As the function of that name."""
-        answers = [answer for code, rule in self._rules.items() for answer in self._ask(code, rule, facts)]
-        return tuple(sorted(answers, key=lambda answer: (answer.code, answer.subject)))
-
-    def _ask(self, code: str, rule: Rule[Any], facts: Facts) -> list[Answer]:
-        for read, answers in reversed(self._said[code]):
-            if same(read, facts):
-                return answers
-        read = {}
-        answers = ask(code, rule, cast("Facts", Watched(facts, read, self._GROUPS)), self._matrix)
-        self._said[code].append((read, answers))
-        return answers
 
 
 def ask(code: str, rule: Rule[Any], facts: Facts, matrix: Matrix) -> list[Answer]:

@@ -8,12 +8,7 @@ touches none of that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from doctor.host import Host
-
-T = TypeVar("T")
+from typing import Any
 
 
 class Asked:
@@ -99,7 +94,9 @@ class Watched:
 
     __slots__ = ("_groups", "_of", "_path", "_read")
 
-    def __init__(self, of: object, read: Read, groups: frozenset[str] = frozenset(), path: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, of: object, read: Read, groups: frozenset[str] = frozenset(), path: tuple[str, ...] = ()
+    ) -> None:
         self._of, self._read, self._groups, self._path = of, read, groups, path
 
     def __getattr__(self, name: str) -> Any:
@@ -131,12 +128,3 @@ class Earlier:
 
     def __init__(self, given: tuple[Any, ...], read: Read, state: State, asked: Asked, answer: Any) -> None:
         self.given, self.read, self.state, self.asked, self.answer = given, read, state, asked, answer
-
-
-def again(host: Host, name: object, given: tuple[Any, ...], watched: Any, read: Callable[[Any], T]) -> T:
-    """What `read` makes of `watched`, or an earlier answer that still holds; of `given`, too, it depends.
-
-    The first look at a machine, and every look at one that does not write down what it is asked, simply reads.
-    """
-    known: Callable[..., T] | None = getattr(host, "again", None)
-    return read(watched) if known is None else known(name, given, watched, read)

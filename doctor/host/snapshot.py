@@ -153,3 +153,12 @@ def remembered(host: Host, path: str, kind: str, read: Callable[[], T], is_such:
     found = read()
     memory.put(kind, status, found)
     return found
+
+
+def again(host: Host, name: object, given: tuple[Any, ...], watched: Any, read: Callable[[Any], T]) -> T:
+    """What `read` makes of `watched`, or what an earlier look found that still holds (`doctor.host.again`).
+
+    It depends on `given`, too. Only an overlay writes down what it is asked: the first look at a machine simply reads.
+    """
+    known: Callable[..., T] | None = getattr(host, "again", None)
+    return read(watched) if known is None else known(name, given, watched, read)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from doctor.facts.loader import CacheEntry
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
-from doctor.host.again import again
+from doctor.host.snapshot import again
 
 CACHE = "/etc/ld.so.cache"
 _CACHE_AT_MOST_BYTES = 16 << 20

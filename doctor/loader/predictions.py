@@ -16,8 +16,8 @@ from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.frameworks import card_of, loading_of
 from doctor.host import Host, HostError
-from doctor.host.again import again
 from doctor.host.lenient import names_of
+from doctor.host.snapshot import again
 from doctor.loader import made_for
 from doctor.loader.cache import whole_cache
 from doctor.loader.library import Library, plain_name

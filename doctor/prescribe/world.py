@@ -13,8 +13,8 @@ from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host
-from doctor.host.again import again
 from doctor.host.overlay import Changes, Overlay
+from doctor.host.snapshot import again
 
 if TYPE_CHECKING:
     from doctor.probes import Guard

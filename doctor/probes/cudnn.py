@@ -13,8 +13,8 @@ from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host, HostError, Missing
-from doctor.host.again import again
 from doctor.host.lenient import real_path_of
+from doctor.host.snapshot import again
 from doctor.probes.cudnn_header import Header, header_in, header_of
 from doctor.probes.cudnn_library import RESOURCE, LibraryName, Reading, parse_name, read_library, text_version
 from doctor.probes.cudnn_owner import Package, owner_among, packages_of
