@@ -117,7 +117,8 @@ def test_what_a_change_touches_is_read_again(root: RootHost, read: Any, change: 
 def test_what_no_change_touches_is_read_once(root: RootHost) -> None:
     snapshot = Snapshot(root)
     for name, (read, _) in READERS.items():
-        here, taken = Overlay(snapshot, Changes()), []
+        here = Overlay(snapshot, Changes())
+        taken: list[str] = []
 
         def part(_: Any, read: Any = read, here: Overlay = here, taken: list[str] = taken) -> Any:
             taken.append("")
