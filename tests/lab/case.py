@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from compat.matrix import Matrix
 from doctor.check.encode import encode_report
 from doctor.check.finding import Report, Severity
 from doctor.check.report import exit_status
 from doctor.facts import Facts
+from doctor.gate.verdict import Level, verdict_of
 from doctor.host import READ_LIMIT_BYTES, Host, HostError, Missing, NotRunnable, Ran
 from doctor.host.root import RootHost
 from doctor.host.snapshot import Snapshot
@@ -86,6 +88,7 @@ class Outcome(NamedTuple):
 
     status: int
     report: dict[str, Any]
+    level: Level | None = None  # what the gate says of it; None where it was not asked
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -243,7 +246,9 @@ class Examined(NamedTuple):
     @property
     def outcome(self) -> Outcome:
         """As a process would tell it."""
-        return Outcome(exit_status(self.report, Severity.ERROR), json.loads(json.dumps(encode_report(self.report))))
+        told = json.loads(json.dumps(encode_report(self.report)))
+        level = verdict_of(self.report.facts, self.report.answers, Matrix()).level
+        return Outcome(exit_status(self.report, Severity.ERROR), told, level)
 
 
 def examine(case: Case, root: Path) -> Examined:

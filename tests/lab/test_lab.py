@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from doctor.check.finding import Severity
 from doctor.check.judge import codes
+from doctor.gate.verdict import Level
 from tests.lab.agreement import by_which, disagreements
 from tests.lab.carried_out import outcome_of
 from tests.lab.case import Case, Examined, complaint, examine
@@ -48,8 +50,13 @@ def examined(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def test_here(examined: Examined) -> None:
-    assert complaint(examined.case, examined.outcome) == ""
-    assert not [one.code for one in examined.report.findings if one.explained_by and one.remedies]
+    case, outcome, findings = examined.case, examined.outcome, examined.report.findings
+    assert complaint(case, outcome) == ""
+    assert not [one.code for one in findings if one.explained_by and one.remedies]
+    if case.where == "live" and not case.codes:
+        assert outcome.level is Level.READY
+    if any(one.severity is Severity.ERROR for one in findings):
+        assert outcome.level in {Level.NOT_READY, Level.UNKNOWN}
 
 
 @pytest.mark.no_cover  # the same lines again, each time
