@@ -19,6 +19,7 @@ from compat.matrix import Matrix, accepts
 from compat.row import FRAMEWORK_TABLES, CompilerRow, CudnnBuildRow, CudnnRow, FrameworkRow, ToolkitRow
 from compat.version import CudaVersion, CudnnVersion
 
+pytestmark = pytest.mark.no_cover  # it is about rows: what reads them is covered elsewhere
 MATRIX = Matrix()
 FRAMEWORKS = [name for name in products() if is_framework(name)]
 ALL_TABLES = [(product, table) for product in products() for table in tables_of(product)]
