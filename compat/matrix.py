@@ -130,7 +130,9 @@ class Matrix:
 
     @_remembered
     def has(self, product: str) -> bool:
-        """Whether there is a file for this product."""
+        """Whether there is a file for this product; schema.json is the form of them all."""
+        if product == "schema" or os.path.basename(product) != product:
+            return False
         return os.path.isfile(os.path.join(self._data, f"{product}.json")) or self._has_own(product)
 
     def as_of(self, product: str = "cuda") -> str:

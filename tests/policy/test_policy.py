@@ -137,7 +137,9 @@ def test_what_can_be_installed_is_prescribed_and_proven(name: str, command: str)
     assert not given or any(command in one for one in given[0].commands)
 
 
-@pytest.mark.parametrize("name", ["foo; rm -rf /", "--index-url=http://x", "file", "rollback", "restart", "driver"])
+@pytest.mark.parametrize(
+    "name", ["foo; rm -rf /", "--index-url=http://x", "file", "rollback", "restart", "schema", "../data/torch"]
+)
 def test_a_name_that_is_none_becomes_no_command(name: str) -> None:
     policy = parse(f'[require.frameworks]\n"{name}" = ">=1"\n', FILE)
     facts, rules = HOME._replace(policy=policy), load_rules()
