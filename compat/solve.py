@@ -55,23 +55,65 @@ class Solution(NamedTuple):
         return ", ".join(one.label for one in self.chosen)
 
 
+class Pairs:
+    """What is against two builds in one environment with these cards, each found once.
+
+    Driver and Python are no part of it: problems that differ in nothing else share it.
+    """
+
+    def __init__(self, circumstances: Circumstances, matrix: Matrix) -> None:
+        self._circumstances = circumstances
+        self._matrix = matrix
+        self._found: dict[tuple[int, int], tuple[Clash | None, Clash | None]] = {}
+        self._kept: list[SolveCandidate] = []  # whose `wants` must live for as long as they stand for a build
+
+    def __len__(self) -> int:
+        """How many have been looked at."""
+        return len(self._found)
+
+    def against(self, one: SolveCandidate, other: SolveCandidate) -> tuple[Clash | None, Clash | None]:
+        """The first thing against the two, and the first that is surely so."""
+        key = (id(one.wants), id(other.wants))
+        if key not in self._found:
+            turned = self._found.get((key[1], key[0]))
+            self._found[key] = turned if turned == (None, None) else self._first(one, other)
+            self._kept += (one, other)
+        return self._found[key]
+
+    def _first(self, one: SolveCandidate, other: SolveCandidate) -> tuple[Clash | None, Clash | None]:
+        first = None if one.held and other.held else pinned_apart(one, other)
+        if first:
+            return first, first
+        for clash in clashes((one, other), self._circumstances, self._matrix):
+            if clash.lasts:
+                first = first or clash
+                if clash.kind == BAD:
+                    return first, clash
+        return first, None
+
+
 class Problem:
     """What was asked for, with every build that comes into question."""
 
     def __init__(
-        self, asked: Sequence[Spec], circumstances: Circumstances, matrix: Matrix, hold: Sequence[Spec] = ()
+        self,
+        asked: Sequence[Spec],
+        circumstances: Circumstances,
+        matrix: Matrix,
+        hold: Sequence[Spec] = (),
+        pairs: Pairs | None = None,
     ) -> None:
         """Raises Uncovered for a package of which the matrix has no builds.
 
         `hold` is what is installed and must stay, each with its exact release ("numpy==1.26.4", "torch==2.9.1+cu128");
-        what is asked for as well is not held. It is no part of the solution.
+        what is asked for as well is not held. It is no part of the solution. `pairs` are those of another problem.
         """
         self.asked = tuple(asked)
         self.hold = tuple(hold)
         self.circumstances = circumstances
         self.matrix = matrix
         self.found: dict[str, tuple[SolveCandidate, ...]] = {}
-        self._pairs: dict[tuple[int, int], tuple[Clash | None, Clash | None]] = {}
+        self.pairs = pairs or Pairs(circumstances, matrix)
         self.held = held_candidates(self.hold, self.asked, circumstances, matrix)
         self.found.update(self.held)
         self._add(list(self.asked))
@@ -107,28 +149,12 @@ class Problem:
         return clashes(chosen, self.circumstances, self.matrix)
 
     def against(self, one: SolveCandidate, other: SolveCandidate, *, sure: bool = True) -> Clash | None:
-        """The first thing against two builds in one environment, whatever joins them; kept for the next time.
+        """The first thing against two builds in one environment, whatever joins them.
 
         Without `sure`, what nobody knows is not against them.
         """
-        key = (id(one), id(other))
-        if key not in self._pairs:
-            turned = self._pairs.get((id(other), id(one)))
-            self._pairs[key] = turned if turned == (None, None) else self._first_clashes(one, other)
-        any_kind, bad = self._pairs[key]
+        any_kind, bad = self.pairs.against(one, other)
         return any_kind if sure else bad
-
-    def _first_clashes(self, one: SolveCandidate, other: SolveCandidate) -> tuple[Clash | None, Clash | None]:
-        """The first thing against the two, and the first that is surely so; no more is looked for."""
-        first = None if one.held and other.held else pinned_apart(one, other)
-        if first:
-            return first, first
-        for clash in self.clashes((one, other)):
-            if clash.lasts:
-                first = first or clash
-                if clash.kind == BAD:
-                    return first, clash
-        return first, None
 
 
 def solve(problem: Problem) -> Solution | None:

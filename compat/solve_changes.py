@@ -8,7 +8,7 @@ from itertools import combinations
 from compat.matrix import Matrix, Uncovered
 from compat.reason import BAD, Circumstances, driver_drives, forward_packages
 from compat.record import NamedTuple
-from compat.solve import Problem, Solution, solve, solve_unsure
+from compat.solve import Pairs, Problem, Solution, solve, solve_unsure
 from compat.spec import Spec
 from compat.version import DriverRelease
 
@@ -37,13 +37,14 @@ class _Step(NamedTuple):
     tasks: tuple[Task, ...]
 
 
-def changes(task: Task, matrix: Matrix) -> tuple[Change, ...]:
+def changes(task: Task, matrix: Matrix, pairs: Pairs | None = None) -> tuple[Change, ...]:
     """Single changes that make a set possible; pairs of them where no single one does.
 
-    Where none does, those after which nobody knows that there is none: the `doubts` of their sets say so.
+    `pairs` are those of the problem that has no solution. Where no change helps, those after which nobody knows that there is none: the `doubts` of their sets say so.
     """
+    pairs = pairs or Pairs(task.circumstances, matrix)
     for solver in (solve, solve_unsure):
-        search = _Search(matrix, solver)
+        search = _Search(matrix, solver, pairs)
         found = search.single(task) or search.pairs(task)
         if found:
             return found
@@ -53,9 +54,10 @@ def changes(task: Task, matrix: Matrix) -> tuple[Change, ...]:
 class _Search:
     """Solves tasks, each once."""
 
-    def __init__(self, matrix: Matrix, solver: Callable[[Problem], Solution | None]) -> None:
+    def __init__(self, matrix: Matrix, solver: Callable[[Problem], Solution | None], pairs: Pairs) -> None:
         self._matrix = matrix
         self._solver = solver
+        self._pairs = pairs
         self._solved: dict[Task, Solution | None] = {}
 
     def single(self, task: Task) -> tuple[Change, ...]:
@@ -129,7 +131,9 @@ class _Search:
 
     def _solve(self, task: Task) -> Solution | None:
         if task not in self._solved:
-            self._solved[task] = self._solver(Problem(task.asked, task.circumstances, self._matrix))
+            self._solved[task] = self._solver(
+                Problem(task.asked, task.circumstances, self._matrix, pairs=self._pairs)
+            )
         return self._solved[task]
 
 

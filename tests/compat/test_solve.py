@@ -97,7 +97,7 @@ def test_four_packages_are_a_matter_of_few_comparisons(asked: str, gpu: str, ans
     """What goes with what is looked up, and a dead end is left early: a question takes half a second, not six."""
     stated = problem(asked, gpu, "580.65.06")
     assert any(label.startswith(answer) for label in labels(solve(stated)))
-    assert len(stated._pairs) < 3000
+    assert len(stated.pairs) < 3000
 
 
 def test_every_pair_of_wheels() -> None:
