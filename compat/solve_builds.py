@@ -120,8 +120,19 @@ def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) 
         Fit(row, against),
         versions,
         key=newest(versions),
-        wants={**_asked_along(asked.name, row, matrix), **wants_of(row, versions)},
+        wants=_wants(asked.name, row, versions, matrix),
     )
+
+
+def _wants(asked: str, row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
+    """Of it and of what it was asked for as; one object for one build of these versions, whatever else was asked."""
+    wants = {**_asked_along(asked, row, matrix), **wants_of(row, versions)}
+    return _one_object(tuple(wants.items()), row.package, row.id, matrix)
+
+
+@lru_cache(maxsize=4096)
+def _one_object(items: tuple[tuple[str, str], ...], *_: object) -> dict[str, str]:
+    return dict(items)
 
 
 def wants_of(row: FrameworkRow, versions: str) -> dict[str, str]:
