@@ -86,6 +86,7 @@ def covers(row: FrameworkRow, version: str) -> bool:
     return accepts(specifier, public)
 
 
+@lru_cache(maxsize=4096)
 def release_key(version: str) -> tuple[int, ...]:
     """The first dotted number in a version or specifier, for ordering: "==2.9.1" and "2.9.1+cu128" are (2, 9, 1)."""
     match = re.search(r"\d{1,9}(?:\.\d{1,9})*", version)
