@@ -89,8 +89,7 @@ SUSE = ("opensuse-leap", "15.6")
         (RHEL, (LOCKED, "!nvidia-driver-3:550.90-1.el9.*\nbash-0:5-1.*\n"), DRIVER, ""),
         (
             RHEL,
-            "etc/dnf/versionlock.toml",
-            '[[packages]]\nname = "kmod-nvidia-open-dkms"\n',
+            (LOCKED_5, '[[packages]]\nname = "kmod-nvidia-open-dkms"\n'),
             DRIVER,
             "kmod-nvidia-open",
         ),
