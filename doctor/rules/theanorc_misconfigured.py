@@ -134,7 +134,7 @@ def _device(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) 
         fixed = device.value.lower()
         known = fixed == "cpu" or fixed.startswith(_GPU_DEVICES)
         wanted = _Wanted("global", "device", fixed) if known else None
-        yield _Fault(Severity.ERROR, device, why, f"set device = cuda or device = gpu ({device.source})", wanted)
+        yield _Fault(Severity.ERROR, device, why, f"set device = cuda or device = gpu ({device.source})", wanted=wanted)
     elif device.value.startswith("gpu") and not _has_old_back_end(theano, matrix):
         why = f"{theano.label} no longer has the GPU back end that device = {device.value} names: it stops"
         named = device.value.replace("gpu", "cuda", 1)
@@ -158,12 +158,12 @@ def _precision(in_force: Mapping[str, Setting], theano: Framework, matrix: Matri
     value = precision.value if precision else "float64"
     if precision and not value.endswith(("16", "32", "64")):
         why = f"floatX = {value} is no precision: Theano stops; it must be float32, float64 or float16"
-        yield _Fault(Severity.ERROR, precision, why, f"set floatX = float32 ({precision.source})", _SINGLE)
+        yield _Fault(Severity.ERROR, precision, why, f"set floatX = float32 ({precision.source})", wanted=_SINGLE)
     elif device and device.value.startswith("gpu") and value.endswith("64") and _has_old_back_end(theano, matrix):
         said = f"floatX = {value}" if precision else "floatX is not set, so it is float64"
         why = f"device = {device.value} computes in float32 only; {said}, and everything stays on the CPU"
         remedy = f"set floatX = float32 under [global] ({device.source})"
-        yield _Fault(Severity.ERROR, precision or device, why, remedy, _SINGLE)
+        yield _Fault(Severity.ERROR, precision or device, why, remedy, wanted=_SINGLE)
 
 
 def _memory(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) -> Iterator[_Fault]:
@@ -196,7 +196,7 @@ def _pool(pool: Setting, section: str, least: float) -> Iterator[_Fault]:
     elif 1 < size <= _PERCENT:
         why = f"{pool.name} = {pool.value} asks for {pool.value} MB, not for {pool.value} percent"
         remedy = f"set {option} = {size / 100:g} under [{section}] ({pool.source})"
-        yield _Fault(Severity.WARNING, pool, why, remedy, _Wanted(section, option, f"{size / 100:g}"))
+        yield _Fault(Severity.WARNING, pool, why, remedy, wanted=_Wanted(section, option, f"{size / 100:g}"))
 
 
 def _compiler(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) -> Iterator[_Fault]:
