@@ -149,8 +149,12 @@ def solve_unsure(problem: Problem) -> Solution | None:
 
 
 def newest_unsure(problem: Problem) -> Solution | None:
-    """The newest set of which nobody knows that it does not work."""
-    return _best(problem, _pools(problem, own=True, sure=False), sure=False)
+    """The newest set of which nobody knows that it does not work.
+
+    What a build pins (`required`) is taken as it is pinned, also where it brings no CUDA of its own.
+    """
+    pools = (pool(found, sure=False, own=name not in problem.required) for name, found in problem.found.items())
+    return _best(problem, tuple(pools), sure=False)
 
 
 def _pools(problem: Problem, *, own: bool, sure: bool = True) -> tuple[Pool, ...]:

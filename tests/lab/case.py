@@ -13,9 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from compat.matrix import Matrix
 from doctor.check.encode import encode_report
 from doctor.check.finding import Severity
 from doctor.check.report import exit_status
+from doctor.gate.verdict import Level, verdict_of
 from doctor.host import READ_LIMIT_BYTES, Host, HostError, Missing, NotRunnable, Ran
 from doctor.host.root import RootHost
 from doctor.host.snapshot import Snapshot
@@ -85,6 +87,7 @@ class Outcome(NamedTuple):
 
     status: int
     report: dict[str, Any]
+    level: Level | None = None  # what the gate says of it; None where it was not asked
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -236,4 +239,5 @@ def run_here(case: Case, root: Path) -> Outcome:
     case.build(root)
     host = Snapshot(host_of(case, root))
     report = report_on(look(host, ProbeRequest((), case.deep)), host)
-    return Outcome(exit_status(report, Severity.ERROR), json.loads(json.dumps(encode_report(report))))
+    level = verdict_of(report.facts, report.answers, Matrix()).level
+    return Outcome(exit_status(report, Severity.ERROR), json.loads(json.dumps(encode_report(report))), level)

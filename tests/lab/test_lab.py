@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.check.judge import codes
+from doctor.gate.verdict import Level
 from tests.lab.case import Case, complaint, run_here
 from tests.lab.cases import CASES
 from tests.lab.chroot import run_live, run_root
@@ -37,7 +38,12 @@ ELSEWHERE = {
 def test_here(case: Case, tmp_path: Path) -> None:
     outcome = run_here(case, tmp_path / "tree")
     assert complaint(case, outcome) == ""
-    assert not [one["code"] for one in outcome.report["findings"] if one["explained_by"] and one["remedies"]]
+    findings = outcome.report["findings"]
+    assert not [one["code"] for one in findings if one["explained_by"] and one["remedies"]]
+    if case.where == "live" and not case.codes:
+        assert outcome.level is Level.READY
+    if any(one["severity"] == "error" for one in findings):
+        assert outcome.level in {Level.NOT_READY, Level.UNKNOWN}
 
 
 @pytest.mark.system

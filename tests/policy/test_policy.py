@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,6 +51,7 @@ if sys.version_info >= (3, 11):
 else:
     from tomli import loads
 MATRIX = Matrix()
+TRIPLE = '"' * 3
 HOME = machine()
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "policy.schema.json"
 
@@ -206,7 +210,8 @@ def test_what_is_forbidden_is_an_error() -> None:
         ("[environments]\npython = 3\n", "p.toml:2: environments.python"),
         ("[require\n", "p.toml: no TOML"),
         ("a = 1\na = 2\n", "p.toml: no TOML"),
-        ("x = " + "[" * 9999, "p.toml: no TOML"),
+        ("x = " + "[" * 4000, "p.toml: no TOML"),
+        (f"x = {'y' * 4096}", "p.toml:1: a line of more than"),
     ],
 )
 def test_errors_name_line_and_key(text: str, says: str) -> None:
@@ -215,10 +220,44 @@ def test_errors_name_line_and_key(text: str, says: str) -> None:
     assert str(caught.value).startswith(says)
 
 
+LONG_S = 2.0  # far more than any of them takes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[findings.allow]]\n" * 3400,
+        f"x = {TRIPLE}\n[{' ' * 4000}\n{TRIPLE}",
+        f"{'a.' * 2000}a = 1\n",
+        f"{'a.' * 30000}a = 1\n",
+        f'"{"k" * 4000}" = 1\n',
+        f"[findings]\nforbid = ['{'a' * 4000}']\n",
+        f"[require]\ngpu_count = {'9' * 4000}\n",
+        f"[require]\ndriver = '{'>=1,' * 900}x'\n",
+        f"[require]\ngpu = '{'n*' * 2000}'\n",
+    ],
+    ids=range(9),
+)
+def test_bounded(text: str) -> None:
+    started = time.perf_counter()
+    with suppress(BadPolicy):
+        judged(HOME, parse(text, "p.toml"))
+    assert time.perf_counter() - started < LONG_S
+
+
 def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
-    (tmp_path / "large").write_bytes(b"#" * ((1 << 20) + 1))
-    for name, says in (("missing", "no such file"), ("binary", "not UTF-8"), ("large", "larger"), (".", "directory")):
+    (tmp_path / "large").write_bytes(b"#" * ((1 << 16) + 1))
+    os.mkfifo(tmp_path / "pipe")  # never waited for, nor is a device read
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name, says in {
+        "missing": "no such file",
+        "binary": "not UTF-8",
+        "large": "larger",
+        "loop": "loop",
+        **dict.fromkeys((".", "pipe", "zero"), "not a regular file"),
+    }.items():
         with pytest.raises(BadPolicy, match=says):
             load(str(tmp_path / name))
 
