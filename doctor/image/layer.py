@@ -34,6 +34,11 @@ class Entry(NamedTuple):
     stretches: tuple[Stretch, ...]  # of the content, those that can be read
 
 
+def directory() -> Entry:
+    """One that no layer lists, as what unpacks makes it."""
+    return Entry(name="", kind="dir", mode=0o755, uid=0, gid=0, size_bytes=0, mtime=0.0, target="", stretches=())
+
+
 class Layer(NamedTuple):
     """The entries of a layer, and what their content is read from."""
 

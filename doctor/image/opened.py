@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from compat.record import NamedTuple
 from doctor.image import KEPT_AT_MOST_BYTES, Damaged, ImageError
+from doctor.image.cache import LayerCache
 from doctor.image.child import Piped
 from doctor.image.config import Config, parse_config
 from doctor.image.disk import Disk, Scratch
@@ -46,6 +47,7 @@ class ImageRequest(NamedTuple):
     reference: str
     platform: str = ""  # "linux/arm64"; "" for this machine's
     config: str = ""  # a file with its configuration
+    uses_cache: bool = True  # of layers that were read before
 
 
 class LayerInfo(NamedTuple):
@@ -80,7 +82,7 @@ def open_image(request: ImageRequest) -> Image:
         raise ImageError("the image's name is empty")
     path, name = _path_and_name(request.reference)
     try:
-        image = _Opening(path, name, request.platform).open()
+        image = _Opening(path, name, request).open()
     except OSError as error:
         raise ImageError(f"{path}: {(error.strerror or str(error)).lower()}") from error
     return image._replace(config=config_file(request.config)) if request.config else image
@@ -89,8 +91,9 @@ def open_image(request: ImageRequest) -> Image:
 class _Opening:
     """One image on its way: where it lies, what is kept of it, and what reading it costs."""
 
-    def __init__(self, path: str, name: str, platform: str) -> None:
-        self._path, self._name, self._platform = path, name, platform
+    def __init__(self, path: str, name: str, request: ImageRequest) -> None:
+        self._path, self._name, self._platform = path, name, request.platform
+        self._cache = LayerCache(is_used=request.uses_cache)
         self._spool, self._tally = Scratch(KEPT_AT_MOST_BYTES), Tally()
 
     def open(self) -> Image:
@@ -100,7 +103,7 @@ class _Opening:
             return self._of_command((*_STORES[store_of], name))
         if not os.path.isdir(self._path):
             return self._of_file(Disk(self._path))
-        store = FolderStore(self._path, self._spool, self._tally)
+        store = FolderStore(self._path, self._spool, self._tally, self._cache)
         if store.has("index.json") or store.has("manifest.json"):
             return self._of_store(store, "OCI layout")
         raise ImageError(
@@ -110,7 +113,7 @@ class _Opening:
     def _of_file(self, disk: Disk) -> Image:
         start = disk.read(0, _START_BYTES)
         if start[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
-            store = TarStore(disk, self._path, self._spool, self._tally)
+            store = TarStore(disk, self._path, self._spool, self._tally, self._cache)
             if store.has("index.json") or store.has("manifest.json"):
                 return self._of_store(store, "container archive")
             return self._of_root(store.whole)

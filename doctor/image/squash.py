@@ -16,7 +16,7 @@ from doctor.image import ENTRIES_AT_MOST, Damaged, ImageError
 from doctor.image.child import Piped
 from doctor.image.disk import Disk, Scratch
 from doctor.image.keep import Keeper
-from doctor.image.layer import Entry, Layer
+from doctor.image.layer import Entry, Layer, directory
 from doctor.image.stream import Feed, Tally, refuse_bomb
 
 SQUASHFS, SIF, SIF_AT = b"hsqs", b"SIF_MAGIC", 32
@@ -112,7 +112,7 @@ def _line(feed: Feed) -> bytes:
 def _entry(line: bytes) -> Entry | None:
     """One line of the list, None for what is none as it stands."""
     if link := _LINK.fullmatch(line):
-        return Entry(_text(link[1]), "hard", 0, 0, 0, 0, 0.0, _text(link[2]), ())
+        return directory()._replace(name=_text(link[1]), kind="hard", target=_text(link[2]))
     said = _ENTRY.fullmatch(line)
     if said is None:
         return None
