@@ -112,9 +112,8 @@ def _digest(record: Disk, place: int) -> str:
 
 
 def _entry(said: list[Any], data: int) -> Entry:
-    entry = Entry._make(said)
-    stretches = tuple(Stretch(place, size, data + kept_at) for place, size, kept_at in entry.stretches)
-    return entry._replace(stretches=stretches)
+    *fields, stretches = said
+    return Entry._make((*fields, tuple(Stretch(place, size, data + kept_at) for place, size, kept_at in stretches)))
 
 
 def _write(folder: int, name: str, layer: Layer) -> None:

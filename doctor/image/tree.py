@@ -81,7 +81,7 @@ class Tree:
             there.entry, there.touched, there.layer = entry, layer, layer
             return
         else:
-            node = self._node(entry._replace(name=""), layer, source)
+            node = self._node(entry, layer, source)
         above.children[parts[-1]] = node
 
     def _other_name(self, entry: Entry) -> Node:

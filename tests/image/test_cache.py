@@ -105,10 +105,10 @@ def test_what_was_not_used_for_long_makes_room(layout: Path, cache: Path, monkey
     old = [one.name for one in cache.iterdir()]
     for one in cache.iterdir():
         os.utime(one, (1, 1))
-    (cache / "sha256-1.layer.77").write_bytes(b"left by a run that was killed")
+    (cache / "sha256-1.layer.77").write_bytes(bytes(300))
     os.utime(cache / "sha256-1.layer.77", (2, 2))
-    monkeypatch.setattr("doctor.image.cache._ALL_AT_MOST_BYTES", 240)
-    third = tar_with({"etc/a": b"one"})
+    monkeypatch.setattr("doctor.image.cache._ALL_AT_MOST_BYTES", 1000)
+    third = tar_with({"etc/a": os.urandom(600)})
     open_image(ImageRequest(str(in_folder(oci([third], config_of([third])), layout.parent / "other"))))
     assert len(list(cache.iterdir())) == 1
     assert not {one.name for one in cache.iterdir()} & {*old}
