@@ -21,6 +21,7 @@ from doctor.image.disk import Disk
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a skippable frame's magic number; the first is 0x50 to 0x5f
 _WINDOW_AT_MOST_BYTES = 128 << 20  # of xz and zstd; `zstd --ultra -22` and `xz -9` need that much or less
+_TAR_BLOCK_BYTES = 512
 _CHUNKS_AHEAD = 8
 _LOOK_AGAIN_S = 0.02
 _HEADER_AT_MOST_BYTES = 8 << 20  # a tar header that says more is hostile: names have 4 KiB
@@ -105,8 +106,13 @@ class Feed:
         if not self._stepped_back:
             if place < self._position:
                 raise Damaged(f"{self.shown}: a header leads backwards")
-            for _ in self.take(place - self._position):
-                pass
+            left = place - self._position
+            try:
+                for piece in self.take(left):
+                    left -= len(piece)
+            except Damaged:
+                if left >= _TAR_BLOCK_BYTES:
+                    raise  # else a last file is not filled up, as umoci leaves it: `members` takes it for the end
         return place
 
     def read(self, size: int) -> bytes:
