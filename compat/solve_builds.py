@@ -12,6 +12,7 @@ from compat.overlap import NO, overlap
 from compat.reason import BAD, UNKNOWN, YES, Circumstances, Reason, row_name
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
+from compat.solve_abi import unsaid
 from compat.spec import Spec
 
 _ENDLESS = 10**9
@@ -113,13 +114,23 @@ def _candidate(
         judged,
         versions,
         key=newest(versions),
-        wants={**_asked_along(asked.name, row, matrix), **wants_of(row, versions)},
+        wants={
+            **_asked_along(asked.name, row, matrix),
+            **wants_of(row, versions),
+            **_compiled_for(row, versions, matrix),
+        },
     )
 
 
 def wants_of(row: FrameworkRow, versions: str) -> dict[str, str]:
     """What a build of these versions asks for of every distribution, itself among them."""
     return {**(row.pins or {}), row.package: versions}
+
+
+def _compiled_for(row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
+    """Its own limit and that of its binaries, as one specifier."""
+    said = row.pins or {}
+    return {name: f"{said.get(name, '')},{limit}".strip(",") for name, limit in unsaid(row, versions, matrix).items()}
 
 
 def _asked_along(name: str, row: FrameworkRow, matrix: Matrix) -> dict[str, str]:
