@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.row import FrameworkRow, TargetsRow
@@ -80,6 +81,7 @@ def covers(row: FrameworkRow, version: str) -> bool:
     return accepts(specifier, public)
 
 
+@lru_cache(maxsize=4096)
 def release_key(version: str) -> tuple[int, ...]:
     """The first dotted number in a version or specifier, for ordering: "==2.9.1" and "2.9.1+cu128" are (2, 9, 1)."""
     match = re.search(r"\d{1,9}(?:\.\d{1,9})*", version)

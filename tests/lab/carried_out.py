@@ -19,19 +19,16 @@ from compat.spec import Spec, parse_spec
 from doctor.check.finding import Finding, Remedy, Report, Severity
 from doctor.facts.seen import value_or
 from doctor.host.root import RootHost
-from doctor.host.snapshot import Snapshot
-from doctor.probes import ProbeRequest, look
 from doctor.rules.shared.cards import generations
 from installers import effect as effects
 from installers.requirement import exact_version
 from tests.lab import cudnn_tree, parts
-from tests.lab.case import HEALTHY_NVML, Case, host_of
+from tests.lab.case import HEALTHY_NVML, Case, Examined, examine
 from tests.lab.cases.frameworks import CUPY
 from tests.lab.cases.known import ONNX
 from tests.lab.cases.other_cuda import nccl
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import HOME
-from tests.machine import report_on
 
 MATRIX = Matrix()
 _FOLLOWERS = {"torchvision": {"2.9.1": "0.24.1"}, "torchaudio": {"2.9.1": "2.11.0"}}  # by the torch that they go with
@@ -52,16 +49,11 @@ class Cured(NamedTuple):
     why: str = ""
 
 
-def outcome_of(case: Case, root: Path) -> list[Cured]:
+def outcome_of(examined: Examined, root: Path) -> list[Cured]:
     """For each root finding of a case: its first remedy on a tree of its own, and the second check."""
-    report = _examined(case, case.build(root / "first"))
+    case, report = examined.case, examined.report
     found = [one for one in report.findings if not one.explained_by and one.severity is not Severity.INFO]
     return [_one(case, one, report, root / str(number)) for number, one in enumerate(found)]
-
-
-def _examined(case: Case, root: Path) -> Report:
-    host = Snapshot(host_of(case, root))
-    return report_on(look(host, ProbeRequest((), case.deep)), host)
 
 
 def _one(case: Case, finding: Finding, report: Report, root: Path) -> Cured:
@@ -75,7 +67,7 @@ def _one(case: Case, finding: Finding, report: Report, root: Path) -> Cured:
         after = carry_out(remedy, case, root, report)
     except NotCarriedOut as error:
         return Cured(case.name, finding.code, "not carried out", str(error))
-    return Cured(case.name, finding.code, *_judged(finding, report, _examined(after, root)))
+    return Cured(case.name, finding.code, *_judged(finding, report, examine(after, root).report))
 
 
 def _judged(finding: Finding, before: Report, after: Report) -> tuple[str, str]:
