@@ -18,7 +18,7 @@ from compat.cards import gpu_card_of
 from compat.load import SCHEMA
 from compat.matrix import Matrix
 from compat.reason import Circumstances
-from compat.solve import Problem, Solution, newest_unsure, solve, solve_unsure
+from compat.solve import Problem, Solution, newest_unsure, none_together, solve, solve_unsure
 from compat.solve_builds import SolveCandidate, pool
 from compat.solve_changes import Task, changes
 from compat.solve_proof import refusals
@@ -97,7 +97,20 @@ def test_four_packages_are_a_matter_of_few_comparisons(asked: str, gpu: str, ans
     """What goes with what is looked up, and a dead end is left early: a question takes half a second, not six."""
     stated = problem(asked, gpu, "580.65.06")
     assert any(label.startswith(answer) for label in labels(solve(stated)))
-    assert len(stated._pairs) < 3000
+    assert len(stated.pairs) < 3000
+
+
+def test_changes_to_four_packages_are_a_matter_of_few_comparisons() -> None:
+    """Where there is no set, each change asks anew: what was found about two builds, or of two packages, is kept."""
+    stated = problem("bitsandbytes==0.44.0 cudf-cu13 tensorflow==2.7.1 vllm==0.7.0", "T4", python="3.12")
+    assert solve(stated) is None
+    assert changes(Task(stated.asked, stated.circumstances), MATRIX, stated.pairs) == ()
+    assert len(stated.pairs) < 3500
+
+
+def test_two_that_nothing_brings_together() -> None:
+    for asked, apart in (("torch==2.15.0 tensorflow", True), ("torch tensorflow", False)):
+        assert none_together(problem(asked, "RTX 5090"), sure=True) is apart
 
 
 def test_every_pair_of_wheels() -> None:
