@@ -11,7 +11,7 @@ from compat.row import AbiRow, FrameworkRow
 YES, NO = "yes", "no"
 
 
-def unsaid(row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
+def abi_limits(row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
     """Limits by distribution for a build of these versions; none that its metadata has, or its Pythons.
 
     A limit stands for all of the versions, or it is none.

@@ -13,7 +13,7 @@ from compat.overlap import NO, overlap
 from compat.reason import BAD, UNKNOWN, YES, Circumstances, Reason, row_name
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
-from compat.solve_abi import unsaid
+from compat.solve_abi import abi_limits
 from compat.spec import Spec
 
 _ENDLESS = 10**9
@@ -145,7 +145,9 @@ def wants_of(row: FrameworkRow, versions: str) -> dict[str, str]:
 def _compiled_for(row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
     """Its own limit and that of its binaries, as one specifier."""
     said = row.pins or {}
-    return {name: f"{said.get(name, '')},{limit}".strip(",") for name, limit in unsaid(row, versions, matrix).items()}
+    return {
+        name: f"{said.get(name, '')},{limit}".strip(",") for name, limit in abi_limits(row, versions, matrix).items()
+    }
 
 
 def _asked_along(name: str, row: FrameworkRow, matrix: Matrix) -> dict[str, str]:

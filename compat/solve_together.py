@@ -12,7 +12,7 @@ from compat.overlap import inside, overlap
 from compat.reason import BAD, UNKNOWN, Circumstances, Reason
 from compat.record import NamedTuple
 from compat.row import ConflictRow
-from compat.solve_abi import unsaid
+from compat.solve_abi import abi_limits
 from compat.solve_builds import SolveCandidate
 from compat.solve_cudnn import CUDNN_WHEELS, cudnn_wheel
 from compat.traits import traits_of
@@ -327,7 +327,7 @@ def pins_to_add(
     wanted = _wanted(chosen).items()
     wheels = (cudnn_wheel(name, (one for one, _ in asked), circumstances, matrix) for name, asked in wanted)
     codes = ((wheel.pin, "newer releases of it have no code for these cards") for wheel in wheels if wheel.pin)
-    limits = ((one, unsaid(one.row, one.versions, matrix).items()) for one in chosen)
+    limits = ((one, abi_limits(one.row, one.versions, matrix).items()) for one in chosen)
     abis = ((f"{name}{limit}", f"{one.label} is compiled for it") for one, each in limits for name, limit in each)
     return tuple(dict((*codes, *abis)).items())
 
