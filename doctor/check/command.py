@@ -161,7 +161,7 @@ def _assumed(facts: Facts, options: Options, matrix: Matrix) -> Facts:
 
 def policy_of(asked: str | None) -> Policy:
     """The policy that was named, else that of the current directory, else an empty one; raises BadPolicy."""
-    if asked == "" or (asked is None and not os.path.isfile(POLICY_FILE)):
+    if asked == "" or (asked is None and not os.path.lexists(POLICY_FILE)):
         return Policy()
     from doctor.policy.load import load  # late: most machines have no policy
 
