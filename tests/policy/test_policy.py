@@ -234,6 +234,8 @@ def test_what_is_forbidden_is_an_error() -> None:
         ("[require]\n\ndriverr = '1'\n", "p.toml:3: require.driverr: no key 'driverr'; did you mean driver?"),
         ("[require]\ndriver = 580\n", "p.toml:2: require.driver: a range in quotes"),
         ("[require]\ndriver = 'new'\n", "p.toml:2: require.driver: no range: 'new'"),
+        ("[require]\ngpu = 'H100|'\n", "p.toml:2: require.gpu: several names are a list"),
+        ("[require]\ngpu = ['H100', ' ']\n", "p.toml:2: require.gpu: a text in quotes"),
         ("[require]\ngpu_count = true\n", "p.toml:2: require.gpu_count"),
         ("[require.frameworks]\ntorch = { versoin = '1' }\n", "p.toml:2: require.frameworks.torch.versoin: no key"),
         ("[require.frameworks]\ntorch = 2\n", "p.toml:2: require.frameworks.torch: a table"),
@@ -341,6 +343,10 @@ def test_it_is_found_in_the_current_directory_and_said(root: Path) -> None:
     assert checked(root, policy="")[1] == 0
     (root.parent / "other.toml").write_text("")
     assert "other.toml" in checked(root, policy="other.toml")[0]
+    (root.parent / FILE).unlink()
+    (root.parent / FILE).symlink_to("lost.toml")
+    with pytest.raises(BadPolicy, match="no such file"):  # one that guards nothing is not passed over in silence
+        checked(root)
 
 
 def test_a_disk_is_judged_for_what_is_assumed(root: Path) -> None:
