@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.row import FrameworkRow, TargetsRow
@@ -18,7 +19,11 @@ def is_cuda_row(row: FrameworkRow) -> bool:
 
 def accepted_cudas(row: FrameworkRow, matrix: Matrix) -> tuple[CudaVersion, ...]:
     """Every CUDA version that a build accepts, oldest first, at least one; raises Uncovered."""
-    specifier: str = known(row, "cuda")
+    return _cudas(known(row, "cuda"), matrix)
+
+
+@lru_cache(maxsize=1024)
+def _cudas(specifier: str, matrix: Matrix) -> tuple[CudaVersion, ...]:
     if re.fullmatch(r"==\d+\.\d+", specifier):  # most rows: no need to look at every toolkit
         return (matrix.toolkit(CudaVersion.parse(specifier[2:])).cuda,)
     found = matrix.cudas_within(specifier)
@@ -50,6 +55,7 @@ def oldest_cuda(row: FrameworkRow, matrix: Matrix) -> CudaVersion:
     return accepted_cudas(row, matrix)[0]
 
 
+@lru_cache(maxsize=4096)
 def compilers_for(
     gpu: ComputeCapability, cudas: tuple[CudaVersion, ...], matrix: Matrix
 ) -> tuple[tuple[CudaVersion, ...], tuple[TargetsRow, ...]]:
@@ -80,6 +86,7 @@ def covers(row: FrameworkRow, version: str) -> bool:
     return accepts(specifier, public)
 
 
+@lru_cache(maxsize=4096)
 def release_key(version: str) -> tuple[int, ...]:
     """The first dotted number in a version or specifier, for ordering: "==2.9.1" and "2.9.1+cu128" are (2, 9, 1)."""
     match = re.search(r"\d{1,9}(?:\.\d{1,9})*", version)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from compat.build import (
@@ -61,7 +62,7 @@ def fit(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, extras:
     """
     judged = _Judged(row, circumstances, matrix, extras)
     if not judged.is_here:
-        return Fit(row, (*judged.record(), judged.elsewhere(), *drives_reasons(circumstances, matrix)))
+        return Fit(row, (*judged.record(), judged.elsewhere(), *_drives(circumstances, matrix)))
     reasons = [*judged.record(), judged.here(), *judged.python(), *judged.glibc(), *judged.system_libraries()]
     if circumstances.wants_gpu:
         reasons += judged.gpu()
@@ -79,14 +80,7 @@ def cudnns_of(row: FrameworkRow, cuda_major: int, matrix: Matrix) -> tuple[Cudnn
     accepted = pin or row.cudnn_accepts
     if not accepted:
         return ()
-    full = {one.version: one.full_versions or (one.version,) for one in matrix.rows("cudnn", "releases")}
-    builds: tuple[CudnnBuildRow, ...] = matrix.rows("cudnn", "builds")
-    return tuple(
-        build
-        for build in sorted(builds, key=lambda build: build.version)
-        if build.cuda_major == cuda_major
-        and any(accepts(accepted, version) for version in full.get(build.version, (build.version,)))
-    )
+    return matrix.cudnn_builds_within(accepted, cuda_major)
 
 
 class _Judged:
@@ -192,7 +186,7 @@ class _Judged:
     def gpu(self) -> list[Reason]:
         """Everything about cards and their driver."""
         row = self._row
-        reasons = [*self._cudnn_code(), *drives_reasons(self._where, self._matrix)]
+        reasons = [*self._cudnn_code(), *_drives(self._where, self._matrix)]
         if row.cuda == "" and row.build != "cpu" and traits_of(row.package).runs_on:
             return [self._say(OK, f"runs on the CUDA of {traits_of(row.package).runs_on}"), *reasons]
         if row.cuda is None:
@@ -228,12 +222,11 @@ class _Judged:
     def _compiled(self, gpu: ComputeCapability, targets: tuple[CodeTarget, ...]) -> Reason:
         """The code in the package, machine code first: PTX needs a driver that knows its CUDA."""
         jetson = self._where.arch == "jetson"
-        machine = tuple(target for target in targets if target.kind == "sm")
-        if serves(machine, gpu, jetson=jetson):
+        if _serves_as(targets, gpu, jetson) == "sm":
             return self._say(OK, f"has code for {gpu.sm}")
-        if serves(targets, gpu, jetson=jetson):
+        if _serves_as(targets, gpu, jetson) == "compute":
             return self._ptx(gpu)
-        return self._say(BAD, f"has no code for {gpu.sm}, only {', '.join(map(str, targets))}")
+        return self._say(BAD, f"has no code for {gpu.sm}, only {_listed(targets)}")
 
     def _ptx(self, gpu: ComputeCapability) -> Reason:
         """PTX is compiled by the driver, which must be of the CUDA that made it, or newer.
@@ -309,7 +302,7 @@ class _Judged:
         except Uncovered as error:
             yield self._say(UNKNOWN, str(error))
             return
-        for reason in driver_reasons(cuda, self._where, self._matrix):
+        for reason in _starts(cuda, self._where, self._matrix):
             yield reason._replace(rows=(self._name, *reason.rows))
 
     def _cudnn_code(self) -> Iterator[Reason]:
@@ -340,6 +333,33 @@ class _Judged:
     def _brought(self, build: CudnnBuildRow) -> list[Reason]:
         reasons = cudnn_reasons(build, self._where)
         return [one._replace(what=f"brings {one.what}", rows=(self._name, *one.rows)) for one in reasons]
+
+
+# One question is put to a hundred builds, and to the same ones again: what is the same for many of them is kept.
+
+
+@lru_cache(maxsize=1024)
+def _drives(circumstances: Circumstances, matrix: Matrix) -> tuple[Reason, ...]:
+    return tuple(drives_reasons(circumstances, matrix))
+
+
+@lru_cache(maxsize=4096)
+def _starts(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> tuple[Reason, ...]:
+    return tuple(driver_reasons(cuda, circumstances, matrix))
+
+
+@lru_cache(maxsize=4096)
+def _serves_as(targets: tuple[CodeTarget, ...], gpu: ComputeCapability, jetson: bool) -> str:
+    """The kind of the code that runs on the card, machine code first; "" where none does."""
+    machine = tuple(target for target in targets if target.kind == "sm")
+    if serves(machine, gpu, jetson=jetson):
+        return "sm"
+    return "compute" if serves(targets, gpu, jetson=jetson) else ""
+
+
+@lru_cache(maxsize=1024)
+def _listed(targets: tuple[CodeTarget, ...]) -> str:
+    return ", ".join(map(str, targets))
 
 
 def _span(cudas: tuple[CudaVersion, ...]) -> str:

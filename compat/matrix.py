@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from compat.error import GpudoctorError
 from compat.load import DATA, RowReader, load_file, tables_of
 from compat.row import (
+    AbiRow,
     AskedRow,
     BranchRow,
     ChipRow,
@@ -130,7 +131,9 @@ class Matrix:
 
     @_remembered
     def has(self, product: str) -> bool:
-        """Whether there is a file for this product."""
+        """Whether there is a file for this product; schema.json is the form of them all."""
+        if product == "schema" or os.path.basename(product) != product:
+            return False
         return os.path.isfile(os.path.join(self._data, f"{product}.json")) or self._has_own(product)
 
     def as_of(self, product: str = "cuda") -> str:
@@ -266,6 +269,18 @@ class Matrix:
             raise Uncovered(f"cuDNN {release} for CUDA {cuda_major}")
         return found[0]
 
+    @_remembered
+    def cudnn_builds_within(self, specifier: str, cuda_major: int) -> tuple[CudnnBuildRow, ...]:
+        """The builds for one CUDA major of every release that a specifier admits, oldest first."""
+        full = {one.version: one.full_versions or (one.version,) for one in self.rows("cudnn", "releases")}
+        builds: tuple[CudnnBuildRow, ...] = self.rows("cudnn", "builds")
+        return tuple(
+            build
+            for build in sorted(builds, key=lambda build: build.version)
+            if build.cuda_major == cuda_major
+            and any(accepts(specifier, version) for version in full.get(build.version, (build.version,)))
+        )
+
     def cudnn_companions(self, version: CudnnVersion, os_family: str) -> tuple[str, ...]:
         """Names of the libraries of others that a cuDNN release loads on an operating system; mostly none."""
         rows: tuple[CudnnCompanionRow, ...] = self.rows("cudnn", "companions")
@@ -292,6 +307,7 @@ class Matrix:
             raise Uncovered(f"the layout of the archives of cuDNN {version}")
         return found
 
+    @_remembered
     def supports_from(self, package: str, version: str) -> SupportRow | None:
         """The row that names the oldest GPUs of a framework that compiles for the card at hand, if there is one."""
         names = (package, package.partition("-cuda")[0])
@@ -370,6 +386,12 @@ class Matrix:
         """Known conflicts between packages."""
         rows: tuple[ConflictRow, ...] = self.rows("conflicts", "known")
         return rows
+
+    def abi(self, package: str, version: str, os_family: str) -> AbiRow | None:
+        """What the binaries of this release were compiled against besides what its metadata says."""
+        rows: tuple[AbiRow, ...] = self.rows("conflicts", "abi")
+        own = (row for row in rows if row.package == package and os_family in row.os)
+        return next((row for row in own if accepts(row.versions, version.partition("+")[0])), None)
 
     def xid(self, code: int) -> XidRow:
         """An error code of the kernel module; raises Uncovered."""

@@ -9,6 +9,7 @@ another one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from heapq import merge
 from itertools import groupby, repeat
 
@@ -20,19 +21,24 @@ from compat.solve_builds import Key, SolveCandidate, candidates, newer_elsewhere
 from compat.solve_held import held_candidates
 from compat.solve_together import (
     Clash,
+    Side,
     clashes,
     common_pythons,
     compiles_alone,
+    little_between,
     pairs_show_all,
     pinned_apart,
     pins_to_add,
     remarks,
+    side_of,
+    unsaid,
 )
 from compat.spec import Spec
 
 Group = tuple[SolveCandidate, ...]  # the builds of one release
 Pool = tuple[Group, ...]  # newest first
 Chosen = tuple[SolveCandidate, ...]
+_FEW = 4  # releases of one package
 
 
 class Solution(NamedTuple):
@@ -55,23 +61,86 @@ class Solution(NamedTuple):
         return ", ".join(one.label for one in self.chosen)
 
 
+class _Pair:
+    """What is against two builds: looked for as far as anybody asks."""
+
+    def __init__(self, found: Iterator[Clash]) -> None:
+        self._rest = found
+        self.first = next(self._rest, None)
+
+    @cached_property
+    def bad(self) -> Clash | None:
+        """The first that is surely against them."""
+        if self.first is None or self.first.kind == BAD:
+            return self.first
+        return next((clash for clash in self._rest if clash.kind == BAD), None)
+
+
+class Pairs:
+    """What is against two builds in one environment with these cards, each found once.
+
+    Driver and Python are no part of it: problems that differ in nothing else share it.
+    """
+
+    def __init__(self, circumstances: Circumstances, matrix: Matrix) -> None:
+        self._circumstances = circumstances
+        self._matrix = matrix
+        self._found: dict[tuple[int, int], _Pair] = {}
+        self._sides: dict[int, Side] = {}  # by the build's `wants`, which live as long as their side
+
+    def __len__(self) -> int:
+        """How many have been looked at."""
+        return len(self._found)
+
+    def against(self, one: SolveCandidate, other: SolveCandidate, *, sure: bool) -> Clash | None:
+        """The first thing against the two whatever joins them; without `sure`, the first that is surely so."""
+        key = (id(one.wants), id(other.wants))
+        pair = self._found.get(key)
+        if pair is None:
+            turned = self._found.get((key[1], key[0]))
+            pair = turned if turned and turned.first is None else _Pair(self._clashes(one, other))
+            self._found[key] = pair
+        return pair.first if sure else pair.bad
+
+    def _clashes(self, one: SolveCandidate, other: SolveCandidate) -> Iterator[Clash]:
+        apart = None if one.held and other.held else pinned_apart(one, other)
+        if apart:
+            yield apart
+        elif little_between(self._side(one), self._side(other), self._circumstances, self._matrix):
+            yield from unsaid(one, other)
+        else:
+            found = clashes((one, other), self._circumstances, self._matrix)
+            yield from (clash for clash in found if clash.lasts)
+
+    def _side(self, one: SolveCandidate) -> Side:
+        side = self._sides.get(id(one.wants))
+        if side is None:
+            side = self._sides[id(one.wants)] = side_of(one, self._matrix)
+        return side
+
+
 class Problem:
     """What was asked for, with every build that comes into question."""
 
     def __init__(
-        self, asked: Sequence[Spec], circumstances: Circumstances, matrix: Matrix, hold: Sequence[Spec] = ()
+        self,
+        asked: Sequence[Spec],
+        circumstances: Circumstances,
+        matrix: Matrix,
+        hold: Sequence[Spec] = (),
+        pairs: Pairs | None = None,
     ) -> None:
         """Raises Uncovered for a package of which the matrix has no builds.
 
         `hold` is what is installed and must stay, each with its exact release ("numpy==1.26.4", "torch==2.9.1+cu128");
-        what is asked for as well is not held. It is no part of the solution.
+        what is asked for as well is not held. It is no part of the solution. `pairs` are those of another problem.
         """
         self.asked = tuple(asked)
         self.hold = tuple(hold)
         self.circumstances = circumstances
         self.matrix = matrix
         self.found: dict[str, tuple[SolveCandidate, ...]] = {}
-        self._pairs: dict[tuple[int, int], tuple[Clash | None, Clash | None]] = {}
+        self.pairs = Pairs(circumstances, matrix) if pairs is None else pairs
         self.held = held_candidates(self.hold, self.asked, circumstances, matrix)
         self.found.update(self.held)
         self._add(list(self.asked))
@@ -107,28 +176,11 @@ class Problem:
         return clashes(chosen, self.circumstances, self.matrix)
 
     def against(self, one: SolveCandidate, other: SolveCandidate, *, sure: bool = True) -> Clash | None:
-        """The first thing against two builds in one environment, whatever joins them; kept for the next time.
+        """The first thing against two builds in one environment, whatever joins them.
 
         Without `sure`, what nobody knows is not against them.
         """
-        key = (id(one), id(other))
-        if key not in self._pairs:
-            turned = self._pairs.get((id(other), id(one)))
-            self._pairs[key] = turned if turned == (None, None) else self._first_clashes(one, other)
-        any_kind, bad = self._pairs[key]
-        return any_kind if sure else bad
-
-    def _first_clashes(self, one: SolveCandidate, other: SolveCandidate) -> tuple[Clash | None, Clash | None]:
-        """The first thing against the two, and the first that is surely so; no more is looked for."""
-        first = None if one.held and other.held else pinned_apart(one, other)
-        if first:
-            return first, first
-        for clash in self.clashes((one, other)):
-            if clash.lasts:
-                first = first or clash
-                if clash.kind == BAD:
-                    return first, clash
-        return first, None
+        return self.pairs.against(one, other, sure=sure)
 
 
 def solve(problem: Problem) -> Solution | None:
@@ -149,8 +201,17 @@ def solve_unsure(problem: Problem) -> Solution | None:
 
 
 def newest_unsure(problem: Problem) -> Solution | None:
-    """The newest set of which nobody knows that it does not work."""
-    return _best(problem, _pools(problem, own=True, sure=False), sure=False)
+    """The newest set of which nobody knows that it does not work.
+
+    What a build pins (`required`) is taken as it is pinned, also where it brings no CUDA of its own.
+    """
+    pools = (pool(found, sure=False, own=name not in problem.required) for name, found in problem.found.items())
+    return _best(problem, tuple(pools), sure=False)
+
+
+def none_together(problem: Problem, *, sure: bool) -> bool:
+    """Whether no set holds what was asked for, whatever else joins it; with `sure`, none that is known to work."""
+    return _Search(problem, sure=sure, whole=False).best(_pools(problem, own=False, sure=sure)) is None
 
 
 def _pools(problem: Problem, *, own: bool, sure: bool = True) -> tuple[Pool, ...]:
@@ -168,9 +229,16 @@ def _solution(chosen: Chosen, problem: Problem) -> Solution:
     asked = problem.circumstances.python
     pythons = (asked,) if asked else common_pythons(chosen)
     pins = pins_to_add(chosen, problem.circumstances, problem.matrix)
-    notes = (*remarks(chosen, problem.matrix), *_uncovered(problem))
+    added = (f"{pin} is added: {why}" for pin, why in pins)
+    notes = (*added, *remarks(chosen, problem.matrix), *_uncovered(problem))
     fresh = tuple(one for one in chosen if not one.held)
-    return Solution(chosen=fresh, pythons=pythons, pins=pins, doubts=tuple(dict.fromkeys(doubts)), remarks=notes)
+    return Solution(
+        chosen=fresh,
+        pythons=pythons,
+        pins=tuple(pin for pin, _ in pins),
+        doubts=tuple(dict.fromkeys(doubts)),
+        remarks=notes,
+    )
 
 
 def _uncovered(problem: Problem) -> Iterator[str]:
@@ -210,11 +278,17 @@ class _Branch(NamedTuple):
 
 
 class _Search:
-    """One search; the pools are those of `problem.found`, in its order."""
+    """One search; the pools are those of `problem.found`, in its order.
 
-    def __init__(self, problem: Problem, *, sure: bool) -> None:
+    Where the set is not `whole`, more may join it: what that could settle is not against it.
+    """
+
+    def __init__(self, problem: Problem, *, sure: bool, whole: bool = True) -> None:
         self._problem = problem
         self._sure = sure
+        self._whole = whole
+        self._start: tuple[_Open, ...] = ()
+        self._required_by: dict[tuple[int, int], _Open] = {}
         self._names = tuple(problem.found)
         self._asked = len(problem.found) - len(problem.required)
         found = tuple(problem.found.values())
@@ -225,8 +299,17 @@ class _Search:
         """The first set in the order of preference."""
         if any(not one for one in pools[: self._asked]):
             return None
-        start = _Branch((), tuple(_Open(one for group in pool for one in group) for pool in pools))
-        return self._extend([start], 0)
+        few = [(at, one) for at, one in enumerate(pools[: self._asked]) if len(one) <= _FEW]
+        self._start = tuple(_Open(self._fitting(at, pool, few)) for at, pool in enumerate(pools))
+        start = _Branch((), self._start)
+        return self._extend([start], 0) if self._has_a_future(start, 0) else None
+
+    def _fitting(self, at: int, builds: Pool, few: list[tuple[int, Pool]]) -> Iterator[SolveCandidate]:
+        """Those that go with some build of each package which has few: with no other need any be compared."""
+        others = [[one for group in pool for one in group] for place, pool in few if place != at]
+        for one in (one for group in builds for one in group):
+            if all(any(self._pair_goes(other, one) for other in found) for found in others):
+                yield one
 
     def _extend(self, partial: list[_Branch], at: int) -> Chosen | None:
         if at == len(self._names):
@@ -271,8 +354,20 @@ class _Search:
         """Whether it leaves a build of each of the others, and of what it requires itself."""
         start, places = coming
         more = [place for place in self._required if place >= start and self._is_required(place, (one,))]
-        others = (place for place in dict.fromkeys((*places, *more)) if place != at)
+        if not all(any(self._goes_with_each(branch.chosen, two) for two in self._partners(one, at)) for at in more):
+            return False
+        others = (place for place in places if place != at and place not in more)
         return all(any(self._pair_goes(one, other) for other in branch.open[place]) for place in others)
+
+    def _partners(self, one: SolveCandidate, at: int) -> _Open:
+        """The builds of what it requires that go with it: few, while all that a set leaves may be many."""
+        key = (id(one), at)
+        if key not in self._required_by:
+            self._required_by[key] = _Open(self._joining(one, self._start[at]))
+        return self._required_by[key]
+
+    def _goes_with_each(self, chosen: Chosen, one: SolveCandidate) -> bool:
+        return all(self._pair_goes(other, one) for other in chosen)
 
     def _pair_goes(self, one: SolveCandidate, other: SolveCandidate) -> bool:
         return self._problem.against(one, other, sure=self._sure) is None
@@ -286,7 +381,7 @@ class _Search:
 
     def _holds(self, chosen: Chosen) -> bool:
         """Whether nothing at all is against the whole set."""
-        return not any(map(self._counts, self._problem.clashes(chosen)))
+        return not self._whole or not any(map(self._counts, self._problem.clashes(chosen)))
 
     def _counts(self, clash: Clash) -> bool:
         return self._sure or clash.kind == BAD

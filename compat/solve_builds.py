@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from compat.build import gpu_packages, is_cuda_row, release_key
 from compat.fit import Fit, fit
@@ -12,6 +13,7 @@ from compat.overlap import NO, overlap
 from compat.reason import BAD, UNKNOWN, YES, Circumstances, Reason, row_name
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
+from compat.solve_abi import abi_limits
 from compat.spec import Spec
 
 _ENDLESS = 10**9
@@ -70,16 +72,26 @@ def _has_builds(matrix: Matrix, product: str) -> bool:
     return is_framework(product) and matrix.has(product)
 
 
+@lru_cache(maxsize=256)
 def candidates(asked: Spec, circumstances: Circumstances, matrix: Matrix) -> tuple[SolveCandidate, ...]:
     """Every build of what was asked for on this platform, newest first, each judged; raises Uncovered.
 
-    Newest is the newest release, then the newest CUDA.
+    Newest is the newest release, then the newest CUDA. Kept: who looks for a change asks for the same ones again.
     """
+    return tuple(
+        one._replace(fit=Fit(one.row, (*fit(one.row, circumstances, matrix).reasons, *one.fit.reasons)))
+        for one in _builds(asked, circumstances.os_family, circumstances.arch, matrix)
+    )
+
+
+@lru_cache(maxsize=256)
+def _builds(asked: Spec, os_family: str, arch: str, matrix: Matrix) -> tuple[SolveCandidate, ...]:
+    """Those builds in that order, with only the reasons that no circumstances change."""
     found = [
-        _candidate(asked, row, circumstances, matrix, with_gpu_code)
+        _build(asked, row, matrix, with_gpu_code)
         for package, with_gpu_code in _packages(asked, matrix)
         for row in matrix.rows(package, "builds")
-        if _is_for(row, circumstances) and _is_asked_for(asked, row)
+        if os_family in row.os and arch in row.arch and _is_asked_for(asked, row)
     ]
     by_cuda = sorted(found, key=lambda one: release_key(one.row.cuda or ""), reverse=True)
     return tuple(sorted(by_cuda, key=lambda one: one.key, reverse=True))
@@ -101,25 +113,41 @@ def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
     return overlap((asked.versions, row.versions)) != NO
 
 
-def _candidate(
-    asked: Spec, row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, with_gpu_code: bool
-) -> SolveCandidate:
-    judged = fit(row, circumstances, matrix)
+def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) -> SolveCandidate:
     against = (*_unpublished(asked, row), *(_without_code(row) if with_gpu_code else ()))
     versions = _narrowed(asked.versions, row.versions)
-    judged = Fit(row, (*judged.reasons, *against))
     return SolveCandidate(
         asked.name,
-        judged,
+        Fit(row, against),
         versions,
         key=newest(versions),
-        wants={**_asked_along(asked.name, row, matrix), **wants_of(row, versions)},
+        wants=_wants(asked.name, row, versions, matrix),
     )
+
+
+def _wants(asked: str, row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
+    """Of it and of what it was asked for as; one object for one build of these versions, whatever else was asked."""
+    own = {**wants_of(row, versions), **_compiled_for(row, versions, matrix)}
+    wants = {**_asked_along(asked, row, matrix), **own}
+    return _one_object(tuple(wants.items()), row.package, row.id, matrix)
+
+
+@lru_cache(maxsize=4096)
+def _one_object(items: tuple[tuple[str, str], ...], *_: object) -> dict[str, str]:
+    return dict(items)
 
 
 def wants_of(row: FrameworkRow, versions: str) -> dict[str, str]:
     """What a build of these versions asks for of every distribution, itself among them."""
     return {**(row.pins or {}), row.package: versions}
+
+
+def _compiled_for(row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
+    """Its own limit and that of its binaries, as one specifier."""
+    said = row.pins or {}
+    return {
+        name: f"{said.get(name, '')},{limit}".strip(",") for name, limit in abi_limits(row, versions, matrix).items()
+    }
 
 
 def _asked_along(name: str, row: FrameworkRow, matrix: Matrix) -> dict[str, str]:

@@ -8,7 +8,7 @@ from itertools import combinations
 from compat.matrix import Matrix, Uncovered
 from compat.reason import BAD, Circumstances, driver_drives, forward_packages
 from compat.record import NamedTuple
-from compat.solve import Problem, Solution, solve, solve_unsure
+from compat.solve import Pairs, Problem, Solution, none_together, solve, solve_unsure
 from compat.spec import Spec
 from compat.version import DriverRelease
 
@@ -37,25 +37,60 @@ class _Step(NamedTuple):
     tasks: tuple[Task, ...]
 
 
-def changes(task: Task, matrix: Matrix) -> tuple[Change, ...]:
+def changes(task: Task, matrix: Matrix, pairs: Pairs | None = None) -> tuple[Change, ...]:
     """Single changes that make a set possible; pairs of them where no single one does.
 
-    Where none does, those after which nobody knows that there is none: the `doubts` of their sets say so.
+    `pairs` are those of the problem that has no solution. Where no change helps, those after which nobody knows that
+    there is none: the `doubts` of their sets say so.
     """
-    for solver in (solve, solve_unsure):
-        search = _Search(matrix, solver)
+    apart = _Apart(matrix, Pairs(task.circumstances, matrix) if pairs is None else pairs)
+    for sure in (True, False):
+        search = _Search(matrix, apart, sure=sure)
         found = search.single(task) or search.pairs(task)
         if found:
             return found
     return ()
 
 
+class _Apart:
+    """Twos of what was asked for that nothing brings together: a set that holds both is not looked for any more."""
+
+    def __init__(self, matrix: Matrix, pairs: Pairs) -> None:
+        self._matrix = matrix
+        self._pairs = pairs
+        self._tried: dict[tuple[Task, bool], bool] = {}
+
+    def problem(self, task: Task) -> Problem:
+        """A task's problem, which shares what was found about pairs of builds."""
+        return Problem(task.asked, task.circumstances, self._matrix, pairs=self._pairs)
+
+    def holds_two(self, task: Task, *, sure: bool) -> bool:
+        """Whether two of its packages are known to be apart here, or even where less is asked for."""
+        return any(self._tried.get(one) for one in self._looser(task, sure=sure))
+
+    def learn(self, task: Task, *, sure: bool) -> None:
+        """Look for such two in a task that has no solution, those first that are apart under all circumstances."""
+        for one in self._looser(task, sure=sure):
+            if one not in self._tried:
+                self._tried[one] = none_together(self.problem(one[0]), sure=one[1])
+            if self._tried[one]:
+                return
+
+    def _looser(self, task: Task, *, sure: bool) -> Iterator[tuple[Task, bool]]:
+        asked, where = task
+        anywhere = where._replace(driver=None, forward=None, python="")
+        of_python = anywhere._replace(python=where.python)
+        for one in dict.fromkeys(((anywhere, False), (of_python, False), (of_python, sure), (where, sure))):
+            yield from ((Task(two, one[0]), one[1]) for two in combinations(asked, 2))
+
+
 class _Search:
     """Solves tasks, each once."""
 
-    def __init__(self, matrix: Matrix, solver: Callable[[Problem], Solution | None]) -> None:
+    def __init__(self, matrix: Matrix, apart: _Apart, *, sure: bool) -> None:
         self._matrix = matrix
-        self._solver = solver
+        self._apart = apart
+        self._sure = sure
         self._solved: dict[Task, Solution | None] = {}
 
     def single(self, task: Task) -> tuple[Change, ...]:
@@ -129,8 +164,16 @@ class _Search:
 
     def _solve(self, task: Task) -> Solution | None:
         if task not in self._solved:
-            self._solved[task] = self._solver(Problem(task.asked, task.circumstances, self._matrix))
+            self._solved[task] = self._solution(task)
         return self._solved[task]
+
+    def _solution(self, task: Task) -> Solution | None:
+        if self._apart.holds_two(task, sure=self._sure):
+            return None
+        found = (solve if self._sure else solve_unsure)(self._apart.problem(task))
+        if found is None:
+            self._apart.learn(task, sure=self._sure)
+        return found
 
 
 def _first(releases: Sequence[DriverRelease], works: Callable[[DriverRelease], bool]) -> DriverRelease | None:

@@ -73,7 +73,7 @@ def _why_not(problem: Problem, one: SolveCandidate, chosen: dict[str, SolveCandi
         clash = problem.against(other, one)
         if clash:
             return _Passed(one, f"{clash.about} {other.name}", clash.reason)
-    return _blocked(problem, one, usable) or _jointly(problem, one, chosen)
+    return _blocked(problem, one, usable) or _lacking(problem, one, usable) or _jointly(problem, one, chosen)
 
 
 def _before(package: str, chosen: dict[str, SolveCandidate]) -> list[SolveCandidate]:
@@ -96,6 +96,16 @@ def _blocked(problem: Problem, one: SolveCandidate, usable: Usable) -> _Passed |
         for clash in found:
             kinds.setdefault(clash.about, clash.reason)
         return _Passed(one, f"{package}: {', '.join(kinds)}", _joined(package, list(kinds.values())))
+    return None
+
+
+def _lacking(problem: Problem, one: SolveCandidate, usable: Usable) -> _Passed | None:
+    """A package that it pins itself, and of which nothing is known to work here at that release."""
+    pins = one.row.pins or {}
+    for package in problem.required:
+        if package in pins and _against_all(problem, one, usable[package]) is not None:
+            what = f"asks for {package}{pins[package]}, of which no build is known to work here"
+            return _Passed(one, what, Reason(BAD, what, (one.name,), one.row.source))
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 
 from compat.build import release_key
@@ -12,6 +12,7 @@ from compat.overlap import inside, overlap
 from compat.reason import BAD, UNKNOWN, Circumstances, Reason
 from compat.record import NamedTuple
 from compat.row import ConflictRow
+from compat.solve_abi import abi_limits
 from compat.solve_builds import SolveCandidate
 from compat.solve_cudnn import CUDNN_WHEELS, cudnn_wheel
 from compat.traits import traits_of
@@ -67,6 +68,66 @@ def pinned_apart(one: SolveCandidate, other: SolveCandidate) -> Clash | None:
             asked = ((one.wants[name], one), (other.wants[name], other))
             return _clash(name, BAD, partial(_apart, name, asked, BAD), (one, other))
     return None
+
+
+class Side(NamedTuple):
+    """What of one build can be against another one, in the form that compares quickly."""
+
+    wants: dict[str, str]
+    package: str
+    host: str  # the package on whose CUDA it runs
+    one_of_several: dict[str, str]  # import package -> the distribution of it that is there
+    directories: dict[str, str]  # that wheels of every CUDA major own -> the wheel
+    cudnn: frozenset[str]  # wheels of cuDNN
+    conflicts: tuple[ConflictRow, ...]  # that speak of something it brings
+    is_plain: bool  # it is not held, and at peace with itself
+
+
+def side_of(one: SolveCandidate, matrix: Matrix) -> Side:
+    """The side of one build."""
+    row, names = one.row, one.wants.keys()
+    several = {package: name for name in names for package in (_one_of_several(name),) if package}
+    directories = {directory: name for name in names for directory in (_without_major(name),) if directory}
+    single = len(several) == sum(bool(_one_of_several(name)) for name in names)
+    single = single and len(directories) == sum(bool(_without_major(name)) for name in names)
+    return Side(
+        wants=one.wants,
+        package=row.package,
+        host="" if compiles_alone(row.package) else traits_of(row.package).runs_on,
+        one_of_several=several,
+        directories=directories,
+        cudnn=frozenset(name for name in names if name.startswith(CUDNN_WHEELS)),
+        conflicts=tuple(known for known in matrix.conflicts() if known.when.keys() & names),
+        is_plain=single and not one.held,
+    )
+
+
+def little_between(one: Side, other: Side, circumstances: Circumstances, matrix: Matrix) -> bool:
+    """Whether nothing but `unsaid` can be against two builds that no pin keeps apart: quick to see, and so of most."""
+    if not (one.is_plain and other.is_plain) or other.package == one.host or one.package == other.host:
+        return False
+    if _differ(one.one_of_several, other.one_of_several) or _differ(one.directories, other.directories):
+        return False
+    there = one.wants.keys() | other.wants.keys() if one.conflicts or other.conflicts else set()
+    if any(row.when.keys() <= there for side in (one, other) for row in side.conflicts):
+        return False
+    asked = ((name, _asks(name, (one, other))) for name in one.cudnn | other.cudnn)
+    return not any(cudnn_wheel(name, specifiers, circumstances, matrix).against for name, specifiers in asked)
+
+
+def unsaid(one: SolveCandidate, other: SolveCandidate) -> Iterator[Clash]:
+    """Pythons that two builds do not share, and what their rows leave open."""
+    yield from _pythons((one, other))
+    if one.row.pins is None or other.row.pins is None or "system" in (one.row.libraries, other.row.libraries):
+        yield from _unsaid((one, other))
+
+
+def _differ(one: dict[str, str], other: dict[str, str]) -> bool:
+    return any(other[name] != one[name] for name in one.keys() & other.keys())
+
+
+def _asks(name: str, sides: Iterable[Side]) -> list[str]:
+    return [side.wants[name] for side in sides if name in side.wants]
 
 
 def pairs_show_all(chosen: Sequence[SolveCandidate], matrix: Matrix) -> bool:
@@ -259,11 +320,16 @@ def _cudnn(wanted: Wanted, circumstances: Circumstances, matrix: Matrix) -> Iter
             yield Clash(name, against.kind, tell)
 
 
-def pins_to_add(chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> tuple[str, ...]:
-    """Requirements that keep pip from taking a release that has no code for the cards."""
+def pins_to_add(
+    chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix
+) -> tuple[tuple[str, str], ...]:
+    """Requirements that keep pip from taking what does not work, each with its reason."""
     wanted = _wanted(chosen).items()
     wheels = (cudnn_wheel(name, (one for one, _ in asked), circumstances, matrix) for name, asked in wanted)
-    return tuple(wheel.pin for wheel in wheels if wheel.pin)
+    codes = ((wheel.pin, "newer releases of it have no code for these cards") for wheel in wheels if wheel.pin)
+    limits = ((one, abi_limits(one.row, one.versions, matrix).items()) for one in chosen)
+    abis = ((f"{name}{limit}", f"{one.label} is compiled for it") for one, each in limits for name, limit in each)
+    return tuple(dict((*codes, *abis)).items())
 
 
 def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Clash]:

@@ -8,6 +8,7 @@ from compat.error import GpudoctorError
 from compat.record import NamedTuple
 
 _SPEC = r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*(.*?)\s*"
+_PLAIN = r"(==\d+(\.\d+)*(\.\*)?)?"  # what needs no library to be read
 _BUILD = r"(.*?)\+([A-Za-z0-9][A-Za-z0-9.]*)(\s*,.*)?"
 
 
@@ -35,8 +36,6 @@ class Spec(NamedTuple):
 
 def parse_spec(text: str) -> Spec:
     """Read "torch", "torch>=2.4,<2.8", "torch==2.6.0+cu124", "jax[cuda12]==0.7.0"; raises BadSpec."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # late: 25 ms
-
     found = re.fullmatch(_SPEC, text)
     if not found:
         raise BadSpec(text)
@@ -44,12 +43,19 @@ def parse_spec(text: str) -> Spec:
     local = re.fullmatch(_BUILD, versions)
     if local:
         versions, build = local[1] + (local[3] or ""), local[2]
+    if not re.fullmatch(_PLAIN, versions):
+        _refuse_unreadable(text, versions)
+    extras = tuple(sorted(normal(part) for part in (found[2] or "").split(",") if part.strip()))
+    return Spec(normal(found[1]), versions.replace(" ", ""), build, extras)
+
+
+def _refuse_unreadable(text: str, versions: str) -> None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # late: 25 ms
+
     try:
         SpecifierSet(versions)
     except InvalidSpecifier as error:
         raise BadSpec(text) from error
-    extras = tuple(sorted(normal(part) for part in (found[2] or "").split(",") if part.strip()))
-    return Spec(normal(found[1]), versions.replace(" ", ""), build, extras)
 
 
 def normal(name: str) -> str:

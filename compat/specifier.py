@@ -42,6 +42,10 @@ def _numeric(specifier: str, version: str) -> bool | None:
 
 
 def _clause(clause: str, release: Release) -> bool | None:
+    if clause.startswith("~="):  # ~=2.1.3 is >=2.1.3, ==2.1.*
+        wanted = clause[2:].strip()
+        lowest, family = _clause(f">={wanted}", release), _clause(f"=={wanted.rpartition('.')[0]}.*", release)
+        return None if None in {lowest, family} or "." not in wanted else bool(lowest and family)
     name = clause[:2] if clause[:2] in _COMPARISONS else clause[:1]
     wanted = clause[len(name) :].strip()
     if wanted.endswith(".*"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from compat.discover import load_one, names_in
 from compat.error import GpudoctorError
 from compat.matrix import Matrix
@@ -23,7 +25,12 @@ class NoMethod(GpudoctorError):
 
 def load_methods() -> tuple[Method, ...]:
     """Every method, in the order in which they are asked: by rank, then by name."""
-    found = [(name, load_one(methods_package, name, "METHOD", Method)) for name in names_in(methods_package)]
+    return _loaded(tuple(names_in(methods_package)))
+
+
+@lru_cache(maxsize=4)
+def _loaded(names: tuple[str, ...]) -> tuple[Method, ...]:
+    found = [(name, load_one(methods_package, name, "METHOD", Method)) for name in names]
     return tuple(method for _, method in sorted(found, key=lambda pair: (pair[1].rank, pair[0])))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.no_cover  # it reads, and runs nothing of ours
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("compat", "installers", "doctor")
 MAY_IMPORT = {"compat": {"compat"}, "installers": {"installers", "compat"}, "doctor": set(PACKAGES)}
@@ -19,10 +21,20 @@ LONGEST_FUNCTION = 50
 MOST_POSITIONAL = 4  # fields of a value
 
 
-def modules() -> Iterator[tuple[str, Path, ast.Module]]:
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            yield package, path, ast.parse(path.read_text(encoding="utf-8"))
+@functools.cache
+def modules() -> list[tuple[str, Path, ast.Module]]:
+    """Every module of ours, read once."""
+    return [
+        (package, path, ast.parse(path.read_text(encoding="utf-8")))
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+    ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees_are_not_kept() -> Iterator[None]:
+    yield
+    modules.cache_clear()
 
 
 def imported(tree: ast.AST) -> Iterator[str]:

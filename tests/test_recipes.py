@@ -5,15 +5,24 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
 
+from doctor.check.document import CheckDocument
+from doctor.formats import TextStyle
+from doctor.output.write import format_for
 from doctor.policy.load import load
+from tests.formats.test_for_machines import invented
+from tests.machine import machine, report_on
+from tests.wheels import CACHE
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = ("gate.md", "ci.md", "policy.md")
@@ -34,10 +43,90 @@ def test_yaml(text: str) -> None:
         assert isinstance(document, dict)
 
 
-@pytest.mark.parametrize("text", of("json"))
-def test_json(text: str) -> None:
-    rules = json.loads(text)["rules"]
-    assert {one["condition"] for one in rules} == {one["type"] for one in json.loads(text)["conditions"]}
+def test_the_plugin_of_node_problem_detector() -> None:
+    """What its `Validate` asks for, and the keys that it has: pkg/custompluginmonitor/types/config.go and types.go."""
+    (text,) = of("json")
+    told = json.loads(text)
+    (rule,), settings = told["rules"], told["pluginConfig"]
+    assert set(told) == {"plugin", "pluginConfig", "source", "conditions", "rules"}
+    assert set(settings) <= {
+        *("invoke_interval", "timeout", "max_output_length", "concurrency"),
+        *("enable_message_change_based_condition_update", "skip_initial_status"),
+    }
+    assert set(rule) <= {"type", "condition", "reason", "path", "args", "timeout", "invoke_interval"}
+    assert (told["plugin"], rule["type"]) == ("custom", "permanent")
+    assert {rule["condition"]} == {one["type"] for one in told["conditions"]}
+    within, timeout, whole = (
+        float(one.rstrip("s")) for one in (rule["args"][-1], rule["timeout"], settings["timeout"])
+    )
+    assert within < timeout <= whole
+    assert settings["skip_initial_status"], "or the node is ready before it was looked at"
+
+
+READERS = ("check-jsonschema==0.39.0", "kubernetes-validate==1.37.0", "python-hcl2==8.1.4")
+
+
+@pytest.mark.slow
+def test_by_the_schemas_of_their_readers(tmp_path: Path) -> None:
+    """Kubernetes' own for its API, those of GitHub's and GitLab's files, and a parser of Packer's language."""
+    programs = CACHE / "readers-of-recipes"
+    if not (programs / "bin/hcl2tojson").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(programs)], check=True)
+        subprocess.run([str(programs / "bin/pip"), "install", "--quiet", *READERS], check=True)
+    schema = ("check-jsonschema", "--builtin-schema")
+    github, gitlab, hooks = (text for page, kind, text in FENCES if (page, kind) == ("ci.md", "yaml"))
+    asked = [
+        *((("kubernetes-validate", "-k", "1.34", "--strict"), text) for text in of("yaml") if "apiVersion" in text),
+        ((*schema, "vendor.github-workflows"), github),
+        ((*schema, "vendor.gitlab-ci", "--data-transform", "gitlab-ci"), gitlab),
+        ((sys.executable, "-m", "pre_commit", "validate-config"), hooks),
+        *((("hcl2tojson",), f"build {{\n{text}}}\n") for text in of("hcl")),
+    ]
+    assert len(asked) == 6
+    for (program, *options), text in asked:
+        for spoilt in (False, True):  # each of them finds fault with what is no file of its kind
+            file = tmp_path / "recipe.yaml"
+            file.write_text(text.replace(":", ": [", 1).replace("{", "}", 1) if spoilt else text)
+            argv = [str(programs / "bin" / program), *options, str(file)]
+            done = subprocess.run(argv, capture_output=True, text=True, check=False)
+            assert (done.returncode == 0) != spoilt, done.stdout + done.stderr
+
+
+@pytest.mark.system
+@pytest.mark.skipif(not shutil.which("prometheus-node-exporter"), reason="no node exporter")
+def test_the_real_exporter_serves_what_check_writes(tmp_path: Path) -> None:
+    """A hostile machine's, too: one line that it cannot read, and it serves none of the file."""
+    served = tmp_path / "served"
+    served.mkdir()
+    report = {"healthy": report_on(machine()), "hostile": invented(12)}
+    for name, one in report.items():
+        text = format_for("prometheus", CheckDocument).render(CheckDocument(one), TextStyle())
+        (served / f"{name}.prom").write_text(re.sub("gpudoctor_", f"gpudoctor_{name}_", text))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    argv = ["prometheus-node-exporter", "--collector.disable-defaults", "--collector.textfile"]
+    argv += [f"--collector.textfile.directory={served}", f"--web.listen-address={address}"]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as exporter:
+        try:
+            found = scraped(f"http://{address}/metrics")
+        finally:
+            exporter.terminate()
+    assert "node_textfile_scrape_error 0" in found
+    for name, one in report.items():
+        assert f'gpudoctor_{name}_verdict_info{{verdict="{one.verdict}"}} 1' in found
+        assert found.count(f"gpudoctor_{name}_finding_info{{") == len(one.findings)
+
+
+def scraped(address: str) -> str:
+    until = time.monotonic() + 20
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            assert time.monotonic() < until
+            time.sleep(0.1)
 
 
 @pytest.mark.parametrize("text", of("sh"))
@@ -50,18 +139,44 @@ def test_shell(text: str, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("status", "verdict"), [(0, "ready"), (1, "gpudoctor: not ready: a card's gone")])
-def test_the_prolog_drains_with_the_reason(status: int, verdict: str, tmp_path: Path) -> None:
-    (prolog,) = (text for text in of("sh") if "scontrol" in text)
-    (tmp_path / "gpudoctor").write_text(f'#!/bin/sh\necho "{verdict}"\nexit {status}\n')
-    (tmp_path / "scontrol").write_text(f'#!/bin/sh\nprintf "%s|" "$@" > {tmp_path}/said\n')
-    for name in ("gpudoctor", "scontrol"):
+GONE = "gpudoctor: not ready: a card's gone"
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict", "reason", "says"),
+    [
+        (0, "ready", "none", ""),
+        (1, GONE, "none", GONE),
+        (1, GONE, "Prolog error", GONE),
+        (1, GONE, "gpudoctor: not ready: something else", GONE),
+        (1, GONE, "RMA 4711", ""),
+        (3, "", "none", "gpudoctor: no verdict"),
+    ],
+)
+def test_the_health_check_drains_with_the_reason(
+    status: int, verdict: str, reason: str, says: str, tmp_path: Path
+) -> None:
+    (script,) = (text for text in of("sh") if "scontrol" in text)
+    programs = {
+        "gpudoctor": f'[ -z "{verdict}" ] || echo "{verdict}"; exit {status}',
+        "scontrol": f'printf "%s|" "$@" > {tmp_path}/said',
+        "sinfo": f'echo "{reason}"',
+    }
+    for name, does in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
         (tmp_path / name).chmod(0o755)
-    script = prolog.replace("PATH=/usr/local/bin", f"PATH={tmp_path}:/usr/local/bin")
+    script = script.replace("PATH=/usr/local/bin", f"PATH={tmp_path}:/usr/local/bin")
     env = {"SLURMD_NODENAME": "n1"}
-    assert subprocess.run(["bash", "-c", script], env=env, check=False).returncode == status
-    said = (tmp_path / "said").read_text() if status else ""
-    assert said == (f"update|NodeName=n1|State=DRAIN|Reason={verdict}|" if status else "")
+    assert subprocess.run(["bash", "-c", script], env=env, check=False).returncode == min(status, 1)
+    said = (tmp_path / "said").read_text() if says else ""
+    assert said == (f"update|NodeName=n1|State=DRAIN|Reason={says}|" if says else "")
+    assert (tmp_path / "said").exists() == bool(says)
+
+
+def test_no_prolog_calls_slurm() -> None:
+    """Slurm, "Prolog and Epilog Guide": such a call may wait for the controller, which waits for the Prolog."""
+    (prolog,) = (text for text in of("sh") if "exec gpudoctor gate --as slurm" in text)
+    assert not re.search(r"\b(scontrol|sinfo|squeue|sacct|srun)\b", prolog)
 
 
 @pytest.mark.parametrize("text", of("ini"))

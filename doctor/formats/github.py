@@ -12,6 +12,7 @@ from doctor.formats import Format, TextStyle
 
 if TYPE_CHECKING:
     from doctor.check.finding import Finding
+    from doctor.facts import Machine
     from doctor.output.judged import Judged
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -23,16 +24,16 @@ def render(document: Judged, style: TextStyle) -> str:
     """Worst first: GitHub shows ten of a kind for a step. A line of plain text says the verdict, also a good one."""
     from doctor.output.judged import line, open_questions
 
-    lines = [_annotation(one) for one in document.findings]
+    lines = [_annotation(one, document.machine) for one in document.findings]
     for code, why in sorted({(one.code, line(one.why)) for one in open_questions(document)}):
         lines.append(_command("warning", {"title": f"{code}: could not be told"}, why))
     return "\n".join([*lines, f"gpudoctor: {document.verdict}"]) + "\n"
 
 
-def _annotation(finding: Finding) -> str:
+def _annotation(finding: Finding, machine: Machine) -> str:
     from doctor.output.judged import line, place_of, told
 
-    place = place_of(finding)
+    place = place_of(finding, machine)
     where = {"file": place.path, **({"line": str(place.line)} if place.line else {})} if place else {}
     title = f"{finding.code}: {line(finding.subject)}"
     return _command(_COMMANDS[finding.severity.value], {**where, "title": title}, "\n".join(told(finding)))

@@ -95,7 +95,7 @@ def _location(finding: Finding, machine: Machine) -> dict[str, Any]:
     """The file that the evidence names, else the machine itself: a result without an artifact is shown nowhere."""
     from doctor.output.judged import line, place_of
 
-    place = place_of(finding)
+    place = place_of(finding, machine)
     physical: dict[str, Any] = {"artifactLocation": _artifact(place.path if place else "", machine)}
     if place and place.line:
         physical["region"] = {"startLine": place.line}
@@ -104,12 +104,15 @@ def _location(finding: Finding, machine: Machine) -> dict[str, Any]:
 
 
 def _artifact(path: str, machine: Machine) -> dict[str, Any]:
+    from doctor.output.judged import slashed
+
     if path.startswith("~/"):
         return {"uri": _quoted(path[2:]), "uriBaseId": _HOME}
-    if path[:1] == "/" or path[1:3] == ":/":
-        is_live = machine.kind == "live"
-        return {"uri": _file(path)} if is_live else {"uri": _quoted(path.lstrip("/")), "uriBaseId": _ROOT}
-    return {"uri": _quoted(path or ("this-machine" if machine.kind == "live" else machine.name) or machine.kind)}
+    is_inside = machine.kind != "live" and path != slashed(machine.name)
+    if path and is_inside and _is_absolute(path):
+        return {"uri": _quoted(path.lstrip("/")), "uriBaseId": _ROOT}
+    named = path or ("this-machine" if machine.kind == "live" else machine.name) or machine.kind
+    return {"uri": _file(named) if _is_absolute(named) else _quoted(named)}
 
 
 def _bases(machine: Machine) -> dict[str, Any]:
@@ -118,9 +121,13 @@ def _bases(machine: Machine) -> dict[str, Any]:
     bases: dict[str, Any] = {_HOME: {"description": {"text": "the home directory of the user"}}}
     if machine.kind != "live":
         bases[_ROOT] = {"description": {"text": _message(f"the files of {line(machine.name)}")}}
-        if machine.name[:1] == "/" or machine.name[1:2] == ":":
+        if machine.kind == "root" and _is_absolute(machine.name):
             bases[_ROOT]["uri"] = _file(machine.name.rstrip("/\\")) + "/"
     return bases
+
+
+def _is_absolute(path: str) -> bool:
+    return path[:1] == "/" or path[1:3] in {":/", ":\\"}
 
 
 def _file(path: str) -> str:

@@ -55,6 +55,7 @@ class Verdict(NamedTuple):
     level: Level
     reasons: tuple[Reason, ...]
     seen: str  # what is ready: "2 GPUs, driver 580.95.05"
+    is_stuck: bool = False  # a look still runs, and nobody waits for it
 
     @property
     def is_ready(self) -> bool:
@@ -95,10 +96,10 @@ def _from_answers(answers: tuple[Answer, ...]) -> Iterator[Reason]:
 def _level(answer: Answer) -> Level:
     if answer.kind is Kind.UNKNOWN:
         return Level.UNKNOWN if answer.matters else Level.READY
+    if answer.code == CHECK_ERROR and answer.kind is Kind.BAD:
+        return Level.UNKNOWN  # also where a policy puts up with it: nobody knows what it would have said
     if answer.kind is not Kind.BAD or answer.severity is Severity.INFO:
         return Level.READY
-    if answer.code == CHECK_ERROR:
-        return Level.UNKNOWN
     holds_up = answer.severity is Severity.ERROR or answer.code in _HOLDS_UP
     return Level.NOT_READY if holds_up else Level.WARNED
 

@@ -7,16 +7,20 @@ told (`doctor.host.snapshot.remembered` asks), and reading it otherwise fails wi
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, BinaryIO, TypeVar
 
 from compat.record import NamedTuple
 from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, LinkLoop, Missing, Ran, Unreadable
+from doctor.host.again import ALL, Asked, Difference, Earlier, Read, State, Variables, Watched, same
 from doctor.host.base import StatusHost
 from doctor.host.cache import Cache
 from doctor.host.snapshot import memory_of
 
+T = TypeVar("T")
+
 _LINKS_AT_MOST = 40  # as the Linux kernel: MAXSYMLINKS
+_CACHED = "/"  # what stands for `Changes.cached` among the variables
 _FORESEEN = "it is not there yet: a remedy would bring it"
 _MADE = FileStatus(kind="file", size_bytes=1, mode=0o755, uid=0, gid=0, mtime=0.0, device=0, inode=0)
 _MADE_DIRECTORY = FileStatus(kind="dir", size_bytes=0, mode=0o755, uid=0, gid=0, mtime=0.0, device=0, inode=0)
@@ -54,11 +58,13 @@ class Overlay(StatusHost):
     def __init__(self, host: Host, changes: Changes) -> None:
         self.memory: Cache = memory_of(host)
         self.kind, self.name, self.os_family, self.is_live = host.kind, host.name, host.os_family, host.is_live
-        self.cached = changes.cached
-        self.environ: Mapping[str, str] = host.environ if changes.environ is None else changes.environ
+        self._asked = Asked()  # by the part of the look that is taken now
+        said = host.environ if changes.environ is None else changes.environ
+        self.environ: Mapping[str, str] = Variables(said, lambda: self._asked)
         self._host = host
         self._changes = changes
-        self._touches = changes.touch_files
+        self._is_windows = self.os_family == "windows"  # whose paths are one in any case of their letters
+        self._touches = changes.touch_files or not self._is_windows
         made = (*changes.files, *changes.foreseen, *changes.links)
         self._folders = {parent for path in made for parent in _parents(path)}
         self._made = {*changes.files, *changes.foreseen, *self._folders}
@@ -68,7 +74,56 @@ class Overlay(StatusHost):
             self._children.setdefault(folder or "/", []).append(name)
         # What the links of the machine as it is say that were met; "" for what is no link.
         self._texts: dict[str, str] = getattr(host, "links", {})
-        self._directories: dict[str, str] = {}
+        self._directories: dict[str, tuple[str, set[str]]] = {}
+        # What earlier looks at changes of this machine found, by part.
+        self._known: dict[object, list[Earlier]] = getattr(host, "known", {})
+        self._here: State | None = None
+        self._apart: dict[int, Difference] = {}
+
+    # --- what was looked at before --------------------------------------------------------------------------------
+
+    def again(self, name: object, given: tuple[Any, ...], watched: Any, read: Callable[[Any], T]) -> T:
+        """See `doctor.host.again`."""
+        if self._is_windows:
+            return read(watched)
+        known = self._known.setdefault(name, [])
+        for one in known:
+            if one.given == given and same(one.read, watched) and not self._from(one.state).touches(one.asked):
+                self._asked.add(one.asked)
+                kept: T = one.answer
+                return kept
+        before, self._asked = self._asked, Asked()
+        values: Read = {}
+        try:
+            answer = read(Watched(watched, values))
+            known.append(Earlier(given, values, self._state(), self._asked, answer))
+        finally:
+            before.add(self._asked)
+            self._asked = before
+        return answer
+
+    @property
+    def cached(self) -> tuple[tuple[str, str], ...]:
+        """What ldconfig would add to its cache: SONAME and path."""
+        self._asked.variables.add(_CACHED)
+        return self._changes.cached
+
+    def _state(self) -> State:
+        if self._here is None:
+            changes = self._changes
+            contents = (changes.links, changes.files, changes.foreseen)
+            made = {path: tuple(each.get(path) for each in contents) for each in contents for path in each}
+            folders = {path: () for path in self._folders if path not in made and not self._host.exists(path)}
+            environ = self._host.environ if changes.environ is None else changes.environ
+            said = {name: environ[name] for name in environ if name in environ}
+            values = {**said, ALL: tuple(sorted(said.items())), _CACHED: changes.cached}
+            self._here = State({**dict.fromkeys(changes.removed), **folders, **made}, values)
+        return self._here
+
+    def _from(self, state: State) -> Difference:
+        if id(state) not in self._apart:
+            self._apart[id(state)] = Difference(state, self._state())
+        return self._apart[id(state)]
 
     def foretold(self, path: str, kind: str) -> Any:
         """What would be remembered of a library that is foreseen; None for any other file, and any other kind."""
@@ -96,13 +151,20 @@ class Overlay(StatusHost):
     def _located(self, path: str, *, follow_last: bool = True) -> str:
         """The path with its links resolved; what it leads to need not be there. Raises Missing, Unreadable."""
         folder, _, name = path.rpartition("/")
+        places = self._asked.places
         if folder and name not in {"", ".", ".."}:
             if folder not in self._directories:
-                self._directories[folder] = self._walked(folder, follow_last=True)
-            return self._walked(name, follow_last=follow_last, start=self._directories[folder], shown=path)
-        return self._walked(path, follow_last=follow_last)
+                passed: set[str] = set()
+                try:
+                    self._directories[folder] = self._walked(folder, passed, follow_last=True), passed
+                finally:
+                    places |= passed
+            start, passed = self._directories[folder]
+            places |= passed
+            return self._walked(name, places, follow_last=follow_last, start=start, shown=path)
+        return self._walked(path, places, follow_last=follow_last)
 
-    def _walked(self, path: str, *, follow_last: bool, start: str = "", shown: str = "") -> str:
+    def _walked(self, path: str, passed: set[str], *, follow_last: bool, start: str = "", shown: str = "") -> str:
         todo, done, links = [*reversed(path.split("/"))], start, 0
         while todo:
             part = todo.pop()
@@ -112,6 +174,7 @@ class Overlay(StatusHost):
                 done = done.rpartition("/")[0]
                 continue
             here = f"{done}/{part}" if done or self.os_family != "windows" else part
+            passed.add(here)
             text = self._text_of(here, shown or path)
             if not text or not (follow_last or todo):
                 done = here
@@ -173,6 +236,7 @@ class Overlay(StatusHost):
         if not self._touches:
             return self._host.names(path)
         real = self._located(path)
+        self._asked.listed.add(real)
         try:
             found = {name for name in self._host.names(real) if f"{real}/{name}" not in self._changes.removed}
         except Missing:

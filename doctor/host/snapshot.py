@@ -44,6 +44,7 @@ class Snapshot(StatusHost):
         self._listed_bytes = 0
         self._real: dict[str, str | HostError | None] = {}
         self.links: dict[str, str] = {}  # what links say, "" for what is none: the overlays of this look share it
+        self.known: dict[object, list[Any]] = {}  # and what they found (`doctor.host.again`)
         self._ran: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], Ran] = {}
 
     def run(self, argv: tuple[str, ...], timeout_s: float = 5.0, env: Mapping[str, str] | None = None) -> Ran:
@@ -152,3 +153,12 @@ def remembered(host: Host, path: str, kind: str, read: Callable[[], T], is_such:
     found = read()
     memory.put(kind, status, found)
     return found
+
+
+def again(host: Host, name: object, given: tuple[Any, ...], watched: Any, read: Callable[[Any], T]) -> T:
+    """What `read` makes of `watched`, or what an earlier look found that still holds (`doctor.host.again`).
+
+    It depends on `given`, too. Only an overlay writes down what it is asked: the first look at a machine simply reads.
+    """
+    known: Callable[..., T] | None = getattr(host, "again", None)
+    return read(watched) if known is None else known(name, given, watched, read)

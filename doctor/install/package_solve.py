@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
-from compat.reason import Circumstances
+from compat.reason import YES, Circumstances
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.solve import Problem, Solution, solve, solve_unsure
@@ -69,8 +69,9 @@ def solved(asked: Spec, where: Circumstances, hold: tuple[Spec, ...], matrix: Ma
         return _of(_as_served_by_itself(found, problem) or found, asked.name)
     if hold and solve(Problem((asked,), where, matrix)):
         own = "give it an environment of its own (--python names it)"
-        raise NotSolved(f"{asked} does not go with what is installed there: {_why(problem)}; {own}")
-    raise NotSolved(f"no release of {asked} is known to work there: {_why(problem)}")
+        raise NotSolved(f"{asked} does not go with what is installed there: {_in_the_way(problem, asked)}; {own}")
+    alone = Problem((asked,), where, matrix) if hold else problem  # what is installed is not what stands in the way
+    raise NotSolved(f"no release of {asked} is known to work there: {_why(alone)}")
 
 
 def _as_served_by_itself(found: Solution, problem: Problem) -> Solution | None:
@@ -108,6 +109,14 @@ def _spoken(asked: Spec) -> str:
 def _why(problem: Problem) -> str:
     first = next(iter(refusals(problem, None)), None)
     return f"{first.span}: {first.reason.what}" if first else "no row has a build for its platform"
+
+
+def _in_the_way(problem: Problem, asked: Spec) -> str:
+    """What holds the newest build back that nothing else does."""
+    held = [one for builds in problem.held.values() for one in builds]
+    usable = (one for one in problem.found[asked.name] if one.verdict == YES)
+    clashes = (problem.against(one, other) for one in usable for other in held)
+    return next((clash.reason.what for clash in clashes if clash), None) or _why(problem)
 
 
 def surroundings(target: Target, facts: Facts | None) -> tuple[Circumstances, tuple[Spec, ...]]:

@@ -17,6 +17,7 @@ from doctor.facts.toolkit import ToolkitFacts
 from doctor.frameworks import card_of, loading_of
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
+from doctor.host.snapshot import again
 from doctor.loader import made_for
 from doctor.loader.cache import whole_cache
 from doctor.loader.library import Library, plain_name
@@ -30,6 +31,7 @@ _STEMS = (
 )  # fmt: skip
 _DRIVER_WITHOUT_VERSION = "libcuda.so"  # the name for linkers, which cuDNN 8.5 and 8.6 open all the same
 _EXTRAS = ("libcupti.so", made_for.NCCL, made_for.TENSORRT)
+_NOT_YET = Unseen("it was not asked yet")
 _FOLDERS_AT_MOST = 100  # of one site-packages/nvidia: NVIDIA has some 20 wheels
 
 
@@ -79,18 +81,35 @@ def predictions(
             # what is not CUDA's must be found as well, or the import would seem to fail
             whole = facts._replace(cache=whole_cache(host)) if whole is None else whole
             places = tuple(filter(None, elsewhere))
-            found += _of_framework(
-                _Case(
-                    host=host,
-                    environment=environment,
-                    framework=framework,
-                    wheels=wheels,
-                    elsewhere=places,
-                    uses_wheels=_requires_wheels(framework),
-                ),
-                whole,
+            case = _Case(
+                host=host,
+                environment=environment,
+                framework=framework,
+                wheels={} if host.is_live else wheels,
+                elsewhere=() if host.is_live else places,
+                uses_wheels=_requires_wheels(framework),
             )
+            told, uses_wheels = _told(case, whole)
+            case = case._replace(wheels=wheels, uses_wheels=uses_wheels)
+            found += (one._replace(intended=_intended(case, one)) if one.soname else one for one in told)
     return Seen(tuple(found), "the rules of ld.so(8), and the libraries' own search paths")
+
+
+def _told(case: _Case, facts: LoaderFacts) -> tuple[list[Prediction], bool]:
+    """What a process gets, and whether it looks into wheels; what the package would want is not said yet."""
+    name = "process", case.environment.prefix, case.framework.package
+    given = (case.framework, case.wheels, case.elsewhere, facts.search, facts.preload, facts.cache)
+    environment = _own(case.environment, case.framework)
+    return again(case.host, name, given, environment, lambda one: _of_framework(case._replace(environment=one), facts))
+
+
+def _own(environment: Environment, framework: Framework) -> Environment:
+    """With those frameworks only that matter to the process of one: itself, and what others are extensions of."""
+    if isinstance(environment.frameworks, Unseen) or not environment.interpreter:
+        return environment  # whose machine is that of the first framework
+    cards = ((one, card_of(one.package)) for one in environment.frameworks.value)
+    kept = tuple(one for one, card in cards if one == framework or (card and card.extended_by))
+    return environment._replace(frameworks=Seen(kept, environment.frameworks.how))
 
 
 def _of_unknown(environment: Environment, framework: Framework) -> Iterator[Prediction]:
@@ -117,13 +136,15 @@ def _requires_wheels(framework: Framework) -> bool:
     return any(one.startswith(("nvidia-", "cuda-toolkit")) for one in value_or(framework.requires, ()))
 
 
-def _of_framework(case: _Case, facts: LoaderFacts) -> Iterator[Prediction]:
+def _of_framework(case: _Case, facts: LoaderFacts) -> tuple[list[Prediction], bool]:
     try:
         simulated = simulate(case.host, facts, case.environment, case.framework)
     except UnseenError as unknown:
-        yield _untold(case.environment, case.framework, str(unknown))
-        return
-    case = case._replace(uses_wheels=case.uses_wheels or _looks_in_wheels(case, simulated))
+        return [_untold(case.environment, case.framework, str(unknown))], False
+    return [*_of_process(case, simulated)], case.uses_wheels or _looks_in_wheels(case, simulated)
+
+
+def _of_process(case: _Case, simulated: Simulated) -> Iterator[Prediction]:
     there = set()
     unanswered = []
     for one in simulated.process.requests():
@@ -241,18 +262,19 @@ def _prediction(case: _Case, name: str, path: Fact[str], library: Library | None
         asker=case.framework.package,
         soname=name,
         path=path,
-        intended=_intended(case, name, path),
+        intended=_NOT_YET,
         library=library.path if library else "",
     )
 
 
-def _intended(case: _Case, name: str, path: Fact[str]) -> Fact[str]:
+def _intended(case: _Case, told: Prediction) -> Fact[str]:
     """The file in its package, else that of a wheel which it requires; for a name that is not found, any wheel's."""
+    name = told.soname
     bundled = f"{case.framework.path}/lib/{name}"
     if case.host.is_file(bundled):
         return _real(case.host, bundled)
     wheel = case.wheels.get(name)
-    if wheel and (case.uses_wheels or isinstance(path, Unseen)):
+    if wheel and (case.uses_wheels or isinstance(told.path, Unseen)):
         return _real(case.host, wheel)
     conda = f"{case.environment.prefix}/lib/{name}"
     if case.environment.kind == "conda" and not case.uses_wheels and case.host.is_file(conda):

@@ -55,7 +55,7 @@ def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer
         solution=found,
         newer=newer_than(sure, newest_unsure(problem)) if sure else None,
         refusals=refusals(problem, sure),
-        changes=() if found else changes(Task(specs, place.circumstances), matrix),
+        changes=() if found else changes(Task(specs, place.circumstances), matrix, problem.pairs),
         commands=install_commands(sure, place.circumstances, matrix) if sure else {},
     )
 

@@ -105,8 +105,9 @@ def _libraries(row: FrameworkRow) -> str:
     if not row.cuda:
         return "no CUDA of its own" if row.cuda == "" else "its CUDA is not recorded"
     parts = [f"CUDA {_plain(row.cuda)}"]
-    if row.pins and any(name.startswith("nvidia-cudnn-cu") for name in row.pins):
-        parts += [f"{name} {_plain(wanted)}" for name, wanted in row.pins.items() if name.startswith("nvidia-cudnn-cu")]
+    own = {name: wanted for name, wanted in (row.pins or {}).items() if name.startswith("nvidia-cudnn-cu")}
+    if own:
+        parts += [f"{name} {_plain(wanted)}".rstrip() for name, wanted in own.items()]
     elif row.cudnn or row.cudnn_accepts:
         parts.append(f"cuDNN {row.cudnn or _plain(row.cudnn_accepts or '')}")
     origin = {"bundled": "inside its wheel", "wheels": "as wheels of NVIDIA's", "system": "from the system"}
@@ -118,8 +119,6 @@ def _plain(specifier: str) -> str:
 
 
 def _remarks(solution: Solution) -> Iterator[str]:
-    for pin in solution.pins:
-        yield f"{pin} is added: newer releases of it have no code for these cards"
     yield from solution.remarks
     yield from (
         f"{one.label}: {one.row.note}" for one in solution.chosen if one.row.libraries == "system" and one.row.note

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Protocol
 
@@ -41,15 +42,29 @@ class Place(NamedTuple):
     line: int
 
 
-def place_of(finding: Finding) -> Place | None:
-    """The first file that its evidence names, one with a line before the others; None where there is none."""
-    found = [place for one in finding.evidence if (place := _place(one)) is not None]
-    return next((one for one in found if one.line), found[0] if found else None)
+def place_of(finding: Finding, machine: Machine) -> Place | None:
+    """The first file that its evidence names, one with a line before the others; None where there is none.
+
+    A Dockerfile is named as the user named it, for its evidence has only the last part of that; it is the place of all
+    that is said of it.
+    """
+    found = [place for one in finding.evidence if (place := _place(one, machine)) is not None]
+    own = (Place(slashed(machine.name), 0),) if machine.kind == "dockerfile" else ()
+    return next((one for one in found if one.line), next(iter((*own, *found)), None))
 
 
-def _place(evidence: Evidence) -> Place | None:
-    found = _IN_A_FILE.fullmatch(evidence.source)
+def _place(evidence: Evidence, machine: Machine) -> Place | None:
+    name, _, number = evidence.source.rpartition(":")
+    is_own = machine.kind == "dockerfile" and f" {name}".endswith(f" {os.path.basename(machine.name)}")
+    if is_own and number.isdecimal():
+        return Place(slashed(machine.name), int(number))
+    found = _IN_A_FILE.fullmatch(evidence.source.partition(" -> ")[0])  # a link and what it names
     return Place(clean(found["path"]), int(found["line"] or 0)) if found else None
+
+
+def slashed(path: str) -> str:
+    """A path of this machine as it is written everywhere else."""
+    return clean(os.path.normpath(path).replace(os.sep, "/"))
 
 
 def line(text: str) -> str:
@@ -76,6 +91,6 @@ def told(finding: Finding) -> list[str]:
     if finding.explained_by:
         lines.append(f"explained by {finding.explained_by}")
     for remedy in finding.remedies[:1]:
-        lines.append(f"Do this: {line(remedy.summary)}")
+        lines.append(f"{remedy.lead(first=True)}: {line(remedy.summary)}")
         lines += [f"  {one}" for one in commands_of(remedy)]
     return [one for one in lines if one]

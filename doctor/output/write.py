@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
@@ -13,6 +16,8 @@ from compat.error import GpudoctorError
 from compat.record import NamedTuple
 from doctor import formats
 from doctor.formats import Document, Format, TextStyle
+
+_READER_WITHIN_S = 5.0
 
 
 class NotWritten(GpudoctorError):
@@ -122,15 +127,34 @@ def write_file(path: str, text: str) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+    with open(path, "w", encoding="utf-8", newline="\n", opener=_opened) as stream:
         stream.write(text)
+
+
+def _opened(path: str, flags: int) -> int:
+    """A pipe is waited for no longer than a program takes to begin reading it."""
+    if os.name != "posix" or not stat.S_ISFIFO(os.stat(path).st_mode):
+        return os.open(path, flags)
+    until = time.monotonic() + _READER_WITHIN_S
+    while True:
+        try:
+            descriptor = os.open(path, flags | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > until:
+                raise OSError(error.errno, "nobody reads from this pipe") from error
+            time.sleep(0.05)
+        else:
+            os.set_blocking(descriptor, True)
+            return descriptor
 
 
 def _replace(path: str, text: str) -> None:
     """On the disk before it takes the name: after a power cut there is the old text or the new one, never none."""
-    part = f"{path}.part-{os.getpid()}"
+    part = f"{path}.part-{os.urandom(6).hex()}"  # containers that share a directory share process ids, too
     try:
-        with open(part, "w", encoding="utf-8", newline="\n") as stream:
+        with open(part, "x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,10 +13,15 @@ from compat.choice import NoSuchName, one_of
 from compat.error import GpudoctorError
 from compat.version import DriverRelease, VersionError
 from doctor.facts.policy import Forbidden, Policy, PolicyException, Requirement
+from doctor.host import HostError
+from doctor.host.files import read_bounded
+from doctor.host.tree import Place
 from doctor.policy.form import TABLES
 
-_AT_MOST = 1 << 20  # bytes
-_HEADER = re.compile(r"\s*\[(\[)?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?")
+_AT_MOST = 1 << 16  # bytes
+_LINE_AT_MOST = 4096  # characters
+_SAID_AT_MOST = 240  # characters of the file in an error
+_HEADER = re.compile(r"\s*\[(\[)?([^\[\]]+)\]\]?\s*(?:#.*)?")
 _KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+))*)\s*=""")
 
 
@@ -26,12 +32,9 @@ class BadPolicy(GpudoctorError):
 def load(path: str) -> Policy:
     """Read one file; raises BadPolicy."""
     try:
-        with open(path, "rb") as stream:
-            content = stream.read(_AT_MOST + 1)
-    except OSError as error:
-        raise BadPolicy(f"{path}: {(error.strerror or str(error)).lower()}") from error
-    if len(content) > _AT_MOST:
-        raise BadPolicy(f"{path}: larger than a policy can be ({_AT_MOST >> 20} MiB)")
+        content = read_bounded(Place(path), path, _AT_MOST, follow=True)
+    except HostError as error:
+        raise BadPolicy(str(error)) from error
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -45,6 +48,9 @@ def parse(text: str, path: str) -> Policy:
         import tomllib
     else:
         import tomli as tomllib
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > _LINE_AT_MOST:  # tomllib takes minutes for a key of very many parts
+            raise BadPolicy(f"{path}:{number}: a line of more than {_LINE_AT_MOST} characters")
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -55,13 +61,15 @@ def parse(text: str, path: str) -> Policy:
 def _lines(text: str) -> dict[str, int]:
     """In which line each key stands: "require.driver" -> 2; the first of those with the same name."""
     found: dict[str, int] = {}
+    entries: Counter[str] = Counter()
     table = ""
     for number, line in enumerate(text.splitlines(), 1):
         header, key = _HEADER.fullmatch(line), _KEY.match(line)
         if header:
             table = _dotted(header[2])
             if header[1]:
-                table += f"[{sum(one.startswith(f'{table}[') and one.endswith(']') for one in found)}]"
+                entries[table] += 1
+                table += f"[{entries[table] - 1}]"
             found.setdefault(table, number)
         elif key:
             found.setdefault(".".join(filter(None, (table, _dotted(key[1])))), number)
@@ -105,7 +113,10 @@ class _Reader:
                 for package, wanted in self._a_table(key, value).items():
                     yield self._framework(f"{key}.{package}", package, wanted)
             elif name == "gpu":
-                yield self._requirement(key, name, "|".join(self._texts(key, value)))
+                names = self._texts(key, value)
+                if any("|" in one for one in names):
+                    raise self._wrong(key, "several names are a list, not joined by |")
+                yield self._requirement(key, name, "|".join(names))
             else:
                 yield self._requirement(key, name, self._range(key, value, numbers=name in {"gpu_count", "gpu_memory"}))
 
@@ -213,7 +224,8 @@ class _Reader:
                     raise self._wrong(full, str(error)) from error
 
     def _wrong(self, key: str, what: str) -> BadPolicy:
-        return BadPolicy(f"{self._at(key)}: {key}: {what}")
+        said = f"{key}: {what}"
+        return BadPolicy(f"{self._at(key)}: {said[:_SAID_AT_MOST]}{'...' if len(said) > _SAID_AT_MOST else ''}")
 
     def _at(self, key: str) -> str:
         """File and line of a key, or of the nearest that it stands in."""

@@ -14,6 +14,7 @@ from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host
 from doctor.host.overlay import Changes, Overlay
+from doctor.host.snapshot import again
 
 if TYPE_CHECKING:
     from doctor.probes import Guard
@@ -64,8 +65,13 @@ def seen_again(world: World) -> Facts:
     from doctor.probes import toolkit as toolkit_probe
 
     facts, host, guard = world.facts, Overlay(world.host, world.changes), Guard()
-    search = guard.group("loader", LoaderFacts, lambda: loader.look(host))
-    toolkit = guard.group("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, facts.environments))
+    search = guard.group("loader", LoaderFacts, lambda: again(host, "loader", (), None, lambda _: loader.look(host)))
+    places = tuple((one.prefix, one.kind, one.sites) for one in value_or(facts.environments, ()))
+    toolkit = guard.group(
+        "toolkit",
+        ToolkitFacts,
+        lambda: again(host, "toolkit", places, None, lambda _: toolkit_probe.look(host, facts.environments)),
+    )
     copies = guard.one("cuDNN", lambda: cudnn.look(host, search, toolkit, facts.environments))
     asking = _without_replaced(facts.environments, world.replaced)
     predictions = predictions_of(host, guard, search, asking, (toolkit, copies))

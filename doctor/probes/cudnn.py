@@ -14,12 +14,14 @@ from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import real_path_of
+from doctor.host.snapshot import again
 from doctor.probes.cudnn_header import Header, header_in, header_of
 from doctor.probes.cudnn_library import RESOURCE, LibraryName, Reading, parse_name, read_library, text_version
 from doctor.probes.cudnn_owner import Package, owner_among, packages_of
 from doctor.probes.cudnn_places import Place, named_place, places
 
 _COMPANION = "zlibwapi.dll"
+_LATER = Unseen("it was not asked yet")
 _LIBRARIES_AT_MOST = 200  # in one directory; a release has 9, each under three names
 # The part that speaks for a copy: the one whose symbol is read first, and the order in which parts are shown.
 _SPEAKERS = ("graph", "ops_infer", "ops", "adv", "adv_infer", "cnn", "cnn_infer", "ops_train")
@@ -42,7 +44,6 @@ class _Directory(NamedTuple):
     path: str  # real path
     groups: Mapping[int, list[_Entry]]  # names of libraries by major
     packages: Fact[tuple[Package, ...]]
-    ranks: Fact[Mapping[str, int]]
     searched: tuple[str, ...]  # directories of the loader's path, for what others bring
 
 
@@ -63,7 +64,7 @@ def look(
         if real in seen:
             continue
         seen.add(real)
-        found += _copies_in(host, place, real, ranks, on_path)
+        found += _ranked(host, place, real, ranks, on_path)
     found += _headers_alone(host, headers, found)
     return Seen(tuple(sorted(found, key=lambda one: (one.path, str(value_or(one.version, ""))))), "files")
 
@@ -72,7 +73,7 @@ def look_in(host: Host, search: LoaderFacts, directory: str) -> tuple[CudnnCopy,
     """The copies in one directory that a user names, wherever it lies; none where no library of cuDNN is there."""
     on_path = tuple(one.path for one in value_or(search.search, ()))
     real = real_path_of(host, directory)
-    found = _copies_in(host, named_place(host, real), real, _ranks(host, search), on_path)
+    found = _ranked(host, named_place(host, real), real, _ranks(host, search), on_path)
     return tuple(one for one in found if value_or(one.parts, ()) or isinstance(one.parts, Unseen))
 
 
@@ -89,10 +90,17 @@ def _ranks(host: Host, search: LoaderFacts) -> Fact[Mapping[str, int]]:
     return Seen(ranks, search.search.how)
 
 
-def _copies_in(
+def _ranked(
     host: Host, place: Place, directory: str, ranks: Fact[Mapping[str, int]], on_path: tuple[str, ...]
 ) -> list[CudnnCopy]:
-    """The copies in one directory, one for each major."""
+    """The copies in one directory, with its place in the loader's order."""
+    given = place, on_path if host.os_family == "windows" else ()
+    found = again(host, ("cudnn", directory), given, None, lambda _: _copies_in(host, place, directory, on_path))
+    return [one._replace(search_rank=_rank(ranks, one.path)) if one.search_rank is _LATER else one for one in found]
+
+
+def _copies_in(host: Host, place: Place, directory: str, on_path: tuple[str, ...]) -> list[CudnnCopy]:
+    """The copies in one directory, one for each major; their place in the loader's order is not told yet."""
     try:
         names = host.names(directory)
     except Missing:
@@ -106,7 +114,7 @@ def _copies_in(
     packages = packages_of(host, place)
     if not groups and not _lists_files_in(directory, value_or(packages, ())):
         return []
-    around = _Directory(place=place, path=directory, groups=groups, packages=packages, ranks=ranks, searched=on_path)
+    around = _Directory(place=place, path=directory, groups=groups, packages=packages, searched=on_path)
     return [_copy(host, around, major) for major in sorted(groups) or [0]]
 
 
@@ -158,7 +166,7 @@ def _major_of(entry: _Entry) -> int | None:
 
 
 def _copy(host: Host, around: _Directory, major: int) -> CudnnCopy:
-    place, packages, ranks = around.place, around.packages, around.ranks
+    place, packages = around.place, around.packages
     entries = around.groups.get(major, [])
     chosen = _chosen(entries)
     readings = [read_library(host, entry.name, entry.real) for entry in chosen]
@@ -183,7 +191,7 @@ def _copy(host: Host, around: _Directory, major: int) -> CudnnCopy:
         missing=missing,
         damaged=_damaged({*damage, *wrong_size}, readings),
         broken_links=Seen(tuple(_broken_links(around.path, entries, chosen, readings)), around.path),
-        search_rank=_rank(ranks, around.path),
+        search_rank=_LATER,
         companions=_companions(host, around),
     )
 

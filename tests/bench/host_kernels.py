@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import numpy as np
 from doctor.bench.backends.host import HostBackend
 from doctor.bench.backends.kernels import SOURCE, KernelIm2col, KernelOperations
 from doctor.bench.shapes import Geometry
+from tests.lab.stub import compiled
 
 BEFORE = """
 #include <math.h>
@@ -44,10 +43,7 @@ def in_a_loop(name: str, parameters: list[str]) -> str:
 def build(folder: Path) -> ctypes.CDLL:
     loops = "\n".join(in_a_loop(name, parameters) for name, parameters in signatures().items())
     (folder / "kernels.cpp").write_text(BEFORE + source() + loops)
-    library = folder / "libkernels.so"
-    command = [sys.executable, "-m", "ziglang", "c++", "-shared", "-fPIC", "-O2", "-std=c++11"]
-    subprocess.run([*command, "-o", str(library), str(folder / "kernels.cpp")], check=True, capture_output=True)
-    return ctypes.CDLL(str(library))
+    return ctypes.CDLL(str(compiled(folder / "kernels.cpp", "-std=c++11", "-fvisibility=default")))
 
 
 class HostLaunch:

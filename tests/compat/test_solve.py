@@ -18,7 +18,7 @@ from compat.cards import gpu_card_of
 from compat.load import SCHEMA
 from compat.matrix import Matrix
 from compat.reason import Circumstances
-from compat.solve import Problem, Solution, newest_unsure, solve, solve_unsure
+from compat.solve import Problem, Solution, newest_unsure, none_together, solve, solve_unsure
 from compat.solve_builds import SolveCandidate, pool
 from compat.solve_changes import Task, changes
 from compat.solve_proof import refusals
@@ -97,7 +97,20 @@ def test_four_packages_are_a_matter_of_few_comparisons(asked: str, gpu: str, ans
     """What goes with what is looked up, and a dead end is left early: a question takes half a second, not six."""
     stated = problem(asked, gpu, "580.65.06")
     assert any(label.startswith(answer) for label in labels(solve(stated)))
-    assert len(stated._pairs) < 3000
+    assert len(stated.pairs) < 3000
+
+
+def test_changes_to_four_packages_are_a_matter_of_few_comparisons() -> None:
+    """Where there is no set, each change asks anew: what was found about two builds, or of two packages, is kept."""
+    stated = problem("bitsandbytes==0.44.0 cudf-cu13 tensorflow==2.7.1 vllm==0.7.0", "T4", python="3.12")
+    assert solve(stated) is None
+    assert changes(Task(stated.asked, stated.circumstances), MATRIX, stated.pairs) == ()
+    assert len(stated.pairs) < 3500
+
+
+def test_two_that_nothing_brings_together() -> None:
+    for asked, apart in (("torch==2.15.0 tensorflow", True), ("torch tensorflow", False)):
+        assert none_together(problem(asked, "RTX 5090"), sure=True) is apart
 
 
 def test_every_pair_of_wheels() -> None:
@@ -323,6 +336,7 @@ SHARED = ("nvidia-one-cu12", "nvidia-one-cu13", "two")
 GRID = [str(number) for number in range(8)]
 
 
+@pytest.mark.no_cover  # a sweep over lines that others cover
 @pytest.mark.parametrize("seed", range(120))
 def test_against_brute_force(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
@@ -409,8 +423,31 @@ def _conflict(chance: random.Random) -> dict[str, Any]:
 def write(folder: Path, rows: dict[str, list[dict[str, Any]]], conflicts: list[dict[str, Any]]) -> Matrix:
     """A matrix with these builds and conflicts."""
     tables: dict[str, Any] = {name: {"builds": builds} for name, builds in rows.items()}
-    tables["conflicts"] = {"known": conflicts}
+    tables["conflicts"] = {"known": conflicts, "abi": []}
     for product, content in tables.items():
         whole = {"schema": SCHEMA, "product": product, "as_of": "2026-11-20", "tables": content}
         (folder / f"{product}.json").write_text(json.dumps(whole), encoding="utf-8")
     return Matrix(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("asked", "python", "pins"),
+    [
+        ("torch==2.2.2", "3.11", ("numpy<2",)),
+        ("torch==2.3.0", "3.11", ()),
+        ("torch==1.4.0", "3.6", ()),  # there is no NumPy 2 for its Pythons
+        ("tensorflow==2.10.0", "3.10", ("numpy<2",)),
+        ("tensorflow==2.15.1", "3.11", ()),  # its own metadata says numpy<2
+    ],
+)
+def test_what_binaries_were_compiled_for_is_kept(asked: str, python: str, pins: tuple[str, ...]) -> None:
+    """pip would bring NumPy 2 beside what was compiled for the ABI of NumPy 1."""
+    found = solve(Problem([parse_spec(asked)], Circumstances(python=python), MATRIX))
+    assert found is not None
+    assert found.pins == pins
+
+
+def test_an_installed_numpy_2_stays_without_what_was_compiled_for_1() -> None:
+    where = Circumstances(python="3.11")
+    assert solve(Problem([parse_spec("torch==2.2.2")], where, MATRIX, hold=[parse_spec("numpy==2.2.6")])) is None
+    assert solve(Problem([parse_spec("torch==2.2.2")], where, MATRIX, hold=[parse_spec("numpy==1.26.4")])) is not None

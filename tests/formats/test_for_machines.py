@@ -9,9 +9,10 @@ import subprocess
 import sys
 import tarfile
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from markdown_it import MarkdownIt
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif  # of the official schema
 
-from doctor.check.command import Options, check
+from doctor.check.command import Options, check, report_of
 from doctor.check.document import CheckDocument
 from doctor.check.finding import Evidence, Finding, Report, Severity, Symptom
 from doctor.cli import execute
@@ -29,6 +30,7 @@ from doctor.formats import TextStyle
 from doctor.output.comment import AT_MOST
 from doctor.output.judged import Place, place_of
 from doctor.output.write import format_for
+from tests.image.pack import config_of, oci, tar_with
 from tests.machine import environment, framework, gpu, machine, nvml, report_on, seen, system, unseen
 from tests.wheels import CACHE
 
@@ -80,7 +82,47 @@ def lost() -> Facts:
     return machine(gpus=unseen("NVML hung"), pci=unseen("no sysfs"), environments=unseen("no listing"))
 
 
+SITE = "usr/lib/python3/dist-packages"
+NAME = '2.9"><script>%0A::error'
+
+
+def of_image(files: Mapping[str, bytes | str | None], env: Mapping[str, str] = {}) -> Report:
+    """By `check --image`, of a layer with these files."""
+    layer = tar_with(files)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"{NAME.replace('/', '')}.tar"
+        path.write_bytes(tar_with(oci([layer], config_of([layer], env))))
+        return report_of(Options(image=str(path), policy=""), 0.0)
+
+
+def of_dockerfile(text: str, name: str = "Dockerfile") -> Report:
+    """By `check --dockerfile`, of a file in a directory of the project."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / name).write_text(text)
+        report = report_of(Options(dockerfile=f"{folder}/{name}", platform="linux/amd64", policy=""), 0.0)
+    return report._replace(facts=report.facts._replace(machine=Machine("dockerfile", f"./images//gpu/{name}")))
+
+
+BASE = "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\n"
+HOSTILE_LINES = (
+    f"ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:/x{NAME}",
+    f"RUN apt-get update && apt-get install -y cuda-toolkit-12-4 'nvidia-driver-{NAME}'",
+    f"RUN pip install 'torch=={NAME}' 'torch==2.9.1+cu126' 'jax[cuda12{NAME}]==0.4'",
+)
 REPORTS: dict[str, Callable[[], Report]] = {
+    "healthy image": lambda: of_image({"etc/os-release": b"ID=debian\n"}),
+    "hostile image": lambda: of_image(
+        {
+            "etc/os-release": f'ID=debian\nPRETTY_NAME="</testcase>{NAME}"\n'.encode(),
+            f"{SITE}/torch-2.9.1.dist-info/METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {NAME}\n".encode(),
+            "usr/local/cuda": f"cuda-{NAME}",
+            "usr/lib/x86_64-linux-gnu/libcudnn.so.9": f"libcudnn.so.{NAME}",
+        },
+        {"NVIDIA_VISIBLE_DEVICES": "void", "LD_LIBRARY_PATH": f"/x{NAME}", "NVIDIA_REQUIRE_CUDA": NAME},
+    ),
+    "healthy Dockerfile": lambda: of_dockerfile(f"{BASE}RUN pip install --no-cache-dir torch==2.9.1\n"),
+    "hostile Dockerfile": lambda: of_dockerfile(f"{BASE}{chr(10).join(HOSTILE_LINES)}\n"),
+    "Dockerfile of a hostile name": lambda: of_dockerfile(f"{BASE}{HOSTILE_LINES[1]}\n", f"D:4{NAME.replace('/', '')}"),
     "healthy": lambda: report_on(machine()),
     "no GPU": lambda: report_on(machine(pci=seen(()), gpus=seen(()))),
     "broken": lambda: report_on(machine(gpus=seen((gpu(compute_mode=seen("prohibited")),)))),
@@ -106,9 +148,25 @@ def report(request: pytest.FixtureRequest) -> Report:
     return made(request.param)
 
 
-def test_the_hostile_machine_is_told_of() -> None:
+@pytest.mark.parametrize("name", ["hostile and live", *(name for name in REPORTS if re.search("hostile [iDn]", name))])
+def test_the_hostile_machine_is_told_of(name: str) -> None:
     """What is fed to the formats below: texts that break out of each of them."""
-    assert any("<script>" in one.subject + one.summary for one in made("hostile and live").findings)
+    said = (f"{one.subject} {one.summary} {one.evidence}" for one in made(name).findings)
+    assert any("<script>" in one for one in said)
+
+
+@pytest.mark.parametrize("name", [name for name in REPORTS if "Dockerfile" in name and name != "healthy Dockerfile"])
+def test_what_is_said_of_a_dockerfile_names_its_line(name: str) -> None:
+    """The file as the user named it, not by the last part of that: there may be another one of that name."""
+    report = made(name)
+    places = [place_of(one, report.facts.machine) for one in report.findings]
+    assert len(places) > 1
+    for place in places:
+        assert place is not None
+        assert place.path == report.facts.machine.name.replace("./images//", "images/")
+        assert 1 <= place.line <= 4
+    for one in rendered("github", report).splitlines()[: len(places)]:
+        assert re.match(r"::\w+ file=images/gpu/D[^,]*,line=[1-4],title=", one)
 
 
 def test_sarif(report: Report) -> None:
@@ -142,6 +200,9 @@ def test_sarif(report: Report) -> None:
         ("live", "Dockerfile:3", "Dockerfile"),
         ("image", "/etc/ld.so.conf", "etc/ld.so.conf"),
         ("image", "NVML", "app.tar"),
+        ("dockerfile", "app.tar:3", "app.tar"),
+        ("dockerfile", "NVML", "app.tar"),
+        ("dockerfile", "/etc/ld.so.conf", "app.tar"),
         ("live", "LD_LIBRARY_PATH, set in ~/.bashrc, line 12", ".bashrc"),
     ],
 )
@@ -160,11 +221,12 @@ def test_where_a_result_is(kind: str, source: str, uri: str) -> None:
         (("/usr/lib/libcudnn.so.9", "LD_LIBRARY_PATH, set in /root/.bashrc, line 2"), Place("/root/.bashrc", 2)),
         (("requirements/gpu.txt:12",), Place("requirements/gpu.txt", 12)),
         (("/a/b:0",), None),
+        (("/usr/lib/libcudnn.so -> libcudnn.so.9",), Place("/usr/lib/libcudnn.so", 0)),
     ],
 )
 def test_the_file_that_a_finding_names(sources: tuple[str, ...], place: Place | None) -> None:
     finding = invented(1).findings[0]._replace(evidence=tuple(Evidence(one, "") for one in sources))
-    assert place_of(finding) == place
+    assert place_of(finding, Machine("live", "x")) == place
 
 
 def test_junit(report: Report) -> None:

@@ -16,7 +16,7 @@ from doctor.rules.shared.products import NotCuda
 from installers.plan import Target
 from installers.steps.command import Command
 from tests.installers import target as machines
-from tests.machine import driver, environment, gpu, machine, seen
+from tests.machine import distribution, driver, environment, gpu, machine, seen
 
 MATRIX = Matrix()
 BARE = machines.UBUNTU._replace(python="python3", installed=frozenset(), cuda_major=0)
@@ -118,6 +118,26 @@ def test_what_fits_the_machine_is_installed(name: str, facts: Facts, expected: s
         python="3.12", capabilities=tuple(one.capability.get() for one in gpus), driver=facts.driver.release.get()
     )
     assert solve(Problem((spec,), where, MATRIX)) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "said"),
+    [
+        ("tensorflow", "2.10.0", "no wheel for Python 3.12, only for 3.7, 3.8, 3.9, 3.10"),
+        (
+            "jax",
+            "0.9.0",
+            "jax-cuda13-plugin 0.9.0 asks for numpy>=2.0, numpy 1.19.5 is installed; give it",
+        ),
+    ],
+)
+def test_a_refusal_names_what_stands_in_the_way(name: str, version: str, said: str) -> None:
+    """What is installed beside it only where it would work without that."""
+    there = environment(distributions=seen((distribution("numpy", "1.19.5"),)))
+    facts = workstation("580.95.05", "8.0")._replace(environments=seen((there,)))
+    with pytest.raises(NotSolved, match=f"{name}=={version}") as caught:
+        package_plan(PackageOrder(name, version), BARE._replace(python=there.interpreter), facts, MATRIX)
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -19,19 +19,17 @@ from compat.spec import Spec, parse_spec
 from doctor.check.finding import Finding, Remedy, Report, Severity
 from doctor.facts.seen import value_or
 from doctor.host.root import RootHost
-from doctor.host.snapshot import Snapshot
-from doctor.probes import ProbeRequest, look
 from doctor.rules.shared.cards import generations
 from installers import effect as effects
 from installers.requirement import exact_version
 from tests.lab import cudnn_tree, parts
-from tests.lab.case import HEALTHY_NVML, Case, host_of
+from tests.lab.case import HEALTHY_NVML, Case, Examined, examine
 from tests.lab.cases.frameworks import CUPY
 from tests.lab.cases.known import ONNX
 from tests.lab.cases.other_cuda import nccl
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import HOME
-from tests.machine import report_on
+from tests.lab.pe_file import pe_bytes
 
 MATRIX = Matrix()
 _FOLLOWERS = {"torchvision": {"2.9.1": "0.24.1"}, "torchaudio": {"2.9.1": "2.11.0"}}  # by the torch that they go with
@@ -52,16 +50,11 @@ class Cured(NamedTuple):
     why: str = ""
 
 
-def outcome_of(case: Case, root: Path) -> list[Cured]:
+def outcome_of(examined: Examined, root: Path) -> list[Cured]:
     """For each root finding of a case: its first remedy on a tree of its own, and the second check."""
-    report = _examined(case, case.build(root / "first"))
+    case, report = examined.case, examined.report
     found = [one for one in report.findings if not one.explained_by and one.severity is not Severity.INFO]
     return [_one(case, one, report, root / str(number)) for number, one in enumerate(found)]
-
-
-def _examined(case: Case, root: Path) -> Report:
-    host = Snapshot(host_of(case, root))
-    return report_on(look(host, ProbeRequest((), case.deep)), host)
 
 
 def _one(case: Case, finding: Finding, report: Report, root: Path) -> Cured:
@@ -75,7 +68,7 @@ def _one(case: Case, finding: Finding, report: Report, root: Path) -> Cured:
         after = carry_out(remedy, case, root, report)
     except NotCarriedOut as error:
         return Cured(case.name, finding.code, "not carried out", str(error))
-    return Cured(case.name, finding.code, *_judged(finding, report, _examined(after, root)))
+    return Cured(case.name, finding.code, *_judged(finding, report, examine(after, root).report))
 
 
 def _judged(finding: Finding, before: Report, after: Report) -> tuple[str, str]:
@@ -436,6 +429,21 @@ def _searched(one: effects.DirectorySearched, case: Case, root: Path, report: Re
     return case
 
 
+def _setting(one: effects.SettingWritten, case: Case, root: Path, report: Report) -> Case:
+    """The very command of the remedy, which real sed runs."""
+    first = next(each for each in report.findings if each.remedies)
+    line = next(each for each in first.remedies[0].commands if each.startswith("sed "))
+    subprocess.run(["bash", "-ec", line], env={**case.variables(), "HOME": f"{root}{HOME}"}, check=True, timeout=20)
+    return case
+
+
+def _cpp_runtime(one: effects.CppRuntimeInstalled, case: Case, root: Path, report: Report) -> Case:
+    names = {each.name for needs in value_or(report.facts.dlls, ()) for each in value_or(needs.dlls, ())}
+    runtime = (name for name in names if "140" in name)
+    parts.files({f"/Windows/System32/{name.lower()}": pe_bytes() for name in runtime})(root)
+    return case
+
+
 def _done(one: Any, case: Case, root: Path, report: Report) -> Case:
     """What the next effect, the restart, makes true."""
     return case
@@ -448,6 +456,8 @@ def _library(one: effects.SystemLibraryInstalled, case: Case, root: Path, report
 
 _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.LinkMade: _link,
+    effects.CppRuntimeInstalled: _cpp_runtime,
+    effects.SettingWritten: _setting,
     effects.FileRemoved: _file,
     effects.DistributionsRemoved: _removed,
     effects.DistributionsInstalled: _installed,

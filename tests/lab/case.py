@@ -13,9 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from compat.matrix import Matrix
 from doctor.check.encode import encode_report
-from doctor.check.finding import Severity
+from doctor.check.finding import Report, Severity
 from doctor.check.report import exit_status
+from doctor.facts import Facts
+from doctor.gate.verdict import Level, verdict_of
 from doctor.host import READ_LIMIT_BYTES, Host, HostError, Missing, NotRunnable, Ran
 from doctor.host.root import RootHost
 from doctor.host.snapshot import Snapshot
@@ -85,6 +88,7 @@ class Outcome(NamedTuple):
 
     status: int
     report: dict[str, Any]
+    level: Level | None = None  # what the gate says of it; None where it was not asked
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -231,9 +235,29 @@ def host_of(case: Case, root: Path) -> Host:
     return RootHost(str(root), case.variables()) if case.where == "root" else LabHost(root, case)
 
 
-def run_here(case: Case, root: Path) -> Outcome:
-    """Lay the tree and examine it in this process."""
-    case.build(root)
+class Examined(NamedTuple):
+    """A case's machine, what was seen on it, and what is said of it."""
+
+    case: Case
+    host: Snapshot
+    facts: Facts
+    report: Report
+
+    @property
+    def outcome(self) -> Outcome:
+        """As a process would tell it."""
+        told = json.loads(json.dumps(encode_report(self.report)))
+        level = verdict_of(self.report.facts, self.report.answers, Matrix()).level
+        return Outcome(exit_status(self.report, Severity.ERROR), told, level)
+
+
+def examine(case: Case, root: Path) -> Examined:
+    """Look at the tree that was laid, in this process."""
     host = Snapshot(host_of(case, root))
-    report = report_on(look(host, ProbeRequest((), case.deep)), host)
-    return Outcome(exit_status(report, Severity.ERROR), json.loads(json.dumps(encode_report(report))))
+    facts = look(host, ProbeRequest((), case.deep))
+    return Examined(case, host, facts, report_on(facts, host))
+
+
+def run_here(case: Case, root: Path) -> Outcome:
+    """Lay the tree and examine it."""
+    return examine(case, case.build(root)).outcome

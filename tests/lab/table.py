@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.benchmarks import peers
 from tests.benchmarks.peers import Contender
 from tests.lab.carried_out import Cured, outcome_of
-from tests.lab.case import Case, complaint, run_here
+from tests.lab.case import Case, complaint, examine, run_here
 from tests.lab.cases import CASES, known
 from tests.lab.chroot import Ran, enter, libraries, prepare, programs, run_live, run_root
 from tests.lab.parts import LIB, VENV
@@ -150,7 +150,8 @@ def _remedies() -> Iterator[str]:
     for case in CASES:
         if case.codes:
             with tempfile.TemporaryDirectory() as folder:
-                found += outcome_of(case, Path(folder))
+                examined = examine(case, case.build(Path(folder) / "first"))
+                found += outcome_of(examined, Path(folder))
     tally = Counter(one.outcome for one in found)
     yield _REMEDIES
     yield ", ".join(f"{number} {outcome}" for outcome, number in tally.most_common()) + f", of {len(found)}.\n"

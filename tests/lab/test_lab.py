@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from doctor.check.finding import Severity
 from doctor.check.judge import codes
-from tests.lab.case import Case, complaint, run_here
+from doctor.gate.verdict import Level
+from tests.lab.agreement import by_which, disagreements
+from tests.lab.carried_out import outcome_of
+from tests.lab.case import Case, Examined, complaint, examine
 from tests.lab.cases import CASES
-from tests.lab.chroot import run_live, run_root
+from tests.lab.chroot import prepare, run_command, run_live, run_root
+from tests.lab.rows import ROWS
+from tests.real.remedies import SCENARIOS
 
 # Codes that no tree shows, each with the reason.
 ELSEWHERE = {
@@ -33,11 +41,35 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_here(case: Case, tmp_path: Path) -> None:
-    outcome = run_here(case, tmp_path / "tree")
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case.name)
+def examined(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Examined]:
+    """Each machine is laid and looked at once, for all that is asked about it."""
+    tree = tmp_path_factory.mktemp("machine")
+    yield examine(request.param, request.param.build(tree))
+    shutil.rmtree(tree)
+
+
+def test_here(examined: Examined) -> None:
+    case, outcome, findings = examined.case, examined.outcome, examined.report.findings
     assert complaint(case, outcome) == ""
-    assert not [one["code"] for one in outcome.report["findings"] if one["explained_by"] and one["remedies"]]
+    assert not [one.code for one in findings if one.explained_by and one.remedies]
+    if case.where == "live" and not case.codes:
+        assert outcome.level is Level.READY
+    if any(one.severity is Severity.ERROR for one in findings):
+        assert outcome.level in {Level.NOT_READY, Level.UNKNOWN}
+
+
+@pytest.mark.no_cover  # the same lines again, each time
+def test_check_and_which_agree(examined: Examined) -> None:
+    assert not disagreements(examined)
+
+
+@pytest.mark.no_cover
+def test_the_first_remedy_mends(examined: Examined, tmp_path: Path) -> None:
+    """Carried out; a healthy machine has none."""
+    found = outcome_of(examined, tmp_path)
+    assert {(one.case, one.code): one.why for one in found if one.outcome == "NOT CURED"} == {}
+    assert examined.case.codes or not found
 
 
 @pytest.mark.system
@@ -45,6 +77,24 @@ def test_here(case: Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if case.where == "live"], ids=lambda case: case.name)
 def test_live(case: Case, tmp_path: Path) -> None:
     assert complaint(case, run_live(case, tmp_path / "tree")) == ""
+
+
+@pytest.mark.system
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root may enter a tree")
+def test_the_gate_of_a_process(tmp_path: Path) -> None:
+    """Ready, and closed where the driver hangs: by the look's own limit, and by that of the whole."""
+    case = next(one for one in CASES if one.where == "live" and not one.codes)
+    tree = prepare(case, tmp_path / "tree")
+    hung = case._replace(nvml={**case.nvml, "STUB_NVML_HANG": "nvmlDeviceGetHandleByIndex_v2"})
+    asked = (
+        (case, "20s", 0, "gpudoctor: ready: 1 GPU"),
+        (hung, "3s", 1, "gpudoctor: not"),
+        (hung, "0s", 1, "gpudoctor: not"),
+    )
+    for machine, within, status, begins in asked:
+        ran = run_command(machine, tree, "gate", "--as", "slurm", "--within", within)
+        assert (ran.status, ran.output.count("\n")) == (status, 1), ran
+        assert ran.output.startswith(begins)
 
 
 @pytest.mark.parametrize(
@@ -64,3 +114,22 @@ def test_the_lab_shows_every_code() -> None:
     assert shown <= set(codes())
     missing = set(codes()) - shown - set(ELSEWHERE)
     assert not missing, f"no case shows {sorted(missing)}"
+
+
+def test_there_is_something_to_agree_on(tmp_path: Path) -> None:
+    """A process of torch with cuDNN's main library and all of its parts."""
+    case = next(one for one in CASES if one.name == "C1a")
+    told = by_which(examine(case, case.build(tmp_path)).host)
+    names = {name for found in told.values() for name in found}
+    assert {"libcudnn.so.9", "libcudnn_graph.so.9", "libcudnn_heuristic.so.9"} <= names
+
+
+def test_every_row_of_wrong_advice_is_held() -> None:
+    """By machines and environments that are there, or by a test of its own."""
+    names = {case.name for case in CASES if case.codes}
+    for row in ROWS:
+        assert row.real or row.lab or row.tests, row.seen
+        assert row.real or row.why, row.seen
+        assert {*row.lab} <= names, row.seen
+        assert {*row.real} <= {*SCENARIOS}, row.seen
+        assert all(Path(one).is_file() for one in row.tests), row.seen

@@ -23,6 +23,8 @@ CU126 = f"--extra-index-url {INDEX['cu126']}"
         (SolveRequest(("torch==2.15.0", "tensorflow"), ("RTX 5090",)), 1),
         (SolveRequest(("tensorflow",), ("GT 640M",), "352.63"), 4),
         (SolveRequest(("torch",), ("RTX 9999",)), 4),
+        (SolveRequest(("tensorflow==2.14",), python="3.10"), 0),  # with the tensorrt that its extra pins
+        (SolveRequest(("tensorflow==2.14",), python="3.11"), 4),  # for which that tensorrt has no wheel on record
         (SolveRequest(("torch==2.4.1",), ("sm_120",), os_family="windows"), 4),  # PTX, but libraries of CUDA 11.8
     ],
 )
@@ -85,7 +87,7 @@ def test_bad_input(arguments: list[str], complaint: str, capsys: pytest.CaptureF
         ),
         (
             SolveRequest(("tensorflow",), ADA, os_family="windows"),
-            ["py -3.10 -m venv .venv", r".venv\Scripts\python.exe -m pip install tensorflow==2.10.*"],
+            ["py -3.10 -m venv .venv", r".venv\Scripts\python.exe -m pip install tensorflow==2.10.* 'numpy<2'"],
         ),
     ],
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from doctor.output import write
 from doctor.output.write import NotWritten, style_of, write_file
 
 
@@ -17,6 +20,37 @@ def test_a_file_is_replaced_whole_and_leaves_no_part(tmp_path: Path) -> None:
     write_file(str(target), "new\n")
     assert target.read_text() == "new\n"
     assert os.listdir(tmp_path) == ["report"]
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "_READER_WITHIN_S", 0.06)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotWritten, match="pipe: nobody reads from this pipe"):
+        write_file(str(tmp_path / "pipe"), "text")
+
+
+def read_late(pipe: Path) -> str:
+    time.sleep(0.06)
+    return pipe.read_text()
+
+
+def test_a_reader_that_comes_late_gets_all_of_it(tmp_path: Path) -> None:
+    """More than a pipe holds: what was opened without waiting is then written to with waiting."""
+    pipe, text = tmp_path / "pipe", "x" * 200_000
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read_late, pipe)
+        write_file(str(pipe), text)
+        assert reading.result() == text
+
+
+def test_writers_at_the_same_time_leave_one_whole_text(tmp_path: Path) -> None:
+    """Also where they have the same process id, as in containers that share a directory."""
+    target, texts = tmp_path / "report.prom", [f"{one}" * 100_000 for one in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda text: write_file(str(target), text), texts))
+    assert target.read_text() in texts
+    assert os.listdir(tmp_path) == ["report.prom"]
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:

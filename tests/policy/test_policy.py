@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,7 @@ from doctor.policy.apply import governed
 from doctor.policy.form import schema
 from doctor.policy.load import BadPolicy, load, parse
 from doctor.policy.write import policy_text
+from doctor.prescribe.proof import Court
 from tests.machine import (
     cudnn_copy,
     driver,
@@ -48,6 +52,7 @@ if sys.version_info >= (3, 11):
 else:
     from tomli import loads
 MATRIX = Matrix()
+TRIPLE = '"' * 3
 HOME = machine()
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "policy.schema.json"
 
@@ -105,7 +110,43 @@ def test_each_planted_difference_is_named(name: str) -> None:
     (answer,) = (one for one in judged(facts, at_home()) if one.kind is Kind.BAD)
     line = policy_text(HOME).splitlines()[int(answer.evidence[0].source.rpartition(":")[2]) - 1]
     assert key.rpartition(".")[2] in line
-    assert answer.needs[0].product == "by-hand"
+    assert answer.needs[-1].product == "by-hand"
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("driver", "sudo ubuntu-drivers install nvidia:580"),
+        ("framework's version", "torch==2.9.1 --index-url"),
+        ("framework's build", "whl/cu128"),
+        ("no framework", "torch==2.9.1 --index-url"),
+        ("gpu", ""),
+        ("gpu memory", ""),
+        ("cuDNN", ""),
+    ],
+)
+def test_what_can_be_installed_is_prescribed_and_proven(name: str, command: str) -> None:
+    """By the rules with the policy among them: what is given meets it, and leaves no other fault."""
+    facts, rules = DIFFERENCES[name][0]._replace(policy=at_home()), load_rules()
+    answers = governed(judge(facts, MATRIX, rules), at_home())
+    report = make_report(facts, answers, MATRIX, 0.0, Court(facts, answers, MATRIX, rules, None))
+    (finding,) = (one for one in report.findings if one.code == "policy-not-met")
+    *given, by_hand = finding.remedies
+    assert "or change gpudoctor.toml:" in by_hand.summary
+    assert [one.proven for one in given] == [True] * bool(command)
+    assert not given or any(command in one for one in given[0].commands)
+
+
+@pytest.mark.parametrize(
+    "name", ["foo; rm -rf /", "--index-url=http://x", "file", "rollback", "restart", "schema", "../data/torch"]
+)
+def test_a_name_that_is_none_becomes_no_command(name: str) -> None:
+    policy = parse(f'[require.frameworks]\n"{name}" = ">=1"\n', FILE)
+    facts, rules = HOME._replace(policy=policy), load_rules()
+    answers = judge(facts, MATRIX, rules)
+    report = make_report(facts, answers, MATRIX, 0.0, Court(facts, answers, MATRIX, rules, None))
+    (finding,) = (one for one in report.findings if one.code == "policy-not-met")
+    assert all(line.startswith("#") for one in finding.remedies for line in one.commands)
 
 
 def test_all_at_once() -> None:
@@ -193,6 +234,8 @@ def test_what_is_forbidden_is_an_error() -> None:
         ("[require]\n\ndriverr = '1'\n", "p.toml:3: require.driverr: no key 'driverr'; did you mean driver?"),
         ("[require]\ndriver = 580\n", "p.toml:2: require.driver: a range in quotes"),
         ("[require]\ndriver = 'new'\n", "p.toml:2: require.driver: no range: 'new'"),
+        ("[require]\ngpu = 'H100|'\n", "p.toml:2: require.gpu: several names are a list"),
+        ("[require]\ngpu = ['H100', ' ']\n", "p.toml:2: require.gpu: a text in quotes"),
         ("[require]\ngpu_count = true\n", "p.toml:2: require.gpu_count"),
         ("[require.frameworks]\ntorch = { versoin = '1' }\n", "p.toml:2: require.frameworks.torch.versoin: no key"),
         ("[require.frameworks]\ntorch = 2\n", "p.toml:2: require.frameworks.torch: a table"),
@@ -206,7 +249,8 @@ def test_what_is_forbidden_is_an_error() -> None:
         ("[environments]\npython = 3\n", "p.toml:2: environments.python"),
         ("[require\n", "p.toml: no TOML"),
         ("a = 1\na = 2\n", "p.toml: no TOML"),
-        ("x = " + "[" * 9999, "p.toml: no TOML"),
+        ("x = " + "[" * 4000, "p.toml: no TOML"),
+        (f"x = {'y' * 4096}", "p.toml:1: a line of more than"),
     ],
 )
 def test_errors_name_line_and_key(text: str, says: str) -> None:
@@ -215,10 +259,44 @@ def test_errors_name_line_and_key(text: str, says: str) -> None:
     assert str(caught.value).startswith(says)
 
 
+LONG_S = 2.0  # far more than any of them takes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[findings.allow]]\n" * 3400,
+        f"x = {TRIPLE}\n[{' ' * 4000}\n{TRIPLE}",
+        f"{'a.' * 2000}a = 1\n",
+        f"{'a.' * 30000}a = 1\n",
+        f'"{"k" * 4000}" = 1\n',
+        f"[findings]\nforbid = ['{'a' * 4000}']\n",
+        f"[require]\ngpu_count = {'9' * 4000}\n",
+        f"[require]\ndriver = '{'>=1,' * 900}x'\n",
+        f"[require]\ngpu = '{'n*' * 2000}'\n",
+    ],
+    ids=range(9),
+)
+def test_bounded(text: str) -> None:
+    started = time.perf_counter()
+    with suppress(BadPolicy):
+        judged(HOME, parse(text, "p.toml"))
+    assert time.perf_counter() - started < LONG_S
+
+
 def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
-    (tmp_path / "large").write_bytes(b"#" * ((1 << 20) + 1))
-    for name, says in (("missing", "no such file"), ("binary", "not UTF-8"), ("large", "larger"), (".", "directory")):
+    (tmp_path / "large").write_bytes(b"#" * ((1 << 16) + 1))
+    os.mkfifo(tmp_path / "pipe")  # never waited for, nor is a device read
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name, says in {
+        "missing": "no such file",
+        "binary": "not UTF-8",
+        "large": "larger",
+        "loop": "loop",
+        **dict.fromkeys((".", "pipe", "zero"), "not a regular file"),
+    }.items():
         with pytest.raises(BadPolicy, match=says):
             load(str(tmp_path / name))
 
@@ -265,6 +343,10 @@ def test_it_is_found_in_the_current_directory_and_said(root: Path) -> None:
     assert checked(root, policy="")[1] == 0
     (root.parent / "other.toml").write_text("")
     assert "other.toml" in checked(root, policy="other.toml")[0]
+    (root.parent / FILE).unlink()
+    (root.parent / FILE).symlink_to("lost.toml")
+    with pytest.raises(BadPolicy, match="no such file"):  # one that guards nothing is not passed over in silence
+        checked(root)
 
 
 def test_a_disk_is_judged_for_what_is_assumed(root: Path) -> None:

@@ -1,7 +1,8 @@
 """In the shape of NVIDIA Health Validation's NodeVerdict: JSON on one line.
 
 PASS, INFO and WARNING exit with 0, CRITICAL and UNKNOWN with 1, and 2 means that there is no verdict. The keys are
-those that its reference names for the overall severity and the affected components.
+those that its reference names for the overall severity and the affected components; `messages` is ours. It calls
+dsx-ai-factory/health-validation:catalog/health/node-verdict.schema.json the contract, which we could not read.
 Source: docs.nvidia.com/health-validation, "FAQ" (exit code) and "Verdict Schema" (AffectedComponent).
 """
 
