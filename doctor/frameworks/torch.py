@@ -195,6 +195,6 @@ CARD = Card(
     kernels=("lib/libtorch_cuda.so", "lib/libtorch_cuda_cu.so", "lib/libtorch_cuda_cpp.so"),
     list_in="lib/libtorch_python.so",  # what torch.cuda.get_arch_list() gives
     cudnn_in=("lib",),  # up to 1.12, and wheels of its own index
-    dlls=Dlls(("lib/c10.dll", "lib/torch_cuda.dll"), opens_all='"*.dll"'),
+    dlls=Dlls(("lib/c10.dll", "lib/torch_cpu.dll", "lib/torch_cuda.dll"), opens_all='"*.dll"'),
     extended_by=("libtorch", "libc10"),
 )

@@ -75,3 +75,15 @@ def test_a_damaged_asker_names_nothing(tmp_path: Path, content: bytes) -> None:
 def test_other_systems_have_none(tmp_path: Path) -> None:
     host = RootHost(str(tmp_path))
     assert dlls.look(host, loader(), seen(()), toolkits(), seen(())).get() == ()
+
+
+def test_torch_s_part_for_the_cpu_asks_for_more_of_the_runtime(tmp_path: Path) -> None:
+    """torch_cpu.dll of 2.15.0 (win_amd64) imports VCRUNTIME140_THREADS.dll, which c10.dll does not."""
+    library = f"{SITE}/torch/lib/torch_cpu.dll"
+    tree = {_below(library): pe_bytes("torch_cpu.dll", needs=("VCRUNTIME140_THREADS.dll", "KERNEL32.dll"))}
+    host = RootHost(str(plant(tmp_path, tree)))
+    host.os_family = "windows"
+    torch = framework("torch", "2.15.0+cpu", path=f"{SITE}/torch", environment="C:/venv")
+    venv = environment(torch)._replace(prefix="C:/venv", sites=seen((SITE,)), kind="venv")
+    told = dlls.look(host, path("C:/Windows"), seen((venv,)), toolkits(), seen(()))
+    assert [one.dlls.get() for one in told.get()] == [(Dll("VCRUNTIME140_THREADS.dll", library, "", ()),)]
