@@ -10,17 +10,19 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import cache
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from packaging.version import Version
 
-from compat.artefact import ComponentRow, CudnnArchiveRow
+from compat.artefact import ComponentRow, CudnnArchiveRow, ManifestRow, StatusRow
 from compat.error import GpudoctorError
 from compat.load import columns_of, products, tables_of
 from compat.matrix import Matrix, accepts
@@ -36,10 +38,12 @@ from doctor.refresh.framework import NotTold, Release, read, releases_of
 from doctor.refresh.listing import wheels_of
 from doctor.refresh.run import _custom
 from doctor.refresh.web import Web
+from doctor.refresh.wheel_host import WheelHost
 
 MATRIX = Matrix()
 AGREES, DIFFERS, READER = "agrees", "differs", "left to a reader"
 _TODAY = date.today().isoformat()
+_TEXT_BYTES = 4 << 20
 _READ_AT_MOST = 3  # releases of a row that is of many: the first, the last and one between
 
 
@@ -63,10 +67,25 @@ class Shelf:
         self.row_of = cache(self._row_of)
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
+        self.text_in = cache(self._text_in)
 
     def _releases(self, package: str) -> tuple[Release, ...]:
         wheels, _ = wheels_of(package, self._connection.indexes, self.web)
         return releases_of(package, (one for one in wheels if not one.version.is_prerelease and not one.is_yanked))
+
+    def _text_in(self, package: str, end: str) -> str:
+        """The text of the file of that name in the newest wheel, "" where there is none."""
+        wheels, _ = wheels_of(package, self._connection.indexes, self.web)
+        served = [one for one in wheels if any("win" not in tag.platform for tag in one.tags)]
+        newest = max(served, key=lambda one: one.version, default=None)
+        if newest is None:
+            return ""
+        host = WheelHost(newest, self.web, "linux", "x86_64", "")
+        try:
+            path = next((one for one in host.paths() if one.endswith(end)), "")
+            return host.read_bytes(path, _TEXT_BYTES).decode(errors="replace") if path else ""
+        finally:
+            host.close()
 
     def _row_of(self, release: Release) -> FrameworkRow | NotTold:
         return read(release, self.web, _TODAY, _custom(release.package, MATRIX))
@@ -160,6 +179,35 @@ def _toolkit(row: ToolkitRow, shelf: Shelf) -> list[str] | None:
     return _differences(row, told[0], row.id) if told else None
 
 
+def _manifest(row: ManifestRow, shelf: Shelf) -> list[str] | None:
+    """The manifest's own digest."""
+    url = shelf.manifests(row.product).get(row.release)
+    page = shelf.web.page(url, nvidia.MANIFEST_BYTES) if url else None
+    if not page:
+        return None
+    return [] if sha256(page.content).hexdigest() == row.sha256 else ["its digest is another"]
+
+
+# library -> the wheel with the header that has its codes, that header, and whether a row is of that release
+_HEADERS: dict[str, tuple[str, str, Callable[[str], bool]]] = {
+    "nvml": ("nvidia-ml-py", "pynvml.py", lambda _: True),
+    "cuda": ("nvidia-cuda-runtime", "include/driver_types.h", lambda versions: not versions.startswith("<")),
+    "cudnn": ("nvidia-cudnn-cu13", "include/cudnn_graph.h", lambda versions: versions.startswith(">=9")),
+}
+
+
+def _status(row: StatusRow, shelf: Shelf) -> list[str] | None:
+    """The header, in the newest wheel, that gives the name its number."""
+    package, header, is_of = _HEADERS[row.library]
+    if not is_of(row.versions):
+        return None
+    text = shelf.text_in(package, header)
+    found = re.search(rf"\b{row.name}\s*=\s*(\d+)", text)
+    if not found:
+        return [f"{package} has no {row.name} in {header}"] if text else None
+    return [] if int(found[1]) == row.code else [f"{row.name} is {found[1]} in {header}"]
+
+
 def _cudnn_wheels(row: CudnnWheelRow, shelf: Shelf) -> list[str]:
     """Those for Linux; the matrix has no version of five parts."""
     served = {one.public for one in shelf.releases(row.id) if one.platform.os_family == "linux"}
@@ -200,6 +248,8 @@ _JUDGES: dict[str, Any] = {
     "CudnnArchiveRow": _archive,
     "ToolkitRow": _toolkit,
     "CudnnWheelRow": _cudnn_wheels,
+    "ManifestRow": _manifest,
+    "StatusRow": _status,
     "CudnnRow": _cudnn,
     "AbsentRow": _absent,
 }
