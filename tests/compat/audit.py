@@ -1,7 +1,8 @@
 """Rows drawn at random, each held against what can be opened: the package index, and NVIDIA's manifests.
 
 `python -m tests.compat.audit 200 --seed 1 --from MANIFESTS` prints every row of the draw on which the two differ, and
-those that are left to a reader: their source is a page or a project's file. `--all` takes every row in place of a draw.
+those that are left to a reader: their source is a page. `--sources FOLDER` has the projects' files that rows name, as
+OWNER/PROJECT/...; `--all` takes every row in place of a draw.
 A difference is not yet an error: a document may say more than a wheel (docs/matrix-audit.md).
 """
 
@@ -18,16 +19,17 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from packaging.version import Version
 
-from compat.artefact import ComponentRow, CudnnArchiveRow, ManifestRow, StatusRow
+from compat.artefact import ComponentRow, CudaInstallerRow, CudnnArchiveRow, ManifestRow, StatusRow
 from compat.error import GpudoctorError
 from compat.load import columns_of, products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.platform_row import AbsentRow
-from compat.row import CudnnRow, CudnnWheelRow, FrameworkRow, ToolkitRow
+from compat.row import ChipRow, CudnnRow, CudnnWheelRow, FrameworkRow, GpuRow, ToolkitRow
 from doctor.check.encode import encode
 from doctor.host.live import LiveHost
 from doctor.refresh import nvidia
@@ -57,12 +59,13 @@ class Outcome(NamedTuple):
 
 
 class Shelf:
-    """What is opened: the user's package index, and a folder with NVIDIA's manifests ("" for none)."""
+    """What is opened: the user's package index, a folder with NVIDIA's manifests, one with projects ("" for none)."""
 
-    def __init__(self, manifests: str) -> None:
+    def __init__(self, manifests: str, sources: str) -> None:
         self._connection = connection_of(LiveHost(), (), os.getcwd())
         self.web = Web(self._connection)
         self._manifests = manifests
+        self._sources = sources
         self.releases = cache(self._releases)
         self.row_of = cache(self._row_of)
         self.manifests = cache(self._manifests_of)
@@ -72,6 +75,13 @@ class Shelf:
     def _releases(self, package: str) -> tuple[Release, ...]:
         wheels, _ = wheels_of(package, self._connection.indexes, self.web)
         return releases_of(package, (one for one in wheels if not one.version.is_prerelease and not one.is_yanked))
+
+    def source(self, names: str) -> str:
+        """The files "owner/project:path@ref" that lie in the folder of projects, as OWNER/PROJECT/.../path."""
+        found = re.findall(r"(?:^|; )([\w.-]+/[\w.-]+):([\w./-]+)", names) if self._sources else []
+        files = (one for project, path in found for one in Path(self._sources, project).rglob(Path(path).name))
+        wanted = (one for one in files if any(str(one).endswith(f"/{path}") for _, path in found))
+        return "".join(map(_text_of, dict.fromkeys(wanted)))
 
     def _text_in(self, package: str, end: str) -> str:
         """The text of the file of that name in the newest wheel, "" where there is none."""
@@ -96,6 +106,11 @@ class Shelf:
     def _components(self, release: str) -> dict[str, ComponentRow]:
         url = self.manifests("cuda").get(release)
         return {row.id: row for row in component_rows(release, url, MATRIX, self.web, _TODAY)} if url else {}
+
+
+@cache
+def _text_of(file: Path) -> str:
+    return file.read_text(errors="replace")
 
 
 def every_row() -> list[tuple[str, Any]]:
@@ -165,11 +180,53 @@ def _archive(row: CudnnArchiveRow, shelf: Shelf) -> list[str] | None:
     url = shelf.manifests("cudnn").get(str(row.version.release))
     page = shelf.web.page(url, nvidia.MANIFEST_BYTES) if url else None
     if not page:
-        return None
+        return _in_source(row.sha256, row, shelf)
     text = page.content.decode()
     if row.id not in text:
-        return None
+        return _in_source(row.sha256, row, shelf)
     return [] if any(digest in text for digest in row.sha256) else ["its digest is not in the manifest"]
+
+
+def _installer(row: CudaInstallerRow, shelf: Shelf) -> list[str] | None:
+    """The list of a project that it is from: its digest, else its address."""
+    return _in_source((row.sha256 or row.url,), row, shelf)
+
+
+def _in_source(either: Iterable[str], row: Any, shelf: Shelf) -> list[str] | None:
+    text = shelf.source(row.source)
+    if not text:
+        return None
+    return [] if any(one in text for one in either) else [f"{row.source} has none of {', '.join(either)}"]
+
+
+def _chip(row: ChipRow, shelf: Shelf) -> list[str] | None:
+    """The device ids that pci.ids gives to the chip."""
+    lines = _devices(shelf.source(row.source))
+    wrong = [one for one in row.devices if one in lines and not lines[one].casefold().startswith(row.id)]
+    return [f"{one} is {lines[one]} in pci.ids" for one in wrong] if lines else None
+
+
+def _product(row: GpuRow, shelf: Shelf) -> list[str] | None:
+    """The chips of the cards that pci.ids gives this name, and their compute capability."""
+    lines = _devices(shelf.source(row.source))
+    name = row.name.casefold().removeprefix("nvidia ").removesuffix(" laptop gpu")
+    called = [
+        one
+        for one, text in lines.items()
+        if re.search(rf"\[(.* / )?{re.escape(name)}\b( /.*| max-q.*)?\]", text.casefold())
+    ]
+    found = {chip.capability for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & set(called)}
+    if not found:
+        return None
+    strange = found.isdisjoint(row.capabilities)
+    return [f"the cards of that name are of {sorted(map(str, found))}"] if strange else []
+
+
+@cache
+def _devices(text: str) -> dict[str, str]:
+    """NVIDIA's devices of pci.ids: "2684" -> "AD102 [GeForce RTX 4090]"."""
+    own = re.search(r"^10de .*\n((?:\t.*\n|#.*\n)*)", text, re.MULTILINE)
+    return dict(re.findall(r"^\t([0-9a-f]{4})  (.*)$", own[1], re.MULTILINE)) if own else {}
 
 
 def _toolkit(row: ToolkitRow, shelf: Shelf) -> list[str] | None:
@@ -250,6 +307,9 @@ _JUDGES: dict[str, Any] = {
     "CudnnWheelRow": _cudnn_wheels,
     "ManifestRow": _manifest,
     "StatusRow": _status,
+    "CudaInstallerRow": _installer,
+    "ChipRow": _chip,
+    "GpuRow": _product,
     "CudnnRow": _cudnn,
     "AbsentRow": _absent,
 }
@@ -267,12 +327,13 @@ def main() -> None:
     parser.add_argument("count", type=int, nargs="?", default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--from", dest="manifests", default="")
+    parser.add_argument("--sources", default="", help="a folder OWNER/PROJECT/... with the projects that rows name")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--product", default="")
     asked = parser.parse_args()
     rows = every_row()
     chosen = rows if asked.all else random.Random(asked.seed).sample(rows, asked.count)
-    found = outcomes((one for one in chosen if one[0].startswith(asked.product)), Shelf(asked.manifests))
+    found = outcomes((one for one in chosen if one[0].startswith(asked.product)), Shelf(asked.manifests, asked.sources))
     for kind in (READER, DIFFERS):
         for one in (one for one in found if one.kind == kind):
             print(f"{kind}: {one.place}[{one.row.id}]", *one.said, sep="\n    ")
