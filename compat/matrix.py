@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from compat.error import GpudoctorError
 from compat.load import DATA, RowReader, load_file, tables_of
 from compat.row import (
+    AbiRow,
     AskedRow,
     BranchRow,
     ChipRow,
@@ -130,7 +131,9 @@ class Matrix:
 
     @_remembered
     def has(self, product: str) -> bool:
-        """Whether there is a file for this product."""
+        """Whether there is a file for this product; schema.json is the form of them all."""
+        if product == "schema" or os.path.basename(product) != product:
+            return False
         return os.path.isfile(os.path.join(self._data, f"{product}.json")) or self._has_own(product)
 
     def as_of(self, product: str = "cuda") -> str:
@@ -383,6 +386,12 @@ class Matrix:
         """Known conflicts between packages."""
         rows: tuple[ConflictRow, ...] = self.rows("conflicts", "known")
         return rows
+
+    def abi(self, package: str, version: str, os_family: str) -> AbiRow | None:
+        """What the binaries of this release were compiled against besides what its metadata says."""
+        rows: tuple[AbiRow, ...] = self.rows("conflicts", "abi")
+        own = (row for row in rows if row.package == package and os_family in row.os)
+        return next((row for row in own if accepts(row.versions, version.partition("+")[0])), None)
 
     def xid(self, code: int) -> XidRow:
         """An error code of the kernel module; raises Uncovered."""

@@ -299,6 +299,23 @@ class ConflictRow(NamedTuple):
     note: str
 
 
+class AbiRow(NamedTuple):
+    """What binaries were compiled against, where the metadata does not say so. File conflicts.json, table abi."""
+
+    id: str
+    package: str
+    versions: str  # PEP 440 specifier
+    os: tuple[str, ...]
+    needs: dict[str, str]  # distribution -> PEP 440 specifier of the releases whose ABI it was compiled for
+    python: str  # PEP 440 specifier on the Pythons that other releases of those exist for
+    severity: str  # "error" where it cannot be imported with another
+    effect: str  # what fails, a clause: "it cannot be imported"
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class LibraryRow(NamedTuple):
     """The name that one of CUDA's libraries is asked for by. File libraries.json, table sonames."""
 
@@ -496,7 +513,7 @@ TABLES: dict[str, dict[str, type]] = {
         "wheels": CudnnWheelRow,
     },
     "libraries": {"sonames": LibraryRow, "tools": ToolRow, "asked": AskedRow},
-    "conflicts": {"known": ConflictRow},
+    "conflicts": {"known": ConflictRow, "abi": AbiRow},
     "frameworks": {"traits": TraitsRow},
     "index": {
         "wheels": WheelIndexRow,

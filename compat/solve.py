@@ -229,9 +229,16 @@ def _solution(chosen: Chosen, problem: Problem) -> Solution:
     asked = problem.circumstances.python
     pythons = (asked,) if asked else common_pythons(chosen)
     pins = pins_to_add(chosen, problem.circumstances, problem.matrix)
-    notes = (*remarks(chosen, problem.matrix), *_uncovered(problem))
+    added = (f"{pin} is added: {why}" for pin, why in pins)
+    notes = (*added, *remarks(chosen, problem.matrix), *_uncovered(problem))
     fresh = tuple(one for one in chosen if not one.held)
-    return Solution(chosen=fresh, pythons=pythons, pins=pins, doubts=tuple(dict.fromkeys(doubts)), remarks=notes)
+    return Solution(
+        chosen=fresh,
+        pythons=pythons,
+        pins=tuple(pin for pin, _ in pins),
+        doubts=tuple(dict.fromkeys(doubts)),
+        remarks=notes,
+    )
 
 
 def _uncovered(problem: Problem) -> Iterator[str]:

@@ -13,6 +13,7 @@ from compat.overlap import NO, overlap
 from compat.reason import BAD, UNKNOWN, YES, Circumstances, Reason, row_name
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
+from compat.solve_abi import abi_limits
 from compat.spec import Spec
 
 _ENDLESS = 10**9
@@ -126,7 +127,8 @@ def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) 
 
 def _wants(asked: str, row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
     """Of it and of what it was asked for as; one object for one build of these versions, whatever else was asked."""
-    wants = {**_asked_along(asked, row, matrix), **wants_of(row, versions)}
+    own = {**wants_of(row, versions), **_compiled_for(row, versions, matrix)}
+    wants = {**_asked_along(asked, row, matrix), **own}
     return _one_object(tuple(wants.items()), row.package, row.id, matrix)
 
 
@@ -138,6 +140,14 @@ def _one_object(items: tuple[tuple[str, str], ...], *_: object) -> dict[str, str
 def wants_of(row: FrameworkRow, versions: str) -> dict[str, str]:
     """What a build of these versions asks for of every distribution, itself among them."""
     return {**(row.pins or {}), row.package: versions}
+
+
+def _compiled_for(row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
+    """Its own limit and that of its binaries, as one specifier."""
+    said = row.pins or {}
+    return {
+        name: f"{said.get(name, '')},{limit}".strip(",") for name, limit in abi_limits(row, versions, matrix).items()
+    }
 
 
 def _asked_along(name: str, row: FrameworkRow, matrix: Matrix) -> dict[str, str]:

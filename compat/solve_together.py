@@ -12,6 +12,7 @@ from compat.overlap import inside, overlap
 from compat.reason import BAD, UNKNOWN, Circumstances, Reason
 from compat.record import NamedTuple
 from compat.row import ConflictRow
+from compat.solve_abi import abi_limits
 from compat.solve_builds import SolveCandidate
 from compat.solve_cudnn import CUDNN_WHEELS, cudnn_wheel
 from compat.traits import traits_of
@@ -319,11 +320,16 @@ def _cudnn(wanted: Wanted, circumstances: Circumstances, matrix: Matrix) -> Iter
             yield Clash(name, against.kind, tell)
 
 
-def pins_to_add(chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> tuple[str, ...]:
-    """Requirements that keep pip from taking a release that has no code for the cards."""
+def pins_to_add(
+    chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix
+) -> tuple[tuple[str, str], ...]:
+    """Requirements that keep pip from taking what does not work, each with its reason."""
     wanted = _wanted(chosen).items()
     wheels = (cudnn_wheel(name, (one for one, _ in asked), circumstances, matrix) for name, asked in wanted)
-    return tuple(wheel.pin for wheel in wheels if wheel.pin)
+    codes = ((wheel.pin, "newer releases of it have no code for these cards") for wheel in wheels if wheel.pin)
+    limits = ((one, abi_limits(one.row, one.versions, matrix).items()) for one in chosen)
+    abis = ((f"{name}{limit}", f"{one.label} is compiled for it") for one, each in limits for name, limit in each)
+    return tuple(dict((*codes, *abis)).items())
 
 
 def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Clash]:

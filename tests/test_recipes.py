@@ -74,14 +74,15 @@ def test_by_the_schemas_of_their_readers(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", str(programs)], check=True)
         subprocess.run([str(programs / "bin/pip"), "install", "--quiet", *READERS], check=True)
     schema = ("check-jsonschema", "--builtin-schema")
-    github, gitlab, _ = (text for page, kind, text in FENCES if (page, kind) == ("ci.md", "yaml"))
+    github, gitlab, hooks = (text for page, kind, text in FENCES if (page, kind) == ("ci.md", "yaml"))
     asked = [
         *((("kubernetes-validate", "-k", "1.34", "--strict"), text) for text in of("yaml") if "apiVersion" in text),
         ((*schema, "vendor.github-workflows"), github),
         ((*schema, "vendor.gitlab-ci", "--data-transform", "gitlab-ci"), gitlab),
+        ((sys.executable, "-m", "pre_commit", "validate-config"), hooks),
         *((("hcl2tojson",), f"build {{\n{text}}}\n") for text in of("hcl")),
     ]
-    assert len(asked) == 5
+    assert len(asked) == 6
     for (program, *options), text in asked:
         for spoilt in (False, True):  # each of them finds fault with what is no file of its kind
             file = tmp_path / "recipe.yaml"

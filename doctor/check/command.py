@@ -50,6 +50,7 @@ class Options(NamedTuple):
     platform: str = ""  # of the image; "" for this machine's
     assume_driver: str = ""  # the release of the driver that the image or root is to run on
     assume_gpus: tuple[str, ...] = ()  # the names of its GPUs
+    no_cache: bool = False  # read every layer of the image anew
     config: str = ""  # a file with the configuration of the image, or of the container whose root it is
     policy: str | None = None  # a file; None: ./gpudoctor.toml, where there is one; "": none
 
@@ -96,7 +97,9 @@ def machine_of(options: Options) -> Host:
         return host_of(options.root)
     from doctor.image.asked import machine_of_image  # late: only a check of an image pays for it
 
-    return machine_of_image(options.root, options.image, options.platform, options.config)
+    return machine_of_image(
+        options.root, options.image, options.platform, options.config, uses_cache=not options.no_cache
+    )
 
 
 def report_of(options: Options, started: float, machine: Host | None = None) -> Report:
@@ -158,7 +161,7 @@ def _assumed(facts: Facts, options: Options, matrix: Matrix) -> Facts:
 
 def policy_of(asked: str | None) -> Policy:
     """The policy that was named, else that of the current directory, else an empty one; raises BadPolicy."""
-    if asked == "" or (asked is None and not os.path.isfile(POLICY_FILE)):
+    if asked == "" or (asked is None and not os.path.lexists(POLICY_FILE)):
         return Policy()
     from doctor.policy.load import load  # late: most machines have no policy
 

@@ -51,6 +51,7 @@ def check(
     target: Target = "",
     platform: Platform = "",
     config: Config = "",
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Read every layer of an image anew.")] = False,
     assume_driver: AssumeDriver = "",
     assume_gpus: AssumeGpus = None,
     deep: Annotated[bool, typer.Option("--deep", help="Also start CUDA and the frameworks, in children.")] = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -44,6 +45,8 @@ def gate(
         verdict = command.gate(options)
         text, status = chosen.render(verdict), chosen.statuses[verdict.level]
         print(text, flush=True)
+        if verdict.is_stuck:
+            os._exit(status)  # a thread that wakes up while the interpreter ends can abort it, with another status
     except OSError:
         status = status or chosen.no_verdict  # nobody heard that it is ready
     raise typer.Exit(status)

@@ -92,7 +92,9 @@ def _bounded(options: Options, look_now: Callable[[Options], Verdict]) -> Verdic
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(options.within_s)
-    return told[0] if told else failure(f"no verdict within {options.within_s:g} s")
+    if told:
+        return told[0]
+    return failure(f"no verdict within {options.within_s:g} s")._replace(is_stuck=True)
 
 
 def _guarded(options: Options, look_now: Callable[[Options], Verdict]) -> Verdict:

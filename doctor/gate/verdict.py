@@ -55,6 +55,7 @@ class Verdict(NamedTuple):
     level: Level
     reasons: tuple[Reason, ...]
     seen: str  # what is ready: "2 GPUs, driver 580.95.05"
+    is_stuck: bool = False  # a look still runs, and nobody waits for it
 
     @property
     def is_ready(self) -> bool:

@@ -210,10 +210,11 @@ def _status(name: str, matrix: Matrix) -> list[Table]:
 
 
 def _conflicts(name: str, matrix: Matrix) -> list[Table]:
-    found = tuple(row for row in matrix.conflicts() if name in {row.id, *row.when})
-    if not found:
+    known = tuple(row for row in matrix.conflicts() if name in {row.id, *row.when})
+    abi = tuple(row for row in matrix.rows("conflicts", "abi") if name in {row.id, row.package, *row.needs})
+    if not (known or abi):
         raise Uncovered(f"a conflict of {name}")
-    return [Table("conflicts.known", found)]
+    return [Table("conflicts.known", known), Table("conflicts.abi", abi)]
 
 
 def _index(name: str, matrix: Matrix) -> list[Table]:

@@ -282,6 +282,10 @@ LAYOUTS: dict[str, Layout] = {
             *_columns(severity="severity", summary="what happens", remedy="remedy"),
         ),
     ),
+    "AbiRow": Layout(
+        "What binaries were compiled for",
+        _columns(package="package", versions="releases", os="for", needs="needs", severity="severity", effect="else"),
+    ),
     "WheelIndexRow": Layout(
         "Wheel indexes", _columns(package="package", build="build", versions="releases", url="address")
     ),

@@ -119,8 +119,6 @@ def _plain(specifier: str) -> str:
 
 
 def _remarks(solution: Solution) -> Iterator[str]:
-    for pin in solution.pins:
-        yield f"{pin} is added: newer releases of it have no code for these cards"
     yield from solution.remarks
     yield from (
         f"{one.label}: {one.row.note}" for one in solution.chosen if one.row.libraries == "system" and one.row.note

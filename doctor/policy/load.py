@@ -113,7 +113,10 @@ class _Reader:
                 for package, wanted in self._a_table(key, value).items():
                     yield self._framework(f"{key}.{package}", package, wanted)
             elif name == "gpu":
-                yield self._requirement(key, name, "|".join(self._texts(key, value)))
+                names = self._texts(key, value)
+                if any("|" in one for one in names):
+                    raise self._wrong(key, "several names are a list, not joined by |")
+                yield self._requirement(key, name, "|".join(names))
             else:
                 yield self._requirement(key, name, self._range(key, value, numbers=name in {"gpu_count", "gpu_memory"}))
 

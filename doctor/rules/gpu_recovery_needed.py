@@ -20,16 +20,19 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
         return ok("the driver asks for nothing")
     return bad(
         f"the driver asks for {gpu.label} to be recovered: {action}",
-        Need(BY_HAND, f"{_HOW.get(action, _OTHERWISE)} (the driver asks for: {action})."),
+        _need(action, gpu),
         evidence=(Evidence(how(gpu.recovery), f"recovery action of {gpu.label}: {action}"),),
     )
 
 
-_HOW = {
-    "reset": "Stop every program that uses the GPU and reset it with 'nvidia-smi --gpu-reset'",
-    "drain and reset": "Stop the work on all GPUs that talk to it and reset it with 'nvidia-smi --gpu-reset'",
-    "restart": "Stop the work and restart the machine",
-    "restart of the system": "Stop the work and restart the machine",
-}
+def _need(action: str, gpu: Gpu) -> Need:
+    """GPUs that talk to one another are reset together."""
+    if action in _RESETS:
+        return Need("gpu-reset", "", _RESETS[action].format(gpu.number))
+    return Need(BY_HAND, f"{_HOW.get(action, _OTHERWISE)} (the driver asks for: {action}).")
+
+
+_RESETS = {"reset": "{}", "drain and reset": ""}
+_HOW = dict.fromkeys(("restart", "restart of the system"), "Stop the work and restart the machine")
 _OTHERWISE = "Stop the work on this machine and ask whoever keeps it"
 RULE = Rule(GPUS, check, matters=False)

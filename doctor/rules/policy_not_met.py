@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from compat.load import is_framework
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
 from compat.specifier import accepts
@@ -12,6 +13,7 @@ from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.policy import Requirement
 from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.rules.shared.conditions import on_host
 from doctor.rules.shared.rule import Rule, Subjects
 
 REQUIREMENTS: Subjects[Requirement] = Subjects("requirement of a policy", lambda facts: facts.policy.requirements)
@@ -20,12 +22,13 @@ _GIB = 1 << 30
 
 def check(requirement: Requirement, facts: Facts, matrix: Matrix) -> Answer:
     """One key of [require]; what could not be seen raises, and is UNKNOWN: a policy is met only by what was seen."""
-    is_framework = requirement.key.startswith("require.frameworks.")
-    wrong = _framework(requirement, facts) if is_framework else _JUDGES[requirement.name](requirement, facts)
+    of_framework = requirement.key.startswith("require.frameworks.")
+    wrong = _framework(requirement, facts) if of_framework else _JUDGES[requirement.name](requirement, facts)
     if not wrong:
         return ok(f"{requirement.name}: {_wanted(requirement)} is met")
     return bad(
         f"{requirement.key} asks for {_wanted(requirement)}; {wrong}",
+        *(_framework_needs(requirement, facts, matrix) if of_framework else _machine_needs(requirement, facts)),
         Need(BY_HAND, f"Bring {requirement.name} to {_wanted(requirement)}, or change {requirement.source}."),
         evidence=(Evidence(requirement.source, f"{requirement.key}: {_wanted(requirement)}"),),
     )
@@ -97,12 +100,41 @@ def _framework(requirement: Requirement, facts: Facts) -> str:
     found = [one for each in environments for one in each.frameworks.get() if one.package == requirement.name.lower()]
     if not found:
         return f"{requirement.name} is not installed"
-    for one in found:
-        if requirement.wanted and not accepts(requirement.wanted, one.version):
-            return f"{one.label} is installed"
-        if requirement.build and _build(one) != requirement.build:
-            return f"{one.label} is build {_build(one)}"
+    return next(filter(None, (_difference(requirement, one) for one in found)), "")
+
+
+def _difference(requirement: Requirement, framework: Framework) -> str:
+    if requirement.wanted and not accepts(requirement.wanted, framework.version):
+        return f"{framework.label} is installed"
+    if requirement.build and _build(framework) != requirement.build:
+        return f"{framework.label} is build {_build(framework)}"
     return ""
+
+
+def _machine_needs(requirement: Requirement, facts: Facts) -> tuple[Need, ...]:
+    """What can be installed: no card, and no release of cuDNN that is not the newest."""
+    need = Need(requirement.name, requirement.wanted)
+    if requirement.name == "driver":
+        return (on_host(facts, need, f"install a driver {requirement.wanted}"),)
+    return (need,) if requirement.name == "cuda" else ()
+
+
+def _framework_needs(requirement: Requirement, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """In the first environment that lacks it; where it is in none, in the first of all.
+
+    Only of frameworks that the matrix knows: any other name could be that of another thing which a need can name.
+    """
+    environments = facts.environments.get()
+    name = requirement.name.lower()
+    if not (is_framework(name) and matrix.has(name)):
+        return ()
+    wrong = [one for one in environments if any(_misses(requirement, each) for each in one.frameworks.get())]
+    build = requirement.build
+    return tuple(Need(name, requirement.wanted, one.interpreter, build) for one in (*wrong, *environments)[:1])
+
+
+def _misses(requirement: Requirement, framework: Framework) -> bool:
+    return framework.package == requirement.name.lower() and bool(_difference(requirement, framework))
 
 
 def _build(framework: Framework) -> str:

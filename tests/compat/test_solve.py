@@ -422,8 +422,31 @@ def _conflict(chance: random.Random) -> dict[str, Any]:
 def write(folder: Path, rows: dict[str, list[dict[str, Any]]], conflicts: list[dict[str, Any]]) -> Matrix:
     """A matrix with these builds and conflicts."""
     tables: dict[str, Any] = {name: {"builds": builds} for name, builds in rows.items()}
-    tables["conflicts"] = {"known": conflicts}
+    tables["conflicts"] = {"known": conflicts, "abi": []}
     for product, content in tables.items():
         whole = {"schema": SCHEMA, "product": product, "as_of": "2026-11-20", "tables": content}
         (folder / f"{product}.json").write_text(json.dumps(whole), encoding="utf-8")
     return Matrix(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("asked", "python", "pins"),
+    [
+        ("torch==2.2.2", "3.11", ("numpy<2",)),
+        ("torch==2.3.0", "3.11", ()),
+        ("torch==1.4.0", "3.6", ()),  # there is no NumPy 2 for its Pythons
+        ("tensorflow==2.10.0", "3.10", ("numpy<2",)),
+        ("tensorflow==2.15.1", "3.11", ()),  # its own metadata says numpy<2
+    ],
+)
+def test_what_binaries_were_compiled_for_is_kept(asked: str, python: str, pins: tuple[str, ...]) -> None:
+    """pip would bring NumPy 2 beside what was compiled for the ABI of NumPy 1."""
+    found = solve(Problem([parse_spec(asked)], Circumstances(python=python), MATRIX))
+    assert found is not None
+    assert found.pins == pins
+
+
+def test_an_installed_numpy_2_stays_without_what_was_compiled_for_1() -> None:
+    where = Circumstances(python="3.11")
+    assert solve(Problem([parse_spec("torch==2.2.2")], where, MATRIX, hold=[parse_spec("numpy==2.2.6")])) is None
+    assert solve(Problem([parse_spec("torch==2.2.2")], where, MATRIX, hold=[parse_spec("numpy==1.26.4")])) is not None

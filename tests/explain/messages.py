@@ -4,6 +4,13 @@ The strings are those of the sources that the signatures name; addresses, paths 
 """
 
 MESSAGES: tuple[tuple[str, str], ...] = (
+    # NumPy
+    (
+        "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.2.6 as it may crash.",
+        "numpy-abi-mismatch",
+    ),
+    ("UserWarning: Failed to initialize NumPy: _ARRAY_API not found (Triggered internally)", "numpy-abi-mismatch"),
+    ("ImportError: Numba needs NumPy 1.26 or less", "numpy-abi-mismatch"),
     # the driver
     (
         "RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update",

@@ -306,6 +306,19 @@ def test_a_look_that_does_not_end_is_not_waited_for() -> None:
     found = gate(Options(within_s=0.2), never)
     assert time.monotonic() - started < 2
     assert (found.level, "within 0.2 s" in told(found)) == (Level.UNKNOWN, True)
+    assert found.is_stuck
+
+
+def test_a_look_that_is_stuck_does_not_change_the_status() -> None:
+    """The interpreter does not end around a thread in its way: it is aborted where libgcc_s.so.1 is missing."""
+    code = (
+        "import sys, time; from doctor.cli import execute; from doctor.gate import command\n"
+        "import atexit; atexit.register(lambda: print('ended as usual'))\n"
+        "command.gate.__defaults__ = (lambda _: time.sleep(60),)\n"
+        "sys.exit(execute(['gate', '--as', 'npd', '--within', '100ms']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "gpudoctor: no verdict within 0.1 s [prerequisite]\n", "")
 
 
 def test_a_look_that_fails_is_a_verdict() -> None:

@@ -87,7 +87,7 @@ def test_bad_input(arguments: list[str], complaint: str, capsys: pytest.CaptureF
         ),
         (
             SolveRequest(("tensorflow",), ADA, os_family="windows"),
-            ["py -3.10 -m venv .venv", r".venv\Scripts\python.exe -m pip install tensorflow==2.10.*"],
+            ["py -3.10 -m venv .venv", r".venv\Scripts\python.exe -m pip install tensorflow==2.10.* 'numpy<2'"],
         ),
     ],
 )

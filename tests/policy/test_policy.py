@@ -32,6 +32,7 @@ from doctor.policy.apply import governed
 from doctor.policy.form import schema
 from doctor.policy.load import BadPolicy, load, parse
 from doctor.policy.write import policy_text
+from doctor.prescribe.proof import Court
 from tests.machine import (
     cudnn_copy,
     driver,
@@ -109,7 +110,43 @@ def test_each_planted_difference_is_named(name: str) -> None:
     (answer,) = (one for one in judged(facts, at_home()) if one.kind is Kind.BAD)
     line = policy_text(HOME).splitlines()[int(answer.evidence[0].source.rpartition(":")[2]) - 1]
     assert key.rpartition(".")[2] in line
-    assert answer.needs[0].product == "by-hand"
+    assert answer.needs[-1].product == "by-hand"
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("driver", "sudo ubuntu-drivers install nvidia:580"),
+        ("framework's version", "torch==2.9.1 --index-url"),
+        ("framework's build", "whl/cu128"),
+        ("no framework", "torch==2.9.1 --index-url"),
+        ("gpu", ""),
+        ("gpu memory", ""),
+        ("cuDNN", ""),
+    ],
+)
+def test_what_can_be_installed_is_prescribed_and_proven(name: str, command: str) -> None:
+    """By the rules with the policy among them: what is given meets it, and leaves no other fault."""
+    facts, rules = DIFFERENCES[name][0]._replace(policy=at_home()), load_rules()
+    answers = governed(judge(facts, MATRIX, rules), at_home())
+    report = make_report(facts, answers, MATRIX, 0.0, Court(facts, answers, MATRIX, rules, None))
+    (finding,) = (one for one in report.findings if one.code == "policy-not-met")
+    *given, by_hand = finding.remedies
+    assert "or change gpudoctor.toml:" in by_hand.summary
+    assert [one.proven for one in given] == [True] * bool(command)
+    assert not given or any(command in one for one in given[0].commands)
+
+
+@pytest.mark.parametrize(
+    "name", ["foo; rm -rf /", "--index-url=http://x", "file", "rollback", "restart", "schema", "../data/torch"]
+)
+def test_a_name_that_is_none_becomes_no_command(name: str) -> None:
+    policy = parse(f'[require.frameworks]\n"{name}" = ">=1"\n', FILE)
+    facts, rules = HOME._replace(policy=policy), load_rules()
+    answers = judge(facts, MATRIX, rules)
+    report = make_report(facts, answers, MATRIX, 0.0, Court(facts, answers, MATRIX, rules, None))
+    (finding,) = (one for one in report.findings if one.code == "policy-not-met")
+    assert all(line.startswith("#") for one in finding.remedies for line in one.commands)
 
 
 def test_all_at_once() -> None:
@@ -197,6 +234,8 @@ def test_what_is_forbidden_is_an_error() -> None:
         ("[require]\n\ndriverr = '1'\n", "p.toml:3: require.driverr: no key 'driverr'; did you mean driver?"),
         ("[require]\ndriver = 580\n", "p.toml:2: require.driver: a range in quotes"),
         ("[require]\ndriver = 'new'\n", "p.toml:2: require.driver: no range: 'new'"),
+        ("[require]\ngpu = 'H100|'\n", "p.toml:2: require.gpu: several names are a list"),
+        ("[require]\ngpu = ['H100', ' ']\n", "p.toml:2: require.gpu: a text in quotes"),
         ("[require]\ngpu_count = true\n", "p.toml:2: require.gpu_count"),
         ("[require.frameworks]\ntorch = { versoin = '1' }\n", "p.toml:2: require.frameworks.torch.versoin: no key"),
         ("[require.frameworks]\ntorch = 2\n", "p.toml:2: require.frameworks.torch: a table"),
@@ -304,6 +343,10 @@ def test_it_is_found_in_the_current_directory_and_said(root: Path) -> None:
     assert checked(root, policy="")[1] == 0
     (root.parent / "other.toml").write_text("")
     assert "other.toml" in checked(root, policy="other.toml")[0]
+    (root.parent / FILE).unlink()
+    (root.parent / FILE).symlink_to("lost.toml")
+    with pytest.raises(BadPolicy, match="no such file"):  # one that guards nothing is not passed over in silence
+        checked(root)
 
 
 def test_a_disk_is_judged_for_what_is_assumed(root: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from compat.matrix import Matrix
 from doctor.check.finding import Kind
 from doctor.facts import Machine
 from doctor.facts.seen import Fact
 from doctor.facts.system import OperatorState
+from doctor.prescribe.remedies import prescribe
 from tests.machine import gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 
@@ -27,6 +29,21 @@ ALL = ("cuda-ready", "driver-ready", "plugin-ready", "toolkit-ready")
 def test_gpu_recovery_needed(recovery: Fact[str], kind: Kind, said: str) -> None:
     found = answer("gpu-recovery-needed", machine(gpus=seen((gpu(recovery=recovery),))))
     assert (found.kind, said in found.why, found.matters) == (kind, True, False)
+
+
+@pytest.mark.parametrize(
+    ("recovery", "command"),
+    [
+        ("reset", "sudo nvidia-smi --gpu-reset -i 1"),
+        ("drain and reset", "sudo nvidia-smi --gpu-reset"),
+        ("restart", "# Stop the work and restart the machine (the driver asks for: restart)."),
+        ("action 9", "# Stop the work on this machine and ask whoever keeps it (the driver asks for: action 9)."),
+    ],
+)
+def test_what_the_driver_asks_for_is_prescribed(recovery: str, command: str) -> None:
+    facts = machine(gpus=seen((gpu(number=1, recovery=seen(recovery)),)))
+    (remedy,) = prescribe(answer("gpu-recovery-needed", facts), facts, Matrix())
+    assert command in remedy.commands
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,12 @@ FAMILY = Family(
         source="CPython; pip",
     ),
     Signature(
+        r"compiled using NumPy 1\.x cannot be run in|_ARRAY_API not found|Failed to initialize NumPy"
+        r"|Numba needs NumPy 1\.\d+ or less|RuntimeError: Numpy is not available",
+        Means("numpy-abi-mismatch", "it is compiled for the ABI of NumPy 1, and NumPy 2 is installed", 0.9),
+        source="numpy/numpy: numpy/_core/src/multiarray/_multiarraymodule; pytorch/pytorch: tensor_numpy.cpp; numba",
+    ),
+    Signature(
         r"libcurand\.so\.10: cannot open|libcublas\.so\.10: cannot open",
         Means(_JETSON, "a torch built for a Jetson looks for JetPack's libraries", 0.9, given=r"_load_global_deps"),
         source="NVIDIA's torch wheels for Jetson",

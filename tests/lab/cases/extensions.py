@@ -25,7 +25,21 @@ def torchvision(version: str = "0.24.1+cu128", torch: str = "2.9.1") -> Part:
     return package("torchvision", version.partition("+")[0], tree, requires=(f"torch (=={torch})",))
 
 
+def numba(version: str, numpy: str) -> Part:
+    """Numba, whose metadata was read without its limit for NumPy, and NumPy."""
+    tree: Tree = {"numba/__init__.py": "", "numba/_version.py": f"# {version}\n"}
+    return together(package("numba", version, tree), package("numpy", numpy, {"numpy/__init__.py": ""}))
+
+
 CASES: tuple[Case, ...] = (
+    fault(
+        "numba-for-numpy-1",
+        "numba 0.59 is compiled for the ABI of NumPy 1, and NumPy 2 is installed",
+        numba("0.59.1", "2.2.6"),
+        codes=("numpy-abi-mismatch",),
+        first="numpy-abi-mismatch",
+    ),
+    Case("numba-for-both-numpys", "numba 0.60 is compiled for both", together(WORKSTATION, numba("0.60.0", "2.2.6"))),
     fault(
         "torchvision-left-behind",
         "torch was upgraded alone: torchvision 0.23 is made for torch 2.8",

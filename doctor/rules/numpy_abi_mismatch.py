@@ -1,0 +1,45 @@
+"""A framework is compiled for the ABI of NumPy 1, and NumPy 2 is installed, which its metadata does not forbid."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.facts import Facts
+from doctor.facts.environment import Framework
+from doctor.rules.shared.builds import import_symptoms, installed
+from doctor.rules.shared.pins import keeps
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
+
+
+def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
+    """Hold what is installed against what the binaries of this release were compiled for."""
+    row = matrix.abi(framework.package, framework.version, facts.system.family.get())
+    if row is None:
+        raise NotApplicable(f"no release of another package is known that {framework.label} cannot be loaded beside")
+    environment = environment_of(framework, facts)
+    environment.distributions.get()
+    there = {one.name: one for one in installed(environment) if one.name in row.needs}
+    if not there:
+        raise NotApplicable(f"{' and '.join(row.needs)} is not installed")
+    wrong = [one for one in there.values() if not keeps(row.needs[one.name], one.version)]
+    if not wrong:
+        return ok(f"{framework.label} has the {', '.join(row.needs)} that it is compiled for")
+    return bad(
+        f"{framework.label} is compiled for {_listed(row.needs)}; with {wrong[0].name} {wrong[0].version} {row.effect}",
+        *(Need(one.name, row.needs[one.name], environment.interpreter) for one in wrong),
+        severity=Severity(row.severity),
+        evidence=(
+            *(Evidence(one.metadata, f"{one.name} {one.version}") for one in wrong),
+            Evidence(f"matrix, {row.id}", f"{row.package} {row.versions}: {row.source}"),
+        ),
+        explains=import_symptoms(framework) if row.severity == Severity.ERROR.value else (),
+    )
+
+
+def _listed(needs: dict[str, str]) -> str:
+    return ", ".join(f"{name}{specifier}" for name, specifier in needs.items())
+
+
+RULE = Rule(INSTALLED_FRAMEWORKS, check)

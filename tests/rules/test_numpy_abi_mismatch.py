@@ -1,0 +1,51 @@
+"""numpy-abi-mismatch."""
+
+from __future__ import annotations
+
+import pytest
+
+from compat.need import Need
+from doctor.check.finding import Kind, Severity
+from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
+from tests.rules.case import answer
+
+CODE = "numpy-abi-mismatch"
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "numpy", "kind", "severity"),
+    [
+        ("torch", "2.2.2+cu121", "2.2.6", Kind.BAD, Severity.WARNING),
+        ("torch", "2.2.2+cu121", "1.26.4", Kind.OK, None),
+        ("torch", "2.2.2+cu121", "", Kind.NOT_APPLICABLE, None),
+        ("torch", "2.3.0+cu121", "2.2.6", Kind.NOT_APPLICABLE, None),
+        ("tensorflow", "2.14.0", "2.0.0", Kind.BAD, Severity.ERROR),
+        ("onnxruntime-gpu", "1.18.1", "2.4.6", Kind.BAD, Severity.ERROR),
+        ("onnxruntime-gpu", "1.19.2", "2.4.6", Kind.NOT_APPLICABLE, None),
+    ],
+)
+def test_releases(package: str, version: str, numpy: str, kind: Kind, severity: Severity | None) -> None:
+    there = (distribution(package, version), *((distribution("numpy", numpy),) if numpy else ()))
+    here = environment(framework(package, version), distributions=seen(there))
+    found = answer(CODE, machine(environments=seen((here,))))
+    assert (found.kind, found.severity if found.kind is Kind.BAD else None) == (kind, severity)
+    assert found.kind is not Kind.BAD or found.needs == (Need("numpy", "<2", f"{VENV}/bin/python"),)
+
+
+@pytest.mark.parametrize(("version", "kind"), [("2.4.0", Kind.BAD), ("2.4.1", Kind.NOT_APPLICABLE)])
+def test_windows_wheels_of_torch_followed_later(version: str, kind: Kind) -> None:
+    there = (distribution("torch", version), distribution("numpy", "2.1.0"))
+    here = environment(framework("torch", version), distributions=seen(there))
+    facts = machine(environments=seen((here,)))
+    assert answer(CODE, facts._replace(system=facts.system._replace(family=seen("windows")))).kind is kind
+
+
+def test_a_hidden_copy_is_not_imported() -> None:
+    there = (distribution("numpy", "1.26.4"), distribution("numpy", "2.2.6", hidden_by="another"))
+    here = environment(framework("torch", "2.2.2"), distributions=seen(there))
+    assert answer(CODE, machine(environments=seen((here,)))).kind is Kind.OK
+
+
+def test_unread_packages_are_unknown() -> None:
+    here = environment(framework("torch", "2.2.2"), distributions=unseen("cannot be read"))
+    assert answer(CODE, machine(environments=seen((here,)))).kind is Kind.UNKNOWN
