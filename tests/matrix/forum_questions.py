@@ -52,13 +52,6 @@ TRITON = "torch/_inductor/scheduler.py: Triton only supports devices of CUDA Cap
 LINES: tuple[tuple[str, int, str, str], ...] = (
     # the draw of 2026-11-23 (docs/matrix-audit.md)
     (
-        "torch==2.8.0+cu128 --gpu V100",
-        Y,
-        "bitsandbytes-foundation/bitsandbytes#1715",
-        "the thread: torch 2.8 has code for Volta in its builds for 12.8",
-    ),
-    ("torch==2.11.0+cu128 --gpu V100", N, "FlashML-org/FreeToken#253", VOLTA),
-    (
         "torch==2.10.0+cu128 --gpu V100 --driver 570.86.10",
         Y,
         "FlashML-org/FreeToken#253",
@@ -72,7 +65,6 @@ LINES: tuple[tuple[str, int, str, str], ...] = (
     ("onnxruntime-gpu==1.18.1 cuda==11.7 cudnn==8.9.7 --os windows", Y, "microsoft/onnxruntime#21769", ORT_PAGE),
     ("onnxruntime-gpu==1.19.0 cuda==11.7 --os windows", N, "microsoft/onnxruntime#21769", ORT_PAGE),
     ("onnxruntime-gpu==1.16.2 cuda==12.1", N, "microsoft/onnxruntime#19292", ORT_PAGE),
-    ('vllm==0.9.1 --gpu "GTX 1080 Ti"', N, "vllm-project/vllm#19542", VLLM),
     ('vllm==0.6.1 --gpu "Tesla P100"', N, "vllm-project/vllm#8626", VLLM),
     ('vllm==0.8.1 --gpu "Tesla P40"', N, "sasha0552/pascal-pkgs-ci#21", VLLM),
     ('tensorflow==2.10.1 --os windows --gpu "RTX 3060"', Y, "tensorflow/tensorflow#60650", TF_WINDOWS),
@@ -91,7 +83,6 @@ LINES: tuple[tuple[str, int, str, str], ...] = (
         "the thread: CUDA 13 from R580 on",
     ),
     ('jax[cuda13] --gpu "RTX 4090" --driver 580.95.05 --python 3.10', N, "jax-ml/jax#32233", WHEELS),
-    ('torch==2.0.1+cu118 --gpu "RTX 5090"', N, "pBFSLab/DeepPrep#233", RELEASE_MD),
     ('torch==2.7.0+cu128 --gpu "RTX 5090"', Y, "lllyasviel/FramePack#550", RELEASE_MD),
     ('torch==2.9.0+cu130 --gpu "RTX 4090" --driver 570.133.20', N, "pytorch/pytorch#162531", NOTES),
     ('cupy-cuda13x --gpu "GTX 1080"', N, "cupy/cupy#9475", MATRIX),
