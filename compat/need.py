@@ -39,6 +39,9 @@ class Need(NamedTuple):
     | shm | size in bytes | | |
     | service | "running" | | unit name |
     | fabric-manager | the driver's release, "==580.95.05" | | |
+    | cpp-runtime | "" | | |
+    | glx-alternative | the driver's release, "==550.163.01" | its directory, /usr/lib/nvidia/current | |
+    | setting | its value | the file | "theano global floatX": program, section, option |
     | host-compiler | "" | | "g++-12", a package of Debian or Ubuntu |
     | loader-directory | "" | directory that the loader shall search | name of the file in /etc/ld.so.conf.d |
     | system-package | specifier, "", or AGAIN to install it anew | | package name |

@@ -217,6 +217,12 @@ class SharedMemoryGiven(NamedTuple):
     size_bytes: int  # of /dev/shm
 
 
+class CppRuntimeInstalled(NamedTuple):
+    """The Visual C++ runtime of Windows is there, the newest one."""
+
+    product: str = "Visual C++"
+
+
 class SettingWritten(NamedTuple):
     """A setting stands in a framework's own configuration file, once."""
 
@@ -224,7 +230,7 @@ class SettingWritten(NamedTuple):
     path: str
     section: str  # "" before every section
     name: str
-    value: str  # "" takes it out
+    value: str
 
 
 Effect = Union[
@@ -259,4 +265,5 @@ Effect = Union[
     SharedMemoryGiven,
     ComputeModeSet,
     SettingWritten,
+    CppRuntimeInstalled,
 ]

@@ -71,6 +71,12 @@ class Remedy(NamedTuple):
     proven: bool = False  # the rules find the fault gone after it, and nothing new
     left_open: str = ""  # what can only be told when it is done, "" for nothing
 
+    def lead(self, *, first: bool, where: str = "") -> str:
+        """What stands before it: only what can be pasted is to be done as it stands, the rest is told to a person."""
+        if any(line.strip() and not line.startswith("#") for line in self.commands):
+            return f"Do this {where}".rstrip() if first else "Or"
+        return f"By hand {where}".rstrip() if first else "Or by hand"
+
 
 def page_command(code: str) -> str:
     """The command that prints the page of a code, offline."""

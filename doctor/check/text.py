@@ -85,8 +85,7 @@ def show_finding(page: Page, finding: Finding) -> None:
 def show_remedies(page: Page, remedies: tuple[Remedy, ...], where: str = "") -> None:
     """What to do, and what else would do; `where` says on which machine, where that is not this one."""
     for number, remedy in enumerate(remedies):
-        lead = (f"Do this {where}".rstrip()) if number == 0 else "Or"
-        page.paragraph(f"  {lead}: {remedy.summary}", colour="bold", hang=4)
+        page.paragraph(f"  {remedy.lead(first=number == 0, where=where)}: {remedy.summary}", colour="bold", hang=4)
         for command in remedy.commands:
             if command.removeprefix("# ") != remedy.summary:  # a single thing to do by hand is its own summary
                 page.verbatim(command, indent=4)

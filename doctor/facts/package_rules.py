@@ -10,6 +10,15 @@ class Constraint(NamedTuple):
     source: str  # "/etc/pip/constraint.txt, line 3 (PIP_CONSTRAINT)"
 
 
+class Hold(NamedTuple):
+    """Packages that a package manager was told to leave alone."""
+
+    manager: str  # "apt", "dnf", "zypper", "conda"
+    pattern: str  # a name, or a pattern of the shell
+    source: str  # the file that says so
+    lifted_by: str  # the command that ends it, "" where the file is edited
+
+
 class InstallerRules(NamedTuple):
     """What pip, or uv, reads before it installs; the sources are variables, or files with their section."""
 

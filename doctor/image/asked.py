@@ -24,12 +24,12 @@ class ConfiguredRoot(RootHost):
         self.image_facts = Seen(of_config(config), "its configuration")
 
 
-def machine_of_image(root: str | None, image: str | None, platform: str, config: str) -> Host:
+def machine_of_image(root: str | None, image: str | None, platform: str, config: str, *, uses_cache: bool) -> Host:
     """An image, or a root with a configuration; raises BadRequest."""
     if image is not None and root is not None:
         raise BadRequest("--image and --root: give one of them")
     if image is not None:
-        return ImageHost(open_image(ImageRequest(image, platform, config)))
+        return ImageHost(open_image(ImageRequest(image, platform, config, uses_cache)))
     if platform:
         raise BadRequest("--platform chooses among the images of --image")
     if root is None:

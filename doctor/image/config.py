@@ -35,6 +35,7 @@ class Config(NamedTuple):
     os_family: str = "linux"
     machine: str = ""  # as Go calls it: "amd64", "arm64"
     diff_ids: tuple[str, ...] = ()  # digests of the layers unpacked
+    sources: tuple[tuple[str, str], ...] = ()  # where a variable was set, of an image that has them in its files
     is_known: bool = False  # false for a root tar, of which nobody says with which variables it runs
 
     @property
@@ -46,7 +47,9 @@ class Config(NamedTuple):
         return found
 
     def set_by(self, name: str) -> str:
-        """The line of the history that gave a variable its value, "" where none is known."""
+        """The line, of the history or of a file, that gave a variable its value, "" where none is known."""
+        if name in dict(self.sources):
+            return dict(self.sources)[name]
         for number in range(len(self.history), 0, -1):
             text = self.history[number - 1].text
             if text.startswith("ENV ") and f"{name}=" in text:

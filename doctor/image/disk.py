@@ -39,11 +39,13 @@ class Scratch(Disk):
         with tempfile.TemporaryFile(prefix="gpudoctor-") as file:
             self._keep(os.dup(file.fileno()))
         self._limit_bytes = limit_bytes
+        self.is_full = False
 
     def put(self, content: bytes | memoryview) -> int | None:
         """Where it lies; None where there is no room for it. Raises OSError for a full disk."""
         place = self.size_bytes
         if place + len(content) > self._limit_bytes:
+            self.is_full = True
             return None
         os.lseek(self._descriptor, place, os.SEEK_SET)
         left = memoryview(content)

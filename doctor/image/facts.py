@@ -13,8 +13,11 @@ _LINE_CHARS = 120
 
 def facts_of(image: Image) -> ImageFacts:
     """What the image says of itself."""
-    return of_config(image.config)._replace(
+    return of_config(
+        image.config
+    )._replace(
         format=image.format,
+        has_config=image.config.is_known and image.format != "SIF",  # NVIDIA's runtime does not start it
         names=image.names,
         digest=image.digest,
         layers=tuple(ImageLayer(one.digest, one.made_by[:_LINE_CHARS]) for one in image.layers),

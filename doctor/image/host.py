@@ -17,6 +17,7 @@ from doctor.image.facts import facts_of
 from doctor.image.keep import Pieces
 from doctor.image.opened import Image
 from doctor.image.tree import Node
+from doctor.image.within import config_within
 
 _DEVICE = 1  # all files of an image lie on one
 _NOT_KEPT = "it lies in a packed layer, of which this file was not kept"
@@ -30,9 +31,11 @@ class ImageHost(ResolvingHost, StatusHost):
     def __init__(self, image: Image) -> None:
         self.image = image
         self.name = image.name
+        self.os_family = family_of({name.lower() for name in image.tree.root.children or ()})
+        if not image.config.is_known and (within := config_within(self)):
+            self.image = image = image._replace(config=within)
         self.environ: Mapping[str, str] = image.environ
         self.set_by = image.config.set_by if image.config.is_known else None
-        self.os_family = family_of({name.lower() for name in image.tree.root.children or ()})
 
     @property
     def image_facts(self) -> Seen[ImageFacts]:

@@ -17,6 +17,7 @@ from doctor.image.keep import Keeper, Pieces, Stretch
 from doctor.image.stream import Feed
 
 _PATH_AT_MOST_CHARS = 4096
+_NOT_FILLED_UP = "unexpected end of data"  # tarfile's words where the last block is short
 _BUFFER_BYTES = 8 << 10  # headers lie apart: more would be read for nothing
 
 
@@ -32,6 +33,11 @@ class Entry(NamedTuple):
     mtime: float
     target: str  # of a link; of a hard link the other name
     stretches: tuple[Stretch, ...]  # of the content, those that can be read
+
+
+def directory() -> Entry:
+    """One that no layer lists, as what unpacks makes it."""
+    return Entry(name="", kind="dir", mode=0o755, uid=0, gid=0, size_bytes=0, mtime=0.0, target="", stretches=())
 
 
 class Layer(NamedTuple):
@@ -58,6 +64,7 @@ class _Header(tarfile.TarInfo):
 
 def members(file: Any, shown: str) -> Iterator[tarfile.TarInfo]:
     """The headers of a tar, each before its content is read; raises Damaged, ImageError for too many."""
+    found: tarfile.TarInfo | None = None
     try:
         tar = tarfile.TarFile(fileobj=file, mode="r", tarinfo=_Header, errors="surrogateescape")
         tar.name = shown
@@ -68,6 +75,8 @@ def members(file: Any, shown: str) -> Iterator[tarfile.TarInfo]:
             vars(tar)["members"].clear()  # tarfile keeps them all
             yield found
     except tarfile.TarError as error:
+        if str(error) == _NOT_FILLED_UP and found is not None:
+            return  # content that is missing was noticed when it was read
         raise Damaged(f"{shown}: it is no tar archive, or cut short ({error})") from error
     raise ImageError(f"{shown}: more than {ENTRIES_AT_MOST} files")
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Mapping
 
 from compat.record import NamedTuple
-from doctor.image import CHUNK_BYTES, KEPT_AT_MOST_BYTES, Damaged, ImageError
+from doctor.image import KEPT_AT_MOST_BYTES, Damaged, ImageError
+from doctor.image.cache import LayerCache
+from doctor.image.child import Piped
 from doctor.image.config import Config, parse_config
 from doctor.image.disk import Disk, Scratch
 from doctor.image.layer import Layer, read_packed
 from doctor.image.manifest import Chosen, choose_image
+from doctor.image.squash import SIF, SIF_AT, SQUASHFS, read_squash
 from doctor.image.store import FolderStore, Store, StreamStore, TarStore
 from doctor.image.stream import Feed, Tally, chunks_of, packing_of, stretches_of, unpacked
 from doctor.image.tree import Tree
@@ -27,21 +28,15 @@ _START_BYTES = 64 << 10
 _DISKS = (
     (0, b"QFI\xfb", "qcow2"), (0, b"vhdxfile", "VHDX"), (0, b"KDMV", "VMDK"), (0, b"# Disk DescriptorFile", "VMDK"),
     (0, b"conectix", "VHD"), (1080, b"\x53\xef", "ext4"), (510, b"\x55\xaa", "raw disk"),
-    (0, b"hsqs", "squashfs"), (32, b"SIF_MAGIC", "SIF"),
 )  # fmt: skip
 _STORES = {
     "docker": ("docker", "save"),
     "podman": ("podman", "save"),
     "containerd": ("ctr", "images", "export", "-"),
 }
-_WORDS_CHARS = 300
 _MOUNTED = {
     "ext4": "sudo mount -o ro,loop,noload {file} /mnt",
     "raw disk": "sudo guestmount -a {file} -i --ro /mnt",
-}
-_UNPACKED = {
-    "squashfs": "unsquashfs -d root {file}",
-    "SIF": "apptainer build --sandbox root {file}",
 }
 _BY_GUESTMOUNT = "sudo guestmount -a {file} -i --ro /mnt"
 
@@ -52,6 +47,7 @@ class ImageRequest(NamedTuple):
     reference: str
     platform: str = ""  # "linux/arm64"; "" for this machine's
     config: str = ""  # a file with its configuration
+    uses_cache: bool = True  # of layers that were read before
 
 
 class LayerInfo(NamedTuple):
@@ -86,7 +82,7 @@ def open_image(request: ImageRequest) -> Image:
         raise ImageError("the image's name is empty")
     path, name = _path_and_name(request.reference)
     try:
-        image = _Opening(path, name, request.platform).open()
+        image = _Opening(path, name, request).open()
     except OSError as error:
         raise ImageError(f"{path}: {(error.strerror or str(error)).lower()}") from error
     return image._replace(config=config_file(request.config)) if request.config else image
@@ -95,8 +91,9 @@ def open_image(request: ImageRequest) -> Image:
 class _Opening:
     """One image on its way: where it lies, what is kept of it, and what reading it costs."""
 
-    def __init__(self, path: str, name: str, platform: str) -> None:
-        self._path, self._name, self._platform = path, name, platform
+    def __init__(self, path: str, name: str, request: ImageRequest) -> None:
+        self._path, self._name, self._platform = path, name, request.platform
+        self._cache = LayerCache(is_used=request.uses_cache)
         self._spool, self._tally = Scratch(KEPT_AT_MOST_BYTES), Tally()
 
     def open(self) -> Image:
@@ -106,7 +103,7 @@ class _Opening:
             return self._of_command((*_STORES[store_of], name))
         if not os.path.isdir(self._path):
             return self._of_file(Disk(self._path))
-        store = FolderStore(self._path, self._spool, self._tally)
+        store = FolderStore(self._path, self._spool, self._tally, self._cache)
         if store.has("index.json") or store.has("manifest.json"):
             return self._of_store(store, "OCI layout")
         raise ImageError(
@@ -116,7 +113,7 @@ class _Opening:
     def _of_file(self, disk: Disk) -> Image:
         start = disk.read(0, _START_BYTES)
         if start[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
-            store = TarStore(disk, self._path, self._spool, self._tally)
+            store = TarStore(disk, self._path, self._spool, self._tally, self._cache)
             if store.has("index.json") or store.has("manifest.json"):
                 return self._of_store(store, "container archive")
             return self._of_root(store.whole)
@@ -124,6 +121,9 @@ class _Opening:
             packed = chunks_of(stretches_of(disk, 0, disk.size_bytes), self._tally)
             _, chunks = unpacked(packed, self._path, self._tally)
             return self._of_stream(Feed(chunks, self._path))
+        if start.startswith(SQUASHFS) or start[SIF_AT:].startswith(SIF):
+            kind = "SIF" if start[SIF_AT:].startswith(SIF) else "squashfs"
+            return self._of_root(read_squash(disk, self._path, self._spool, self._tally), kind)
         _refuse(self._path, start)
         raise ImageError(f"{self._path} is no image that is read (OCI layout or archive, docker save tar, root tar)")
 
@@ -136,31 +136,8 @@ class _Opening:
         if program is None:
             line = shlex.join(argv).replace(" - ", " /dev/stdout ")
             raise ImageError(f"{argv[0]} is not here. Where it is: {line} > image.tar, then --image image.tar")
-        with tempfile.TemporaryFile(prefix="gpudoctor-") as words:
-            here, nothing = (program, *argv[1:]), subprocess.DEVNULL
-            child = subprocess.Popen(here, stdin=nothing, stdout=subprocess.PIPE, stderr=words)
-            try:
-                return self._of_pipe(child)
-            except ImageError:
-                child.kill()
-                words.seek(0)
-                said = words.read(4096).decode("utf-8", "replace").strip()
-                if child.wait() > 0 and said:
-                    raise ImageError(f"{shlex.join(argv)}: {said[:_WORDS_CHARS]}") from None
-                raise
-            finally:
-                child.kill()
-                child.communicate()
-
-    def _of_pipe(self, child: subprocess.Popen[bytes]) -> Image:
-        pipe = child.stdout
-        assert pipe is not None  # noqa: S101 - it was asked for
-        chunks = chunks_of(iter(lambda: pipe.read(CHUNK_BYTES), b""), self._tally)
-        image = self._of_stream(Feed(chunks, self._path))
-        status = child.wait()
-        if status:
-            raise Damaged(f"{self._path}: the tool ended with status {status}")
-        return image
+        with Piped(argv, program, self._path) as child:
+            return self._of_stream(Feed(chunks_of(child.chunks(), self._tally), self._path))
 
     def _of_stream(self, feed: Feed) -> Image:
         """A tar that can be read once only: what it is, its first name says."""
@@ -172,15 +149,15 @@ class _Opening:
             return self._of_store(StreamStore(feed, self._spool, self._tally), "container archive")
         return self._of_root(read_packed(feed, self._spool))
 
-    def _of_root(self, layer: Layer) -> Image:
+    def _of_root(self, layer: Layer, kind: str = "root tar") -> Image:
         if self._name:
-            raise ImageError(f"{self._path} is a root tar, which holds no image {self._name}")
+            raise ImageError(f"{self._path} is a {kind}, which holds no image {self._name}")
         if self._platform:
-            raise ImageError(f"{self._path} is a root tar, whose platform nobody chooses")
+            raise ImageError(f"{self._path} is a {kind}, whose platform nobody chooses")
         if not layer.entries:
-            raise Damaged(f"{self._path}: an empty tar archive")
+            raise Damaged(f"{self._path}: an empty {kind.removeprefix('root ')}")
         tree = Tree(iter((layer,)), whiteouts=False)
-        return self._image("root tar", Chosen((), "", Config(), ()), tree)
+        return self._image(kind, Chosen((), "", Config(), ()), tree)
 
     def _of_store(self, store: Store, kind: str) -> Image:
         chosen = choose_image(store, self._path, self._name, self._platform)
@@ -237,9 +214,6 @@ def _refuse(path: str, start: bytes) -> None:
     """Raise ImageError for a disk image, with what to type."""
     for place, magic, kind in _DISKS:
         if start[place : place + len(magic)] == magic:
-            if kind in _UNPACKED:
-                unpack = _UNPACKED[kind].format(file=shlex.quote(path))
-                raise ImageError(f"{path} is a {kind} image. Unpack it: {unpack} && gpudoctor check --root root")
             mount = _MOUNTED.get(kind, _BY_GUESTMOUNT).format(file=shlex.quote(path))
             raise ImageError(
                 f"{path} is a {kind} image: mount it read-only, then look: {mount} && gpudoctor check --root /mnt"

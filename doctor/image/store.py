@@ -9,6 +9,7 @@ from compat.record import NamedTuple
 from doctor.host import HostError
 from doctor.host.root import RootHost
 from doctor.image import SMALL_BYTES, Damaged, ImageError
+from doctor.image.cache import LayerCache
 from doctor.image.disk import Disk, Scratch
 from doctor.image.layer import Layer, members, read_packed, read_plain
 from doctor.image.stream import Feed, Tally, chunks_of, hasher, packing_of, stretches_of, summed, unpacked
@@ -51,9 +52,10 @@ class _Place(NamedTuple):
 class FileStore:
     """Blobs that are files, or lie in a tar that is not packed: a layer that is not packed either is read in place."""
 
-    def __init__(self, spool: Scratch, tally: Tally) -> None:
+    def __init__(self, spool: Scratch, tally: Tally, cache: LayerCache) -> None:
         self._spool = spool
         self._tally = tally
+        self._cache = cache
 
     def has(self, name: str) -> bool:
         """See Store."""
@@ -77,16 +79,22 @@ class FileStore:
             raise Damaged(f"{name}: {there} bytes, where the manifest says {size}")
         if not packing_of(disk.read(place, 8)):
             return read_plain(disk, name, place, there)
+        known = self._cache.get(digest) if digest else None
+        if known is not None:
+            return known
         packed = chunks_of(stretches_of(disk, place, there), self._tally, digest)
         _, chunks = unpacked(packed, name, self._tally)
-        return read_packed(Feed(chunks, name), self._spool)
+        layer = read_packed(Feed(chunks, name), self._spool)
+        if digest and not self._spool.is_full:
+            self._cache.put(digest, layer)
+        return layer
 
 
 class FolderStore(FileStore):
     """An OCI layout as a directory; no link leads out of it."""
 
-    def __init__(self, folder: str, spool: Scratch, tally: Tally) -> None:
-        super().__init__(spool, tally)
+    def __init__(self, folder: str, spool: Scratch, tally: Tally, cache: LayerCache) -> None:
+        super().__init__(spool, tally, cache)
         self._folder, self._host = folder, RootHost(folder)
 
     def has(self, name: str) -> bool:
@@ -104,9 +112,9 @@ class FolderStore(FileStore):
 class TarStore(FileStore):
     """Blobs in a tar that is not packed. Old tars of `docker save` have links from one layer to another."""
 
-    def __init__(self, disk: Disk, shown: str, spool: Scratch, tally: Tally) -> None:
+    def __init__(self, disk: Disk, shown: str, spool: Scratch, tally: Tally, cache: LayerCache) -> None:
         """Raises Damaged, ImageError."""
-        super().__init__(spool, tally)
+        super().__init__(spool, tally, cache)
         self._disk = disk
         self.whole = read_plain(disk, shown)  # as one layer, which a root tar is
         self._entries = {"/".join(parts_of(one.name)): one for one in self.whole.entries}

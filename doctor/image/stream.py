@@ -7,8 +7,10 @@ which is how chunked zstd carries its index), the OCI image specification on des
 from __future__ import annotations
 
 import hashlib
+import queue
 import shutil
 import subprocess
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +21,9 @@ from doctor.image.disk import Disk
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a skippable frame's magic number; the first is 0x50 to 0x5f
 _WINDOW_AT_MOST_BYTES = 128 << 20  # of xz and zstd; `zstd --ultra -22` and `xz -9` need that much or less
+_TAR_BLOCK_BYTES = 512
+_CHUNKS_AHEAD = 8
+_LOOK_AGAIN_S = 0.02
 _HEADER_AT_MOST_BYTES = 8 << 20  # a tar header that says more is hostile: names have 4 KiB
 
 
@@ -28,6 +33,12 @@ class Tally:
     def __init__(self) -> None:
         self.read_bytes = 0
         self.unpacked_bytes = 0
+        self.lock = threading.Lock()  # an archive that is packed, and a layer in it, are unpacked by two threads
+
+    def unpacked(self, size: int) -> None:
+        """So many bytes more."""
+        with self.lock:
+            self.unpacked_bytes += size
 
 
 class Feed:
@@ -51,6 +62,13 @@ class Feed:
             found += chunk
         self._block, self._at = memoryview(bytes(found)), 0
         return bytes(found[:size])
+
+    def line(self) -> bytes:
+        """What there is of the next line: to its end, or that of the chunk; nothing at the end of the stream."""
+        if self._at >= len(self._block) and not self._more():
+            return b""
+        end = self._block.obj.find(b"\n", self._at) + 1  # type: ignore[attr-defined]
+        return b"".join(map(bytes, self.take((end or len(self._block)) - self._at)))
 
     def take(self, size: int) -> Iterator[memoryview]:
         """The next bytes piece by piece; raises Damaged where the stream ends before them."""
@@ -88,8 +106,13 @@ class Feed:
         if not self._stepped_back:
             if place < self._position:
                 raise Damaged(f"{self.shown}: a header leads backwards")
-            for _ in self.take(place - self._position):
-                pass
+            left = place - self._position
+            try:
+                for piece in self.take(left):
+                    left -= len(piece)
+            except Damaged:
+                if left >= _TAR_BLOCK_BYTES:
+                    raise  # else a last file is not filled up, as umoci leaves it: `members` takes it for the end
         return place
 
     def read(self, size: int) -> bytes:
@@ -153,7 +176,37 @@ def unpacked(chunks: Iterator[bytes], shown: str, tally: Tally) -> tuple[str, It
     packed = _with(first, chunks)
     if not kind:
         return "", packed
-    return kind, _bounded(packed, _UNPACKERS[kind], shown, tally)
+    read = [0]
+    return kind, ahead(_bounded(_UNPACKERS[kind](_counted(packed, read), shown), read, shown, tally))
+
+
+def ahead(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The same chunks, made by a thread while the last ones are used: unpacking and sums wait for nobody's Python."""
+    made: queue.Queue[bytes | BaseException | None] = queue.Queue(_CHUNKS_AHEAD)
+    is_over = threading.Event()
+
+    def make() -> None:
+        try:
+            for chunk in chunks:
+                made.put(chunk)
+                if is_over.is_set():
+                    return
+            made.put(None)
+        except BaseException as error:  # noqa: BLE001 - of another thread: it is raised again where the bytes are read
+            made.put(error)
+
+    maker = threading.Thread(target=make, daemon=True)
+    maker.start()
+    try:
+        while (chunk := made.get()) is not None:
+            if isinstance(chunk, BaseException):
+                raise chunk
+            yield chunk
+    finally:
+        is_over.set()
+        while maker.is_alive() and not made.empty():  # it may wait for room
+            made.get()
+            maker.join(_LOOK_AGAIN_S)
 
 
 def packing_of(start: bytes) -> str:
@@ -175,22 +228,27 @@ def _with(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
 Unpacker = Callable[[Iterator[bytes], str], Iterator[bytes]]
 
 
-def _bounded(packed: Iterator[bytes], unpack: Unpacker, shown: str, tally: Tally) -> Iterator[bytes]:
-    """What is unpacked, as far as it can be an image."""
-    read = [0]
-
-    def counted() -> Iterator[bytes]:
-        for chunk in packed:
-            read[0] += len(chunk)
-            yield chunk
-
-    given = 0
-    for chunk in unpack(counted(), shown):
-        given += len(chunk)
-        tally.unpacked_bytes += len(chunk)
-        if given > UNPACKED_AT_MOST_BYTES or (given > BOMB_BYTES and given > BOMB_RATIO * read[0]):
-            raise ImageError(f"{shown}: {read[0]} bytes unpack to more than {given >> 30} GiB: that is no image")
+def _counted(packed: Iterator[bytes], read: list[int]) -> Iterator[bytes]:
+    """The same chunks, their bytes added to the number."""
+    for chunk in packed:
+        read[0] += len(chunk)
         yield chunk
+
+
+def _bounded(chunks: Iterator[bytes], read: list[int], shown: str, tally: Tally) -> Iterator[bytes]:
+    """What is unpacked of so many bytes, as far as it can be an image; raises ImageError."""
+    given = 0
+    for chunk in chunks:
+        given += len(chunk)
+        tally.unpacked(len(chunk))
+        refuse_bomb(shown, read[0], given)
+        yield chunk
+
+
+def refuse_bomb(shown: str, packed: int, given: int) -> None:
+    """Raise ImageError where so many bytes come of so few that it is no image."""
+    if given > UNPACKED_AT_MOST_BYTES or (given > BOMB_BYTES and given > BOMB_RATIO * packed):
+        raise ImageError(f"{shown}: {packed} bytes unpack to more than {given >> 30} GiB: that is no image")
 
 
 def _gunzip(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:

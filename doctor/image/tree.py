@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from doctor.image import ENTRIES_AT_MOST, Damaged, ImageError
 from doctor.image.disk import Disk
-from doctor.image.layer import Entry, Layer
+from doctor.image.layer import Entry, Layer, directory
 
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
 _AUFS = ".wh..wh."  # aufs' own files, which no image means
@@ -31,11 +31,6 @@ class Node:
         self.number = number
         self.source = source
         self.children: dict[str, Node] | None = {} if entry.kind == "dir" else None
-
-
-def directory() -> Entry:
-    """One that no layer lists, as what unpacks makes it."""
-    return Entry(name="", kind="dir", mode=0o755, uid=0, gid=0, size_bytes=0, mtime=0.0, target="", stretches=())
 
 
 class Tree:
@@ -86,7 +81,7 @@ class Tree:
             there.entry, there.touched, there.layer = entry, layer, layer
             return
         else:
-            node = self._node(entry._replace(name=""), layer, source)
+            node = self._node(entry, layer, source)
         above.children[parts[-1]] = node
 
     def _other_name(self, entry: Entry) -> Node:

@@ -48,7 +48,7 @@ def _finding(finding: Finding) -> str:
     if finding.explains:
         lines.append("- explains " + ", ".join(f"`{code}`" for code in sorted({one.code for one in finding.explains})))
     for number, remedy in enumerate(finding.remedies):
-        lines.append(f"\n{'Do this' if number == 0 else 'Or'}: {_escaped(remedy.summary)}\n")
+        lines.append(f"\n{remedy.lead(first=number == 0)}: {_escaped(remedy.summary)}\n")
         lines += _fenced(commands_of(remedy))
     return "\n".join(lines) + "\n"
 

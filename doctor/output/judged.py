@@ -91,6 +91,6 @@ def told(finding: Finding) -> list[str]:
     if finding.explained_by:
         lines.append(f"explained by {finding.explained_by}")
     for remedy in finding.remedies[:1]:
-        lines.append(f"Do this: {line(remedy.summary)}")
+        lines.append(f"{remedy.lead(first=True)}: {line(remedy.summary)}")
         lines += [f"  {one}" for one in commands_of(remedy)]
     return [one for one in lines if one]

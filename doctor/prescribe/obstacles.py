@@ -9,27 +9,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from compat.matrix import Matrix
 from compat.overlap import NO, overlap
 from doctor.facts import Facts
-from doctor.facts.package_rules import Constraint, InstallerRules
-from doctor.facts.seen import Fact, value_or
+from doctor.facts.package_rules import Constraint, Hold, InstallerRules
+from doctor.facts.seen import value_or
 from doctor.host import Host
 from doctor.prescribe.distributions import Coming, coming_by, environment_at
 from doctor.probes import package_rules
 from installers.effect import CudnnInstalled, DistributionsInstalled, DriverInstalled
 from installers.plan import Plan
+from installers.render.bash import quote
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command
 
-_APT = ("install", "remove")
+_VERBS = frozenset({"install", "remove", "upgrade", "in", "rm", "dist-upgrade"})
+_MANAGERS = {"apt-get": "apt", "dnf": "dnf", "dnf5": "dnf", "zypper": "zypper"}
+_CONDA = frozenset({"conda", "mamba", "micromamba"})
+_STOPS = {
+    "apt": "held (apt-mark hold), and apt stops where it would change a held package",
+    "dnf": "locked (dnf versionlock), and dnf leaves out every other release of it",
+    "zypper": "locked (zypper addlock), and zypper stops where it would change a locked package",
+}
 _DRIVER = (
     r"nvidia-(driver|dkms|utils|kernel|compute-utils|open|settings|firmware|modprobe|\d)[\w.+-]*"
     r"|libnvidia-(?!container|ml-dev)[\w.+-]+|(cuda-drivers|xserver-xorg-video-nvidia|linux-modules-nvidia)[\w.+-]*"
+    r"|(a?kmod-nvidia|xorg-x11-drv-nvidia|nvidia-(?!container)[\w.+-]*G0\d|x11-video-nvidia)[\w.+-]*"
 )
 # Packages that lean on each other's very release: one that is held holds all of them.
-_FAMILIES = {DriverInstalled: re.compile(_DRIVER), CudnnInstalled: re.compile(r"libcudnn\d[\w.+-]*")}
+_FAMILIES = {DriverInstalled: re.compile(_DRIVER), CudnnInstalled: re.compile(r"(lib)?cudnn\d[\w.+-]*")}
 
 
 class Obstacles:
@@ -38,33 +48,42 @@ class Obstacles:
     def __init__(self, host: Host, matrix: Matrix) -> None:
         """The machine on which the commands are run."""
         self._host, self._matrix = host, matrix
-        self._held: Fact[tuple[str, ...]] | None = None
+        self._holds: dict[tuple[str, str], tuple[Hold, ...]] = {}
         self._rules: dict[str, InstallerRules] = {}
 
     def named_in(self, plan: Plan, facts: Facts) -> Plan:
         """The plan, with what stands in its way said first."""
-        said = dict.fromkeys((*self._of_apt(plan), *self._of_pip(plan, facts)))
+        said = dict.fromkeys((*self._of_packages(plan), *self._of_conda(plan), *self._of_pip(plan, facts)))
         return plan._replace(steps=(*map(ByHand, said), *plan.steps)) if said else plan
 
-    def _of_apt(self, plan: Plan) -> Iterator[str]:
-        changed = [*_by_apt(plan)]
-        if not changed:
-            return
-        if self._held is None:
-            self._held = package_rules.held(self._host)
+    def _of_packages(self, plan: Plan) -> Iterator[str]:
         families = [_FAMILIES[type(one)] for one in plan.effects or () if type(one) in _FAMILIES]
-        names = [
-            one
-            for one in value_or(self._held, ())
-            if one in changed or any(family.fullmatch(one) for family in families)
-        ]
-        if names:
-            every = " ".join(names)
-            verb = "are" if len(names) > 1 else "is"
-            yield (
-                f"{', '.join(names)} {verb} held (apt-mark hold), and apt stops where it would change a held package. "
-                f"If you agree to the change, first:\nsudo apt-mark unhold {every}"
-            )
+        for manager, changed in _by_manager(plan).items():
+            found = [
+                one
+                for one in self._held_by(manager)
+                if any(fnmatchcase(name, one.pattern) for name in changed if name)
+                or any(family.fullmatch(one.pattern.rstrip("*")) for family in families)
+            ]
+            if found:
+                names = ", ".join(one.pattern for one in found)
+                verb = "are" if len(found) > 1 else "is"
+                lifted = "\n".join(_lifting(found))
+                yield f"{names} {verb} {_STOPS[manager]}. If you agree to the change, first:\n{lifted}"
+
+    def _of_conda(self, plan: Plan) -> Iterator[str]:
+        for step in plan.steps:
+            if isinstance(step, Command) and not step.place and step.argv[0] in _CONDA and "-p" in step.argv:
+                prefix = step.argv[step.argv.index("-p") + 1]
+                names = {re.split(r"[=<>! ]", one.rpartition("::")[2])[0] for one in step.argv[1:]}
+                pinned = [one for one in self._held_by("conda", prefix) if one.pattern in names]
+                for one in pinned:
+                    yield f"conda keeps {one.pattern} as {one.source} pins it: take its line out first if you agree"
+
+    def _held_by(self, manager: str, prefix: str = "") -> tuple[Hold, ...]:
+        if (manager, prefix) not in self._holds:
+            self._holds[manager, prefix] = package_rules.holds(self._host, manager, prefix)
+        return self._holds[manager, prefix]
 
     def _of_pip(self, plan: Plan, facts: Facts) -> Iterator[str]:
         for tool, step in ((_tool(step), step) for step in plan.steps):
@@ -76,6 +95,7 @@ class Obstacles:
                 continue
             told = self._told(tool, environment.prefix)
             if "install" in step.argv:
+                yield from told.notes
                 if told.no_index:
                     yield f"{tool} asks no package index here ({told.no_index}): it finds only what find-links names"
                 for effect in plan.effects or ():
@@ -96,15 +116,24 @@ class Obstacles:
         return self._rules[key]
 
 
-def _by_apt(plan: Plan) -> Iterator[str]:
-    """The packages that apt is told to change, and what ubuntu-drivers chooses, by an empty name."""
+def _by_manager(plan: Plan) -> dict[str, list[str]]:
+    """The packages that each is told to change, and what ubuntu-drivers chooses, by an empty name."""
+    found: dict[str, list[str]] = {}
     for step in plan.steps:
         if not isinstance(step, Command) or step.place:
             continue
-        if step.argv[0] == "apt-get" and any(verb in step.argv for verb in _APT):
-            yield from (re.split(r"[=<]", one)[0] for one in step.argv[2:] if not one.startswith("-"))
+        if step.argv[0] in _MANAGERS and not _VERBS.isdisjoint(step.argv):
+            words = (re.split(r"[=<]", one)[0] for one in step.argv[1:] if not one.startswith("-"))
+            found.setdefault(_MANAGERS[step.argv[0]], []).extend(one for one in words if one not in _VERBS)
         elif step.argv[0] == "ubuntu-drivers":
-            yield ""
+            found.setdefault("apt", []).append("")
+    return found
+
+
+def _lifting(found: list[Hold]) -> list[str]:
+    """One command for all where their program is the same: apt-mark unhold A B."""
+    head = found[0].lifted_by.rpartition(" ")[0]
+    return [f"{head} {' '.join(quote(one.pattern) for one in found)}"]
 
 
 def _tool(step: object) -> str:

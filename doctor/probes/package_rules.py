@@ -1,27 +1,84 @@
-"""What a package manager of this machine was told that makes it refuse: apt's held packages, pip's constraints.
+"""What a package manager of this machine was told that makes it refuse: held packages, pip's and uv's constraints.
 
-Only a run that prescribes something asks. Sources: dpkg(1), "Package selection states" (hold), and apt-mark(8); pip
-documentation, "Configuration", "Constraints Files" and "Requirements File Format"; uv's documentation, "Environment
-variables" (UV_CONSTRAINT).
+Only a run that prescribes something asks. Sources: dpkg(1), "Package selection states" (hold), and apt-mark(8);
+dnf-versionlock(8) (versionlock.list, since DNF 5 versionlock.toml); zypper(8), "Package Lock Management", and the form
+of /etc/zypp/locks; conda's documentation, "Preventing packages from updating (pinning)"; pip documentation,
+"Configuration", "Constraints Files" and "Requirements File Format"; uv's documentation, "Environment variables"
+(UV_CONSTRAINT), "Configuration files" and "Settings" (constraint-dependencies).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from doctor.facts.package_rules import Constraint, InstallerRules
+from doctor.facts.package_rules import Constraint, Hold, InstallerRules
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError
 from doctor.probes import dpkg, pip_settings
+from doctor.probes.project import table_of, toml_of
 
 _SECTIONS = ("global", "install")  # the later one wins
 _PLATFORMS = {"windows": "win32", "macos": "darwin"}
 _TEXT_AT_MOST_BYTES = 1 << 20  # of a file of constraints; OpenStack's has 20 KiB
 _FILES_AT_MOST = 16
+_FOLDERS_AT_MOST = 40  # upwards from the working directory
 _LINES_AT_MOST = 5_000
 _INCLUDED = re.compile(r"(?:-c|--constraint|-r|--requirement)[\s=]+(\S+)")
 _HOLD = b"\nStatus: hold "
+
+
+def holds(host: Host, manager: str, prefix: str = "") -> tuple[Hold, ...]:
+    """What one package manager was told to leave alone; nothing where its file is not there or cannot be read."""
+    if manager == "apt":
+        found = held(host)
+        names = found.value if isinstance(found, Seen) else ()
+        return tuple(Hold(manager, name, "apt-mark hold", f"sudo apt-mark unhold {name}") for name in names)
+    return tuple(_READERS[manager](host, prefix)) if manager in _READERS else ()
+
+
+def _of_dnf(host: Host, _: str) -> Iterator[Hold]:
+    """name-epoch:version-release.arch, a pattern; from DNF 5 on a table of names."""
+    for path, form in ((f"{_DNF}/plugins/versionlock.list", _NEVRA), (f"{_DNF}/versionlock.toml", _NAME_IN_TOML)):
+        for line in _lines_of(host, path):
+            named = form.match(line)
+            if named:
+                yield Hold("dnf", named[1], path, f"sudo dnf versionlock delete {named[1]}")
+
+
+def _of_zypper(host: Host, _: str) -> Iterator[Hold]:
+    for line in _lines_of(host, "/etc/zypp/locks"):
+        key, _, name = (part.strip() for part in line.partition(":"))
+        if key == "solvable_name" and name:
+            yield Hold("zypper", name, "/etc/zypp/locks", f"sudo zypper removelock {name}")
+
+
+def _of_conda(host: Host, prefix: str) -> Iterator[Hold]:
+    path = f"{prefix}/conda-meta/pinned"
+    for line in _lines_of(host, path):
+        named = re.match(r"[\w.-]+", line)
+        if named:
+            yield Hold("conda", named[0].lower(), path, "")
+
+
+def _lines_of(host: Host, path: str) -> list[str]:
+    """Without comments."""
+    try:
+        text = host.read_text(path, _TEXT_AT_MOST_BYTES)
+    except HostError:
+        return []
+    lines = (line.partition("#")[0].strip() for line in text.splitlines()[:_LINES_AT_MOST])
+    return [line for line in lines if line and not line.startswith("!")]
+
+
+_DNF = "/etc/dnf"
+_NEVRA = re.compile(r"(\S+?)-(?:\d+:)?[^-:\s]+-[^-\s]+$")
+_NAME_IN_TOML = re.compile(r"name\s*=\s*[\"']([^\"']+)[\"']")
+_READERS: dict[str, Callable[[Host, str], Iterator[Hold]]] = {
+    "dnf": _of_dnf,
+    "zypper": _of_zypper,
+    "conda": _of_conda,
+}
 
 
 def held(host: Host) -> Fact[tuple[str, ...]]:
@@ -60,10 +117,39 @@ def of_pip(host: Host, prefix: str) -> InstallerRules:
 
 
 def of_uv(host: Host) -> InstallerRules:
-    """What uv's own variable says; it reads none of pip's."""
+    """What uv's own variable and files say; it reads none of pip's."""
     notes: list[str] = []
     named = host.environ.get("UV_CONSTRAINT", "")
-    return InstallerRules(_constraints(host, named, "UV_CONSTRAINT", notes), notes=tuple(notes))
+    found = (*_constraints(host, named, "UV_CONSTRAINT", notes), *_of_uv_files(host))
+    return InstallerRules(found, notes=tuple(notes))
+
+
+def _of_uv_files(host: Host) -> Iterator[Constraint]:
+    """constraint-dependencies of the nearest project upwards, of the user and of the system: uv joins them."""
+    home = host.environ.get("HOME", "")
+    base = host.environ.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
+    for path in (*_of_project(host), *([f"{base}/uv/uv.toml"] if base else []), "/etc/uv/uv.toml"):
+        content = toml_of(host, path)
+        if path.endswith("/pyproject.toml"):
+            content = table_of(table_of(content, "tool"), "uv")
+        listed = content.get("constraint-dependencies")
+        for one in listed[:_LINES_AT_MOST] if isinstance(listed, list) else ():
+            if isinstance(one, str):
+                yield Constraint(one, f"{path}, constraint-dependencies")
+
+
+def _of_project(host: Host) -> tuple[str, ...]:
+    """The nearest uv.toml, else pyproject.toml with [tool.uv], from the working directory upwards."""
+    folder = host.environ.get("PWD", "") if host.is_live else ""
+    for _ in range(_FOLDERS_AT_MOST):
+        if not folder.startswith("/"):
+            break
+        if host.is_file(f"{folder}/uv.toml"):
+            return (f"{folder}/uv.toml",)
+        if "uv" in table_of(toml_of(host, f"{folder}/pyproject.toml"), "tool"):
+            return (f"{folder}/pyproject.toml",)
+        folder = folder.rpartition("/")[0]
+    return ()
 
 
 def _constraints(host: Host, named: str, said_by: str, notes: list[str]) -> tuple[Constraint, ...]:
@@ -76,6 +162,11 @@ def _constraints(host: Host, named: str, said_by: str, notes: list[str]) -> tupl
         if path in read:
             continue
         read.add(path)
+        if "://" in path:
+            notes.append(
+                f"{path} ({said_by}) holds constraints that gpudoctor does not fetch: what they forbid is unknown"
+            )
+            continue
         try:
             lines = [*_lines(host.read_text(path, _TEXT_AT_MOST_BYTES))]
         except HostError as error:

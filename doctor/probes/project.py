@@ -66,8 +66,8 @@ def _poetry(host: Host, root: str) -> Iterator[ProjectEnvironment]:
     own = host.environ.get("POETRY_CONFIG_DIR") or _user_folder(host, "config", "pypoetry", roaming=True)
     settings: dict[str, Any] = {}
     for file in (f"{own}/config.toml", f"{root}/poetry.toml"):
-        read = _toml(host, file)
-        settings |= _table(read, "virtualenvs")
+        read = toml_of(host, file)
+        settings |= table_of(read, "virtualenvs")
         settings |= {"cache-dir": read["cache-dir"]} if isinstance(read.get("cache-dir"), str) else {}
     in_project = host.environ.get("POETRY_VIRTUALENVS_IN_PROJECT", str(settings.get("in-project", ""))).lower()
     ignores = ", in-project = false" if in_project in {"false", "0"} else ""
@@ -77,8 +77,10 @@ def _poetry(host: Host, root: str) -> Iterator[ProjectEnvironment]:
     folder = folder.replace("{cache-dir}", cache).replace("{project-dir}", root)
     ending = re.compile(rf"(.+-{re.escape(_hash(os.path.normcase(os.path.realpath(root))))})-py(\d+)\.(\d+)$")
     found = [match for match in map(ending.match, names_of(host, folder)[:_NAMES_AT_MOST]) if match]
-    chosen = _toml(host, f"{folder}/envs.toml")  # what `poetry env use` wrote
-    found.sort(key=lambda one: (_table(chosen, one[1]).get("minor") == f"{one[2]}.{one[3]}", int(one[2]), int(one[3])))
+    chosen = toml_of(host, f"{folder}/envs.toml")  # what `poetry env use` wrote
+    found.sort(
+        key=lambda one: (table_of(chosen, one[1]).get("minor") == f"{one[2]}.{one[3]}", int(one[2]), int(one[3]))
+    )
     for match in reversed(found):
         yield ProjectEnvironment(f"{folder}/{match[0]}", f"poetry's for the project{ignores}")
 
@@ -87,12 +89,15 @@ def _hatch(host: Host, root: str) -> Iterator[ProjectEnvironment]:
     """The path that is configured, else `<project>/<hash of the directory>/<project>` in the folder of environments."""
     if not host.is_file(f"{root}/hatch.toml") and not _speaks_of(host, root, "hatch"):
         return
-    tables = _table(_table(_toml(host, f"{root}/pyproject.toml"), "tool"), "hatch"), _toml(host, f"{root}/hatch.toml")
+    tables = (
+        table_of(table_of(toml_of(host, f"{root}/pyproject.toml"), "tool"), "hatch"),
+        toml_of(host, f"{root}/hatch.toml"),
+    )
     paths = [host.environ.get("HATCH_ENV_TYPE_VIRTUAL_PATH", "")]
-    paths += [str(_table(_table(table, "envs"), "default").get("path", "")) for table in tables]
+    paths += [str(table_of(table_of(table, "envs"), "default").get("path", "")) for table in tables]
     yield from (ProjectEnvironment(_from(root, path), "hatch's for the project") for path in paths if path)
     file = host.environ.get("HATCH_CONFIG") or f"{_user_folder(host, 'config', 'hatch')}/config.toml"
-    named = _table(_table(_toml(host, file), "dirs"), "env").get("virtual")
+    named = table_of(table_of(toml_of(host, file), "dirs"), "env").get("virtual")
     data = host.environ.get("HATCH_DATA_DIR") or _user_folder(host, "data", "hatch")
     folder = _from(root, named) if isinstance(named, str) else f"{data}/env/virtual"
     mark = _hash(os.path.realpath(root))
@@ -118,12 +123,13 @@ def _speaks_of(host: Host, root: str, tool: str) -> bool:
         return False
 
 
-def _table(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+def table_of(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A table inside another one, empty where it is none."""
     found = content.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def _toml(host: Host, path: str) -> dict[str, Any]:
+def toml_of(host: Host, path: str) -> dict[str, Any]:
     """Nothing where the file is not there or is no TOML: then its tool does not work either."""
     import sys
 

@@ -10,7 +10,7 @@ from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, how, value_or
 from doctor.rules.shared.conditions import on_host, wsl
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import MACHINE, need_gpu
+from doctor.rules.shared.subjects import MACHINE, need_where
 
 _LASTING = ("long-term", "production")
 _LAST = "No newer branch drives this GPU: plan for one that is still supported."
@@ -18,7 +18,7 @@ _LAST = "No newer branch drives this GPU: plan for one that is still supported."
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Compare the end of the branch's life with the date of the matrix (rules do not look at the clock)."""
-    need_gpu(facts)
+    need_where(facts, "driver")
     if wsl(facts) or facts.system.family.get() == "windows":
         raise NotApplicable("the rows count Linux branches; Windows numbers its releases otherwise")
     if not isinstance(facts.driver.release, Seen):

@@ -9,7 +9,7 @@ from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.gpu import PciDevice
 from doctor.facts.seen import Seen, UnseenError, how, value_or
-from doctor.rules.shared.cards import driver_here, driver_needed, refused_on_bus
+from doctor.rules.shared.cards import driver_here, driver_needed, refused, refused_on_bus
 from doctor.rules.shared.conditions import (
     FAILED_START,
     NO_ROOM,
@@ -35,6 +35,8 @@ _Refused = tuple[PciDevice, GenerationRow, str]  # a card, its generation, and w
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """The kernel log says so of a card that NVML does not show, or the matrix by its id on PCI."""
+    if {"driver", "gpus"} <= {*facts.assumed}:
+        return _of_assumed(facts, matrix)
     need_kernel_driver(facts)
     if nvml_works(facts) and not undriven(facts):
         return ok("the driver shows every card")
@@ -51,6 +53,20 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         )
         raise UnseenError(f"the driver does not show the card at PCI {undriven(facts)[0]}; the kernel log {log}")
     return ok("the kernel log has no card that the driver refuses")
+
+
+def _of_assumed(facts: Facts, matrix: Matrix) -> Answer:
+    """Whether the driver that was named drives every GPU that was; of its flavour nobody spoke."""
+    release = facts.driver.release.get()
+    for gpu in facts.gpus.get():
+        row = matrix.generation(gpu.capability.get())
+        if why := refused(row, release, "", matrix):
+            return bad(
+                f"driver {release} does not support {gpu.label}: {why}",
+                on_host(facts, driver_needed(facts, matrix), f"take a driver for it: {why}"),
+                evidence=(Evidence(f"matrix, gpu.generations, {row.id}", why),),
+            )
+    return ok(f"driver {release} drives every GPU that was named")
 
 
 def _match(said: str) -> tuple[str, Need] | None:

@@ -27,7 +27,6 @@ _RELOAD = (
     "Or, when nothing uses the GPU, no screen either, load the module anew: 'sudo modprobe -r nvidia_drm "
     "nvidia_modeset nvidia_uvm nvidia', then 'sudo modprobe nvidia'."
 )
-_CHOOSE = "Run 'sudo update-glx --config nvidia', choose the directory of driver {}, then restart."
 _ANEW = "Create this container anew: the GPU runtime then gives it the libraries of the driver that is loaded."
 
 
@@ -73,7 +72,7 @@ def _mismatch(facts: Facts, others: tuple[DriverLibrary, ...]) -> Answer:
         why = f"Debian's alternative 'nvidia' leads past {aside.path}"
     return bad(
         f"{loaded}, but {libraries}: {why}",
-        *([Need("by-hand", _CHOOSE.format(aside.release))] if aside else _needs(facts)),
+        *([_alternative(aside)] if aside else _needs(facts)),
         evidence=(
             *nvml_evidence(facts),
             *((Evidence(how(module), f"module {module.value}"),) if isinstance(module, Seen) else ()),
@@ -100,6 +99,12 @@ def _collection(library: DriverLibrary) -> str:
     """The directory that holds the directories of several drivers, "" where it lies in none."""
     folder = library.path.rpartition("/")[0].rpartition("/")[0]
     return folder if folder.endswith("/nvidia") else ""
+
+
+def _alternative(aside: DriverLibrary) -> Need:
+    """Its directory is called as that of the alternative: lib/x86_64-linux-gnu/nvidia/current."""
+    name = aside.path.rpartition("/")[0].rpartition("/")[2]
+    return Need("glx-alternative", f"=={aside.release}", f"/usr/lib/nvidia/{name}")
 
 
 def _needs(facts: Facts) -> tuple[Need, ...]:

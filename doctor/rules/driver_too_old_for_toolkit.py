@@ -8,14 +8,15 @@ from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, how
 from doctor.facts.toolkit import Toolkit, ToolkitName
+from doctor.rules.shared.conditions import on_host
 from doctor.rules.shared.driver_floor import start_of
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import TOOLKITS, need_gpu
+from doctor.rules.shared.subjects import TOOLKITS, need_where
 
 
 def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
     """Only the toolkit whose nvcc is called without being asked for by its path is judged."""
-    need_gpu(facts)
+    need_where(facts, "driver")
     if not isinstance(toolkit.nvcc, Seen):
         raise NotApplicable(f"{toolkit.label} has no nvcc: it builds nothing")
     name = _name(facts)
@@ -27,7 +28,7 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
         return ok(start.why)
     return bad(
         f"what {toolkit.label} builds does not start on this driver: {start.why}",
-        Need("driver", f">={start.floor}"),
+        on_host(facts, Need("driver", f">={start.floor}"), f"install driver {start.floor} or newer"),
         severity=Severity.WARNING,
         evidence=(
             Evidence(how(facts.driver.release), f"driver {facts.driver.release.get()}"),

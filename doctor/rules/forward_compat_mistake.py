@@ -11,7 +11,7 @@ from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, how, value_or
 from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, loading_library, on_host, variable
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import MACHINE, need_gpu
+from doctor.rules.shared.subjects import MACHINE, need_where
 
 _PATH = "LD_LIBRARY_PATH"
 _ANYWHERE = ("datacenter", "jetson")  # families for which NVIDIA supports forward compatibility
@@ -22,7 +22,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
 
     Source: NVIDIA, "CUDA Compatibility", section "Forward Compatibility".
     """
-    need_gpu(facts)
+    need_where(facts, "driver")
+    need_where(facts, "gpus")
     library = loading_library(facts, "libcuda")
     if not library or library.origin != "compat":
         raise NotApplicable("no cuda-compat libcuda is loaded")

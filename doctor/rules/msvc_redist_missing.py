@@ -23,6 +23,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"{framework.label} finds the Visual C++ runtime")
     return bad(
         f"{framework.label} needs {' and '.join(lacks)} of the Visual C++ runtime, which is not installed",
+        Need("cpp-runtime"),
         Need("by-hand", f"Install the Visual C++ redistributable for x64: {matrix.page('msvc-redist').url}"),
         evidence=tuple(Evidence(one.asker, f"imports {one.name}") for one in dlls if not one.found),
         explains=import_symptoms(framework),

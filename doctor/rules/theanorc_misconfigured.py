@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import BY_HAND, Need
 from compat.record import NamedTuple
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
@@ -22,6 +22,15 @@ _GPU_DEVICES = ("gpu", "cuda", "opencl")
 _GLOBAL_OPTIONS = {"device", "floatX", "force_device", "optimizer_including", "optimizer", "mode"}
 _PATHS = ("cuda.", "dnn.")
 _PERCENT = 100
+_FLAGS = "THEANO_FLAGS"
+
+
+class _Wanted(NamedTuple):
+    """A setting as it should be."""
+
+    section: str
+    name: str
+    value: str
 
 
 class _Fault(NamedTuple):
@@ -31,6 +40,7 @@ class _Fault(NamedTuple):
     setting: Setting
     why: str
     remedy: str
+    wanted: _Wanted | None = None  # the setting that mends it, where it is one
 
 
 def _theanos(facts: Facts) -> Iterator[Framework]:
@@ -57,10 +67,25 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
     faults.sort(key=lambda one: one.severity.rank)
     return bad(
         faults[0].why,
-        *dict.fromkeys(Need("by-hand", one.remedy) for one in faults[:1]),
+        *_needs(faults[0], facts),
         severity=faults[0].severity,
         evidence=tuple(Evidence(one.setting.source, f"{_shown(one.setting)}: {one.why}") for one in faults),
     )
+
+
+def _needs(fault: _Fault, facts: Facts) -> Iterator[Need]:
+    """The edit of that file, or of the variable; what a person must decide in words."""
+    wanted, (path, line, _) = fault.wanted, fault.setting.source.partition(", line ")
+    if wanted and value_or(facts.system.family, "") == "linux":
+        if line:
+            yield Need("setting", wanted.value, path, f"theano {wanted.section} {wanted.name}")
+            return
+        said = next((one.value for one in facts.configuration.variables.get() if one.name == _FLAGS), "")
+        key = wanted.name if wanted.section == "global" else f"{wanted.section}.{wanted.name}"
+        kept = [one for one in said.split(",") if one.strip() and one.partition("=")[0].strip() != key]
+        yield Need("variable", f"={','.join((*kept, f'{key}={wanted.value}'))}", "", _FLAGS)
+        return
+    yield Need(BY_HAND, fault.remedy)
 
 
 def _shown(setting: Setting) -> str:
@@ -68,7 +93,7 @@ def _shown(setting: Setting) -> str:
 
 
 def _is_file(setting: Setting) -> bool:
-    return setting.source != "THEANO_FLAGS"
+    return setting.source != _FLAGS
 
 
 def _written(settings: list[Setting], environment: Environment) -> Iterator[_Fault]:
@@ -106,11 +131,17 @@ def _device(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) 
         why = (
             f"device = {device.value} is no device: Theano stops; it must be cpu, gpu*, cuda* or opencl*, in lower case"
         )
-        yield _Fault(Severity.ERROR, device, why, f"set device = cuda or device = gpu ({device.source})")
+        fixed = device.value.lower()
+        known = fixed == "cpu" or fixed.startswith(_GPU_DEVICES)
+        wanted = _Wanted("global", "device", fixed) if known else None
+        yield _Fault(Severity.ERROR, device, why, f"set device = cuda or device = gpu ({device.source})", wanted=wanted)
     elif device.value.startswith("gpu") and not _has_old_back_end(theano, matrix):
         why = f"{theano.label} no longer has the GPU back end that device = {device.value} names: it stops"
         named = device.value.replace("gpu", "cuda", 1)
         yield _Fault(Severity.ERROR, device, why, f"set device = {named} ({device.source}), and install pygpu")
+
+
+_SINGLE = _Wanted("global", "floatX", "float32")
 
 
 def _has_old_back_end(theano: Framework, matrix: Matrix) -> bool:
@@ -127,11 +158,12 @@ def _precision(in_force: Mapping[str, Setting], theano: Framework, matrix: Matri
     value = precision.value if precision else "float64"
     if precision and not value.endswith(("16", "32", "64")):
         why = f"floatX = {value} is no precision: Theano stops; it must be float32, float64 or float16"
-        yield _Fault(Severity.ERROR, precision, why, f"set floatX = float32 ({precision.source})")
+        yield _Fault(Severity.ERROR, precision, why, f"set floatX = float32 ({precision.source})", wanted=_SINGLE)
     elif device and device.value.startswith("gpu") and value.endswith("64") and _has_old_back_end(theano, matrix):
         said = f"floatX = {value}" if precision else "floatX is not set, so it is float64"
         why = f"device = {device.value} computes in float32 only; {said}, and everything stays on the CPU"
-        yield _Fault(Severity.ERROR, precision or device, why, f"set floatX = float32 under [global] ({device.source})")
+        remedy = f"set floatX = float32 under [global] ({device.source})"
+        yield _Fault(Severity.ERROR, precision or device, why, remedy, wanted=_SINGLE)
 
 
 def _memory(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) -> Iterator[_Fault]:
@@ -163,7 +195,8 @@ def _pool(pool: Setting, section: str, least: float) -> Iterator[_Fault]:
         )
     elif 1 < size <= _PERCENT:
         why = f"{pool.name} = {pool.value} asks for {pool.value} MB, not for {pool.value} percent"
-        yield _Fault(Severity.WARNING, pool, why, f"set {option} = {size / 100:g} under [{section}] ({pool.source})")
+        remedy = f"set {option} = {size / 100:g} under [{section}] ({pool.source})"
+        yield _Fault(Severity.WARNING, pool, why, remedy, wanted=_Wanted(section, option, f"{size / 100:g}"))
 
 
 def _compiler(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) -> Iterator[_Fault]:

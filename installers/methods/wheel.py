@@ -42,7 +42,10 @@ _NOT_PYTHON = frozenset(
             "compute-mode",
             "service",
             "fabric-manager",
+            "cpp-runtime",
+            "glx-alternative",
             "host-compiler",
+            "setting",
             "loader-directory",
             "system-package",
             "system-library",
@@ -76,7 +79,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     first, inside = _own_environment(target)
     if need.build == AGAIN:
         return _again(need, target, matrix)
-    need = need._replace(build=need.build or _build_followed(need.product, inside))
+    need = need._replace(build=need.build or _build_followed(need.product, inside) or _build_kept(need, inside))
     steps = (*first, *_getting_pip(inside), *_guarded(inside, _install(need, inside, matrix)))
     steps += _kept(inside, _requirement(need, inside, matrix))
     return Plan(_summary(need), steps, (*_first_effects(target), *_effects(need, inside, matrix)))
@@ -114,6 +117,12 @@ def _build_followed(package: str, target: Target) -> str:
     """The build of what a follower is compiled against, where its version names one: the follower must be of it too."""
     builds = (release.partition("+")[2] for _, release in _leaders(package, target))
     return next((one for one in builds if _LOCAL.match(one)), "")
+
+
+def _build_kept(need: Need, target: Target) -> str:
+    """The build that is there, for a range of releases that names none: the package index would bring another one."""
+    build = dict(target.releases).get(need.product, "").partition("+")[2]
+    return build if need.spec and not exact_version(need.spec) and _LOCAL.match(build) else ""
 
 
 def _served_as(package: str) -> str:

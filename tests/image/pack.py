@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import lzma
+import struct
 import subprocess
 import tarfile
 from collections.abc import Callable, Mapping
@@ -131,3 +132,40 @@ def encodings(layers: list[bytes], config: bytes, folder: Path) -> dict[str, Pat
         found[name] = folder / name.replace(" ", "-")
         found[name].write_bytes(content)
     return found
+
+
+def squashfs(tree: Path, file: Path, *options: str) -> Path:
+    """The tree as mksquashfs packs it; Enroot gives it `-comp lzo -noD`."""
+    argv = ["mksquashfs", str(tree), str(file), "-noappend", "-quiet", "-no-progress", "-all-root", *options]
+    subprocess.run(argv, check=True, capture_output=True)
+    return file
+
+
+def sif(system: bytes, kind: int = 1, total: int = 2, size: int = 0) -> bytes:
+    """A SIF as sylabs/sif, pkg/sif lays it: header, objects (here labels, and the main partition), then their data."""
+    at, each = 4096, 585
+    objects = [
+        (0x4003, at, 2, b"labels", b""),
+        (0x4004, at + 4096, size or len(system), b"fs", struct.pack("<ii", kind, 2)),
+    ]
+    listed = b"".join(
+        struct.pack("<i?IIIqqqqqqq128s384s", what, True, number, 1, 0, place, length, length, 0, 0, 0, 0, name, extra)
+        for number, (what, place, length, name, extra) in enumerate(objects, start=1)
+    )
+    header = (
+        b"#!/usr/bin/env run-singularity\n",
+        b"SIF_MAGIC",
+        b"01",
+        b"02",
+        b"",
+        0,
+        0,
+        46,
+        total,
+        128,
+        each * 48,
+        at,
+        0,
+    )
+    content = struct.pack("<32s10s3s3s16sqqqqqqqq", *header) + listed
+    return content.ljust(at, b"\0") + b"{}".ljust(4096, b"\0") + system

@@ -306,3 +306,12 @@ def test_windows_of_an_encoding(tmp_path: Path) -> None:
         host = ImageHost(open_image(ImageRequest(str(path))))
         assert len(host.read_bytes("/etc/x")) == 100_000, kind
         assert host.status("/code.py").size_bytes == 100_000
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_last_file_that_is_not_filled_up(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """As `umoci insert` writes a layer; Go's reader takes it, too."""
+    content = tar_with({"etc/a": b"abc"})[:515]
+    assert host_of(pack(content), tmp_path).read_bytes("/etc/a") == b"abc"
+    with pytest.raises(Damaged):
+        host_of(pack(content[:-1]), tmp_path)

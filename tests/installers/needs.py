@@ -16,6 +16,8 @@ SITE = "/home/user/project/.venv/lib/python3.12/site-packages"
 PYTHON = "/home/user/project/.venv/bin/python"
 
 LINUX_ONLY = (
+    Need("glx-alternative", "==550.163.01", "/usr/lib/nvidia/current"),
+    Need("setting", "float32", "~/.theanorc", "theano global floatX"),
     Need("kernel-module", "loaded", "", "nvidia"),
     Need("kernel-module", "loaded", "", "nvidia_uvm"),
     Need("kernel-module", "rebuilt", "6.8.0-88-generic", "nvidia"),
@@ -52,6 +54,7 @@ LINUX_ONLY = (
     Need("system-library", "", "", "libother.so.3"),
 )
 ANYWHERE = (
+    Need("cpp-runtime"),
     Need("rollback", "20261122-101500-00"),
     Need("driver"),
     Need("driver", ">=580.65.06"),

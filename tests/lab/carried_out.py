@@ -29,6 +29,7 @@ from tests.lab.cases.known import ONNX
 from tests.lab.cases.other_cuda import nccl
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import HOME
+from tests.lab.pe_file import pe_bytes
 
 MATRIX = Matrix()
 _FOLLOWERS = {"torchvision": {"2.9.1": "0.24.1"}, "torchaudio": {"2.9.1": "2.11.0"}}  # by the torch that they go with
@@ -428,6 +429,21 @@ def _searched(one: effects.DirectorySearched, case: Case, root: Path, report: Re
     return case
 
 
+def _setting(one: effects.SettingWritten, case: Case, root: Path, report: Report) -> Case:
+    """The very command of the remedy, which real sed runs."""
+    first = next(each for each in report.findings if each.remedies)
+    line = next(each for each in first.remedies[0].commands if each.startswith("sed "))
+    subprocess.run(["bash", "-ec", line], env={**case.variables(), "HOME": f"{root}{HOME}"}, check=True, timeout=20)
+    return case
+
+
+def _cpp_runtime(one: effects.CppRuntimeInstalled, case: Case, root: Path, report: Report) -> Case:
+    names = {each.name for needs in value_or(report.facts.dlls, ()) for each in value_or(needs.dlls, ())}
+    runtime = (name for name in names if "140" in name)
+    parts.files({f"/Windows/System32/{name.lower()}": pe_bytes() for name in runtime})(root)
+    return case
+
+
 def _done(one: Any, case: Case, root: Path, report: Report) -> Case:
     """What the next effect, the restart, makes true."""
     return case
@@ -440,6 +456,8 @@ def _library(one: effects.SystemLibraryInstalled, case: Case, root: Path, report
 
 _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.LinkMade: _link,
+    effects.CppRuntimeInstalled: _cpp_runtime,
+    effects.SettingWritten: _setting,
     effects.FileRemoved: _file,
     effects.DistributionsRemoved: _removed,
     effects.DistributionsInstalled: _installed,

@@ -11,16 +11,31 @@ from compat.need import AGAIN, Need
 from doctor.host.root import RootHost
 from doctor.prescribe.candidates import candidate
 from doctor.prescribe.proof import Court
+from installers.plan import Plan
 from installers.steps.by_hand import ByHand
-from tests.machine import VENV, environment, framework, machine, seen
+from installers.steps.command import Command
+from tests.machine import VENV, environment, framework, machine, seen, system
 
 MATRIX = Matrix()
 PYTHON = f"{VENV}/bin/python"
+CUDNN_9, DRIVER = Need("cudnn", ">=9.8,<10", "", "12"), Need("driver", ">=580")
 
 
-def said(root: Path, need: Need, environ: dict[str, str] | None = None, kind: str = "venv", tool: str = "pip") -> str:
+def said(
+    root: Path,
+    need: Need,
+    environ: dict[str, str] | None = None,
+    kind: str = "venv",
+    *,
+    tool: str = "pip",
+    distribution: tuple[str, str] = ("ubuntu", "24.04"),
+) -> str:
     """The words before the first command."""
-    facts = machine(environments=seen((environment(framework(), kind=kind, installers=(tool,)),)))
+    around = system(distribution_id=seen(distribution[0]), distribution_version=seen(distribution[1]))
+    facts = machine(
+        environments=seen((environment(framework(), kind=kind, installers=(tool,)),)),
+        system=around,
+    )
     court = Court(facts, (), MATRIX, {}, RootHost(str(root), {"HOME": "/root", **(environ or {})}))
     plan = candidate(need, facts, MATRIX).plan
     found = court.with_obstacles(plan)
@@ -52,6 +67,44 @@ def test_held_packages(tmp_path: Path, held: str, need: Need, expected: str) -> 
     text = "Package: bash\nStatus: install ok installed\nVersion: 5\n\n"
     (folder / "status").write_text(f"{text}Package: {held}\nStatus: hold ok installed\nVersion: 1\n\n")
     found = said(tmp_path, need)
+    assert expected in found
+    assert bool(found) is bool(expected)
+
+
+LOCKED, LOCKED_5 = "etc/dnf/plugins/versionlock.list", "etc/dnf/versionlock.toml"
+RHEL = ("rhel", "9.6")
+SUSE = ("opensuse-leap", "15.6")
+
+
+@pytest.mark.parametrize(
+    ("distribution", "file", "need", "expected"),
+    [
+        (
+            RHEL,
+            (LOCKED, "# x\nlibcudnn9-cuda-12-0:9.5.1-1.*\n"),
+            CUDNN_9,
+            "versionlock delete",
+        ),
+        (RHEL, (LOCKED, "nvidia-driver-3:550.90-1.el9.*\n"), DRIVER, "delete nvidia-driver"),
+        (RHEL, (LOCKED, "!nvidia-driver-3:550.90-1.el9.*\nbash-0:5-1.*\n"), DRIVER, ""),
+        (
+            RHEL,
+            (LOCKED_5, '[[packages]]\nname = "kmod-nvidia-open-dkms"\n'),
+            DRIVER,
+            "kmod-nvidia-open",
+        ),
+        (SUSE, ("etc/zypp/locks", "type: package\nsolvable_name: nvidia-driver-G06*\n"), DRIVER, "removelock"),
+        (SUSE, ("etc/zypp/locks", "type: package\nsolvable_name: firefox\n"), DRIVER, ""),
+        (SUSE, (LOCKED_5, '[[packages]]\nname = "kmod-nvidia"\n'), DRIVER, ""),  # of another manager
+    ],
+)
+def test_locked_packages(
+    tmp_path: Path, distribution: tuple[str, str], file: tuple[str, str], need: Need, expected: str
+) -> None:
+    place = tmp_path / file[0]
+    place.parent.mkdir(parents=True)
+    place.write_text(file[1])
+    found = said(tmp_path, need, distribution=distribution)
     assert expected in found
     assert bool(found) is bool(expected)
 
@@ -102,3 +155,40 @@ def test_what_pip_was_told(tmp_path: Path, environ: dict[str, str], kind: str, e
     found = said(tmp_path, CUDNN, environ, kind)
     assert expected in found
     assert bool(found) is bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("etc/uv/uv.toml", 'constraint-dependencies = ["nvidia-cudnn-cu12<9"]', "uv.toml, constraint-dependencies"),
+        ("root/.config/uv/uv.toml", 'constraint-dependencies = ["nvidia-cudnn-cu12<9"]', "refuses nvidia-cudnn"),
+        ("etc/uv/uv.toml", 'constraint-dependencies = ["nvidia-cudnn-cu12>=9", 1]', ""),
+        ("etc/uv/uv.toml", 'constraint-dependencies = "nvidia-cudnn-cu12<9"', ""),
+        ("etc/uv/uv.toml", "not TOML", ""),
+    ],
+)
+def test_uv_files(tmp_path: Path, path: str, text: str, expected: str) -> None:
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text(text)
+    found = said(tmp_path, CUDNN, tool="uv")
+    assert expected in found
+    assert bool(found) is bool(expected)
+    assert said(tmp_path, CUDNN) == ""  # pip reads none of uv's
+
+
+def test_constraints_at_an_address_are_said_to_be_unknown(tmp_path: Path) -> None:
+    found = said(tmp_path, CUDNN, {"PIP_CONSTRAINT": "https://example.org/c.txt"})
+    assert "https://example.org/c.txt (PIP_CONSTRAINT) holds constraints that gpudoctor does not fetch" in found
+
+
+def test_conda_pins(tmp_path: Path) -> None:
+    (tmp_path / VENV.lstrip("/") / "conda-meta").mkdir(parents=True)
+    pinned = tmp_path / VENV.lstrip("/") / "conda-meta/pinned"
+    host = RootHost(str(tmp_path), {})
+    plan = Plan("", (Command(("conda", "install", "-y", "-p", VENV, "conda-forge::cudnn>=9"), ""),), ())
+    court = Court(machine(), (), MATRIX, {}, host)
+    assert court.with_obstacles(plan) == plan
+    pinned.write_text("# mine\ncudnn 8.9.*\nnumpy 1.*\n")
+    first = Court(machine(), (), MATRIX, {}, host).with_obstacles(plan).steps[0]
+    assert isinstance(first, ByHand)
+    assert first.text.startswith(f"conda keeps cudnn as {VENV}/conda-meta/pinned pins it")

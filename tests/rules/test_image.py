@@ -95,6 +95,33 @@ def test_runtime_and_code_where_it_shall_run() -> None:
     assert all(need.product == "by-hand" for need in answer(floor, image("450.80.02")).needs[:1])
 
 
+@pytest.mark.parametrize(
+    ("driver", "gpu", "kind"),
+    [
+        ("580.95.05", "GTX 1080", Kind.OK),
+        ("590.44.01", "GTX 1080", Kind.BAD),  # 580 is the last branch for Pascal
+        ("525.60.13", "RTX 5090", Kind.BAD),
+        ("580.95.05", "RTX 5090", Kind.OK),
+        ("580.95.05", "", Kind.NOT_APPLICABLE),
+    ],
+)
+def test_a_driver_that_does_not_know_the_gpu(driver: str, gpu: str, kind: Kind) -> None:
+    found = answer("driver-does-not-support-gpu", image(driver, (gpu,) if gpu else ()))
+    assert found.kind is kind
+    assert all(need.product == "by-hand" for need in found.needs)
+
+
+def test_the_toolkit_of_an_image_and_the_driver_it_shall_run_on() -> None:
+    code = "driver-too-old-for-toolkit"
+    assert answer(code, image()).kind is Kind.NOT_APPLICABLE
+    assert answer(code, image("580.95.05")).kind is Kind.OK
+    found = answer(code, image("450.80.02"))
+    assert found.kind is Kind.BAD
+    assert found.needs[0].product == "by-hand"
+    assert answer("driver-branch-ended", image("450.80.02")).severity is Severity.INFO
+    assert answer("driver-branch-ended", image()).kind is Kind.NOT_APPLICABLE
+
+
 def test_what_is_assumed_is_known() -> None:
     with pytest.raises(NoSuchName, match="did you mean"):
         image(gpus=("RTX 4909",))

@@ -15,8 +15,10 @@ def apply(effect: SettingWritten, world: World) -> World:
 
     if world.host is None:
         return world
-    settings = ((effect.name, effect.value),) if effect.value else ()
-    step = EditText(path=effect.path, section=effect.section, settings=settings, lines=(), why="", once=(effect.name,))
-    text = merged(text_of(Overlay(world.host, world.changes), effect.path), step)
-    files = {**world.changes.files, effect.path: text.encode()}
+    home = world.environ.get("HOME", "").rstrip("/")
+    path = f"{home}{effect.path[1:]}" if effect.path.startswith("~/") and home else effect.path
+    settings = ((effect.name, effect.value),)
+    step = EditText(path=path, section=effect.section, settings=settings, lines=(), why="", once=(effect.name,))
+    text = merged(text_of(Overlay(world.host, world.changes), path), step)
+    files = {**world.changes.files, path: text.encode()}
     return world.with_changes(world.changes._replace(files=files))

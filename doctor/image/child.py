@@ -1,0 +1,64 @@
+"""A program that writes an image to its output, which is read while it is written; it ends with what reads it."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterator
+
+from doctor.image import CHUNK_BYTES, Damaged, ImageError
+
+_WORDS_CHARS = 300
+_MEMORY_AT_MOST_BYTES = 1 << 30  # of addresses; what reads a damaged file asks for any amount
+_END_S = 30
+
+
+class Piped:
+    """A child whose output is an image."""
+
+    def __init__(self, argv: tuple[str, ...], program: str, shown: str, *, is_bounded: bool = False) -> None:
+        """Start it; raises OSError."""
+        self._argv, self._shown = argv, shown
+        self._words = tempfile.TemporaryFile(prefix="gpudoctor-")  # noqa: SIM115 - __exit__ closes it
+        self._child = subprocess.Popen(
+            (program, *argv[1:]),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._words,
+            preexec_fn=_bound if is_bounded else None,  # noqa: PLW1509 - no thread of ours runs before it
+        )
+
+    def __enter__(self) -> Piped:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        """It is ended; where the image is of no use because it failed, its own words say why."""
+        self._child.kill()
+        status = self._child.wait()
+        if self._child.stdout:
+            self._child.stdout.close()
+        with self._words:
+            self._words.seek(0)
+            said = self._words.read(4096).decode("utf-8", "replace").strip()
+        if isinstance(error, ImageError) and status > 0 and said:
+            raise ImageError(f"{shlex.join(self._argv)}: {' '.join(said.split())[:_WORDS_CHARS]}") from None
+
+    def chunks(self) -> Iterator[bytes]:
+        """What it writes; raises Damaged where it failed in the end."""
+        pipe = self._child.stdout
+        assert pipe is not None  # noqa: S101 - it was asked for
+        while chunk := pipe.read(4 * CHUNK_BYTES):
+            yield chunk
+        status = self._child.wait(_END_S)
+        if status:
+            raise Damaged(f"{self._shown}: {self._argv[0]} ended with status {status}")
+
+
+def _bound() -> None:
+    """In the child, before it starts."""
+    import resource  # late: no system but POSIX has it
+
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_AT_MOST_BYTES, _MEMORY_AT_MOST_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))  # its words; the image goes to a pipe
