@@ -18,10 +18,10 @@ def run(*argv: str, cwd: Path, path: str = "") -> subprocess.CompletedProcess[st
     return subprocess.run([sys.executable, *argv], cwd=cwd, env=env, capture_output=True, text=True, check=False)
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An installation: our packages in a directory of sys.path."""
-    folder = tmp_path / "site"
+    folder = tmp_path_factory.mktemp("installed") / "site"
     for name in ("compat", "doctor", "installers"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "docs/rules", folder / "doctor/explain/pages")  # as the wheel has them
@@ -41,24 +41,30 @@ def test_a_project_with_our_names_is_not_run(site: Path, tmp_path: Path, name: s
         assert not (project / "ran").exists()
 
 
-def test_another_distribution_that_overwrote_a_package_is_named(site: Path, tmp_path: Path) -> None:
-    (site / "doctor" / "__init__.py").write_text("VERSION = 3\n")
-    info = site / "house_calls-3.0.dist-info"
+@pytest.fixture
+def spoilt(site: Path, tmp_path: Path) -> Path:
+    """One that may be changed."""
+    return Path(shutil.copytree(site, tmp_path / "site"))
+
+
+def test_another_distribution_that_overwrote_a_package_is_named(spoilt: Path, tmp_path: Path) -> None:
+    (spoilt / "doctor" / "__init__.py").write_text("VERSION = 3\n")
+    info = spoilt / "house_calls-3.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: house-calls\nVersion: 3.0\n")
     (info / "top_level.txt").write_text("doctor\n")
     (info / "RECORD").write_text("doctor/__init__.py,,\n")
-    done = run("-m", "gpudoctor", "check", cwd=tmp_path, path=str(site))
+    done = run("-m", "gpudoctor", "check", cwd=tmp_path, path=str(spoilt))
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
-    assert f"{site}/doctor/__init__.py was overwritten by house-calls" in done.stderr
+    assert f"{spoilt}/doctor/__init__.py was overwritten by house-calls" in done.stderr
 
 
-def test_a_package_that_is_gone_is_named(site: Path, tmp_path: Path) -> None:
-    shutil.rmtree(site / "installers")
-    done = run("-m", "gpudoctor", "check", cwd=tmp_path, path=str(site))
+def test_a_package_that_is_gone_is_named(spoilt: Path, tmp_path: Path) -> None:
+    shutil.rmtree(spoilt / "installers")
+    done = run("-m", "gpudoctor", "check", cwd=tmp_path, path=str(spoilt))
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
-    assert f"{site}/installers is missing" in done.stderr
+    assert f"{spoilt}/installers is missing" in done.stderr
 
 
 def test_a_module_of_that_name_that_is_loaded_already_is_named(site: Path, tmp_path: Path) -> None:

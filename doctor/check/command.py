@@ -46,6 +46,7 @@ class Options(NamedTuple):
     timeout_s: float = DRIVER_TIMEOUT_S  # that the driver may take to answer
     dockerfile: str | None = None  # a file to judge, instead of what it builds
     target: str = ""  # its stage, "" for the last one
+    build_args: tuple[str, ...] = ()  # NAME=VALUE, of its ARG lines
     image: str | None = None  # a container image to look at, instead of a machine or a root
     platform: str = ""  # of the image; "" for this machine's
     assume_driver: str = ""  # the release of the driver that the image or root is to run on
@@ -91,8 +92,8 @@ def delivered(report: Report, host: Host, asked: Asked, terminal: TextStyle) -> 
 
 def machine_of(options: Options) -> Host:
     """What is to be looked at; raises BadRequest."""
-    if options.target and options.dockerfile is None:
-        raise BadRequest("--target is a stage of --dockerfile: give it, too")
+    if (options.target or options.build_args) and options.dockerfile is None:
+        raise BadRequest(f"{'--target' if options.target else '--build-arg'} is for --dockerfile: give it, too")
     if options.dockerfile is not None or not (options.image is not None or options.config or options.platform):
         return host_of(options.root)
     from doctor.image.asked import machine_of_image  # late: only a check of an image pays for it
@@ -126,7 +127,9 @@ def _of_dockerfile(options: Options, rules: Rules, matrix: Matrix, policy: Polic
     from doctor.dockerfile.command import as_shown, facts_of_file  # late: few checks are of a Dockerfile
 
     refuse(options, OF_A_MACHINE, "--dockerfile is about the image that the file describes")
-    facts = facts_of_file(options.dockerfile or "", options.target, options.platform, matrix)._replace(policy=policy)
+    facts = facts_of_file(
+        options.dockerfile or "", options.target, options.platform, options.build_args, matrix
+    )._replace(policy=policy)
     facts = _assumed(facts, options, matrix)
     answers = under_policy(facts, tuple(map(as_shown, judge(facts, matrix, rules))))
     return make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))

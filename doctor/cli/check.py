@@ -28,6 +28,9 @@ Image = Annotated[
 Platform = Annotated[str, typer.Option(metavar="OS/ARCH", help="Which image of several, linux/arm64.")]
 Dockerfile = Annotated[Text, typer.Option(metavar="FILE", help="Judge a Dockerfile before it is built.")]
 Target = Annotated[str, typer.Option(metavar="STAGE", help="Which stage of it; the last one by default.")]
+BuildArgs = Annotated[
+    Texts, typer.Option("--build-arg", metavar="NAME=VALUE", help="The value of an ARG line of it; repeatable.")
+]
 Config = Annotated[
     str, typer.Option(metavar="FILE", help="The image's configuration, or what docker image inspect prints.")
 ]
@@ -49,6 +52,7 @@ def check(
     image: Image = None,
     dockerfile: Dockerfile = None,
     target: Target = "",
+    build_args: BuildArgs = None,
     platform: Platform = "",
     config: Config = "",
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Read every layer of an image anew.")] = False,

@@ -74,9 +74,9 @@ class Built:
 class Dockerfile:
     """The stages of a file, and what one of them comes to."""
 
-    def __init__(self, script: Script, shown_name: str) -> None:
-        """Raises DockerfileError."""
-        self._name, self._escape = shown_name, script.escape
+    def __init__(self, script: Script, shown_name: str, given: Mapping[str, str] = {}) -> None:
+        """`given` are the values of --build-arg, which count for what an ARG line names; raises DockerfileError."""
+        self._name, self._escape, self._given = shown_name, script.escape, given
         self._global: dict[str, str] = {}
         self.stages = tuple(self._stages(script))
         self._named = {one.name: one.number for one in self.stages if one.name}
@@ -96,7 +96,8 @@ class Dockerfile:
             elif bodies:
                 bodies[-1].append(one)
             elif one.keyword == "ARG":
-                self._global.update({name: value for name, (value, _) in self._pairs(one, self._global).items()})
+                pairs = self._pairs(one, self._global)
+                self._global.update({name: self._given.get(name, value) for name, (value, _) in pairs.items()})
             else:
                 raise DockerfileError(f"{self.source(one)}: {one.keyword} stands before the first FROM")
             if len(found) > STAGES_AT_MOST:
@@ -165,7 +166,8 @@ class Dockerfile:
         if one.keyword == "ARG":
             for name, (value, _) in self._pairs(one, {**self._global, **built.known}).items():
                 is_bare = value == f"{OPEN}{name}{OPEN}"
-                built.args[name] = self._global.get(name, value) if is_bare else value
+                default = self._global.get(name, value) if is_bare else value
+                built.args[name] = self._given.get(name, default)
         elif one.keyword == "ENV":
             self._env(one, built)
         elif one.keyword == "RUN":

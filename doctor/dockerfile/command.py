@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 
 from compat.matrix import Matrix
 from doctor.check.finding import Answer, Kind
-from doctor.dockerfile import FILE_AT_MOST_BYTES, DockerfileError
+from doctor.dockerfile import FILE_AT_MOST_BYTES, VALUE_AT_MOST_CHARS, DockerfileError
 from doctor.dockerfile.build import Dockerfile
 from doctor.dockerfile.facts import NOT_SHOWN, facts_of
 from doctor.dockerfile.parse import parse
 from doctor.facts import Facts
 
 
-def facts_of_file(path: str, target: str, platform: str, matrix: Matrix) -> Facts:
+def facts_of_file(path: str, target: str, platform: str, build_args: tuple[str, ...], matrix: Matrix) -> Facts:
     """What the stage of a Dockerfile becomes; raises DockerfileError."""
     name = os.path.basename(path.rstrip("/")) or path
-    found = Dockerfile(parse(_content(path), path), name)
+    found = Dockerfile(parse(_content(path), path), name, _given(build_args))
     return facts_of(found, found.target(target), name=path, platform=platform, matrix=matrix)
+
+
+def _given(build_args: tuple[str, ...]) -> dict[str, str]:
+    """NAME=VALUE each; a bare NAME takes the builder's own variable, as `docker build` does."""
+    found: dict[str, str] = {}
+    for one in build_args:
+        name, is_set, value = one.partition("=")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name) or "\0" in value or len(value) > VALUE_AT_MOST_CHARS:
+            raise DockerfileError(f"--build-arg {one[:80]}: NAME=VALUE, as an ARG line names it")
+        if is_set or name in os.environ:
+            found[name] = value if is_set else os.environ[name]
+    return found
 
 
 def as_shown(answer: Answer) -> Answer:

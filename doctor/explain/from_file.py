@@ -87,6 +87,7 @@ _OF_ANOTHER = {
     **OF_A_MACHINE,
     "dockerfile": "--dockerfile",
     "target": "--target",
+    "build_args": "--build-arg",
     "platform": "--platform",
     "assume_driver": "--assume-driver",
     "assume_gpus": "--assume-gpu",

@@ -13,6 +13,7 @@ from doctor.host import NotRunnable, Ran, TooSlow
 
 _OUTPUT_AT_MOST_BYTES = 4 << 20
 _LAST_WORDS_S = 0.5
+_FEW_BYTES = 4096
 
 
 class Child:
@@ -74,7 +75,7 @@ class Child:
         """What it has written by now, "" where that cannot be read without moving the place at which it writes."""
         if not hasattr(os, "pread"):
             return ""
-        return os.pread(self._stdout.fileno(), _OUTPUT_AT_MOST_BYTES, 0).rstrip(b"\0").decode("utf-8", "replace")
+        return _decoded(os.pread(self._stdout.fileno(), _OUTPUT_AT_MOST_BYTES, 0))
 
     def last_words(self, limit_bytes: int) -> str:
         """The end of what it has written to its error output."""
@@ -111,7 +112,14 @@ def _unnamed_file() -> BinaryIO:
 
 def _text(stream: BinaryIO) -> str:
     stream.seek(0)
-    return stream.read(_OUTPUT_AT_MOST_BYTES).rstrip(b"\0").decode("utf-8", "replace")
+    return _decoded(stream.read(_OUTPUT_AT_MOST_BYTES))
+
+
+def _decoded(content: bytes) -> str:
+    """Without the NUL bytes that fill the file; halves of it first, for `rstrip` takes them one by one."""
+    while len(content) > _FEW_BYTES and content.endswith(bytes(half := len(content) // 2)):
+        content = content[:-half]
+    return content.rstrip(b"\0").decode("utf-8", "replace")
 
 
 def run_child(argv: tuple[str, ...], timeout_s: float, env: Mapping[str, str], program: str | None = None) -> Ran:

@@ -12,7 +12,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from compat.own import open_own
@@ -99,7 +99,8 @@ def _read(descriptor: int) -> Layer:
         raise ValueError("a list without end")
     data = begun + 16 + size
     entries = tuple(_entry(one, data) for one in json.loads(record.read(begun + 16, size)))
-    os.utime(descriptor)
+    with suppress(OSError):  # a home that is read-only
+        os.utime(descriptor)
     return Layer(entries, record)
 
 

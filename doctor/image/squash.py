@@ -23,7 +23,8 @@ SQUASHFS, SIF, SIF_AT = b"hsqs", b"SIF_MAGIC", 32
 _EMPTY, _BEGINS = b"#\n", b"# START OF DATA"
 _LINE_AT_MOST_BYTES = 64 << 10  # names have 4 KiB, and a link's text as much; each byte may be escaped
 _NAME = rb"((?:[^ \\]|\\.)+?)"
-_ENTRY = re.compile(_NAME + rb" ([A-Z]) (-?\d+) ([0-7]+) (-?\d+) (-?\d+)(?: (.*))?\n", re.DOTALL)
+_ENTRY = re.compile(_NAME + rb" ([A-Z]) (-?\d{1,20}) ([0-7]{1,8}) (-?\d{1,20}) (-?\d{1,20})(?: (.*))?\n", re.DOTALL)
+_SIZE = re.compile(rb"\d{1,18}(?= )")
 _LINK = re.compile(_NAME + b" L " + _NAME + b"\n", re.DOTALL)
 _ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 _OPTIONS = ("-n", "-no-xattrs", "-p", "2", "-da", "16", "-fr", "16")  # threads, and MiB of memory
@@ -117,14 +118,14 @@ def _entry(line: bytes) -> Entry | None:
     if said is None:
         return None
     kind, rest = _KINDS.get(said[2], "other"), said[7] or b""
-    size = int(rest.split()[0]) if kind == "file" and rest.split()[:1] and rest.split()[0].isdigit() else 0
+    length = _SIZE.match(rest) if kind == "file" else None
     return Entry(
         name=_text(said[1]),
         kind=kind,
         mode=int(said[4], 8) & 0o7777,
         uid=int(said[5]),
         gid=int(said[6]),
-        size_bytes=size,
+        size_bytes=int(length[0]) if length else 0,
         mtime=float(said[3]),
         target=rest.decode("utf-8", "surrogateescape") if kind == "link" else "",
         stretches=(),

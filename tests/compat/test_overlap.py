@@ -62,6 +62,7 @@ def test_inside(specifiers: list[str], outer: str, answer: str) -> None:
 VERSIONS = [".".join(map(str, parts)) for parts in itertools.product(range(4), range(4), range(4))]
 
 
+@pytest.mark.no_cover  # a sweep over lines that others cover
 def test_against_every_version_of_a_grid() -> None:
     """ "no" is never said where a version exists, and "yes" or "unknown" never where none could."""
     chance = random.Random(7)

@@ -11,6 +11,7 @@ from doctor.check.encode import encode_report
 from doctor.check.finding import Kind
 from doctor.formats import TextStyle
 from doctor.formats.sarif import FORMAT as SARIF
+from doctor.host import BadRequest
 from tests.dockerfile.judged import facts, found, report
 from tests.rules.case import answer
 
@@ -143,3 +144,28 @@ def test_sarif_points_at_the_line(tmp_path: Path) -> None:
         CheckDocument(report(tmp_path, f"{RUNTIME}RUN nvcc a.cu\n", only=("dockerfile-nvcc-missing",))), TextStyle()
     )
     assert '"startLine": 2' in said
+
+
+@pytest.mark.parametrize(
+    ("given", "release", "built_for"),
+    [
+        ((), "12.8.1", "cu128"),
+        (("CUDA=11.8.0",), "11.8.0", "cu128"),
+        (("CUDA=11.8.0", "CU=cu118", "OTHER=x"), "11.8.0", "cu118"),
+        (("CU=",), "12.8.1", ""),
+    ],
+)
+def test_the_values_of_arg_lines(given: tuple[str, ...], release: str, built_for: str, tmp_path: Path) -> None:
+    text = "ARG CUDA=12.8.1\nFROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\nARG CU=cu128\nENV BUILT=$CU OTHER=$OTHER\n"
+    said = facts(tmp_path, text, build_args=given)
+    assert said.dockerfile.get().base.release == release
+    assert {one.name: one.value for one in said.configuration.variables.get()} == {
+        "BUILT": built_for,
+        "OTHER": "${OTHER}",  # which no ARG line names
+    }
+
+
+@pytest.mark.parametrize("given", ["=x", "9=x", "a b=x", "", "A=\0"])
+def test_what_is_no_value_of_an_arg_line(given: str, tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="as an ARG line names it"):
+        facts(tmp_path, "FROM ubuntu:22.04\n", build_args=(given,))

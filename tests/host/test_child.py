@@ -28,8 +28,11 @@ def shell(script: str, timeout_s: float = 10.0) -> Ran:
         ("kill -SEGV $$", Ran(-signal.SIGSEGV, "", "")),
         ("cat", Ran(0, "", "")),
         ("printf '\\377'", Ran(0, "\ufffd", "")),
+        ("printf 'a\\000b'; head -c 3000001 /dev/zero; echo end", Ran(0, f"a\0b{chr(0) * 3000001}end\n", "")),
+        ("printf é; head -c 4097 /dev/zero", Ran(0, "é", "")),
         ("echo $PATH", Ran(0, f"{os.defpath}\n", "")),
     ],
+    ids=lambda value: value[:20] if isinstance(value, str) else "",
 )
 def test_how_it_ended(script: str, expected: Ran) -> None:
     assert shell(script) == expected

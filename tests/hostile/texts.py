@@ -19,6 +19,7 @@ from compat.load import DATA
 from compat.matrix import Matrix
 from doctor.refresh.web import JSON, Page
 from installers.digest import looks_like_page
+from tests.image.pack import sif
 
 _URL = "https://index.example/simple/torch/"
 _FILES = ("torch-2.9.1-cp312-cp312-manylinux_2_28_x86_64.whl", "torch-2.8.0-cp313-none-any.whl", "torch-1.0.tar.gz")
@@ -283,6 +284,23 @@ def _configuration(content: bytes) -> None:
     _refused(lambda: read_json(content, "x.json"))
 
 
+def _squashfs_names(content: bytes) -> None:
+    from doctor.image.disk import Scratch
+    from doctor.image.squash import _read
+    from doctor.image.stream import Feed, Tally
+
+    _refused(lambda: _read(Feed(iter([content]), "x"), 1 << 20, Scratch(1 << 20), Tally()))
+
+
+def _sif_header(content: bytes) -> None:
+    from doctor.image.disk import Scratch
+    from doctor.image.squash import _main_partition
+
+    disk = Scratch(1 << 20)
+    disk.put(content)
+    _refused(lambda: _main_partition(disk, "x.sif", content[:128]))
+
+
 def _policy(content: bytes) -> None:
     from doctor.policy.load import parse
 
@@ -299,6 +317,11 @@ TEXTS: dict[str, tuple[Any, ...]] = {
     "saved for check --from": (_evidence, b'{"schema": "gpudoctor.report/1", "facts": {}}', b"Driver Version: 550.54"),
     "torchelastic's error file": (_error_file, b'{"message": {"message": "E", "extraInfo": {"py_callstack": "T"}}}'),
     "configuration of an image": (_configuration, b'{"config": {"Env": ["A=b"]}, "history": []}'),
+    "what unsquashfs lists": (
+        _squashfs_names,
+        b"/ D 17954 755 0 0\na\\ b R 1795401044 644 0 0 3 0 0\nc L a\\ b\nd S 1 777 0 0 a\n# START OF DATA\n#\nabc",
+    ),
+    "header of a SIF": (_sif_header, sif(b"hsqs")[:1400]),
     "gpudoctor.toml": (_policy, b'[require]\ndriver = ">=580"\n[findings]\nforbid = ["fallback-to-cpu"]\n'),
     "RUN of a Dockerfile": (
         _run_line,

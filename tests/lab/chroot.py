@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import typer
+
 from tests.lab.case import SHM_BYTES, Case, Outcome
 from tests.lab.parts import LIB, PYTHON, VENV
 
@@ -143,11 +145,14 @@ def _make_target(path: Path, *, is_directory: bool) -> None:
 
 def run_live(case: Case, tree: Path) -> Outcome:
     """`gpudoctor check --format json` as a process of the case's machine."""
+    return outcome_of(run_command(case, prepare(case, tree), "check", "--format", "json", *(["--deep"] * case.deep)))
+
+
+def run_command(case: Case, tree: Path, *words: str) -> Ran:
+    """A command of gpudoctor as a process of a machine that is prepared."""
     ours = [(str(PROJECT / name), f"{OURS}/lib/{name}") for name in ("compat", "doctor", "installers")]
-    ours.append((sysconfig.get_path("purelib"), f"{OURS}/site"))
-    argv = [f"/usr/bin/{_OWN}", "-I", "-B", "-c", _START, "check", "--format", "json", *(["--deep"] * case.deep)]
-    ran = enter(case, prepare(case, tree), argv, bind=ours)
-    return outcome_of(ran)
+    ours.append((str(Path(typer.__file__).parents[1]), f"{OURS}/site"))
+    return enter(case, tree, [f"/usr/bin/{_OWN}", "-I", "-B", "-c", _START, *words], bind=ours)
 
 
 def run_root(case: Case, tree: Path) -> Outcome:

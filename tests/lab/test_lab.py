@@ -16,7 +16,7 @@ from tests.lab.agreement import by_which, disagreements
 from tests.lab.carried_out import outcome_of
 from tests.lab.case import Case, Examined, complaint, examine
 from tests.lab.cases import CASES
-from tests.lab.chroot import run_live, run_root
+from tests.lab.chroot import prepare, run_command, run_live, run_root
 from tests.lab.rows import ROWS
 from tests.real.remedies import SCENARIOS
 
@@ -77,6 +77,24 @@ def test_the_first_remedy_mends(examined: Examined, tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if case.where == "live"], ids=lambda case: case.name)
 def test_live(case: Case, tmp_path: Path) -> None:
     assert complaint(case, run_live(case, tmp_path / "tree")) == ""
+
+
+@pytest.mark.system
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root may enter a tree")
+def test_the_gate_of_a_process(tmp_path: Path) -> None:
+    """Ready, and closed where the driver hangs: by the look's own limit, and by that of the whole."""
+    case = next(one for one in CASES if one.where == "live" and not one.codes)
+    tree = prepare(case, tmp_path / "tree")
+    hung = case._replace(nvml={**case.nvml, "STUB_NVML_HANG": "nvmlDeviceGetHandleByIndex_v2"})
+    asked = (
+        (case, "20s", 0, "gpudoctor: ready: 1 GPU"),
+        (hung, "3s", 1, "gpudoctor: not"),
+        (hung, "0s", 1, "gpudoctor: not"),
+    )
+    for machine, within, status, begins in asked:
+        ran = run_command(machine, tree, "gate", "--as", "slurm", "--within", within)
+        assert (ran.status, ran.output.count("\n")) == (status, 1), ran
+        assert ran.output.startswith(begins)
 
 
 @pytest.mark.parametrize(

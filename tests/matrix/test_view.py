@@ -31,6 +31,7 @@ def _text(product: str, name: str = "") -> str:
     return text
 
 
+@pytest.mark.no_cover  # a sweep over lines that others cover
 @pytest.mark.parametrize("style", FORMATS)
 @pytest.mark.parametrize("product", products())
 def test_every_product_in_every_format(product: str, style: str) -> None:
