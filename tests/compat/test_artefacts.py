@@ -25,6 +25,7 @@ from compat.matrix import Matrix, accepts
 from compat.row import ARTEFACT_PRODUCTS, TABLES, ImageRow
 from compat.version import CudaVersion, CudnnVersion, DriverRelease
 
+pytestmark = pytest.mark.no_cover  # it is about rows: what reads them is covered elsewhere
 MATRIX = Matrix()
 ARCHIVES: tuple[CudnnArchiveRow, ...] = MATRIX.rows("cudnn-archive", "archives")
 LAYOUTS: tuple[CudnnLayoutRow, ...] = MATRIX.rows("cudnn-archive", "layouts")

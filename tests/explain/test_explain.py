@@ -179,6 +179,7 @@ def test_braces_in_a_name_are_a_name(tmp_path: Path) -> None:
     assert "libcublas.so{0}{x.y}" in document["causes"][0]["summary"]  # type: ignore[index]
 
 
+@pytest.mark.no_cover  # a sweep over lines that others cover
 def test_mutants_raise_nothing() -> None:
     """Each message cut, doubled, and with letters exchanged; 1,000 of them, by a seed."""
     rng = random.Random(17)
