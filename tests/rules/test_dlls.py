@@ -62,7 +62,7 @@ def test_runtime(dlls: tuple[Dll, ...], kind: Kind) -> None:
     assert found.kind is kind
     if kind is Kind.BAD:
         assert "VCRUNTIME140_1.dll and MSVCP140.dll" in found.why
-        assert "latest-supported-vc-redist" in found.needs[0].spec
+        assert "latest-supported-vc-redist" in found.needs[1].spec
 
 
 @pytest.mark.parametrize("code", ["windows-dll-path", "msvc-redist-missing"])
