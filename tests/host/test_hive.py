@@ -35,8 +35,8 @@ def disk(folder: Path, content: bytes | None) -> RootHost:
     return RootHost(str(folder))
 
 
-def hive(current: int = 1, **keys: dict[str, Value]) -> bytes:
-    return hive_bytes({"Select": {"Current": current}, **keys})
+def hive(*keys: dict[str, dict[str, Value]], current: int = 1) -> bytes:
+    return hive_bytes({"Select": {"Current": current}} | {name: one[name] for one in keys for name in one})
 
 
 CARD = PciDevice("0000:01:00.0", 0x10DE, 0x2684, "nvlddmkm")
@@ -45,18 +45,18 @@ CARD = PciDevice("0000:01:00.0", 0x10DE, 0x2684, "nvlddmkm")
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (hive(**card(GEFORCE)), (CARD,)),
-        (hive(**card(GEFORCE), **card(INTEL)), (CARD,)),  # a laptop
-        (hive(**card(GEFORCE), **card(GEFORCE, place="5&2B&0&0010")), (CARD, CARD)),
-        (hive(2, **card(KEPLER), **card(GEFORCE, control=2)), (CARD,)),  # another set was left behind
-        (hive(**card(GEFORCE), **card("VEN_10DE&DEV_22BA", code="0403")), (CARD,)),  # its sound function
-        (hive(**card(GEFORCE), **card(KEPLER)), "of what was taken out"),
-        (hive(**card(INTEL)), "lists no NVIDIA card"),
+        (hive(card(GEFORCE)), (CARD,)),
+        (hive(card(GEFORCE), card(INTEL)), (CARD,)),  # a laptop
+        (hive(card(GEFORCE), card(GEFORCE, place="5&2B&0&0010")), (CARD, CARD)),
+        (hive(card(KEPLER), card(GEFORCE, control=2), current=2), (CARD,)),  # another set was left behind
+        (hive(card(GEFORCE), card("VEN_10DE&DEV_22BA", code="0403")), (CARD,)),  # its sound function
+        (hive(card(GEFORCE), card(KEPLER)), "of what was taken out"),
+        (hive(card(INTEL)), "lists no NVIDIA card"),
         (hive_bytes(card(GEFORCE)), "which control set is the current one"),
-        (hive(3, **card(GEFORCE)), "lists no NVIDIA card"),
+        (hive(card(GEFORCE), current=3), "lists no NVIDIA card"),
         (None, "SYSTEM"),
         (b"regf" + b"\xff" * 9000, "cannot be read"),
-        (hive(**card(GEFORCE))[:5000], "cannot be read"),
+        (hive(card(GEFORCE))[:5000], "cannot be read"),
         (b"", "cannot be read"),
     ],
 )
@@ -72,14 +72,14 @@ def test_cards_of_a_disk(tmp_path: Path, content: bytes | None, expected: tuple[
 
 def test_dlls_that_windows_knows(tmp_path: Path) -> None:
     known: dict[str, Value] = {"kernel32": "KERNEL32.dll", "_more": "cudnn64_9.dll", "number": 1}
-    host = disk(tmp_path, hive(**{f"ControlSet001\\{KNOWN}": known}))
+    host = disk(tmp_path, hive({f"ControlSet001\\{KNOWN}": known}))
     assert dlls.known_dlls(host) == {"kernel32.dll", "cudnn64_9.dll"}
     assert Hive(host).number("SYSTEM\\CurrentControlSet\\control\\session manager\\knowndlls", "NUMBER") == 1
 
 
 def test_without_the_extra_its_name_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "regipy.registry", None)
-    host = disk(tmp_path, hive(**card(GEFORCE)))
+    host = disk(tmp_path, hive(card(GEFORCE)))
     found = pci.look(host)
     assert isinstance(found, Unseen)
     assert "gpudoctor[hive]" in found.why
@@ -87,7 +87,7 @@ def test_without_the_extra_its_name_is_said(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_every_cut_and_spoilt_byte_is_an_answer_or_a_refusal(tmp_path: Path) -> None:
-    whole = hive(**card(GEFORCE))
+    whole = hive(card(GEFORCE))
     host = disk(tmp_path, whole)
     for at in range(4096, len(whole), 203):
         spoilt = bytearray(whole)
@@ -101,7 +101,7 @@ def test_libhivex_reads_the_same(tmp_path: Path) -> None:
     """The tests' own hives are what an independent reader takes for one."""
     program = shutil.which("hivexget")
     assert program is not None, "libhivex-bin is missing: .ci/run installs it"
-    (tmp_path / "SYSTEM").write_bytes(hive(2, **card(GEFORCE, control=2)))
+    (tmp_path / "SYSTEM").write_bytes(hive(card(GEFORCE, control=2), current=2))
     key = f"\\ControlSet002\\{BUS}\\{GEFORCE}\\4&1A&0&0008"
     said = [
         subprocess.run([program, str(tmp_path / "SYSTEM"), *one], capture_output=True, text=True, check=True).stdout
