@@ -32,6 +32,19 @@ def render(report: Report, terminal: TextStyle) -> str:
     return page.text()
 
 
+def in_short(report: Report, terminal: TextStyle) -> str:
+    """What is wrong and what mends it, without the stack and what could not be told."""
+    page = Page(terminal)
+    roots = [one for one in report.findings if not one.explained_by and one.severity is not Severity.INFO]
+    if not roots:
+        _headline(page, report)
+    for finding in roots:
+        show_finding(page, finding)
+    page.gap()
+    page.paragraph("The whole of it: gpudoctor check", colour="dim")
+    return page.text()
+
+
 def _headline(page: Page, report: Report) -> None:
     """A tick only where everything that matters was judged, and there was something to judge."""
     if any(answer.kind is Kind.UNKNOWN and answer.matters for answer in report.answers):

@@ -17,7 +17,7 @@ from compat.record import NamedTuple
 from doctor.check.command import Options, report_of
 from doctor.check.finding import Finding, Report, Severity
 from doctor.check.report import EXIT_BAD, exit_status
-from doctor.check.text import render
+from doctor.check.text import in_short, render
 from doctor.explain.causes import causes_of
 from doctor.explain.document import NOT_STACK, UNKNOWN, ExplainDocument
 from doctor.explain.reading import read
@@ -159,7 +159,7 @@ def _explained(argv: tuple[str, ...], ended: Ended, checked: Checked, style: Tex
         )
     parts = [page.text(), _title("Its output says", style), said]
     if report and (_roots(report) or document.verdict != NOT_STACK):
-        parts += ["\n", _title("This machine, checked before the start", style), render(report, style)]
+        parts += ["\n", _title("This machine, checked before the start", style), in_short(report, style)]
     return "".join(parts)
 
 

@@ -12,6 +12,17 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("UserWarning: Failed to initialize NumPy: _ARRAY_API not found (Triggered internally)", "numpy-abi-mismatch"),
     ("ImportError: Numba needs NumPy 1.26 or less", "numpy-abi-mismatch"),
     # the driver
+    ("cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.", "no-kernel-module"),
+    ("CudaSupportError: Error at driver init:\nCUDA driver library cannot be found.\nEnsure that", "no-kernel-module"),
+    ('DynamicLibNotFoundError: Failure finding "libnvrtc.so.13 or libnvrtc.so.12": No such file', "nvrtc-missing"),
+    ('ImportError: Failure finding "libcublasLt.so.13 or libcublasLt.so.12": No such', "cudart-soname-missing"),
+    (
+        "operation cudaRuntimeGetVersion(&version) failed: Error loading CUDA libraries. GPU will not be used.",
+        "cudart-soname-missing",
+    ),
+    ("ptxas t.ptx, line 1; fatal   : Unsupported .version 9.9; current version is '8.8'", "ptxas-too-old"),
+    ("[ONNXRuntimeError] : 3 : NO_SUCHFILE : Load model from a.onnx failed", "not-a-stack-problem"),
+    ("ERROR: No matching distribution found for torch==2.5.0+cu124", "python-version-no-wheel"),
     (
         "RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update",
         "driver-too-old-for-runtime",

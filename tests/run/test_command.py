@@ -47,7 +47,8 @@ def test_a_failure_is_explained_apart_from_the_machine() -> None:
     said, _, machine = said.partition("This machine, checked before the start")
     assert TOO_OLD in before
     assert "driver-too-old-for-runtime" in said
-    assert "The stack" in machine
+    assert "The whole of it: gpudoctor check" in machine
+    assert "The stack" not in machine
 
 
 def test_options_after_the_command_are_its_own() -> None:

@@ -58,6 +58,28 @@ FAMILY = Family(
         source="pytorch/pytorch: c10/cuda/CUDAFunctions.cpp, torch/csrc/cuda/Module.cpp",
     ),
     Signature(
+        r"Could not find cuda drivers on your machine",
+        Means(_CONTAINER, "the container was started without the GPU, so that it has no driver", 0.5, given=BOXED),
+        Means(_NO_MODULE, "no NVIDIA driver is seen, so that the CPU computes: right where there is no GPU", 0.45),
+        asks="is there an NVIDIA GPU, and does nvidia-smi list it where the program runs?",
+        source="openxla/xla: xla/tsl/cuda/cudart_stub.cc",
+    ),
+    Signature(
+        r"CUDA driver library cannot be found|libcuda\.so\S* (?:cannot be found|not found)"
+        r"|Failure finding \"(?:libcuda\.so|nvcuda\.dll)",
+        Means(_CONTAINER, "the container was started without the GPU, so that it has no driver", 0.75, given=BOXED),
+        Means("windows-driver-missing", "no NVIDIA driver is installed: nvcuda.dll is not there", 0.7, given=WINDOWS),
+        Means(_NO_MODULE, "no NVIDIA driver is installed: its library libcuda is not there", 0.6, unless=WINDOWS),
+        Means(
+            "driver-libraries-missing",
+            "the driver's library libcuda is not where it is looked for",
+            0.5,
+            unless=WINDOWS,
+        ),
+        asks="does `cat /proc/driver/nvidia/version` name a driver? If so, only its libraries are missing.",
+        source="numba/numba and NVIDIA/numba-cuda: numba/cuda/cudadrv/driver.py; cuda-pathfinder",
+    ),
+    Signature(
         r"CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver"
         r"|CUDA_ERROR_INSUFFICIENT_DRIVER",
         Means(_OLD, "the driver is older than the CUDA runtime of this program needs", 0.9, unless=BOXED),

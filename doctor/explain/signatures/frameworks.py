@@ -122,6 +122,13 @@ FAMILY = Family(
         source="tensorflow/docs: site/en/install/pip.md",
     ),
     Signature(
+        r"(?:No matching distribution found for|satisfies the requirement) [\w.\[\]-]+==[\w.]+\+(?P<tag>cu\d+|cpu)",
+        Means(
+            _NO_WHEEL, "the index that was asked has no {tag} build of it: each such build has an index of its own", 0.9
+        ),
+        source="pip",
+    ),
+    Signature(
         r"No matching distribution found for (?P<what>[\w.\[\]-]+)"
         r"|Could not find a version that satisfies the requirement (?P<which>[\w.\[\]-]+)"
         r"|is not a supported wheel on this platform|requires a different Python"

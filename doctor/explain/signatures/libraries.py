@@ -27,7 +27,7 @@ _BUILT_EXTENSION = (
 
 def _absent(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """The name of a library of CUDA that the loader did not find; its number is the CUDA that is asked for."""
-    name = found["lib"] or found["tf"]
+    name = found["lib"] or found["tf"] or found["finder"]
     if clues.has(JETSON) or clues.has(r"aarch64"):
         yield Means("jetson-wrong-wheel", f"{name} is asked for by a wheel that is not the Jetson's own", 0.7)
     if re.search(r"nvrtc", name, re.IGNORECASE):
@@ -51,10 +51,19 @@ FAMILY = Family(
     Signature(
         rf"(?P<lib>lib{_CUDA}(?:-\w+)?\.so(?:\.[\d.]*\d)?)['\"]?:? (?:dlerror: )?(?:\S+ )?(?:cannot open "
         rf"shared object|: No such file|not found)"
-        rf"|Could not (?:dlopen|load|find)(?: dynamic)? library '(?P<tf>lib{_CUDA}\.so[^']*)'",
+        rf"|Could not (?:dlopen|load|find)(?: dynamic)? library '(?P<tf>lib{_CUDA}\.so[^']*)'"
+        rf"|Failure finding \"(?P<finder>(?:lib)?{_CUDA}\w*\.(?:so|dll)[^\"\n]{{0,80}})\"",
         decide=_absent,
         asks="Which CUDA do the framework's own release and the installed toolkit have?",
-        source="glibc: elf/dl-load.c; tensorflow/tensorflow: tsl/platform/default/dso_loader.cc",
+        source=(
+            "glibc: elf/dl-load.c; tensorflow/tensorflow: tsl/platform/default/dso_loader.cc; "
+            "cuda-pathfinder 1.9: _dynamic_libs/search_steps.py"
+        ),
+    ),
+    Signature(
+        r"operation \w+GetVersion\([^\n]{0,40}\) failed: Error loading CUDA libraries",
+        Means(_MISSING, "JAX's plugin cannot open the CUDA libraries that it asks for by name", 0.88),
+        source="jax-ml/jax: jaxlib/cuda/versions_helpers.cc",
     ),
     Signature(
         r"Could not (?:dlopen|load)(?: dynamic)? library '",

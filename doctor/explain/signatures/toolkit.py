@@ -45,7 +45,7 @@ FAMILY = Family(
         r"|Cuda extensions are being compiled with a version of Cuda that does not match"
         r"|No CUDA runtime is found, using CUDA_HOME|nvcc was not found|Could not find nvcc"
         r"|/bin/nvcc['\"]?: No such file|nvcc: (?:command )?not found|CUDA_TOOLKIT_ROOT_DIR not found"
-        r"|Could NOT find CUDA(?:Toolkit)?\b|Failed to find nvcc",
+        r"|Could NOT find CUDA(?:Toolkit)?\b(?! drivers)|Failed to find nvcc",
         Means(
             "wrong-nvcc-vs-torch-cuda",
             "the toolkit that builds is of another CUDA than torch",
@@ -71,7 +71,7 @@ FAMILY = Family(
         source="GCC, Clang",
     ),
     Signature(
-        r"ptxas fatal *: (?:Value '(?P<arch>sm_\w+)' is not defined for option 'gpu-name'"
+        r"ptxas (?:[^\n]{0,80}; *)?fatal *: (?:Value '(?P<arch>sm_\w+)' is not defined for option 'gpu-name'"
         r"|Unsupported \.version (?P<ptx>[\d.]+))|You are using ptxas [\d.x]+, but (?:TF|XLA"
         r"|JAX)[^\n]{0,20} requires|ptxas does not support CC|PTXASError|ptxas too old"
         r"|Falling back to the driver to perform PTX compilation",

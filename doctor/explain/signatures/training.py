@@ -54,7 +54,12 @@ FAMILY = Family(
     Signature(
         r"device-side assert triggered|cudaErrorAssert|CUDA_ERROR_ASSERT|Assertion `[^`'\n]{1,160}'? ?failed"
         r"|Assertion `t >= 0 && t < n_classes`",
-        Means(_USER, "an index or label of the program is out of range: the device says so by an assertion", 0.95),
+        Means(
+            _USER,
+            "an index or label of the program is out of range: the device says so by an assertion",
+            0.95,
+            given=r"device-side|cudaErrorAssert|CUDA_ERROR_ASSERT|n_classes|thread: \[|\.cuh?:\d|\bcuda\b",
+        ),
         source="pytorch/pytorch: aten/src/ATen/native/cuda",
     ),
     Signature(
@@ -79,6 +84,11 @@ FAMILY = Family(
         r"|can't convert cuda:\d device type tensor to numpy|element 0 of tensors does not require grad)",
         Means(_USER, "the program mixes devices, or loads a file that was saved on another", 0.93),
         source="pytorch/pytorch",
+    ),
+    Signature(
+        r"\[ONNXRuntimeError\] : \d+ : (?:NO_SUCHFILE|NO_MODEL|INVALID_ARGUMENT|INVALID_PROTOBUF|INVALID_GRAPH)",
+        Means(_USER, "ONNX Runtime cannot read the model, or was given other inputs than the model takes", 0.7),
+        source="microsoft/onnxruntime: include/onnxruntime/core/common/status.h",
     ),
     Signature(
         r"Loss is (?:nan|NaN)|loss[:= ]+nan\b|gradient overflow|Detected inf or nan",
