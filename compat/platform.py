@@ -16,6 +16,11 @@ def package_named(name: str, matrix: Matrix) -> NameRow | None:
     return next((row for row in _rows(matrix, "package", "names") if row.id == name), None)
 
 
+def names_of_packages(matrix: Matrix) -> set[str]:
+    """Every name that people give a package."""
+    return {row.id for row in _rows(matrix, "package", "names")}
+
+
 def extras_of(package: str, release: str, matrix: Matrix) -> tuple[ExtraRow, ...]:
     """The extras with which a release brings libraries that it does not bring without them."""
     return tuple(

@@ -28,6 +28,7 @@ _SIZE = re.compile(rb"\d{1,18}(?= )")
 _LINK = re.compile(_NAME + b" L " + _NAME + b"\n", re.DOTALL)
 _ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 _OPTIONS = ("-n", "-no-xattrs", "-p", "2", "-da", "16", "-fr", "16")  # threads, and MiB of memory
+_OUTPUT = "/proc/self/fd/1"  # as root unsquashfs unlinks what it failed to write, which here cannot be; /dev/stdout can
 _UNKNOWN_OPTION = "invalid option"
 _KINDS = {b"D": "dir", b"S": "link", b"R": "file"}
 

@@ -45,7 +45,7 @@ def _framework(product: str, name: str, matrix: Matrix) -> list[Table]:
     if not found:
         names = dict.fromkeys(row.versions.removeprefix("==") for row in rows)
         raise Uncovered(f"{product} {name}", nearest(name, names))
-    return [Table(f"{product}.builds", tuple(found)), *_with_gpu_code(product, public, matrix)]
+    return [*_with_gpu_code(product, public, matrix), Table(f"{product}.builds", tuple(found))]
 
 
 def _with_gpu_code(product: str, version: str, matrix: Matrix) -> list[Table]:

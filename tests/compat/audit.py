@@ -1,7 +1,8 @@
 """Rows drawn at random, each held against what can be opened: the package index, and NVIDIA's manifests.
 
 `python -m tests.compat.audit 200 --seed 1 --from MANIFESTS` prints every row of the draw on which the two differ, and
-those that are left to a reader: their source is a page or a project's file. `--all` takes every row in place of a draw.
+those that are left to a reader: their source is a page. `--sources FOLDER` has the projects' files that rows name, as
+OWNER/PROJECT/...; `--all` takes every row in place of a draw.
 A difference is not yet an error: a document may say more than a wheel (docs/matrix-audit.md).
 """
 
@@ -10,22 +11,25 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from packaging.version import Version
 
-from compat.artefact import ComponentRow, CudnnArchiveRow
+from compat.artefact import ComponentRow, CudaInstallerRow, CudnnArchiveRow, ManifestRow, StatusRow
 from compat.error import GpudoctorError
 from compat.load import columns_of, products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.platform_row import AbsentRow
-from compat.row import CudnnRow, CudnnWheelRow, FrameworkRow, ToolkitRow
+from compat.row import ChipRow, CudnnRow, CudnnWheelRow, FrameworkRow, GpuRow, ToolkitRow
 from doctor.check.encode import encode
 from doctor.host.live import LiveHost
 from doctor.refresh import nvidia
@@ -36,10 +40,12 @@ from doctor.refresh.framework import NotTold, Release, read, releases_of
 from doctor.refresh.listing import wheels_of
 from doctor.refresh.run import _custom
 from doctor.refresh.web import Web
+from doctor.refresh.wheel_host import WheelHost
 
 MATRIX = Matrix()
 AGREES, DIFFERS, READER = "agrees", "differs", "left to a reader"
 _TODAY = date.today().isoformat()
+_TEXT_BYTES = 4 << 20
 _READ_AT_MOST = 3  # releases of a row that is of many: the first, the last and one between
 
 
@@ -53,20 +59,43 @@ class Outcome(NamedTuple):
 
 
 class Shelf:
-    """What is opened: the user's package index, and a folder with NVIDIA's manifests ("" for none)."""
+    """What is opened: the user's package index, a folder with NVIDIA's manifests, one with projects ("" for none)."""
 
-    def __init__(self, manifests: str) -> None:
+    def __init__(self, manifests: str, sources: str) -> None:
         self._connection = connection_of(LiveHost(), (), os.getcwd())
         self.web = Web(self._connection)
         self._manifests = manifests
+        self._sources = sources
         self.releases = cache(self._releases)
         self.row_of = cache(self._row_of)
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
+        self.text_in = cache(self._text_in)
 
     def _releases(self, package: str) -> tuple[Release, ...]:
         wheels, _ = wheels_of(package, self._connection.indexes, self.web)
         return releases_of(package, (one for one in wheels if not one.version.is_prerelease and not one.is_yanked))
+
+    def source(self, names: str) -> str:
+        """The files "owner/project:path@ref" that lie in the folder of projects, as OWNER/PROJECT/.../path."""
+        found = re.findall(r"(?:^|; )([\w.-]+/[\w.-]+):([\w./-]+)", names) if self._sources else []
+        files = (one for project, path in found for one in Path(self._sources, project).rglob(Path(path).name))
+        wanted = (one for one in files if any(str(one).endswith(f"/{path}") for _, path in found))
+        return "".join(map(_text_of, dict.fromkeys(wanted)))
+
+    def _text_in(self, package: str, end: str) -> str:
+        """The text of the file of that name in the newest wheel, "" where there is none."""
+        wheels, _ = wheels_of(package, self._connection.indexes, self.web)
+        served = [one for one in wheels if any("win" not in tag.platform for tag in one.tags)]
+        newest = max(served, key=lambda one: one.version, default=None)
+        if newest is None:
+            return ""
+        host = WheelHost(newest, self.web, "linux", "x86_64", "")
+        try:
+            path = next((one for one in host.paths() if one.endswith(end)), "")
+            return host.read_bytes(path, _TEXT_BYTES).decode(errors="replace") if path else ""
+        finally:
+            host.close()
 
     def _row_of(self, release: Release) -> FrameworkRow | NotTold:
         return read(release, self.web, _TODAY, _custom(release.package, MATRIX))
@@ -77,6 +106,11 @@ class Shelf:
     def _components(self, release: str) -> dict[str, ComponentRow]:
         url = self.manifests("cuda").get(release)
         return {row.id: row for row in component_rows(release, url, MATRIX, self.web, _TODAY)} if url else {}
+
+
+@cache
+def _text_of(file: Path) -> str:
+    return file.read_text(errors="replace")
 
 
 def every_row() -> list[tuple[str, Any]]:
@@ -146,11 +180,53 @@ def _archive(row: CudnnArchiveRow, shelf: Shelf) -> list[str] | None:
     url = shelf.manifests("cudnn").get(str(row.version.release))
     page = shelf.web.page(url, nvidia.MANIFEST_BYTES) if url else None
     if not page:
-        return None
+        return _in_source(row.sha256, row, shelf)
     text = page.content.decode()
     if row.id not in text:
-        return None
+        return _in_source(row.sha256, row, shelf)
     return [] if any(digest in text for digest in row.sha256) else ["its digest is not in the manifest"]
+
+
+def _installer(row: CudaInstallerRow, shelf: Shelf) -> list[str] | None:
+    """The list of a project that it is from: its digest, else its address."""
+    return _in_source((row.sha256 or row.url,), row, shelf)
+
+
+def _in_source(either: Iterable[str], row: Any, shelf: Shelf) -> list[str] | None:
+    text = shelf.source(row.source)
+    if not text:
+        return None
+    return [] if any(one in text for one in either) else [f"{row.source} has none of {', '.join(either)}"]
+
+
+def _chip(row: ChipRow, shelf: Shelf) -> list[str] | None:
+    """The device ids that pci.ids gives to the chip."""
+    lines = _devices(shelf.source(row.source))
+    wrong = [one for one in row.devices if one in lines and not lines[one].casefold().startswith(row.id)]
+    return [f"{one} is {lines[one]} in pci.ids" for one in wrong] if lines else None
+
+
+def _product(row: GpuRow, shelf: Shelf) -> list[str] | None:
+    """The chips of the cards that pci.ids gives this name, and their compute capability."""
+    lines = _devices(shelf.source(row.source))
+    name = row.name.casefold().removeprefix("nvidia ").removesuffix(" laptop gpu")
+    called = [
+        one
+        for one, text in lines.items()
+        if re.search(rf"\[(.* / )?{re.escape(name)}\b( /.*| max-q.*)?\]", text.casefold())
+    ]
+    found = {chip.capability for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & set(called)}
+    if not found:
+        return None
+    strange = found.isdisjoint(row.capabilities)
+    return [f"the cards of that name are of {sorted(map(str, found))}"] if strange else []
+
+
+@cache
+def _devices(text: str) -> dict[str, str]:
+    """NVIDIA's devices of pci.ids: "2684" -> "AD102 [GeForce RTX 4090]"."""
+    own = re.search(r"^10de .*\n((?:\t.*\n|#.*\n)*)", text, re.MULTILINE)
+    return dict(re.findall(r"^\t([0-9a-f]{4})  (.*)$", own[1], re.MULTILINE)) if own else {}
 
 
 def _toolkit(row: ToolkitRow, shelf: Shelf) -> list[str] | None:
@@ -158,6 +234,35 @@ def _toolkit(row: ToolkitRow, shelf: Shelf) -> list[str] | None:
     url = shelf.manifests("cuda").get(row.release)
     told = nvidia.manifest_rows("cuda", url, MATRIX, shelf.web, _TODAY) if url else []
     return _differences(row, told[0], row.id) if told else None
+
+
+def _manifest(row: ManifestRow, shelf: Shelf) -> list[str] | None:
+    """The manifest's own digest."""
+    url = shelf.manifests(row.product).get(row.release)
+    page = shelf.web.page(url, nvidia.MANIFEST_BYTES) if url else None
+    if not page:
+        return None
+    return [] if sha256(page.content).hexdigest() == row.sha256 else ["its digest is another"]
+
+
+# library -> the wheel with the header that has its codes, that header, and whether a row is of that release
+_HEADERS: dict[str, tuple[str, str, Callable[[str], bool]]] = {
+    "nvml": ("nvidia-ml-py", "pynvml.py", lambda _: True),
+    "cuda": ("nvidia-cuda-runtime", "include/driver_types.h", lambda versions: not versions.startswith("<")),
+    "cudnn": ("nvidia-cudnn-cu13", "include/cudnn_graph.h", lambda versions: versions.startswith(">=9")),
+}
+
+
+def _status(row: StatusRow, shelf: Shelf) -> list[str] | None:
+    """The header, in the newest wheel, that gives the name its number."""
+    package, header, is_of = _HEADERS[row.library]
+    if not is_of(row.versions):
+        return None
+    text = shelf.text_in(package, header)
+    found = re.search(rf"\b{row.name}\s*=\s*(\d+)", text)
+    if not found:
+        return [f"{package} has no {row.name} in {header}"] if text else None
+    return [] if int(found[1]) == row.code else [f"{row.name} is {found[1]} in {header}"]
 
 
 def _cudnn_wheels(row: CudnnWheelRow, shelf: Shelf) -> list[str]:
@@ -200,6 +305,11 @@ _JUDGES: dict[str, Any] = {
     "CudnnArchiveRow": _archive,
     "ToolkitRow": _toolkit,
     "CudnnWheelRow": _cudnn_wheels,
+    "ManifestRow": _manifest,
+    "StatusRow": _status,
+    "CudaInstallerRow": _installer,
+    "ChipRow": _chip,
+    "GpuRow": _product,
     "CudnnRow": _cudnn,
     "AbsentRow": _absent,
 }
@@ -217,12 +327,13 @@ def main() -> None:
     parser.add_argument("count", type=int, nargs="?", default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--from", dest="manifests", default="")
+    parser.add_argument("--sources", default="", help="a folder OWNER/PROJECT/... with the projects that rows name")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--product", default="")
     asked = parser.parse_args()
     rows = every_row()
     chosen = rows if asked.all else random.Random(asked.seed).sample(rows, asked.count)
-    found = outcomes((one for one in chosen if one[0].startswith(asked.product)), Shelf(asked.manifests))
+    found = outcomes((one for one in chosen if one[0].startswith(asked.product)), Shelf(asked.manifests, asked.sources))
     for kind in (READER, DIFFERS):
         for one in (one for one in found if one.kind == kind):
             print(f"{kind}: {one.place}[{one.row.id}]", *one.said, sep="\n    ")

@@ -69,7 +69,7 @@ _LAGS = re.compile(
 _WITHOUT_A_WHEEL = re.compile(
     r"Wheels are required for `(?!nvidia-|cuda-|torch|jax|tensorflow|numpy|numba|triton|xformers|vllm|cupy)([\w.-]+)`"
 )
-_BUILT_AT_MOST = 3
+_BUILT_AT_MOST = 6
 
 
 class Question(NamedTuple):

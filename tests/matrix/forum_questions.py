@@ -50,6 +50,45 @@ CTRANSLATE2 = "https://github.com/OpenNMT/CTranslate2/releases: 4.0.0 with CUDA 
 TRITON = "torch/_inductor/scheduler.py: Triton only supports devices of CUDA Capability >= 7.0"
 
 LINES: tuple[tuple[str, int, str, str], ...] = (
+    # the draw of 2026-11-23 (docs/matrix-audit.md)
+    (
+        "torch==2.10.0+cu128 --gpu V100 --driver 570.86.10",
+        Y,
+        "FlashML-org/FreeToken#253",
+        "the thread: 2.10.0+cu128 is the last with code for sm_70, on driver 570",
+    ),
+    ("torch==2.10.0+cu130 --gpu V100", N, "unslothai/unsloth#5876", VOLTA),
+    ("torch==2.10.0+cu130 --gpu T4", Y, "unslothai/unsloth#5876", VOLTA),
+    ("onnxruntime-gpu==1.19.2 cuda==12.1 cudnn==8.9", N, "microsoft/onnxruntime#22198", ORT_PAGE),
+    ("onnxruntime-gpu==1.17.1 cuda==12.1", N, "microsoft/onnxruntime#22198", ORT_PAGE),
+    ("onnxruntime-gpu==1.16.3 cuda==12.1 cudnn==8.9", N, "microsoft/onnxruntime#21684", ORT_PAGE),
+    ("onnxruntime-gpu==1.18.1 cuda==11.7 cudnn==8.9.7 --os windows", Y, "microsoft/onnxruntime#21769", ORT_PAGE),
+    ("onnxruntime-gpu==1.19.0 cuda==11.7 --os windows", N, "microsoft/onnxruntime#21769", ORT_PAGE),
+    ("onnxruntime-gpu==1.16.2 cuda==12.1", N, "microsoft/onnxruntime#19292", ORT_PAGE),
+    ('vllm==0.6.1 --gpu "Tesla P100"', N, "vllm-project/vllm#8626", VLLM),
+    ('vllm==0.8.1 --gpu "Tesla P40"', N, "sasha0552/pascal-pkgs-ci#21", VLLM),
+    ('tensorflow==2.10.1 --os windows --gpu "RTX 3060"', Y, "tensorflow/tensorflow#60650", TF_WINDOWS),
+    (
+        'tensorflow==2.17.0 --os windows --gpu "RTX 4050 Laptop GPU" --driver 555.99',
+        N,
+        "tensorflow/tensorflow#73368",
+        TF_WINDOWS,
+    ),
+    ('tensorflow==2.13.0 --os windows --gpu "GTX 1050 Ti"', N, "tensorflow/tensorflow#61288", TF_WINDOWS),
+    ('cudf-cu12==25.2.0 --gpu "GTX 1080"', N, "rapidsai/nx-cugraph#203", RAPIDS),
+    (
+        "cudf-cu13==26.2.1 --gpu H100 --driver 570.86.10",
+        N,
+        "NVIDIA/cudf-spark#15984",
+        "the thread: CUDA 13 from R580 on",
+    ),
+    ('jax[cuda13] --gpu "RTX 4090" --driver 580.95.05 --python 3.10', N, "jax-ml/jax#32233", WHEELS),
+    ('torch==2.7.0+cu128 --gpu "RTX 5090"', Y, "lllyasviel/FramePack#550", RELEASE_MD),
+    ('torch==2.9.0+cu130 --gpu "RTX 4090" --driver 570.133.20', N, "pytorch/pytorch#162531", NOTES),
+    ('cupy-cuda13x --gpu "GTX 1080"', N, "cupy/cupy#9475", MATRIX),
+    ("bitsandbytes==0.47.0 --gpu V100", Y, "bitsandbytes-foundation/bitsandbytes#1715", BNB),
+    ("cuda==12.2 --driver 535.288.01", Y, "NVIDIA/gpu-operator#2620", NOTES),
+    ('cuda==12.1 --driver 450.142.00 --gpu "RTX 3090"', N, "IEIT-Yuan/Yuan-2.0#65", NOTES),
     # CTranslate2 and Triton
     ("ctranslate2==4.4.0 cudnn==9.1.0", N, "OpenNMT/CTranslate2#1780", CTRANSLATE2),
     ("ctranslate2==4.5.0 cuda==12.4 cudnn==9.1.0", Y, "SYSTRAN/faster-whisper#1086", CTRANSLATE2),

@@ -83,7 +83,7 @@ def test_cards_that_no_row_has(text: str) -> None:
         ("jax==0.7.0", on("8.9"), "jax-cuda12-plugin 0.7.0"),
         ("jax[cuda13]==0.8.0", on("8.9"), "jax-cuda13-plugin 0.8.0"),
         ("onnxruntime==1.20.1", on("8.9"), "onnxruntime-gpu 1.20.*"),
-        ("tensorflow==1.15.0", Circumstances(os_family="windows"), "tensorflow-gpu >=1.15,<1.15.5"),
+        ("tensorflow==1.15.0", Circumstances(os_family="windows"), "tensorflow-gpu >=1.15,<1.15.4"),
         ("cuda", on("6.1"), "CUDA 12.9"),
         ("cudnn", on("6.1"), "cuDNN 9.10.2 for CUDA 12"),
         ("cudnn==9.10.2.21", on("6.1"), "cuDNN 9.10.2 for CUDA 12"),
@@ -268,6 +268,7 @@ def test_text_and_json_exit_alike(
     ("words", "message"),
     [
         (("trch",), "no product 'trch'; did you mean torch"),
+        (("sklern",), "no product 'sklern'; did you mean sklearn"),
         (("sklearn",), "scikit-learn computes on the CPU"),
         (("faster-whisper==1.2.1",), "runs on CTranslate2: ask for ctranslate2"),
         (("transformers",), "mostly torch: ask for that"),

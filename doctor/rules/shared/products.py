@@ -7,7 +7,7 @@ from compat.choice import NoSuchName
 from compat.error import GpudoctorError
 from compat.load import is_framework, products
 from compat.matrix import Matrix
-from compat.platform import package_named
+from compat.platform import names_of_packages, package_named
 from compat.spec import Spec
 
 
@@ -28,4 +28,4 @@ def known_product(spec: Spec, *also: str) -> Spec:
         raise NotCuda(f"{spec.name} is no package for CUDA: {named.note}")
     if named and there.intersection(packages_of(spec._replace(name=named.package))):
         return spec._replace(name=named.package)
-    raise NoSuchName("product", spec.name, there)
+    raise NoSuchName("product", spec.name, there | names_of_packages(Matrix()))
