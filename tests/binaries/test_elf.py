@@ -88,7 +88,6 @@ def _objects(elf: Any) -> Iterator[tuple[str, int]]:
                 yield symbol.name, int.from_bytes(elf.stream.read(symbol["st_size"]), order)
 
 
-@pytest.mark.no_cover  # a sweep over lines that others cover
 def test_it_agrees_with_pyelftools_on_real_libraries() -> None:
     libraries = list(islice(_real_libraries(), 40))
     assert libraries

@@ -336,7 +336,6 @@ SHARED = ("nvidia-one-cu12", "nvidia-one-cu13", "two")
 GRID = [str(number) for number in range(8)]
 
 
-@pytest.mark.no_cover  # a sweep over lines that others cover
 @pytest.mark.parametrize("seed", range(120))
 def test_against_brute_force(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)

@@ -12,6 +12,12 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("UserWarning: Failed to initialize NumPy: _ARRAY_API not found (Triggered internally)", "numpy-abi-mismatch"),
     ("ImportError: Numba needs NumPy 1.26 or less", "numpy-abi-mismatch"),
     # the driver
+    (
+        'File "torch/__init__.py", line 505\nImportError: libc10.so: cannot open shared object file: No such file',
+        "corrupted-install",
+    ),
+    ("import my_ops\nImportError: libc10.so: cannot open shared object file: No such file", "not-a-stack-problem"),
+    ("ImportError: Failed to load PyTorch C extensions:\n    It appears that", "not-a-stack-problem"),
     ("cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.", "no-kernel-module"),
     ("CudaSupportError: Error at driver init:\nCUDA driver library cannot be found.\nEnsure that", "no-kernel-module"),
     ('DynamicLibNotFoundError: Failure finding "libnvrtc.so.13 or libnvrtc.so.12": No such file', "nvrtc-missing"),

@@ -37,7 +37,6 @@ def _replaced(value: Any, name: str) -> Any:
     return value.replace(name, "IMAGE") if isinstance(value, str) else value
 
 
-@pytest.mark.no_cover  # a sweep over lines that others cover
 @pytest.mark.parametrize("case", OFFLINE, ids=lambda case: case.name)
 @pytest.mark.parametrize("packing", ["", "gzip"])
 def test_root_tar(case: Case, packing: str, tmp_path: Path) -> None:

@@ -61,6 +61,24 @@ FAMILY = Family(
         ),
     ),
     Signature(
+        r"lib(?:c10|c10_cuda|torch|torch_\w+|shm)\.so: cannot open shared object",
+        Means("corrupted-install", "a library of torch itself is not there", 0.8, given=r"torch/__init__\.py"),
+        Means(
+            "not-a-stack-problem",
+            "an extension of torch is imported before torch, or torch is not installed",
+            0.7,
+            unless=r"torch/__init__\.py",
+        ),
+        source="glibc: elf/dl-load.c; pytorch/pytorch: torch/__init__.py",
+    ),
+    Signature(
+        r"Failed to load PyTorch C extensions",
+        Means("not-a-stack-problem", "Python runs in torch's own source, which hides the one that is installed", 0.6),
+        Means("corrupted-install", "torch's compiled module is not there", 0.55),
+        asks="does it work from another directory? If not, torch's files are incomplete.",
+        source="pytorch/pytorch: torch/__init__.py",
+    ),
+    Signature(
         r"operation \w+GetVersion\([^\n]{0,40}\) failed: Error loading CUDA libraries",
         Means(_MISSING, "JAX's plugin cannot open the CUDA libraries that it asks for by name", 0.88),
         source="jax-ml/jax: jaxlib/cuda/versions_helpers.cc",
