@@ -12,6 +12,28 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("UserWarning: Failed to initialize NumPy: _ARRAY_API not found (Triggered internally)", "numpy-abi-mismatch"),
     ("ImportError: Numba needs NumPy 1.26 or less", "numpy-abi-mismatch"),
     # the driver
+    ("libcuda.so.570.169: cuda driver library init failure: 802", "fabric-manager-not-running"),
+    ("cuInit err: 999\nnvcuda init failure: 999", "uvm-broken-after-suspend"),
+    ("cudaSetDevice err: 35 libcudart", "driver-too-old-for-runtime"),
+    ("Unable to load libnvidia-ml.so.550.54.14: nvml vram init failure: 999", "container-lost-gpu-cgroup"),
+    ('error="symbol lookup for cuCtxCreate_v3 failed: libcuda.so.460.106.00"', "driver-too-old-for-runtime"),
+    ("RuntimeError: Failed to get cuGetProcAddress_v2", "driver-too-old-for-runtime"),
+    ("Could not find the bitsandbytes CUDA binary at PosixPath('b')", "extension-built-for-other-cuda"),
+    ("xFormers was built for:\n PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cpu)", "cpu-only-wheel"),
+    (
+        "xFormers was built for:\n PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cu121)",
+        "extension-built-for-other-cuda",
+    ),
+    (
+        'File "/e/site-packages/torch/__init__.py", line 9\nImportError: Failed to load PyTorch C extensions:',
+        "corrupted-install",
+    ),
+    ("nvcc fatal   : Unsupported gpu architecture 'compute_'", "not-a-stack-problem"),
+    (
+        "ptxas fatal   : SM version specified by .target is higher than default SM version assumed",
+        "not-a-stack-problem",
+    ),
+    ("[0] include/shm.h:27 NCCL WARN Call to shm_open failed : Permission denied", "not-a-stack-problem"),
     (
         'File "torch/__init__.py", line 505\nImportError: libc10.so: cannot open shared object file: No such file',
         "corrupted-install",

@@ -43,6 +43,22 @@ def _of_dump(found: re.Match[str], clues: Clues) -> Iterator[Means]:
         yield Means(_OLD, f"CUDA {clues.build_cuda} of this build needs driver {floor}; this is {release}", 0.93)
 
 
+def _by_number(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
+    """Ollama prints the number alone that cuInit or the CUDA runtime answered."""
+    means = _NUMBERS.get(found["number"] or found["code"])
+    if means:
+        yield Means(*means)
+
+
+_NUMBERS = {
+    "3": ("no-device-nodes", "the driver does not start: device nodes may be missing, or nvidia_uvm refuses", 0.5),
+    "35": (_OLD, "the driver is missing, or older than the CUDA runtime of this program needs", 0.8),
+    "100": ("cuda-visible-devices-empty-or-invalid", "CUDA sees no card: CUDA_VISIBLE_DEVICES may hide it", 0.5),
+    "802": ("fabric-manager-not-running", "the fabric manager does not run, or is of another release", 0.9),
+    "803": (_MIXED, "the kernel module and libcuda are of different releases", 0.8),
+    "804": (_COMPAT, "cuda-compat of the image comes first, and it works on datacentre cards only", 0.9),
+    "999": ("uvm-broken-after-suspend", "CUDA cannot start; after suspend nvidia_uvm does not answer", 0.6),
+}
 _SEES_NO_GPU = r"Is CUDA available *: (?:No|False)|is_available\(\)\)?[\s.>)]*False"
 
 FAMILY = Family(
@@ -90,8 +106,29 @@ FAMILY = Family(
             0.6,
             given=BOXED,
         ),
+        Means(_NO_MODULE, "there may be no driver at all: the CUDA runtime calls that too old", 0.5, unless=BOXED),
         asks="Does nvidia-smi work where the program runs (inside the container)? If not, the GPU was not given to it.",
         source="NVIDIA CUDA Runtime API, cudaGetErrorString of error 35",
+    ),
+    Signature(
+        r"(?:cuda driver library|nvcuda|cudart) init failure: (?P<number>\d+)"
+        r"|\b(?:cuInit|cudaSetDevice) err: (?P<code>\d+)",
+        decide=_by_number,
+        asks="What do nvidia-smi, `ls -l /dev/nvidia*` and `sudo dmesg | grep -i nvrm` say?",
+        source="ollama/ollama: discover/gpu_info_nvcuda.c, gpu_info_cudart.c; the numbers: NVIDIA CUDA Driver API",
+    ),
+    Signature(
+        r"nvml vram init failure: 999",
+        Means("container-lost-gpu-cgroup", "NVML answers `unknown`: a running container lost the GPU", 0.5),
+        Means("uvm-broken-after-suspend", "the driver does not answer, as after suspend", 0.4),
+        asks="Does it work after the container is started anew?",
+        source="ollama/ollama: gpu/gpu_info_nvml.c",
+    ),
+    Signature(
+        r"symbol lookup for cu[A-Z]\w+ failed|libcuda\.so[\w.]*: undefined symbol: cu[A-Z]\w+"
+        r"|Failed to get cuGetProcAddress_v2",
+        Means(_OLD, "the driver's libcuda lacks a call of newer releases: the driver is too old", 0.88),
+        source="ollama/ollama: discover/gpu_info_nvcuda.c; glibc: elf/dl-lookup.c; NVIDIA/cuda-python: cuda_bindings",
     ),
     Signature(
         r"requires? (?:a )?(?:NVIDIA )?driver(?: version)? (?:>=|newer than"

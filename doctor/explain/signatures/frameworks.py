@@ -12,6 +12,7 @@ _CPU, _JETSON, _PLUGIN, _WINDOWS_TF = (
     "tf-native-windows-after-2-10",
 )
 _NO_WHEEL, _TWO_ORT, _OLD = "python-version-no-wheel", "two-onnxruntimes", "driver-too-old-for-runtime"
+_HAVE_CPU = r"you have [\d.]+\+cpu"
 
 FAMILY = Family(
     Signature(
@@ -156,7 +157,8 @@ FAMILY = Family(
         source="pytorch/vision: torchvision/extension.py",
     ),
     Signature(
-        r"CUDA Setup failed despite (?:GPU|CUDA) being available|CUDA SETUP: (?:CUDA detection failed"
+        r"Could not find the bitsandbytes CUDA binary at|Could not load bitsandbytes native library"
+        r"|CUDA Setup failed despite (?:GPU|CUDA) being available|CUDA SETUP: (?:CUDA detection failed"
         r"|Required library version not found)|bitsandbytes[^\n]{0,120}compiled without GPU support"
         r"|libbitsandbytes_cuda\d+\w*\.so[^\n]{0,60}(?:not found|No such file|cannot open)",
         Means(
@@ -166,6 +168,17 @@ FAMILY = Family(
         ),
         Means(_CPU, "bitsandbytes takes its CPU library", 0.6, given=r"without GPU support"),
         source="bitsandbytes-foundation/bitsandbytes: bitsandbytes/cextension.py",
+    ),
+    Signature(
+        r"xFormers was built for: PyTorch (?P<built>[\w.+]+)(?: with CUDA \w+)? \(you have (?P<have>[\w.+]+)\)",
+        Means(_CPU, "this is the CPU build of torch ({have}), and xFormers is for {built}", 0.93, given=_HAVE_CPU),
+        Means(
+            "extension-built-for-other-cuda",
+            "xFormers is built for torch {built}, and torch {have} is installed",
+            0.9,
+            unless=_HAVE_CPU,
+        ),
+        source="facebookresearch/xformers: xformers/_cpp_lib.py",
     ),
     Signature(
         r"conflict is caused by:(?=[\s\S]{0,600}\bjaxlib)(?=[\s\S]{0,600}\bjax\b)",

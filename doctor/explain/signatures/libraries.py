@@ -47,6 +47,8 @@ def _several(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
         yield Means("tf-cannot-dlopen-gpu-libs", f"TensorFlow cannot open {len(names)} of CUDA's libraries", 0.94)
 
 
+_INSTALLED = r"(?:site|dist)-packages[\\/]torch[\\/]__init__"
+
 FAMILY = Family(
     Signature(
         rf"(?P<lib>lib{_CUDA}(?:-\w+)?\.so(?:\.[\d.]*\d)?)['\"]?:? (?:dlerror: )?(?:\S+ )?(?:cannot open "
@@ -73,8 +75,14 @@ FAMILY = Family(
     ),
     Signature(
         r"Failed to load PyTorch C extensions",
-        Means("not-a-stack-problem", "Python runs in torch's own source, which hides the one that is installed", 0.6),
-        Means("corrupted-install", "torch's compiled module is not there", 0.55),
+        Means(
+            "not-a-stack-problem",
+            "Python runs in torch's own source, which hides the one that is installed",
+            0.6,
+            unless=_INSTALLED,
+        ),
+        Means("corrupted-install", "torch's compiled module is not there", 0.55, unless=_INSTALLED),
+        Means("corrupted-install", "torch's compiled module `_C` is gone from its package", 0.85, given=_INSTALLED),
         asks="does it work from another directory? If not, torch's files are incomplete.",
         source="pytorch/pytorch: torch/__init__.py",
     ),

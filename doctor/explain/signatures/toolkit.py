@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.explain.signature import Family, Means, Signature
 
 _NVCC, _PTXAS, _HOST = "nvcc-too-old-for-gpu-arch", "ptxas-too-old", "gcc-too-new-for-nvcc"
+_NO_ARCH = r"'(?:compute|sm)_(?:'|No )"  # empty, or what a probe printed where it saw no card
 
 FAMILY = Family(
     Signature(
@@ -22,7 +23,13 @@ FAMILY = Family(
     ),
     Signature(
         r"nvcc fatal *: (?:Unsupported gpu architecture|Value '(?:compute|sm)_)(?: '(?:compute|sm)_\w+')?",
-        Means(_NVCC, "this nvcc is older than the card: it does not know its architecture", 0.9),
+        Means(_NVCC, "this nvcc is older than the card: it does not know its architecture", 0.9, unless=_NO_ARCH),
+        Means(
+            "not-a-stack-problem",
+            "the build found no card to take the architecture from: name it (CMAKE_CUDA_ARCHITECTURES)",
+            0.8,
+            given=_NO_ARCH,
+        ),
         Means(
             "gpu-too-old-dropped",
             "this nvcc no longer knows an architecture this old",
@@ -84,6 +91,13 @@ FAMILY = Family(
         source=(
             "openxla/xla: stream_executor/cuda/cuda_asm_compiler.cc; triton-lang/triton: backends/nvidia/compiler.py"
         ),
+    ),
+    Signature(
+        r"SM version specified by \.target is higher than default SM version",
+        Means("not-a-stack-problem", "ptxas is called for an older card than the PTX names (--gpu-name)", 0.6),
+        Means(_PTXAS, "the ptxas that is taken may be older than the card", 0.35),
+        asks="Which --gpu-name (nvcc: -arch) is ptxas called with, and which .target does the PTX name?",
+        source="ptxas",
     ),
     Signature(
         r"which ptxas",

@@ -13,6 +13,11 @@ _SHM, _P2P, _MEMORY, _USER = (
 
 FAMILY = Family(
     Signature(
+        r"NCCL WARN Call to shm_open failed *: Permission denied",
+        Means("not-a-stack-problem", "this user may not write to /dev/shm, through which NCCL passes data", 0.7),
+        source="NVIDIA/nccl: src/include/shm.h",
+    ),
+    Signature(
         r"creating shared memory segment|Call to posix_fallocate failed"
         r"|posix_fallocate[^\n]{0,60}No space left|ncclShmOpen|DataLoader worker[^\n]{0,80}(?:Bus error"
         r"|bus error)|insufficient shared memory \(shm\)|Unexpected bus error encountered in worker",
