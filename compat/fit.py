@@ -233,6 +233,10 @@ class _Judged:
 
         Source: CUDA Compatibility, "Minor version compatibility": applications with PTX code are excepted from it.
         """
+        reported = self._matrix.ptx_reported(self._row.package, self._release(), gpu)
+        if reported:
+            what = f"brings PTX for {gpu.sm}, which people report not to load there: {reported.error}"
+            return self._say(UNKNOWN, what, row_name("gpu", "ptx", reported), source=reported.source)
         driver, cuda = self._where.driver, oldest_cuda(self._row, self._matrix)
         newest = self._matrix.targets(accepted_cudas(self._row, self._matrix)[-1])
         if newest.capability_max.major < gpu.major:

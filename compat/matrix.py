@@ -24,6 +24,7 @@ from compat.row import (
     GpuRow,
     LibraryRow,
     PageRow,
+    PtxRow,
     RepositoryRow,
     SupportRow,
     TargetsRow,
@@ -313,6 +314,13 @@ class Matrix:
         names = (package, package.partition("-cuda")[0])
         rows: tuple[SupportRow, ...] = self.rows("gpu", "supported")
         return _first(rows, lambda row: row.package in names and accepts(row.versions, version))
+
+    @_remembered
+    def ptx_reported(self, package: str, version: str, gpu: ComputeCapability) -> PtxRow | None:
+        """The row that says that the PTX of this release is reported not to load on this card, if there is one."""
+        rows: tuple[PtxRow, ...] = self.rows("gpu", "ptx")
+        own = (row for row in rows if row.package == package and row.capability_min <= gpu)
+        return next((row for row in own if accepts(row.versions, version.partition("+")[0])), None)
 
     def only_warns(self, package: str, version: str, cudnn: CudnnVersion) -> CudnnWarningRow | None:
         """The row that says that a framework release warns of this cuDNN and goes on, if there is one."""

@@ -151,6 +151,20 @@ class SupportRow(NamedTuple):
     note: str
 
 
+class PtxRow(NamedTuple):
+    """Builds whose PTX is reported not to load on newer cards. File gpu.json, table ptx."""
+
+    id: str
+    package: str
+    versions: str  # PEP 440 specifier
+    capability_min: ComputeCapability  # of the oldest card that it is reported for; every newer one counts
+    error: str  # what the driver answers
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class CudnnRow(NamedTuple):
     """One cuDNN release. File cudnn.json, table releases."""
 
@@ -504,7 +518,7 @@ TABLES: dict[str, dict[str, type]] = {
     "compiler": {"hosts": CompilerRow, "packaged": PackagedCompilerRow},
     "driver": {"branches": BranchRow},
     "chip": {"devices": ChipRow},
-    "gpu": {"generations": GenerationRow, "products": GpuRow, "supported": SupportRow},
+    "gpu": {"generations": GenerationRow, "products": GpuRow, "supported": SupportRow, "ptx": PtxRow},
     "cudnn": {
         "releases": CudnnRow,
         "builds": CudnnBuildRow,

@@ -230,6 +230,14 @@ LAYOUTS: dict[str, Layout] = {
             ("capability", lambda row: f"from {row.capability_min} on"),
         ),
     ),
+    "PtxRow": Layout(
+        "PTX that is reported not to load",
+        (
+            ("framework", lambda row: f"{row.package} {exact(row.versions)}"),
+            ("capability", lambda row: f"from {row.capability_min} on"),
+            ("the driver answers", _column("error")),
+        ),
+    ),
     "CudnnWarningRow": Layout(
         "Frameworks that only warn of a release",
         (

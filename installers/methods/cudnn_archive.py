@@ -107,7 +107,7 @@ def _home_around(directory: str) -> str:
 def _by_hand(need: Need, target: Target, matrix: Matrix) -> Plan:
     wanted = f"cuDNN{spoken(need.spec)}{f' for CUDA {need.build}' if need.build else ''}"
     keep = "" if target.os_family == "windows" else ", links as links (cp -P), readable by all (chmod a+r)"
-    found = CudnnInstalled(need.spec, int(need.build or 0), need.where)
+    found = CudnnInstalled(need.spec, int(need.build.partition(".")[0] or 0), need.where)
     steps = (
         ByHand(f"download the archive of {wanted} from {_page(wanted_version(need.spec), matrix)}"),
         ByHand(f"copy all of its libraries to {need.where}{keep}, in place of those of any other release"),

@@ -360,8 +360,7 @@ def test_the_smallest_network_is_measured_as_it_is() -> None:
 
 @pytest.fixture
 def cupy_log(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    build(tmp_path)
-    monkeypatch.setenv("FAKE_CUPY_KERNELS", str(tmp_path / "libkernels.so"))
+    monkeypatch.setenv("FAKE_CUPY_KERNELS", build(tmp_path)._name)
     monkeypatch.setenv("FAKE_CUPY_LOG", str(tmp_path / "log"))
     monkeypatch.syspath_prepend(Path(__file__).parent / "fake")
     monkeypatch.syspath_prepend(Path(__file__).parent.parent.parent)

@@ -56,14 +56,14 @@ TOGETHER = {(torch, "2.20.0") for torch in ("2.7.0", "2.7.1", "2.8.0", "2.9.0", 
     ("asked", "gpu", "driver", "answer", "python"),
     [
         ("torch tensorflow", "RTX 4090", "550.54.14", ["torch 2.14.1 (cu126)", "tensorflow 2.21.0"], "3.13"),
-        ("torch tensorflow", "RTX 5090", "", ["torch 2.13.0 (cu129)", "tensorflow 2.21.0"], "3.13"),
-        ("torch tensorflow", "RTX 5090", "575.57", ["torch 2.13.0 (cu129)", "tensorflow 2.21.0"], "3.13"),
+        ("torch tensorflow", "B200", "", ["torch 2.13.0 (cu129)", "tensorflow 2.21.0"], "3.13"),
+        ("torch tensorflow", "B200", "575.57", ["torch 2.13.0 (cu129)", "tensorflow 2.21.0"], "3.13"),
         ("torch tensorflow", "GTX 1080 Ti", "", ["torch 2.14.1 (cu126)", "tensorflow 2.21.0"], "3.13"),
         ("torch tensorflow", "GTX 1080 Ti", "550.54", ["torch 2.14.1 (cu126)", "tensorflow 2.21.0"], "3.13"),
         ("torch tensorflow", "GT 640M", "", [], ""),  # Kepler 3.0: no torch since 0.4 has code for it
         ("torch tensorflow", "GT 640M", "352.63", [], ""),
         ("tensorflow torch", "RTX 4090", "", ["tensorflow 2.21.0", "torch 2.14.1 (cu126)"], "3.13"),
-        ("torch==2.15.0 tensorflow", "RTX 5090", "", [], ""),  # CUDA 13 beside CUDA 12
+        ("torch==2.15.0 tensorflow", "B200", "", [], ""),  # CUDA 13 beside CUDA 12
         ("torch", "RTX 4090", "580.65.06", ["torch 2.15.0 (cu132)"], "3.15"),
         ("torch", "RTX 4090", "550.54.14", ["torch 2.14.1 (cu126)"], "3.14"),
         ("torch", "GTX 1080 Ti", "", ["torch 2.14.1 (cu126)"], "3.14"),
@@ -110,7 +110,7 @@ def test_changes_to_four_packages_are_a_matter_of_few_comparisons() -> None:
 
 def test_two_that_nothing_brings_together() -> None:
     for asked, apart in (("torch==2.15.0 tensorflow", True), ("torch tensorflow", False)):
-        assert none_together(problem(asked, "RTX 5090"), sure=True) is apart
+        assert none_together(problem(asked, "B200"), sure=True) is apart
 
 
 def test_every_pair_of_wheels() -> None:
@@ -181,12 +181,12 @@ def test_where_nobody_knows() -> None:
 
 
 def test_newer_that_is_not_known_to_work_is_told_apart() -> None:
-    asked = problem("torch tensorflow", "RTX 5090", "580.65.06")
+    asked = problem("torch tensorflow", "B200", "580.65.06")
     known = solve(asked)
     assert known is not None
     newest = known.chosen[0]
     silent = newest._replace(fit=newest.fit._replace(row=newest.row._replace(pins=None)))
-    asked = problem("torch tensorflow", "RTX 5090", "580.65.06")
+    asked = problem("torch tensorflow", "B200", "580.65.06")
     asked.found["torch"] = tuple(silent if one.name == newest.name else one for one in asked.found["torch"])
     found, sure = newest_unsure(asked), solve(asked)
     assert found is not None
@@ -211,7 +211,7 @@ def test_newer_that_is_not_known_to_work_is_told_apart() -> None:
         ),
         (
             "torch==2.15.0 tensorflow",
-            "RTX 5090",
+            "B200",
             "",
             {},
             {
@@ -258,8 +258,8 @@ def test_an_older_driver_than_the_one_offered_would_not_do() -> None:
     ("asked", "gpu", "driver", "span", "what"),
     [
         ("torch tensorflow", "RTX 4090", "550.54.14", "torch 2.15.0", "needs driver 580 or newer"),
-        ("torch tensorflow", "RTX 5090", "575.57", "torch 2.15.0", "needs driver 580 or newer"),
-        ("torch==2.15.0 tensorflow", "RTX 5090", "", "torch 2.15.0 (cu132)", "unpack into one directory"),
+        ("torch tensorflow", "B200", "575.57", "torch 2.15.0", "needs driver 580 or newer"),
+        ("torch==2.15.0 tensorflow", "B200", "", "torch 2.15.0 (cu132)", "unpack into one directory"),
         ("torch", "GT 640M", "", "torch 2.15.0 to 0.4.0", "has no code for sm_30"),
     ],
 )
@@ -450,3 +450,12 @@ def test_an_installed_numpy_2_stays_without_what_was_compiled_for_1() -> None:
     where = Circumstances(python="3.11")
     assert solve(Problem([parse_spec("torch==2.2.2")], where, MATRIX, hold=[parse_spec("numpy==2.2.6")])) is None
     assert solve(Problem([parse_spec("torch==2.2.2")], where, MATRIX, hold=[parse_spec("numpy==1.26.4")])) is not None
+
+
+def test_ptx_that_is_reported_not_to_load_is_no_yes() -> None:
+    """TensorFlow's wheels bring PTX of compute_90, and the threads of RTX 50 users end in CUDA_ERROR_INVALID_PTX."""
+    assert solve(problem("tensorflow", "RTX 5090")) is None
+    unsure = solve_unsure(problem("tensorflow", "RTX 5090"))
+    assert unsure is not None
+    assert any("CUDA_ERROR_INVALID_PTX" in one.what for one in unsure.doubts)
+    assert solve(problem("tensorflow", "H100")) is not None

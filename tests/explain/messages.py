@@ -4,6 +4,15 @@ The strings are those of the sources that the signatures name; addresses, paths 
 """
 
 MESSAGES: tuple[tuple[str, str], ...] = (
+    # PTX
+    (
+        "tf_gpu_runtime_wrappers.cc:40] 'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'",
+        "gpu-arch-not-in-build",
+    ),
+    (
+        "LLVM ERROR: PTX version 8.5 does not support target 'sm_120' (or 'sm_120a'). Minimum required PTX version",
+        "ptxas-too-old",
+    ),
     # NumPy
     (
         "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.2.6 as it may crash.",

@@ -236,6 +236,8 @@ def _wheel(spec: Spec, version: str, site: str) -> tuple[parts.Part, Mapping[str
         folder = spec.name.removeprefix("nvidia-").rpartition("-cu")[0].replace("-", "_")
         tree = {f"nvidia/{folder}/lib/{name}": elf_bytes(name) for name in sonames}
         return parts.package(spec.name, version or "12.9.0", tree, site=site), {}
+    if spec.name == "numpy" and spec.versions == "<2":
+        return parts.package("numpy", "1.26.4", {"numpy/__init__.py": ""}, site=site), {}
     if spec.name in _FOLLOWERS and version:
         return parts.package(
             spec.name, version, {f"{spec.name}/version.py": f"__version__ = '{version}'\n"}, site=site

@@ -20,7 +20,7 @@ CU126 = f"--extra-index-url {INDEX['cu126']}"
     ("asked", "status"),
     [
         (SolveRequest(("torch", "tensorflow"), ADA, "550.54.14"), 0),
-        (SolveRequest(("torch==2.15.0", "tensorflow"), ("RTX 5090",)), 1),
+        (SolveRequest(("torch==2.15.0", "tensorflow"), ("B200",)), 1),
         (SolveRequest(("tensorflow",), ("GT 640M",), "352.63"), 4),
         (SolveRequest(("torch",), ("RTX 9999",)), 4),
         (SolveRequest(("tensorflow==2.14",), python="3.10"), 0),  # with the tensorrt that its extra pins
@@ -108,7 +108,7 @@ def test_no_commands_where_nobody_says_who_serves_a_build() -> None:
 
 
 def test_the_text_gives_reasons_rows_and_sources() -> None:
-    text, _ = ask(SolveRequest(("torch", "tensorflow"), ("RTX 5090",), "580.65.06"), TextStyle())
+    text, _ = ask(SolveRequest(("torch", "tensorflow"), ("B200",), "580.65.06"), TextStyle())
     for part in (
         "yes: the newest of torch and tensorflow that work together on",
         "[torch.builds[torch-2.13.0-cu129]]",

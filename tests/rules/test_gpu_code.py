@@ -236,3 +236,30 @@ def test_a_jetson_needs_its_own_code() -> None:
     built = framework(version="2.11.0+cu130", build=seen("cu130"), cuda=seen(CudaVersion(13, 0)), targets=unseen())
     orin = system(jetson=seen("36.4.3"), machine=seen("aarch64"))
     assert answer(NOT_IN_BUILD, with_gpus(built, "8.7", system=orin)).kind is Kind.UNKNOWN  # no row of such a build
+
+
+TENSORFLOW = {"targets": seen((CodeTarget.parse("sm_89"), CodeTarget.parse("compute_90"))), "build": seen("")}
+
+
+@pytest.mark.parametrize(
+    ("version", "capabilities", "kind"),
+    [
+        ("2.20.0", ("12.0",), Kind.BAD),
+        ("2.20.0", ("8.9", "12.0"), Kind.BAD),
+        ("2.20.0", ("9.0",), Kind.OK),  # by the same PTX, of which nobody says that
+        ("2.15.1", ("12.0",), Kind.OK),
+    ],
+)
+def test_ptx_that_is_reported_not_to_load(version: str, capabilities: tuple[str, ...], kind: Kind) -> None:
+    """A warning, with the reports: the code is there, and others say what comes of it."""
+    built = framework("tensorflow", version, cuda=seen(CudaVersion(12, 5)), **TENSORFLOW)
+    found = answer(NOT_IN_BUILD, with_gpus(built, *capabilities))
+    assert found.kind is kind
+    if kind is Kind.BAD:
+        assert found.severity is Severity.WARNING
+        assert "GPU sm 12.0" in found.why
+        assert "8.9" not in found.why
+        assert any("issues/101746" in one.detail for one in found.evidence)
+        assert all(
+            code == NOT_IN_BUILD or answer(code, with_gpus(built, *capabilities)).kind is not Kind.BAD for code in CODES
+        )

@@ -95,6 +95,16 @@ _NEWEST = ComputeCapability(10, 0)
 
 FAMILY = Family(
     Signature(
+        r"'?cuModuleLoadData\(&module, data\)'? failed with '?CUDA_ERROR_INVALID_PTX",
+        Means(_LEFT_OUT, "this TensorFlow has no code for the card, and the driver refuses its PTX", 0.9),
+        source="tensorflow/tensorflow: tensorflow/compiler/mlir/tools/kernel_gen/tf_gpu_runtime_wrappers.cc; #101746",
+    ),
+    Signature(
+        r"PTX version (?P<ptx>\d+\.\d+) does not support target '?(?P<target>sm_\d+a?)",
+        Means("ptxas-too-old", "the CUDA that was found compiles to PTX {ptx}, which does not know {target}", 0.85),
+        source="llvm/llvm-project: llvm/lib/Target/NVPTX/NVPTXSubtarget.cpp; tensorflow/tensorflow#111958",
+    ),
+    Signature(
         r"with CUDA capability sm_(?P<sm>\d{2,3})a? is not compatible with the current PyTorch installation\."
         r"(?: The current PyTorch install supports CUDA capabilities (?P<list>(?:(?:sm|compute)_\w+[ .]*)+))?",
         decide=_against_list,

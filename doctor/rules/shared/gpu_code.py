@@ -12,7 +12,7 @@ from compat.build import accepted_cudas, compilers_for, covers, name_of, serves
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.record import NamedTuple
-from compat.row import FrameworkRow
+from compat.row import FrameworkRow, PtxRow
 from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability, CudaVersion
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok, unknown
@@ -46,6 +46,7 @@ class Code(NamedTuple):
     cuda: CudaVersion | None  # None where nobody says what it was built with
     gpus: tuple[Gpu, ...]  # the visible ones
     unserved: tuple[Gpu, ...]
+    reported: tuple[PtxRow, ...] = ()  # what is said of the PTX that would serve them
 
 
 def answer(code: str, framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -112,10 +113,16 @@ def _look(framework: Framework, targets: Seen[tuple[CodeTarget, ...]], facts: Fa
         raise NotApplicable(f"{framework.label} carries no GPU code: it is compiled on the machine")
     gpus = visible_gpus(facts)
     jetson = bool(value_or(facts.system.jetson, ""))
+    cuda = _cuda(framework, facts, matrix)
     unserved = tuple(gpu for gpu in gpus if not serves(targets.value, gpu.capability.get(), jetson=jetson))
-    return Code(
-        framework=framework, targets=targets, cuda=_cuda(framework, facts, matrix), gpus=gpus, unserved=unserved
-    )
+    if unserved:
+        return Code(framework=framework, targets=targets, cuda=cuda, gpus=gpus, unserved=unserved)
+    machine_code = tuple(target for target in targets.value if target.kind == "sm")
+    late = tuple(gpu for gpu in gpus if not serves(machine_code, gpu.capability.get(), jetson=jetson))
+    found = {gpu: matrix.ptx_reported(framework.package, framework.version, gpu.capability.get()) for gpu in late}
+    reported = {gpu: row for gpu, row in found.items() if row}
+    rows = tuple(dict.fromkeys(reported.values()))
+    return Code(framework=framework, targets=targets, cuda=cuda, gpus=gpus, unserved=tuple(reported), reported=rows)
 
 
 def _cuda(framework: Framework, facts: Facts, matrix: Matrix) -> CudaVersion | None:
@@ -125,7 +132,9 @@ def _cuda(framework: Framework, facts: Facts, matrix: Matrix) -> CudaVersion | N
         return None
 
 
-def code_for(gpus: tuple[Gpu, ...], framework: Framework, facts: Facts) -> Callable[[FrameworkRow], bool]:
+def code_for(
+    gpus: tuple[Gpu, ...], framework: Framework, facts: Facts, *, ptx: bool = True
+) -> Callable[[FrameworkRow], bool]:
     """Whether a build is known to hold machine code for all of these GPUs: what a remedy may offer.
 
     In the installed release PTX will do as well, as it does for whoever installs that release.
@@ -134,7 +143,7 @@ def code_for(gpus: tuple[Gpu, ...], framework: Framework, facts: Facts) -> Calla
     capabilities = [gpu.capability.value for gpu in gpus if isinstance(gpu.capability, Seen)]
 
     def has_code(row: FrameworkRow) -> bool:
-        same = covers(row, framework.version)
+        same = ptx and covers(row, framework.version)
         targets = tuple(target for target in row.targets or () if same or target.kind == "sm")
         return bool(targets) and all(serves(targets, gpu, jetson=jetson) for gpu in capabilities)
 
@@ -143,6 +152,8 @@ def code_for(gpus: tuple[Gpu, ...], framework: Framework, facts: Facts) -> Calla
 
 def _cause(seen: Code, matrix: Matrix) -> str:
     """Why the build has no code; where GPUs differ, a GPU that is too new counts more than one that is too old."""
+    if seen.reported:
+        return NOT_IN_BUILD
     capabilities = [gpu.capability.get() for gpu in seen.unserved]
     if any(_outruns(capability, seen.cuda, matrix) for capability in capabilities):
         return TOO_NEW
@@ -180,7 +191,7 @@ def _bad(cause: str, seen: Code, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{seen.framework.label} has no code for {_names(seen.unserved)}: {_reason(cause, seen, matrix)}; {advice}",
         *needs,
-        severity=Severity.ERROR if everywhere else Severity.WARNING,
+        severity=Severity.ERROR if everywhere and not seen.reported else Severity.WARNING,
         evidence=(*_evidence(seen), *_row_evidence(seen, facts, matrix), *_matrix_evidence(cause, seen, matrix)),
         explains=_explains(seen.framework),
     )
@@ -194,6 +205,8 @@ def _explains(framework: Framework) -> tuple[Symptom, ...]:
 
 def _reason(cause: str, seen: Code, matrix: Matrix) -> str:
     built = sorted({target.capability for target in seen.targets.value})
+    if seen.reported:
+        return f"its PTX for them is reported not to load, {seen.reported[0].error}"
     if cause == TOO_NEW and seen.cuda is not None:
         return f"CUDA {seen.cuda}, which it was built with, ends at {_newest(seen.cuda, matrix)}"
     if cause == TOO_OLD:
@@ -210,7 +223,8 @@ def _evidence(seen: Code) -> tuple[Evidence, ...]:
         Evidence(how(gpu.capability), f"{gpu.label} has compute capability {gpu.capability.get()}")
         for gpu in seen.unserved
     )
-    return (*gpus, Evidence(seen.targets.how, "built for " + ", ".join(map(str, seen.targets.value))))
+    reports = tuple(Evidence(f"matrix, {row.id}", row.source) for row in seen.reported)
+    return (*gpus, Evidence(seen.targets.how, "built for " + ", ".join(map(str, seen.targets.value))), *reports)
 
 
 def _row_evidence(seen: Code, facts: Facts, matrix: Matrix) -> tuple[Evidence, ...]:
@@ -243,7 +257,7 @@ def _first_cuda(seen: Code, matrix: Matrix) -> tuple[Evidence, ...]:
 
 def _remedy(seen: Code, facts: Facts, matrix: Matrix) -> tuple[tuple[Need, ...], str]:
     """Builds that have code for every visible GPU and start on this driver; else a way around, said by hand."""
-    has_code = code_for(seen.gpus, seen.framework, facts)
+    has_code = code_for(seen.gpus, seen.framework, facts, ptx=not seen.reported)
     fitting = other_builds(seen.framework, facts, matrix, has_code)
     if fitting:
         offered = nearest_and_newest(fitting)
