@@ -125,7 +125,7 @@ FAMILY = Family(
         source="ollama/ollama: gpu/gpu_info_nvml.c",
     ),
     Signature(
-        r"symbol lookup for cu[A-Z]\w+ failed|libcuda\.so[\w.]*: undefined symbol: cu[A-Z]\w+"
+        r"symbol lookup for (?-i:cu[A-Z])\w+ failed|libcuda\.so[\w.]*: undefined symbol: (?-i:cu[A-Z])\w+"
         r"|Failed to get cuGetProcAddress_v2",
         Means(_OLD, "the driver's libcuda lacks a call of newer releases: the driver is too old", 0.88),
         source="ollama/ollama: discover/gpu_info_nvcuda.c; glibc: elf/dl-lookup.c; NVIDIA/cuda-python: cuda_bindings",
