@@ -86,8 +86,11 @@ def _is_named(framework: Framework, name: str) -> bool:
     return package == name or package.startswith(f"{name}-")
 
 
-def of_cpu_build(subject: Subject, framework: Framework) -> WhichAnswer:
-    """Of a framework that has nothing to load."""
+def of_cpu_build(subject: Subject, framework: Framework, product: Product) -> WhichAnswer:
+    """Of a framework that has nothing of CUDA to load; what else it loads is not followed."""
+    if product.exact and not product.is_cuda:
+        why = f"{framework.label} is a CPU build: only what opens CUDA's libraries is followed, not {product.exact}"
+        return WhichAnswer(subject, unknown=why)
     return WhichAnswer(subject, failure=f"{framework.label} is a CPU build, which loads none of CUDA's libraries")
 
 
@@ -95,7 +98,7 @@ def about(host: Host, search: LoaderFacts, subject: Subject, product: Product) -
     """Simulate the framework's process, and pick what concerns the product."""
     framework = subject.framework
     if framework and framework.is_cpu_build:
-        return of_cpu_build(subject, framework)
+        return of_cpu_build(subject, framework, product)
     if framework and not loading_of(framework.package):
         return WhichAnswer(subject, unknown=f"how {framework.package} opens CUDA's libraries is not known to gpudoctor")
     try:

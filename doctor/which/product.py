@@ -45,6 +45,12 @@ class Product(NamedTuple):
         pattern = rf"({PRODUCTS[self.name].removeprefix('lib')})(64)?(_[\w.]+)?\.dll"
         return re.fullmatch(_DLLS.get(self.name, pattern), name, re.IGNORECASE) is not None
 
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is one of those that a short name stands for."""
+        others = map(product_of, PRODUCTS)
+        return not self.exact or any(one.matches(self.exact) or one.is_dll(self.exact) for one in others)
+
     def matches(self, name: str) -> bool:
         """Whether a file name, or a name that is asked for, is one of its libraries."""
         return re.match(self.pattern, plain_name(name.rpartition("/")[2])) is not None

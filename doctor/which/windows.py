@@ -55,7 +55,7 @@ def about_dlls(host: Host, search: LoaderFacts, subject: Subject, product: Produ
     if framework is None:
         return _about_a_program(host, search, environment, product)
     if framework.is_cpu_build:
-        return of_cpu_build(subject, framework)
+        return of_cpu_build(subject, framework, product)
     card = card_of(framework.package)
     if not card or not card.dlls or not card.dlls.uses_path:
         return WhichAnswer(subject, unknown=f"how {framework.package} opens CUDA's libraries on Windows is not known")

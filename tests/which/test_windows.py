@@ -9,8 +9,10 @@ import pytest
 
 from doctor.formats import TextStyle
 from doctor.which import Question, which, windows
+from doctor.which.answer import Subject, of_cpu_build
 from doctor.which.product import PRODUCTS, product_of
 from tests.lab.pe_file import pe_bytes
+from tests.machine import environment, framework
 from tests.probes.tree import Tree, plant
 from tests.which.test_which import libraries, valid
 
@@ -160,3 +162,22 @@ def test_one_dll_by_its_name(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_whose_a_dll_is(name: str, product: str) -> None:
     assert [one for one in PRODUCTS if product_of(one).is_dll(name)] == ([product] if product else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_cuda"),
+    [
+        ("cudnn", True),
+        ("cudnn64_9.dll", True),
+        ("libcudnn_graph.so.9", True),
+        ("nvcuda.dll", True),
+        ("c10.dll", False),
+        ("libz.so.1", False),
+    ],
+)
+def test_a_cpu_build_says_nothing_of_what_is_not_cuda_s(text: str, is_cuda: bool) -> None:
+    """That it loads none of CUDA's libraries is no answer to a question about c10.dll."""
+    built = framework("torch", "2.15.0+cpu")
+    found = of_cpu_build(Subject(environment(built), built), built, product_of(text))
+    assert bool(found.failure) is is_cuda
+    assert bool(found.unknown) is not is_cuda
