@@ -9,6 +9,7 @@ from collections.abc import Callable
 from compat.matrix import Matrix
 from doctor.frameworks import jax, torch, triton
 from doctor.host import Host
+from doctor.image.within import config_within
 from doctor.install.configure import TheanoAsked, theano_of
 from doctor.install.configured import Machine
 from doctor.loader import levels
@@ -57,6 +58,10 @@ _FILES: dict[str, bytes | str] = {
     "/odd/cuda/include/cuda.h": "#define CUDA_VERSION 12080\n",
     "/odd/cuda/bin/nvcc": "#!/bin/sh\nexec /usr/bin/nvcc\n",
     "/odd/x.dll": pe_bytes("x.dll", needs=("cudnn64_9.dll", "cudart64_12.dll")),
+    "/.singularity.d/env/10-docker2singularity.sh": 'export A="${A:-"value"}"\nexport B=c\n',
+    "/etc/dnf/plugins/versionlock.list": "cuda-drivers-0:580.95.05-1.el9.*\n",
+    "/etc/zypp/locks": "type: package\nsolvable_name: cuda-drivers\n",
+    "/odd/conda-meta/pinned": "cudnn ==9.1\n",
     "/proc/cpuinfo": "vendor_id : GenuineIntel\nflags : fpu avx2\n\n",
     "/proc/7/comm": "nv-fabricmanager\n",
     "/proc/locks": "1: FLOCK  ADVISORY  WRITE 12 08:01:7 0 EOF\n",
@@ -88,6 +93,8 @@ CALLS: tuple[Callable[[Host], object], ...] = (
     lambda host: list(project._poetry(host, "/odd/p")),
     lambda host: list(project._hatch(host, "/odd/p")),
     lambda host: package_rules.of_pip(host, "/odd"),
+    lambda host: [package_rules.holds(host, one, "/odd") for one in ("dnf", "zypper", "conda")],
+    config_within,  # type: ignore[list-item]
     lambda host: system._tail(host, "/odd/kern.log"),
     lambda host: prefixes._legacy_base(host, "/odd", "python2.7"),
     lambda host: prefixes._version(host, "/odd", "system", "python3.12"),

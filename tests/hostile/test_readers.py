@@ -35,7 +35,6 @@ ELSEWHERE = {
     ("doctor.refresh.table", "write"): _WORDS_OF_OTHERS,
     ("doctor.install.configure", "keras"): "hands the text to installers.configuration.keras_plan",
     ("doctor.probes.cuda_start", "_start"): "what a child of ours says: tests/probes/test_cuda_start.py",
-    ("doctor.prescribe.effects.setting_written", "apply"): "hands the text to installers.edit.merged",
     ("doctor.verify.child", "main"): _OWN,
     ("doctor.verify.encode", "_plain"): _OWN,
     ("doctor.which.live", "_on_linux"): "what the kernel says of a process",

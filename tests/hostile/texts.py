@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import io
 import json
 import os
@@ -302,6 +303,16 @@ def _sif_header(content: bytes) -> None:
     _refused(lambda: _main_partition(disk, "x.sif", content[:128]))
 
 
+def _layer(content: bytes) -> None:
+    """The digest before it is right: who can write the one can write the other."""
+    from doctor.image.cache import _form, _read
+
+    record = _form().encode() + hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+    refused = contextlib.suppress(OSError, ValueError, LookupError, TypeError, RecursionError)  # as LayerCache.get
+    with _file(record) as path, refused:
+        _read(os.open(path, os.O_RDONLY))
+
+
 def _policy(content: bytes) -> None:
     from doctor.policy.load import parse
 
@@ -338,6 +349,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         b"/ D 17954 755 0 0\na\\ b R 1795401044 644 0 0 3 0 0\nc L a\\ b\nd S 1 777 0 0 a\n# START OF DATA\n#\nabc",
     ),
     "header of a SIF": (_sif_header, sif(b"hsqs")[:1400]),
+    "layer that was kept": (_layer, b'%016d[["etc/x", 48, 420, 0, 3, "", [[0, 3, 0]]]]abc' % 46),
     "gpudoctor.toml": (_policy, b'[require]\ndriver = ">=580"\n[findings]\nforbid = ["fallback-to-cpu"]\n'),
     "RUN of a Dockerfile": (
         _run_line,
