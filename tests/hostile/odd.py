@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
+from typing import cast
 
 from compat.matrix import Matrix
 from doctor.frameworks import jax, torch, triton
 from doctor.host import Host
+from doctor.image.host import ImageHost
 from doctor.image.within import config_within
 from doctor.install.configure import TheanoAsked, theano_of
 from doctor.install.configured import Machine
@@ -94,7 +96,7 @@ CALLS: tuple[Callable[[Host], object], ...] = (
     lambda host: list(project._hatch(host, "/odd/p")),
     lambda host: package_rules.of_pip(host, "/odd"),
     lambda host: [package_rules.holds(host, one, "/odd") for one in ("dnf", "zypper", "conda")],
-    config_within,  # type: ignore[list-item]
+    lambda host: config_within(cast("ImageHost", host)),
     lambda host: system._tail(host, "/odd/kern.log"),
     lambda host: prefixes._legacy_base(host, "/odd", "python2.7"),
     lambda host: prefixes._version(host, "/odd", "system", "python3.12"),
