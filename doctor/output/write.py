@@ -17,6 +17,7 @@ from compat.record import NamedTuple
 from doctor import formats
 from doctor.formats import Document, Format, TextStyle
 
+_LINKS_AT_MOST = 40  # as Linux, path_resolution(7)
 _READER_WITHIN_S = 5.0
 
 
@@ -115,15 +116,30 @@ def terminal_style() -> TextStyle:
 def write_file(path: str, text: str) -> None:
     """Write a text as UTF-8, wholly or not at all; raises NotWritten.
 
-    A link is followed; a device or a pipe is written to, never replaced.
+    A link is followed, but for one of another user; a device or a pipe is written to, never replaced.
     """
     try:
         if os.path.exists(path) and not os.path.isfile(path):
             _write(path, text)  # as it is named: the link /dev/stdout of a pipe leads to no path
         else:
-            _replace(os.path.realpath(path), text)
+            _replace(_followed(path), text)
     except OSError as error:
         raise NotWritten(f"{path}: {error.strerror or error}") from error
+
+
+def _followed(path: str) -> str:
+    """Where a path's links lead; raises OSError for a link that another user made.
+
+    Linux refuses these in /tmp by itself (fs.protected_symlinks, proc(5)). What is resolved before it is opened goes
+    around that, and a report of root's could take the place of any file.
+    """
+    for _ in range(_LINKS_AT_MOST):
+        if not os.path.islink(path):
+            return path
+        if os.name == "posix" and os.lstat(path).st_uid not in {0, os.geteuid()}:
+            raise OSError(errno.EACCES, "it is a link that another user made")
+        path = os.path.join(os.path.dirname(path), os.readlink(path))
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
 def _write(path: str, text: str) -> None:

@@ -53,6 +53,26 @@ def test_writers_at_the_same_time_leave_one_whole_text(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["report.prom"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="files of Windows have no number of a user")
+def test_a_link_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In /tmp it would let anybody choose which file a report of root's replaces."""
+    (tmp_path / "shadow").write_text("kept")
+    (tmp_path / "report.json").symlink_to("shadow")
+    if os.geteuid() == 0:
+        os.lchown(tmp_path / "report.json", 4712, 4712)
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    with pytest.raises(NotWritten, match="a link that another user made"):
+        write_file(str(tmp_path / "report.json"), "text")
+    assert (tmp_path / "shadow").read_text() == "kept"
+    assert sorted(os.listdir(tmp_path)) == ["report.json", "shadow"]
+
+
+def test_links_in_a_circle_are_said(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("link")
+    with pytest.raises(NotWritten, match="link: "):
+        write_file(str(tmp_path / "link"), "text")
+
+
 def test_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
     write_file(str(tmp_path / "link"), "text")
