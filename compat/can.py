@@ -10,7 +10,8 @@ from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
 from compat.cards import GpuCard
 from compat.fit import fit
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.platform import absent
+from compat.overlap import overlap
+from compat.platform import absent, brought_by, extras_asked
 from compat.reason import (
     BAD,
     NO,
@@ -151,8 +152,10 @@ def rows_of(spec: Spec, where: Circumstances, matrix: Matrix) -> tuple[Framework
 
     A CPU build of this platform does not say that there is no GPU build for it.
     """
-    rows = tuple(row for package in packages_of(spec) for row in _meant_of(package, spec, matrix))
-    if where.wants_gpu and len(packages_of(spec)) > 1:  # jax itself says nothing of a GPU: its plugins do
+    packages = packages_of(spec, matrix)
+    rows = tuple(row for package in packages for row in _meant_of(package, spec, matrix))
+    rows = tuple(row for row in rows if _has_extra(row, spec, matrix))
+    if where.wants_gpu and len(packages) > 1:  # jax itself says nothing of a GPU: its plugins do
         rows = tuple(row for row in rows if row.cuda != "" or not traits_of(row.package).runs_on)
     here = tuple(row for row in rows if where.os_family in row.os and where.arch in row.arch)
     if where.wants_gpu and not any(is_cuda_row(row) or row.cuda is None for row in here):
@@ -176,11 +179,17 @@ def _without_posts(spec: Spec, rows: tuple[FrameworkRow, ...]) -> tuple[Framewor
     return plain if is_one else rows
 
 
-def packages_of(spec: Spec) -> tuple[str, ...]:
+def packages_of(spec: Spec, matrix: Matrix) -> tuple[str, ...]:
     """The distributions that a spec may be installed as: those with GPU code, and the one that was named."""
     known = gpu_packages(spec.name)
-    chosen = tuple(name for name in (f"{spec.name}-{extra}-plugin" for extra in spec.extras) if name in known)
+    chosen = tuple(dict.fromkeys(row.asks for row in extras_asked(spec, matrix) if row.asks in known))
     return chosen or tuple(dict.fromkeys((spec.name, *known)))
+
+
+def _has_extra(row: FrameworkRow, spec: Spec, matrix: Matrix) -> bool:
+    """Whether the spec's extra asks for a build: jax[cuda12_local] asked for another package before 0.4.30."""
+    asking = [one for one in extras_asked(spec, matrix) if one.asks == row.package]
+    return not asking or any(overlap((one.versions, row.versions)) != "no" for one in asking)
 
 
 def _is_meant(row: FrameworkRow, spec: Spec) -> bool:
@@ -202,7 +211,7 @@ def _ends(row: FrameworkRow) -> Iterator[str]:
 
 def _framework(row: FrameworkRow, spec: Spec, where: Circumstances, matrix: Matrix) -> BuildVerdict:
     name = row_name(row.package, "builds", row)
-    reasons = fit(row, where, matrix, spec.extras).reasons
+    reasons = fit(row, where, matrix, brought_by(spec, row.package, matrix)).reasons
     return BuildVerdict(
         name=name_of(row),
         row=name,

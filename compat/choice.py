@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from compat.error import GpudoctorError
 
-_MOST_NAMED = 20
+_MOST_NAMED = 20  # more than this is no help: their number is
 
 
 class NoSuchName(GpudoctorError):
@@ -21,9 +21,9 @@ class NoSuchName(GpudoctorError):
 
 
 def _list_of(known: Collection[str]) -> str:
-    names = sorted(known)
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"known are {', '.join(names[:_MOST_NAMED])}{more}"
+    if len(known) > _MOST_NAMED:
+        return f"none of the {len(known)} that are known has a name like it"
+    return f"known are {', '.join(sorted(known))}"
 
 
 def one_of(kind: str, name: str, known: Collection[str]) -> str:

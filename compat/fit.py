@@ -54,13 +54,13 @@ class Fit(NamedTuple):
         return verdict_of(self.reasons)
 
 
-def fit(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, extras: tuple[str, ...] | None = None) -> Fit:
+def fit(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, brought: frozenset[str] | None = None) -> Fit:
     """Judge one build: platform, Python, C library, GPU code, driver; only what the circumstances name.
 
-    A row of another platform says nothing of this one but that it exists. `extras` are those that it is installed with,
-    None for all that bring CUDA libraries.
+    A row of another platform says nothing of this one but that it exists. `brought` are the libraries that the extras
+    bring with which it is installed, "cuda" and "cudnn"; None for all that any of its extras bring.
     """
-    judged = _Judged(row, circumstances, matrix, extras)
+    judged = _Judged(row, circumstances, matrix, brought)
     if not judged.is_here:
         return Fit(row, (*judged.record(), judged.elsewhere(), *_drives(circumstances, matrix)))
     reasons = [*judged.record(), judged.here(), *judged.python(), *judged.glibc(), *judged.system_libraries()]
@@ -87,9 +87,9 @@ class _Judged:
     """One build under its circumstances: each method gives the reasons of one kind."""
 
     def __init__(
-        self, row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, extras: tuple[str, ...] | None
+        self, row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, brought: frozenset[str] | None
     ) -> None:
-        self._row, self._where, self._matrix, self._extras = row, circumstances, matrix, extras
+        self._row, self._where, self._matrix, self._brought_along = row, circumstances, matrix, brought
         self.is_here = circumstances.os_family in row.os and circumstances.arch in row.arch
         self._name = row_name(row.package, "builds", row)
 
@@ -163,11 +163,10 @@ class _Judged:
 
     def _missing_extra(self, library: str) -> ExtraRow | None:
         """The extra that would bring a library, where it was not asked for."""
-        if self._extras is None or self._row.libraries != "wheels":
+        if self._brought_along is None or library in self._brought_along or self._row.libraries != "wheels":
             return None
         found = extras_of(self._row.package, self._release(), self._matrix)
-        bringing = [row for row in found if library in row.brings]
-        return None if any(row.extra in self._extras for row in bringing) else next(iter(bringing), None)
+        return next((row for row in found if library in row.brings), None)
 
     def _system_library(self, name: str, version: CudaVersion | CudnnVersion, accepted: str | None) -> Reason:
         if accepted is None:
@@ -282,6 +281,9 @@ class _Judged:
         compiles = traits_of(self._row.package).compiles
         if self._row.targets is None and not compiles and not oldest:
             return self._say(UNKNOWN, f"what it was built for is not recorded; CUDA {_span(able)} builds for {gpu.sm}")
+        if not compiles and cudas[0] not in able:  # a later CUDA runs it, but did not build it
+            unknown = f"CUDA {cudas[0]}, which it takes first, does not know {gpu.sm}"
+            return self._say(UNKNOWN, f"what it was built for is not recorded; {unknown}")
         names = (row_name("gpu", "supported", oldest),) if oldest else ()
         source = oldest.source if oldest else ""
         compiled = f"is compiled for {gpu.sm} where it runs"

@@ -311,7 +311,7 @@ class Matrix:
     @_remembered
     def supports_from(self, package: str, version: str) -> SupportRow | None:
         """The row that names the oldest GPUs of a framework that compiles for the card at hand, if there is one."""
-        names = (package, package.partition("-cuda")[0])
+        names = (package, package.partition("-cu")[0])
         rows: tuple[SupportRow, ...] = self.rows("gpu", "supported")
         return _first(rows, lambda row: row.package in names and accepts(row.versions, version))
 

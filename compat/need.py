@@ -29,7 +29,7 @@ class Need(NamedTuple):
     | variable | "" to unset it, "=value", or "without /dir" for path-like ones | file and line that sets it | name |
     | link | text of the link | path of the link | |
     | file | ABSENT | path | |
-    | headers | ABSENT | path of the first of them | pattern of all, "cudnn*.h" |
+    | files-aside | ABSENT | path of the first of them | pattern of all, "cudnn*.h" |
     | modprobe-line | ABSENT | file | the line as it stands |
     | gpu-switch | "on" | | "prime-select", "envycontrol", "supergfxctl" |
     | mig | "off" | number of the GPU | |

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from compat.build import release_key
 from compat.matrix import Matrix, accepts
+from compat.overlap import YES, overlap
 
 if TYPE_CHECKING:
     from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, JetpackRow, NameRow, SystemLibraryRow
+    from compat.spec import Spec
 
 
 def package_named(name: str, matrix: Matrix) -> NameRow | None:
@@ -26,8 +28,30 @@ def extras_of(package: str, release: str, matrix: Matrix) -> tuple[ExtraRow, ...
     return tuple(
         row
         for row in _rows(matrix, "package", "extras")
-        if row.package == package and accepts(row.versions, release or "0")
+        if row.package == package and row.brings and accepts(row.versions, release or "0")
     )
+
+
+def extras_asked(spec: Spec, matrix: Matrix) -> tuple[ExtraRow, ...]:
+    """The rows of the extras that a spec names, of releases that it admits."""
+    if not spec.extras:
+        return ()
+    return tuple(
+        row
+        for row in _rows(matrix, "package", "extras")
+        if row.package == spec.name and row.extra in spec.extras and overlap((row.versions, spec.versions)) == YES
+    )
+
+
+def brought_by(spec: Spec, package: str, matrix: Matrix) -> frozenset[str] | None:
+    """The libraries that a spec's extras bring to a package, "cuda" and "cudnn"; None where the spec leaves it open.
+
+    It does where it names neither the package nor an extra that asks for it: whoever writes jax may mean jax[cuda12].
+    """
+    rows = [row for row in extras_asked(spec, matrix) if (row.asks or row.package) == package]
+    if not rows and package != spec.name:
+        return None
+    return frozenset(library for row in rows for library in row.brings)
 
 
 def machine_of(card: str, matrix: Matrix) -> CardPlatformRow | None:

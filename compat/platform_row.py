@@ -19,13 +19,14 @@ class NameRow(NamedTuple):
 
 
 class ExtraRow(NamedTuple):
-    """Libraries that a package brings only where an extra of it is asked for. File package.json, table extras."""
+    """What comes only where an extra of a package is asked for. File package.json, table extras."""
 
     id: str
     package: str
     versions: str  # PEP 440 specifier
     extra: str  # "and-cuda"
-    brings: tuple[str, ...]  # "cuda", "cudnn"
+    asks: str  # the package whose GPU code it asks for, "jax-cuda12-plugin"; "" for the package itself
+    brings: tuple[str, ...]  # "cuda", "cudnn"; [] where they are taken from the system
     source: str
     read_on: str
     confidence: str

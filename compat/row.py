@@ -142,7 +142,7 @@ class SupportRow(NamedTuple):
     """
 
     id: str
-    package: str  # "cupy" stands for cupy-cuda12x and the like, too
+    package: str  # "cupy" stands for cupy-cuda12x, "tensorrt" for tensorrt-cu12
     versions: str  # PEP 440 specifier
     capability_min: ComputeCapability
     source: str

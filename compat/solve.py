@@ -150,6 +150,11 @@ class Problem:
         """Packages that were not asked for, but that some build of those requires."""
         return tuple(self.found)[len(self.held) + len({one.name for one in self.asked}) :]
 
+    @property
+    def uncovered(self) -> tuple[Spec, ...]:
+        """What was asked for and no row speaks of there: a set without it is not known not to exist."""
+        return tuple(one for one in self.asked if not self.found[one.name])
+
     def _add(self, wanted: list[Spec]) -> None:
         for spec in wanted:
             found = candidates(spec, self.circumstances, self.matrix)

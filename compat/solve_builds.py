@@ -10,6 +10,7 @@ from compat.fit import Fit, fit
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
+from compat.platform import extras_asked
 from compat.reason import BAD, UNKNOWN, YES, Circumstances, Reason, row_name
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
@@ -100,7 +101,7 @@ def _builds(asked: Spec, os_family: str, arch: str, matrix: Matrix) -> tuple[Sol
 def _packages(asked: Spec, matrix: Matrix) -> list[tuple[str, bool]]:
     """The distributions it may come in, and whether any build of them carries GPU code."""
     names = [name for name in _sold_as(asked.name) if _has_builds(matrix, name)]
-    wanted = {f"{asked.name}-{extra}-plugin" for extra in asked.extras} & set(names)
+    wanted = {row.asks for row in extras_asked(asked, matrix)} & set(names)
     if not names:
         raise Uncovered(f"the builds of {asked.name}")
     with_code = any(is_cuda_row(row) for name in names for row in matrix.rows(name, "builds"))

@@ -33,12 +33,15 @@ class _Passed(NamedTuple):
 
 
 def refusals(problem: Problem, solution: Solution | None) -> tuple[Refusal, ...]:
-    """Everything that would have been preferred to the solution, newest first; all there is, where there is none."""
+    """Everything that would have been preferred to the solution, newest first; all there is, where there is none.
+
+    Of what was asked for, and of nothing that only some build of it requires.
+    """
     chosen = {one.asked: one for one in solution.chosen} if solution else {}
     usable = {package: _usable(problem, package) for package in problem.found}
     found: list[Refusal] = []
     for package in problem.found:
-        if solution is None or package in chosen:
+        if package not in problem.required and (solution is None or package in chosen):
             found += _grouped(package, list(_passed(problem, package, chosen, usable)))
     return tuple(found)
 

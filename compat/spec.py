@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 
 from compat.error import GpudoctorError
 from compat.record import NamedTuple
@@ -19,6 +21,15 @@ class BadSpec(GpudoctorError):
 
     def __init__(self, text: str) -> None:
         super().__init__(f"{text!r} is no package with a version specifier")
+
+
+class ReleaseApart(BadSpec):
+    """A name and its release were given as two specs."""
+
+    hint = ""
+
+    def __init__(self, name: str, release: str) -> None:
+        GpudoctorError.__init__(self, f"{release!r} is no package; did you mean {name}=={release}?")
 
 
 class Spec(NamedTuple):
@@ -47,6 +58,14 @@ def parse_spec(text: str) -> Spec:
         _refuse_unreadable(text, versions)
     extras = tuple(sorted(normal(part) for part in (found[2] or "").split(",") if part.strip()))
     return Spec(normal(found[1]), versions.replace(" ", ""), build, extras)
+
+
+def parse_specs(texts: Sequence[str]) -> tuple[Spec, ...]:
+    """Read each; raises BadSpec, also for the release that somebody wrote apart from its name: torch 2.9.1."""
+    for before, text in itertools.pairwise(texts):
+        if re.fullmatch(r"[=v]*\d+(\.\d+)*(\+\w+)?", text) and re.fullmatch(r"[\w.-]*[A-Za-z][\w.-]*(\[.*\])?", before):
+            raise ReleaseApart(before, text.lstrip("=v"))
+    return tuple(map(parse_spec, texts))
 
 
 def _refuse_unreadable(text: str, versions: str) -> None:

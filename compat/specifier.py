@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 Release = tuple[int, ...]
+_FAMILY = 2  # numbers that a version behind "~=" has at least
 _COMPARISONS: dict[str, Callable[[Release, Release], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -29,6 +30,24 @@ def accepts(specifier: str, version: object) -> bool:
     from packaging.specifiers import SpecifierSet  # late: 25 ms that most checks do not need
 
     return SpecifierSet(specifier).contains(str(version), prereleases=True)
+
+
+def clauses(specifier: str) -> tuple[tuple[str, str], ...]:
+    """Operator and version of each clause: ("==", "12.8.*"). Raises ValueError for what PEP 440 does not know."""
+    told = tuple(_parts(clause.strip()) for clause in specifier.split(",") if clause.strip())
+    if None not in told:
+        return tuple(one for one in told if one)
+    from packaging.specifiers import SpecifierSet  # late, as above
+
+    return tuple((one.operator, one.version) for one in SpecifierSet(specifier))
+
+
+def _parts(clause: str) -> tuple[str, str] | None:
+    """The same of one clause whose version is plain dotted numbers, else None."""
+    name = next((one for one in ("~=", *_COMPARISONS) if clause.startswith(one)), "")
+    version = clause[len(name) :].strip()
+    release = _release(version.removesuffix(".*") if name in {"==", "!="} else version)
+    return (name, version) if name and release and not (name == "~=" and len(release) < _FAMILY) else None
 
 
 @lru_cache(maxsize=65536)

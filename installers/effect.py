@@ -80,6 +80,7 @@ class FileRemoved(NamedTuple):
     """A file or link is there no more under this name (it may have been renamed)."""
 
     path: str
+    pattern: str = ""  # of the names in its directory that are gone with it, "libcudnn*"
 
 
 class DirectorySearched(NamedTuple):

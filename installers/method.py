@@ -29,7 +29,6 @@ class Method(NamedTuple):
     serves: Callable[[Need, Target], bool]  # asked in the order of `rank`, then name; the first that serves is taken
     plan: Callable[[Need, Target, Matrix], Plan]
     rank: int = 50
-    sole: bool = False  # no other method serves the product that this one's file is named after: none need be loaded
     names: tuple[Name, ...] = ()  # () where nobody can ask for it by a word
     options: frozenset[str] = frozenset()  # of those above: what it takes, all else is refused
     # The plan for an order that says more than a need does; None: a need says all that this method can take.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.row import FrameworkRow
+from compat.specifier import clauses
 from compat.traits import traits_of
 
 
@@ -13,9 +14,7 @@ def wanted_version(specifier: str) -> str:
 
     "" where it names none ("", "<13").
     """
-    from packaging.specifiers import SpecifierSet  # late: only plans need it
-
-    named = [one.version.removesuffix(".*") for one in SpecifierSet(specifier) if one.operator in {"==", "~=", ">="}]
+    named = [version.removesuffix(".*") for name, version in clauses(specifier) if name in {"==", "~=", ">="}]
     return max(named, key=lambda text: (len(text.split(".")), text), default="")
 
 

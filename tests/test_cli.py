@@ -39,7 +39,7 @@ def test_an_empty_root_gets_an_answer(empty: Path, capsys: pytest.CaptureFixture
         (["check", "--root", "/no/such/dir"], "/no/such/dir: not a directory"),
         (["check", "--format", "jsn"], "no format 'jsn'; did you mean json?"),
         (["check", "--only", "cudnn-mising"], "did you mean cudnn-missing"),
-        (["check", "--skip", "zzzzzz"], "no rule 'zzzzzz'; known are "),
+        (["check", "--skip", "zzzzzz"], "no rule 'zzzzzz'; none of the "),
         (["check", "--fail-on", "panic"], "known are error, info, warning"),
         (["check", "--nonsense"], "--nonsense"),
         (["check", "--python", "/no/such/python"], "/no/such/python"),

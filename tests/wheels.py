@@ -56,10 +56,10 @@ def fetch_into(
     return next(iter(sorted(folder.glob("*.whl"))))
 
 
-def installed(requirement: str, folder: Path) -> Path:
-    """A site directory with a package and what it requires, as pip chooses it."""
+def installed(requirement: str, folder: Path, *more: str) -> Path:
+    """A site directory with packages and what they require, as pip chooses it."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--only-binary=:all:"]
-    subprocess.run([*command, "--target", str(folder), requirement], check=True)
+    subprocess.run([*command, "--target", str(folder), requirement, *more], check=True)
     return folder
 
 

@@ -75,8 +75,9 @@ def explained(answers: Iterable[Answer]) -> dict[tuple[str, str], Answer]:
         key=lambda answer: (answer.severity.rank, answer.code, answer.subject),
     )
     cause: dict[tuple[str, str], Answer] = {}
-    for root in found:
-        for symptom in found:
+    for root in (one for one in found if one.explains):
+        named = {one.code for one in root.explains}
+        for symptom in [one for one in found if one.code in named]:
             key = (symptom.code, symptom.subject)
             if key in cause or symptom is root or not any(_names(one, symptom) for one in root.explains):
                 continue

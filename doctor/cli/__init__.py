@@ -32,13 +32,24 @@ _SUMMARY = "Says which one thing is wrong with a GPU stack, how it knows, and th
 class Command:
     """One command: its function (whose docstring is the help) and an example for its help."""
 
-    __slots__ = ("examples", "run", "takes_command")
+    __slots__ = ("bad_usage", "examples", "run", "takes_command")
 
-    def __init__(self, run: Callable[..., None], examples: str, *, takes_command: bool = False) -> None:
-        """`takes_command`: what follows its first argument is a command line of the user's, options and all."""
+    def __init__(
+        self,
+        run: Callable[..., None],
+        examples: str,
+        *,
+        takes_command: bool = False,
+        bad_usage: Callable[[Sequence[str]], int] = lambda _: EXIT_USAGE,
+    ) -> None:
+        """`takes_command`: what follows its first argument is a command line of the user's, options and all.
+
+        `bad_usage`: its exit status where its arguments, which this is given, or its standard output are of no use.
+        """
         self.run = run
         self.examples = examples
         self.takes_command = takes_command
+        self.bad_usage = bad_usage
 
 
 def main() -> NoReturn:
@@ -51,7 +62,9 @@ def main() -> NoReturn:
     waiting.listen(lambda text: print(f"gpudoctor: {text}", file=sys.stderr, flush=True))
     if sys.stdout is None:  # its descriptor is closed
         if sys.argv[1:2] != ["run"] and not any(one.startswith("--output") for one in sys.argv):
-            raise SystemExit(_complain("standard output is closed; open it, or name a file with --output", EXIT_USAGE))
+            raise SystemExit(
+                _complain("standard output is closed; open it, or name a file with --output", _bad_usage(sys.argv[1:]))
+            )
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     if isinstance(sys.stdout, io.TextIOWrapper):
         # a path that the terminal's encoding lacks is no fault
@@ -60,7 +73,7 @@ def main() -> NoReturn:
     try:
         print(end="", flush=True)
     except OSError as error:
-        status = _not_printed(error)
+        status = _not_printed(error, sys.argv[1:])
     gc.freeze()
     raise SystemExit(status)
 
@@ -88,24 +101,35 @@ def execute(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError as error:
-        return _not_printed(error)
+        return _not_printed(error, argv)
     except OSError as error:
-        return _not_printed(error) if error.errno in _NO_ROOM and error.filename is None else _explain(error)
+        return (
+            _not_printed(error, argv) if error.errno in _NO_ROOM and error.filename is None else _explain(error, argv)
+        )
     except DataError as error:
         return _complain(f"{error}. {error.hint}", EXIT_FAULT)
     except GpudoctorError as error:
-        return _complain(f"{error}" + (f". {error.hint}" if error.hint else ""), EXIT_USAGE)
+        return _complain(f"{error}" + (f". {error.hint}" if error.hint else ""), _bad_usage(argv))
     except Exception as error:  # noqa: BLE001 - the last resort: one clear line, never a traceback
-        return _explain(error)
+        return _explain(error, argv)
     return answer if isinstance(answer, int) else 0
 
 
-def _not_printed(error: OSError) -> int:
+def _bad_usage(argv: Sequence[str]) -> int:
+    from doctor import cli
+
+    name = argv[0] if argv else ""
+    return load_one(cli, name, "COMMAND", Command).bad_usage(argv[1:]) if name in names_in(cli) else EXIT_USAGE
+
+
+def _not_printed(error: OSError, argv: Sequence[str]) -> int:
     """Where the report was to go takes nothing; what is left of it is thrown away, so that nobody tries again."""
     if isinstance(error, BrokenPipeError):
         status = EXIT_INTERRUPTED
     else:
-        status = _complain(f"cannot write to standard output: {(error.strerror or str(error)).lower()}", EXIT_USAGE)
+        status = _complain(
+            f"cannot write to standard output: {(error.strerror or str(error)).lower()}", _bad_usage(argv)
+        )
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # as the Python documentation advises
     return status
 
@@ -120,13 +144,13 @@ def _plain_check() -> int:
     return status
 
 
-def _explain(error: Exception) -> int:
+def _explain(error: Exception, argv: Sequence[str]) -> int:
     """Click's own errors (vendored in newer typers, so known by their shape), else a fault of ours."""
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error.ctx.get_help(), file=sys.stderr)  # type: ignore[attr-defined]
         return EXIT_USAGE
     if hasattr(error, "format_message"):
-        return _complain(error.format_message().rstrip("."), EXIT_USAGE)
+        return _complain(error.format_message().rstrip("."), _bad_usage(argv))
     if type(error).__name__ == "Abort":
         return EXIT_INTERRUPTED
     if os.environ.get("GPUDOCTOR_TRACEBACK"):

@@ -26,7 +26,9 @@ Image = Annotated[
     Text, typer.Option(metavar="REF", help="Look at a container image: an archive, a layout, a tar; FILE:NAME.")
 ]
 Platform = Annotated[str, typer.Option(metavar="OS/ARCH", help="Which image of several, linux/arm64.")]
-Dockerfile = Annotated[Text, typer.Option(metavar="FILE", help="Judge a Dockerfile before it is built.")]
+Dockerfile = Annotated[
+    Text, typer.Option(metavar="FILE", help="Judge a Dockerfile before it is built; compose.yaml:SERVICE.")
+]
 Target = Annotated[str, typer.Option(metavar="STAGE", help="Which stage of it; the last one by default.")]
 BuildArgs = Annotated[
     Texts, typer.Option("--build-arg", metavar="NAME=VALUE", help="The value of an ARG line of it; repeatable.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -52,8 +53,21 @@ def gate(
     raise typer.Exit(status)
 
 
+def _bad_usage(arguments: Sequence[str]) -> int:
+    """As the one who asks understands it."""
+    from doctor.gate import command
+
+    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    said = [
+        word[5:] if word.startswith("--as=") else after for word, after in pairs if word.partition("=")[0] == "--as"
+    ]
+    name = said[-1] if said else ""
+    return command.dialect_of(name if name in command.dialect_names() else "plain").bad_usage
+
+
 COMMAND = Command(
     gate,
     "Examples: gpudoctor gate | gpudoctor gate --as slurm --within 10s | gpudoctor gate --as npd --within 4s | "
     "gpudoctor gate --retry-for 120s",
+    bad_usage=_bad_usage,
 )

@@ -5,21 +5,46 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Mapping
 
 from compat.matrix import Matrix
 from doctor.check.finding import Answer, Kind
 from doctor.dockerfile import FILE_AT_MOST_BYTES, VALUE_AT_MOST_CHARS, DockerfileError
 from doctor.dockerfile.build import Dockerfile
-from doctor.dockerfile.facts import NOT_SHOWN, facts_of
+from doctor.dockerfile.compose import Service, compose_parts, is_compose, service_of
+from doctor.dockerfile.facts import NOT_SHOWN, Asked, facts_of
 from doctor.dockerfile.parse import parse
 from doctor.facts import Facts
 
 
 def facts_of_file(path: str, target: str, platform: str, build_args: tuple[str, ...], matrix: Matrix) -> Facts:
-    """What the stage of a Dockerfile becomes; raises DockerfileError."""
+    """What the stage of a Dockerfile becomes, or the service of a compose file; raises DockerfileError."""
+    given = _given(build_args)
+    if not is_compose(path):
+        return facts_of(Asked(_read(path, given), target, platform, path), matrix)
+    service = service_of(path, _content(compose_parts(path)[0]))
+    found, name = _of_service(service, compose_parts(path)[0], {**service.args, **given})
+    asked = Asked(found, target or service.target, platform or service.platform, name=name, service=service)
+    return facts_of(asked, matrix)
+
+
+def _read(path: str, given: Mapping[str, str]) -> Dockerfile:
     name = os.path.basename(path.rstrip("/")) or path
-    found = Dockerfile(parse(_content(path), path), name, _given(build_args))
-    return facts_of(found, found.target(target), name=path, platform=platform, matrix=matrix)
+    return Dockerfile(parse(_content(path), path), name, given)
+
+
+def _of_service(service: Service, file: str, given: Mapping[str, str]) -> tuple[Dockerfile, str]:
+    """The Dockerfile of a service, and the file in which it stands; one without is its image alone."""
+    if service.context and not service.inline:
+        path = os.path.join(service.context, service.dockerfile)
+        return _read(path, given), path
+    text = service.inline or f"FROM {service.image}"
+    if not service.inline and not service.image:
+        raise DockerfileError(f"{file}:{service.line}: the service {service.told.name} has no image and no build")
+    script = parse(text.encode("utf-8", "replace"), file)
+    first = service.line if service.inline else service.line - 1
+    moved = tuple(one._replace(numbers=tuple(first + each for each in one.numbers)) for one in script.instructions)
+    return Dockerfile(script._replace(instructions=moved), os.path.basename(file), given), file
 
 
 def _given(build_args: tuple[str, ...]) -> dict[str, str]:

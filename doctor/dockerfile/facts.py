@@ -8,10 +8,12 @@ from typing import Any
 from compat.choice import NoSuchName
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
+from compat.record import NamedTuple
 from compat.spec import Spec, parse_spec
 from compat.traits import traits_of
 from compat.version import CudaVersion
 from doctor.dockerfile.build import Built, Dockerfile, Stage
+from doctor.dockerfile.compose import Service
 from doctor.dockerfile.expand import is_open, shown
 from doctor.dockerfile.run import Pinned
 from doctor.facts import Facts, Machine
@@ -34,12 +36,29 @@ _NVIDIA = "NVIDIA_"
 _PYTHON = "python"
 
 
-def facts_of(dockerfile: Dockerfile, stage: Stage, name: str, platform: str, matrix: Matrix) -> Facts:
-    """The image that a stage becomes; `platform` is "linux/arm64", "" for what FROM says, else this machine's."""
-    built = dockerfile.build(stage)
+class Asked(NamedTuple):
+    """A Dockerfile, and what of it shall be judged."""
+
+    dockerfile: Dockerfile
+    target: str  # a stage, "" for the last
+    platform: str  # "linux/arm64", "" for what FROM says, else this machine's
+    name: str  # of the file
+    service: Service | None = None  # of a compose file, that starts the image
+
+
+def facts_of(asked: Asked, matrix: Matrix) -> Facts:
+    """The image that a stage becomes; what a service adds to its environment counts like ENV.
+
+    Raises DockerfileError.
+    """
+    stage = asked.dockerfile.target(asked.target)
+    built = asked.dockerfile.build(stage)
+    for variable, (value, source) in asked.service.environment.items() if asked.service else ():
+        built.env[variable], built.set_in[variable] = value, source
+    told = _told(asked.dockerfile, stage, built)._replace(service=asked.service.told if asked.service else None)
     bare = Facts(
-        machine=Machine("dockerfile", name),
-        system=_system(built, platform or stage.platform),
+        machine=Machine("dockerfile", asked.name),
+        system=_system(built, asked.platform or stage.platform),
         driver=all_unseen(DriverFacts, NOT_SHOWN),
         pci=_HIDDEN,
         gpus=_HIDDEN,
@@ -53,10 +72,10 @@ def facts_of(dockerfile: Dockerfile, stage: Stage, name: str, platform: str, mat
         code_tools=_HIDDEN,
         dlls=_HIDDEN,
         install_runs=_HIDDEN,
-        image=Seen(_image(built), name),
-        dockerfile=Seen(_told(dockerfile, stage, built), name),
+        image=Seen(_image(built), asked.name),
+        dockerfile=Seen(told, asked.name),
     )
-    return bare._replace(environments=Seen(tuple(_environments(built, bare, matrix)), name))
+    return bare._replace(environments=Seen(tuple(_environments(built, bare, matrix)), asked.name))
 
 
 def _system(built: Built, platform: str) -> SystemFacts:

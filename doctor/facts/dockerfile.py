@@ -39,6 +39,15 @@ class DockerfileCompile(NamedTuple):
     base: DockerfileBase
 
 
+class DockerfileService(NamedTuple):
+    """A service of a compose file, which is started from the image."""
+
+    name: str
+    source: str  # "compose.yaml:4"
+    gpus: Fact[str]  # the key that gives it GPUs, "deploy.resources.reservations.devices"; "" for none
+    fault: DockerfileLine | None  # a request for GPUs that Compose refuses
+
+
 class DockerfileFacts(NamedTuple):
     """What a Dockerfile does on the way to one stage."""
 
@@ -50,3 +59,4 @@ class DockerfileFacts(NamedTuple):
     paths: tuple[DockerfileLine, ...]  # of LD_LIBRARY_PATH, that do not do what they look like
     caches: tuple[DockerfileLine, ...]  # that stay in a layer of the image
     unread: tuple[DockerfileLine, ...]  # that may install anything: scripts, names that only the build knows
+    service: DockerfileService | None = None  # of the compose file that names the Dockerfile

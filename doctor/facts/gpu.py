@@ -50,15 +50,16 @@ class Gpu(NamedTuple):
     ecc_enabled: Fact[bool]
     ecc_uncorrected: Fact[int]  # aggregate count over the card's life
     ecc_corrected: Fact[int]
-    retired_pages_pending: Fact[bool]  # or row remapping pending or failed
+    retired_pages_pending: Fact[bool]  # or row remapping pending
     persistence: Fact[bool]
     compute_mode: Fact[str]  # "default", "exclusive-process", "prohibited"
     mig_enabled: Fact[bool]
     mig_instances: Fact[tuple[str, ...]]  # UUIDs
     has_fabric: Fact[bool]  # part of an NVSwitch fabric
     now: GpuNow
-    refused: str = ""  # NVML's words, with their number, where it does not give the card's handle; "" where it does
+    refused: str = ""  # NVML's words, with their number, where it gives no handle, or the card is lost; else ""
     refused_code: int = 0  # its return code then
+    remapping_failed: Fact[bool] = Unseen("it was not asked for")  # there are no spare rows of memory left
     recovery: Fact[str] = Unseen("it was not asked for")  # what the driver wants done: "none", "reset", "restart", ...
 
     @property

@@ -31,7 +31,7 @@ class Seen(Generic[T_co]):
         return self.value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Seen) and (self.value, self.how) == (other.value, other.how)
+        return self is other or (isinstance(other, Seen) and self.how == other.how and bool(self.value == other.value))
 
     def __hash__(self) -> int:
         return hash((self.value, self.how))

@@ -19,7 +19,7 @@ from compat.error import DataError
 from compat.record import NamedTuple
 from compat.traits import is_among, traits_of
 from compat.version import CodeTarget, CudaVersion, CudnnVersion, VersionError
-from doctor.facts.environment import Distribution, Framework
+from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host
 from doctor.probes.metadata import requires
@@ -49,6 +49,8 @@ class Dlls(NamedTuple):
     uses_environment: bool = True  # the interpreter's own directories, and those that the package adds
     opens_all: str = ""  # what __init__.py says where it opens every DLL of the package's lib folder by its path
     opens_cudnn: bool = False  # by its name, with the search of a program, when it is used
+    # What its import gives to os.add_dll_directory, in the order of the search; None: Library/bin, as conda's packages
+    adds: Callable[[Host, Environment, Framework], tuple[str, ...]] | None = None
 
 
 class Card:

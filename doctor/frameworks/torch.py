@@ -10,13 +10,15 @@ import re
 from collections.abc import Callable, Iterator
 
 from compat.version import CudaVersion, CudnnVersion, VersionError
-from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.environment import Distribution, Environment, Framework
+from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.frameworks import Card, Dlls, Loading, cuda_tag, describe
 from doctor.host import Host, HostError
-from doctor.host.lenient import names_of
+from doctor.host.lenient import names_of, text_of
 from doctor.loader.steps import Package, Step
 from doctor.probes.metadata import constants, metadata_file, pinned, requires
+from doctor.probes.prefixes import base_of
+from doctor.probes.sites import user_base_on_windows
 
 
 def read(host: Host, one: Distribution, environment: str) -> Framework:
@@ -188,6 +190,30 @@ def follower(module: str) -> Callable[[Host, Distribution, str], Framework]:
     return reader
 
 
+_TOOLKITS = "NVIDIA GPU Computing Toolkit/CUDA"
+
+
+def added(host: Host, environment: Environment, framework: Framework) -> tuple[str, ...]:
+    """What _load_dll_libraries adds to the search for DLLs, the last one first, as Wine's loader takes them.
+
+    Microsoft leaves that order open. Each release is taken at its word: 2.0.1 adds Library/bin of the environment and
+    its base, and the toolkit's bin where none of these has a CUDA runtime; 2.5.1 the user's Library/bin; 2.9.1 bin.
+    """
+    text, prefix = text_of(host, f"{framework.path}/__init__.py"), environment.prefix
+    base, user = base_of(host, prefix), user_base_on_windows(host)
+    folders = [f"{framework.path}/lib", f"{prefix}/Library/bin"]
+    folders += [f"{base}/Library/bin"] if base != prefix else []
+    folders += [f"{user}/Library/bin"] if user and "usebase_path" in text else []
+    folders += [f"{prefix}/bin"] if "py_root_bin_path" in text else []
+    has_runtime = any(name.lower().startswith("cudart64") for one in folders for name in names_of(host, one))
+    cuda = value_or(framework.cuda, None)
+    if cuda and not has_runtime and "cuda_path_var" in text:
+        programs = host.environ.get("PROGRAMFILES", "C:/Program Files")
+        home = host.environ.get(f"CUDA_PATH_V{cuda.major}_{cuda.minor}", f"{programs}/{_TOOLKITS}/v{cuda}")
+        folders.append(home.replace("\\", "/").rstrip("/") + "/bin")
+    return tuple(reversed(folders))
+
+
 CARD = Card(
     ("torch",),
     read,
@@ -195,6 +221,6 @@ CARD = Card(
     kernels=("lib/libtorch_cuda.so", "lib/libtorch_cuda_cu.so", "lib/libtorch_cuda_cpp.so"),
     list_in="lib/libtorch_python.so",  # what torch.cuda.get_arch_list() gives
     cudnn_in=("lib",),  # up to 1.12, and wheels of its own index
-    dlls=Dlls(("lib/c10.dll", "lib/torch_cpu.dll", "lib/torch_cuda.dll"), opens_all='"*.dll"'),
+    dlls=Dlls(("lib/c10.dll", "lib/torch_cpu.dll", "lib/torch_cuda.dll"), opens_all='"*.dll"', adds=added),
     extended_by=("libtorch", "libc10"),
 )

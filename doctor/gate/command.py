@@ -72,11 +72,13 @@ def look_once(options: Options) -> Verdict:
 def gate(options: Options, look_now: Callable[[Options], Verdict] = look_once) -> Verdict:
     """A verdict in any case, looked for again while the driver may still be loading, if that was asked for."""
     until = time.monotonic() + options.retry_for_s
+    is_stuck = False
     while True:
         verdict = _bounded(options, look_now)
+        is_stuck |= verdict.is_stuck  # a look of before can still run
         left = until - time.monotonic()
         if not verdict.may_be_loading or left <= 0:
-            return verdict
+            return verdict._replace(is_stuck=is_stuck)
         time.sleep(min(_PAUSE_S, left))
 
 

@@ -11,12 +11,22 @@ from doctor.output.judged import line
 class Dialect:
     """Exit statuses and the one line."""
 
-    __slots__ = ("no_verdict", "render", "statuses", "title")
+    __slots__ = ("bad_usage", "no_verdict", "render", "statuses", "title")
 
     def __init__(
-        self, title: str, statuses: Mapping[Level, int], *, no_verdict: int, render: Callable[[Verdict], str]
+        self,
+        title: str,
+        statuses: Mapping[Level, int],
+        *,
+        no_verdict: int,
+        render: Callable[[Verdict], str],
+        bad_usage: int = 2,
     ) -> None:
-        """`no_verdict`: the status where gpudoctor could not come to one; never one that says ready."""
+        """`no_verdict`: the status where gpudoctor could not come to one; never one that says ready.
+
+        `bad_usage`: likewise where it was asked in a wrong way.
+        """
+        self.bad_usage = bad_usage
         self.title = title
         self.statuses = statuses
         self.no_verdict = no_verdict

@@ -20,6 +20,8 @@ from doctor.gate.xids import APPLICATION, Asked, asked
 PREREQUISITE, XID = "prerequisite", "xid"
 _OF_XIDS = "ecc-xid-hardware-fault"  # who puts up with this finding puts up with the Xids behind it
 _HOLDS_UP = frozenset({"gpu-operator-not-ready"})  # warnings of `check` for which the gate stays closed
+_NEVER_COMES = frozenset({"gpudoctor", "machine", "the kernel's log", "the rules"})  # prerequisites that time cures not
+_NO_ANSWER = "NVMLError_NotSupported"  # of a card that shares the memory of the machine
 # What a driver that is still loading can look like; `--retry-for` waits for these alone.
 _LOADING = frozenset(
     (
@@ -64,8 +66,15 @@ class Verdict(NamedTuple):
 
     @property
     def may_be_loading(self) -> bool:
-        """Whether all that is missing may come by itself."""
-        return not self.is_ready and {one.code for one in self.reasons if one.level is not Level.WARNED} <= _LOADING
+        """Whether all that is missing may come by itself; what is unknown may be so for want of the driver."""
+        if self.is_ready or self.is_stuck:
+            return self.is_stuck
+        certain = {one.code for one in self.reasons if one.level is Level.NOT_READY}
+        return certain <= _LOADING and any(_may_come(one) for one in self.reasons)
+
+
+def _may_come(reason: Reason) -> bool:
+    return reason.code in _LOADING and not (reason.code == PREREQUISITE and reason.subject in _NEVER_COMES)
 
 
 _ORDER = (Level.NOT_READY, Level.UNKNOWN, Level.WARNED, Level.READY)
@@ -130,10 +139,21 @@ def _missing_gpus(gpus: tuple[Gpu, ...], on_pci: int) -> Iterator[Reason]:
     if not gpus:
         yield _missing("the GPUs", "NVML shows none")
     for gpu in gpus:
-        if gpu.refused or isinstance(gpu.uuid, Unseen):
-            yield _missing(gpu.label, gpu.refused or "NVML does not name it")
+        untold = gpu.refused or _untold(gpu)
+        if untold:
+            yield _missing(gpu.label, untold)
     if on_pci > len(gpus):
         yield _missing("the GPUs", f"{on_pci} are on PCI, NVML shows {len(gpus)}")
+
+
+def _untold(gpu: Gpu) -> str:
+    """What NVML does not tell of a card, and tells of every one that works; "" for nothing."""
+    told = {"UUID": gpu.uuid, "name": gpu.name, "compute capability": gpu.capability, "memory": gpu.memory_bytes}
+    why = {what: fact.why for what, fact in told.items() if isinstance(fact, Unseen)}
+    shares = _NO_ANSWER in why.get("memory", "")
+    return next(
+        (f"its {what} is not known: {said}" for what, said in why.items() if what != "memory" or not shares), ""
+    )
 
 
 def _missing(what: str, why: str) -> Reason:

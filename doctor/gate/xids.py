@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from compat.matrix import Matrix, Uncovered
 from compat.record import NamedTuple
 from compat.row import XidRow
 from doctor.facts import Facts
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import value_or
+from doctor.rules.shared.conditions import logged_xids
 
-_LINE = re.compile(r"Xid \(PCI:([0-9a-fA-F:.]{4,16})\): (\d{1,4})")
 NOTHING, APPLICATION, RESET, RESTART, REPLACEMENT = "nothing", "application", "reset", "restart", "replacement"
 # The catalogue's buckets of immediate resolution. Its workflows, and codes without a bucket, go by whose fault it is.
 _BUCKETS = {
@@ -49,9 +47,7 @@ class Asked(NamedTuple):
 
 def asked(facts: Facts, matrix: Matrix) -> tuple[Asked, ...]:
     """Each Xid of the log once for a card, in order; none where the log could not be read."""
-    lines = value_or(facts.system.kernel_log, ())
-    found = dict.fromkeys((int(match[2]), match[1]) for line in lines for match in _LINE.finditer(line))
-    return tuple(_asked(xid, address, facts, matrix) for xid, address in found)
+    return tuple(_asked(xid, address, facts, matrix) for address, xid in logged_xids(facts))
 
 
 def _asked(xid: int, address: str, facts: Facts, matrix: Matrix) -> Asked:

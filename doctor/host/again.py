@@ -8,7 +8,9 @@ touches none of that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound=Any)
 
 
 class Asked:
@@ -92,8 +94,6 @@ ALL = "*"  # a variable of which every change is one: all names were read
 class Watched:
     """A tuple of named values, of which it is written down which were read; `groups` are tuples of their own."""
 
-    __slots__ = ("_groups", "_of", "_path", "_read")
-
     def __init__(
         self, of: object, read: Read, groups: frozenset[str] = frozenset(), path: tuple[str, ...] = ()
     ) -> None:
@@ -102,8 +102,10 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._of, name)
         if name in self._groups:
-            return Watched(value, self._read, path=(*self._path, name))
-        self._read[(*self._path, name)] = value
+            value = Watched(value, self._read, path=(*self._path, name))
+        else:
+            self._read[(*self._path, name)] = value
+        self.__dict__[name] = value  # to be written down once
         return value
 
 
@@ -119,6 +121,20 @@ def same(read: Read, of: Any) -> bool:
         if now is not known and now != known:
             return False
     return True
+
+
+def alike(now: T, before: T, groups: frozenset[str] = frozenset()) -> T:
+    """A tuple of named values, with the very values of another one where they are equal: `same` sees it at once."""
+    kept: dict[str, Any] = {}
+    for name, one, other in zip(now._fields, now, before, strict=True):
+        if one is other:
+            continue
+        if name in groups:
+            kept[name] = alike(one, other)
+        elif one == other:
+            kept[name] = other
+    made: T = now._replace(**kept) if kept else now
+    return made
 
 
 class Earlier:

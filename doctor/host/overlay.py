@@ -19,11 +19,19 @@ from doctor.host.snapshot import memory_of
 
 T = TypeVar("T")
 
+Way = tuple[str, tuple[str, ...]]  # where a path leads, and every component of every path that was walked for it
+
+_SMALL_BYTES, _CONTENTS_AT_MOST = 32 << 10, 200  # scripts and settings, which many looks read
 _LINKS_AT_MOST = 40  # as the Linux kernel: MAXSYMLINKS
 _CACHED = "/"  # what stands for `Changes.cached` among the variables
 _FORESEEN = "it is not there yet: a remedy would bring it"
-_MADE = FileStatus(kind="file", size_bytes=1, mode=0o755, uid=0, gid=0, mtime=0.0, device=0, inode=0)
+_MADE = FileStatus(kind="file", size_bytes=1, mode=0o755, uid=0, gid=0, mtime=0.0, device=-1, inode=0)
 _MADE_DIRECTORY = FileStatus(kind="dir", size_bytes=0, mode=0o755, uid=0, gid=0, mtime=0.0, device=0, inode=0)
+
+
+def _made(path: str, content: bytes = b" ") -> FileStatus:
+    """Each file is one of its own: the loader takes two names of one inode for one library, and so does a cache."""
+    return _MADE._replace(size_bytes=len(content), inode=hash((path, content)))
 
 
 class Changes(NamedTuple):
@@ -72,9 +80,14 @@ class Overlay(StatusHost):
         for path in {*made, *self._folders}:
             folder, _, name = path.rpartition("/")
             self._children.setdefault(folder or "/", []).append(name)
-        # What the links of the machine as it is say that were met; "" for what is no link.
-        self._texts: dict[str, str] = getattr(host, "links", {})
-        self._directories: dict[str, tuple[str, set[str]]] = {}
+        self._own = {*self._made, *changes.links, *changes.removed}
+        # What the links of the machine as it is say that were met; "" for what is no link, None for what is not there.
+        self._texts: dict[str, str | None] = getattr(host, "links", {})
+        self._directories: dict[str, Way] = {}
+        self._ways: dict[str, Way] = {}
+        self._shared: dict[str, Way] = getattr(host, "ways", {})  # of the machine as it is
+        self._contents: dict[tuple[str, int], bytes] = getattr(host, "contents", {})
+        self._said: dict[tuple[str, str], Any] = getattr(host, "said", {})
         # What earlier looks at changes of this machine found, by part.
         self._known: dict[object, list[Earlier]] = getattr(host, "known", {})
         self._here: State | None = None
@@ -126,13 +139,23 @@ class Overlay(StatusHost):
         return self._apart[id(state)]
 
     def foretold(self, path: str, kind: str) -> Any:
-        """What would be remembered of a library that is foreseen; None for any other file, and any other kind."""
-        if not self._changes.foreseen:
-            return None
+        """What would be remembered of a library that is foreseen, and what was kept of a file; None for all else.
+
+        Raises Missing.
+        """
         try:
-            return self._changes.foreseen.get(self.real_path(path), {}).get(kind)
+            real = self.real_path(path)
+        except Missing:
+            raise
         except HostError:
             return None
+        return self._changes.foreseen.get(real, {}).get(kind) if real in self._made else self._said.get((kind, real))
+
+    def keep(self, path: str, kind: str, said: Any) -> None:
+        """What is remembered of a file, for other looks at changes of this machine; of one that is made, nothing."""
+        real = self.real_path(path)
+        if real not in self._made:
+            self._said[kind, real] = said
 
     # --- where a path leads ---------------------------------------------------------------------------------------
 
@@ -141,30 +164,55 @@ class Overlay(StatusHost):
         if not self._touches:
             return self._host.real_path(path)
         real = self._located(path)
-        if not self._is_made(real):
+        if real in self._made:
+            return real
+        if real not in self._texts:
             self._host.link_status(real)  # raises Missing
+        elif self._texts[real] is None:
+            raise Missing(real)
         return real
 
-    def _is_made(self, real: str) -> bool:
-        return real in self._made
-
-    def _located(self, path: str, *, follow_last: bool = True) -> str:
+    def _located(self, path: str) -> str:
         """The path with its links resolved; what it leads to need not be there. Raises Missing, Unreadable."""
-        folder, _, name = path.rpartition("/")
-        places = self._asked.places
-        if folder and name not in {"", ".", ".."}:
-            if folder not in self._directories:
-                passed: set[str] = set()
-                try:
-                    self._directories[folder] = self._walked(folder, passed, follow_last=True), passed
-                finally:
-                    places |= passed
-            start, passed = self._directories[folder]
-            places |= passed
-            return self._walked(name, places, follow_last=follow_last, start=start, shown=path)
-        return self._walked(path, places, follow_last=follow_last)
+        way = self._ways.get(path)
+        if way is None:
+            way = self._shared.get(path)
+            if way is None or not self._own.isdisjoint(way[1]):
+                way = self._way(path)
+            self._ways[path] = way
+        self._asked.places.update(way[1])
+        return way[0]
 
-    def _walked(self, path: str, passed: set[str], *, follow_last: bool, start: str = "", shown: str = "") -> str:
+    def _way(self, path: str) -> Way:
+        """The same, with all that was passed; shared with the other overlays where they would go that way, too."""
+        folder, _, name = path.rpartition("/")
+        passed: list[str] = []
+        try:
+            if folder and name not in {"", ".", ".."}:
+                if folder not in self._directories:
+                    self._directories[folder] = self._walked(folder, passed, follow_last=True), tuple(passed)
+                start, before = self._directories[folder]
+                passed[:] = before
+                real = self._walked(name, passed, follow_last=True, start=start, shown=path)
+            else:
+                real = self._walked(path, passed, follow_last=True)
+        except HostError:
+            self._asked.places.update(passed)
+            raise
+        way = real, tuple(passed)
+        if self._own.isdisjoint(passed):
+            self._shared[path] = way
+        return way
+
+    def _named(self, path: str) -> str:
+        """Where the path itself lies: a link that it names is left as it is."""
+        passed: list[str] = []
+        try:
+            return self._walked(path, passed, follow_last=False)
+        finally:
+            self._asked.places.update(passed)
+
+    def _walked(self, path: str, passed: list[str], *, follow_last: bool, start: str = "", shown: str = "") -> str:
         todo, done, links = [*reversed(path.split("/"))], start, 0
         while todo:
             part = todo.pop()
@@ -174,8 +222,10 @@ class Overlay(StatusHost):
                 done = done.rpartition("/")[0]
                 continue
             here = f"{done}/{part}" if done or self.os_family != "windows" else part
-            passed.add(here)
-            text = self._text_of(here, shown or path)
+            passed.append(here)
+            text = None if here in self._own else self._texts.get(here)
+            if text is None:
+                text = self._text_of(here, shown or path)
             if not text or not (follow_last or todo):
                 done = here
                 continue
@@ -190,7 +240,7 @@ class Overlay(StatusHost):
         """What the link at a path says, "" for none; raises Missing for what is removed."""
         if here in self._changes.links:
             return self._changes.links[here]
-        if self._is_made(here):
+        if here in self._made:
             return ""
         if here in self._changes.removed:
             raise Missing(shown)
@@ -199,8 +249,8 @@ class Overlay(StatusHost):
                 is_link = self._host.link_status(here).kind == "link"
                 self._texts[here] = self._host.link_target(here) if is_link else ""
             except Missing:
-                self._texts[here] = ""  # the question itself says so
-        return self._texts[here]
+                self._texts[here] = None  # the question itself says so
+        return self._texts[here] or ""
 
     # --- the questions of a host ----------------------------------------------------------------------------------
 
@@ -210,25 +260,36 @@ class Overlay(StatusHost):
             return self._host.status(path)
         real = self._located(path)
         if real in self._changes.files:
-            return _MADE._replace(size_bytes=len(self._changes.files[real]))
+            return _made(real, self._changes.files[real])
         if real in self._changes.foreseen:
-            return _MADE
+            return _made(real)
         return _MADE_DIRECTORY if real in self._folders and not self._host.exists(real) else self._host.status(real)
+
+    def _kind(self, path: str) -> str:
+        """Without the errors of a `status` for what is known not to be there: most of what is asked for is not."""
+        if self._touches:
+            try:
+                real = self._located(path)
+            except HostError:
+                return ""
+            if real not in self._made and self._texts.get(real, "") is None:
+                return ""
+        return super()._kind(path)
 
     def link_status(self, path: str) -> FileStatus:
         """See Host."""
         if not self._touches:
             return self._host.link_status(path)
-        real = self._located(path, follow_last=False)
+        real = self._named(path)
         if real in self._changes.links:
             return _MADE._replace(kind="link")
-        return self.status(real) if self._is_made(real) else self._host.link_status(real)
+        return self.status(real) if real in self._made else self._host.link_status(real)
 
     def link_target(self, path: str) -> str:
         """See Host."""
         if not self._touches:
             return self._host.link_target(path)
-        real = self._located(path, follow_last=False)
+        real = self._named(path)
         return self._changes.links[real] if real in self._changes.links else self._host.link_target(real)
 
     def names(self, path: str) -> tuple[str, ...]:
@@ -248,7 +309,14 @@ class Overlay(StatusHost):
     def read_bytes(self, path: str, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
         """See Host."""
         real = self._readable(path)
-        return self._changes.files.get(real) or self._host.read_bytes(real, limit_bytes)
+        if not self._touches or real in self._changes.files:
+            return self._changes.files.get(real) or self._host.read_bytes(real, limit_bytes)
+        if (real, limit_bytes) not in self._contents:
+            content = self._host.read_bytes(real, limit_bytes)
+            if len(content) > _SMALL_BYTES or len(self._contents) == _CONTENTS_AT_MOST:
+                return content
+            self._contents[real, limit_bytes] = content
+        return self._contents[real, limit_bytes]
 
     def open(self, path: str) -> BinaryIO:
         """See Host."""
@@ -263,6 +331,8 @@ class Overlay(StatusHost):
         real = self._located(path)
         if real in self._changes.foreseen:
             raise Unreadable(path, _FORESEEN)
+        if real not in self._made and self._texts.get(real, "") is None:
+            raise Missing(real)
         return real
 
     def may_access(self, path: str, wanted: str) -> bool:
@@ -273,7 +343,7 @@ class Overlay(StatusHost):
             real = self._located(path)
         except HostError:
             return False
-        return "w" not in wanted if self._is_made(real) else self._host.may_access(real, wanted)
+        return "w" not in wanted if real in self._made else self._host.may_access(real, wanted)
 
     def run(self, argv: tuple[str, ...], timeout_s: float = 5.0, env: Mapping[str, str] | None = None) -> Ran:
         """See Host: what the machine as it is answered before."""

@@ -7,7 +7,7 @@ answer that changes in between.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from doctor.facts.seen import Unseen
 from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, Missing, Ran, Unreadable
@@ -43,7 +43,12 @@ class Snapshot(StatusHost):
         self._names: dict[str, tuple[str, ...] | HostError | None] = {}
         self._listed_bytes = 0
         self._real: dict[str, str | HostError | None] = {}
-        self.links: dict[str, str] = {}  # what links say, "" for what is none: the overlays of this look share it
+        # What the overlays of this look share: what links say, "" for what is none, None for what is not there; where
+        # paths lead, and what is passed on the way; of files what is remembered, by kind, and small contents, by limit;
+        self.links: dict[str, str | None] = {}
+        self.ways: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self.said: dict[tuple[str, str], Any] = {}
+        self.contents: dict[tuple[str, int], bytes] = {}
         self.known: dict[object, list[Any]] = {}  # and what they found (`doctor.host.again`)
         self._ran: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], Ran] = {}
 
@@ -136,13 +141,22 @@ def memory_of(host: Host) -> Cache:
 def remembered(host: Host, path: str, kind: str, read: Callable[[], T], is_such: Callable[[Any], bool]) -> T:
     """What `read` makes of a file, as JSON, from an earlier run where the file is the same and can still be read.
 
-    `is_such` tells what `read` returned from what somebody else wrote. Raises HostError, and what `read` raises.
+    `is_such` tells what `read` returned from what somebody else wrote. Raises HostError, and what `read` raises;
+    TypeError where a file that is not there yet was foretold in a form that `read` would never return.
     """
-    foretold = getattr(host, "foretold", None)  # an overlay's, of files that are not there yet
-    said: Any = foretold(path, kind) if foretold else None
-    if is_such(said):
-        foreseen: T = said
-        return foreseen
+    foretold = getattr(host, "foretold", None)  # an overlay's: of files that are not there yet, or were read before
+    if foretold is None:
+        return _remembered(host, path, kind, read, is_such)
+    said: T | None = foretold(path, kind)
+    if said is None:
+        said = _remembered(host, path, kind, read, is_such)
+        cast("Any", host).keep(path, kind, said)
+    elif not is_such(said):
+        raise TypeError(f"what was foretold of {path} ({kind}) has another form than what is read: {said!r}")
+    return said
+
+
+def _remembered(host: Host, path: str, kind: str, read: Callable[[], T], is_such: Callable[[Any], bool]) -> T:
     memory = memory_of(host)
     if memory is _NOTHING:
         return read()

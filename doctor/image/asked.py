@@ -6,7 +6,7 @@ from doctor.check.finding import Evidence, Report
 from doctor.facts.seen import Seen
 from doctor.host import BadRequest, Host
 from doctor.host.root import RootHost
-from doctor.image.config import Config
+from doctor.image.config import Config, environ_in
 from doctor.image.facts import of_config
 from doctor.image.host import ImageHost
 from doctor.image.opened import ImageRequest, config_file, open_image
@@ -20,6 +20,7 @@ class ConfiguredRoot(RootHost):
     def __init__(self, root: str, config: Config) -> None:
         """Raises NotADirectory."""
         super().__init__(root, config.environ)
+        self.environ = environ_in(self, config)
         self.set_by = config.set_by
         self.image_facts = Seen(of_config(config), "its configuration")
 

@@ -3,6 +3,9 @@
 A record is a file of this user's own in a directory that nobody else can change, and begins with the digest of all that
 follows: one that is damaged, of another release, or another user's is no record. It holds nothing that could not be
 read again from the image. GPUDOCTOR_CACHE names another directory, and an empty one turns it off.
+
+Beside a record stand the marks of blobs that were found to have its digest (`Disk.mark`). A blob without one is summed
+before the record counts: one that was put in its place is noticed, and one that is as it was is not read again.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, BinaryIO
 
 from compat.own import open_own
 from doctor import __version__
@@ -27,6 +30,7 @@ _ALL_AT_MOST_BYTES = 1 << 30
 _LIST_AT_MOST_BYTES = 256 << 20
 _SUFFIX = ".layer"
 _DIGEST_CHARS = 64
+_MARKS_AT_MOST, _MARKS_AT_MOST_BYTES = 16, 8 << 10
 _OURS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -61,6 +65,26 @@ class LayerCache:
         except OSError:
             return
 
+    def was_summed(self, digest: str, mark: str) -> bool:
+        """Whether a blob with this mark was found to have the digest."""
+        try:
+            with self._entered(make=False) as folder:
+                return mark in _marks(folder, digest)
+        except (OSError, ValueError):
+            return False
+
+    def summed(self, digest: str, mark: str) -> None:
+        """Remember that it was; a blob without a mark may still change unseen."""
+        if not mark:
+            return
+        try:
+            with self._entered(make=True) as folder:
+                marks = [mark, *(one for one in _marks(folder, digest) if one != mark)][:_MARKS_AT_MOST]
+                with _replacing(folder, _marks_name(digest)) as stream:
+                    stream.write("\n".join(marks).encode("ascii"))
+        except (OSError, ValueError):
+            return
+
     @contextmanager
     def _entered(self, *, make: bool) -> Iterator[int]:
         """The descriptor of the directory; raises OSError, NotOurs."""
@@ -77,18 +101,37 @@ def _name(digest: str) -> str:
     return f"{digest.replace(':', '-')}{_SUFFIX}"
 
 
+def _marks_name(digest: str) -> str:
+    return f"{_name(digest)}.marks"
+
+
+def _marks(folder: int, digest: str) -> list[str]:
+    """Raises OSError, ValueError."""
+    try:
+        record = _opened(os.open(_marks_name(digest), _OURS, dir_fd=folder))
+    except FileNotFoundError:
+        return []
+    return record.read(0, _MARKS_AT_MOST_BYTES).decode("ascii").splitlines()
+
+
 def _form() -> str:
     """What a record is made by: where something else is kept of a file, those of before do not count."""
     with open(keep.__file__, "rb") as source:
         return f"gpudoctor {__version__} {hashlib.sha256(source.read()).hexdigest()}\n"
 
 
-def _read(descriptor: int) -> Layer:
-    """Raises OSError, ValueError for what is no record."""
+def _opened(descriptor: int) -> _Record:
+    """Raises OSError for a file that is not this user's alone."""
     record = _Record(descriptor)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise PermissionError("another user can change it")
+    return record
+
+
+def _read(descriptor: int) -> Layer:
+    """Raises OSError, ValueError for what is no record."""
+    record = _opened(descriptor)
     form = _form().encode()
     start = record.read(0, len(form) + _DIGEST_CHARS + 1)
     begun = len(start)
@@ -117,24 +160,31 @@ def _entry(said: list[Any], data: int) -> Entry:
     return Entry._make((*fields, tuple(Stretch(place, size, data + kept_at) for place, size, kept_at in stretches)))
 
 
-def _write(folder: int, name: str, layer: Layer) -> None:
-    """Wholly or not at all; raises OSError."""
+@contextmanager
+def _replacing(folder: int, name: str) -> Iterator[BinaryIO]:
+    """A file that takes the place of another wholly or not at all; raises OSError."""
     scratch = f"{name}.{os.getpid()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(scratch, flags, 0o600, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            form, total = _form().encode(), hashlib.sha256()
-            stream.write(form + b"0" * _DIGEST_CHARS + b"\n")
-            for piece in _pieces(layer):
-                total.update(piece)
-                stream.write(piece)
-            stream.seek(len(form))
-            stream.write(total.hexdigest().encode())
+            yield stream
         os.replace(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
         os.unlink(scratch, dir_fd=folder)
         raise
+
+
+def _write(folder: int, name: str, layer: Layer) -> None:
+    """Raises OSError."""
+    with _replacing(folder, name) as stream:
+        form, total = _form().encode(), hashlib.sha256()
+        stream.write(form + b"0" * _DIGEST_CHARS + b"\n")
+        for piece in _pieces(layer):
+            total.update(piece)
+            stream.write(piece)
+        stream.seek(len(form))
+        stream.write(total.hexdigest().encode())
 
 
 def _pieces(layer: Layer) -> Iterator[bytes]:

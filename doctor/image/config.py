@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from compat.record import NamedTuple
+from doctor.host import Host, HostError
 from doctor.image import SMALL_BYTES, ImageError
 
 _TEXTS_AT_MOST = 10_000
@@ -79,6 +80,25 @@ def parse_config(content: bytes, shown: str) -> Config:
         is_known=True,
         diff_ids=_texts(rootfs.get("diff_ids", rootfs.get("Layers"))),
     )
+
+
+def environ_in(host: Host, config: Config) -> dict[str, str]:
+    """The variables of its process, with the home of its user, as what starts a container finds it in /etc/passwd.
+
+    Of an image that has its variables in its files the user is whoever starts it. Source: the OCI image specification,
+    "User"; moby, libcontainer's user package (name or number, and a group behind a colon).
+    """
+    found = config.environ
+    user = config.user.partition(":")[0] or "root"
+    if not config.is_known or config.sources or "HOME" in found:
+        return found
+    try:
+        lines = host.read_text("/etc/passwd", SMALL_BYTES).splitlines()
+    except HostError:
+        return found
+    fields = (line.split(":") for line in lines)
+    home = next((one[5] for one in fields if len(one) > 5 and user in {one[0], one[2]}), "")
+    return {**found, "HOME": home} if home.startswith("/") else found
 
 
 def read_json(content: bytes, shown: str) -> Any:

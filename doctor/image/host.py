@@ -13,6 +13,7 @@ from doctor.facts.seen import Seen
 from doctor.host import LISTING_LIMIT, READ_LIMIT_BYTES, FileStatus, Missing, Unreadable
 from doctor.host.base import StatusHost
 from doctor.host.root import ResolvingHost, family_of
+from doctor.image.config import environ_in
 from doctor.image.facts import facts_of
 from doctor.image.keep import Pieces
 from doctor.image.opened import Image
@@ -34,7 +35,7 @@ class ImageHost(ResolvingHost, StatusHost):
         self.os_family = family_of({name.lower() for name in image.tree.root.children or ()})
         if not image.config.is_known and (within := config_within(self)):
             self.image = image = image._replace(config=within)
-        self.environ: Mapping[str, str] = image.environ
+        self.environ: Mapping[str, str] = environ_in(self, image.config)
         self.set_by = image.config.set_by if image.config.is_known else None
 
     @property

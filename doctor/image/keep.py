@@ -48,12 +48,15 @@ _LAID_BEFORE_CODE_BYTES = 96 << 20  # of a segment with machine code: symbols an
 _PT_LOAD, _PF_X = 1, 1
 
 
+ZEROS = -1
+
+
 class Stretch(NamedTuple):
     """Bytes of a file, and where they are kept."""
 
     place: int
     size: int
-    kept_at: int
+    kept_at: int  # ZEROS for a hole, which lies nowhere
 
 
 class Pieces(io.RawIOBase):
@@ -104,7 +107,7 @@ class Pieces(io.RawIOBase):
             if one is None or at >= one.place + one.size:
                 raise OSError(errno.EIO, "these bytes of a packed layer were not kept")
             within = min(size - len(found), one.place + one.size - at)
-            piece = self._source.read(one.kept_at + at - one.place, within)
+            piece = bytes(within) if one.kept_at == ZEROS else self._source.read(one.kept_at + at - one.place, within)
             if len(piece) != within:
                 raise OSError(errno.EIO, "the image became shorter while it was read")
             found += piece

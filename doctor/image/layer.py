@@ -50,24 +50,29 @@ class Layer(NamedTuple):
 class _Header(tarfile.TarInfo):
     """A header that is damaged ends the reading with a word; tarfile takes it for the end of the archive."""
 
+    shown = ""  # as the user knows the archive; tarfile reads the first header before it could be told
+
     @classmethod
     def fromtarfile(cls, tar: tarfile.TarFile) -> _Header:
         try:
-            return super().fromtarfile(tar)
+            found = super().fromtarfile(tar)
         except (tarfile.EOFHeaderError, tarfile.EmptyHeaderError):  # type: ignore[attr-defined]
             raise
         except tarfile.HeaderError as error:
-            raise Damaged(f"{tar.name!r}: a damaged tar header ({error})") from error
+            raise Damaged(f"{cls.shown}: a damaged tar header ({error})") from error
         except (ValueError, LookupError, OverflowError, RecursionError) as error:
-            raise Damaged(f"{tar.name!r}: a damaged tar header ({type(error).__name__})") from error
+            raise Damaged(f"{cls.shown}: a damaged tar header ({type(error).__name__})") from error
+        if found.size < 0:  # tarfile would go back, and read the same header for ever
+            raise Damaged(f"{cls.shown}: a damaged tar header (a file of {found.size} bytes)")
+        return found
 
 
 def members(file: Any, shown: str) -> Iterator[tarfile.TarInfo]:
     """The headers of a tar, each before its content is read; raises Damaged, ImageError for too many."""
     found: tarfile.TarInfo | None = None
     try:
-        tar = tarfile.TarFile(fileobj=file, mode="r", tarinfo=_Header, errors="surrogateescape")
-        tar.name = shown
+        header = type("_HeaderOf", (_Header,), {"shown": shown})
+        tar = tarfile.TarFile(fileobj=file, mode="r", tarinfo=header, errors="surrogateescape")
         for _ in range(ENTRIES_AT_MOST + 1):
             found = tar.next()
             if found is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Mapping
 
 from compat.record import NamedTuple
 from doctor.image import KEPT_AT_MOST_BYTES, Damaged, ImageError
@@ -13,8 +12,10 @@ from doctor.image.cache import LayerCache
 from doctor.image.child import Piped
 from doctor.image.config import Config, parse_config
 from doctor.image.disk import Disk, Scratch
+from doctor.image.ext import is_ext, read_ext
 from doctor.image.layer import Layer, read_packed
 from doctor.image.manifest import Chosen, choose_image
+from doctor.image.partition import by_guestmount, has_partitions, read_disk
 from doctor.image.squash import SIF, SIF_AT, SQUASHFS, read_squash
 from doctor.image.store import FolderStore, Store, StreamStore, TarStore
 from doctor.image.stream import Feed, Tally, chunks_of, packing_of, stretches_of, unpacked
@@ -27,18 +28,13 @@ _START_BYTES = 64 << 10
 # First bytes of disk images, and where they stand.
 _DISKS = (
     (0, b"QFI\xfb", "qcow2"), (0, b"vhdxfile", "VHDX"), (0, b"KDMV", "VMDK"), (0, b"# Disk DescriptorFile", "VMDK"),
-    (0, b"conectix", "VHD"), (1080, b"\x53\xef", "ext4"), (510, b"\x55\xaa", "raw disk"),
+    (0, b"conectix", "VHD"),
 )  # fmt: skip
 _STORES = {
     "docker": ("docker", "save"),
     "podman": ("podman", "save"),
     "containerd": ("ctr", "images", "export", "-"),
 }
-_MOUNTED = {
-    "ext4": "sudo mount -o ro,loop,noload {file} /mnt",
-    "raw disk": "sudo guestmount -a {file} -i --ro /mnt",
-}
-_BY_GUESTMOUNT = "sudo guestmount -a {file} -i --ro /mnt"
 
 
 class ImageRequest(NamedTuple):
@@ -69,11 +65,6 @@ class Image(NamedTuple):
     tree: Tree
     tally: Tally
     spool: Scratch
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        """The variables of its process."""
-        return self.config.environ
 
 
 def open_image(request: ImageRequest) -> Image:
@@ -125,6 +116,11 @@ class _Opening:
             kind = "SIF" if start[SIF_AT:].startswith(SIF) else "squashfs"
             return self._of_root(read_squash(disk, self._path, self._spool, self._tally), kind)
         _refuse(self._path, start)
+        if is_ext(disk, 0):
+            return self._of_root(read_ext(disk, self._path, 0, self._tally), "ext4")
+        if has_partitions(start):
+            layer = read_disk(disk, self._path, self._name, self._tally)
+            return self._of_root(layer, "raw disk", has_names=True)
         raise ImageError(f"{self._path} is no image that is read (OCI layout or archive, docker save tar, root tar)")
 
     def _of_command(self, argv: tuple[str, ...]) -> Image:
@@ -149,8 +145,8 @@ class _Opening:
             return self._of_store(StreamStore(feed, self._spool, self._tally), "container archive")
         return self._of_root(read_packed(feed, self._spool))
 
-    def _of_root(self, layer: Layer, kind: str = "root tar") -> Image:
-        if self._name:
+    def _of_root(self, layer: Layer, kind: str = "root tar", *, has_names: bool = False) -> Image:
+        if self._name and not has_names:
             raise ImageError(f"{self._path} is a {kind}, which holds no image {self._name}")
         if self._platform:
             raise ImageError(f"{self._path} is a {kind}, whose platform nobody chooses")
@@ -214,7 +210,7 @@ def _refuse(path: str, start: bytes) -> None:
     """Raise ImageError for a disk image, with what to type."""
     for place, magic, kind in _DISKS:
         if start[place : place + len(magic)] == magic:
-            mount = _MOUNTED.get(kind, _BY_GUESTMOUNT).format(file=shlex.quote(path))
+            mount = by_guestmount(path)
             raise ImageError(
                 f"{path} is a {kind} image: mount it read-only, then look: {mount} && gpudoctor check --root /mnt"
             )

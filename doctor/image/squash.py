@@ -15,6 +15,7 @@ import struct
 from doctor.image import ENTRIES_AT_MOST, Damaged, ImageError
 from doctor.image.child import Piped
 from doctor.image.disk import Disk, Scratch
+from doctor.image.ext import is_ext, read_ext
 from doctor.image.keep import Keeper
 from doctor.image.layer import Entry, Layer, directory
 from doctor.image.stream import Feed, Tally, refuse_bomb
@@ -38,34 +39,23 @@ _DESCRIPTOR_BYTES = 585
 _DESCRIPTORS_AT_MOST = 1_000
 _PARTITION, _MAIN = 0x4004, 2
 _OCI_INDEX = 0x400A
-_FILE_SYSTEMS = {2: "ext3", 3: "archive", 4: "raw", 5: "encrypted squashfs"}
+_READ_HERE = {1, 2}  # squashfs, ext3
+_FILE_SYSTEMS = {3: "archive", 4: "raw", 5: "encrypted squashfs"}
 
 
 def read_squash(disk: Disk, path: str, spool: Scratch, tally: Tally) -> Layer:
     """The files of a squashfs, or of a SIF's main partition; raises ImageError, Damaged, OSError."""
     start = disk.read(0, _HEADER.size)
     place, size = _main_partition(disk, path, start) if start[SIF_AT:].startswith(SIF) else (0, disk.size_bytes)
+    if is_ext(disk, place):
+        return read_ext(disk, path, place, tally)
     if disk.read(place, len(SQUASHFS)) != SQUASHFS:
-        raise Damaged(f"{path}: no squashfs begins where it should")
+        raise Damaged(f"{path}: no file system begins where it should")
     program = shutil.which("unsquashfs")
     by_hand = f"unsquashfs -d root{f' -o {place}' if place else ''} {shlex.quote(path)} && gpudoctor check --root root"
     if program is None:
         raise ImageError(f"{path} holds a squashfs, which `unsquashfs` of squashfs-tools reads: install it")
-    argv = (
-        "unsquashfs",
-        "-n",
-        "-no-xattrs",
-        "-p",
-        "2",
-        "-da",
-        "16",
-        "-fr",
-        "16",
-        "-o",
-        str(place),
-        "-pf",
-        "/dev/stdout",
-    )
+    argv = ("unsquashfs", *_OPTIONS, "-o", str(place), "-pf", _OUTPUT)
     tally.read_bytes += size
     here = f"./{path}" if path.startswith("-") else path
     try:
@@ -154,7 +144,7 @@ def _main_partition(disk: Disk, path: str, start: bytes) -> tuple[int, int]:
             )
         if not is_used or kind != _PARTITION or use != _MAIN:
             continue
-        if system != 1:
+        if system not in _READ_HERE:
             raise ImageError(f"{path} is a SIF of {_FILE_SYSTEMS.get(system, 'an unknown file system')}: {by_hand}")
         if offset < 0 or size <= 0 or offset + size > disk.size_bytes:
             raise Damaged(f"{path}: it ends before the file system that its SIF header tells of")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 from typing import Protocol
 
@@ -79,14 +80,19 @@ class FileStore:
             raise Damaged(f"{name}: {there} bytes, where the manifest says {size}")
         if not packing_of(disk.read(place, 8)):
             return read_plain(disk, name, place, there)
+        mark = disk.mark(place, there)
+        packed = chunks_of(stretches_of(disk, place, there), self._tally, digest)
         known = self._cache.get(digest) if digest else None
         if known is not None:
+            if not self._cache.was_summed(digest, mark):
+                collections.deque(packed, maxlen=0)
+                self._cache.summed(digest, mark)
             return known
-        packed = chunks_of(stretches_of(disk, place, there), self._tally, digest)
         _, chunks = unpacked(packed, name, self._tally)
         layer = read_packed(Feed(chunks, name), self._spool)
         if digest and not self._spool.is_full:
             self._cache.put(digest, layer)
+            self._cache.summed(digest, mark)
         return layer
 
 

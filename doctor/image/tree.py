@@ -76,7 +76,8 @@ class Tree:
             raise Damaged(f"{entry.name[:200]!r}: its directory is no directory")
         there = above.children.get(parts[-1])
         if entry.kind == "hard":
-            node = self._other_name(entry)
+            other = self._other_name(entry)
+            node = Node(other.entry, layer, other.number, other.source)  # the name is this layer's
         elif entry.kind == "dir" and there is not None and there.children is not None:
             there.entry, there.touched, there.layer = entry, layer, layer
             return

@@ -15,7 +15,7 @@ from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.host import Host, HostError
 
 NCCL, TENSORRT = "libnccl.so", "libnvinfer.so"
-_TEXT = b"NCCL version 2."
+NCCL_SAYS = b"NCCL version 2."
 _TEXT_WITHIN_BYTES = 4 << 20
 _LIBS = r"(\w+)-cu(\d{2})-libs"  # NAME-cu12-libs, whose directory is NAME_libs
 _SYSTEM = ("/usr/lib/", "/lib/")
@@ -36,7 +36,7 @@ def _of_nccl(host: Host, path: str) -> Fact[int]:
     from doctor.probes.constants import text_among_constants  # late: most processes load none
 
     try:
-        text = text_among_constants(host, path, _TEXT, _TEXT_WITHIN_BYTES)
+        text = text_among_constants(host, path, NCCL_SAYS, _TEXT_WITHIN_BYTES)
     except (HostError, ElfError) as error:
         return Unseen(str(error))
     found = re.search(r"(?:\+cuda|CUDA )(\d{1,3})\.", text)

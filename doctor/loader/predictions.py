@@ -57,6 +57,19 @@ def predictions(
 
     Nothing is run, and nothing is kept between calls but what a `Snapshot` remembers of files.
     """
+    elsewhere = () if host.is_live else _elsewhere(toolkit, copies)
+    given = facts, environments, elsewhere
+    return again(host, "predictions", given, None, lambda _: _predictions(host, *given))
+
+
+def _elsewhere(toolkit: ToolkitFacts, copies: Fact[tuple[CudnnCopy, ...]]) -> tuple[str, ...]:
+    folders = [value_or(one.library_dir, "") for one in value_or(toolkit.toolkits, ())]
+    return tuple(filter(None, (*folders, *(one.path for one in value_or(copies, ())))))
+
+
+def _predictions(
+    host: Host, facts: LoaderFacts, environments: Fact[tuple[Environment, ...]], elsewhere: tuple[str, ...]
+) -> Fact[tuple[Prediction, ...]]:
     if host.os_family == "windows":
         from doctor.loader import windows  # late: it has rules of its own
 
@@ -65,8 +78,6 @@ def predictions(
         return Unseen(f"what is loaded on {host.os_family} is not predicted yet")
     if isinstance(environments, Unseen):
         return environments
-    elsewhere = [value_or(one.library_dir, "") for one in value_or(toolkit.toolkits, ())]
-    elsewhere += [one.path for one in value_or(copies, ())]
     found: list[Prediction] = []
     whole: LoaderFacts | None = None
     for environment in environments.value:
@@ -80,13 +91,12 @@ def predictions(
             wheels = dict(_of_wheels(host, environment)) if wheels is None else wheels
             # what is not CUDA's must be found as well, or the import would seem to fail
             whole = facts._replace(cache=whole_cache(host)) if whole is None else whole
-            places = tuple(filter(None, elsewhere))
             case = _Case(
                 host=host,
                 environment=environment,
                 framework=framework,
                 wheels={} if host.is_live else wheels,
-                elsewhere=() if host.is_live else places,
+                elsewhere=elsewhere,
                 uses_wheels=_requires_wheels(framework),
             )
             told, uses_wheels = _told(case, whole)

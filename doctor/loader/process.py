@@ -35,10 +35,11 @@ class CannotOpen(Exception):
 class Mapped:
     """A library in the process."""
 
-    __slots__ = ("asked_as", "file", "found", "library", "loader", "names", "phase")
+    __slots__ = ("asked_as", "file", "file_name", "found", "library", "loader", "names", "phase")
 
     def __init__(self, library: Library, loader: Mapped | None, found: Found, asked_as: str) -> None:
         self.library = library
+        self.file_name = library.name
         self.loader = loader  # that asked for it; None where a path was opened, and for the program
         self.found = found
         self.asked_as = asked_as
@@ -49,7 +50,7 @@ class Mapped:
     @property
     def name(self) -> str:
         """Its SONAME, else its file name: what others ask for."""
-        return self.library.soname or self.library.name
+        return self.library.soname or self.file_name
 
     @property
     def loaded_by(self) -> tuple[Library, ...]:
@@ -148,7 +149,10 @@ class Process:
 
     def of_name(self, start: str) -> Mapped | None:
         """The first library whose file name begins so."""
-        return next((one for one in self.mapped if one.library.name.startswith(start)), None)
+        for one in self.mapped:
+            if one.file_name.startswith(start):
+                return one
+        return None
 
     def _with_dependencies(self, queue: list[Mapped]) -> None:
         known = {id(one) for one in queue}

@@ -13,12 +13,13 @@ from doctor.binaries.elf import ElfError
 from doctor.facts.loader import CacheEntry, FoundBy, LoaderFacts, Way
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.host import Host, HostError, LinkLoop, Missing
+from doctor.host.snapshot import again
 from doctor.loader.levels import Levels, levels
 from doctor.loader.library import Library, library_at
 from doctor.loader.tokens import Values, directories, expand
 
 _LIB = {"x86_64": "lib64", "aarch64": "lib64", "ppc64le": "lib64", "i386": "lib"}  # where no multiarch is in use
-_VARIABLE = FoundBy.LIBRARY_PATH.value
+_VARIABLE, _DEFAULT = FoundBy.LIBRARY_PATH.value, FoundBy.DEFAULT.value
 MADE_FOR = "made for "  # how the reason begins for which a file of another type of machine is passed over
 _SET_ID_BITS = 0o6000  # set-user-ID, set-group-ID
 
@@ -95,6 +96,8 @@ class Search:
         self._is_privileged = bool(program) and _is_privileged(host, program.path if program else "")
         self._in_cache: dict[str, list[CacheEntry]] = {}
         self._left = dict(_BOUNDS)
+        self._of_variable: dict[tuple[str, str], tuple[Place, ...]] = {}
+        self._defaults: tuple[Place, ...] | None = None
 
     def find(self, name: str, asker: Library | None, loaded_by: Iterable[Library], machine: str) -> Fact[Found]:
         """What the loader opens; Nowhere where nothing answers, Unseen where a step of the search is not known.
@@ -120,8 +123,11 @@ class Search:
 
         Raises UnseenError where a step of the search is not known.
         """
+        left = self._left
         for place in self.places(name, asker, tuple(loaded_by), machine):
-            self._spend("places searched", 1)
+            left["places searched"] -= 1
+            if left["places searched"] < 0:
+                self._spend("places searched", 1)
             paths = (place.path,) if place.is_file else self._spellings(place, name, machine)
             for path in paths:
                 there = self._look(path)
@@ -164,9 +170,14 @@ class Search:
                 for folder, entry in self._folders(one.rpath, one.origin, machine):
                     yield Place(folder, Way(FoundBy.RPATH, one.path, entry, folder))
 
-    def _by_variable(self, asker: Library | None, machine: str) -> Iterator[Place]:
-        origin = self.program.origin if self.program else ""
+    def _by_variable(self, asker: Library | None, machine: str) -> tuple[Place, ...]:
         later = asker.path if asker and asker.runpath else ""
+        if (later, machine) not in self._of_variable:
+            self._of_variable[later, machine] = tuple(self._in_variable(later, machine))
+        return self._of_variable[later, machine]
+
+    def _in_variable(self, later: str, machine: str) -> Iterator[Place]:
+        origin = self.program.origin if self.program else ""
         for one in self.facts.search.get():
             if one.why == _VARIABLE:
                 if self._is_privileged:
@@ -198,10 +209,11 @@ class Search:
                     return one
         return next((one for one in entries if not one.level), None)
 
-    def _by_default(self) -> Iterator[Place]:
-        for one in self.facts.search.get():
-            if one.why == FoundBy.DEFAULT.value:
-                yield Place(one.path, Way(FoundBy.DEFAULT, folder=one.path))
+    def _by_default(self) -> tuple[Place, ...]:
+        if self._defaults is None:
+            folders = [one.path for one in self.facts.search.get() if one.why == _DEFAULT]
+            self._defaults = tuple([Place(path, Way(FoundBy.DEFAULT, folder=path)) for path in folders])
+        return self._defaults
 
     def _folders(self, text: str, origin: str, machine: str) -> tuple[tuple[str, str], ...]:
         """The directories of an RPATH or RUNPATH, each once, as the loader keeps them, and as they are written."""
@@ -214,16 +226,17 @@ class Search:
             self._expanded[key] = tuple(found.items())
         return self._expanded[key]
 
-    def _spellings(self, place: Place, name: str, machine: str) -> Iterator[str]:
+    def _spellings(self, place: Place, name: str, machine: str) -> list[str]:
         """The paths to try in a directory: in its subdirectories for better processors, then in itself."""
         key = (place.path, machine)
         if key not in self._below:
             self._below[key] = tuple(self._subfolders(place, machine))
-        for folder in self._below[key]:
-            yield f"{folder}/{name}"
+        below = self._below[key]
+        found = [f"{folder}/{name}" for folder in below] if below else []
         names = None if place.way.rule is FoundBy.DEFAULT else self._names(place.path)
         if names is None or name in names:
-            yield f"{place.path.rstrip('/')}/{name}"
+            found.append(f"{place.path.rstrip('/')}/{name}")
+        return found
 
     def _subfolders(self, place: Place, machine: str) -> Iterator[str]:
         names = self._names(place.path)
@@ -289,7 +302,7 @@ class Search:
 
     def _lib(self, machine: str) -> str:
         """What $LIB stands for: Debian's multiarch directory, else lib64 or, on Arch, lib."""
-        folders = [one.path for one in value_or(self.facts.search, ()) if one.why == FoundBy.DEFAULT.value]
+        folders = [one.path for one in value_or(self.facts.search, ()) if one.why == _DEFAULT]
         for folder in folders:
             if folder.endswith("-linux-gnu"):
                 return f"lib/{folder.rpartition('/')[2]}"
@@ -297,7 +310,7 @@ class Search:
 
     def _of(self, machine: str) -> Levels:
         if machine not in self._levels:
-            self._levels[machine] = levels(self.host, machine)
+            self._levels[machine] = again(self.host, "levels", (machine,), None, lambda _: levels(self.host, machine))
         return self._levels[machine]
 
 

@@ -106,7 +106,7 @@ def follow_habits(process: Process) -> str:
     while done < min(len(process.mapped), _HABITS_AT_MOST):
         one = process.mapped[done]
         done += 1
-        for habit in habits(plain_name(one.library.name), _release(process, one.library), _cuda_major(process)):
+        for habit in habits(plain_name(one.file_name), _release(process, one.library), _cuda_major(process)):
             failure = _follow(process, one, habit)
             if failure and habit.fatal:
                 return f"the process aborts: {failure}"
@@ -132,20 +132,15 @@ def _cuda_major(process: Process) -> str:
     for start in _WITH_CUDA_MAJOR:
         found = process.of_name(start)
         if found:
-            return found.library.name[len(start) :].partition(".")[0]
+            return found.file_name[len(start) :].partition(".")[0]
     return ""
 
 
 def _release(process: Process, library: Library) -> str:
-    """The release of a library of cuDNN, "" for others: 8's by its own symbol, 9's by that of the graph library beside.
-
-    9's main library opens its parts by that, and has no number of its own. Raises UnseenError.
-    """
-    major = _CUDNN.match(library.name)
-    if not major:
+    """The release of a library of cuDNN, "" for others; raises UnseenError."""
+    name, symbol = _tells_release_of(library.name)
+    if not name:
         return ""
-    own = major[2] == "8"
-    name, symbol = (library.name, f"{major[1]}_version") if own else ("libcudnn_graph.so.9", "cudnn_graph_version")
     try:
         path = f"{process.host.real_path(library.path).rpartition('/')[0]}/{name}"
         host = process.host
@@ -155,6 +150,23 @@ def _release(process: Process, library: Library) -> str:
     except (HostError, ElfError):
         return ""
     return f"{number >> 16}.{number >> 8 & 255}.{number & 255}" if number else ""
+
+
+def _tells_release_of(name: str) -> tuple[str, str]:
+    """The library and the symbol that tell the release of one of cuDNN's: 8's its own, 9's that of the graph beside.
+
+    9's main library opens its parts by that, and has no number of its own. Two empty texts for other libraries.
+    """
+    major = _CUDNN.match(name)
+    if not major:
+        return "", ""
+    return (name, f"{major[1]}_version") if major[2] == "8" else ("libcudnn_graph.so.9", "cudnn_graph_version")
+
+
+def release_foretold(name: str, number: int) -> dict[str, int]:
+    """What is remembered for `_release` of a library that is not there yet and exports this number, 0 for none."""
+    teller, symbol = _tells_release_of(name)
+    return {f"number {symbol}": number} if teller == name else {}
 
 
 def _number(host: Host, path: str, symbol: str) -> int:

@@ -88,7 +88,7 @@ def _asked(
     host: Host, environment: Environment, framework: Framework, known: Dlls, path: tuple[str, ...]
 ) -> Iterator[_Asked]:
     """By an import, or by code that opens cuDNN by its name when it is used."""
-    for asking in askers(environment, framework, path):
+    for asking in askers(host, environment, framework, path):
         for name in imports_of(host, asking.path):
             if name.lower().startswith(_CUDNN):
                 yield _Asked(name, asking.path, asking.folders, asking.uses_path)

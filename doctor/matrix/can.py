@@ -13,7 +13,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.platform import machine_of
 from compat.reason import BAD, NO, OK, UNKNOWN, YES, Circumstances, Reason
 from compat.record import NamedTuple
-from compat.spec import parse_spec
+from compat.spec import parse_specs
 from compat.version import DriverRelease
 from doctor.formats import TextStyle
 from doctor.host.live import this_family
@@ -56,7 +56,7 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
     """
     chosen = format_for(asked.style, CanDocument)
     matrix = Matrix.of_user()
-    specs = tuple(known_product(parse_spec(text), "cuda", "cudnn") for text in asked.specs)
+    specs = tuple(known_product(spec, "cuda", "cudnn") for spec in parse_specs(asked.specs))
     circumstances_of(asked)  # what was mistyped is told first
     document: CanDocument | NoCard
     try:

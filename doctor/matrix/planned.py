@@ -6,7 +6,7 @@ from compat.can import ranked
 from compat.matrix import Matrix, Uncovered
 from compat.reason import Circumstances
 from compat.row import FrameworkRow
-from compat.spec import Spec, parse_spec
+from compat.spec import Spec, parse_specs
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
@@ -20,7 +20,7 @@ _NOTE = "planned, not installed"
 
 def parse_plan(texts: tuple[str, ...]) -> tuple[Spec, ...]:
     """The specs of a plan; raises BadSpec, and NoSuchName for what the matrix has no builds of."""
-    return tuple(known_product(parse_spec(text)) for text in texts)
+    return tuple(known_product(spec) for spec in parse_specs(texts))
 
 
 def planned(facts: Facts, specs: tuple[Spec, ...], matrix: Matrix) -> Facts:

@@ -6,7 +6,7 @@ from compat.cards import GpuCard, gpu_card_of
 from compat.matrix import Matrix, Uncovered
 from compat.reason import NO, UNKNOWN, YES
 from compat.record import NamedTuple
-from compat.spec import parse_spec
+from compat.spec import parse_specs
 from doctor.formats import TextStyle
 from doctor.matrix import can
 from doctor.matrix.manifest import manifest_for, project_of
@@ -47,7 +47,7 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
     chosen = format_for(asked.style, SolveDocument)
     manifest = manifest_for(asked.write) if asked.write else None
     matrix = Matrix.of_user()
-    specs = tuple(known_product(parse_spec(text)) for text in asked.specs)
+    specs = tuple(known_product(spec) for spec in parse_specs(asked.specs))
     document: SolveDocument | can.NoCard
     try:
         place = place_of(asked, matrix)

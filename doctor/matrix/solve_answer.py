@@ -40,6 +40,7 @@ class SolveAnswer(NamedTuple):
     refusals: tuple[Refusal, ...]
     changes: tuple[Change, ...]  # where there is no solution
     commands: dict[str, tuple[str, ...]]  # by tool
+    uncovered: tuple[Spec, ...]  # of which no row speaks there
 
 
 def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer:
@@ -47,7 +48,7 @@ def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer
     problem = Problem(specs, place.circumstances, matrix)
     sure = solve(problem)
     found = sure or solve_unsure(problem)
-    verdict = YES if sure else UNKNOWN if found else NO
+    verdict = YES if sure else UNKNOWN if found or problem.uncovered else NO
     return SolveAnswer(
         specs=specs,
         place=place,
@@ -57,6 +58,7 @@ def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer
         refusals=refusals(problem, sure),
         changes=() if found else changes(Task(specs, place.circumstances), matrix, problem.pairs),
         commands=install_commands(sure, place.circumstances, matrix) if sure else {},
+        uncovered=problem.uncovered,
     )
 
 

@@ -61,6 +61,8 @@ def _headline(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
         "do not",
         NO: f"no: no builds of {asked} {together} on {where}",
     }[answer.verdict]
+    if answer.uncovered:
+        text = f"unknown: no row speaks of builds of {' and '.join(map(str, answer.uncovered))} for {where}"
     page.paragraph(text, colour=_COLOURS[answer.verdict], hang=2)
     if len(answer.specs) > 1 and answer.solution:
         page.paragraph(f"  Newest first in the order of the arguments: {', then '.join(_asked(answer))}.", hang=2)

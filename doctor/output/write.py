@@ -173,6 +173,8 @@ def _replace(path: str, text: str) -> None:
         with open(part, "x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
             stream.flush()
+            if os.name == "posix" and os.path.exists(path):
+                os.fchmod(stream.fileno(), stat.S_IMODE(os.stat(path).st_mode) & 0o777)  # who reads it shall go on
             os.fsync(stream.fileno())
         os.replace(part, path)
     finally:

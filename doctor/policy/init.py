@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.record import NamedTuple
@@ -40,8 +41,15 @@ def init(options: Options) -> str:
         raise BadRequest(
             f"this machine does not work ({', '.join(sorted(errors))}): mend it first, or take it as it is with --force"
         )
-    text = policy_text(facts)
+    text = policy_text(facts, () if options.root else tuple(_asked(options)))
     if options.output == "-":
         return text
     write_file(options.output, text)
     return f"{options.output} is written; `gpudoctor check` judges by it from now on.\n"
+
+
+def _asked(options: Options) -> Iterator[str]:
+    """The environments that were named; a relative path is one from where the file lies."""
+    moves = os.path.dirname(options.output) not in {"", "."}
+    for one in options.pythons:
+        yield os.path.abspath(one) if moves and os.path.exists(one) else one

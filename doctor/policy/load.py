@@ -21,6 +21,7 @@ from doctor.policy.form import TABLES
 _AT_MOST = 1 << 16  # bytes
 _LINE_AT_MOST = 4096  # characters
 _SAID_AT_MOST = 240  # characters of the file in an error
+_DAY = re.compile(r"(?a)\A\d{4}-\d\d-\d\d\Z")  # of what newer Pythons take for a day, this
 _HEADER = re.compile(r"\s*\[(\[)?([^\[\]]+)\]\]?\s*(?:#.*)?")
 _KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+))*)\s*=""")
 
@@ -36,7 +37,7 @@ def load(path: str) -> Policy:
     except HostError as error:
         raise BadPolicy(str(error)) from error
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")  # Windows' editors begin a file with a mark
     except UnicodeDecodeError as error:
         raise BadPolicy(f"{path}: not UTF-8 (byte {error.start})") from error
     return parse(text, path)
@@ -114,6 +115,8 @@ class _Reader:
                     yield self._framework(f"{key}.{package}", package, wanted)
             elif name == "gpu":
                 names = self._texts(key, value)
+                if not names:
+                    raise self._wrong(key, "a list of no names, which no card has")
                 if any("|" in one for one in names):
                     raise self._wrong(key, "several names are a list, not joined by |")
                 yield self._requirement(key, name, "|".join(names))
@@ -124,10 +127,11 @@ class _Reader:
         table = {"version": value} if isinstance(value, str) else self._a_table(key, value)
         self._no_others(key, table, ("version", "build"))
         version = self._range(f"{key}.version", table["version"]) if "version" in table else ""
-        build = table.get("build", "")
-        if not isinstance(build, str):
+        build = table.get("build", "cpu")
+        if not isinstance(build, str) or not build.strip():
             raise self._wrong(f"{key}.build", "a build in quotes, such as cu128")
-        return self._requirement(key, package, version)._replace(build=build)
+        wanted = build.strip().lower() if "build" in table else ""
+        return self._requirement(key, package, version)._replace(build=wanted)
 
     def _requirement(self, key: str, name: str, wanted: str) -> Requirement:
         return Requirement(key=key, name=name, wanted=wanted, build="", source=self._at(key))
@@ -142,9 +146,11 @@ class _Reader:
         wanted = re.sub(r"\s*GiB\s*$", "", value.strip(), flags=re.IGNORECASE) if numbers else value.strip()
         wanted = f">={wanted}" if wanted[:1].isdigit() else wanted
         try:
-            SpecifierSet(wanted)
-        except InvalidSpecifier as error:
-            raise self._wrong(key, f"no range: {value!r}; write it as >=580.65.06 or >=2.9,<2.11") from error
+            clauses = len(SpecifierSet(wanted))
+        except InvalidSpecifier:
+            clauses = 0
+        if not clauses or re.search(r"\d-\d|===", wanted):  # 580-590 is a post-release, and === compares letters
+            raise self._wrong(key, f"no range: {value!r}; write it as >=580.65.06 or >=2.9,<2.11")
         return wanted.replace(" ", "")
 
     def _exceptions(self, value: Any) -> Iterator[PolicyException]:
@@ -155,7 +161,7 @@ class _Reader:
             table = self._a_table(key, entry)
             self._no_others(key, table, ("code", "reason", "expires"))
             for name in ("code", "reason", "expires"):
-                if not table.get(name):
+                if not str(table.get(name, "")).strip():
                     raise self._wrong(key, f"{name} is missing")
             reason = table["reason"]
             if not isinstance(reason, str):
@@ -173,10 +179,9 @@ class _Reader:
         import datetime as dt  # late: only with an exception
 
         try:
-            day = value if isinstance(value, dt.date) else dt.date.fromisoformat(value)
-        except (TypeError, ValueError) as error:
-            raise self._wrong(key, f"no day: {value!r}; write it as 2027-01-31") from error
-        day = day.date() if isinstance(day, dt.datetime) else day
+            day = value if type(value) is dt.date else dt.date.fromisoformat(_DAY.findall(value)[0])
+        except (TypeError, ValueError, IndexError) as error:
+            raise self._wrong(key, f"no day: {value!r:.40}; write it as 2027-01-31") from error
         return day.isoformat(), day < dt.datetime.now(tz=dt.timezone.utc).date()
 
     def _forbidden(self, value: Any) -> Iterator[Forbidden]:

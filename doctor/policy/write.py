@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from doctor.facts import Facts
+from doctor.facts.environment import Framework
 from doctor.facts.policy import POLICY_FILE
 from doctor.facts.seen import Seen, value_or
 from doctor.matrix.toml import inline, quoted
@@ -13,12 +14,16 @@ from doctor.matrix.toml import inline, quoted
 _GIB = 1 << 30
 
 
-def policy_text(facts: Facts) -> str:
-    """TOML with a line for each thing that was seen, each as narrow as a job may depend on it."""
+def policy_text(facts: Facts, pythons: tuple[str, ...] = ()) -> str:
+    """TOML with a line for each thing that was seen, each as narrow as a job may depend on it.
+
+    `pythons`: the environments that were asked for, so that whoever judges by it looks at the same.
+    """
     lines = [f"# {POLICY_FILE}: what this project asks of a machine; `gpudoctor check` judges by it.", "", "[require]"]
     lines += [f"{key} = {value}" for key, value in _machine(facts)]
     frameworks = dict(_frameworks(facts))
     lines += ["", "[require.frameworks]", *(f"{quoted(name)} = {inline(value)}" for name, value in frameworks.items())]
+    lines += ["", "[environments]", f"python = [{', '.join(map(quoted, pythons))}]"] if pythons else []
     lines += [
         *("", "[findings]", "forbid = []", ""),
         *("# [[findings.allow]]", '# code = "persistence-off"', '# reason = "why, and who said so"'),
@@ -51,11 +56,23 @@ def _machine(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _frameworks(facts: Facts) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Of all environments that were looked at; where they differ, the first."""
-    found: dict[str, dict[str, Any]] = {}
+    """Of all environments that were looked at, as each of them has it."""
+    found: dict[str, list[Framework]] = {}
     for environment in value_or(facts.environments, ()):
         for one in value_or(environment.frameworks, ()):
-            version, _, local = one.version.partition("+")
-            build = local or value_or(one.build, "")
-            found.setdefault(one.package, {"version": f"=={version}", **({"build": build} if build else {})})
-    yield from sorted(found.items())
+            found.setdefault(one.package, []).append(one)
+    for package, those in sorted(found.items()):
+        builds = {one.version.partition("+")[2] or value_or(one.build, "") for one in those}
+        build = {"build": builds.pop()} if len(builds) == 1 and "" not in builds else {}
+        yield package, {**_version({one.version.partition("+")[0] for one in those}), **build}
+
+
+def _version(releases: set[str]) -> dict[str, str]:
+    """The range from the oldest to the newest; nothing where one of them is no version."""
+    from packaging.version import InvalidVersion, Version  # late: only with a policy
+
+    try:
+        first, *_, last = sorted([*releases, *releases], key=Version)
+    except InvalidVersion:
+        return {}
+    return {"version": f"=={first}" if len(releases) == 1 else f">={first},<={last}"}

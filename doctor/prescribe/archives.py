@@ -5,32 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix, accepts
-from compat.need import Need
+from compat.need import ABSENT, Need
 from compat.version import CudaVersion, CudnnVersion
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, value_or
+from doctor.facts.toolkit import Toolkit
 from doctor.rules.shared.cuda_libraries import with_directories
 
 
 def archived(need: Need, facts: Facts, matrix: Matrix) -> Iterator[tuple[Need, ...]]:
     """The newest archive for each toolkit's CUDA; then the same with its directory first on the loader's path.
 
-    Not beside another cuDNN: a process could take parts of both.
+    What lies in its place is put aside first, for one directory holds the headers of one release. Whether it may lie
+    beside other copies, the rules say.
     """
-    taken = {copy.path for copy in value_or(facts.cudnn, ())}
     if need.product != "cudnn" or need.where or not need.build:
         return
     for toolkit in value_or(facts.toolkit.toolkits, ()):
         if not isinstance(toolkit.cuda, Seen) or str(toolkit.cuda.value.major) != need.build.partition(".")[0]:
             continue
-        if f"{toolkit.path}/lib64" in taken:
-            continue
         release = _newest(need.spec, toolkit.cuda.value, facts, matrix)
         if release:
             version, cuda = release
             copy = Need("cudnn", f"=={version}", f"{toolkit.path}/lib64", cuda)
-            yield (copy,)
-            yield (copy, with_directories((copy.where,), facts))
+            whole = (*_aside(toolkit, facts), copy)
+            yield whole
+            yield (*whole, with_directories((copy.where,), facts))
+
+
+def _aside(toolkit: Toolkit, facts: Facts) -> Iterator[Need]:
+    """The libraries and headers of copies in a toolkit that no package knows, a directory at a time."""
+    copies = [one for one in value_or(facts.cudnn, ()) if one.path.startswith(f"{toolkit.path}/") and not one.owner]
+    libraries = {one.path: f"{one.path}/{part.name}" for one in copies for part in value_or(one.parts, ())}
+    headers = {path.rpartition("/")[0]: path for one in copies if (path := value_or(one.header_path, ""))}
+    yield from (Need("files-aside", ABSENT, path, "libcudnn*") for path in libraries.values())
+    yield from (
+        Need("files-aside", ABSENT, path, "cudnn*.h") for path in headers.values() if path.startswith(toolkit.path)
+    )
 
 
 def _newest(spec: str, cuda: CudaVersion, facts: Facts, matrix: Matrix) -> tuple[str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import reduce
+from itertools import chain
 
 from compat.error import GpudoctorError
 from compat.matrix import Matrix
@@ -65,8 +66,11 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
         usual = candidate(need, facts, matrix)
     except GpudoctorError:
         from doctor.prescribe.archives import archived  # late: most needs are served
+        from doctor.prescribe.without_root import instead
 
-        others = list(_made(archived(need, facts, matrix), facts, matrix))
+        wheels = instead(answer, need, facts, matrix) if need.product == "cudnn" else ()
+        ways_around = chain(archived(need, facts, matrix), wheels)
+        others = list(_made(ways_around, facts, matrix))
         if not others:
             raise
         yield from others

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.build import brings_libraries, covers, release_key
+from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
@@ -37,6 +38,11 @@ class Coming(NamedTuple):
     row: FrameworkRow | None  # what the matrix knows of its build
     spec: Spec
 
+    @property
+    def label(self) -> str:
+        """As findings name a framework."""
+        return f"{self.name} {self.version}"
+
 
 def environment_at(python: str, facts: Facts) -> Environment | None:
     """The environment of an interpreter."""
@@ -55,7 +61,7 @@ def chosen(spec: Spec, environment: Environment, facts: Facts, matrix: Matrix) -
 
 
 def _row_of(spec: Spec, there: str, environment: Environment, facts: Facts, matrix: Matrix) -> FrameworkRow | None:
-    if not matrix.has(spec.name):
+    if not is_framework(spec.name) or not matrix.has(spec.name):  # conda has packages named cudnn and nccl
         return None
     try:
         platform = platform_of(facts)
@@ -135,11 +141,18 @@ def _installed(environment: Environment) -> dict[str, str]:
 
 def site_of(environment: Environment) -> str:
     """The directory that an installer fills."""
-    return next(iter(value_or(environment.sites, ())), f"{environment.prefix}/lib/python3/site-packages")
+    sites = value_or(environment.sites, ())
+    reached = (one for one in sites if _is_reached(one, environment))
+    return next(reached, next(iter(sites), f"{environment.prefix}/lib/python3/site-packages"))
+
+
+def _is_reached(place: str, environment: Environment) -> bool:
+    """Whether an installer changes it: in an environment pip and uv leave alone what lies outside, in ~/.local too."""
+    return environment.kind not in {"venv", "conda"} or place.startswith(f"{environment.prefix.rstrip('/')}/")
 
 
 def with_installed(world: World, environment: Environment, coming: Coming) -> World:
-    """With one distribution in place of what was there under its name."""
+    """With one distribution in place of what was there under its name, as far as an installer reaches that."""
     recorded = _recorded(world, environment, coming)
     if coming.name in _installed(environment):
         world, environment = with_removed(world, environment, coming.name)
@@ -155,22 +168,34 @@ def with_installed(world: World, environment: Environment, coming: Coming) -> Wo
         made.library(f"{site}/{folder}", name)
     paths = tuple(dict.fromkeys((*paths, *more)))
     framework = _framework(coming, environment, world)
-    if framework and coming.row and _own_cudnn(coming.row, framework, made, world.matrix):
+    same = any((one.environment, one.label) == (environment.prefix, coming.label) for one in world.removed)
+    if framework and coming.row and not same:  # of the same release the first look has told
         from doctor.prescribe.foreseen_requests import requests  # late: the loader's habits
 
-        world = world._replace(asked=(*world.asked, *requests(coming.row, environment.prefix)))
+        own = _own_cudnn(coming.row, framework, made, world.matrix)
+        world = world._replace(asked=(*world.asked, *requests(coming.row, environment.prefix, own=own)))
     made.files[f"{metadata}/RECORD"] = "".join(f"{path},,\n" for path in paths).encode()
     world = world.with_changes(made.onto(world.changes))
     environment = environment._replace(
-        distributions=Seen(tuple(sorted((*value_or(environment.distributions, ()), one))), _NOTE),
+        distributions=Seen(_with(one, environment), _NOTE),
         overlaps=Seen(_overlaps(environment, coming, paths), _NOTE),
         incomplete=_incomplete_without(environment, coming.name),
     )
-    if framework:
+    if framework and framework.package not in {each.package for each in value_or(environment.frameworks, ())}:
         frameworks = (*value_or(environment.frameworks, ()), framework)
         environment = environment._replace(frameworks=Seen(tuple(frameworks), _NOTE))
         world = world._replace(replaced=world.replaced | {(environment.prefix, framework.package)})
     return world.with_environment(environment)
+
+
+def _with(one: Distribution, environment: Environment) -> tuple[Distribution, ...]:
+    """With one more; of its name that which lies first on the path counts."""
+    found = value_or(environment.distributions, ())
+    order = {site: place for place, site in enumerate(value_or(environment.sites, ()))}
+    same = [*(other for other in found if other.name == one.name), one]
+    first = min(same, key=lambda each: order.get(each.site, len(order)))
+    same = [each._replace(hidden_by="" if each is first else first.metadata) for each in same]
+    return tuple(sorted((*(other for other in found if other.name != one.name), *same)))
 
 
 def _recorded(world: World, environment: Environment, coming: Coming) -> tuple[str, ...]:
@@ -234,8 +259,11 @@ def _sharing(name: str, environment: Environment) -> dict[str, str]:
 
 
 def with_removed(world: World, environment: Environment, name: str) -> tuple[World, Environment]:
-    """Without a distribution and its files, those included that it shared with others."""
-    gone = [one for one in value_or(environment.distributions, ()) if one.name == name]
+    """Without a distribution and its files, those included that it shared with others; what is not reached stays."""
+    named = [one for one in value_or(environment.distributions, ()) if one.name == name]
+    gone = [one for one in named if _is_reached(one.site, environment)]
+    if named and not gone:
+        return world, environment
     frameworks = value_or(environment.frameworks, ())
     if world.host is not None:
         changes = world.changes

@@ -17,7 +17,10 @@ from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.host.overlay import Changes
 from doctor.loader.library import MEMORY as LOADER
-from doctor.probes.cudnn_library import parse_name
+from doctor.loader.made_for import NCCL_SAYS
+from doctor.probes.code_tools import PTXAS_SAYS
+from doctor.probes.constants import memory_of_text
+from doctor.probes.cudnn_library import foretold
 
 _OWN_DIRECTORY = "$ORIGIN"
 
@@ -50,20 +53,10 @@ class Foreseen:
         )
         if parts is None:
             raise Uncovered(f"the libraries of cuDNN {row.version}")
-        number = row.version[0] << 16 | row.version[1] << 8 | (row.version[2] if len(row.version) > 2 else 0)
         names = (main, *parts)
         for name in names:
-            parsed = parse_name(name)
-            self.libraries[f"{directory}/{name}"] = {
-                LOADER: self._loading(name),
-                f"part of cudnn: {parsed.kind if parsed else ''}": [
-                    "" if self._windows else name,
-                    self._machine,
-                    number,
-                    False,
-                ],
-                "release of cudnn": number,
-            }
+            said = foretold(name, self._machine, row.version)
+            self.libraries[f"{directory}/{name}"] = {LOADER: self._loading(name), **said}
         return names
 
     def cudnn_header(self, directory: str, release: CudnnVersion) -> None:
@@ -111,7 +104,7 @@ class Foreseen:
         self.library(f"{site}/{folder}", "libnccl.so.2")
         self.libraries[f"{site}/{folder}/libnccl.so.2"] = {
             **self.libraries[f"{site}/{folder}/libnccl.so.2"],
-            "text: NCCL version 2.": text,
+            memory_of_text(NCCL_SAYS): text,
         }
         return (f"{folder}/libnccl.so.2",)
 
@@ -126,7 +119,7 @@ class Foreseen:
         else:
             return ()
         for path in paths:
-            said = {"text: Cuda compilation tools, release ": f"Cuda compilation tools, release {version}, V{version}"}
+            said = {memory_of_text(PTXAS_SAYS): f"{PTXAS_SAYS.decode()}{version}, V{version}"}
             self.libraries[f"{site}/{path}"] = said if version and path.endswith("ptxas") else {}
         return paths
 

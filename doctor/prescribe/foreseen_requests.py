@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from compat.row import FrameworkRow
+from compat.traits import traits_of
+from doctor.facts.environment import Environment
 from doctor.facts.loader import LoaderFacts, Outcome, Prediction
 from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.host import Host
@@ -18,11 +21,18 @@ if TYPE_CHECKING:
 _PART = "libcudnn_cnn_infer.so.8"  # the one that differs by the release, and without which the process aborts
 
 
-def requests(row: FrameworkRow, prefix: str) -> Iterator[tuple[str, str, str]]:
-    """What the cuDNN inside a build opens by name, and aborts without: environment, package, name."""
+def requests(row: FrameworkRow, prefix: str, *, own: bool) -> Iterator[tuple[str, str, str]]:
+    """Environment, package, name: what the cuDNN of its `own` opens by name, and aborts without.
+
+    Else cuDNN itself, of a build that leaves it to the program to open the wheels' files.
+    """
     release = str(row.cudnn or "")
-    for habit in habits(_PART, release, "") if release.startswith("8.") else ():
-        yield from ((prefix, row.package, name) for name in habit.names if habit.fatal)
+    if own:
+        for habit in habits(_PART, release, "") if release.startswith("8.") else ():
+            yield from ((prefix, row.package, name) for name in habit.names if habit.fatal)
+    elif traits_of(row.package).opens == "call" and not traits_of(row.package).cudnn_with:
+        majors = re.findall(r"^\D*(\d+)", release or row.cudnn_accepts or "")
+        yield from ((prefix, row.package, f"libcudnn.so.{major}") for major in majors)
 
 
 def missing(world: World, host: Host, search: LoaderFacts) -> Iterator[Prediction]:
@@ -34,7 +44,14 @@ def missing(world: World, host: Host, search: LoaderFacts) -> Iterator[Predictio
         process = start(host, search, known[prefix])
         found = process.search.find(name, None, (), process.machine)
         if not isinstance(found, Seen):
-            why = Unseen(f"{name}, which cuDNN opens by that name, is not found: {found.why}")
-            yield Prediction(
+            why = Unseen(f"{name}, which is opened by that name, is not found: {found.why}")
+            told = Prediction(
                 environment=prefix, asker=package, soname=name, path=why, intended=why, outcome=Outcome.MISSING
             )
+            yield told._replace(intended=_in_a_wheel(name, known[prefix], host) or why)
+
+
+def _in_a_wheel(name: str, environment: Environment, host: Host) -> Seen[str] | None:
+    """cuDNN's file in a wheel of the environment."""
+    paths = (f"{site}/nvidia/cudnn/lib/{name}" for site in value_or(environment.sites, ()))
+    return next((Seen(path, path) for path in paths if host.is_file(path)), None)

@@ -39,7 +39,7 @@ _DRIVER = (
     r"|(a?kmod-nvidia|xorg-x11-drv-nvidia|nvidia-(?!container)[\w.+-]*G0\d|x11-video-nvidia)[\w.+-]*"
 )
 # Packages that lean on each other's very release: one that is held holds all of them.
-_FAMILIES = {DriverInstalled: re.compile(_DRIVER), CudnnInstalled: re.compile(r"(lib)?cudnn\d[\w.+-]*")}
+_FAMILIES = {DriverInstalled: _DRIVER, CudnnInstalled: r"(lib)?cudnn\d[\w.+-]*"}
 
 
 class Obstacles:
@@ -63,7 +63,7 @@ class Obstacles:
                 one
                 for one in self._held_by(manager)
                 if any(fnmatchcase(name, one.pattern) for name in changed if name)
-                or any(family.fullmatch(one.pattern.rstrip("*")) for family in families)
+                or any(re.fullmatch(family, one.pattern.rstrip("*")) for family in families)
             ]
             if found:
                 names = ", ".join(one.pattern for one in found)

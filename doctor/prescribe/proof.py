@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from compat.discover import load_one
@@ -15,7 +15,7 @@ from doctor.check.judge import Rules, ask, explained
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.host import Host
-from doctor.host.again import Read, Watched, same
+from doctor.host.again import Read, Watched, alike, same
 from doctor.prescribe import effects as effects_package
 from doctor.prescribe.world import World, seen_again
 from doctor.rules.shared.rule import Rule
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from installers.effect import Effect
     from installers.plan import Plan
 
+GROUPS = frozenset({"driver", "toolkit", "loader", "configuration"})  # of facts, of which most change alone
 _Key = tuple[str, str]  # code and subject
 
 
@@ -51,8 +52,6 @@ class Verdict(NamedTuple):
 class Rulings:
     """What rules said of facts, for other facts in which all that they read is the same."""
 
-    _GROUPS = frozenset({"driver", "toolkit", "loader", "configuration"})  # of facts, of which most change alone
-
     def __init__(self, matrix: Matrix, rules: Rules) -> None:
         self._matrix, self._rules = matrix, rules
         self._said: dict[str, list[tuple[Read, list[Answer]]]] = {code: [] for code in rules}
@@ -67,7 +66,7 @@ class Rulings:
             if same(read, facts):
                 return answers
         read = {}
-        answers = ask(code, rule, cast("Facts", Watched(facts, read, self._GROUPS)), self._matrix)
+        answers = ask(code, rule, cast("Facts", Watched(facts, read, GROUPS)), self._matrix)
         self._said[code].append((read, answers))
         return answers
 
@@ -82,7 +81,8 @@ class Court:
         self._start = World(facts, matrix, host)
         self._rules = rules
         self._rulings = Rulings(matrix, rules)
-        self._bad = {_key(one) for one in _wrong(answers)}
+        self._bad = {_key(one): one for one in _wrong(answers)}
+        self._general = {facts.machine.label, *(one.label for one in value_or(facts.environments, ()))}
         self._causes = explained(answers)
         self._seen: dict[tuple[Effect, ...], tuple[Facts, tuple[Answer, ...], Mapping[str, str]]] = {}
         self._obstacles: Obstacles | None = None
@@ -98,11 +98,23 @@ class Court:
         own = {_key(answer)} | {key for key, root in self._causes.items() if _key(root) == _key(answer)}
         others = {_key(one, names): cause for one, cause in _causes_of(after)}
         stands = tuple(
-            one for key, one in named.items() if key in own and _key(others.get(key, one)) not in self._bad - own
+            one for key, one in named.items() if key in own and _key(others.get(key, one)) not in self._bad.keys() - own
         )
-        new = tuple(one for one in _wrong(after) if _key(one, names) not in self._bad)
-        left_open = [one.why for one in after if _key(one, names) == _key(answer) and one.kind is Kind.UNKNOWN]
+        new = tuple(one for one in _wrong(after) if self._is_new(one, names))
+        unknown = (one for one in after if one.kind is Kind.UNKNOWN and one.code == answer.code)
+        left_open = [one.why for one in unknown if _key(one, names) == _key(answer)]
         return Verdict(not stands and not new, stands, new, "; ".join(left_open))
+
+    def _is_new(self, one: Answer, names: Mapping[str, str]) -> bool:
+        """Whether it was not wrong before.
+
+        About a machine or an environment one rule has one answer, whatever is wrong there: that is another fault where
+        it names what was not named before.
+        """
+        before = self._bad.get(_key(one, names))
+        if before is None:
+            return True
+        return one.subject in self._general and not _places(one, names) <= _places(before)
 
     def facts_after(self, effects: tuple[Effect, ...]) -> Facts:
         """What a second look would see."""
@@ -124,6 +136,8 @@ class Court:
     def _after(self, effects: tuple[Effect, ...]) -> tuple[Facts, tuple[Answer, ...], Mapping[str, str]]:
         if effects not in self._seen:
             facts = after(effects, self._start)
+            for earlier in (self._start.facts, *(seen[0] for seen in self._seen.values())):
+                facts = alike(facts, earlier, GROUPS)
             answers = self._rulings.judge(facts)
             self._seen[effects] = facts, answers, _names(self._start.facts, facts)
         return self._seen[effects]
@@ -158,9 +172,25 @@ def _key(answer: Answer, names: Mapping[str, str] | None = None) -> _Key:
 
 
 def _names(before: Facts, then: Facts) -> dict[str, str]:
-    """What things are called afterwards, and were called before: the same package, directory or copy."""
-    old = dict(_labels(before))
-    return {label: old[place] for place, label in _labels(then) if place in old and old[place] != label}
+    """What things are called afterwards, and were called before: the same package, directory or copy.
+
+    What is still there under its own name is not what another thing is called.
+    """
+    now = dict.fromkeys(label for _, label in _labels(then))
+    old = {place: label for place, label in _labels(before) if label not in now}
+    return {label: old[place] for place, label in _labels(then) if place in old}
+
+
+# A path, after "cuDNN 9.1.0 in" where a copy is named; the number at the end of a library is not its name.
+_PLACE = re.compile(r"(?:cuDNN [\d.]+ in )?(?:(?<![^\s'\"(=:])|\b[A-Z]:)/[^\s,;:'\"()]+")
+_NUMBER = re.compile(r"(?<=\.so)[.\d]+$|\.$")
+
+
+def _places(answer: Answer, names: Mapping[str, str] = MappingProxyType({})) -> set[str]:
+    """The files, directories and copies that an answer names, called as they were before."""
+    texts = (answer.why, *(text for one in answer.evidence for text in one))
+    found = {_NUMBER.sub("", path) for text in texts for path in _PLACE.findall(text)}
+    return {names.get(one, one) for one in found}
 
 
 def _labels(facts: Facts) -> Iterable[tuple[tuple[str, ...], str]]:

@@ -1,4 +1,6 @@
-"""What a user who cannot be root may do instead: wheels in the environment concerned, conda, a variable of their own.
+"""What needs no root: wheels in the environment concerned, conda, a variable of the user's own.
+
+For a user who cannot be root, and where no package and no archive serves.
 
 Each is only a candidate: the rules say whether the process finds what it brings.
 """
@@ -46,12 +48,18 @@ def instead(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterato
     site = next(iter(value_or(environment.sites, ())), "")
     if not site:
         return
-    if need.product == "cudnn" and need.build:
+    if need.product == "cudnn" and need.build and _has_wheels(need.build, matrix):
         wheel = Need(f"nvidia-cudnn-cu{need.build.partition('.')[0]}", need.spec, environment.interpreter)
         yield (wheel,)
         yield (wheel, with_directories((f"{site}/{folder_of_wheel(wheel.product)}",), facts))
     elif need.product == "cuda":
         yield (need._replace(where=f"{site}/nvidia"), with_directories(_directories(site, need, matrix), facts))
+
+
+def _has_wheels(cuda: str, matrix: Matrix) -> bool:
+    """Whether NVIDIA has its libraries for that CUDA as wheels: from 11 on."""
+    version = f"{cuda.partition('.')[0]}.0"
+    return any(row.wheel and accepts(row.cuda, version) for row in matrix.rows("libraries", "sonames"))
 
 
 def _directories(site: str, need: Need, matrix: Matrix) -> tuple[str, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from compat.matrix import Matrix
 from compat.record import NamedTuple
+from compat.version import DriverRelease
 from doctor.facts import Facts
-from doctor.facts.driver import DriverFacts
+from doctor.facts.driver import DriverLibrary
 from doctor.facts.environment import ConfigurationFacts, Environment, Framework
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
@@ -16,8 +18,7 @@ from doctor.host import Host
 from doctor.host.overlay import Changes, Overlay
 from doctor.host.snapshot import again
 
-if TYPE_CHECKING:
-    from doctor.probes import Guard
+T = TypeVar("T")
 
 
 class World(NamedTuple):
@@ -65,14 +66,17 @@ def seen_again(world: World) -> Facts:
     from doctor.probes import toolkit as toolkit_probe
 
     facts, host, guard = world.facts, Overlay(world.host, world.changes), Guard()
-    search = guard.group("loader", LoaderFacts, lambda: again(host, "loader", (), None, lambda _: loader.look(host)))
+
+    def part(name: str, kind: type[T], look: Callable[[], T], *given: Any) -> T:
+        return guard.group(name, kind, lambda: again(host, name, given, None, lambda _: look()))
+
+    def fact(name: str, look: Callable[..., T], *given: Any) -> T | Unseen:
+        return guard.one(name, lambda: again(host, name, given, None, lambda _: look(host, *given)))
+
+    search = part("loader", LoaderFacts, lambda: loader.look(host))
     places = tuple((one.prefix, one.kind, one.sites) for one in value_or(facts.environments, ()))
-    toolkit = guard.group(
-        "toolkit",
-        ToolkitFacts,
-        lambda: again(host, "toolkit", places, None, lambda _: toolkit_probe.look(host, facts.environments)),
-    )
-    copies = guard.one("cuDNN", lambda: cudnn.look(host, search, toolkit, facts.environments))
+    toolkit = part("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, facts.environments), places)
+    copies = fact("cuDNN", cudnn.look, search, toolkit, facts.environments)
     asking = _without_replaced(facts.environments, world.replaced)
     predictions = predictions_of(host, guard, search, asking, (toolkit, copies))
     if world.asked and isinstance(predictions, Seen):
@@ -83,11 +87,13 @@ def seen_again(world: World) -> Facts:
         toolkit=toolkit,
         cudnn=copies,
         loader=search._replace(predictions=predictions),
-        code_tools=guard.one("ptxas", lambda: code_tools.look(host, asking)),
-        dlls=guard.one("DLL", lambda: dlls.look(host, search, asking, toolkit, copies)),
-        compilers=guard.one("compiler", lambda: compiler.look(host, toolkit.toolkits)),
-        configuration=guard.group("configuration", ConfigurationFacts, lambda: configuration.look(host)),
-        driver=facts.driver if world.has_new_driver else _driver(facts, host, search, guard),
+        code_tools=fact("ptxas", code_tools.look, asking),
+        dlls=fact("DLL", dlls.look, search, asking, toolkit, copies),
+        compilers=fact("compiler", compiler.look, toolkit.toolkits),
+        configuration=part("configuration", ConfigurationFacts, lambda: configuration.look(host)),
+        driver=facts.driver
+        if world.has_new_driver
+        else facts.driver._replace(libraries=fact("driver", _driver_libraries, search, facts.driver.release)),
         imports=Seen((), "nothing was imported yet") if world.replaced else facts.imports,
         failures=(*facts.failures, *guard.failures),
     )
@@ -115,9 +121,8 @@ def _without_replaced(
     )
 
 
-def _driver(facts: Facts, host: Host, search: LoaderFacts, guard: Guard) -> DriverFacts:
+def _driver_libraries(host: Host, search: LoaderFacts, release: Fact[DriverRelease]) -> Fact[tuple[DriverLibrary, ...]]:
     """Which of the driver's libraries the loader takes now; the module is what it was."""
     from doctor.probes import driver
 
-    found = guard.one("driver", lambda: Seen(driver.libraries(host, search, facts.driver.release), "file names"))
-    return facts.driver._replace(libraries=found)
+    return Seen(driver.libraries(host, search, release), "file names")

@@ -23,7 +23,7 @@ from doctor.probes.toolkit import search_path
 
 T = TypeVar("T")
 _LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
-_SAID = b"Cuda compilation tools, release "
+PTXAS_SAYS = b"Cuda compilation tools, release "
 _RODATA_AT_MOST_BYTES = 64 << 20
 _TOOLS_AT_MOST = 8
 _FLAG = "--xla_gpu_cuda_data_dir="
@@ -131,7 +131,7 @@ def _tools(host: Host, folders: list[_Root]) -> Iterator[Tool]:
 def release_of(host: Host, path: str) -> Fact[str]:
     """The release in the text that `ptxas --version` prints: "Cuda compilation tools, release 12.8, V12.8.93"."""
     try:
-        text = text_among_constants(host, path, _SAID, _RODATA_AT_MOST_BYTES)
+        text = text_among_constants(host, path, PTXAS_SAYS, _RODATA_AT_MOST_BYTES)
     except (HostError, ElfError) as error:
         return Unseen(f"{path}: {error}")
     version = text.partition(", V")[2].split("\n")[0].strip()

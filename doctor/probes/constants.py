@@ -14,4 +14,9 @@ def text_among_constants(host: Host, path: str, prefix: bytes, limit_bytes: int)
         with host.open(path) as stream:
             return Elf(stream).find_text(".rodata", prefix, limit_bytes)
 
-    return remembered(host, path, f"text: {prefix.decode()}", read, lambda said: isinstance(said, str))
+    return remembered(host, path, memory_of_text(prefix), read, lambda said: isinstance(said, str))
+
+
+def memory_of_text(prefix: bytes) -> str:
+    """The kind of memory (`doctor.host.snapshot.remembered`) that holds the text that starts so."""
+    return f"text: {prefix.decode()}"

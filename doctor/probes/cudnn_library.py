@@ -10,7 +10,7 @@ from doctor.facts.cudnn import CudnnPart
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError
 from doctor.host.snapshot import remembered
-from doctor.probes.constants import text_among_constants
+from doctor.probes.constants import memory_of_text, text_among_constants
 
 if TYPE_CHECKING:
     from doctor.binaries.pe import Pe
@@ -144,7 +144,7 @@ def _identity(host: Host, kind: str, path: str) -> _Identity:
     """Raises HostError, ElfError, ElfNotRead."""
     is_dll = path.lower().endswith(".dll")
     says = _dll_says if is_dll else _elf_says
-    said = remembered(host, path, f"part of cudnn: {kind}", lambda: says(host, kind, path), _is_said)
+    said = remembered(host, path, _memory_of(kind), lambda: says(host, kind, path), _is_said)
     soname, machine, number, resource, is_truncated = said
     return _Identity(
         soname=Unseen("a DLL is asked for by its file name") if is_dll else Seen(soname, "DT_SONAME"),
@@ -153,6 +153,33 @@ def _identity(host: Host, kind: str, path: str) -> _Identity:
         resource=_version_of(resource),
         damage=_truncated(is_truncated),
     )
+
+
+def _memory_of(kind: str) -> str:
+    return f"part of cudnn: {kind}"
+
+
+def foretold(name: str, machine: str, release: CudnnVersion) -> dict[str, Any]:
+    """What is remembered of a library of cuDNN that is not there yet, by kind of memory; {} for a name of no library.
+
+    The release stands where it does in life: in the symbol of a part, among the constants of the main library, in the
+    version resource of a DLL. `release` is padded to three numbers.
+    """
+    parsed = parse_name(name)
+    if parsed is None:
+        return {}
+    numbers = (*release, 0, 0)[:3]
+    encoded = numbers[0] << 16 | numbers[1] << 8 | numbers[2]
+    is_dll = name.lower().endswith(".dll")
+    from doctor.loader.simulate import release_foretold  # late: only what is judged before it is done needs it
+
+    exported = encoded if parsed.kind in _SYMBOLS else 0
+    text = "" if parsed.kind else f"{_TEXT_PREFIX.decode()}{'_'.join(map(str, numbers))}"
+    return {
+        _memory_of(parsed.kind): ["" if is_dll else name, machine, exported, encoded if is_dll else 0, False],
+        memory_of_text(_TEXT_PREFIX): text,
+        **release_foretold(name, exported),
+    }
 
 
 def _elf_says(host: Host, kind: str, path: str) -> list[Any]:

@@ -3,7 +3,7 @@
 Sources: Microsoft, "Dynamic-link library search order" (a name in KnownDLLs comes from System32 before any search);
 Python 3.8's notes on Windows (what an extension module needs is looked for beside it, beside python.exe, in directories
 that os.add_dll_directory added, in System32, not on PATH).
-ONNX Runtime opens its providers itself, with PATH; torch/__init__.py adds its own lib folder and Library/bin.
+ONNX Runtime opens its providers itself, with PATH; what torch/__init__.py adds is read there (doctor.frameworks.torch).
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def look(
     others += [one.path for one in value_or(copies, ())]
     found = []
     for environment in environments.value:
-        wheels = of_wheels(host, environment)
-        places = _Places(path, tuple(filter(None, (*others, *wheels))))
+        own = (*of_wheels(host, environment), f"{environment.prefix}/Library/bin")
+        places = _Places(path, tuple(filter(None, (*others, *own))))
         for framework in value_or(environment.frameworks, ()):
             card = card_of(framework.package)
             if card and card.dlls:
@@ -93,9 +93,12 @@ def of_wheels(host: Host, environment: Environment) -> list[str]:
 
 def _of_framework(host: Host, environment: Environment, framework: Framework, places: _Places) -> Fact[tuple[Dll, ...]]:
     found: list[Dll] = []
-    for asking in askers(environment, framework, places.path):
-        folders = [one.path for one in asking.folders]
+    beside_python = _of_program(environment).path
+    for asking in askers(host, environment, framework, places.path):
         for name in (one for one in imports_of(host, asking.path) if one.lower().startswith((*_OF_CUDA, *_OF_CPP))):
+            folders = [one.path for one in asking.folders]
+            if name.lower().startswith(_OF_CPP):
+                folders.append(beside_python)  # what the interpreter, or a module that it imports, has loaded before
             where = next(_lying(host, folders, name), "")
             if not where and asking.uses_path and not places.path:
                 return Unseen(PATH_UNKNOWN)
@@ -103,25 +106,34 @@ def _of_framework(host: Host, environment: Environment, framework: Framework, pl
     return Seen(tuple(found), "imports")
 
 
-def askers(environment: Environment, framework: Framework, path: tuple[str, ...]) -> Iterator[Asking]:
+def askers(host: Host, environment: Environment, framework: Framework, path: tuple[str, ...]) -> Iterator[Asking]:
     """The libraries of a framework that are known to name DLLs; `path` is PATH."""
     card = card_of(framework.package)
     if not card or not card.dlls:
         return
-    known = card.dlls
-    for below in known.libraries:
+    own = _of_environment(host, environment, framework, card.dlls) if card.dlls.uses_environment else ()
+    for below in card.dlls.libraries:
         there = f"{framework.path}/{below}"
-        yield Asking(there, known.uses_path, _searched(there, environment, path if known.uses_path else ()))
+        yield Asking(there, card.dlls.uses_path, _searched(there, own, path if card.dlls.uses_path else ()))
 
 
-def _searched(asker: str, environment: Environment, path: tuple[str, ...]) -> tuple[Folder, ...]:
+def _of_environment(host: Host, environment: Environment, framework: Framework, known: Dlls) -> tuple[Folder, ...]:
+    """That of the interpreter, and those that are added to the search."""
+    prefix = environment.prefix
+    added = known.adds(host, environment, framework) if known.adds else (prefix, f"{prefix}/Library/bin")
+    return (_of_program(environment), *(Folder(one, Way(FoundBy.ADDED, folder=one)) for one in added))
+
+
+def _of_program(environment: Environment) -> Folder:
+    folder = environment.interpreter.rpartition("/")[0] or environment.prefix
+    return Folder(folder, Way(FoundBy.APPLICATION, folder=folder))
+
+
+def _searched(asker: str, own: tuple[Folder, ...], path: tuple[str, ...]) -> tuple[Folder, ...]:
     beside = asker.rpartition("/")[0]
-    program = environment.interpreter.rpartition("/")[0] or environment.prefix
-    added = (environment.prefix, f"{environment.prefix}/Library/bin")
     return (
         Folder(beside, Way(FoundBy.BESIDE, of=asker, folder=beside)),
-        Folder(program, Way(FoundBy.APPLICATION, folder=program)),
-        *(Folder(one, Way(FoundBy.ADDED, folder=one)) for one in added),
+        *own,
         *(Folder(one, Way(FoundBy.SYSTEM, folder=one)) for one in SYSTEM_FOLDERS),
         *(Folder(one, Way(FoundBy.PATH, entry=one, folder=one)) for one in path),
     )
@@ -134,11 +146,10 @@ def of_a_program(
 
     `here` is the current directory, which comes before the system's where safe search mode is switched off.
     """
-    program = environment.interpreter.rpartition("/")[0] or environment.prefix
     system = tuple(Folder(one, Way(FoundBy.SYSTEM, folder=one)) for one in SYSTEM_FOLDERS)
     current = tuple(Folder(one, Way(FoundBy.CURRENT, folder=one)) for one in here)
     return (
-        Folder(program, Way(FoundBy.APPLICATION, folder=program)),
+        _of_program(environment),
         *((*system, *current) if is_safe else (*current, *system)),
         *(Folder(one, Way(FoundBy.PATH, entry=one, folder=one)) for one in path),
     )

@@ -11,6 +11,7 @@ from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
 from doctor.probes.prefixes import Located, NoSuchInterpreter, is_environment, library_tags, locate
 from doctor.probes.project import project_environments
+from doctor.probes.started import interpreter_started
 
 _ON_A_ROOT_AT_MOST = 48
 _STORE = "C:/Program Files/WindowsApps"  # what Microsoft's Store installs
@@ -91,7 +92,11 @@ def _default(host: Host) -> list[InterpreterCandidate]:
 
 
 def _by_path(host: Host) -> Iterator[InterpreterCandidate]:
-    """The python3 that an image's own PATH leads to, wherever it lies."""
+    """What an image's command starts, then the python3 that its own PATH leads to, wherever they lie."""
+    started = interpreter_started(host)
+    located = _try(host, started) if started else None
+    if located:
+        yield InterpreterCandidate("the image's command", located)
     for path in _on_path(host, ("python3", "python")):
         located = _try(host, path)
         if located:
@@ -182,7 +187,8 @@ def _places(host: Host) -> Iterator[str]:
         for name in names_of(host, folder)[:_NAMES_AT_MOST]:
             yield from _environments_at(host, f"{folder.rstrip('/')}/{name}")
     for home in homes:
-        yield f"{home}/.local"  # packages installed with --user
+        if home != host.environ.get("HOME"):  # whose packages every Python there sees
+            yield f"{home}/.local"  # packages installed with --user
         yield from _below(host, f"{home}/.pyenv/versions")
         yield from _below(host, f"{home}/.local/share/uv/python")
 

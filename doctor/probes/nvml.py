@@ -23,6 +23,7 @@ SONAME = "libnvidia-ml.so.1"
 _LIBRARY_NOT_FOUND = 12  # NVML_ERROR_LIBRARY_NOT_FOUND
 _NOT_FOUND_WORDS = "NVMLError_LibraryNotFound (12): NVML Shared Library Not Found"
 _NOT_SUPPORTED = 3  # NVML_ERROR_NOT_SUPPORTED
+_OUT_OF_REACH = frozenset({15, 16})  # NVML_ERROR_GPU_IS_LOST, NVML_ERROR_RESET_REQUIRED
 _HOW = "NVML"
 GPUS_AT_MOST = 256  # as the child asks of
 
@@ -270,6 +271,9 @@ def _gpu(host: Host, number: int, said: dict[str, Any]) -> Gpu:
     if "handle" in said:  # NVML would not even name it: that error stands for every answer
         refused, code = _words(said["handle"]["error"]), int(said["handle"]["error"][0])
         said = dict.fromkeys(_EVERY_KEY, said["handle"])
+    elif (lost := _lost(said)) is not None:  # it fell off while it was asked
+        refused, code = _words(lost["error"]), int(lost["error"][0])
+        said = dict.fromkeys(_EVERY_KEY, lost)
     return Gpu(
         number=number,
         name=_fact(said, "name", _text),
@@ -294,8 +298,14 @@ def _gpu(host: Host, number: int, said: dict[str, Any]) -> Gpu:
         now=_now(said),
         refused=refused,
         refused_code=code,
+        remapping_failed=_fact(said, "remapped_rows", lambda row: bool(row[3])),
         recovery=_fact(said, "recovery", lambda number: _RECOVERY.get(number, f"action {number}")),
     )
+
+
+def _lost(said: dict[str, Any]) -> dict[str, Any] | None:
+    """The first answer that says that the card is out of reach, whatever it was asked; None where none does."""
+    return next((one for one in said.values() if one.get("error", [0])[0] in _OUT_OF_REACH), None)
 
 
 def _now(said: dict[str, Any]) -> GpuNow:
@@ -381,8 +391,8 @@ def _instances(said: dict[str, Any]) -> Fact[tuple[str, ...]]:
 
 
 def _pending(said: dict[str, Any]) -> Fact[bool]:
-    """Memory that waits to be taken out of use: rows (Ampere on) or pages (before); failed remapping counts."""
-    rows = _fact(said, "remapped_rows", lambda row: bool(row[2] or row[3]))
+    """Memory that waits to be taken out of use: rows (Ampere on) or pages (before)."""
+    rows = _fact(said, "remapped_rows", lambda row: bool(row[2]))
     return rows if isinstance(rows, Seen) else _fact(said, "retired_pages", bool)
 
 

@@ -146,6 +146,11 @@ def _venv_settings(host: Host, prefix: str) -> dict[str, str]:
         return {}
 
 
+def base_of(host: Host, prefix: str) -> str:
+    """The prefix of the Python that a virtual environment is made from; of any other its own."""
+    return _base(host, _venv_settings(host, prefix)) or prefix
+
+
 def _base(host: Host, settings: dict[str, str]) -> str:
     """The prefix that `home` leads to; before Python 3.11, a `home` may itself be a virtual environment."""
     base = ""

@@ -131,15 +131,19 @@ def table_of(content: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def toml_of(host: Host, path: str) -> dict[str, Any]:
     """Nothing where the file is not there or is no TOML: then its tool does not work either."""
-    import sys
+    try:
+        text = host.read_text(path, _TOML_BYTES)
+    except HostError:
+        return {}
+    import sys  # late, and the readers, too: most machines have none of these files
 
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(host.read_text(path, _TOML_BYTES))
-    except (HostError, ValueError, RecursionError):
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -138,7 +138,7 @@ def _system_folders(host: Host, tag: str) -> list[str]:
 def user_site(host: Host, tag: str, located: Located) -> str:
     """The user's own site directory, "" where it is switched off or there is no user (PEP 370)."""
     home = host.environ.get("HOME", "")
-    if not host.is_live or host.environ.get("PYTHONNOUSERSITE"):
+    if host.environ.get("PYTHONNOUSERSITE"):
         return ""
     if host.os_family == "windows":
         return _user_site_on_windows(host, located)
@@ -152,12 +152,11 @@ def _user_site_on_windows(host: Host, located: Located) -> str:
     if store and digits and host.environ.get("LOCALAPPDATA") and not host.environ.get("PYTHONUSERBASE"):
         local = host.environ["LOCALAPPDATA"].replace("\\", "/")
         return f"{local}/Packages/{store[1]}_{store[2]}/LocalCache/local-packages/Python{digits}/site-packages"
-    roaming = host.environ.get("PYTHONUSERBASE") or host.environ.get("APPDATA", "")
-    if not roaming or not digits:
-        return ""
-    folder = roaming.replace("\\", "/")
-    return (
-        f"{folder}/Python{digits}/site-packages"
-        if "PYTHONUSERBASE" in host.environ
-        else (f"{folder}/Python/Python{digits}/site-packages")
-    )
+    base = user_base_on_windows(host)
+    return f"{base}/Python{digits}/site-packages" if base and digits else ""
+
+
+def user_base_on_windows(host: Host) -> str:
+    """What sysconfig calls "userbase", "" where there is no user."""
+    own, roaming = (host.environ.get(name, "").replace("\\", "/") for name in ("PYTHONUSERBASE", "APPDATA"))
+    return own or (f"{roaming}/Python" if roaming else "")

@@ -440,6 +440,7 @@ def names_by_id(host: Host, path: str) -> dict[int, str]:
 
 _LOG_LINES_AT_MOST = 500
 _LOG_FILE_AT_MOST_BYTES = 1 << 20
+_SPEAKS_IN_LINES = ("NVRM:", "nvidia")
 # Of the driver and its rivals, of modules that the kernel refuses, and of processes that hang in the driver.
 _OF_INTEREST = (
     *("nvrm", "nvidia", "nouveau", "nova_core", "novacore", "blocked for more than"),
@@ -463,12 +464,13 @@ def _kernel_log(host: Host) -> Fact[tuple[str, ...]]:
 def _messages(records: bytes) -> Iterator[str]:
     r"""The lines of every record: "6,339,5140900,-;text"; lines that start with a space are about the one before.
 
-    Within a text, what cannot be printed stands as \x0a (Documentation/ABI/testing/dev-kmsg of the kernel).
+    Within a text, what cannot be printed stands as \x0a (Documentation/ABI/testing/dev-kmsg of the kernel). Only the
+    driver's records are taken apart: in others a user's own words could begin a line, and look like the driver's.
     """
     for record in records.decode("utf-8", "replace").splitlines():
         head, semicolon, message = record.partition(";")
         if semicolon and head[:1].isdigit():
-            yield from message.split("\\x0a")
+            yield from message.split("\\x0a") if message.startswith(_SPEAKS_IN_LINES) else (message,)
 
 
 def _tail(host: Host, path: str) -> str:

@@ -48,7 +48,7 @@ def _alone(copy: CudnnCopy, facts: Facts) -> Answer:
     path = value_or(copy.header_path, copy.path)
     return bad(
         f"{path} is of cuDNN {header}, and the linker takes cuDNN {library} in {pair.path}: what is built here fails",
-        Need("headers", ABSENT, path, "cudnn*.h"),
+        Need("files-aside", ABSENT, path, "cudnn*.h"),
         severity=Severity.WARNING,
         evidence=(Evidence(path, f"defines cuDNN {header}"), Evidence(pair.path, f"cuDNN {library}")),
     )

@@ -9,16 +9,19 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, Unseen, value_or
-from doctor.rules.shared.conditions import need_kernel_driver, nvml_code
+from doctor.rules.shared.conditions import logged_xids, need_kernel_driver, nvml_code
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
 _LOST = 15  # NVML_ERROR_GPU_IS_LOST, nvml.h
 _LOST_NAME = "GpuIsLost"  # nvidia-ml-py's name for it
-_LINE = r"Xid \(PCI:([0-9a-fA-F:.]{4,16})\): (\d{1,4})"
 _RESTART = (
     "Stop the work, restart the machine, and check seating, power cables and cooling. If it comes back, have the card "
     'replaced (NVIDIA, "GPU Debug Guidelines").'
+)
+_REPLACE = (
+    "Take the card out of use and run NVIDIA's Field Diagnostic: where it confirms the flag, NVIDIA replaces the card "
+    '("GPU Memory Error Management", RMA Policy).'
 )
 _WATCH = "Run NVIDIA's diagnosis ('dcgmi diag -r 3') when the GPU is free, and watch whether the count grows."
 
@@ -27,16 +30,17 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """ECC counts and pending page retirement from NVML; Xid events of the hardware classes from the kernel log."""
     need_kernel_driver(facts)
     gone = tuple(_gone(facts, matrix))
+    worn = tuple(_worn(facts))
     pending = tuple(_pending(facts))
     counted = tuple(_counted(facts))
     logged = tuple(_logged(facts, matrix))
-    if not (gone or pending or counted or logged):
+    if not (gone or worn or pending or counted or logged):
         return _silent(facts)
-    found = (*gone, *pending, *logged, *counted)
+    found = (*gone, *worn, *pending, *logged, *counted)
     return bad(
         f"the hardware of a GPU reports a fault: {found[0].detail}",
-        _need(facts, gone=bool(gone), pending=bool(pending)),
-        severity=Severity.ERROR if gone else Severity.WARNING,
+        Need("by-hand", _RESTART if gone else _REPLACE) if gone or worn else _need(facts, pending=bool(pending)),
+        severity=Severity.ERROR if gone or worn else Severity.WARNING,
         evidence=found,
         explains=(Symptom("no-device-nodes"), Symptom("driver-does-not-support-gpu")) if gone else (),
     )
@@ -56,13 +60,20 @@ def _gone(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:
     for gpu in value_or(facts.gpus, ()):
         if isinstance(gpu.uuid, Unseen) and _LOST_NAME in gpu.uuid.why:
             yield Evidence("NVML", f"{gpu.label} is lost: it fell off the bus")
-    for address, code in _xids(facts):
+    for address, code in logged_xids(facts):
         if _fault(code, matrix) == "gone":
             yield Evidence("kernel log", f"Xid {code} at {address}: {matrix.xid(code).description}")
 
 
+def _worn(facts: Facts) -> Iterator[Evidence]:
+    """The flag by which NVIDIA replaces a card: a bank's spare rows are used up, or a spare row failed itself."""
+    for gpu in value_or(facts.gpus, ()):
+        if value_or(gpu.remapping_failed, False):
+            yield Evidence("NVML", f"{gpu.label}: a row of memory could not be remapped")
+
+
 def _logged(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:
-    for address, code in _xids(facts):
+    for address, code in logged_xids(facts):
         if _fault(code, matrix) == "hardware":
             yield Evidence("kernel log", f"Xid {code} at {address}: {matrix.xid(code).description}")
 
@@ -74,25 +85,16 @@ def _fault(code: int, matrix: Matrix) -> str:
         return ""  # a code nobody described accuses no hardware
 
 
-def _xids(facts: Facts) -> tuple[tuple[str, int], ...]:
-    """Address and code of each Xid in the log, once, in order."""
-    import re  # late: only with a log to read
-
-    lines = value_or(facts.system.kernel_log, ())
-    found = [(match[1], int(match[2])) for line in lines for match in re.finditer(_LINE, line)]
-    return tuple(dict.fromkeys(found))
-
-
 def _pending(facts: Facts) -> Iterator[Evidence]:
     for gpu in value_or(facts.gpus, ()):
         if value_or(gpu.retired_pages_pending, False):
-            yield Evidence("NVML", f"{gpu.label}: memory pages or rows wait to be retired, or could not be")
+            yield Evidence("NVML", f"{gpu.label}: memory pages or rows wait to be retired")
 
 
-def _need(facts: Facts, *, gone: bool, pending: bool) -> Need:
+def _need(facts: Facts, *, pending: bool) -> Need:
     """A reset of the first GPU that waits for one; else what a person does with a card."""
-    if gone or not pending:
-        return Need("by-hand", _RESTART if gone else _WATCH)
+    if not pending:
+        return Need("by-hand", _WATCH)
     waiting = (gpu for gpu in value_or(facts.gpus, ()) if value_or(gpu.retired_pages_pending, False))
     return Need("gpu-reset", "", str(next(waiting).number))
 

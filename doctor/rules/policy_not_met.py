@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from compat.load import is_framework
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
+from compat.spec import normal
 from compat.specifier import accepts
+from compat.version import CudnnVersion, VersionError
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.facts.cudnn import CudnnCopy
+from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.policy import Requirement
 from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.conditions import on_host
@@ -76,38 +79,60 @@ def _capability(requirement: Requirement, facts: Facts) -> str:
 def _cuda(requirement: Requirement, facts: Facts) -> str:
     """One toolkit that is there is enough; UNKNOWN where none fits and the release of one was not seen."""
     toolkits = facts.toolkit.toolkits.get()
-    known = [str(value_or(one.release, str(one.cuda.value))) for one in toolkits if isinstance(one.cuda, Seen)]
+    known = [[str(value_or(one.release, str(one.cuda.value)))] for one in toolkits if isinstance(one.cuda, Seen)]
     return _one_of(requirement, known, "toolkit", len(toolkits))
 
 
 def _cudnn(requirement: Requirement, facts: Facts) -> str:
+    """By the release of its libraries, or by that of its package, which has one number more."""
     copies = facts.cudnn.get()
-    known = [str(one.version.value) for one in copies if isinstance(one.version, Seen)]
+    known = [[str(one.version.value), *_packaged(one)] for one in copies if isinstance(one.version, Seen)]
     return _one_of(requirement, known, "copy of cuDNN", len(copies))
 
 
-def _one_of(requirement: Requirement, known: list[str], what: str, there_are: int) -> str:
-    if any(accepts(requirement.wanted, one) for one in known):
+def _packaged(copy: CudnnCopy) -> Iterator[str]:
+    """9.10.2.21 of "libcudnn9-cuda-12 9.10.2.21-1"."""
+    release = copy.owner.rpartition(" ")[2].partition("-")[0]
+    try:
+        if CudnnVersion.parse(release).agrees_with(copy.version.get()):
+            yield release
+    except VersionError:
+        pass  # of no package, or of one that counts otherwise
+
+
+def _one_of(requirement: Requirement, known: list[list[str]], what: str, there_are: int) -> str:
+    """`known`: each thing that was seen, by every name of its release, the usual one first."""
+    if any(accepts(requirement.wanted, release) for one in known for release in one):
         return ""
     if len(known) < there_are:
         raise UnseenError(f"the release of a {what} could not be seen")
-    return f"there is {', '.join(dict.fromkeys(known))}" if known else f"there is no {what}"
+    return f"there is {', '.join(dict.fromkeys(one[0] for one in known))}" if known else f"there is no {what}"
 
 
 def _framework(requirement: Requirement, facts: Facts) -> str:
     """Everywhere that it is installed; in one environment at least."""
     environments = facts.environments.get()
-    found = [one for each in environments for one in each.frameworks.get() if one.package == requirement.name.lower()]
+    found = [one for each in environments for one in _installed(normal(requirement.name), each)]
     if not found:
         return f"{requirement.name} is not installed"
     return next(filter(None, (_difference(requirement, one) for one in found)), "")
 
 
-def _difference(requirement: Requirement, framework: Framework) -> str:
+def _installed(name: str, environment: Environment) -> list[Framework | Distribution]:
+    """What the environment has by this name; of packages that gpudoctor has no card of, what their metadata says."""
+    from doctor.frameworks import card_of  # late: only with a policy
+
+    if card_of(name) is not None:
+        return [one for one in environment.frameworks.get() if one.package == name]
+    return [one for one in environment.distributions.get() if one.name == name and not one.hidden_by]
+
+
+def _difference(requirement: Requirement, framework: Framework | Distribution) -> str:
+    label = f"{normal(requirement.name)} {framework.version}"
     if requirement.wanted and not accepts(requirement.wanted, framework.version):
-        return f"{framework.label} is installed"
-    if requirement.build and _build(framework) != requirement.build:
-        return f"{framework.label} is build {_build(framework)}"
+        return f"{label} is installed"
+    if requirement.build and _build(framework).lower() != requirement.build:
+        return f"{label} is build {_build(framework)}"
     return ""
 
 
@@ -125,7 +150,7 @@ def _framework_needs(requirement: Requirement, facts: Facts, matrix: Matrix) -> 
     Only of frameworks that the matrix knows: any other name could be that of another thing which a need can name.
     """
     environments = facts.environments.get()
-    name = requirement.name.lower()
+    name = normal(requirement.name)
     if not (is_framework(name) and matrix.has(name)):
         return ()
     wrong = [one for one in environments if any(_misses(requirement, each) for each in one.frameworks.get())]
@@ -134,11 +159,16 @@ def _framework_needs(requirement: Requirement, facts: Facts, matrix: Matrix) -> 
 
 
 def _misses(requirement: Requirement, framework: Framework) -> bool:
-    return framework.package == requirement.name.lower() and bool(_difference(requirement, framework))
+    return framework.package == normal(requirement.name) and bool(_difference(requirement, framework))
 
 
-def _build(framework: Framework) -> str:
-    return framework.version.partition("+")[2] or framework.build.get()
+def _build(framework: Framework | Distribution) -> str:
+    build = framework.version.partition("+")[2]
+    if isinstance(framework, Framework):
+        return build or framework.build.get()
+    if not build:
+        raise UnseenError(f"{framework.name} {framework.version} does not say which build it is")
+    return build
 
 
 _JUDGES: Mapping[str, Callable[[Requirement, Facts], str]] = {

@@ -19,6 +19,7 @@ from doctor.facts.environment import Framework, Setting
 from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
 from doctor.rules.shared.subjects import FRAMEWORKS
+from doctor.rules.shared.theano import can_be_set, setting_need
 
 _GPU_DEVICES = ("gpu", "cuda")
 _ROOTS = ("CUDA_ROOT", "nvcc on PATH")  # the first that leads somewhere
@@ -40,14 +41,16 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
             return bad(f"{theano.label} is told to use cuDNN (dnn.enabled = True), and finds none", Need(BY_HAND, text))
         raise NotApplicable("no cuDNN lies where Theano looks: it goes on without")
     version, accepted = copy.version.get(), _accepted(theano, matrix)
+    needs = _needs(accepted, copy, said["device"], facts)
     header = _header(copy, _folder(said, "include_path", ("include",), facts), facts)
     if isinstance(header, Seen) and header.value[:2] != version[:2]:
-        return _bad(theano, copy, f"is compiled with the header of {header.value}: it raises an error", accepted)
+        return _bad(theano, copy, f"is compiled with the header of {header.value}: it raises an error", accepted, needs)
     if accepts(accepted, version):
         return ok(f"{theano.label} works with {copy.label}")
     newer = _is_newer(version, accepted)
     what = f"is {'newer' if newer else 'older'} than {theano.label} knows ({accepted})"
-    return _bad(theano, copy, what, accepted, severity=Severity.WARNING if newer else Severity.ERROR)
+    found = _bad(theano, copy, what, accepted, needs)
+    return found._replace(severity=Severity.WARNING if newer else Severity.ERROR)
 
 
 def _need_use(said: Mapping[str, Setting]) -> None:
@@ -110,14 +113,23 @@ def _is_newer(version: CudnnVersion, accepted: str) -> bool:
     return bool(floor) and accepts(floor, version)
 
 
-def _bad(theano: Framework, copy: CudnnCopy, what: str, accepted: str, severity: Severity = Severity.ERROR) -> Answer:
-    cuda = value_or(copy.cuda_major, 0)
-    for_cuda = f" for CUDA {cuda}" if cuda else ""
+def _needs(accepted: str, copy: CudnnCopy, device: Setting, facts: Facts) -> tuple[Need, ...]:
+    """The right one in its place in a toolkit; Theano without cuDNN; both in words where neither can be done."""
+    around = (one for one in value_or(facts.toolkit.toolkits, ()) if copy.path.startswith(f"{one.path}/"))
+    cuda = next((value_or(one.cuda, None) for one in around), None)
+    major = cuda.major if cuda else value_or(copy.cuda_major, 0)
+    right = (Need("cudnn", accepted, "", str(cuda.major)),) if cuda else ()
+    if can_be_set(facts):
+        return (*right, setting_need(device, "dnn", "enabled", "False", facts))
+    for_cuda = f" for CUDA {major}" if major else ""
     text = f"Install cuDNN {accepted}{for_cuda} in its place, header and library, or set dnn.enabled = False."
+    return (*right, Need(BY_HAND, text))
+
+
+def _bad(theano: Framework, copy: CudnnCopy, what: str, accepted: str, needs: tuple[Need, ...]) -> Answer:
     return bad(
         f"{copy.label}, which {theano.label} uses, {what}",
-        Need(BY_HAND, text),
-        severity=severity,
+        *needs,
         evidence=(Evidence(copy.path, f"cuDNN {copy.version.get()}"), Evidence("matrix, theano.builds", accepted)),
     )
 

@@ -17,6 +17,7 @@ from doctor.facts.environment import Environment, Framework, Setting
 from doctor.facts.seen import value_or
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
+from doctor.rules.shared.theano import can_be_set, setting_need
 
 _GPU_DEVICES = ("gpu", "cuda", "opencl")
 _GLOBAL_OPTIONS = {"device", "floatX", "force_device", "optimizer_including", "optimizer", "mode"}
@@ -75,17 +76,10 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 def _needs(fault: _Fault, facts: Facts) -> Iterator[Need]:
     """The edit of that file, or of the variable; what a person must decide in words."""
-    wanted, (path, line, _) = fault.wanted, fault.setting.source.partition(", line ")
-    if wanted and value_or(facts.system.family, "") == "linux":
-        if line:
-            yield Need("setting", wanted.value, path, f"theano {wanted.section} {wanted.name}")
-            return
-        said = next((one.value for one in facts.configuration.variables.get() if one.name == _FLAGS), "")
-        key = wanted.name if wanted.section == "global" else f"{wanted.section}.{wanted.name}"
-        kept = [one for one in said.split(",") if one.strip() and one.partition("=")[0].strip() != key]
-        yield Need("variable", f"={','.join((*kept, f'{key}={wanted.value}'))}", "", _FLAGS)
-        return
-    yield Need(BY_HAND, fault.remedy)
+    if fault.wanted and can_be_set(facts):
+        yield setting_need(fault.setting, *fault.wanted, facts)
+    else:
+        yield Need(BY_HAND, fault.remedy)
 
 
 def _shown(setting: Setting) -> str:

@@ -26,17 +26,29 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     folders = list(dict.fromkeys(one.elsewhere[0].rpartition("/")[0] for one in astray))
     return bad(
         f"{framework.label} needs {astray[0].name}, which lies in {folders[0]}, and nothing searches there",
-        Need("variable", f"with {';'.join(folders)}", "", "PATH"),
-        Need("by-hand", f"Call os.add_dll_directory(r'{folders[0]}') before the framework is imported."),
+        *_needs(framework, folders),
         evidence=tuple(Evidence(one.asker, f"needs {one.name}; it is {one.elsewhere[0]}") for one in astray),
-        explains=(*import_symptoms(framework), *_cudnn(framework, astray)),
+        explains=(*import_symptoms(framework), *_missing(framework, astray)),
     )
 
 
-def _cudnn(framework: Framework, astray: list[Dll]) -> tuple[Symptom, ...]:
-    """That cuDNN is not found, where it is one of them."""
-    is_one = any(one.name.lower().startswith("cudnn") for one in astray)
-    return (Symptom("cudnn-missing", framework.label),) if is_one else ()
+def _needs(framework: Framework, folders: list[str]) -> tuple[Need, ...]:
+    """A conda environment's own directories come by its activation, and never onto the Path of all programs."""
+    if all(one.startswith(f"{framework.environment}/Library/") for one in folders):
+        return (Need("by-hand", f"Run the program after `conda activate {framework.environment}`."),)
+    return (
+        Need("variable", f"with {';'.join(folders)}", "", "PATH"),
+        Need("by-hand", f"Call os.add_dll_directory(r'{folders[0]}') before the framework is imported."),
+    )
+
+
+def _missing(framework: Framework, astray: list[Dll]) -> tuple[Symptom, ...]:
+    """That cuDNN, or the CUDA of that major, is not there: its DLL, whose name holds the major, is one of them."""
+    codes = {"cudnn64_": "cudnn-missing", "cudart64_": "framework-wants-other-cuda"}
+    names = [one.name.lower() for one in astray]
+    return tuple(
+        Symptom(code, framework.label) for stem, code in codes.items() if any(name.startswith(stem) for name in names)
+    )
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

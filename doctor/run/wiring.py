@@ -13,12 +13,15 @@ import os
 import select
 import termios
 import threading
+import time
 from collections.abc import Callable
 
 from compat.record import NamedTuple
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 _PIECE_BYTES = 64 << 10
+_FEW_BYTES = 4 << 10
+_GATHER_S = 0.02  # nobody reads lines faster, and every wake-up costs some 0.1 ms
 _LAST_MS = 50  # what the command wrote last to a pseudo-terminal may need a moment to come through
 
 
@@ -90,7 +93,10 @@ def copy_size(real: int, other: int) -> None:
 
 
 class Pump:
-    """Passes one stream on, byte for byte, in a thread of its own."""
+    """Passes one stream on, byte for byte, in a thread of its own.
+
+    After a few bytes of a pipe it pauses, so that flushed lines are passed on together: one wake-up for all of them.
+    """
 
     def __init__(self, stream: Stream, keep: Callable[[bytes], None]) -> None:
         self.stream, self._keep = stream, keep
@@ -113,6 +119,7 @@ class Pump:
         os.close(self._stopped)
 
     def _run(self) -> None:
+        pause = 0.0 if os.isatty(self.stream.read) else _GATHER_S
         poll = select.poll()
         poll.register(self.stream.read, select.POLLIN)
         poll.register(self._stopped, select.POLLIN)
@@ -123,17 +130,20 @@ class Pump:
                 if not poll.poll(_LAST_MS):
                     return
                 poll.register(self._stopped, select.POLLIN)
-            self.is_at_end = not pass_on(self.stream, self._keep)
+            passed = pass_on(self.stream, self._keep)
+            self.is_at_end = not passed
+            if 0 < passed < _FEW_BYTES:
+                time.sleep(pause)
 
 
-def pass_on(stream: Stream, keep: Callable[[bytes], None]) -> bool:
-    """Read a piece and write it on; False at the end, and where nobody reads any more: then the command learns it."""
+def pass_on(stream: Stream, keep: Callable[[bytes], None]) -> int:
+    """Read a piece and write it on: its size; 0 at the end, and where nobody reads on: then the command learns it."""
     piece = _read(stream.read)
     keep(piece)
     if piece and _written(stream.ours, piece):
-        return True
+        return len(piece)
     os.close(stream.read)
-    return False
+    return 0
 
 
 def _read(descriptor: int) -> bytes:

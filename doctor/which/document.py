@@ -8,6 +8,7 @@ from typing import Any
 from doctor.check.encode import encode
 from doctor.formats import TextStyle
 from doctor.loader.words import because
+from doctor.output.page import as_windows_writes
 from doctor.which.answer import Item, WhichAnswer
 from doctor.which.live import Checked
 
@@ -57,7 +58,7 @@ class WhichDocument:
         blocks = ["\n".join(_paragraph(self._library, one)) for one in self._answers]
         if self._checked:
             blocks.append("\n".join(_checked(self._checked)))
-        return "\n\n".join(blocks) + "\n"
+        return "".join(f"{as_windows_writes(line)}\n" for line in "\n\n".join(blocks).split("\n"))
 
 
 def _answer(answers: tuple[WhichAnswer, ...], checked: Checked | None, status: int) -> str:

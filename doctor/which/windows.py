@@ -37,7 +37,6 @@ from doctor.which.answer import Item, Subject, WhichAnswer, of_cpu_build
 from doctor.which.copies import Copy
 from doctor.which.product import Product
 
-_OF_ENVIRONMENT = 4  # the folders before the system's: beside the asker, and three that ONNX Runtime does not search
 _WHEN = "when it is imported"
 _WHEN_ASKED = "when a program asks for it"
 _PRODUCTS = "C:/Program Files"
@@ -62,11 +61,11 @@ def about_dlls(host: Host, search: LoaderFacts, subject: Subject, product: Produ
     path = tuple(one.path for one in value_or(search.search, ()) if one.exists)
     found = {item.name.lower(): item for item in _opened_at_once(host, environment, framework, card.dlls, product)}
     unknown, known = "", known_dlls(host)
-    for asking in askers(environment, framework, path):
+    for asking in askers(host, environment, framework, path):
         for name in imports_of(host, asking.path):
             if not product.is_dll(name) or name.lower() in found:
                 continue
-            folders = in_order(host, name, _folders(asking, card.dlls), known)
+            folders = in_order(host, name, asking.folders, known)
             item = _item(host, environment, asking, folders, name)
             if not item.path and not path:
                 unknown = f"{name}: {PATH_UNKNOWN}"
@@ -150,10 +149,6 @@ def _opened_at_once(
                 when=_WHEN,
                 copies=copies,
             )
-
-
-def _folders(asking: Asking, known: Dlls) -> tuple[Folder, ...]:
-    return asking.folders if known.uses_environment else (asking.folders[0], *asking.folders[_OF_ENVIRONMENT:])
 
 
 def _item(host: Host, environment: Environment, asking: Asking, folders: tuple[Folder, ...], name: str) -> Item:

@@ -19,4 +19,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(need.spec, (ByHand(need.spec),), ())
 
 
-METHOD = Method("by hand", serves, plan, sole=True)
+METHOD = Method("by hand", serves, plan)

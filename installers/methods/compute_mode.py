@@ -30,4 +30,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(summary, (command,), (ComputeModeSet(int(need.where), need.spec.lower()),))
 
 
-METHOD = Method("the compute mode of a GPU", serves, plan, sole=True)
+METHOD = Method("the compute mode of a GPU", serves, plan)

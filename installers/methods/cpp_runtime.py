@@ -30,4 +30,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan("install the Visual C++ redistributable for x64", (install,), (CppRuntimeInstalled(),))
 
 
-METHOD = Method("the Visual C++ runtime", serves, plan, sole=True)
+METHOD = Method("the Visual C++ runtime", serves, plan)

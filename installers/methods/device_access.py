@@ -57,4 +57,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(summary, steps, effects)
 
 
-METHOD = Method("access to device nodes", serves, plan, sole=True)
+METHOD = Method("access to device nodes", serves, plan)

@@ -35,4 +35,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(summary, (make,), (NodesMade(),))
 
 
-METHOD = Method("device nodes", serves, plan, sole=True)
+METHOD = Method("device nodes", serves, plan)

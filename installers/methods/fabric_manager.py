@@ -48,4 +48,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(summary, steps, (FabricManagerInstalled(release), ServiceRunning(_UNIT)))
 
 
-METHOD = Method("the fabric manager", serves, plan, sole=True)
+METHOD = Method("the fabric manager", serves, plan)

@@ -36,4 +36,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     )
 
 
-METHOD = Method("Debian's alternative of the driver", serves, plan, sole=True)
+METHOD = Method("Debian's alternative of the driver", serves, plan)

@@ -37,4 +37,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"reset {name}", (first, reset), ())
 
 
-METHOD = Method("a setting of a GPU", serves, plan, sole=True)
+METHOD = Method("a setting of a GPU", serves, plan)

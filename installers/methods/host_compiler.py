@@ -36,4 +36,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"install {need.build} and let nvcc call it", steps, effects)
 
 
-METHOD = Method("a host compiler for nvcc", serves, plan, sole=True)
+METHOD = Method("a host compiler for nvcc", serves, plan)

@@ -29,4 +29,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"let the loader search {need.where}", steps, (DirectorySearched(need.where),))
 
 
-METHOD = Method("a directory of the loader", serves, plan, sole=True)
+METHOD = Method("a directory of the loader", serves, plan)

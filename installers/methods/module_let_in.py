@@ -44,4 +44,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"take '{need.build}' out of {need.where}, then restart", steps, effects)
 
 
-METHOD = Method("a kernel module that is kept away", serves, plan, sole=True)
+METHOD = Method("a kernel module that is kept away", serves, plan)

@@ -37,4 +37,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"keep {module} from taking the card", steps, (ModuleKeptAway(module), Restarted()))
 
 
-METHOD = Method("nouveau kept away", serves, plan, sole=True)
+METHOD = Method("nouveau kept away", serves, plan)

@@ -35,4 +35,4 @@ def again(target: Target) -> Step:
     return Command(argv, "save your work first", needs_root=True, inverse=NOTHING_TO_TAKE_BACK)
 
 
-METHOD = Method("a restart", serves, plan, sole=True)
+METHOD = Method("a restart", serves, plan)

@@ -21,4 +21,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"take installation {need.spec} back", (Command(argv, "all files as before", inverse=left),), ())
 
 
-METHOD = Method("an installation taken back", serves, plan, sole=True)
+METHOD = Method("an installation taken back", serves, plan)

@@ -24,4 +24,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"start {need.build}", (step,), () if place else (ServiceRunning(need.build),))
 
 
-METHOD = Method("a system service", serves, plan, sole=True)
+METHOD = Method("a system service", serves, plan)

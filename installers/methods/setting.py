@@ -30,4 +30,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"set {name} = {need.spec} under [{section}] in {need.where}", (edit,), (effect,))
 
 
-METHOD = Method("a framework's setting", serves, plan, sole=True)
+METHOD = Method("a framework's setting", serves, plan)

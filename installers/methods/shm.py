@@ -44,4 +44,4 @@ def _gigabytes(size_bytes: str) -> int:
     return max(1, -(-int(size_bytes or 1) // (1 << 30)))
 
 
-METHOD = Method("shared memory", serves, plan, sole=True)
+METHOD = Method("shared memory", serves, plan)

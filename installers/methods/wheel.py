@@ -50,7 +50,7 @@ _NOT_PYTHON = frozenset(
             "system-package",
             "system-library",
             "by-hand",
-            *("headers", "modprobe-line", "gpu-switch", "mig", "gpu-reset", "rollback"),
+            *("files-aside", "modprobe-line", "gpu-switch", "mig", "gpu-reset", "rollback"),
         ),
     }
 )

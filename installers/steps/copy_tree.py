@@ -247,12 +247,14 @@ def _keeps(step: CopyTree, target: Target) -> Lines:
         return ()
     if target.os_family == "windows":
         before, into = _name_before(step), step.into.replace("/", chr(92))
-        kept = (
-            f"Copy-Item -Path {literal(f'{into}{chr(92)}{one}')} -Destination {literal(before)}"
-            for one in step.patterns
-        )
+        kept = (f"{_powershell_found(into, one)} | Copy-Item -Destination {literal(before)}" for one in step.patterns)
         return (f"New-Item -ItemType Directory -Force {literal(before)} | Out-Null", *kept)
     return (f"{_found(step)} -print0 | tar -czPf {_name_before(step)}.tar.gz --null -T -",)
+
+
+def _powershell_found(folder: str, pattern: str) -> str:
+    """The files of a directory, whose own brackets -Path would take for a pattern (about_Wildcards)."""
+    return f"Get-ChildItem -LiteralPath {literal(folder)} -Filter {literal(pattern)}"
 
 
 def _restores(step: CopyTree, target: Target) -> Lines:
@@ -260,7 +262,7 @@ def _restores(step: CopyTree, target: Target) -> Lines:
         return ()
     if target.os_family == "windows":
         into = step.into.replace("/", chr(92))
-        gone = tuple(f"Remove-Item -Path {literal(f'{into}{chr(92)}{one}')}" for one in step.patterns)
+        gone = tuple(f"{_powershell_found(into, one)} | Remove-Item" for one in step.patterns)
         back = f"Copy-Item -Path {literal(f'{_name_before(step)}{chr(92)}*')} -Destination {literal(into)} -Force"
         return (*gone, back) if _keeps(step, target) else gone
     root = sudo(target, needs_root=step.needs_root)

@@ -1,17 +1,20 @@
 """Rows drawn at random, each held against what can be opened: the package index, and NVIDIA's manifests.
 
 `python -m tests.compat.audit 200 --seed 1 --from MANIFESTS` prints every row of the draw on which the two differ, and
-those that are left to a reader: their source is a page. `--sources FOLDER` has the projects' files that rows name, as
-OWNER/PROJECT/...; `--all` takes every row in place of a draw.
+those that are left to a reader: their source is a page. `--sources FOLDER` has the projects that rows name, as
+OWNER/PROJECT: their files, or a clone, of which a file is read as it was at the commit or tag that the row names.
+`--all` takes every row in place of a draw.
 A difference is not yet an error: a document may say more than a wheel (docs/matrix-audit.md).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -28,8 +31,8 @@ from compat.artefact import ComponentRow, CudaInstallerRow, CudnnArchiveRow, Man
 from compat.error import GpudoctorError
 from compat.load import columns_of, products, tables_of
 from compat.matrix import Matrix, accepts
-from compat.platform_row import AbsentRow
-from compat.row import ChipRow, CudnnRow, CudnnWheelRow, FrameworkRow, GpuRow, ToolkitRow
+from compat.platform_row import AbsentRow, DeclaredRow, SystemRow
+from compat.row import BranchRow, ChipRow, CudnnRow, CudnnWheelRow, FrameworkRow, GpuRow, ToolkitRow, XidRow
 from doctor.check.encode import encode
 from doctor.host.live import LiveHost
 from doctor.refresh import nvidia
@@ -78,10 +81,8 @@ class Shelf:
 
     def source(self, names: str) -> str:
         """The files "owner/project:path@ref" that lie in the folder of projects, as OWNER/PROJECT/.../path."""
-        found = re.findall(r"(?:^|; )([\w.-]+/[\w.-]+):([\w./-]+)", names) if self._sources else []
-        files = (one for project, path in found for one in Path(self._sources, project).rglob(Path(path).name))
-        wanted = (one for one in files if any(str(one).endswith(f"/{path}") for _, path in found))
-        return "".join(map(_text_of, dict.fromkeys(wanted)))
+        found = re.findall(r"(?:^|; )([\w.-]+/[\w.-]+):([\w./-]+)(?:@([\w./-]+))?", names) if self._sources else []
+        return "".join(_text_at(Path(self._sources, project), path, at) for project, path, at in dict.fromkeys(found))
 
     def _text_in(self, package: str, end: str) -> str:
         """The text of the file of that name in the newest wheel, "" where there is none."""
@@ -109,8 +110,18 @@ class Shelf:
 
 
 @cache
-def _text_of(file: Path) -> str:
-    return file.read_text(errors="replace")
+def _text_at(project: Path, path: str, at: str) -> str:
+    """A file of a project's clone at a commit or tag, or of a folder with its files; "" where there is none."""
+    if not Path(project, "HEAD").exists() and not Path(project, ".git").exists():
+        files = (one for one in project.rglob(Path(path).name) if str(one).endswith(f"/{path}"))
+        return "".join(one.read_text(errors="replace") for one in files)
+    listed = _git(project, "ls-tree", "-r", "--name-only", at or "HEAD").splitlines()
+    named = path if path in listed else next((one for one in listed if one.endswith(f"/{path}")), "")
+    return _git(project, "show", f"{at or 'HEAD'}:{named}") if named else ""
+
+
+def _git(project: Path, *words: str) -> str:
+    return subprocess.run(["git", "-C", str(project), *words], capture_output=True, text=True, errors="replace").stdout
 
 
 def every_row() -> list[tuple[str, Any]]:
@@ -147,10 +158,16 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     for place in sorted({one.platform for one in own}):
         for release in _some([one for one in own if one.platform == place]):
             told = shelf.row_of(release)
-            if isinstance(told, FrameworkRow) and told.build == row.build:
+            if isinstance(told, FrameworkRow) and (told.build == row.build or row.build in {"", "cpu"}):
                 opened = True
                 found += _differences(row, told, f"{release.version} {'/'.join(place)}")
-    return found if opened else None
+    return found if opened else _named(row, shelf)
+
+
+def _named(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
+    """A project's file at the row's tag that names the CUDA; what it does not name is no error, but a reader's."""
+    text, cuda = shelf.source(row.source), re.search(r"\d+\.\d+", row.cuda or "")
+    return [] if cuda and re.search(rf"(?i)cuda\D{{0,40}}{re.escape(cuda[0])}\b", text) else None
 
 
 def _some(releases: list[Release]) -> list[Release]:
@@ -163,6 +180,7 @@ def _differences(row: Any, told: Any, where: str) -> list[str]:
         for name in columns_of(type(row))
         if name not in _NOT_COMPARED
         and getattr(row, name) is not None
+        and (getattr(told, name) is not None or getattr(row, "build", "") == getattr(told, "build", ""))
         and not _agree(name, getattr(row, name), getattr(told, name), MATRIX)
     ]
 
@@ -208,7 +226,7 @@ def _chip(row: ChipRow, shelf: Shelf) -> list[str] | None:
 
 def _product(row: GpuRow, shelf: Shelf) -> list[str] | None:
     """The chips of the cards that pci.ids gives this name, and their compute capability."""
-    lines = _devices(shelf.source(row.source))
+    lines = _devices(shelf.source("pciutils/pciids:pci.ids"))
     name = row.name.casefold().removeprefix("nvidia ").removesuffix(" laptop gpu")
     called = [
         one
@@ -241,7 +259,7 @@ def _manifest(row: ManifestRow, shelf: Shelf) -> list[str] | None:
     url = shelf.manifests(row.product).get(row.release)
     page = shelf.web.page(url, nvidia.MANIFEST_BYTES) if url else None
     if not page:
-        return None
+        return _in_source((row.sha256,), row, shelf)
     return [] if sha256(page.content).hexdigest() == row.sha256 else ["its digest is another"]
 
 
@@ -257,7 +275,8 @@ def _status(row: StatusRow, shelf: Shelf) -> list[str] | None:
     """The header, in the newest wheel, that gives the name its number."""
     package, header, is_of = _HEADERS[row.library]
     if not is_of(row.versions):
-        return None
+        told = re.search(rf"\b{row.name}\s*=\s*(0x[0-9a-f]+|\d+)", shelf.source(row.source))
+        return None if not told else [] if int(told[1], 0) == row.code else [f"{row.name} is {told[1]} in its source"]
     text = shelf.text_in(package, header)
     found = re.search(rf"\b{row.name}\s*=\s*(\d+)", text)
     if not found:
@@ -299,6 +318,54 @@ def _absent(row: AbsentRow, shelf: Shelf) -> list[str] | None:
     ]
 
 
+def _branch(row: BranchRow, shelf: Shelf) -> list[str] | None:
+    """NVIDIA's security bulletins: the Windows drivers of a branch that are affected."""
+    text = shelf.source(row.source)
+    if not text or row.windows_last is None:
+        return None
+    parts = json.loads(text)["containers"]["cna"]["affected"]
+    own = [part for part in parts if f"Windows(R{row.branch})" in part.get("platforms", ())]
+    named = " ".join(one.get("version", "") for part in own for one in part["versions"])
+    newest = max(map(int, re.findall(r"\b(\d+)\.\d+", named)), default=0)
+    if newest > row.windows_last:
+        return [f"{row.source} names {newest} of R{row.branch}"]
+    return [] if newest == row.windows_last else None
+
+
+def _xid(row: XidRow, shelf: Shelf) -> list[str] | None:
+    """The driver's own header, which gives each name its number."""
+    text = shelf.source("NVIDIA/open-gpu-kernel-modules:src/common/sdk/nvidia/inc/nverror.h")
+    told = re.search(rf"#define\s+{re.escape(row.mnemonic)}\s+\((\d+)\)", text) if row.mnemonic else None
+    return None if not told else [] if int(told[1]) == row.xid else [f"{row.mnemonic} is {told[1]} in nverror.h"]
+
+
+def _declared(row: DeclaredRow, shelf: Shelf) -> list[str] | None:
+    """The classifiers of its wheels."""
+    own = [one for one in shelf.releases(row.package) if accepts(row.versions, one.public)]
+    if not own:
+        return None
+    host = WheelHost(own[-1].wheels[-1], shelf.web, *own[-1].platform, "")
+    try:
+        text = host.read_bytes(f"{host.distribution.metadata}/METADATA", _TEXT_BYTES).decode(errors="replace")
+    finally:
+        host.close()
+    told = set(re.findall(r"(?m)^Classifier: Programming Language :: Python :: (\d\.\d+)\s*$", text))
+    return [] if set(row.python) == told else [f"its classifiers are {', '.join(sorted(told))}"]
+
+
+# /etc/os-release's names -> those of the table of glibc and systems that the rows are from
+_SYSTEMS = {"amzn": "amazonlinux", "rhel": "rhubi", "ol": "oraclelinux", "rocky": "rockylinux"}
+
+
+def _system(row: SystemRow, shelf: Shelf) -> list[str] | None:
+    """The table of systems by glibc."""
+    name, _, release = row.id.rpartition("-")
+    wanted = re.compile(rf"\|{re.escape(_SYSTEMS.get(name, name))}-?{re.escape(release)}\|")
+    tables = re.findall(r'"manylinux_(\d+)_(\d+)", "(.*)"', shelf.source(row.source))
+    told = [f"{major}.{minor}" for major, minor, systems in tables if wanted.search(systems)]
+    return None if not told or row.glibc is None else [] if row.glibc in told else [f"its glibc is {told[0]}"]
+
+
 _JUDGES: dict[str, Any] = {
     "FrameworkRow": _framework,
     "ComponentRow": _component,
@@ -312,6 +379,10 @@ _JUDGES: dict[str, Any] = {
     "GpuRow": _product,
     "CudnnRow": _cudnn,
     "AbsentRow": _absent,
+    "BranchRow": _branch,
+    "XidRow": _xid,
+    "DeclaredRow": _declared,
+    "SystemRow": _system,
 }
 
 

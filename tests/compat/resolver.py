@@ -126,8 +126,8 @@ def ask(question: Question) -> Outcome:
     if sure:
         return _proposed(question, sure)
     doubtful = solve_unsure(problem)
-    if doubtful:
-        return Outcome(question, "unknown", doubtful.label, None, "")
+    if doubtful or problem.uncovered:
+        return Outcome(question, "unknown", doubtful.label if doubtful else "no row speaks of it", None, "")
     return _refused(question, problem)
 
 

@@ -139,6 +139,23 @@ def test_a_pin_that_admits_several_cudnns_is_narrowed_to_those_with_code() -> No
     assert cudnns_of(plugin, 12, MATRIX)[0].version == CudnnVersion.parse("9.8.0")
 
 
+@pytest.mark.parametrize(
+    ("package", "version", "cuda", "gpu", "kind"),
+    [
+        ("tensorrt", "==10.6", ">=12.6,<13", "12.0", UNKNOWN),  # 12.8 runs what 12.6 built, which has no such code
+        ("tensorrt-cu12", "==10.6", ">=12.6,<13", "12.0", UNKNOWN),
+        ("tensorrt", "==10.8", ">=12.8,<13", "12.0", OK),
+        ("tensorrt", "==10.6", ">=12.6,<13", "8.9", OK),
+        ("cupy-cuda12x", "==13.5", ">=12.0,<13", "12.0", OK),  # it compiles where it runs
+        ("tensorrt-cu12", "==10.6", ">=12.6,<13", "7.0", BAD),
+    ],
+)
+def test_a_later_cuda_did_not_build_it(package: str, version: str, cuda: str, gpu: str, kind: str) -> None:
+    row = ROW._replace(package=package, versions=version, cuda=cuda, targets=None, cudnn=None, cudnn_accepts="")
+    sm = ComputeCapability.parse(gpu).sm
+    assert [found for found, what in reasons(row, where(gpu)) if sm in what or "supports cards" in what] == [kind]
+
+
 def test_every_reason_names_a_row_and_its_source() -> None:
     found = fit(MATRIX.framework("torch", "2.9.1", "cu128"), where("8.9", "550.54.14", python="3.12"), MATRIX)
     assert len(found.reasons) >= 4

@@ -269,6 +269,13 @@ def test_why_not(asked: str, gpu: str, driver: str, span: str, what: str) -> Non
     assert any(one.span.startswith(span) and what in one.reason.what and one.reason.rows for one in found)
 
 
+def test_what_was_not_asked_for_has_no_reasons() -> None:
+    """A build of TensorFlow may require keras or jax: why none of those was taken is no answer."""
+    stated = problem("tensorflow", "RTX 5080", "580")
+    assert stated.required
+    assert {one.package for one in refusals(stated, None)} == {"tensorflow"}
+
+
 def test_four_packages_take_little_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted, not timed: pairs of builds held against each other, of more than a hundred thousand that there are."""
     held = 0

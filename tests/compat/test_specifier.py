@@ -9,7 +9,7 @@ import sys
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from compat.specifier import accepts
+from compat.specifier import accepts, clauses
 
 SPECIFIERS = (
     "",
@@ -62,7 +62,19 @@ def test_local_builds_count_as_the_release(specifier: str, version: str, answer:
     assert accepts(specifier, version) is answer
 
 
+@pytest.mark.parametrize("specifier", [*SPECIFIERS, "===2.9", "==2.9.1+cu128", "== 2.9.*,!=2.9.3", "~= 2.9.0"])
+def test_clauses_are_those_of_packaging(specifier: str) -> None:
+    assert {*clauses(specifier)} == {(one.operator, one.version) for one in SpecifierSet(specifier)}
+
+
+@pytest.mark.parametrize("specifier", ["~=2", ">=2.*", "=2", "2.9", "==", "=>2", "~=2.9.*", "==two"])
+def test_what_is_no_specifier_is_refused(specifier: str) -> None:
+    with pytest.raises(ValueError, match="Invalid specifier"):
+        clauses(specifier)
+
+
 def test_plain_numbers_need_no_packaging() -> None:
-    code = "import sys; from compat.specifier import accepts; accepts('>=12.1,<13,!=12.7,==12.*', '12.8'); "
+    code = "import sys; from compat.specifier import accepts, clauses; accepts('>=12.1,<13,!=12.7,==12.*', '12.8'); "
+    code += "clauses('~=12.1,<13,!=12.7.*,==12.*,>=11'); "
     code += "sys.exit('packaging' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

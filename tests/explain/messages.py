@@ -49,7 +49,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ),
     ("import my_ops\nImportError: libc10.so: cannot open shared object file: No such file", "not-a-stack-problem"),
     ("ImportError: Failed to load PyTorch C extensions:\n    It appears that", "not-a-stack-problem"),
-    ("cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.", "no-kernel-module"),
+    ("cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.", "cudart-soname-missing"),
     ("CudaSupportError: Error at driver init:\nCUDA driver library cannot be found.\nEnsure that", "no-kernel-module"),
     ('DynamicLibNotFoundError: Failure finding "libnvrtc.so.13 or libnvrtc.so.12": No such file', "nvrtc-missing"),
     ('ImportError: Failure finding "libcublasLt.so.13 or libcublasLt.so.12": No such', "cudart-soname-missing"),
@@ -441,8 +441,20 @@ MESSAGES: tuple[tuple[str, str], ...] = (
         'OSError: [WinError 126] The specified module could not be found. Error loading "C:\\torch\\lib\\fbgemm.dll"',
         "missing-libomp140",
     ),
+    (
+        'OSError: [WinError 126] Module not found. Error loading "C:\\P\\Lib\\site-packages\\torch\\lib\\shm.dll" or',
+        "msvc-redist-missing",
+    ),
     ("Could not load library cudnn_cnn_infer64_8.dll. Error code 126: zlibwapi.dll", "zlibwapi-missing"),
     ("ImportError: DLL load failed while importing x: Das angegebene Modul wurde nicht gefunden.", "windows-dll-path"),
+    (
+        "HINT: This error might have occurred since this system does not have Windows Long Path support enabled.",
+        "windows-long-paths",
+    ),
+    (
+        "FileNotFoundError: [WinError 206] The filename or extension is too long: 'C:'",
+        "windows-long-paths",
+    ),
     ("OSError: [WinError 193] %1 is not a valid Win32 application", "windows-dll-path"),
     ("Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found", "cudart-soname-missing"),
     (
@@ -474,6 +486,21 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ),
     ("WARNING gpu loss: nan", "not-a-stack-problem"),
     ("KeyError: 'labels'", "not-a-stack-problem"),
+    # printed by broken environments: what is beside them is in printed/
+    (
+        (
+            "error: No solution found when resolving dependencies\n  cause: Because torch==2.9.1 depends on "
+            "nvidia-cudnn-cu12==9.10.2.21 and you require nvidia-cudnn-cu12==9.1.0.70, we can conclude"
+        ),
+        "pip-nvidia-wheels-conflict",
+    ),
+    ("sh: 1: /usr/local/cuda/bin/../nvvm/bin/cicc: not found", "corrupted-install"),
+    ("cuda_platform.cc:52] failed call to cuInit: CUDA error: cuInit: UNKNOWN ERROR (303)", "no-kernel-module"),
+    (
+        "nvidia-container-cli: ldcache error: process /sbin/ldconfig failed with error code: 1",
+        "container-without-gpu-runtime",
+    ),
+    ('RuntimeError: Function "cuGetProcAddress_v2" not found', "driver-too-old-for-runtime"),
     # Theano
     ("ERROR (theano.gpuarray): Could not initialize pygpu, support disabled", "theanorc-misconfigured"),
     ("cat ~/.theanorc\n[dnn]\nerror: cudnn not found", "theanorc-misconfigured"),

@@ -11,7 +11,10 @@ import pytest
 from compat.matrix import Matrix
 from doctor.explain import pages
 from doctor.explain.causes import Cause, causes_of, families
+from doctor.explain.command import explained
+from doctor.explain.document import STACK
 from doctor.explain.reading import WORDS, read
+from tests.explain.held_out import NOT_THE_STACK, REPORTS
 from tests.explain.messages import MESSAGES
 
 MATRIX = Matrix()
@@ -27,10 +30,20 @@ def test_a_message_has_its_cause(text: str, code: str) -> None:
     assert causes(text)[0].code == code
 
 
+@pytest.mark.parametrize(("text", "codes"), [one[1:] for one in REPORTS], ids=[one[1][:40] for one in REPORTS])
+def test_a_report_that_was_held_out(text: str, codes: tuple[str, ...]) -> None:
+    document = explained(read(io.BytesIO(text.encode())), "the text's machine", MATRIX)
+    if codes == (NOT_THE_STACK,):
+        assert document.verdict != STACK
+    else:
+        assert document.plain()["causes"][0]["code"] in codes
+
+
 @pytest.mark.parametrize("family", families())
 def test_every_signature_has_a_message(family: str) -> None:
+    texts = [*(text for text, _ in MESSAGES), *(text for _, text, _ in REPORTS)]
     for signature in families()[family].signatures:
-        assert any(signature.compiled.search(text) for text, _ in MESSAGES), signature.pattern
+        assert any(signature.compiled.search(text) for text in texts), signature.pattern
         assert signature.means or signature.decide, signature.pattern
         assert signature.source, signature.pattern
 

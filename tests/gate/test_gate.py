@@ -181,13 +181,23 @@ def cards(*gpus: Gpu) -> Facts:
         (machine(system=system(kernel_log=unseen("permission denied"))), Level.UNKNOWN, "kernel's log"),
         (machine(driver=driver(nvml=seen(nvml(state="hung", error="nvmlInit hung")))), None, "nvmlInit"),
         (cards(), None, "NVML shows none"),
-        (cards(gpu(uuid=unseen("NVML: unknown error"))), Level.UNKNOWN, "does not name it"),
+        (cards(gpu(uuid=unseen("NVML: unknown error"))), Level.UNKNOWN, "UUID is not known"),
+        (cards(gpu()._replace(name=unseen("NVML: NVMLError_Unknown (999)"))), Level.UNKNOWN, "name is not known"),
+        (
+            cards(gpu()._replace(capability=unseen("NVML: NVMLError_Timeout (10)"))),
+            Level.UNKNOWN,
+            "capability is not known",
+        ),
+        (cards(gpu(memory_bytes=unseen("NVML: NVMLError_Unknown (999)"))), Level.UNKNOWN, "memory is not known"),
+        (cards(gpu(memory_bytes=unseen("NVML: NVMLError_NotSupported (3): x"))), Level.READY, "ready"),  # shared memory
         (cards(gpu(refused="Unknown Error (999)", refused_code=999)), None, "999"),
         (machine(pci=seen((pci_device(), pci_device(address="0000:02:00.0")))), None, "2 are on PCI"),
         (machine(gpus=unseen("NVML did not answer")), None, "did not answer"),
         (machine(pci=seen(()), gpus=seen(())), Level.NOT_READY, "no NVIDIA GPU"),
         (cards(gpu(compute_mode=seen("prohibited"))), Level.NOT_READY, "prohibited"),
         (cards(gpu(recovery=seen("reset"))), Level.NOT_READY, "recovered: reset"),
+        (cards(gpu(remapping_failed=seen(True))), Level.NOT_READY, "could not be remapped"),
+        (cards(gpu(retired_pages_pending=seen(True))), Level.WARNED, "wait to be retired"),
         (cards(gpu(recovery=unseen("NVML: Not Supported"))), Level.READY, "ready"),
         (
             machine(system=system(gpu_operator=seen(OperatorState(True, ("driver-ready",))))),
@@ -214,6 +224,9 @@ def test_what_keeps_work_away(facts: Facts, level: Level | None, says: str) -> N
         ("NVRM: Xid (PCI:0000:01:00): 54, power", "replacement", Level.NOT_READY),
         ("NVRM: Xid (PCI:0000:01:00): 154, GPU recovery action changed", "reset", Level.NOT_READY),
         ("NVRM: Xid (PCI:0000:01:00): 998, from tomorrow", "", Level.UNKNOWN),
+        ("NVRM: Xid (0000:01:00): 79, as before release 343", "restart", Level.NOT_READY),
+        ("Nov  3 05:52:20 n1 kernel: [   12.345678] NVRM: Xid (PCI:0000:01:00): 48, DBE", "reset", Level.NOT_READY),
+        ("2026-11-23T05:52:20.1+00:00 n1 kernel: NVRM: Xid (PCI:0000:01:00): 48", "reset", Level.NOT_READY),
     ],
 )
 def test_what_an_xid_asks_for(line: str, action: str, level: Level) -> None:
@@ -222,6 +235,16 @@ def test_what_an_xid_asks_for(line: str, action: str, level: Level) -> None:
     assert verdict(facts).level is level
     if action not in {"nothing", ""}:
         assert any(one.action == action for one in verdict(facts).reasons)
+
+
+@pytest.mark.parametrize(
+    "before", ["oom-kill:task_memcg=/user.slice/", "2026-11-23T05:52:20 n1 kernel: oom: /a kernel: "]
+)
+def test_a_users_words_in_the_log_are_no_xid(before: str) -> None:
+    """A user names control groups, which the kernel writes down when their memory is used up."""
+    facts = log(f"{before}NVRM: Xid (PCI:0000:01:00): 79, pid=1")
+    assert asked(facts, MATRIX) == ()
+    assert verdict(facts).level is Level.READY
 
 
 @pytest.mark.parametrize(
@@ -289,6 +312,14 @@ def test_exit_statuses_and_the_one_line(name: str, level: Level) -> None:
         assert part["max_severity"] == said["overall_severity"]
 
 
+@pytest.mark.parametrize("sign", ["x", "ß", "日"])
+def test_slurms_accounting_keeps_the_whole_reason(sign: str) -> None:
+    """Its column is a tinytext: 255 bytes, and a strict database refuses more."""
+    text = dialect_of("slurm").render(Verdict(Level.NOT_READY, (REASON._replace(why=sign * 300),), ""))
+    assert 250 < len(text.encode()) <= 255
+    assert text.endswith(f"{sign}...")
+
+
 # Time
 
 
@@ -325,17 +356,39 @@ def test_a_look_that_fails_is_a_verdict() -> None:
     assert "forced to fail" in told(gate(Options(), crash))
 
 
+UNSEEN_YET = Reason(Level.UNKNOWN, "prerequisite", "NVML", "it did not start")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "waits"),
+    [
+        ([UNSEEN_YET], True),
+        ([UNSEEN_YET, REASON._replace(level=Level.UNKNOWN, code="policy-not-met")], True),  # for want of the driver
+        ([UNSEEN_YET, REASON], False),  # what is certain does not go away
+        ([REASON._replace(level=Level.UNKNOWN, code="policy-not-met")], False),
+        ([UNSEEN_YET._replace(subject="gpudoctor", why="/etc/gpudoctor.toml: no such file")], False),
+        ([UNSEEN_YET._replace(subject="the kernel's log", why="permission denied")], False),
+        ([UNSEEN_YET, UNSEEN_YET._replace(subject="the kernel's log")], True),
+    ],
+)
+def test_what_is_waited_for(reasons: Sequence[Reason], waits: bool) -> None:
+    level = Level.NOT_READY if any(one.level is Level.NOT_READY for one in reasons) else Level.UNKNOWN
+    assert Verdict(level, tuple(reasons), "").may_be_loading is waits
+
+
 def test_it_waits_for_a_driver_that_is_loading_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doctor.gate.command._PAUSE_S", 0.01)
     ready = Verdict(Level.READY, (), "1 GPU")
     loading = Verdict(Level.NOT_READY, (REASON._replace(code="no-kernel-module"),), "")
     ill = Verdict(Level.NOT_READY, (REASON,), "")
+    unseen_yet = Verdict(Level.UNKNOWN, (UNSEEN_YET, REASON._replace(level=Level.UNKNOWN, code="policy-not-met")), "")
 
     def looks(*verdicts: Verdict) -> Callable[[Options], Verdict]:
         left = list(verdicts)
         return lambda _: left.pop(0)
 
-    assert gate(Options(retry_for_s=5), looks(loading, failure("NVML"), ready)) == ready
+    assert gate(Options(retry_for_s=5), looks(loading, unseen_yet, ready)) == ready
+    assert gate(Options(retry_for_s=5), looks(failure("slow")._replace(is_stuck=True), ready))[:3] == ready[:3]
     assert gate(Options(), looks(loading, ready)) == loading
     assert gate(Options(retry_for_s=5), looks(ill, ready)) == ill
     assert gate(Options(retry_for_s=0.05), lambda _: loading) == loading
@@ -368,11 +421,16 @@ def test_by_the_command_line(name: str) -> None:
     assert loaded & {*NOT_LOADED, *(f"doctor.gate.dialects.{one}" for one in STATUSES if one != name)} == set()
 
 
-@pytest.mark.parametrize("wrong", [("--as", "x"), ("--within", "x"), ("--nonsense",)])
-def test_bad_usage_is_never_ready(wrong: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert execute(["gate", *wrong]) == 2
+@pytest.mark.parametrize("wrong", [("--as", "x"), ("--within", "x"), ("--nonsense",), ("--within",)])
+@pytest.mark.parametrize(("name", "status"), [("plain", 2), ("slurm", 2), ("npd", 2), ("nagios", 3), ("nhv", 2)])
+def test_bad_usage_is_never_ready(
+    wrong: tuple[str, ...], name: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For Nagios 2 is CRITICAL: whoever calls a plugin in a wrong way knows nothing of the node."""
+    assert execute(["gate", f"--as={name}", *wrong]) == (2 if "--as" in wrong else status)
+    assert execute(["gate", "--as", name, *wrong]) == (2 if "--as" in wrong else status)
     said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert (said.out, said.err.count("\n")) == ("", 2)
 
 
 class Full(io.StringIO):
@@ -385,6 +443,14 @@ def test_what_nobody_hears_is_not_ready(name: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(command, "gate", lambda _: Verdict(Level.READY, (), "1 GPU"))
     monkeypatch.setattr(sys, "stdout", Full())
     assert execute(["gate", "--as", name]) == STATUSES[name][4]
+
+
+@pytest.mark.parametrize(("name", "status"), [("plain", 2), ("slurm", 2), ("npd", 2), ("nagios", 3), ("nhv", 2)])
+@pytest.mark.parametrize("ending", [">/dev/full", ">&-"])
+def test_an_output_that_takes_nothing_is_not_ready(name: str, status: int, ending: str) -> None:
+    command_line = f"exec '{sys.executable}' -m gpudoctor gate --as {name} {ending}"
+    done = subprocess.run(["/bin/sh", "-c", command_line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (status, 1), done.stderr
 
 
 def test_a_warning_is_ready_and_says_so() -> None:

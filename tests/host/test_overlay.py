@@ -68,6 +68,17 @@ def test_files_and_foreseen_libraries(root: RootHost) -> None:
         overlay.open("/opt/lib/libx.so.1")
 
 
+def test_each_file_that_is_made_is_one_of_its_own(root: RootHost) -> None:
+    """The loader takes names of one inode for one library: the second one would count as loaded."""
+    made = {f"/opt/lib/lib{name}.so": {"kind": [name]} for name in "ab"}
+    overlay = Overlay(root, Changes(files={"/opt/a/text": b"1", "/opt/b/text": b"2"}, foreseen=made))
+    paths = (*made, "/opt/a/text", "/opt/b/text", "/opt/a/file")
+    found = {(status.device, status.inode) for status in map(overlay.status, paths)}
+    assert len(found) == len(paths)
+    again = Overlay(root, Changes(files={"/opt/a/text": b"2"}))
+    assert again.status("/opt/a/text").inode != overlay.status("/opt/a/text").inode
+
+
 def test_what_is_brought_after_a_removal_is_there() -> None:
     changes = Changes(files={"/a": b"1"}, links={"/b": "a"}).without(("/a", "/c"))
     assert (changes.files, changes.links) == ({}, {"/b": "a"})

@@ -10,6 +10,7 @@ from typing import cast
 from compat.matrix import Matrix
 from doctor.frameworks import jax, torch, triton
 from doctor.host import Host
+from doctor.image.config import Config, environ_in
 from doctor.image.host import ImageHost
 from doctor.image.within import config_within
 from doctor.install.configure import TheanoAsked, theano_of
@@ -24,6 +25,7 @@ from doctor.probes import (
     package_rules,
     prefixes,
     project,
+    started,
     system,
     toolkit,
 )
@@ -64,6 +66,8 @@ _FILES: dict[str, bytes | str] = {
     "/etc/dnf/plugins/versionlock.list": "cuda-drivers-0:580.95.05-1.el9.*\n",
     "/etc/zypp/locks": "type: package\nsolvable_name: cuda-drivers\n",
     "/odd/conda-meta/pinned": "cudnn ==9.1\n",
+    "/etc/passwd": "root:x:0:0::/root:/bin/sh\nme:x:1000:1000::/home/me:/bin/sh\n",
+    "/odd/bin/torchrun": "#!/odd/bin/python3.12 -s\nimport sys\n",
     "/proc/cpuinfo": "vendor_id : GenuineIntel\nflags : fpu avx2\n\n",
     "/proc/7/comm": "nv-fabricmanager\n",
     "/proc/locks": "1: FLOCK  ADVISORY  WRITE 12 08:01:7 0 EOF\n",
@@ -97,6 +101,8 @@ CALLS: tuple[Callable[[Host], object], ...] = (
     lambda host: package_rules.of_pip(host, "/odd"),
     lambda host: [package_rules.holds(host, one, "/odd") for one in ("dnf", "zypper", "conda")],
     lambda host: config_within(cast("ImageHost", host)),
+    lambda host: environ_in(host, Config(user="1000", is_known=True)),
+    lambda host: started._of_script(host, "/odd/bin/torchrun"),
     lambda host: system._tail(host, "/odd/kern.log"),
     lambda host: prefixes._legacy_base(host, "/odd", "python2.7"),
     lambda host: prefixes._version(host, "/odd", "system", "python3.12"),

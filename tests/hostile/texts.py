@@ -20,7 +20,7 @@ from compat.load import DATA
 from compat.matrix import Matrix
 from doctor.refresh.web import JSON, Page
 from installers.digest import looks_like_page
-from tests.image.pack import sif
+from tests.image.pack import ext, gpt, mbr, sif
 from tests.lab.hive_file import hive_bytes
 
 _URL = "https://index.example/simple/torch/"
@@ -303,6 +303,30 @@ def _sif_header(content: bytes) -> None:
     _refused(lambda: _main_partition(disk, "x.sif", content[:128]))
 
 
+def _ext(content: bytes) -> None:
+    from doctor.image.ext import read_ext
+    from doctor.image.stream import Tally
+
+    _refused(lambda: read_ext(_scratch_disk(content), "x.img", 0, Tally()))
+
+
+def _partitions(content: bytes) -> None:
+    from doctor.image.partition import read_disk
+    from doctor.image.stream import Tally
+
+    disk = _scratch_disk(content)
+    disk.put(bytes(1 << 20))
+    _refused(lambda: read_disk(disk, "x.img", "", Tally()))
+
+
+def _scratch_disk(content: bytes) -> Any:
+    from doctor.image.disk import Scratch
+
+    disk = Scratch(2 << 20)
+    disk.put(content)
+    return disk
+
+
 def _layer(content: bytes) -> None:
     """The digest before it is right: who can write the one can write the other."""
     from doctor.image.cache import _form, _read
@@ -323,6 +347,12 @@ def _run_line(content: bytes) -> None:
     from doctor.dockerfile.shell import calls
 
     list(calls(content.decode("utf-8", "replace"), {"CUDA": "12"}))
+
+
+def _compose(content: bytes) -> None:
+    from doctor.dockerfile.compose import service_of
+
+    _refused(lambda: service_of("/nowhere/compose.yaml", content))
 
 
 def _hive(content: bytes) -> None:
@@ -349,12 +379,19 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         b"/ D 17954 755 0 0\na\\ b R 1795401044 644 0 0 3 0 0\nc L a\\ b\nd S 1 777 0 0 a\n# START OF DATA\n#\nabc",
     ),
     "header of a SIF": (_sif_header, sif(b"hsqs")[:1400]),
+    "ext4": (_ext, ext({"etc/x": b"x", "usr": "etc", "a/b/c": b"c" * 3000})),
+    "partitions of a disk": (_partitions, mbr(b"XFSB")[:1024], gpt(b"XFSB")[:2048]),
     "layer that was kept": (_layer, b'%016d[["etc/x", 48, 420, 0, 3, "", [[0, 3, 0]]]]abc' % 46),
     "gpudoctor.toml": (_policy, b'[require]\ndriver = ">=580"\n[findings]\nforbid = ["fallback-to-cpu"]\n'),
     "RUN of a Dockerfile": (
         _run_line,
         b'set -e; pip install "torch==$CUDA" && (cd x || exit 1) <<EOF',
         b'["sh", "-c"]',
+    ),
+    "compose.yaml": (
+        _compose,
+        b"x: &g {gpus: all}\nservices:\n  a:\n    <<: *g\n    build: {context: '.', args: [A=${B:-c}]}\n",
+        b"services: {a: {image: b}}\n# c\nd:\n- capabilities: [gpu,\n  'e']\n",
     ),
     "index in HTML": (_index("text/html"), _HTML.encode()),
     "index in JSON": (_index(JSON), json.dumps(_SIMPLE).encode()),

@@ -169,3 +169,96 @@ def sif(system: bytes, kind: int = 1, total: int = 2, size: int = 0) -> bytes:
     )
     content = struct.pack("<32s10s3s3s16sqqqqqqqq", *header) + listed
     return content.ljust(at, b"\0") + b"{}".ljust(4096, b"\0") + system
+
+
+def ext(files: Mapping[str, bytes | str], features: int = 0x42) -> bytes:
+    """A small ext4 by hand, of one group: bytes are a file of one extent, a text a short link."""
+    folders = dict.fromkeys(
+        ["", *("/".join(name.split("/")[:n]) for name in files for n in range(1, name.count("/") + 1))]
+    )
+    numbers = {name: number for number, name in enumerate([*folders, *files], start=11)} | {"": 2}
+    blocks: list[bytes] = [bytes(1024)] * 12  # nothing, superblock, groups, 8 of inodes, one more
+    inodes = bytearray(64 * 128)
+    for name, number in numbers.items():
+        said = files.get(name)
+        if said is None:
+            below = [one for one in numbers if one and one.rpartition("/")[0] == name]
+            listed = [(numbers[one], one.rpartition("/")[2].encode()) for one in below]
+            content, mode = _directory([(number, b"."), (2, b".."), *listed]), 0o40755
+        else:
+            content, mode = (said, 0o100644) if isinstance(said, bytes) else (said.encode(), 0o120777)
+        needed = [content[at : at + 1024].ljust(1024, b"\0") for at in range(0, len(content), 1024)]
+        where = struct.pack("<HHHHI", 0xF30A, 1, 4, 0, 0) + struct.pack("<IHHI", 0, len(needed), 0, len(blocks))
+        blocks += [] if isinstance(said, str) else needed
+        head = struct.pack(
+            "<HHIIIIIHHIII", mode, 0, len(content), 0, 0, 7, 0, 0, 1, 2, 0 if isinstance(said, str) else 0x80000, 0
+        )
+        inodes[(number - 1) * 128 : number * 128] = (head + (content if isinstance(said, str) else where)).ljust(
+            128, b"\0"
+        )
+    blocks[3:11] = [bytes(inodes[at : at + 1024]) for at in range(0, len(inodes), 1024)]
+    blocks[2] = struct.pack("<III", 12, 13, 3).ljust(1024, b"\0")
+    start = struct.pack(
+        "<IIIIIIIIIIIIIHHHHHHIIII",
+        64,
+        len(blocks),
+        0,
+        0,
+        0,
+        1,
+        0,
+        0,
+        8192,
+        8192,
+        64,
+        0,
+        0,
+        0,
+        0,
+        0xEF53,
+        1,
+        1,
+        0,
+        0,
+        0,
+        0,
+        1,
+    )
+    blocks[1] = (start.ljust(88, b"\0") + struct.pack("<HHIII", 128, 0, 0, features, 0)).ljust(1024, b"\0")
+    return b"".join(blocks)
+
+
+def _directory(listed: list[tuple[int, bytes]]) -> bytes:
+    entries = [
+        struct.pack("<IHBB", number, 8 + (len(name) + 3) // 4 * 4, len(name), 0) + name for number, name in listed
+    ]
+    padded = [one.ljust((len(one) + 3) // 4 * 4, b"\0") for one in entries]
+    content = b"".join(padded)
+    return content + struct.pack("<IHBB", 0, 1024 - len(content), 0, 0).ljust(1024 - len(content), b"\0")
+
+
+_MIB = 1 << 20
+
+
+def mbr(*systems: bytes) -> bytes:
+    """A disk of these partitions, one after the other from the first MiB on."""
+    start, table, content = _MIB // 512, b"", b""
+    for system in systems:
+        sectors = -(-len(system) // 512)
+        table += struct.pack("<4xB3xII", 0x83, start + len(content) // 512, sectors)
+        content += system.ljust(sectors * 512, b"\0")
+    return (bytes(446) + table.ljust(64, b"\0") + b"\x55\xaa").ljust(_MIB, b"\0") + content
+
+
+def gpt(*systems: bytes, sector: int = 512) -> bytes:
+    """The same with a GUID partition table; the first of its entries is empty."""
+    start, table, content = _MIB // sector, bytes(128), b""
+    for system in systems:
+        sectors = -(-len(system) // sector)
+        first = start + len(content) // sector
+        table += struct.pack("<16s16sQQ", b"kind", b"one", first, first + sectors - 1).ljust(128, b"\0")
+        content += system.ljust(sectors * sector, b"\0")
+    protective = bytes(446) + struct.pack("<4xB3xII", 0xEE, 1, 1).ljust(64, b"\0") + b"\x55\xaa"
+    header = b"EFI PART".ljust(72, b"\0") + struct.pack("<QII", 2, len(table) // 128, 128)
+    start_of = protective.ljust(sector, b"\0") + header.ljust(sector, b"\0") + table
+    return start_of.ljust(_MIB, b"\0") + content

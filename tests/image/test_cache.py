@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ FILES = tar_with({"etc/a": b"one", ODD: b"two", "bin": None, "bin/sh": "../etc/a
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GPUDOCTOR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("doctor.image.disk._SETTLED_S", 3600.0)  # no marks, unless a test wants them
     return tmp_path / "cache" / "layers"
 
 
@@ -62,13 +64,13 @@ def test_the_findings_are_the_same(tmp_path: Path, cache: Path) -> None:
         == said(Options(image=str(folder)), str(folder))
         == said(Options(image=str(folder), no_cache=True), str(folder))
     )
-    assert len(list(cache.iterdir())) == 1
+    assert len(list(cache.glob("*.layer"))) == 1
 
 
 @pytest.mark.parametrize("place", [0, 30, 150, 200, -20, -1])
 def test_a_record_that_was_changed_is_none(layout: Path, cache: Path, place: int) -> None:
     opened(layout)
-    for one in cache.iterdir():
+    for one in cache.glob("*.layer"):
         content = bytearray(one.read_bytes())
         content[place] ^= 1
         one.write_bytes(content)
@@ -110,7 +112,7 @@ def test_what_was_not_used_for_long_makes_room(layout: Path, cache: Path, monkey
     monkeypatch.setattr("doctor.image.cache._ALL_AT_MOST_BYTES", 1000)
     third = tar_with({"etc/a": os.urandom(600)})
     open_image(ImageRequest(str(in_folder(oci([third], config_of([third])), layout.parent / "other"))))
-    assert len(list(cache.iterdir())) == 1
+    assert len(list(cache.glob("*.layer"))) == 1
     assert not {one.name for one in cache.iterdir()} & {*old}
 
 
@@ -120,10 +122,38 @@ def test_no_room_no_record_and_no_fault(layout: Path, cache: Path) -> None:
     assert not is_cached(layout)
 
 
+def test_a_blob_that_is_as_it_was_is_not_read_again(layout: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(folder: Path) -> int:
+        return opened(folder).image.tally.read_bytes
+
+    whole = read(layout)
+    assert read(layout) == whole, "just written: it may change without a trace"
+    monkeypatch.setattr("doctor.image.disk._SETTLED_S", 0.0)
+    assert read(layout) == whole > read(layout)
+    copy = Path(shutil.copytree(layout, layout.parent / "copy"))
+    assert read(copy) == whole > read(copy)
+    assert read(layout) < whole
+
+
+def test_another_blob_in_its_place_is_damage(layout: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doctor.image.disk._SETTLED_S", 0.0)
+    opened(layout)
+    assert is_cached(layout)
+    blob = max((layout / "blobs" / "sha256").iterdir(), key=lambda one: one.stat().st_size)
+    content, status = blob.read_bytes(), blob.stat()
+    blob.write_bytes(content[:-9] + b"\0" * 9)  # of the same size, in the same file
+    os.utime(blob, ns=(status.st_atime_ns, status.st_mtime_ns))
+    for _ in range(2):
+        with pytest.raises(Damaged, match="another digest"):
+            opened(layout)
+    blob.write_bytes(content)
+    assert is_cached(layout)
+
+
 def test_a_layer_that_is_damaged_is_never_remembered(layout: Path, cache: Path) -> None:
     blob = max((layout / "blobs" / "sha256").iterdir(), key=lambda one: one.stat().st_size)
     blob.write_bytes(blob.read_bytes()[:-9] + b"\0" * 9)
     for _ in range(2):
         with pytest.raises(Damaged):
             opened(layout)
-    assert len(list(cache.iterdir()) if cache.exists() else []) <= 1
+    assert len(list(cache.glob("*.layer")) if cache.exists() else []) <= 1

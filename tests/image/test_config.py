@@ -31,8 +31,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def checked(folder: Path, layers: list[bytes], env: Mapping[str, str], **more: Any) -> dict[str, Any]:
-    in_folder(oci(layers, config_of(layers, env)), folder / "layout")
-    report = report_of(Options(image=str(folder / "layout"), **more), time.perf_counter())
+    in_folder(oci(layers, config_of(layers, env, **more)), folder / "layout")
+    report = report_of(Options(image=str(folder / "layout")), time.perf_counter())
     encoded: dict[str, Any] = encode_report(report)
     return encoded
 
@@ -77,6 +77,50 @@ def test_python_by_path(tree: Path, tmp_path: Path) -> None:
     report = checked(tmp_path, [tar_of(tree)], {"PATH": "/strange/place/bin:/usr/bin"})
     first = report["facts"]["environments"][0]
     assert (first["prefix"], first["asked_by"]) == ("/strange/place", "python3 on PATH")
+
+
+PASSWD = b"root:x:0:0:root:/root:/bin/sh\njo:x:1000:100::/home/jo:/bin/sh\n"
+STARTED = {
+    "by its path": (["/opt/a/bin/python3.12", "app.py"], "/opt/a"),
+    "by PATH": (["python", "app.py"], "/opt/b"),
+    "in the working directory": (["./bin/python"], "/opt/a"),
+    "by an init": (["tini", "--", "python", "-m", "app"], "/opt/b"),
+    "by a shell": (["/bin/sh", "-c", "cd / && exec /opt/a/bin/python app.py"], "/opt/a"),
+    "after an activation": (["bash", "-lc", ". /opt/a/bin/activate && python app.py"], "/opt/a"),
+    "by a script": (["serve", "--port", "80"], "/opt/a"),
+    "by conda": (["conda", "run", "--no-capture-output", "-n", "c", "python", "app.py"], "/opt/b/envs/c"),
+    "by something else": (["nginx"], ""),
+    "by a quote without an end": (["sh", "-c", "python 'app.py"], ""),
+    "by nothing": ([], ""),
+}
+
+
+@pytest.mark.parametrize("name", STARTED)
+def test_the_python_that_the_command_starts(name: str, tmp_path: Path) -> None:
+    command, prefix = STARTED[name]
+    files: dict[str, bytes | str | None] = {}
+    for one in ("opt/a", "opt/b", "opt/b/envs/c"):
+        files |= {f"{one}/bin/python3.12": b"\x7fELF", f"{one}/bin/python": "python3.12", f"{one}/conda-meta": None}
+        files |= {f"{one}/lib/python3.12/site-packages": None}
+    files |= {"opt/b/bin/serve": b"#!/opt/a/bin/python\nimport x\n", "opt/b/bin/conda": b"#!/opt/b/bin/python\n"}
+    report = checked(tmp_path, [tar_with(files)], {"PATH": "/opt/b/bin"}, Cmd=command, WorkingDir="/opt/a")
+    first = report["facts"]["environments"][0]
+    expected = (prefix, "the image's command") if prefix else ("/opt/b", "python on PATH")
+    assert (first["prefix"], first["asked_by"]) == expected
+
+
+@pytest.mark.parametrize(("user", "is_seen"), [("jo", True), ("1000:100", True), ("", False), ("nobody", False)])
+def test_packages_of_the_user_that_it_runs_as(user: str, *, is_seen: bool, tmp_path: Path) -> None:
+    site = "home/jo/.local/lib/python3.12/site-packages"
+    files: dict[str, bytes | str | None] = {
+        "etc/passwd": PASSWD, "usr/bin/python3.12": b"\x7fELF", "usr/bin/python3": "python3.12",
+        "usr/lib/python3.12": None, f"{site}/torch/__init__.py": b"", f"{site}/torch-2.9.1.dist-info/METADATA":
+        b"Name: torch\nVersion: 2.9.1\n", f"{site}/torch/version.py": b"__version__ = '2.9.1+cpu'\ncuda = None\n",
+    }  # fmt: skip
+    report = checked(tmp_path, [tar_with(files)], {"PATH": "/usr/bin"}, User=user)
+    system = next(one for one in report["facts"]["environments"] if one["prefix"] == "/usr")
+    assert bool(system["frameworks"]["value"]) is is_seen
+    assert sum(len(one["frameworks"]["value"]) for one in report["facts"]["environments"]) == 1
 
 
 @pytest.mark.slow

@@ -56,6 +56,28 @@ def test_a_hard_link_to_nothing_is_damage(tmp_path: Path) -> None:
         host_of(content, tmp_path)
 
 
+def test_another_name_of_a_file_below_is_of_its_own_layer(tmp_path: Path) -> None:
+    """umoci and containerd make the link before the whiteouts of its layer take away what is below."""
+    below = tar_with({"lib/a": b"a", "new/b": b"b"})
+    above = tar_with({"new/c": "lib/a", "new/.wh..wh..opq": b"", ".wh.lib": b""}, {"new/c": tarfile.LNKTYPE})
+    host = layered(below, above, folder=tmp_path)
+    assert (host.names("/new"), host.names("/"), host.read_bytes("/new/c")) == (("c",), ("new",), b"a")
+
+
+@pytest.mark.parametrize("size", ["-1", "-512", "-1024", "-99999999"])
+@pytest.mark.parametrize("packing", ["", "gzip"])
+def test_a_size_below_nothing_leads_nobody_back(size: str, packing: str, tmp_path: Path) -> None:
+    """tarfile takes it from a pax header, and would read the same header again and again."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        info = tarfile.TarInfo("etc/x")
+        info.size, info.pax_headers = 3, {"size": size}
+        tar.addfile(info, io.BytesIO(b"abc"))
+    content = file.getvalue()
+    with pytest.raises(Damaged, match=r"^blobs/sha256/\w+: a damaged tar header"):
+        host_of(tar_with(oci([content], config_of([content]), packing)), tmp_path)
+
+
 def test_devices_are_no_files(tmp_path: Path) -> None:
     content = tar_with(
         {"dev/watchdog": "", "dev/pipe": ""}, {"dev/watchdog": tarfile.CHRTYPE, "dev/pipe": tarfile.FIFOTYPE}
@@ -196,7 +218,7 @@ def test_several_images_are_listed(tmp_path: Path) -> None:
     path.write_bytes(tar_with({**files, "manifest.json": json.dumps(both).encode()}))
     with pytest.raises(ImageError, match="a:1; b:2"):
         open_image(ImageRequest(str(path)))
-    assert open_image(ImageRequest(f"{path}:b:2")).environ["A"] == "b"
+    assert open_image(ImageRequest(f"{path}:b:2")).config.environ["A"] == "b"
     with pytest.raises(ImageError, match="holds no image c"):
         open_image(ImageRequest(f"{path}:c"))
 
@@ -239,7 +261,7 @@ def test_platforms(tmp_path: Path) -> None:
         )
         files.update(made)
     path = in_folder({**files, "index.json": json.dumps({"manifests": listed}).encode()}, tmp_path / "layout")
-    assert open_image(ImageRequest(str(path), "linux/arm64")).environ["ARCH"] == "arm64"
+    assert open_image(ImageRequest(str(path), "linux/arm64")).config.environ["ARCH"] == "arm64"
     with pytest.raises(ImageError, match="--platform"):
         open_image(ImageRequest(str(path), "linux/riscv64"))
 

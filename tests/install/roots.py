@@ -33,15 +33,16 @@ exec "$@"
 """
 
 
-def root_of(suite: str) -> Path:
-    """A minimal root of a Debian release; other workers wait for the one that makes it."""
-    found = CACHE / "roots" / suite
+def root_of(suite: str, *packages: str) -> Path:
+    """A minimal root of a Debian release, with these packages; other workers wait for the one that makes it."""
+    found = CACHE / "roots" / "-".join((suite, *packages))
     found.parent.mkdir(parents=True, exist_ok=True)
-    with (found.parent / f"{suite}.lock").open("w") as lock:
+    with (found.parent / f"{found.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (found / "made").exists():
             subprocess.run(["rm", "-rf", str(found)], check=True)
-            words = ["debootstrap", "--variant=minbase", suite, str(found)]
+            more = [f"--include={','.join(packages)}"] if packages else []
+            words = ["debootstrap", "--variant=minbase", *more, suite, str(found)]
             done = subprocess.run(words, capture_output=True, text=True)
             assert done.returncode == 0, done.stdout[-2000:]
             (found / "made").touch()

@@ -29,7 +29,7 @@ SERVED = f"--index-url {MATRIX.wheel_index('torch', 'cu128').url.rpartition('/')
         ("torch", "2.9.1", "12.8", BARE, f"torch==2.9.1 {SERVED}/cu128"),
         ("torch", "2.9.1", "12.8.1", BARE, f"torch==2.9.1 {SERVED}/cu128"),
         ("torch", "2.9.1+cu126", "", BARE, f"torch==2.9.1 {SERVED}/cu126"),
-        ("torch", "2.9.1", "12", BARE, f"torch==2.9.1 {SERVED}/cu128"),
+        ("torch", "2.9.1", "12", BARE, f"torch==2.9.1 {SERVED}/cu129"),
         ("torch", "2.9.1", "", BARE, "torch==2.9.1"),
         ("jax", "0.7.2", "12.8", BARE, "jax[cuda12]==0.7.2"),
         ("jax", "", "13.0", BARE, "jax[cuda13]"),
@@ -50,7 +50,7 @@ def test_what_is_asked_for_is_installed(name: str, version: str, cuda: str, targ
 @pytest.mark.parametrize(
     ("name", "version", "cuda", "said"),
     [
-        ("torch", "2.9.1", "11.8", "torch 2.9.1 is not built for CUDA 11.8, but for 12.6, 12.8, 13.0"),
+        ("torch", "2.9.1", "11.8", "torch 2.9.1 is not built for CUDA 11.8, but for 12.6, 12.8, 12.9, 13.0"),
         ("torch", "2.9.1+cu118", "", "is not built for CUDA 11.8"),
         ("torch", "", "99.9", "torch is not built for CUDA 99.9, but for 8.0, 9.0"),
         ("torch", "99.9", "12.8", "no row knows for which CUDA torch 99.9 is built"),

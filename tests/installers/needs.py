@@ -37,7 +37,7 @@ LINUX_ONLY = (
     Need("container-gpu", "", "lxc"),
     Need("container-gpu", "", "container"),
     Need("device-access", "", "/dev/nvidia0 /dev/nvidiactl", "root"),
-    Need("headers", ABSENT, "/usr/local/cuda-12.8/include/cudnn_version.h", "cudnn*.h"),
+    Need("files-aside", ABSENT, "/usr/local/cuda-12.8/include/cudnn_version.h", "cudnn*.h"),
     Need("modprobe-line", ABSENT, "/etc/modprobe.d/mine.conf", "blacklist nvidia # test"),
     Need("gpu-switch", "on", "", "prime-select"),
     Need("mig", "off", "0"),

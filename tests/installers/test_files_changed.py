@@ -53,11 +53,22 @@ def test_headers_are_put_aside(tmp_path: Path) -> None:
     names = {"cudnn.h", "cudnn_version.h", "cuda.h"}
     for name in names:
         (tmp_path / name).write_text(name)
-    plan = plan_for(Need("headers", ABSENT, f"{tmp_path}/cudnn_version.h", "cudnn*.h"), UBUNTU, MATRIX)
+    plan = plan_for(Need("files-aside", ABSENT, f"{tmp_path}/cudnn_version.h", "cudnn*.h"), UBUNTU, MATRIX)
     done(plan)
     assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {"cuda.h"}
     taken_back(plan)
     assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_links_are_put_aside_too_and_not_the_directory_that_holds_them(tmp_path: Path) -> None:
+    (tmp_path / "libcudnn.so.8.0.5").write_text("8")
+    (tmp_path / "libcudnn.so.8").symlink_to("libcudnn.so.8.0.5")
+    plan = plan_for(Need("files-aside", ABSENT, f"{tmp_path}/libcudnn.so.8", "libcudnn*"), UBUNTU, MATRIX)
+    done(plan)
+    assert [path.name for path in tmp_path.iterdir()] == ["libcudnn.so.8.aside"]
+    assert (tmp_path / "libcudnn.so.8.aside/libcudnn.so.8").read_text() == "8"
+    taken_back(plan)
+    assert (tmp_path / "libcudnn.so.8").read_text() == "8"
 
 
 def test_the_mode_of_the_nodes_is_the_driver_s_own_again(tmp_path: Path) -> None:

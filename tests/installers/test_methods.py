@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from compat.discover import names_in
 from compat.matrix import Matrix, Uncovered
 from compat.need import ABSENT, AGAIN, WHEELS, Need
+from installers import methods
 from installers.choose import NoMethod, choose, load_methods, plan_for
 from installers.methods.driver import branch_for
 from installers.plan import Target
@@ -329,13 +331,16 @@ def test_every_address_comes_from_the_matrix(machine: str) -> None:
                 assert url in known or any(re.fullmatch(one, url) for one in patterns), url
 
 
-def test_a_sole_method_has_no_rival() -> None:
-    """Else asking it alone would take the turn of one with a better rank."""
+def test_the_methods_that_are_asked_are_all_that_serve() -> None:
+    """Else one that is not listed for a product would lose its turn."""
     targets = (*machines.LINUX.values(), machines.WINDOWS, machines.CONDA, machines.JETSON)
-    for need in (*LINUX_ONLY, *ANYWHERE):
+    for need in (*LINUX_ONLY, *ANYWHERE, *(Need(name.replace("_", "-")) for name in names_in(methods))):
         for target in targets:
-            serving = [method for method in load_methods() if method.serves(need, target)]
-            assert len(serving) == 1 or not any(method.sole for method in serving), need
+            serving = next((method for method in load_methods() if method.serves(need, target)), None)
+            try:
+                assert choose(need, target) is serving, need
+            except NoMethod:
+                assert serving is None, need
 
 
 PINNED = Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON)

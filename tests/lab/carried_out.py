@@ -26,6 +26,7 @@ from tests.lab import cudnn_tree, parts
 from tests.lab.case import HEALTHY_NVML, Case, Examined, examine
 from tests.lab.cases.frameworks import CUPY
 from tests.lab.cases.known import ONNX
+from tests.lab.cases.libraries import FINDING
 from tests.lab.cases.other_cuda import nccl
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import HOME
@@ -138,7 +139,14 @@ def _link(one: effects.LinkMade, case: Case, root: Path, report: Report) -> Case
 
 def _file(one: effects.FileRemoved, case: Case, root: Path, report: Report) -> Case:
     path = _inside(one.path, root)
-    path.rename(path.with_name(f"{path.name}.bak"))
+    if not one.pattern:
+        path.rename(path.with_name(f"{path.name}.bak"))
+        return case
+    found = [each for each in path.parent.glob(one.pattern) if each.is_symlink() or each.is_file()]
+    aside = path.with_name(f"{path.name}.aside")
+    aside.mkdir()
+    for each in found:
+        each.rename(aside / each.name)
     return case
 
 
@@ -189,7 +197,11 @@ def _following(spec: Spec, place: Path) -> Spec:
 
 
 def _newest(spec: Spec) -> str:
-    """What the lab's index has of a range: the newest cuDNN that it can lay; "" of everything else."""
+    """What the lab's index has of a range: the newest cuDNN that it can lay, and the newest ONNX Runtime with a row."""
+    if spec.name == "onnxruntime-gpu":
+        rows = [row.versions.lstrip("=").removesuffix(".*") for row in MATRIX.rows(spec.name, "builds")]
+        found = [f"{one}.0" if one.count(".") == 1 else one for one in rows if re.fullmatch(r"[\d.]+", one)]
+        return max((one for one in found if accepts(spec.versions, one)), key=cudnn_tree.numbers_of, default="")
     if re.fullmatch(r"nvidia-cudnn-cu\d+", spec.name):
         rows = [str(one) for row in MATRIX.rows("cudnn", "releases") for one in row.full_versions]
         fit = [one for one in rows if accepts(spec.versions, one) and cudnn_tree.numbers_of(one)[0] in cudnn_tree.PARTS]
@@ -227,6 +239,11 @@ def _wheel(spec: Spec, version: str, site: str) -> tuple[parts.Part, Mapping[str
         pins = {name: pin for name, pin in (row.pins or {}).items() if name.startswith("nvidia-cudnn")}
         pin = next(iter(pins.values()), f"=={row.cudnn}")
         return parts.torch(version, exact_version(pin), site=site, pinned=bool(pins)), pins
+    if spec.name == "tensorflow" and version:
+        return parts.package("tensorflow", version, _tensorflow(_row("tensorflow", version)), site=site), {}
+    if spec.name == "nvidia-cuda-cupti-cu12":
+        cupti = {"nvidia/cuda_cupti/lib/libcupti.so.12": elf_bytes("libcupti.so.12")}
+        return parts.package(spec.name, version or "12.9.79", cupti, site=site), {}
     if spec.name == "nvidia-nccl-cu12":
         return parts.package(
             spec.name, version or "2.27.5", {"nvidia/nccl/lib/libnccl.so.2": nccl("12.9")}, site=site
@@ -252,6 +269,15 @@ def _wheel(spec: Spec, version: str, site: str) -> tuple[parts.Part, Mapping[str
         tree = {f"{root}/bin/ptxas": parts.ptxas("12.9.86"), f"{root}/{parts.LIBDEVICE}": b"BC"}
         return parts.package(spec.name, "12.9.86", tree, site=site), {}
     raise NotCarriedOut(f"the lab's index has no wheel of {spec}")
+
+
+def _tensorflow(row: Any) -> Mapping[str, str | bytes]:
+    """The published build, as its row has it."""
+    cuda, cudnn = (re.findall(r"[\d.]+", str(text))[0] for text in (row.cuda, row.cudnn))
+    targets = ", ".join(f'"{one}"' for one in row.targets)
+    told = f'("cuda_version", "{cuda}"), ("cudnn_version", "{cudnn.partition(".")[0]}"), ("is_cuda_build", True)'
+    said = f'build_info = dict([{told}, ("cuda_compute_capabilities", [{targets}])])\n'
+    return {**FINDING, "tensorflow/python/platform/build_info.py": said}
 
 
 def _row(name: str, version: str) -> Any:

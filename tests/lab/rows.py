@@ -62,7 +62,11 @@ ROWS = (
         ("torch-cudnn-files-lost", "jax-cudnn-files-lost", "jax-cudnn-part-lost"),
         ("cudnn-wheel-without-files",),
     ),
-    Row("cuDNN for an older CUDA", (), ("onnxruntime-cuda-11",), "packages and archives of a system"),
+    Row(
+        "cuDNN for an older CUDA",
+        ("onnxruntime-cuda-11-no-cudnn",),
+        ("onnxruntime-cuda-11", "tensorflow-1.15-cudnn-8", "theano-other-cudnn"),
+    ),
     Row(
         "CUDA's wheels where the framework looks",
         ("cupy-no-cuda", "onnxruntime-no-cuda"),

@@ -31,6 +31,7 @@ ELSEWHERE = {
     "container-gpus-hidden": "tests/rules/test_image.py; a tree has no configuration of an image",
     "container-requirement-unmet": "the same",
     "container-without-compute": "the same",
+    "compose-gpu-not-reserved": "tests/dockerfile; a tree has no compose file",
     "dockerfile-caches-left": "tests/dockerfile; a tree has no Dockerfile",
     "dockerfile-library-path": "the same",
     "dockerfile-nvcc-missing": "the same",

@@ -28,6 +28,7 @@ TF_PAGE = "https://www.tensorflow.org/install/source#gpu, tested build configura
 TF_WINDOWS = "https://www.tensorflow.org/install/pip#windows-native: 2.10 is the last with a GPU on native Windows"
 JAX_PAGE = "jax-ml/jax:docs/installation.md: platforms; CUDA 12 from driver 525 and SM 5.2, 13 from 580 and SM 7.5"
 ORT_PAGE = "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html, requirements"
+TRT_PAGE = "NVIDIA, TensorRT release notes 10.5.0 (Volta was removed), and file names of its wheels"
 NOTES = (
     "NVIDIA, CUDA Toolkit Release Notes, minor version compatibility: 11 from 450.80.02, 12 from 525.60.13, 13 from 580"
 )
@@ -203,6 +204,11 @@ LINES: tuple[tuple[str, int, str, str], ...] = (
     ('jax[cuda12]==0.7.0 --gpu "GTX 750 Ti"', N, "", JAX_PAGE),
     ("jax[cuda12]==0.7.0 --gpu 8.9 --python 3.10", N, "", "jax-ml/jax:CHANGELOG.md: 0.7.0 drops Python 3.10"),
     ("jax[cuda12]==0.4.35 --gpu 8.9 --python 3.9", N, "", "jax-ml/jax:CHANGELOG.md: 0.4.31 drops Python 3.9"),
+    ("jax[cuda12_local]==0.4.34 cudnn==9.0.0", N, "", "METADATA of the plugin: with_cuda asks for cuDNN from 9.1 on"),
+    ("jax[cuda12_local]==0.4.34 cudnn==9.1.0", Y, "", "METADATA of the plugin: with_cuda asks for cuDNN from 9.1 on"),
+    ("jax[cuda12]==0.4.34 cudnn==9.0.0", Y, "", "METADATA of jax: its extra cuda12 brings cuDNN"),
+    ("jax[cuda]==0.5.3 cudnn==8.9.7", Y, "", "METADATA of jax: its extra cuda brings cuDNN"),
+    ("jax[cuda13_local]==0.8.0 cudnn==8.9.7", N, "", "METADATA of the plugin: with-cuda asks for cuDNN from 9.12 on"),
     ("jax[cuda12]==0.4.35 --driver 470.256.02 --gpu 8.6", N, "", JAX_PAGE),
     # ONNX Runtime
     ("onnxruntime-gpu==1.16.0 cuda==12.1 cudnn==8.9.7", N, "microsoft/onnxruntime#21684", ORT_PAGE),
@@ -224,6 +230,40 @@ LINES: tuple[tuple[str, int, str, str], ...] = (
     ("onnxruntime-gpu==1.20.1 cuda==11.8", N, "", ORT_PAGE),
     ("onnxruntime-gpu==1.16.3 cuda==11.8 cudnn==8.9.7", Y, "microsoft/onnxruntime#18973", ORT_PAGE),
     ("onnxruntime-gpu==1.16.3 cuda==12.1", N, "", ORT_PAGE),
+    # TensorRT: NVIDIA's wheels, of which the package index has the part for Python
+    ("tensorrt==10.7.0 --gpu 8.9 --python 3.10", Y, "", TRT_PAGE),
+    ("tensorrt-cu12==10.8.0.43 --gpu 12.0 --os windows --python 3.11", Y, "", TRT_PAGE),
+    ("tensorrt==10.5.0 --gpu V100", N, "", f"{TRT_PAGE}: Volta was removed"),
+    ("tensorrt==11.4.0.106 --python 3.8 --driver 550.54", N, "", f"{TRT_PAGE}; {NOTES}: plain tensorrt is of CUDA 13"),
+    ("torch==2.9.1+cu129 --gpu 12.0 --driver 575.57", Y, "", "wheels of the vendor's index, seen on RTX 50"),
+    ("torch==2.12.1+cu129 --gpu 12.0", Y, "", "runpod/containers: 2.12 has no cu128, 2.12.0 no cu129"),
+    # of November 2026
+    ("torch==2.12.1+cu130 --gpu 'RTX 5070' --driver 580.65", Y, "", RELEASE_MD),
+    ("torch==2.10.0+cu126 --gpu 'RTX 5090'", N, "", RELEASE_MD),
+    ("torch==2.7.0+cu126 --gpu 'RTX 5060 Ti'", N, "", RELEASE_MD),
+    ("torch==2.9.1+cu126 --gpu 'GTX 1080'", Y, "", PASCAL),
+    ("torch==2.2.2 --python 3.12 --os windows --gpu 'RTX 3060'", Y, "", WHEELS),
+    ("torch==2.2.2 --python 3.13 --os windows --gpu 'RTX 3060'", N, "", WHEELS),
+    ("torch==2.3.1 --python 3.13 --gpu 'RTX 3060'", N, "", WHEELS),
+    ("torch==2.6.0+cu126 --arch aarch64 --python 3.12", Y, "", SBSA),
+    ("tensorflow==2.18.0 --python 3.13", N, "", WHEELS),
+    ("tensorflow==2.20.0 --python 3.13", Y, "", WHEELS),
+    ("tensorflow==2.11.0 --os windows --gpu 'RTX 3080'", N, "", TF_WINDOWS),
+    ("jax[cuda13]==0.8.0 --gpu 'GTX 1080'", N, "", JAX_PAGE),
+    ("jax[cuda12]==0.7.0 --gpu 'GTX 1080'", Y, "", JAX_PAGE),
+    ("vllm==0.8.5 --gpu P100", N, "", VLLM),
+    ("vllm==0.10.0 --gpu T4", Y, "", VLLM),
+    ("flash-attn==2.7.4 --gpu 'RTX 2080 Ti'", N, "", FLASH),
+    ("cudf-cu12==25.2.0 --gpu 'GTX 1080'", N, "", RAPIDS),
+    (
+        "cupy-cuda11x==13.6.0 cuda==12.4",
+        N,
+        "",
+        "cupy/cupy:docs/source/install.rst: cuda11x is CUDA 11.2 to 11.8",
+    ),
+    ("onnxruntime-gpu==1.22.0 cuda==11.8", N, "", ORT_PAGE),
+    ("cuda==11.8 --gpu 'RTX 4090' --driver 450.80.02", N, "", MATRIX),
+    ("numba==0.60.0 --python 3.13", N, "", WHEELS),
     # CUDA, drivers and cards
     ('cuda==12.9 --gpu "GTX 1060" --driver 575.57.08', Y, "", MATRIX),
     ('cuda==13.1 --gpu "GTX 1660"', Y, "", MATRIX),

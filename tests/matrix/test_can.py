@@ -221,9 +221,11 @@ def test_every_name_leads_somewhere() -> None:
 
 
 def test_extras_and_packages() -> None:
-    assert packages_of(parse_spec("jax[cuda13]")) == ("jax-cuda13-plugin",)
-    assert packages_of(parse_spec("torch")) == ("torch",)
-    assert "tensorflow-gpu" in packages_of(parse_spec("tensorflow"))
+    assert packages_of(parse_spec("jax[cuda13]"), MATRIX) == ("jax-cuda13-plugin",)
+    assert packages_of(parse_spec("jax[cuda12_local]==0.4.34"), MATRIX) == ("jax-cuda12-plugin",)
+    assert "jaxlib" in packages_of(parse_spec("jax[cuda12_local]==0.4.20"), MATRIX)
+    assert packages_of(parse_spec("torch"), MATRIX) == ("torch",)
+    assert "tensorflow-gpu" in packages_of(parse_spec("tensorflow"), MATRIX)
 
 
 def test_a_name_for_several_chips_is_judged_chip_by_chip() -> None:
@@ -268,6 +270,9 @@ def test_text_and_json_exit_alike(
     ("words", "message"),
     [
         (("trch",), "no product 'trch'; did you mean torch"),
+        (("zzz",), "that are known has a name like it. gpudoctor matrix list names them"),
+        (("torch", "2.9.1"), "'2.9.1' is no package; did you mean torch==2.9.1?"),
+        (("jax[cuda12]", "==0.7.0"), "did you mean jax[cuda12]==0.7.0?"),
         (("sklern",), "no product 'sklern'; did you mean sklearn"),
         (("sklearn",), "scikit-learn computes on the CPU"),
         (("faster-whisper==1.2.1",), "runs on CTranslate2: ask for ctranslate2"),

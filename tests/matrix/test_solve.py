@@ -107,6 +107,12 @@ def test_no_commands_where_nobody_says_who_serves_a_build() -> None:
     assert "pip install" not in text
 
 
+@pytest.mark.parametrize("asked", ["jax<=0.1.19", "torch==99", "torch==2.9.1+cu999"])
+def test_of_what_no_row_speaks_nobody_knows(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "solve", asked, "--gpu", "RTX 4090", "--driver", "550.54.14"]) == 4
+    assert f"unknown: no row speaks of builds of {asked} for" in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_text_gives_reasons_rows_and_sources() -> None:
     text, _ = ask(SolveRequest(("torch", "tensorflow"), ("B200",), "580.65.06"), TextStyle())
     for part in (

@@ -22,6 +22,21 @@ def test_a_file_is_replaced_whole_and_leaves_no_part(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["report"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+@pytest.mark.parametrize("mode", [0o644, 0o600, 0o664])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+    """root's umask may be 077, and the node exporter another user."""
+    report = tmp_path / "gpu.prom"
+    report.write_text("old")
+    report.chmod(mode)
+    before = os.umask(0o077)
+    try:
+        write_file(str(report), "new")
+    finally:
+        os.umask(before)
+    assert (report.read_text(), report.stat().st_mode & 0o777) == ("new", mode)
+
+
 def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "_READER_WITHIN_S", 0.06)
     os.mkfifo(tmp_path / "pipe")

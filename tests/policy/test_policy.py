@@ -22,6 +22,7 @@ from doctor.check.judge import judge, load_rules
 from doctor.check.report import exit_status, make_report
 from doctor.cli import execute
 from doctor.facts import Facts
+from doctor.facts.environment import Environment
 from doctor.facts.policy import POLICY_FILE as FILE
 from doctor.facts.policy import Policy
 from doctor.formats import TextStyle
@@ -75,6 +76,30 @@ def test_made_here_it_passes_here() -> None:
     answers = judged(HOME, at_home())
     assert {one.kind for one in answers if one.code == "policy-not-met"} == {Kind.OK}
     assert len(at_home().requirements) == 8
+
+
+ODD = (
+    (environment(framework(), framework("jax", "0.8.0")), environment(framework(version="2.10.0+cu128"))),
+    (environment(framework()), environment(framework(version="2.9.1+cu126"), prefix="/other")),
+    (environment(framework(version="2.9.0a0+145A3a7.nv25.10")),),
+    (environment(framework(version="2.9.1-rc1")),),
+    (environment(framework(version="git-main", build=unseen())),),
+)
+
+
+@pytest.mark.parametrize("environments", ODD)
+def test_what_several_environments_have_passes_there(environments: tuple[Environment, ...]) -> None:
+    there = machine(environments=seen(environments))
+    answers = judged(there, parse(policy_text(there), FILE))
+    assert {one.kind for one in answers if one.code == "policy-not-met"} == {Kind.OK}
+
+
+def test_between_two_releases_is_not_everything() -> None:
+    policy = parse(policy_text(machine(environments=seen(ODD[0]))), FILE)
+    assert unmet(machine(environments=seen((environment(framework(version="2.11.0+cu128")),))), policy) == {
+        "require.frameworks.jax",
+        "require.frameworks.torch",
+    }
 
 
 TWO = (gpu(), gpu(number=1))
@@ -195,6 +220,19 @@ def test_what_could_not_be_seen_is_never_met(facts: Facts) -> None:
         ('frameworks = { torch = ">=2.9,<2.11" }', HOME, True),
         ('frameworks = { torch = { build = "cu128" } }', HOME, True),
         ('frameworks = { Torch = { version = ">=3" } }', HOME, False),
+        ('frameworks = { torch = { build = "CU128" } }', HOME, True),
+        ('frameworks = { "nvidia_cudnn.cu12" = ">=9" }', HOME, True),  # that gpudoctor has no card of
+        ('frameworks = { "nvidia_cudnn.cu12" = "<9" }', HOME, False),
+        ('frameworks = { numpy = ">=1" }', HOME, False),
+        (
+            'frameworks = { flash_attn = ">=2" }',
+            machine(environments=seen((environment(framework("flash-attn", "2.8.3")),))),
+            True,
+        ),
+        ('cudnn = "==9.10.2.21"', HOME, True),
+        ('cudnn = "==9.10.2"', HOME, True),
+        ('cudnn = "==9.10.2.22"', HOME, False),
+        ('cudnn = "==9.10.2.21"', machine(cudnn=seen((cudnn_copy(owner="a-copy 8.1"),))), False),
     ],
 )
 def test_one_line(line: str, facts: Facts, is_met: bool) -> None:
@@ -204,6 +242,11 @@ def test_one_line(line: str, facts: Facts, is_met: bool) -> None:
 
 EXCEPTION = '[[findings.allow]]\ncode = "gpu-compute-mode"\nreason = "a queue owns it"\nexpires = {}\n'
 ILL = machine(gpus=seen((gpu(compute_mode=seen("prohibited")),)))
+
+
+def test_a_file_of_windows_editors(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"\xef\xbb\xbf[require]\r\ndriver = '>=580'\r\n")
+    assert [one.wanted for one in load(str(tmp_path / FILE)).requirements] == [">=580"]
 
 
 @pytest.mark.parametrize(("day", "status"), [("2999-01-31", 0), ('"2999-01-31"', 0), ("2020-01-31", 1)])
@@ -234,6 +277,19 @@ def test_what_is_forbidden_is_an_error() -> None:
         ("[require]\n\ndriverr = '1'\n", "p.toml:3: require.driverr: no key 'driverr'; did you mean driver?"),
         ("[require]\ndriver = 580\n", "p.toml:2: require.driver: a range in quotes"),
         ("[require]\ndriver = 'new'\n", "p.toml:2: require.driver: no range: 'new'"),
+        ("[require]\ndriver = ','\n", "p.toml:2: require.driver: no range: ','"),
+        ("[require]\ndriver = '580-590'\n", "p.toml:2: require.driver: no range: '580-590'"),
+        ("[require]\ngpu_count = '1-4'\n", "p.toml:2: require.gpu_count: no range"),
+        ("[require]\ndriver = '===580.95.05'\n", "p.toml:2: require.driver: no range"),
+        ("[require]\ngpu = []\n", "p.toml:2: require.gpu: a list of no names"),
+        ("[require.frameworks]\ntorch = { build = ' ' }\n", "p.toml:2: require.frameworks.torch.build: a build"),
+        (EXCEPTION.format("'20270131'"), "p.toml:4: findings.allow[0].expires: no day"),
+        (EXCEPTION.format("'2027-W05-7'"), "p.toml:4: findings.allow[0].expires: no day"),
+        (EXCEPTION.format("2027-01-31T00:00:00+14:00"), "p.toml:4: findings.allow[0].expires: no day"),
+        (
+            EXCEPTION.format("2999-01-31").replace("a queue owns it", " "),
+            "p.toml:1: findings.allow[0]: reason is missing",
+        ),
         ("[require]\ngpu = 'H100|'\n", "p.toml:2: require.gpu: several names are a list"),
         ("[require]\ngpu = ['H100', ' ']\n", "p.toml:2: require.gpu: a text in quotes"),
         ("[require]\ngpu_count = true\n", "p.toml:2: require.gpu_count"),
@@ -380,6 +436,17 @@ def test_init_writes_and_never_overwrites(root: Path, capsys: pytest.CaptureFixt
     assert "is there already" in capsys.readouterr().err
     assert execute([*argv, "--output", "-"]) == 0
     assert capsys.readouterr().out == (root.parent / FILE).read_text()
+
+
+@pytest.mark.parametrize("output", [FILE, "sub/p.toml", "-"])
+def test_init_remembers_which_environments_it_looked_at(root: Path, output: str) -> None:
+    """Who judges by it would look at the active one instead, and miss the frameworks of these."""
+    (root.parent / "sub").mkdir()
+    (root.parent / "mine" / "lib" / "python3.12" / "site-packages").mkdir(parents=True)
+    (root.parent / "mine" / "pyvenv.cfg").write_text("version = 3.12.4\n")
+    printed = init_command.init(init_command.Options(pythons=("./mine", "python3"), output=output, is_forced=True))
+    policy = parse(printed, FILE) if output == "-" else load(output)
+    assert policy.environments == (str(root.parent / "mine") if "/" in output else "./mine", "python3")
 
 
 def test_init_wants_a_machine_that_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,19 +11,21 @@ from compat.discover import load_one, names_in
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import DriverRelease
-from doctor.check.finding import Answer, bad
+from doctor.check.finding import Answer, Kind, bad, ok
 from doctor.check.judge import judge, load_rules
-from doctor.facts import Facts
+from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, value_or
 from doctor.prescribe import effects as effects_package
-from doctor.prescribe.proof import Court, after
+from doctor.prescribe.proof import Court, _names, after
 from doctor.prescribe.remedies import prescribe
 from doctor.prescribe.world import World
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
 from installers import effect as effects
 from installers.effect import Effect
-from tests.lab.case import Case, run_here
+from tests.lab.case import Case, examine, run_here
 from tests.lab.cases import CASES
-from tests.machine import VENV, driver, environment, framework, gpu, machine, seen
+from tests.machine import VENV, cudnn_copy, distribution, driver, environment, framework, gpu, machine, seen
 
 MATRIX = Matrix()
 PYTHON = f"{VENV}/bin/python"
@@ -85,6 +87,13 @@ def test_what_is_there_is_called_satisfied() -> None:
     assert torch in facts.environments.get()[0].distributions.get()
 
 
+def test_a_package_that_is_named_as_a_product_is_no_framework() -> None:
+    """conda has one named cudnn, as the matrix has tables of cuDNN."""
+    facts = made(effects.DistributionsInstalled(PYTHON, ("cudnn==9.10.2",), tool="conda"))
+    [here] = value_or(facts.environments, ())
+    assert "cudnn" in {one.name for one in value_or(here.distributions, ())}
+
+
 @pytest.mark.parametrize(
     ("value", "entry", "left"),
     [("/a:/opt/x/:/b", "/opt/x", "/a:/b"), ("/opt/x", "/opt/x/", None), ("/a:/b", "/c", "/a:/b")],
@@ -128,9 +137,33 @@ def test_the_variable_is_looked_at_again(tmp_path: Path) -> None:
 
 
 def test_a_plain_install_of_what_is_there_is_refused(tmp_path: Path) -> None:
-    """pip and uv call it satisfied: it would change nothing."""
-    (remedy,) = remedies_of("hopper-left-out", "gpu-arch-not-in-build", tmp_path)
-    assert str(remedy["summary"]).startswith("No remedy is known to work here")
+    """pip and uv call it satisfied: it would change nothing. The published build of that release comes anew."""
+    case = case_of("hopper-left-out")
+    there = examine(case, case.build(tmp_path))
+    answer = next(one for one in there.report.answers if one.code == "gpu-arch-not-in-build" and one.kind is Kind.BAD)
+    court = Court(there.report.facts, there.report.answers, MATRIX, RULES, there.host)
+    plain = effects.DistributionsInstalled(PYTHON, ("tensorflow==2.20.0",))
+    assert court.verdict(answer, (plain,)).stands
+    assert court.verdict(answer, (plain._replace(anew=True, alone=True),)).proven
+    finding = next(one for one in there.report.findings if one.code == answer.code)
+    assert finding.remedies[0].proven
+    assert finding.remedies[0].commands[-1].endswith("--reinstall --no-deps tensorflow==2.20.0")
+
+
+def test_what_lies_in_the_users_own_directory_is_reached_by_no_installer_of_an_environment() -> None:
+    """In front it stays in front, behind it stays behind; the Python of the system reaches it."""
+    own, other = f"{VENV}/lib/python3.12/site-packages", "/home/user/.local/lib/python3.12/site-packages"
+    theirs = distribution("nvidia-cudnn-cu12", "9.1.0.70", site=other)
+
+    def then(kind: str, *sites: str) -> dict[str, str]:
+        home = environment(kind=kind, distributions=seen((theirs,)), sites=seen(sites))
+        asked = effects.DistributionsInstalled(home.interpreter, ("nvidia-cudnn-cu12==9.10.2.21",))
+        (home,) = made(asked, facts=machine(environments=seen((home,)))).environments.get()
+        return {one.version: one.site for one in home.distributions.get() if not one.hidden_by}
+
+    assert then("venv", own, other) == {"9.10.2.21": own}
+    assert then("conda", other, own) == {"9.1.0.70": other}
+    assert then("system", other, own) == {"9.10.2.21": other}
 
 
 def test_what_nouveau_holds_needs_more_than_a_module(tmp_path: Path) -> None:
@@ -142,6 +175,64 @@ def test_what_nouveau_holds_needs_more_than_a_module(tmp_path: Path) -> None:
 def test_no_second_driver_after_the_first(tmp_path: Path) -> None:
     for remedy in remedies_of("legacy-card", "driver-does-not-support-gpu", tmp_path):
         assert sum("ubuntu-drivers install" in line for line in remedy["commands"]) <= 1  # type: ignore[attr-defined]
+
+
+HEADER = "/usr/local/cuda-10.0/include/cudnn_version.h"
+
+
+def test_a_cudnn_that_would_lie_beside_another_one_is_refused(tmp_path: Path) -> None:
+    """What it would bring tells its release, and the two are on one search path."""
+    case = case_of("tensorflow-1.15-cudnn-8")
+    seen_there = examine(case, case.build(tmp_path))
+    report = seen_there.report
+    court = Court(report.facts, report.answers, MATRIX, RULES, seen_there.host)
+    answer = next(one for one in report.answers if one.code == "cudnn-wrong-major" and one.kind is Kind.BAD)
+    beside = effects.CudnnInstalled("==7.6.5.32", 10, "/usr/local/cuda-10.0/lib64")
+    verdict = court.verdict(answer, (beside,))
+    assert [one.code for one in verdict.new] == ["cudnn-copies-conflict"]
+    aside = effects.FileRemoved("/usr/local/cuda-10.0/lib64/libcudnn.so.8", "libcudnn*")
+    assert court.verdict(answer, (aside, effects.FileRemoved(HEADER, "cudnn*.h"), beside)).proven
+
+
+def ruled(*said: str) -> tuple[Court, Answer]:
+    """A machine of which a rule says these texts in turn, before and after a remedy; and a finding of another rule."""
+    texts = iter(said)
+
+    def conflict(_: Machine, facts: Facts, matrix: Matrix) -> Answer:
+        facts.driver.release.get()
+        text = next(texts)
+        return bad(text, Need("restart")) if text else ok("nothing")
+
+    old = machine(driver=driver()._replace(release=seen(DriverRelease((470, 256, 2)))))
+    answer = bad("too old", Need("driver", ">=580"))._replace(code="driver-too-old-for-runtime", subject=_label(old))
+    rules = {"conflict": Rule(MACHINE, conflict)}
+    return Court(old, (*judge(old, MATRIX, rules), answer), MATRIX, rules, None), answer
+
+
+@pytest.mark.parametrize(
+    ("before", "then", "new"),
+    [
+        ("/opt/a/libx.so.1.2 is bad", "/opt/a/libx.so.1.3 of 2026 is bad, indeed", 0),
+        ("/opt/a and /opt/b are bad", "only /opt/a is bad", 0),
+        ("/opt/a and /opt/b are bad", "/opt/a and /opt/c are bad", 1),
+        ("cuDNN 9.1.0 in /opt/a", "cuDNN 8.9.7 in /opt/a", 1),
+        ("'/opt/a': bad", "(/opt/a) is bad", 0),
+        ("C:/x/a.dll is bad", "C:/y/a.dll is bad", 1),
+        ("", "/opt/a is bad", 1),
+        ("bad", "worse", 0),
+    ],
+)
+def test_a_fault_of_the_machine_that_names_other_files_is_another_one(before: str, then: str, new: int) -> None:
+    court, answer = ruled(before, then)
+    verdict = court.verdict(answer, (effects.DriverInstalled("==580.95.05"), effects.Restarted()))
+    assert [one.why for one in verdict.new] == [then] * new
+
+
+def test_what_is_still_there_under_its_name_gives_it_to_nobody_else() -> None:
+    """Two majors of cuDNN in one directory: what is wrong with the new one was not wrong before."""
+    old, new = cudnn_copy("8.0.5"), cudnn_copy("7.6.5")
+    assert _names(machine(cudnn=seen((old,))), machine(cudnn=seen((new, old)))) == {}
+    assert _names(machine(cudnn=seen((old,))), machine(cudnn=seen((new,)))) == {new.label: old.label}
 
 
 def test_facts_alone_are_enough_for_effects_that_touch_no_file() -> None:

@@ -194,6 +194,17 @@ def test_an_old_cudnn_that_no_package_has_comes_as_an_archive(tmp_path: Path) ->
     assert any("cuda11-archive.tar.xz" in line for line in second["commands"])
 
 
-def test_no_archive_comes_beside_another_cudnn(tmp_path: Path) -> None:
-    remedies = remedies_of("tensorflow-1.15-cudnn-8", "cudnn-wrong-major", tmp_path / "tree")
-    assert not any("/usr/local/cuda-10.0" in one["summary"] for one in remedies)
+def test_an_archive_comes_in_the_place_of_another_cudnn(tmp_path: Path) -> None:
+    first, *_ = remedies_of("tensorflow-1.15-cudnn-8", "cudnn-wrong-major", tmp_path / "tree")
+    assert first["proven"]
+    assert "then install cuDNN 7.6.5.32 for CUDA 10.0 in /usr/local/cuda-10.0" in first["summary"]
+    moved, copied = (
+        next(place for place, line in enumerate(first["commands"]) if text in line)
+        for text in ("-name 'libcudnn*'", "cp -P unpacked/cuda/lib64/libcudnn*")
+    )
+    assert moved < copied
+
+
+def test_a_release_for_the_cuda_that_is_there_comes_before_wheels_of_another(tmp_path: Path) -> None:
+    first, *_ = remedies_of("onnxruntime-1.18-cuda-12", "framework-wants-other-cuda", tmp_path / "tree")
+    assert first["summary"].startswith("install onnxruntime-gpu==1.19.*")

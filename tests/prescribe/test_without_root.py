@@ -12,6 +12,7 @@ from compat.need import Need
 from doctor.check.finding import bad
 from doctor.prescribe.remedies import prescribe
 from doctor.prescribe.target import may_be_root
+from doctor.prescribe.without_root import instead
 from tests.lab.case import run_here
 from tests.lab.cases.clusters import CASES
 from tests.machine import VENV, environment, framework, machine, seen, system, unseen
@@ -68,3 +69,13 @@ def test_a_module_is_unloaded(tmp_path: Path) -> None:
     case = next(case for case in CASES if case.name == "cluster-module")
     (finding, *_) = run_here(case, tmp_path / "tree").report["findings"]
     assert finding["remedies"][0]["commands"] == ["module unload cudnn/9.5.1"]
+
+
+@pytest.mark.parametrize(
+    ("cuda", "there"), [("10", False), ("10.0", False), ("11", True), ("12.4", True), ("13", True)]
+)
+def test_cudnn_is_a_wheel_from_cuda_11_on(cuda: str, there: bool) -> None:
+    facts = machine()
+    answer = bad("none")._replace(subject=facts.environments.get()[0].frameworks.get()[0].label)
+    found = [*instead(answer, Need("cudnn", ">=7,<8", "", cuda), facts, MATRIX)]
+    assert bool(found) is there

@@ -84,7 +84,10 @@ def test_not_supported_keeps_its_words(directory: Path) -> None:
         ({}, "ecc_corrected", UNSEEN),
         ({"remapped_rows": "2,1,0,0"}, "retired_pages_pending", False),
         ({"remapped_rows": "2,1,1,0"}, "retired_pages_pending", True),
-        ({"remapped_rows": "2,1,0,1"}, "retired_pages_pending", True),
+        ({"remapped_rows": "2,1,0,1"}, "retired_pages_pending", False),
+        ({"remapped_rows": "2,1,0,1"}, "remapping_failed", True),
+        ({"remapped_rows": "2,1,1,0"}, "remapping_failed", False),
+        ({}, "remapping_failed", UNSEEN),
         ({"retired_pages": "1"}, "retired_pages_pending", True),
         ({}, "retired_pages_pending", UNSEEN),
         ({"persistence": "0"}, "persistence", False),
@@ -157,6 +160,18 @@ def test_one_lost_gpu_does_not_hide_the_others(directory: Path) -> None:
     lost, well = told.gpus.get()
     assert lost.name == lost.now.power_w == lost.has_fabric == Unseen("NVML: NVMLError_GpuIsLost (15): GPU is lost")
     assert (well.number, value(well.name)) == (1, "NVIDIA GeForce RTX 4090")
+
+
+@pytest.mark.parametrize(("code", "words"), [(15, "GpuIsLost (15)"), (16, "ResetRequired (16)")])
+@pytest.mark.parametrize(
+    "call", ["nvmlDeviceGetName", "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetComputeRunningProcesses_v3"]
+)
+def test_a_gpu_that_is_lost_while_it_is_asked_is_lost(directory: Path, call: str, code: int, words: str) -> None:
+    told = ask(directory, stub.card(), stub.card(), errors={f"{call}#1": code})
+    well, lost = told.gpus.get()
+    assert (well.refused, well.refused_code) == ("", 0)
+    assert (words in lost.refused, lost.refused_code) == (True, code)
+    assert isinstance(lost.uuid, Unseen)
 
 
 def test_one_failing_call_does_not_hide_the_others(directory: Path) -> None:

@@ -195,6 +195,7 @@ KMSG = (
     b"6,4,400,-;usb 1-1: new device\n"
     b"4,5,500,-;Loading of module with unavailable key is rejected\n"
     b"3,5,550,-;NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:1b38)\\x0aNVRM: installed in this system is not\\x0a\n"
+    b"3,5,560,-;oom-kill:task_memcg=/nvidia\\x0aNVRM: Xid (PCI:0000:01:00): 79\n"
     b"4,6,600,-;nvidia: module verification failed: signature and/or required key missing - tainting kernel\n"
 )
 KMSG_LINES = (
@@ -203,6 +204,7 @@ KMSG_LINES = (
     "Loading of module with unavailable key is rejected",
     "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:1b38)",
     "NVRM: installed in this system is not",
+    "oom-kill:task_memcg=/nvidia\\x0aNVRM: Xid (PCI:0000:01:00): 79",  # a name that a user chose
     "nvidia: module verification failed: signature and/or required key missing - tainting kernel",
 )
 KERN_LOG = "old kernel: NVRM: Xid 13\nnow kernel: Linux version 6.8.0\nnow kernel: NVRM: loading\nnow kernel: eth0 up\n"

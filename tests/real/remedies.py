@@ -60,6 +60,12 @@ CUDA_12_9 = (
     *("nvidia-cublas-cu12==12.9.1.4", "nvidia-cufft-cu12==11.4.1.4", "nvidia-curand-cu12==10.3.10.19"),
     *("nvidia-cusolver-cu12==11.7.5.82", "nvidia-cusparse-cu12==12.5.10.65", "nvidia-nvjitlink-cu12==12.9.86"),
 )
+CUDA_11_8 = (
+    *("nvidia-cuda-runtime-cu11==11.8.89", "nvidia-cublas-cu11==11.11.3.6", "nvidia-cufft-cu11==10.9.0.58"),
+    "nvidia-curand-cu11==10.3.0.86",
+)
+_OF_11_8 = tuple(f"nvidia/{name}/lib" for name in ("cuda_runtime", "cublas", "cufft", "curand"))
+PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _MINE = "{prefix}/.."  # a directory beside the environment
 _SHELL_OWN = {"_", "SHLVL", "PWD", "OLDPWD", "HOME", "PATH", *("UV_CACHE_DIR", "UV_FIND_LINKS", "UV_LINK_MODE")}
 
@@ -197,6 +203,14 @@ SCENARIOS: Mapping[str, Scenario] = {
     ),
     "cupy-no-cuda": Scenario("framework-wants-other-cuda", CUPY, more=(NO_ROOT,), offers=CUDA_12_9, row=14),
     "onnxruntime-no-cuda": Scenario("framework-wants-other-cuda", ONNX_GPU, more=(NO_ROOT,), offers=CUDA_12_9, row=14),
+    "onnxruntime-cuda-11-no-cudnn": Scenario(
+        "cudnn-missing",
+        ("onnxruntime-gpu==1.18.1", *CUDA_11_8),
+        environ={"LD_LIBRARY_PATH": ":".join(f"{{prefix}}/lib/{PYTHON}/site-packages/{one}" for one in _OF_11_8)},
+        more=(NO_ROOT,),
+        offers=("nvidia-cudnn-cu11==8.9.6.50",),
+        row=13,
+    ),
     "torch-cudnn-of-13-over": Scenario(
         "wheel-files-overwritten", TORCH, over("nvidia-cudnn-cu13==9.13.0.50"), offers=of(TORCH, CUDNN), row=18
     ),

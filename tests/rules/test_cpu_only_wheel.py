@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import AGAIN, Need
 from compat.version import CodeTarget, CudaVersion
 from doctor.check.finding import Kind, Severity
 from doctor.facts.environment import Framework
@@ -94,9 +94,9 @@ def test_beside_a_gpu_build_it_may_be_meant() -> None:
     ("built", "card", "release", "need"),
     [
         (cpu("torch", "2.9.1+cpu"), gpu(), "580.95.05", Need("torch", "==2.9.1", PYTHON, "cu130")),
-        (cpu("torch", "2.9.1+cpu"), gpu(), "570.86.10", Need("torch", "==2.9.1", PYTHON, "cu128")),
+        (cpu("torch", "2.9.1+cpu"), gpu(), "570.86.10", Need("torch", "==2.9.1", PYTHON, "cu129")),
         (cpu("torch", "2.9.1+cpu"), gpu("GTX 1080", "6.1"), "580.95.05", Need("torch", "==2.9.1", PYTHON, "cu126")),
-        (cpu("tensorflow", "2.15.1"), gpu(), "580.95.05", Need("tensorflow", "==2.15.1", PYTHON)),  # by PTX
+        (cpu("tensorflow", "2.15.1"), gpu(), "580.95.05", Need("tensorflow", "==2.15.1", PYTHON, AGAIN)),  # by PTX
         (
             cpu("onnxruntime", "1.22.1"),
             gpu(),

@@ -50,6 +50,20 @@ def test_it_names_the_directory() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "code"), [("cudart64_12.dll", "framework-wants-other-cuda"), ("cudnn64_9.dll", "cudnn-missing")]
+)
+def test_it_explains_what_is_not_found_for_that_reason(name: str, code: str) -> None:
+    found = answer("windows-dll-path", windows(dll(name, "", f"C:/elsewhere/{name}"), dll("cufft64_11.dll")))
+    assert [one.code for one in found.explains if not one.code.startswith("framework-import")] == [code]
+
+
+def test_a_conda_environment_is_activated() -> None:
+    lying = dll("cudnn64_9.dll", "", f"{VENV}/Library/bin/cudnn64_9.dll")
+    found = answer("windows-dll-path", windows(lying))
+    assert found.needs == (Need("by-hand", f"Run the program after `conda activate {VENV}`."),)
+
+
+@pytest.mark.parametrize(
     ("dlls", "kind"),
     [
         ((dll("VCRUNTIME140_1.dll", f"{SYSTEM}/vcruntime140_1.dll"),), Kind.OK),

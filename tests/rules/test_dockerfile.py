@@ -12,6 +12,7 @@ from doctor.facts.dockerfile import (
     DockerfileCompile,
     DockerfileFacts,
     DockerfileLine,
+    DockerfileService,
     DockerfileTree,
 )
 from doctor.facts.environment import Variable
@@ -38,7 +39,13 @@ def tree(cuda: str) -> DockerfileTree:
 
 @pytest.mark.parametrize(
     "code",
-    ["dockerfile-caches-left", "dockerfile-library-path", "dockerfile-nvcc-missing", "dockerfile-two-toolkits"],
+    [
+        "compose-gpu-not-reserved",
+        "dockerfile-caches-left",
+        "dockerfile-library-path",
+        "dockerfile-nvcc-missing",
+        "dockerfile-two-toolkits",
+    ],
 )
 def test_no_machine_has_them(code: str) -> None:
     assert answer(code, machine()).kind is Kind.NOT_APPLICABLE
@@ -87,3 +94,22 @@ def test_dockerfile_two_toolkits(cuda: str, kind: Kind, said: str) -> None:
     found = judged("dockerfile-two-toolkits", trees=(BASE_TREE, tree(cuda)))
     assert (found.kind, said in found.why) == (kind, True)
     assert judged("dockerfile-two-toolkits", trees=(BASE_TREE,)).kind is Kind.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("gpus", "kind", "said"),
+    [
+        (seen("gpus"), Kind.OK, "is given GPUs by gpus"),
+        (seen(""), Kind.BAD, "is given none"),
+        (unseen("what it extends lies in another file"), Kind.UNKNOWN, "another file"),
+    ],
+)
+def test_compose_gpu_not_reserved(gpus: Fact[str], kind: Kind, said: str) -> None:
+    found = judged("compose-gpu-not-reserved", service=DockerfileService("app", "compose.yaml:2", gpus, None))
+    assert (found.kind, said in found.why) == (kind, True)
+    refused = DockerfileService(
+        "app", "compose.yaml:2", gpus, DockerfileLine("it lacks capabilities", "compose.yaml:9")
+    )
+    found = judged("compose-gpu-not-reserved", service=refused)
+    assert (found.kind, "is not started" in found.why) == (Kind.BAD, True)
+    assert judged("compose-gpu-not-reserved").kind is Kind.NOT_APPLICABLE

@@ -115,7 +115,7 @@ def test_remedy_is_the_nearest_build_that_has_the_code(version: str, capability:
 
 def test_remedy_runs_on_the_driver() -> None:
     facts = with_gpus(torch("2.9.1+cu126"), "12.0", driver=driver("570.86.10", "12.8"))
-    assert answer(TOO_NEW, facts).needs[0].build == "cu128"
+    assert answer(TOO_NEW, facts).needs[0].build == "cu129"
 
 
 def test_remedy_that_waits_for_a_driver_says_so() -> None:

@@ -35,6 +35,8 @@ def log(*lines: str) -> Any:
         (machine(system=log(DOUBLE_BIT)), Kind.BAD, Severity.WARNING),
         (machine(gpus=seen((gpu(ecc_uncorrected=seen(3)),))), Kind.BAD, Severity.WARNING),
         (machine(gpus=seen((gpu(retired_pages_pending=seen(True)),))), Kind.BAD, Severity.WARNING),
+        (machine(gpus=seen((gpu(remapping_failed=seen(True)),))), Kind.BAD, Severity.ERROR),
+        (machine(gpus=seen((gpu(remapping_failed=seen(False)),))), Kind.OK, Severity.ERROR),
         (machine(gpus=seen((gpu(ecc_corrected=seen(7)),))), Kind.OK, Severity.ERROR),
         (machine(system=log(PAGE_FAULT)), Kind.OK, Severity.ERROR),  # a program's fault
         (machine(system=log(UNHEARD_OF)), Kind.OK, Severity.ERROR),

@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
+from compat.need import Need
 from doctor.check.finding import Kind, Severity
 from doctor.facts.environment import Setting
-from tests.machine import configuration, cudnn_copy, environment, framework, machine, seen, unseen
+from tests.machine import configuration, cudnn_copy, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer
 
 CODE = "theano-cudnn-unfit"
 TOOLKIT, OTHER, SYSTEM = "/usr/local/cuda-12.8", "/opt/cudnn", "/usr/lib/x86_64-linux-gnu"
+
+RC, TAKES = "~/.theanorc", ">=4.0.7,<5.2"
+WITHOUT = Need("setting", "False", RC, "theano dnn enabled")
 
 
 def copy(release: str, folder: str = f"{TOOLKIT}/lib64", origin: str = "toolkit", **changes: Any) -> Any:
@@ -27,7 +31,7 @@ def facts(*copies: Any, version: str = "0.8.2", device: str = "gpu", **settings:
         environments=seen((environment(framework("theano", version, build=seen(""))),)),
         cudnn=seen(copies),
         configuration=configuration(
-            settings=seen(tuple(Setting("theano", "~/.theanorc", name, value, "") for name, value in said.items()))
+            settings=seen(tuple(Setting("theano", f"{RC}, line 2", name, value, "") for name, value in said.items()))
         ),
     )
 
@@ -73,9 +77,35 @@ def test_kinds(found: Any, kind: Kind) -> None:
     assert answer(CODE, found).kind is kind
 
 
+@pytest.mark.parametrize(
+    ("found", "needs"),
+    [
+        (
+            facts(copy("7.6.5")),
+            (Need("cudnn", TAKES, "", "12"), WITHOUT),
+        ),
+        (
+            facts(copy("7.6.5", SYSTEM, "distribution")),
+            (WITHOUT,),
+        ),
+        (
+            facts(copy("7.6.5", SYSTEM, "distribution"))._replace(system=system(family=seen("windows"))),
+            (
+                Need(
+                    "by-hand",
+                    f"Install cuDNN {TAKES} for CUDA 12 in its place, header and library, or set dnn.enabled = False.",
+                ),
+            ),
+        ),
+    ],
+)
+def test_the_right_one_in_its_place_or_none(found: Any, needs: tuple[Need, ...]) -> None:
+    assert answer(CODE, found).needs == needs
+
+
 @pytest.mark.parametrize(("version", "severity"), [("3.0.8", Severity.ERROR), ("6.0.21", Severity.WARNING)])
 def test_too_old_is_refused_and_too_new_is_only_warned_of(version: str, severity: Severity) -> None:
     found = answer(CODE, facts(copy(version)))
     assert found.severity is severity
     assert ">=4.0.7,<5.2" in found.why
-    assert found.needs[0].product == "by-hand"
+    assert [one.product for one in found.needs] == ["cudnn", "setting"]

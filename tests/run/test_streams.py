@@ -114,3 +114,24 @@ def test_what_it_leaves_behind_keeps_its_output() -> None:
         assert time.monotonic() - started < 1.9
         assert running.stdout
         assert running.stdout.read() == b"now\nlate\n"
+
+
+def test_lines_that_follow_one_another_are_passed_on_together() -> None:
+    """Each piece costs a wake-up; that of a large one is no matter, and none waits behind a pause."""
+    from doctor.run.wiring import Pump, Stream
+
+    (read, write), (echoed, ours) = os.pipe(), os.pipe()
+    pieces: list[bytes] = []
+    pump = Pump(Stream(ours, 1, read), pieces.append)
+    began = time.monotonic()
+    pump.start()
+    for _ in range(300):
+        os.write(write, b"a line\n")
+        time.sleep(0.0005)
+    os.close(write)
+    pump.wait()
+    took = time.monotonic() - began
+    assert b"".join(pieces) == b"a line\n" * 300 == os.read(echoed, 1 << 16)
+    assert len(pieces) <= took / 0.02 + 2  # the first one, and the end
+    os.close(ours)
+    os.close(echoed)

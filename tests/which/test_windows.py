@@ -88,6 +88,37 @@ def test_in_library_bin_of_conda_the_later_copy_loses(tmp_path: Path) -> None:
     assert [copy["why"] for copy in one["copies"]] == ["comes later: it lies in a directory of the system"]
 
 
+@pytest.mark.parametrize(
+    ("words", "folder", "found"),
+    [
+        ("", "base/Library/bin", True),
+        ("", "venv/bin", False),
+        ("py_root_bin_path = os.path.join(sys.exec_prefix, 'bin')", "venv/bin", True),
+        ("", TOOLKIT, False),
+        ("cuda_path_var = 'CUDA_PATH_V' + cuda_version_1", TOOLKIT, True),
+    ],
+)
+def test_what_torch_adds_to_the_search_is_read_in_its_code(
+    tmp_path: Path, words: str, folder: str, found: bool
+) -> None:
+    venv: Tree = {"venv/pyvenv.cfg": "home = C:\\base\nversion = 3.12.4\n", "base/python.exe": b"MZ"}
+    document, _ = told(tmp_path, torch(init=words), {f"{folder}/cudnn64_9.dll": b"MZ"}, venv)
+    assert [one["path"] for one in libraries(document).values()] == [f"C:/{folder}/cudnn64_9.dll"] * found
+
+
+def test_a_toolkit_is_not_added_where_the_environment_has_a_runtime(tmp_path: Path) -> None:
+    tree = {"venv/Library/bin/cudart64_12.dll": b"MZ", f"{TOOLKIT}/cudnn64_9.dll": b"MZ"}
+    document, status = told(tmp_path, torch(init="cuda_path_var"), tree)
+    assert (status, libraries(document)) == (4, {})
+
+
+def test_paths_are_written_as_windows_writes_them(tmp_path: Path) -> None:
+    told(tmp_path, torch("cudnn64_9.dll"))
+    text, _ = which(Question("cudnn", ("C:/venv",), root=str(tmp_path)), TextStyle())
+    assert "    loads     C:\\venv\\Lib\\site-packages\\torch\\lib\\cudnn64_9.dll\n" in text
+    assert "torch/__init__.py opens it by its path" in text
+
+
 def test_onnx_runtime_does_not_search_the_environment(tmp_path: Path) -> None:
     """LOAD_WITH_ALTERED_SEARCH_PATH: what Library/bin has counts only where PATH names it, which a disk does not."""
     tree = {"venv/Library/bin/cudnn64_9.dll": b"MZ"}

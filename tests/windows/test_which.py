@@ -47,7 +47,7 @@ def test_a_running_process_is_held_against_it(windows: Windows) -> None:
     windows.put("wait.py", WAITING)
     done = windows.python("C:\\wait.py", environ=environ)
     assert done.status == 0, done
-    assert "C:/on Path/cudnn64_9.dll" in done.out
+    assert "C:\\on Path\\cudnn64_9.dll" in done.out
     assert "the prediction holds: 1" in done.out
     windows.put("elsewhere/cudnn64_9.dll", library)  # its current directory comes before Path
     done = windows.python("C:\\wait.py", "--format", "json", environ=environ)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-BOXED = r"docker|podman|container|kubernetes|k8s|\bpod\b|compose|containerd|image:|/entrypoint|nvidia/cuda:|FROM \S+/"
+BOXED = (
+    r"docker|podman|container|kubernetes|k8s|\bpod\b|compose|containerd|image:|/entrypoint|nvidia/cuda:"
+    r"|(?-i:\bFROM) [\w.-]+/"
+)
 OTHER_MAKER = (
     r"\bamd radeon|radeon|\bRX ?[5-9]\d{3}|\bintel (?:\S+ )?(?:hd|uhd|iris|arc)\b|\bapple m\d|\bno nvidia\b(?! driver)"
     r"|rocm\b(?! used)"
 )
+BLACKWELL = r"\bRTX ?50\d0|\b50xx\b|\bgb20\d|RTX (?:6000 )?PRO\b|Blackwell|\bB[12]00\b"
 MAC = r"\bmacOS\b|\bmac OS X\b|\bDarwin\b|(?<![A-Za-z:])(?-i:/Users/)[^/\n]+/|/opt/homebrew/|macosx_\d|\bapple m\d"
 WINDOWS = r"windows|\bwin(?:32|64|_amd64)\b|\.dll\b|[A-Z]:\\\\|\bMSVC\b|WinError"
 JETSON = r"jetson|\bL4T\b|jetpack|tegra|\b(?:AGX )?(?:Orin|Xavier)\b|\bNano\b[^\n]{0,20}(?:aarch64|kit)"

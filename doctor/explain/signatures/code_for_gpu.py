@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from compat.matrix import Uncovered
-from compat.version import ComputeCapability
+from compat.version import ComputeCapability, CudaVersion
 from doctor.explain.clues import Clues
 from doctor.explain.signature import Family, Means, Signature
 from doctor.explain.signatures._words import JETSON
@@ -90,6 +90,29 @@ def _by_name(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
         yield Means(_LEFT_OUT, f"{says} ({card.sm})", 0.75)
 
 
+def _not_compiled(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
+    """NVRTC refuses the architecture; the text may name the card, and the CUDA that NVRTC is of."""
+    asked = re.search(r"-arch[= ]*(?:compute|sm)_(\d{2,3})", clues.text)
+    cards = (*((_capability(asked[1]),) if asked else ()), *clues.capabilities)
+    told = re.search(
+        r"CUDA (?:Runtime |Build )?Version *:? *(\d{1,2})(?:0(\d)0\b|\.(\d))|release (\d+)\.(\d), V", clues.text
+    )
+    cuda = clues.build_cuda
+    if told:
+        major, *minor = (group for group in told.groups() if group)
+        cuda = CudaVersion(int(major), int(minor[0]) if minor else 0)
+    says = f"NVRTC{f' of CUDA {cuda}' if cuda else ''} does not compile for this card"
+    try:
+        knows = clues.matrix.targets(cuda) if cuda else None
+    except Uncovered:
+        knows = None
+    old = bool(cards) and (cards[0] < knows.capability_min if knows else cards[0] < _OLDEST_SERVED)
+    sure = 0.9 if cards and knows else 0.6
+    yield Means(_OLD if old else _NEW, f"{says}, {'dropped' if old else 'which is newer'}", sure)
+    if not cards:
+        yield Means(_OLD, f"{says}, which may have been dropped", 0.5)
+
+
 _OLDEST_SERVED = ComputeCapability(6, 1)  # torch's CUDA builds of 2018 to 2025 began at 3.5 to 7.5: see compat/data
 _NEWEST = ComputeCapability(10, 0)
 
@@ -127,6 +150,12 @@ FAMILY = Family(
         Means(_EXTENSION, "a compiled extension has no code for this card", 0.85, given=_EXTENSIONS),
         Means(_LEFT_OUT, "the program has no code for this card", 0.75, unless=_EXTENSIONS),
         source="NVIDIA CUDA Runtime API, errors 98 and 200",
+    ),
+    Signature(
+        r"invalid value for --gpu-architecture \(-arch\)|NVRTC_ERROR_INVALID_OPTION",
+        decide=_not_compiled,
+        asks="Which card is it, and of which CUDA is NVRTC (cupy.show_config, torch.version.cuda)?",
+        source="NVRTC; cupy/cupy: cupy/cuda/compiler.py; pytorch/pytorch: torch/csrc/jit/codegen/fuser/cuda",
     ),
     Signature(
         r"no longer supports this GPU because it is too old"

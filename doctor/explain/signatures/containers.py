@@ -10,6 +10,7 @@ _WITHOUT, _LOST, _BAKED, _WSL = (
     "container-image-bakes-driver-libs",
     "wsl-libcuda-missing",
 )
+_NO_MODULE = "no-kernel-module"
 
 FAMILY = Family(
     Signature(
@@ -33,7 +34,8 @@ FAMILY = Family(
     Signature(
         r"could not select device driver \S*[\"'] ?with capabilities: \[\[gpu\]\]"
         r"|unknown (?:or invalid )?runtime(?: name)?:? \"?nvidia|unknown flag: --gpus"
-        r"|failed to discover GPU vendor from CDI|unresolvable CDI devices nvidia\.com/gpu",
+        r"|failed to discover GPU vendor from CDI|unresolvable CDI devices nvidia\.com/gpu"
+        r"|no runtime for \"nvidia\" is configured",
         Means(_WITHOUT, "Docker does not know NVIDIA's container toolkit", 0.95),
         source="moby/moby: daemon/devices.go; NVIDIA/nvidia-container-toolkit",
     ),
@@ -61,11 +63,37 @@ FAMILY = Family(
     Signature(
         r"nvidia-container-cli: (?:initialization error: )?(?:load library failed: libnvidia-ml\.so\.1"
         r"|nvml error: driver not loaded|driver error: failed to process request)",
-        Means("no-kernel-module", "the host itself has no driver that answers", 0.75, unless=r"snap|desktop|wsl"),
+        Means(_NO_MODULE, "the host itself has no driver that answers", 0.75, unless=r"snap|desktop|wsl"),
         Means(
             _WITHOUT, "the daemon does not see the host's driver (a snap, Docker Desktop)", 0.85, given=r"snap|desktop"
         ),
         source="NVIDIA/libnvidia-container: src/nvc.c",
+    ),
+    Signature(
+        r"nvidia-container-cli: detection error:[^\n]{0,80}nvml error: (?!driver not loaded)",
+        Means(_NO_MODULE, "NVML of the host answers with an error: the driver itself does not work there", 0.6),
+        Means("driver-library-mismatch", "the host's module and libraries may be of different releases", 0.5),
+        asks="what does nvidia-smi say on the host itself?",
+        source="NVIDIA/libnvidia-container: src/cli/configure.c, src/nvc_info.c",
+    ),
+    Signature(
+        r"nvidia-container-cli: device error: (?P<device>[\w.:-]+): unknown device",
+        Means(
+            "cuda-visible-devices-empty-or-invalid",
+            "the container is given GPU {device} (NVIDIA_VISIBLE_DEVICES, --gpus), and there is none of that name",
+            0.85,
+        ),
+        source="NVIDIA/libnvidia-container: src/cli/common.c",
+    ),
+    Signature(
+        r"nvidia-container-cli: ldcache error: process \S+ (?:failed with error code|terminated with signal)",
+        Means(
+            _WITHOUT,
+            "the toolkit cannot run ldconfig in the image: it is of another processor or system, or the toolkit's own "
+            "ldconfig (config.toml) is not there",
+            0.7,
+        ),
+        source="NVIDIA/libnvidia-container: src/cli/configure.c, src/nvc_ldcache.c",
     ),
     Signature(
         r"libdxcore\.so not found|WSL environment detected but no adapters were found",
@@ -117,6 +145,7 @@ FAMILY = Family(
             0.55,
             unless=r"\bWSL|docker|podman|container",
         ),
+        Means(_NO_MODULE, "or no NVIDIA driver is installed at all", 0.5, unless=r"\bWSL|docker|podman|container"),
         Means(
             _WSL,
             "in WSL, libcuda lies in /usr/lib/wsl/lib, which the loader may not know",

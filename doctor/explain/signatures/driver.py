@@ -9,7 +9,7 @@ from compat.matrix import Uncovered
 from compat.version import CudaVersion, DriverRelease, VersionError
 from doctor.explain.clues import Clues
 from doctor.explain.signature import Family, Means, Signature
-from doctor.explain.signatures._words import BOXED, OTHER_MAKER, WINDOWS
+from doctor.explain.signatures._words import BLACKWELL, BOXED, OTHER_MAKER, WINDOWS
 
 _OLD, _MIXED, _COMPAT, _NO_MODULE = (
     "driver-too-old-for-runtime",
@@ -43,22 +43,31 @@ def _of_dump(found: re.Match[str], clues: Clues) -> Iterator[Means]:
         yield Means(_OLD, f"CUDA {clues.build_cuda} of this build needs driver {floor}; this is {release}", 0.93)
 
 
-def _by_number(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
-    """Ollama prints the number alone that cuInit or the CUDA runtime answered."""
-    means = _NUMBERS.get(found["number"] or found["code"])
-    if means:
-        yield Means(*means)
+def _by_number(found: re.Match[str], clues: Clues) -> Iterator[Means]:
+    """Ollama prints the number alone that cuInit or the CUDA runtime answered; its image runs it as root."""
+    number = found["number"] or found["code"]
+    if number in _WITHOUT_DRIVER and clues.has(rf"{BOXED}|/root/\.ollama|/tmp/ollama\d+/runners"):
+        yield Means(_CONTAINER, f"a container that was started without the GPU: CUDA answers {number} there", 0.82)
+    elif number in _NOT_STARTED and clues.has(BOXED):
+        yield Means("container-lost-gpu-cgroup", f"the container may have lost the GPU: CUDA answers {number}", 0.45)
+    if number in _NOT_STARTED and clues.has(BLACKWELL):
+        yield Means("open-kernel-module-required", "a Blackwell card does not start with the proprietary module", 0.55)
+    if number in _NUMBERS:
+        yield Means(*_NUMBERS[number])
 
 
+_WITHOUT_DRIVER, _NOT_STARTED = ("34", "35", "100"), ("3", "46", "999")
 _NUMBERS = {
     "3": ("no-device-nodes", "the driver does not start: device nodes may be missing, or nvidia_uvm refuses", 0.5),
     "35": (_OLD, "the driver is missing, or older than the CUDA runtime of this program needs", 0.8),
+    "46": ("gpu-compute-mode", "another process holds the GPU, or its compute mode keeps others out", 0.6),
     "100": ("cuda-visible-devices-empty-or-invalid", "CUDA sees no card: CUDA_VISIBLE_DEVICES may hide it", 0.5),
     "802": ("fabric-manager-not-running", "the fabric manager does not run, or is of another release", 0.9),
     "803": (_MIXED, "the kernel module and libcuda are of different releases", 0.8),
     "804": (_COMPAT, "cuda-compat of the image comes first, and it works on datacentre cards only", 0.9),
     "999": ("uvm-broken-after-suspend", "CUDA cannot start; after suspend nvidia_uvm does not answer", 0.6),
 }
+_ANSWERED = r"Failed call to cuInit: CUDA_ERROR|failed call to cuInit: CUDA_ERROR"  # by a driver that was found
 _SEES_NO_GPU = r"Is CUDA available *: (?:No|False)|is_available\(\)\)?[\s.>)]*False"
 
 FAMILY = Family(
@@ -75,10 +84,35 @@ FAMILY = Family(
     ),
     Signature(
         r"Could not find cuda drivers on your machine",
-        Means(_CONTAINER, "the container was started without the GPU, so that it has no driver", 0.5, given=BOXED),
-        Means(_NO_MODULE, "no NVIDIA driver is seen, so that the CPU computes: right where there is no GPU", 0.45),
+        Means(
+            "cudart-soname-missing",
+            "no libcudart is found, whatever the words say: CUDA's own wheels (the extra and-cuda) are not installed",
+            0.5,
+            unless=_ANSWERED,
+        ),
+        Means(
+            _CONTAINER,
+            "the container was started without the GPU, so that it has no driver",
+            0.5,
+            given=BOXED,
+            unless=_ANSWERED,
+        ),
+        Means(
+            _NO_MODULE,
+            "no NVIDIA driver is seen, so that the CPU computes: right where there is no GPU",
+            0.45,
+            unless=_ANSWERED,
+        ),
         asks="is there an NVIDIA GPU, and does nvidia-smi list it where the program runs?",
-        source="openxla/xla: xla/tsl/cuda/cudart_stub.cc",
+        source="openxla/xla: xla/tsl/cuda/cudart_stub.cc; TensorFlow 2.21 prints it where a driver is and no libcudart",
+    ),
+    Signature(
+        r"cuInit: UNKNOWN ERROR \(303\)",
+        Means(_CONTAINER, "the container was started without the GPU: libcuda comes from the host", 0.8, given=BOXED),
+        Means(_NO_MODULE, "libcuda is not found: no NVIDIA driver is installed", 0.65),
+        Means("driver-libraries-missing", "libcuda is not where the loader looks", 0.5),
+        asks="does `cat /proc/driver/nvidia/version` name a driver? If so, only its libraries are missing.",
+        source="openxla/xla: xla/tsl/cuda/cuda_stub.cc; 303 is CUDA_ERROR_SHARED_OBJECT_INIT_FAILED",
     ),
     Signature(
         r"CUDA driver library cannot be found|libcuda\.so\S* (?:cannot be found|not found)"
@@ -115,7 +149,7 @@ FAMILY = Family(
         r"|\b(?:cuInit|cudaSetDevice) err: (?P<code>\d+)",
         decide=_by_number,
         asks="What do nvidia-smi, `ls -l /dev/nvidia*` and `sudo dmesg | grep -i nvrm` say?",
-        source="ollama/ollama: discover/gpu_info_nvcuda.c, gpu_info_cudart.c; the numbers: NVIDIA CUDA Driver API",
+        source="ollama/ollama: discover/gpu_info_nvcuda.c, gpu_info_cudart.c, docs/troubleshooting.mdx; cuda.h",
     ),
     Signature(
         r"nvml vram init failure: 999",
@@ -126,7 +160,7 @@ FAMILY = Family(
     ),
     Signature(
         r"symbol lookup for (?-i:cu[A-Z])\w+ failed|libcuda\.so[\w.]*: undefined symbol: (?-i:cu[A-Z])\w+"
-        r"|Failed to get cuGetProcAddress_v2",
+        r"|Failed to get cuGetProcAddress_v2|Function \"(?-i:cu[A-Z])\w+\" not found",
         Means(_OLD, "the driver's libcuda lacks a call of newer releases: the driver is too old", 0.88),
         source="ollama/ollama: discover/gpu_info_nvcuda.c; glibc: elf/dl-lookup.c; NVIDIA/cuda-python: cuda_bindings",
     ),
@@ -285,7 +319,7 @@ FAMILY = Family(
             "open-kernel-module-required",
             "a Blackwell card is there and the driver's proprietary module does not start it",
             0.8,
-            given=r"\bRTX ?50\d0|\b50xx\b|\bgb20\d|RTX PRO \d{4}|Blackwell|\bB[12]00\b",
+            given=BLACKWELL,
         ),
         Means(
             "bios-bar-settings",
@@ -310,7 +344,7 @@ FAMILY = Family(
             "open-kernel-module-required",
             "the card is not started: a Blackwell card needs the open kernel modules",
             0.6,
-            given=r"\bRTX ?50\d0|\bgb20\d|Blackwell",
+            given=BLACKWELL,
         ),
         Means("ecc-xid-hardware-fault", "the driver cannot start the card: a seat, power or hardware fault", 0.5),
         source="NVIDIA/open-gpu-kernel-modules: nv.c, osinit.c",
@@ -338,12 +372,14 @@ FAMILY = Family(
         source="NVIDIA/nvidia-container-toolkit, notice on 'Failed to initialize NVML: Unknown Error'",
     ),
     Signature(
-        r"NVML Shared Library Not Found|NVML_ERROR_LIBRARY_NOT_FOUND|NVMLError_?LibraryNotFound",
+        r"NVML Shared Library Not Found|NVML_ERROR_LIBRARY_NOT_FOUND|NVMLError_?LibraryNotFound"
+        r"|NVML: (?:ERROR_LIBRARY_NOT_FOUND|could not load NVML library)|nvml with error: could not load NVML library"
+        r"|(?:Detected|Not a) non-NVML platform|libnvidia-ml\.so\S*: cannot open shared object",
         Means(
             "container-without-gpu-runtime",
             "the container was started without the driver's libraries, NVML among them",
             0.75,
-            given=BOXED,
+            given=BOXED + r"|default runtime to `nvidia`|null CDI handler|Incompatible (?:platform|strategy) detected",
         ),
         Means("windows-driver-missing", "no NVIDIA driver is installed: nvml.dll is not there", 0.7, given=WINDOWS),
         Means("no-kernel-module", "no NVIDIA driver is installed: its library NVML is not there", 0.6, unless=WINDOWS),
@@ -351,7 +387,7 @@ FAMILY = Family(
             "driver-libraries-missing", "the driver's library NVML is not where the loader looks", 0.5, unless=WINDOWS
         ),
         asks="does `cat /proc/driver/nvidia/version` name a driver? If so, only its libraries are missing.",
-        source="NVML, nvmlErrorString(12); pynvml",
+        source="NVML, nvmlErrorString(12); pynvml; NVIDIA/k8s-device-plugin: internal/rm, cmd/nvidia-device-plugin",
     ),
     Signature(
         r"Failed to initialize NVML: Driver Not Loaded|NVML_ERROR_DRIVER_NOT_LOADED",

@@ -12,6 +12,10 @@ _CPU, _JETSON, _PLUGIN, _WINDOWS_TF = (
     "tf-native-windows-after-2-10",
 )
 _NO_WHEEL, _TWO_ORT, _OLD = "python-version-no-wheel", "two-onnxruntimes", "driver-too-old-for-runtime"
+_PLUGIN_FAILED = r"plugin configuration error|Unable to load cu\w+\. Is it installed|failed to initialize: Unable to"
+_NUMPY = "it is compiled for the ABI of NumPy 1, and NumPy 2 is installed"
+_GOES_ON = r"Error: (?:Unexpected error from cuda|CUDA|No CUDA|Found no NVIDIA|The NVIDIA driver)"
+_UV_JAX, _UV_NVIDIA = r"depends on jaxlib\b", r"depends on nvidia-[a-z]"
 _HAVE_CPU = r"you have [\d.]+\+cpu"
 
 FAMILY = Family(
@@ -33,7 +37,7 @@ FAMILY = Family(
     ),
     Signature(
         r"a CUDA-enabled jaxlib is not installed|No GPU/TPU found, falling back to CPU|CUDA-enabled jaxlib",
-        Means(_CPU, "this jaxlib is a CPU build", 0.93),
+        Means(_CPU, "this jaxlib is a CPU build", 0.93, unless=_PLUGIN_FAILED),
         source="jax-ml/jax: jax/_src/xla_bridge.py",
     ),
     Signature(
@@ -123,7 +127,8 @@ FAMILY = Family(
         source="tensorflow/docs: site/en/install/pip.md",
     ),
     Signature(
-        r"(?:No matching distribution found for|satisfies the requirement) [\w.\[\]-]+==[\w.]+\+(?P<tag>cu\d+|cpu)",
+        r"(?:No matching distribution found for|satisfies the requirement"
+        r"|there is no version of) [\w.\[\]-]+==[\w.]+\+(?P<tag>cu\d+|cpu)",
         Means(
             _NO_WHEEL, "the index that was asked has no {tag} build of it: each such build has an index of its own", 0.9
         ),
@@ -132,6 +137,7 @@ FAMILY = Family(
     Signature(
         r"No matching distribution found for (?P<what>[\w.\[\]-]+)"
         r"|Could not find a version that satisfies the requirement (?P<which>[\w.\[\]-]+)"
+        r"|there is no version of (?P<uv>[\w.\[\]-]+)"
         r"|is not a supported wheel on this platform|requires a different Python"
         r"|has no wheels with a matching Python",
         Means(_JETSON, "for this Jetson, wheels come from NVIDIA's own index", 0.8, given=JETSON + r"|aarch64"),
@@ -151,10 +157,11 @@ FAMILY = Family(
     ),
     Signature(
         r"operator torchvision::\w+ does not exist|torchvision::nms|Couldn't load custom C\+\+ ops"
+        r"|Failed to load image Python extension: '?(?:Could not load this library|[^\n]{0,200}undefined symbol)"
         r"|torch(?:vision|audio) (?:version )?(?:==)?[\d.+\w]+ (?:has requirement|requires) torch=="
         r"|PyTorch and torchvision (?:versions|were) (?:are |compiled )",
         Means("companion-version-mismatch", "torchvision or torchaudio is of another torch", 0.92),
-        source="pytorch/vision: torchvision/extension.py",
+        source="pytorch/vision: torchvision/extension.py, torchvision/io/image.py",
     ),
     Signature(
         r"Could not find the bitsandbytes CUDA binary at|Could not load bitsandbytes native library"
@@ -181,6 +188,17 @@ FAMILY = Family(
         source="facebookresearch/xformers: xformers/_cpp_lib.py",
     ),
     Signature(
+        r"No solution found when resolving dependencies(?=[\s\S]{0,900}\bdepends on)",
+        Means(_PLUGIN, "the releases of jax and jaxlib that are asked for exclude each other", 0.85, given=_UV_JAX),
+        Means(
+            "pip-nvidia-wheels-conflict",
+            "the releases of NVIDIA's wheels that are asked for exclude each other",
+            0.85,
+            given=_UV_NVIDIA,
+        ),
+        source="astral-sh/uv: crates/uv-resolver/src/pubgrub/report.rs",
+    ),
+    Signature(
         r"conflict is caused by:(?=[\s\S]{0,600}\bjaxlib)(?=[\s\S]{0,600}\bjax\b)",
         Means(
             "jax-plugin-version-mismatch", "the releases of jax and jaxlib that are asked for exclude each other", 0.85
@@ -200,6 +218,7 @@ FAMILY = Family(
             "cpu-only-wheel",
             "JAX_PLATFORMS names a backend for which JAX has no plugin installed",
             0.7,
+            unless=r"cudart_stub|plugin configuration error",
         ),
         source="jax-ml/jax: jax/_src/xla_bridge.py, backends",
     ),
@@ -223,9 +242,11 @@ FAMILY = Family(
         source="CPython; pip",
     ),
     Signature(
-        r"compiled using NumPy 1\.x cannot be run in|_ARRAY_API not found|Failed to initialize NumPy"
+        r"compiled using NumPy 1\.x cannot be run in|_ARRAY_API not found"
+        r"|Failed to initialize NumPy: (?!No module named)"
         r"|Numba needs NumPy 1\.\d+ or less|RuntimeError: Numpy is not available",
-        Means("numpy-abi-mismatch", "it is compiled for the ABI of NumPy 1, and NumPy 2 is installed", 0.9),
+        Means("numpy-abi-mismatch", _NUMPY, 0.9, unless=_GOES_ON),
+        Means("numpy-abi-mismatch", f"{_NUMPY}: a warning, after which the program went on", 0.45, given=_GOES_ON),
         source="numpy/numpy: numpy/_core/src/multiarray/_multiarraymodule; pytorch/pytorch: tensor_numpy.cpp; numba",
     ),
     Signature(

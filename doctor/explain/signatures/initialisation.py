@@ -17,7 +17,8 @@ _UNPRIVILEGED = r"non-root|non root|unprivileged|(?:--)?user root|as root|with s
 FAMILY = Family(
     Signature(
         r"CUDA driver initialization failed, you might not have a CUDA gpu"
-        r"|failed call to cuInit: CUDA_ERROR_NOT_INITIALIZED",
+        r"|failed call to cuInit: CUDA_ERROR_NOT_INITIALIZED|failed to initialize CUDA: initialization error"
+        r"|cudaErrorInitializationError",
         Means("no-device-nodes", "the driver is there and does not start: device nodes may be missing or closed", 0.5),
         Means(_VISIBLE, "CUDA sees no card: CUDA_VISIBLE_DEVICES may hide it", 0.4),
         asks="What do `ls -l /dev/nvidia*` and nvidia-smi -L say?",
@@ -25,7 +26,7 @@ FAMILY = Family(
     ),
     Signature(
         r"no CUDA-capable device is detected|cudaErrorNoDevice\b|CUDA_ERROR_NO_DEVICE"
-        r"|No CUDA GPUs are available|no cuda gpus are available"
+        r"|No CUDA GPUs are available|no CUDA devices found"
         r"|cudaGetDeviceCount returned 100|Invalid device id|invalid device ordinal|cudaErrorInvalidDevice\b"
         r"|CUDA_ERROR_INVALID_DEVICE",
         Means(
@@ -59,7 +60,7 @@ FAMILY = Family(
         source="pytorch/pytorch: aten/src/ATen/cuda/CUDAContext.cpp",
     ),
     Signature(
-        r"CUDA (?:unknown error|error: unknown error)"
+        r"CUDA (?:unknown error|error: unknown error)|failed to initialize CUDA: unknown error"
         r"|unknown error - this may be due to an incorrectly set up environment"
         r"|cudaErrorUnknown|CUDA_ERROR_UNKNOWN|UNKNOWN_ERROR ?\(99\)|\berror=?:? ?999\b"
         r"|cudaGetDeviceCount[^\n]{0,60} (?:30|999)\b",

@@ -40,6 +40,41 @@ def _absent(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     yield Means(_MISSING, f"{name}, which the program asks for by name, is not found", 0.88)
 
 
+def _not_loaded(found: re.Match[str], clues: Clues) -> Iterator[Means]:
+    """JAX names the library by its product; where LD_LIBRARY_PATH is set, an older one may come first."""
+    name = found["name"]
+    if clues.has(r"LD_LIBRARY_PATH"):
+        yield Means("ld-library-path-shadowing", f"LD_LIBRARY_PATH may bring another {name} than JAX needs", 0.85)
+    if name == "cuDNN":
+        yield Means("cudnn-missing", "JAX's plugin does not find cuDNN, or not all of it", 0.9)
+    else:
+        yield Means(_MISSING, f"JAX's plugin cannot open {name}, or one that {name} needs", 0.86)
+
+
+def _tensorrt(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
+    """TensorRT names what it was linked with and what was loaded."""
+    code = "cudnn-version-mismatch-loaded-vs-compiled" if found["name"] == "cuDNN" else _CUBLAS
+    if found["name"]:
+        what = f"{found['name']} {found['loaded']} is loaded, and TensorRT was linked with {found['built']}"
+        yield Means(code, what, 0.85)
+    else:
+        yield Means(_CUBLAS, "TensorRT runs with other libraries of CUDA than it was compiled with", 0.8)
+
+
+def _needed(found: re.Match[str], clues: Clues) -> Iterator[Means]:
+    """The linker's and Paddle's words for a library that is not found, one or several with semicolons."""
+    name = found[1] or found.groupdict().get("name") or ""
+    if re.search(r"mklml|nvinfer", name):
+        return
+    code = "cudnn-missing" if "cudnn" in name else "nvrtc-missing" if "nvrtc" in name else _MISSING
+    if "cuda.so" in name or "nvcuda" in name:
+        code = "driver-libraries-missing"
+    windows = clues.has(r"error code is 126") and clues.has(r"\bv?1\d\.\d\\bin|nvcc|CUDA Version:")
+    if windows:
+        yield Means("windows-dll-path", f"{name}, or one that it needs, is not where Windows looks", 0.7)
+    yield Means(code, f"{name} is not found", 0.88)
+
+
 def _several(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """TensorFlow names each library that it could not open."""
     names = set(re.findall(r"Could not (?:dlopen|load)(?: dynamic)? library '([^']+)'", clues.text))
@@ -85,6 +120,40 @@ FAMILY = Family(
         Means("corrupted-install", "torch's compiled module `_C` is gone from its package", 0.85, given=_INSTALLED),
         asks="does it work from another directory? If not, torch's files are incomplete.",
         source="pytorch/pytorch: torch/__init__.py",
+    ),
+    Signature(
+        r"Unable to load (?P<name>cuDNN|CUDA|cuBLAS|cuFFT|cuSOLVER|cuSPARSE|CUPTI|cuPTI)\. Is it installed\?",
+        decide=_not_loaded,
+        source="jax-ml/jax: jax_plugins/cuda/__init__.py, _version_check",
+    ),
+    Signature(
+        r"operation (?P<name>cu\w+)GetVersion\([^\n]{0,40}\) failed: (?!Error loading|cudaErr)\w+",
+        Means(_CUBLAS, "{name} is found and does not answer: its companions may be of another release", 0.6),
+        source="jax-ml/jax: jaxlib/cuda/versions_helpers.cc",
+    ),
+    Signature(
+        r"TensorRT was linked against (?P<name>cuBLAS|cuDNN|CUDA)[^\n]{0,40}? (?P<built>\d[\d.]*),? but "
+        r"loaded [^\n]{0,40}?(?P<loaded>\d[\d.]*\d)|myelinVersionMismatch",
+        decide=_tensorrt,
+        source="TensorRT 7 to 10: its logger's warnings",
+    ),
+    Signature(
+        r"lib(?:cu\w+|nv\w+|nccl)\.so[\w.]*: (?:error adding symbols: |could not read symbols: )?"
+        r"File (?:in wrong format|format not recognized)",
+        Means("corrupted-install", "a library is damaged, or is of another processor than the program", 0.7),
+        source="GNU binutils: bfd/bfd.c, ld/ldmain.c",
+    ),
+    Signature(
+        r"warning: (?P<lib>lib(?:cudnn|cublas|cudart|cufft|curand|cusolver|cusparse|nvrtc|nccl)\w*\.so[\d.]*), "
+        r"needed by \S+ not found",
+        decide=_needed,
+        source="GNU binutils: ld/emultempl/elf.em",
+    ),
+    Signature(
+        r"third-party dynamic library \((?P<lib>[\w.;/-]+)\) that Paddle depends on is not configured correctly"
+        r"|Cannot load (?P<name>cudnn|cublas|nvrtc|curand) shared library",
+        decide=_needed,
+        source="PaddlePaddle/Paddle: paddle/phi/backends/dynload/dynamic_loader.cc",
     ),
     Signature(
         r"operation \w+GetVersion\([^\n]{0,40}\) failed: Error loading CUDA libraries",

@@ -121,6 +121,11 @@ FAMILY = Family(
         source="openxla/xla: stream_executor/cuda; triton-lang/triton",
     ),
     Signature(
+        r"\b(?:cicc|cudafe\+\+|fatbinary|nvlink|bin2c)['\"]?: (?:not found|No such file)",
+        Means("corrupted-install", "a program of the toolkit that nvcc calls is not there: installed in part", 0.85),
+        source="sh, as nvcc 11 to 13 calls its programs; NVIDIA's wheels have cicc in nvidia-nvvm since CUDA 13",
+    ),
+    Signature(
         r"Failed to preprocess host compiler properties",
         Means("host-compiler-unsupported", "nvcc cannot run the host compiler that it was given or found", 0.7),
         source="nvcc 9 to 13",

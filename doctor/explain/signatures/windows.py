@@ -58,14 +58,25 @@ FAMILY = Family(
             0.88,
             given=r"TensorFlow[^\n]{0,10} ?2\.\d|tensorflow[= ]*2\.\d|_pywrap_tensorflow",
         ),
+        Means(
+            _REDIST,
+            "torch's own DLLs for the CPU need nothing but one another, Windows and the Visual C++ runtime",
+            0.75,
+            given=r"torch[\\/]+lib[\\/]+(?:c10|shm|torch_cpu|torch_python|torch_global_deps)\.dll",
+        ),
         Means(_PATH, "a DLL, or one that it needs, is not where Windows looks", 0.7, unless=r"fbgemm\.dll"),
         asks="Which DLL is named, and does `gpudoctor which` find it? Is the Visual C++ runtime installed?",
-        source="CPython: Python/dynload_win.c; Windows, error 126",
+        source="CPython: Python/dynload_win.c; Windows, error 126; imports of torch-2.15.0-cp311-cp311-win_amd64.whl",
     ),
     Signature(
         _NOT_FOUND,
         Means(_PATH, "a DLL, or one that it needs, is not where Windows looks", 0.6, unless=r"fbgemm|TensorFlow"),
         source="Windows, error 126",
+    ),
+    Signature(
+        r"does not have Windows Long Path support enabled|\[WinError 206\]|The filename or extension is too long",
+        Means("windows-long-paths", "Windows refuses a path of 260 characters or more", 0.95),
+        source="pip 23.2.1: _internal/commands/install.py; Windows, error 206",
     ),
     Signature(
         r"\[WinError 127\]|specified procedure could not be found|angegebene Prozedur wurde nicht gefunden"

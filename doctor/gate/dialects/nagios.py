@@ -21,5 +21,6 @@ DIALECT = Dialect(
     "0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN",
     {Level.READY: 0, Level.WARNED: 1, Level.NOT_READY: 2, Level.UNKNOWN: 3},
     no_verdict=3,
+    bad_usage=3,  # "Invalid command line arguments were supplied to the plugin" is UNKNOWN
     render=render,
 )

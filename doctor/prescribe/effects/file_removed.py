@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from doctor.host.lenient import real_path_of
 from doctor.host.overlay import Overlay
 from doctor.prescribe.world import World
@@ -9,9 +11,11 @@ from installers.effect import FileRemoved
 
 
 def apply(effect: FileRemoved, world: World) -> World:
-    """Nothing is reached under its name."""
+    """Nothing is reached under its name, nor under those that go with it."""
     if world.host is None:
         return world
+    host = Overlay(world.host, world.changes)
     folder, _, name = effect.path.rpartition("/")
-    path = f"{real_path_of(Overlay(world.host, world.changes), folder)}/{name}"
-    return world.with_changes(world.changes.without((path,)))
+    place = real_path_of(host, folder)
+    with_it = [one for one in host.names(place) if fnmatchcase(one, effect.pattern)] if effect.pattern else []
+    return world.with_changes(world.changes.without(f"{place}/{one}" for one in (name, *with_it)))

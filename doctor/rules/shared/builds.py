@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from compat.build import covers, gpu_packages, is_cuda_row, oldest_cuda, release_key
 from compat.matrix import Matrix, Uncovered, accepts, known
-from compat.need import WHEELS, Need
+from compat.need import AGAIN, WHEELS, Need
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.traits import traits_of
@@ -152,12 +152,19 @@ def driver_floor_of(row: FrameworkRow, facts: Facts, matrix: Matrix) -> DriverRe
 
 
 def need_of(row: FrameworkRow, framework: Framework, facts: Facts) -> Need:
-    """The need to have the build of this row in the framework's environment."""
+    """The need to have the build of this row in the framework's environment.
+
+    Anew where an installer could not tell it from what is there, and would call that satisfied: somebody built that
+    release himself.
+    """
     if row.package.endswith("-plugin"):
         return cuda_need_of(row.package, framework, facts, same_release=covers(row, framework.version))
     python = environment_of(framework, facts).interpreter
     if row.package != framework.package:  # the same import package under another name: one of them must go first
         return Need(WHEELS, f"{row.package}{row.versions}", python, framework.package)
+    tag = row.build if traits_of(row.package).tagged else ""
+    if covers(row, framework.version) and tag == framework.version.partition("+")[2]:
+        return Need(row.package, f"=={framework.version.partition('+')[0]}", python, AGAIN)
     return Need(row.package, row.versions, python, row.build)
 
 

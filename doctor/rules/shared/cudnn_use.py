@@ -99,11 +99,9 @@ def need_to_ask(framework: Framework, facts: Facts) -> None:
 
 def told_of(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
     """All predictions of a framework's process; raises UnseenError."""
-    return tuple(
-        one
-        for one in facts.loader.predictions.get()
-        if (one.environment, one.asker) == (framework.environment, framework.package)
-    )
+    environment, package = framework.environment, framework.package
+    told = facts.loader.predictions.get()
+    return tuple([one for one in told if one.asker == package and one.environment == environment])
 
 
 def main_predictions(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:

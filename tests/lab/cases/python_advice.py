@@ -38,6 +38,15 @@ JAX_12 = together(
     JAX, package("jax-cuda12-plugin", "0.7.2", {"jax_cuda12_plugin/__init__.py": ""}, requires=PLUGIN_ASKS)
 )
 JAX_ALONE = together(package("jax", "0.7.2", {"jax/__init__.py": ""}), JAXLIB)
+# The plugin opens each wheel's library by its path, wherever on sys.path it lies (jax-cuda12-pjrt 0.7.2).
+JAX_OPENING_WHEELS = (
+    EMPTY,
+    JAX_12,
+    without(f"{site_of()}/nvidia/cudnn", f"{site_of()}/nvidia_cudnn*"),
+    cuda_wheels("12.8"),
+    files({f"{site_of()}/jax_plugins/xla_cuda12/__init__.py": '  _load("cudnn", ["libcudnn.so.9"])\n'}),
+    SEES_USER_SITE,
+)
 AND_CUDA_8 = ("nvidia-cudnn-cu12==8.9.7.29; extra == 'and-cuda'",)
 TF_18 = together(package("tensorflow", "2.18.0", FINDING, requires=AND_CUDA), cuda_wheels("12.5"))
 
@@ -189,6 +198,20 @@ CASES = (
         package("nvidia-cublas-cu11", "11.11.3.6", {"nvidia/cublas/__init__.py": ""}, site=USER_SITE),
         codes=("pip-nvidia-wheels-conflict",),
         first="pip-nvidia-wheels-conflict",
+    ),
+    fault(
+        "jax-old-cudnn-of-the-users-own",
+        "JAX in an environment that sees ~/.local, where the only cuDNN lies, an old one",
+        *JAX_OPENING_WHEELS,
+        cudnn_wheel("9.1.0.70", site=USER_SITE),
+        codes=("cudnn-version-mismatch-loaded-vs-compiled",),
+        first="cudnn-version-mismatch-loaded-vs-compiled",
+        besides=("pip-nvidia-wheels-conflict",),
+    ),
+    Case(
+        "jax-old-cudnn-of-the-users-own-beside",
+        "the same old cuDNN in ~/.local, and JAX's own in its environment, which comes first",
+        together(WORKSTATION, *JAX_OPENING_WHEELS, cudnn_wheel(), cudnn_wheel("9.1.0.70", site=USER_SITE)),
     ),
     Case(
         "the-users-own-is-switched-off",

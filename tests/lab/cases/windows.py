@@ -15,6 +15,7 @@ PYTHON = "/Python312"
 SITE = f"{PYTHON}/Lib/site-packages"
 HOME = "/Users/jo"
 VENV = f"{HOME}/project/.venv"
+CONDA = f"{HOME}/anaconda3"
 SYSTEM = "/Windows/System32"
 CUDA = "/Program Files/NVIDIA GPU Computing Toolkit/CUDA"
 STUDIO = "/Program Files/Microsoft Visual Studio/2022/Community/VC/Tools/MSVC"
@@ -72,7 +73,7 @@ def torch(version: str = "2.9.1+cu128", cudnn: str = "9.10.2", site: str = SITE)
     return together(laid, at(f"{site}/torch/lib", cudnn_tree.dlls_of, cudnn)) if cuda else laid
 
 
-def onnxruntime(version: str = "1.22.0", cuda: str = "12", cudnn: str = "9") -> Part:
+def onnxruntime(version: str = "1.22.0", cuda: str = "12", cudnn: str = "9", site: str = SITE) -> Part:
     """ONNX Runtime, whose provider finds CUDA and cuDNN by PATH."""
     needs = (f"cublas64_{cuda}.dll", f"cudart64_{'110' if cuda == '11' else cuda}.dll", f"cudnn64_{cudnn}.dll")
     provider = "onnxruntime_providers_cuda.dll"
@@ -85,7 +86,7 @@ def onnxruntime(version: str = "1.22.0", cuda: str = "12", cudnn: str = "9") -> 
             f"cuda_version = '{cuda}.8'\n",
             f"onnxruntime/capi/{provider}": pe_bytes(provider, needs=(*needs, *RUNTIME)),
         },
-        site=SITE,
+        site=site,
         tags=_TAGS,
     )
 
@@ -119,6 +120,14 @@ def cudnn(version: str, cuda: str, *, parts: tuple[str, ...] | None = None, head
 def compiler(toolset: str) -> Part:
     """cl.exe of Visual Studio 2022; 14.44.35207 is _MSC_VER 1944."""
     return files({f"{STUDIO}/{toolset}/bin/Hostx64/x64/cl.exe": b"MZ"})
+
+
+def conda(*different: Part) -> tuple[Part, ...]:
+    """Anaconda with conda's CUDA and cuDNN, which lie in Library/bin."""
+    names = ("cudart64_12.dll", "cublas64_12.dll", "cublasLt64_12.dll")
+    libraries = {f"{CONDA}/Library/bin/{name}": pe_bytes(name) for name in names}
+    laid = files({f"{CONDA}/conda-meta/history": "", **libraries})
+    return (python(CONDA), laid, at(f"{CONDA}/Library/bin", cudnn_tree.dlls_of, "9.10.2"), *different)
 
 
 def on_path(*folders: str) -> str:
@@ -339,5 +348,28 @@ CASES = (
         python(f"{HOME}/anaconda3"),
         files({f"{HOME}/anaconda3/conda-meta/history": "", f"{HOME}/anaconda3/Library/bin/cudart64_12.dll": b"MZ"}),
         torch(site=f"{HOME}/anaconda3/Lib/site-packages"),
+    ),
+    machine(
+        "conda-not-activated",
+        "ONNX Runtime by pip in Anaconda, conda's CUDA and cuDNN in Library/bin, and no `conda activate`",
+        *conda(onnxruntime(site=f"{CONDA}/Lib/site-packages")),
+        codes=("windows-dll-path",),
+        first="windows-dll-path",
+    ),
+    machine(
+        "conda-activated",
+        "the same after `conda activate`, whose Library/bin comes before a toolkit",
+        *conda(onnxruntime(site=f"{CONDA}/Lib/site-packages")),
+        toolkit(),
+        environ={"PATH": on_path(CONDA, f"{CONDA}/Library/bin", f"{_V12}/bin"), "CONDA_PREFIX": f"C:{CONDA}"},
+    ),
+    machine(
+        "conda-comes-before-the-toolkit",
+        "cuDNN 9.10 in Anaconda's Library/bin, before the 9.1 of a toolkit on Path",
+        *conda(onnxruntime(site=f"{CONDA}/Lib/site-packages")),
+        toolkit(),
+        cudnn("9.1.0", "12.8"),
+        environ={"PATH": on_path(CONDA, f"{CONDA}/Library/bin", f"{_V12}/bin"), "CONDA_PREFIX": f"C:{CONDA}"},
+        codes=("cudnn-copies-conflict",),
     ),
 )

@@ -1,6 +1,6 @@
-"""Put the headers of a library aside that lie before those of the release that is linked.
+"""Put files of a library aside that lie before those of the right release, or in their place.
 
-Source: gcc(1), "Directory Options": the first directory that has the header is taken.
+Source: gcc(1), "Directory Options": the first directory that has a header is taken; ld.so(8): of a name the first file.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from installers.steps.command import Command, Inverse
 
 def serves(need: Need, target: Target) -> bool:
     """All that a pattern names in a directory; on Linux."""
-    named = need.product == "headers" and need.spec == ABSENT and need.where != "" and need.build != ""
+    named = need.product == "files-aside" and need.spec == ABSENT and need.where != "" and need.build != ""
     return named and target.os_family == "linux"
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
-    """Into a directory beside, from which they can be brought back; its name keeps the compiler out."""
+    """Into a directory beside, from which they can be brought back; its name keeps compiler and loader out."""
     folder, _, first = need.where.rpartition("/")
     aside = f"{folder}/{first}.aside"
     as_root = not folder.startswith("/home/")
@@ -32,15 +32,16 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     )
     move = Command(
         _moving(folder, need.build, aside),
-        f"the compiler no longer finds {need.build} there",
+        f"{need.build} is no longer found there",
         needs_root=as_root,
         inverse=Inverse((_moving(aside, need.build, folder),)),
     )
-    return Plan(f"put {need.build} in {folder} aside", (make, move), (FileRemoved(need.where),))
+    return Plan(f"put {need.build} in {folder} aside", (make, move), (FileRemoved(need.where, need.build),))
 
 
 def _moving(folder: str, pattern: str, to: str) -> tuple[str, ...]:
-    return ("find", folder, "-maxdepth", "1", "-name", pattern, "-exec", "mv", "-t", to, "--", "{}", "+")
+    found = ("find", folder, "-maxdepth", "1", "!", "-type", "d", "-name", pattern)
+    return (*found, "-exec", "mv", "-t", to, "--", "{}", "+")
 
 
-METHOD = Method("headers put aside", serves, plan, sole=True)
+METHOD = Method("files put aside", serves, plan)

@@ -1,0 +1,44 @@
+"""A compose file starts a service that computes on GPUs without giving it one."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.facts import Facts, Machine
+from doctor.facts.seen import value_or
+from doctor.rules.shared.dockerfile import dockerfile_of
+from doctor.rules.shared.image import need_cuda_inside
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
+
+_LINES = "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}"
+
+
+def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
+    """Where nvidia is the daemon's default runtime it runs all the same: a warning."""
+    service = dockerfile_of(facts).service
+    if service is None:
+        raise NotApplicable("only of a service of a compose file")
+    if service.fault is not None:
+        return bad(
+            f"the service {service.name} is not started: {service.fault.what}",
+            Need("by-hand", f"{service.fault.source}: {service.fault.instead}"),
+            evidence=(Evidence(service.fault.source, service.fault.what),),
+        )
+    need_cuda_inside(facts)
+    builds = {value_or(one.build, "") for each in facts.environments.get() for one in each.frameworks.get()}
+    if builds == {"cpu"}:
+        raise NotApplicable("its framework computes on the CPU")
+    given = service.gpus.get()
+    if given:
+        return ok(f"the service {service.name} is given GPUs by {given}")
+    return bad(
+        f"the service {service.name} computes on GPUs and is given none",
+        Need("by-hand", f"below services: {service.name}: in {service.source.rpartition(':')[0]}: {_LINES}"),
+        severity=Severity.WARNING,
+        evidence=(Evidence(service.source, f"{service.name} has no key that gives it a GPU"),),
+    )
+
+
+RULE = Rule(MACHINE, check)

@@ -1,0 +1,26 @@
+"""How a setting of Theano is put right where it stands: in a file, or in THEANO_FLAGS."""
+
+from __future__ import annotations
+
+from compat.need import Need
+from doctor.facts import Facts
+from doctor.facts.environment import Setting
+from doctor.facts.seen import value_or
+
+_FLAGS = "THEANO_FLAGS"
+
+
+def setting_need(beside: Setting, section: str, name: str, value: str, facts: Facts) -> Need:
+    """The need to have a setting in the file, or the variable, where another one stands; raises UnseenError."""
+    path, line, _ = beside.source.partition(", line ")
+    if line:
+        return Need("setting", value, path, f"theano {section} {name}")
+    said = next((one.value for one in facts.configuration.variables.get() if one.name == _FLAGS), "")
+    key = name if section == "global" else f"{section}.{name}"
+    kept = [one for one in said.split(",") if one.strip() and one.partition("=")[0].strip() != key]
+    return Need("variable", f"={','.join((*kept, f'{key}={value}'))}", "", _FLAGS)
+
+
+def can_be_set(facts: Facts) -> bool:
+    """Whether such an edit is known here."""
+    return value_or(facts.system.family, "") == "linux"

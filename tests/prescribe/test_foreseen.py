@@ -1,0 +1,105 @@
+"""What a remedy would bring is read like what is there: every file, by every reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from compat.matrix import Matrix
+from compat.version import CudnnVersion
+from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy
+from doctor.facts.seen import Seen, value_or
+from doctor.host import Host
+from doctor.host.overlay import Changes, Overlay
+from doctor.host.root import RootHost
+from doctor.host.snapshot import Snapshot, remembered
+from doctor.loader.library import read_library
+from doctor.loader.process import Process
+from doctor.loader.simulate import _release
+from doctor.prescribe.foreseen import Foreseen
+from doctor.prescribe.proof import after
+from doctor.prescribe.world import World
+from doctor.probes import ProbeRequest, look
+from doctor.probes.cudnn_library import foretold
+from installers.effect import CudnnInstalled
+from tests.lab import cudnn_tree
+from tests.lab.parts import UBUNTU_18, linux
+
+MATRIX = Matrix()
+PLACE = "/usr/local/cuda-10.0/lib64"
+
+
+def look_at(root: Path) -> tuple[Facts, Snapshot]:
+    (root / PLACE.lstrip("/")).mkdir(parents=True, exist_ok=True)
+    linux(UBUNTU_18, "5.4.0-150-generic")(root)
+    host = Snapshot(RootHost(str(root)))
+    return look(host, ProbeRequest(())), host
+
+
+def copies(facts: Facts) -> dict[str, CudnnCopy]:
+    return {str(value_or(one.version, "?")): one for one in facts.cudnn.get() if value_or(one.parts, ())}
+
+
+@pytest.mark.parametrize("release", ["7.6.5.32", "8.0.5", "8.9.7", "9.1.0", "9.10.2"])
+def test_a_copy_that_would_come_tells_its_release_like_one_that_is_there(release: str, tmp_path: Path) -> None:
+    bare, host = look_at(tmp_path / "bare")
+    laid = tmp_path / "laid"
+    cudnn_tree.copy_of(laid / PLACE.lstrip("/"), release, header=laid / "usr/local/cuda-10.0/include")
+    there, _ = look_at(laid)
+    then = after((CudnnInstalled(f"=={release}", 10, PLACE),), World(bare, MATRIX, host))
+    assert not then.failures
+    (mine,), (real,) = copies(then).values(), copies(there).values()
+    assert str(mine.version.get()) == str(real.version.get().release) == ".".join(release.split(".")[:3])
+    assert mine.header_version == real.header_version
+    told = {one.name: one for one in mine.parts.get()}
+    for one in real.parts.get():
+        assert (told[one.name].soname, told[one.name].machine) == (one.soname, one.machine)
+        if isinstance(one.version, Seen):  # some parts of a release export it, in some releases
+            assert told[one.name].version == one.version
+
+
+def test_beside_another_major_both_releases_are_known(tmp_path: Path) -> None:
+    cudnn_tree.copy_of(tmp_path / PLACE.lstrip("/"), "8.0.5", chain=True)
+    facts, host = look_at(tmp_path)
+    then = after((CudnnInstalled("==7.6.5.32", 10, PLACE),), World(facts, MATRIX, host))
+    assert set(copies(then)) == {"7.6.5", "8.0.5"}
+
+
+@pytest.mark.parametrize(
+    ("name", "resource", "exported"), [("cudnn64_9.dll", True, False), ("cudnn_graph64_9.dll", True, True)]
+)
+def test_a_dll_has_it_as_a_resource(name: str, resource: bool, exported: bool) -> None:
+    said = foretold(name, "x86_64", CudnnVersion.parse("9.10.2"))
+    (form,) = [one for kind, one in said.items() if kind.startswith("part of cudnn")]
+    number = 9 << 16 | 10 << 8 | 2
+    assert form == ["", "x86_64", number * exported, number * resource, False]
+
+
+def test_what_is_foretold_in_another_form_than_is_read_is_a_fault_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    overlay = Overlay(RootHost(str(tmp_path)), Changes(foreseen={"/lib/libx.so": {"kind": ["of old"]}}))
+    with pytest.raises(TypeError, match="another form"):
+        remembered(overlay, "/lib/libx.so", "kind", lambda: 1, lambda said: isinstance(said, int))
+
+
+@pytest.mark.parametrize("release", ["8.9.7", "9.10.2"])
+def test_the_loader_is_told_the_release_by_the_same_libraries(release: str, tmp_path: Path) -> None:
+    """What cuDNN opens by name is decided by it."""
+    real = cudnn_tree.copy_of(tmp_path / "lib", release)
+    facts, bare = look_at(tmp_path / "bare")
+    made = Foreseen(facts, MATRIX)
+    made.cudnn("/lib", CudnnVersion.parse(release))
+    overlay = Overlay(bare, made.onto(Changes()))
+
+    def told(host: Host) -> dict[str, str]:
+        process = cast("Process", SimpleNamespace(host=host))
+        libraries = (read_library(host, f"/lib/{path.name}") for path in real.iterdir())
+        return {one.name: _release(process, one) for one in libraries if one}
+
+    there = told(RootHost(str(tmp_path)))
+    assert release in there.values()
+    assert told(overlay) == there
