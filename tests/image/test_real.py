@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from doctor.check.command import Options
+from doctor.image.disk import _SETTLED_S
 from tests.image.pack import config_of, digest, squashfs, tar_with, zstd
 from tests.image.test_agreement import said
 from tests.image.test_tools import plain
@@ -100,6 +101,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
         f"home = /usr/bin\nversion = {sys.version_info.major}.{sys.version_info.minor}.1\n"
     )
     blobs = [_packed(tree, folder, options) for options in ("--exclude=./opt .", "./opt")]
+    time.sleep(_SETTLED_S)  # what was written a moment ago is summed at the second look
     yield Made(tree, folder / "layout", tuple(blobs))
     shutil.rmtree(folder)
 
