@@ -28,6 +28,7 @@ from doctor.probes.cudnn_library import foretold
 from installers.effect import CudnnInstalled
 from tests.lab import cudnn_tree
 from tests.lab.parts import UBUNTU_18, linux
+from tests.machine import machine
 
 MATRIX = Matrix()
 PLACE = "/usr/local/cuda-10.0/lib64"
@@ -103,3 +104,20 @@ def test_the_loader_is_told_the_release_by_the_same_libraries(release: str, tmp_
     there = told(RootHost(str(tmp_path)))
     assert release in there.values()
     assert told(overlay) == there
+
+
+@pytest.mark.parametrize(
+    ("wheel", "path"),
+    [
+        ("nvidia-nccl-cu12", "nvidia/nccl/lib/libnccl.so.2"),
+        ("nvidia-cuda-cupti-cu12", "nvidia/cuda_cupti/lib/libcupti.so.12"),
+        ("nvidia-cuda-cupti", "nvidia/cu13/lib/libcupti.so.13"),
+        ("nvidia-cufile", "nvidia/cu13/lib/libcufile.so.0"),
+        ("nvidia-cusparselt-cu13", "nvidia/cusparselt/lib/libcusparseLt.so.0"),
+        ("nvidia-cublas", "nvidia/cu13/lib/libcublas.so.13"),
+        ("nvidia-nobody-knows-cu12", ""),
+    ],
+)
+def test_what_a_wheel_brings(wheel: str, path: str) -> None:
+    paths = Foreseen(machine(), MATRIX).wheel("/site", wheel, "1.2.3")
+    assert (path in paths) if path else not paths
