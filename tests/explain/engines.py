@@ -1,4 +1,4 @@
-"""What container engines print where no GPU can be passed on: recorded from Debian 12's packages, on a host without one.
+"""What container engines print where no GPU can be passed on: recorded from Debian 12, on a host without one.
 
 They need a daemon and rights that tests do not have, so that they are recordings: the command stands beside each.
 """
