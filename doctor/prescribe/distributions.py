@@ -13,7 +13,7 @@ from compat.spec import Spec, parse_spec
 from compat.traits import module_of, traits_of
 from compat.version import CudnnVersion
 from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Environment, Framework, Incomplete, Overlap
+from doctor.facts.environment import Distribution, Environment, Extension, Framework, Incomplete, Overlap
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.host import Host, HostError
 from doctor.host.lines import lines_of
@@ -274,6 +274,7 @@ def with_removed(world: World, environment: Environment, name: str) -> tuple[Wor
         frameworks=Seen(tuple(one for one in frameworks if one.package != name), _NOTE),
         overlaps=Seen(_left(value_or(environment.overlaps, ()), name), _NOTE),
         incomplete=_incomplete_without(environment, name),
+        extensions=_extensions_without(environment, name),
     )
     world = world._replace(removed=(*world.removed, *(one for one in frameworks if one.package == name)))
     return world.with_environment(environment), environment
@@ -284,6 +285,13 @@ def _incomplete_without(environment: Environment, name: str) -> Fact[tuple[Incom
     if isinstance(environment.incomplete, Unseen):
         return environment.incomplete
     return Seen(tuple(one for one in environment.incomplete.value if one.distribution != name), _NOTE)
+
+
+def _extensions_without(environment: Environment, name: str) -> Fact[tuple[Extension, ...]]:
+    """The GPU code of other packages; what comes instead cannot be told before it is there."""
+    if isinstance(environment.extensions, Unseen):
+        return environment.extensions
+    return Seen(tuple(one for one in environment.extensions.value if one.distribution != name), _NOTE)
 
 
 def _left(overlaps: tuple[Overlap, ...], name: str) -> tuple[Overlap, ...]:

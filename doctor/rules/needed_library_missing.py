@@ -9,8 +9,8 @@ from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Unseen, value_or
-from doctor.rules.shared.builds import import_symptoms
+from doctor.facts.seen import Unseen
+from doctor.rules.shared.builds import import_symptoms, is_of_the_base
 from doctor.rules.shared.cuda_libraries import absent_pins
 from doctor.rules.shared.cudnn_use import out_of_variable, told_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -24,7 +24,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not told:
         raise NotApplicable(f"what {framework.label} opens is not known, or it opens nothing")
     lost = tuple(one for one in told if not one.is_cuda and not one.optional)
-    if lost and _are_of_the_base(lost, framework, facts):
+    if lost and all(is_of_the_base(one.library, framework, facts) for one in lost):
         raise NotApplicable(f"they are needed by libraries of {traits_of(framework.package).runs_on}, which is judged")
     if not lost:
         for one in told:
@@ -39,14 +39,6 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         evidence=tuple(Evidence(each.library, _why(each)) for each in lost),
         explains=import_symptoms(framework),
     )
-
-
-def _are_of_the_base(lost: tuple[Prediction, ...], framework: Framework, facts: Facts) -> bool:
-    """Whether only libraries of what it runs on need them: one fault, told once."""
-    base = traits_of(framework.package).runs_on
-    beside = value_or(environment_of(framework, facts).frameworks, ())
-    folders = tuple(f"{one.path}/" for one in beside if one.package == base and one.path)
-    return bool(folders) and all(one.library.startswith(folders) for one in lost)
 
 
 def _more(lost: tuple[Prediction, ...]) -> str:

@@ -13,9 +13,11 @@ from compat.discover import load_one, names_in
 from doctor import frameworks
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Seen, Unseen
+from doctor.frameworks.torchaudio import CARD
 from doctor.host.root import RootHost
+from doctor.loader.steps import Package
 from doctor.probes.metadata import constants, requires
-from tests import wheels
+from tests import machine, wheels
 from tests.probes.tree import Tree, offline
 
 SITE = "/venv/lib/python3.12/site-packages"
@@ -459,3 +461,20 @@ def test_real_wheels(
     assert (tmp_path / found.path.lstrip("/")).is_dir()
     assert set(requirements.split()) <= set(found.requires.get())
     assert bool(requirements) == bool(found.requires.get())
+
+
+def test_the_sox_part_of_torchaudio_is_not_opened_by_its_import(tmp_path: Path) -> None:
+    """torchaudio 2.8.0 has one that needs SoX of the system; torchaudio 2.11.0 names its own by the ABI."""
+    names = (
+        "_torchaudio.so",
+        "_torchaudio_sox.so",
+        "libtorchaudio.so",
+        "libtorchaudio_sox.so",
+        "libtorchaudio.abi3.so",
+    )
+    tree: Tree = {f"{SITE}/torchaudio/lib/{name}": b"" for name in names}
+    audio = machine.framework("torchaudio", "2.8.0", path=f"{SITE}/torchaudio")
+    there = Package(offline(tmp_path, tree), audio, machine.environment(audio))
+    assert CARD.loading
+    opened = {path.rpartition("/")[2] for step in CARD.loading.steps(there) for path in step.opens}
+    assert opened == {"_torchaudio.so", "libtorchaudio.so", "libtorchaudio.abi3.so"}

@@ -248,6 +248,9 @@ SCENARIOS: Mapping[str, Scenario] = {
     "install-cupy-beside-torch": Scenario(
         "", TORCH, offers=("cupy-cuda12x==14.2.0", "cuda-pathfinder==1.9.0"), row=20, order="cupy"
     ),
+    "torchaudio-newest": Scenario(
+        "companion-version-mismatch", (*TORCH, "torchaudio==2.11.0"), offers=(*of(TORCH, "torch"), "torchaudio==2.9.1")
+    ),
     "jax-plugin-old": Scenario(
         "jax-plugin-version-mismatch",
         JAX,
