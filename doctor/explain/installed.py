@@ -131,7 +131,7 @@ def _copy(folder: str, files: Iterable[tuple[LibraryName, str, Said]]) -> CudnnC
 
 def _part(named: LibraryName, path: str, said: Said) -> CudnnPart:
     version = Seen(named.version, _line(said)) if named.version else _HIDDEN
-    return CudnnPart(named.asked_as, path, version, _HIDDEN, _HIDDEN, readable=True)
+    return CudnnPart(name=named.asked_as, path=path, version=version, soname=_HIDDEN, machine=_HIDDEN, readable=True)
 
 
 def _with_sure_parts(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> CudnnCopy:
