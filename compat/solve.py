@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from heapq import merge
-from itertools import chain, groupby, repeat
+from itertools import groupby, repeat
 from operator import or_
 
 from compat.build import is_cuda_row
 from compat.matrix import Matrix
 from compat.reason import BAD, UNKNOWN, Circumstances, Reason
 from compat.record import NamedTuple
-from compat.solve_builds import Key, SolveCandidate, candidates, newer_elsewhere, pool, solvable
+from compat.solve_builds import Key, SolveCandidate, candidates, newer_elsewhere, solvable
 from compat.solve_held import held_candidates
 from compat.solve_pairs import Field, Names, Pairs, names_of
 from compat.solve_together import (
@@ -32,9 +32,8 @@ from compat.solve_together import (
 )
 from compat.spec import Spec
 
-Group = tuple[SolveCandidate, ...]  # the builds of one release
-Pool = tuple[Group, ...]  # newest first
 Chosen = tuple[SolveCandidate, ...]
+Fields = tuple[Field, ...]
 _FEW = 4  # releases of one package
 
 
@@ -95,16 +94,16 @@ class Problem:
         """What was asked for and no row speaks of there: a set without it is not known not to exist."""
         return tuple(one for one in self.asked if not self.found[one.name])
 
-    def _add(self, wanted: list[Spec]) -> None:
+    def _add(self, wanted: Sequence[Spec]) -> None:
         for spec in wanted:
             found = candidates(spec, self.circumstances, self.matrix)
             before = self.found.get(spec.name, found)  # asked for twice: what both admit
-            rows = {one.name for one in before}
-            self.found[spec.name] = tuple(one for one in found if one.name in rows)
-        for found in tuple(self.found.values()):
-            missing = sorted(self._frameworks_in(found) - self.found.keys())
-            if missing:
-                self._add([Spec(name, "", "", ()) for name in missing])
+            rows = () if before is found else {one.name for one in before}
+            self.found[spec.name] = found if before is found else tuple(one for one in found if one.name in rows)
+        for name in (coming := list(self.found)):  # which grows
+            for missing in sorted(self._frameworks_in(self.found[name]) - self.found.keys()):
+                self.found[missing] = candidates(Spec(missing, "", "", ()), self.circumstances, self.matrix)
+                coming.append(missing)
 
     def _frameworks_in(self, found: tuple[SolveCandidate, ...]) -> set[str]:
         """Pinned packages that bring CUDA themselves, so that their build matters: torch for xformers."""
@@ -149,7 +148,7 @@ class Problem:
 
 def solve(problem: Problem) -> Solution | None:
     """The newest set that is known to work, at first of builds that bring their CUDA; None where there is none."""
-    own, other = (_pools(problem, own=own) for own in (True, False))
+    own, other = (_fields(problem, own=own) for own in (True, False))
     return _best(problem, own) or (_best(problem, other) if other != own else None)
 
 
@@ -158,10 +157,11 @@ def solve_unsure(problem: Problem) -> Solution | None:
 
     At first only those packages are in doubt of which no build at all is known to work here.
     """
-    pools = tuple(
-        pool(found, sure=True, own=True) or pool(found, sure=False, own=True) for found in problem.found.values()
-    )
-    return _best(problem, pools) or newest_unsure(problem)
+    field = problem.pairs.field
+    known = [field(found, sure=True, own=True) for found in problem.found.values()]
+    unsure = [field(found, sure=False, own=True) for found in problem.found.values()]
+    best = tuple(one if one.builds else other for one, other in zip(known, unsure, strict=True))
+    return _best(problem, best) or newest_unsure(problem)
 
 
 def newest_unsure(problem: Problem) -> Solution | None:
@@ -169,21 +169,22 @@ def newest_unsure(problem: Problem) -> Solution | None:
 
     What a build pins (`required`) is taken as it is pinned, also where it brings no CUDA of its own.
     """
-    pools = (pool(found, sure=False, own=name not in problem.required) for name, found in problem.found.items())
-    return _best(problem, tuple(pools), sure=False)
+    field, required = problem.pairs.field, problem.required
+    fields = (field(found, sure=False, own=name not in required) for name, found in problem.found.items())
+    return _best(problem, tuple(fields), sure=False)
 
 
 def none_together(problem: Problem, *, sure: bool) -> bool:
     """Whether no set holds what was asked for, whatever else joins it; with `sure`, none that is known to work."""
-    return _Search(problem, sure=sure, whole=False).best(_pools(problem, own=False, sure=sure)) is None
+    return _Search(problem, sure=sure, whole=False).best(_fields(problem, own=False, sure=sure)) is None
 
 
-def _pools(problem: Problem, *, own: bool, sure: bool = True) -> tuple[Pool, ...]:
-    return tuple(pool(found, sure=sure, own=own) for found in problem.found.values())
+def _fields(problem: Problem, *, own: bool, sure: bool = True) -> Fields:
+    return tuple(problem.pairs.field(found, sure=sure, own=own) for found in problem.found.values())
 
 
-def _best(problem: Problem, pools: tuple[Pool, ...], *, sure: bool = True) -> Solution | None:
-    chosen = _Search(problem, sure=sure).best(pools)
+def _best(problem: Problem, fields: Fields, *, sure: bool = True) -> Solution | None:
+    chosen = _Search(problem, sure=sure).best(fields)
     return None if chosen is None else _solution(chosen, problem)
 
 
@@ -216,7 +217,7 @@ def _uncovered(problem: Problem) -> Iterator[str]:
 
 
 class _Search:
-    """One search; the pools are those of `problem.found`, in its order.
+    """One search; the fields are those of `problem.found`, in its order.
 
     Where the set is not `whole`, more may join it: what that could settle is not against it.
     """
@@ -228,17 +229,17 @@ class _Search:
         self._names = tuple(problem.found)
         self._place = {name: at for at, name in enumerate(self._names)}
         self._asked = len(problem.found) - len(problem.required)
-        self._fields: tuple[Field, ...] = ()
+        self._fields: Fields = ()
         self._few: tuple[int, ...] = ()
         self._start: dict[int, int] = {}  # by place: what need be looked at
         self._rows: dict[tuple[int, int], int] = {}  # by a build's id and another place: what goes with it there
 
-    def best(self, pools: tuple[Pool, ...]) -> Chosen | None:
+    def best(self, fields: Fields) -> Chosen | None:
         """The first set in the order of preference."""
-        if any(not one for one in pools[: self._asked]):
+        if any(not one.builds for one in fields[: self._asked]):
             return None
-        self._fields = tuple(Field(chain.from_iterable(one), self._problem.pairs) for one in pools)
-        self._few = tuple(at for at, one in enumerate(pools[: self._asked]) if len(one) <= _FEW)
+        self._fields = fields
+        self._few = tuple(at for at, one in enumerate(fields[: self._asked]) if one.releases <= _FEW)
         return self._extend([()], 0) if self._has_a_future((), 0) else None
 
     def _extend(self, partial: list[Chosen], at: int) -> Chosen | None:

@@ -15,7 +15,7 @@ from compat.matrix import Matrix
 from compat.overlap import NO, inside, overlap
 from compat.reason import BAD, OK, UNKNOWN, Circumstances
 from compat.record import NamedTuple
-from compat.solve_builds import SolveCandidate
+from compat.solve_builds import SolveCandidate, pool
 from compat.solve_cudnn import CUDNN_WHEELS
 from compat.solve_together import (
     Clash,
@@ -33,6 +33,7 @@ from compat.solve_together import (
 from compat.traits import traits_of
 
 Names = frozenset[str]  # distributions
+Builds = tuple[SolveCandidate, ...]
 Look = tuple[object, ...]  # what of a build is seen from another package
 
 
@@ -58,12 +59,25 @@ class Pairs:
         self._sides: dict[int, Side] = {}  # by the build's `wants`, which live as long as their side
         self._kinds: dict[Look, int] = {}
         self._kind_of: dict[tuple[int, int], int] = {}  # by the build's `wants` and the view
+        self._pools: dict[
+            tuple[int, bool, bool], tuple[tuple[SolveCandidate, ...], Field]
+        ] = {}  # and what keeps the id
+        self._fields: dict[tuple[int, ...], Field] = {}
         self._views: dict[tuple[Names, Names], int] = {}
         self._seen: list[_View] = []
 
     def __len__(self) -> int:
         """How many have been looked at."""
         return len(self._found) + len(self._exactly)
+
+    def field(self, found: Builds, *, sure: bool, own: bool) -> Field:
+        """What may be chosen of the builds of a package, see `pool`; one object for the same builds."""
+        key = (id(found), sure, own)
+        if key not in self._pools:
+            builds = pool(found, sure=sure, own=own)
+            field = self._fields.setdefault(tuple(map(id, builds)), Field(builds, self))
+            self._pools[key] = (found, field)
+        return self._pools[key][1]
 
     def view(self, one: Names, other: Names) -> int:
         """Two packages' view of each other, by its number: all that `worst` rests on of what their builds ask for."""
@@ -139,10 +153,11 @@ class Pairs:
 class Field:
     """The builds of one package that may be chosen, newest first; a set of them is an int, a bit for each."""
 
-    def __init__(self, builds: Iterable[SolveCandidate], pairs: Pairs) -> None:
-        self.builds = tuple(builds)
+    def __init__(self, builds: Builds, pairs: Pairs) -> None:
+        self.builds = builds
         self.all = (1 << len(self.builds)) - 1
         self._pairs = pairs
+        self.releases = len({one.key for one in builds})
         self._is_held = any(one.held for one in self.builds)
         self._asking: dict[str, dict[str, int]] = {}  # distribution -> specifier -> the builds that ask for it so
         self._pythons: dict[frozenset[str] | None, int] = {}

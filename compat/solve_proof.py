@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from compat.reason import BAD, OK, UNKNOWN, Reason
 from compat.record import NamedTuple
 from compat.solve import Problem, Solution
-from compat.solve_builds import SolveCandidate, pool
+from compat.solve_builds import SolveCandidate
 from compat.solve_pairs import Field
 
 _MOST_PARTNERS = 3
@@ -56,8 +56,7 @@ def _passed(problem: Problem, package: str, chosen: dict[str, SolveCandidate], u
 
 
 def _usable(problem: Problem, package: str) -> Field:
-    groups = pool(problem.found[package], sure=True, own=True)
-    return Field((one for group in groups for one in group), problem.pairs)
+    return problem.pairs.field(problem.found[package], sure=True, own=True)
 
 
 def _alone(one: SolveCandidate, *, own_exists: bool) -> _Passed | None:
