@@ -9,13 +9,14 @@ from typing import Protocol
 from compat.record import NamedTuple
 from doctor.check.finding import Answer, Evidence, Finding, Kind, Remedy
 from doctor.facts import Machine
+from doctor.formats import Document
 from doctor.output.page import as_windows_writes, clean
 
 _PATH = r"(?P<path>(?:~|[A-Za-z]:)?/[^:,]*[^:,/\s]|[\w.-]+(?:/[\w.-]+)*(?=(?::|, line )\d))"
 _IN_A_FILE = re.compile(rf"(?:.*\bset in )?{_PATH}(?:(?::|, line )(?P<line>[1-9]\d{{0,8}}))?", re.DOTALL)
 
 
-class Judged(Protocol):
+class Judged(Document, Protocol):
     """A document with findings; formats ask for it by the view `findings`."""
 
     @property

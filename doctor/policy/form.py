@@ -34,7 +34,7 @@ _ONE_OR_MORE = {"anyOf": [_TEXT, {**_TEXTS, "minItems": 1}]}
 TABLES: Mapping[str, Mapping[str, Any]] = {
     "require": {
         "driver": _RANGE,
-        "gpu": {**_ONE_OR_MORE, "description": "what each card is called: a part of its name, or a pattern with *"},
+        "gpu": {**_ONE_OR_MORE, "description": "words of the name of each card, or a pattern with *"},
         "gpu_count": {
             "anyOf": [{"type": "integer", "minimum": 0}, _RANGE],
             "description": "how many; a range in quotes",

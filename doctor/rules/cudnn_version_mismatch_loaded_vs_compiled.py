@@ -10,6 +10,7 @@ from doctor.facts.environment import Framework
 from doctor.facts.seen import how
 from doctor.loader.words import because
 from doctor.rules.shared.cudnn_use import built_for, loaded_copy, main_predictions, prediction, right_copies
+from doctor.rules.shared.nvidia_wheels import conflict_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -36,6 +37,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             Evidence(copy.path, f"cuDNN {loaded}, by its {how(copy.version)}"),
             Evidence(because(asked.way), f"{asked.soname} is taken from {asked.path.get()}"),
         ),
+        explains=conflict_of(framework, copy, facts, matrix),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import Need
 from compat.version import CudnnVersion
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
@@ -12,6 +11,7 @@ from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.builds import build_row
 from doctor.rules.shared.cudnn_use import built_for, loaded_copy, main_predictions, right_copies
+from doctor.rules.shared.nvidia_wheels import conflict_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -25,9 +25,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     others = _others(framework, built.value, facts)
     if not others or not (any(one.missing for one in asked) or not asked):
         raise NotApplicable("no copy of another major is in its place")
-    needs = right_copies(framework, built.value, facts, matrix)
     what = ", ".join(str(copy.version.get()) for copy in others)
-    return _bad(framework, built, others[0], f"there is only cuDNN {what}", needs)
+    return _bad(framework, others[0], f"there is only cuDNN {what}", facts, matrix)
 
 
 def _judge_loaded(framework: Framework, built: Seen[CudnnVersion], facts: Facts, matrix: Matrix) -> Answer:
@@ -36,8 +35,7 @@ def _judge_loaded(framework: Framework, built: Seen[CudnnVersion], facts: Facts,
     fits = loaded.major == built.value.major and not _refuses_newer(framework, built.value, loaded, facts, matrix)
     if fits:
         return ok(f"{framework.label}, built with cuDNN {built.value}, loads {loaded}")
-    needs = right_copies(framework, built.value, facts, matrix)
-    return _bad(framework, built, copy, f"it will load {loaded}", needs)
+    return _bad(framework, copy, f"it will load {loaded}", facts, matrix)
 
 
 def _refuses_newer(
@@ -64,12 +62,11 @@ def _others(framework: Framework, built: CudnnVersion, facts: Facts) -> tuple[Cu
     return tuple(reach)
 
 
-def _bad(
-    framework: Framework, built: Seen[CudnnVersion], copy: CudnnCopy, instead: str, needs: tuple[Need, ...]
-) -> Answer:
+def _bad(framework: Framework, copy: CudnnCopy, instead: str, facts: Facts, matrix: Matrix) -> Answer:
+    built = built_for(framework, facts, matrix)
     return bad(
         f"{framework.label} was built for cuDNN {built.value.major} ({built.value.release}); {instead}",
-        *needs,
+        *right_copies(framework, built.value, facts, matrix),
         evidence=(
             Evidence(built.how, f"built with cuDNN {built.value}"),
             Evidence(copy.path, copy.label),
@@ -77,6 +74,7 @@ def _bad(
         explains=(
             Symptom("cudnn-missing", framework.label),
             Symptom("cudnn-version-mismatch-loaded-vs-compiled", framework.label),
+            *conflict_of(framework, copy, facts, matrix),
         ),
     )
 

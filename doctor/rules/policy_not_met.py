@@ -21,6 +21,7 @@ from doctor.rules.shared.rule import Rule, Subjects
 
 REQUIREMENTS: Subjects[Requirement] = Subjects("requirement of a policy", lambda facts: facts.policy.requirements)
 _GIB = 1 << 30
+_OTHER_CARDS = {"ti", "super", "d", "laptop", "mobile", "max", "with"}  # after a card's name: "with Max-Q Design"
 
 
 def check(requirement: Requirement, facts: Facts, matrix: Matrix) -> Answer:
@@ -48,14 +49,26 @@ def _driver(requirement: Requirement, facts: Facts) -> str:
 
 
 def _gpu(requirement: Requirement, facts: Facts) -> str:
-    """Each card by a part of its name, or by a pattern."""
+    """Each card by whole words of its name, or by a pattern."""
+    parts = requirement.wanted.lower().split("|")
+    names = [gpu.name.get() for gpu in facts.gpus.get()]
+    others = [one for one in names if not any(_is_called(one.lower(), part) for part in parts)]
+    return f"there is {', '.join(dict.fromkeys(others))}" if others else "" if names else "there is no GPU"
+
+
+def _is_called(name: str, part: str) -> bool:
+    """An RTX 4070 is no RTX 4070 Ti, and an A100 no RTX A1000."""
     from fnmatch import fnmatchcase  # late: only with a policy; in time that does not grow with the stars
 
-    parts = (part.replace("[", "[[]").replace("?", "[?]") for part in requirement.wanted.lower().split("|"))
-    patterns = [part if "*" in part else f"*{part}*" for part in parts]
-    names = [gpu.name.get() for gpu in facts.gpus.get()]
-    others = [one for one in names if not any(fnmatchcase(one.lower(), each) for each in patterns)]
-    return f"there is {', '.join(dict.fromkeys(others))}" if others else "" if names else "there is no GPU"
+    if "*" in part:
+        return fnmatchcase(name, part.replace("[", "[[]").replace("?", "[?]"))
+    words, wanted = _words(name), _words(part)
+    ends = [at + len(wanted) for at in range(len(words)) if wanted and words[at : at + len(wanted)] == wanted]
+    return any(_OTHER_CARDS.isdisjoint(words[end : end + 1]) for end in ends)
+
+
+def _words(text: str) -> list[str]:
+    return "".join(one if one.isalnum() else " " for one in text).split()
 
 
 def _gpu_count(requirement: Requirement, facts: Facts) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import lxml.html
 import pytest
 from lxml import etree
 from markdown_it import MarkdownIt
@@ -28,7 +29,7 @@ from doctor.cli import execute
 from doctor.facts import Facts, Machine
 from doctor.formats import TextStyle
 from doctor.output.comment import AT_MOST
-from doctor.output.judged import Place, place_of
+from doctor.output.judged import Place, commands_of, line, place_of
 from doctor.output.write import format_for
 from tests.image.pack import config_of, oci, tar_with
 from tests.machine import environment, framework, gpu, machine, nvml, report_on, seen, system, unseen
@@ -302,6 +303,41 @@ def test_markdown(report: Report) -> None:
     assert all(one.content != "@you" and "@you" not in one.content for one in inner)
 
 
+OUR_MARKS = {
+    *("html", "head", "meta", "title", "style", "body", "h1", "h2", "article", "p", "ul", "li", "span", "strong"),
+    *("pre", "code", "details", "summary"),
+}
+
+
+def test_html(report: Report) -> None:
+    """Nothing of a machine becomes mark-up; each finding is there with what mends it."""
+    page = lxml.html.document_fromstring(rendered("html", report))
+    assert {one.tag for one in page.iter()} <= OUR_MARKS
+    assert {name for one in page.iterfind(".//body//*") for name in one.attrib} <= {"class", "open"}
+    roots = [one for one in report.findings if not one.explained_by]
+    assert [one.findtext("h2") for one in page.iterfind(".//article")] == [line(one.summary) for one in roots]
+    assert [one.text for one in page.iterfind(".//article//pre/code")] == [
+        "\n".join(told) for one in roots for each in one.remedies if (told := commands_of(each))
+    ]
+    assert page.findtext(".//details/pre") == CheckDocument(report).text(TextStyle())
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("name", ["broken", "hostile findings", "hostile image", "healthy"])
+def test_html_in_a_browser(name: str, tmp_path: Path) -> None:
+    """Chromium makes of it what was written: no element more, nothing fetched, no complaint."""
+    (tmp_path / "page.html").write_text(rendered("html", made(name)))
+    argv = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"]
+    argv += [f"--user-data-dir={tmp_path / 'profile'}", (tmp_path / "page.html").as_uri()]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    assert ":CONSOLE" not in done.stderr
+    shown = lxml.html.document_fromstring(done.stdout)
+    written = lxml.html.document_fromstring((tmp_path / "page.html").read_text())
+    assert [(one.tag, one.text_content().strip()) for one in shown.iterfind(".//body//*")] == [
+        (one.tag, one.text_content().strip()) for one in written.iterfind(".//body//*")
+    ]
+
+
 def test_a_comment_has_room_for_its_end() -> None:
     text = rendered("markdown", invented(400))
     assert len(text) < AT_MOST + 200 < 65_536
@@ -316,13 +352,14 @@ def test_a_hostile_root_by_the_command_line(tmp_path: Path) -> None:
     (info / "METADATA").write_text('Metadata-Version: 2.1\nName: torch\nVersion: 2.9"><script>%0A::error\n')
     (root / "etc").mkdir()
     (root / "etc/os-release").write_text('ID=debian\nPRETTY_NAME="</testcase>::error::x"\n')
-    names = ("r.json", "r.sarif", "r.xml", "r.prom", "r.md", "r.txt")
+    names = ("r.json", "r.sarif", "r.xml", "r.prom", "r.md", "r.html", "r.txt")
     check(Options(root=str(root), outputs=tuple(str(tmp_path / name) for name in names)), TextStyle())
     Sarif.model_validate(json.loads((tmp_path / "r.sarif").read_text()))
     assert json.loads((tmp_path / "r.json").read_text())["schema"] == "gpudoctor.report/1"
     assert ET.parse(tmp_path / "r.xml").getroot().tag == "testsuite"
     assert "gpudoctor_verdict_info" in samples((tmp_path / "r.prom").read_text())
     assert (tmp_path / "r.md").read_text().startswith("<!-- gpudoctor -->")
+    assert (tmp_path / "r.html").read_text().startswith("<!DOCTYPE html>")
     assert "The stack" in (tmp_path / "r.txt").read_text()
     assert sorted(one.name for one in tmp_path.glob("r.*")) == sorted(names)
 

@@ -240,6 +240,31 @@ def test_one_line(line: str, facts: Facts, is_met: bool) -> None:
     assert answer.kind is (Kind.OK if is_met else Kind.BAD), answer.why
 
 
+@pytest.mark.parametrize(
+    ("wanted", "card", "is_met"),
+    [
+        ("RTX 4070", "NVIDIA GeForce RTX 4070", True),
+        ("RTX 4070", "NVIDIA GeForce RTX 4070 Ti", False),
+        ("rtx 4070 ti", "NVIDIA GeForce RTX 4070 Ti SUPER", False),
+        ("*4070*", "NVIDIA GeForce RTX 4070 Ti SUPER", True),
+        ("RTX 4090", "NVIDIA GeForce RTX 4090 Laptop GPU", False),
+        ("GTX 1070", "NVIDIA GeForce GTX 1070 with Max-Q Design", False),
+        ("RTX 2080", "NVIDIA GeForce RTX 2080 Max-Q", False),
+        ("A100", "NVIDIA A100-SXM4-40GB", True),
+        ("A100", "NVIDIA RTX A1000", False),
+        ("L4", "NVIDIA L40S", False),
+        ("H100", "NVIDIA H100 80GB HBM3", True),
+        ("-", "Tesla T4", False),
+    ],
+)
+def test_the_name_of_a_card(wanted: str, card: str, is_met: bool) -> None:
+    facts = machine(gpus=seen((gpu(card),)))
+    (answer,) = (
+        one for one in judged(facts, parse(f'[require]\ngpu = "{wanted}"\n', FILE)) if one.code == "policy-not-met"
+    )
+    assert answer.kind is (Kind.OK if is_met else Kind.BAD), answer.why
+
+
 EXCEPTION = '[[findings.allow]]\ncode = "gpu-compute-mode"\nreason = "a queue owns it"\nexpires = {}\n'
 ILL = machine(gpus=seen((gpu(compute_mode=seen("prohibited")),)))
 

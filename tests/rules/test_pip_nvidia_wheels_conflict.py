@@ -7,12 +7,26 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from compat.version import CudaVersion
+from compat.version import CudaVersion, CudnnVersion
 from doctor.check.finding import Kind, Severity, Symptom
+from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
 from doctor.facts.environment import Framework, Overlap
-from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
-from tests.rules.case import answer
+from tests.machine import (
+    CUDNN_DIR,
+    VENV,
+    cudnn_copy,
+    distribution,
+    environment,
+    framework,
+    loader,
+    machine,
+    prediction,
+    seen,
+    unseen,
+)
+from tests.rules.case import MATRIX, answer
+from tests.rules.cudnn import parts
 
 CODE = "pip-nvidia-wheels-conflict"
 PYTHON = f"{VENV}/bin/python"
@@ -88,6 +102,33 @@ def test_extras(version: str, requirement: str, kind: Kind) -> None:
     found = answer(CODE, with_wheels((jax(requirement),), ("nvidia-cudnn-cu12", version)))
     assert found.kind is kind
     assert kind is Kind.OK or found.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("code", "version", "wheels", "by_cudnn"),
+    [
+        ("cudnn-version-mismatch-loaded-vs-compiled", "9.1.0", (("nvidia-cudnn-cu12", "9.1.0.70"),), True),
+        ("cudnn-wrong-major", "8.9.7", (("nvidia-cudnn-cu12", "8.9.7.29"),), True),
+        (
+            "cudnn-version-mismatch-loaded-vs-compiled",
+            "9.1.0",
+            (("nvidia-cudnn-cu12", "9.1.0.70"), ("nvidia-nccl-cu12", "2.1")),
+            False,  # another wheel is wrong, too
+        ),
+    ],
+)
+def test_the_cudnn_that_an_extra_asks_for_is_one_cause(
+    code: str, version: str, wheels: tuple[tuple[str, str], ...], by_cudnn: bool
+) -> None:
+    asked = ("nvidia-cudnn-cu12<10.0,>=9.8; extra == 'with-cuda'", "nvidia-nccl-cu12>=2.18.1; extra == 'with-cuda'")
+    plugin = jax(*asked)._replace(cudnn=seen(CudnnVersion.parse("9.8")))
+    copy = cudnn_copy(version, parts=parts(version, CUDNN_DIR))
+    told = prediction(copy.parts.get()[0].path, intended=unseen("pins none"))._replace(asker=plugin.package)
+    facts = with_wheels((plugin,), *wheels)._replace(cudnn=seen((copy,)), loader=loader(predictions=seen((told,))))
+    answers = judge(facts, MATRIX, load_rules((CODE, code)))
+    cause = explained(answers).get((CODE, answer(CODE, facts).subject))
+    assert {one.code for one in answers if one.kind is Kind.BAD} == {CODE, code}
+    assert (cause.code if cause else "") == (code if by_cudnn else "")
 
 
 def test_frameworks_that_exclude_each_other_need_two_environments() -> None:

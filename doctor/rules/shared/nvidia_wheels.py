@@ -9,11 +9,14 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import BY_HAND, Need
 from compat.record import NamedTuple
 from compat.traits import traits_of
+from doctor.check.finding import Symptom
 from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.builds import build_row, installed
 from doctor.rules.shared.pins import Pin, applies, is_older, keeps, pin
+from doctor.rules.shared.subjects import environment_of
 
 
 class Breach(NamedTuple):
@@ -58,6 +61,21 @@ def breaches(environment: Environment, facts: Facts, matrix: Matrix) -> list[Bre
         if one.name in wheels
     ]
     return [one for one in asked if _is_broken(one.asked, one.wheel, environment, facts)]
+
+
+def conflict_of(framework: Framework, copy: CudnnCopy, facts: Facts, matrix: Matrix) -> tuple[Symptom, ...]:
+    """The conflict of the framework's wheels, where it is only about this cuDNN, which an extra asks for."""
+    environment = environment_of(framework, facts)
+    try:
+        broken = breaches(environment, facts, matrix)
+    except UnseenError:
+        return ()
+    own = [one for one in broken if one.asked.optional and one.framework == framework and _holds(one.wheel, copy)]
+    return (Symptom("pip-nvidia-wheels-conflict", environment.label),) if broken and own == broken else ()
+
+
+def _holds(wheel: Distribution, copy: CudnnCopy) -> bool:
+    return "cudnn" in wheel.name and copy.path.startswith(f"{wheel.site}/")
 
 
 def _by_code(framework: Framework) -> tuple[Pin, ...]:

@@ -206,7 +206,14 @@ CASES = (
         cudnn_wheel("9.1.0.70", site=USER_SITE),
         codes=("cudnn-version-mismatch-loaded-vs-compiled",),
         first="cudnn-version-mismatch-loaded-vs-compiled",
-        besides=("pip-nvidia-wheels-conflict",),
+    ),
+    fault(
+        "jax-old-cudnn-wheel",
+        "the same old cuDNN in JAX's own environment: one fault, not one more of the wheel that its extra asks for",
+        *JAX_OPENING_WHEELS,
+        cudnn_wheel("9.1.0.70"),
+        codes=("cudnn-version-mismatch-loaded-vs-compiled",),
+        first="cudnn-version-mismatch-loaded-vs-compiled",
     ),
     Case(
         "jax-old-cudnn-of-the-users-own-beside",
