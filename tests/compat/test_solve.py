@@ -100,7 +100,8 @@ def test_the_newest_that_works_together(asked: str, gpu: str, driver: str, answe
 )
 def test_the_drivers_own_cuda_before_minor_version_compatibility(asked: str, driver: str, build: str) -> None:
     solution = solve(problem(asked, "RTX 4090", driver))
-    assert solution and solution.chosen[0].row.build == build
+    assert solution is not None
+    assert solution.chosen[0].row.build == build
 
 
 @pytest.mark.parametrize(
