@@ -23,9 +23,9 @@ _TEXT_BYTES = 64 << 20  # that are kept of what it unpacks to
 _UNPACKED_BYTES = 1 << 30  # that are gone through: a small archive may unpack to anything
 _MEMBERS = 20_000
 _MEMBER_BYTES = 16 << 20
-_TEXTS = tuple(
-    f".{end}"
-    for end in "log txt out yaml yml json desc descr describe gz status labels list csv".split()  # must-gather's, too
+_TEXTS = (
+    *(".log", ".txt", ".out", ".yaml", ".yml", ".json", ".gz", ".csv"),
+    *(".desc", ".descr", ".describe", ".status", ".labels", ".list"),  # of must-gathers
 )
 
 
