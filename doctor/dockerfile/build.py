@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from compat.record import NamedTuple
 from doctor.dockerfile import STAGES_AT_MOST, VALUE_AT_MOST_CHARS, DockerfileError
 from doctor.dockerfile.base import Base, base_of
+from doctor.dockerfile.context import Context, Copied
 from doctor.dockerfile.expand import LITERAL, OPEN, expand, is_open, shown, words
 from doctor.dockerfile.parse import Instruction, Script
 from doctor.dockerfile.run import Ran, run
@@ -48,19 +49,19 @@ class Stage(NamedTuple):
 class Built:
     """What a stage has come to."""
 
-    def __init__(self, base: Base) -> None:
+    def __init__(self, base: Base, files: Copied) -> None:
         self.base = base
         self.env: dict[str, str] = {}
         self.set_in: dict[str, str] = {}
         self.args: dict[str, str] = {}
-        self.ran = Ran()
+        self.ran = Ran(files)
         self.path_fault: DockerfileLine | None = None  # of the ENV line of LD_LIBRARY_PATH
         if base.nvcc is not None:
             self.ran.nvcc = base.nvcc
 
     def copy(self) -> Built:
         """What a stage begins with that starts from this one: its ARG lines do not count there."""
-        made = Built(self.base)
+        made = Built(self.base, self.ran.files)
         made.env, made.set_in, made.path_fault = dict(self.env), dict(self.set_in), self.path_fault
         made.ran = self.ran.copy()
         return made
@@ -74,8 +75,11 @@ class Built:
 class Dockerfile:
     """The stages of a file, and what one of them comes to."""
 
-    def __init__(self, script: Script, shown_name: str, given: Mapping[str, str] = {}) -> None:
+    def __init__(
+        self, script: Script, shown_name: str, given: Mapping[str, str] = {}, context: Context | None = None
+    ) -> None:
         """`given` are the values of --build-arg, which count for what an ARG line names; raises DockerfileError."""
+        self._context = context or Context("")
         self._name, self._escape, self._given = shown_name, script.escape, given
         self._global: dict[str, str] = {}
         self.stages = tuple(self._stages(script))
@@ -157,7 +161,9 @@ class Dockerfile:
 
     def _made(self, stage: Stage) -> Built:
         below = self._earlier(stage.image, stage.number)
-        built = self.used[below].copy() if below is not None else Built(base_of(stage.image, stage.source))
+        base = base_of(stage.image, stage.source)
+        files = Copied(self._context, is_plain=base.is_plain)
+        built = self.used[below].copy() if below is not None else Built(base, files)
         for one in stage.instructions:
             self._apply(one, built, stage)
         return built
@@ -174,6 +180,8 @@ class Dockerfile:
             flags, start = _flags(one.text)
             text = " " * start + one.text[start:]  # offsets stay those of the instruction
             run(text, flags, built.known, built.ran, lambda at: self.source(one, at))
+        elif one.keyword == "WORKDIR":
+            built.ran.files.workdir = built.ran.files.at(expand(one.text.strip(), built.known))
         elif one.keyword in {"COPY", "ADD"}:
             self._copy(one, built, stage)
 
@@ -205,14 +213,23 @@ class Dockerfile:
         said = [expand(text, built.known) for _, text in words(one.text[start:].partition("\n")[0], self._escape)]
         if len(said) < 2:
             return
-        *sources, _ = said
+        *sources, to = said
         for text in sources:
             if _NO_DRIVER.search(text) and "stubs/" not in text:
                 built.ran.drivers.append(DockerfileLine(f"{one.keyword} {shown(text)}", self.source(one)))
         from_stage = self._earlier(flags.get("from", ""), stage.number)
         if from_stage is not None:
             built.ran.take(self.used[from_stage].ran, tuple(sources))
-        elif "from" in flags and any("cuda" in text or is_open(text) or text == "/" for text in sources):
+            built.ran.files.take(self.used[from_stage].ran.files, sources, to)
+        elif "from" not in flags:
+            built.ran.files.put(sources, to)
+        else:
+            built.ran.files.hide(to)
+        if (
+            from_stage is None
+            and "from" in flags
+            and any("cuda" in text or is_open(text) or text == "/" for text in sources)
+        ):
             built.ran.nvcc = None
 
 

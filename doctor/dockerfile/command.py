@@ -12,6 +12,7 @@ from doctor.check.finding import Answer, Kind
 from doctor.dockerfile import FILE_AT_MOST_BYTES, VALUE_AT_MOST_CHARS, DockerfileError
 from doctor.dockerfile.build import Dockerfile
 from doctor.dockerfile.compose import Service, compose_parts, is_compose, service_of
+from doctor.dockerfile.context import Context
 from doctor.dockerfile.facts import NOT_SHOWN, Asked, facts_of
 from doctor.dockerfile.parse import parse
 from doctor.facts import Facts
@@ -28,23 +29,27 @@ def facts_of_file(path: str, target: str, platform: str, build_args: tuple[str, 
     return facts_of(asked, matrix)
 
 
-def _read(path: str, given: Mapping[str, str]) -> Dockerfile:
+def _read(path: str, given: Mapping[str, str], context: str = "") -> Dockerfile:
+    """Without a context that is named, the Dockerfile's directory is it."""
     name = os.path.basename(path.rstrip("/")) or path
-    return Dockerfile(parse(_content(path), path), name, given)
+    folder = context or os.path.dirname(path) or "."
+    return Dockerfile(parse(_content(path), path), name, given, Context(folder))
 
 
 def _of_service(service: Service, file: str, given: Mapping[str, str]) -> tuple[Dockerfile, str]:
     """The Dockerfile of a service, and the file in which it stands; one without is its image alone."""
     if service.context and not service.inline:
         path = os.path.join(service.context, service.dockerfile)
-        return _read(path, given), path
+        return _read(path, given, service.context), path
     text = service.inline or f"FROM {service.image}"
     if not service.inline and not service.image:
         raise DockerfileError(f"{file}:{service.line}: the service {service.told.name} has no image and no build")
+    file = service.file or file
     script = parse(text.encode("utf-8", "replace"), file)
     first = service.line if service.inline else service.line - 1
     moved = tuple(one._replace(numbers=tuple(first + each for each in one.numbers)) for one in script.instructions)
-    return Dockerfile(script._replace(instructions=moved), os.path.basename(file), given), file
+    context = Context(service.context if service.inline else "")
+    return Dockerfile(script._replace(instructions=moved), os.path.basename(file), given, context), file
 
 
 def _given(build_args: tuple[str, ...]) -> dict[str, str]:

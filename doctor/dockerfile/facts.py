@@ -22,7 +22,7 @@ from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
 from doctor.facts.image import ImageFacts
 from doctor.facts.loader import LoaderFacts, SearchDir
-from doctor.facts.seen import Fact, Seen, Unseen, all_unseen
+from doctor.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
 from doctor.facts.system import SystemFacts, common_machine
 from doctor.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.matrix.planned import framework_of
@@ -133,10 +133,22 @@ def _loader(built: Built) -> LoaderFacts:
     unseen: LoaderFacts = all_unseen(LoaderFacts, NOT_SHOWN)
     folders = [one for one in built.env.get(_PATH, "").split(":") if one]
     search = tuple(
-        SearchDir(shown(one), _PATH, not is_open(one), written=shown(one), set_in=built.set_in.get(_PATH, ""))
+        SearchDir(
+            shown(one),
+            _PATH,
+            not is_open(one) and not _is_left_out(one, built),
+            written=shown(one),
+            set_in=built.set_in.get(_PATH, ""),
+        )
         for one in folders
     )
     return unseen._replace(search=Seen(search, "ENV"))
+
+
+def _is_left_out(folder: str, built: Built) -> bool:
+    """Stubs are of the development packages, which NVIDIA's smaller images leave out."""
+    small = built.base.told.variant in {"base", "runtime"} and not built.ran.trees and built.ran.nvcc is False
+    return small and folder.rstrip("/").endswith("/stubs")
 
 
 def _image(built: Built) -> ImageFacts:
@@ -188,33 +200,71 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
     )
 
 
+class _Held(NamedTuple):
+    """A pin that counts."""
+
+    spec: Spec
+    source: str
+    cuda: str  # by what conda is asked for beside it
+
+
 def _environments(built: Built, facts: Facts, matrix: Matrix) -> list[Environment]:
     """One for each place that lines install into, with what they pin; the last pin of a package counts."""
-    places: dict[str, dict[str, tuple[Spec, str]]] = {}
+    places: dict[str, dict[str, _Held]] = {}
+    pinned = [*built.ran.pinned]
     if built.base.framework:
-        _put(places, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source), facts, matrix)
-    for one in built.ran.pinned:
-        _put(places, one, facts, matrix)
+        pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source))
+    for one in pinned:
+        python = built.base.python if not one.environment else ""
+        _put(places, one, python, facts, matrix)
     return [_environment(place, dict(held), built, facts, matrix) for place, held in places.items()]
 
 
-def _put(places: dict[str, dict[str, tuple[Spec, str]]], one: Pinned, facts: Facts, matrix: Matrix) -> None:
+def _put(places: dict[str, dict[str, _Held]], one: Pinned, python: str, facts: Facts, matrix: Matrix) -> None:
     """A framework without one exact release is whatever the day of the build brings: nothing can be said of it."""
+    text, _, marker = one.spec.partition(";")
+    holds = _holds(marker.strip(), python, facts)
     try:
-        spec = known_product(parse_spec(one.spec.partition(";")[0]))
+        spec = known_product(parse_spec(text))
     except (GpudoctorError, NoSuchName):
+        return
+    if holds is False:
         return
     held = places.setdefault(one.environment if not is_open(one.environment) else "", {})
     held.pop(spec.name, None)
     is_exact = spec.versions.startswith("==") and not set(spec.versions[2:]) & set("*,=<>!~")
-    if is_open(one.spec) or not is_exact:
+    if is_open(one.spec) or not is_exact or holds is None:
         return
-    if traits_of(spec.name).tagged and not spec.build:
+    if traits_of(spec.name).tagged and not spec.build and one.tool != "conda":
         build = one.build if one.build != "" else _default(spec, facts, matrix)
         if not build:
             return
         spec = spec._replace(build=build)
-    held[spec.name] = (spec, one.source)
+    held[spec.name] = _Held(spec, one.source, one.cuda)
+
+
+def _holds(marker: str, python: str, facts: Facts) -> bool | None:
+    """Whether a requirement's marker holds in the image; None where a Python decides that is not known."""
+    if not marker:
+        return True
+    if not python and ("python" in marker or "implementation" in marker):
+        return None
+    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
+
+    family = value_or(facts.system.family, "")
+    values = {
+        "platform_system": family.capitalize(),
+        "sys_platform": family,
+        "os_name": "posix",
+        "platform_machine": value_or(facts.system.machine, ""),
+        "python_version": python,
+        "python_full_version": python,
+        "extra": "",
+    }
+    try:
+        return Marker(marker).evaluate(values)
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
+        return None
 
 
 def _default(spec: Spec, facts: Facts, matrix: Matrix) -> str:
@@ -225,16 +275,14 @@ def _default(spec: Spec, facts: Facts, matrix: Matrix) -> str:
         return ""
 
 
-def _environment(
-    place: str, held: dict[str, tuple[Spec, str]], built: Built, facts: Facts, matrix: Matrix
-) -> Environment:
+def _environment(place: str, held: dict[str, _Held], built: Built, facts: Facts, matrix: Matrix) -> Environment:
     python = built.base.python
     prefix = shown(place) or _PYTHON
     bare = Environment(
         prefix=prefix,
         asked_by="the Dockerfile",
         interpreter=f"{prefix}/bin/python" if prefix.startswith("/") else _PYTHON,
-        kind="venv",
+        kind="conda" if any(one.cuda for one in held.values()) else "venv",
         python=Seen(python, built.base.told.source) if python and not place else _HIDDEN,
         sites=_HIDDEN,
         distributions=_HIDDEN,
@@ -245,7 +293,10 @@ def _environment(
         extensions=_HIDDEN,
         incomplete=_HIDDEN,
     )
-    found = tuple(_pinned(spec, source, bare, facts, matrix) for spec, source in held.values())
+    found = tuple(
+        _by_conda(one, prefix) if one.cuda else _pinned(one.spec, one.source, bare, facts, matrix)
+        for one in held.values()
+    )
     listed = tuple(
         Distribution(name=one.package, version=one.version, site="", metadata="", kind="wheel", hidden_by="")
         for one in found
@@ -262,3 +313,19 @@ def _pinned(spec: Spec, source: str, bare: Environment, facts: Facts, matrix: Ma
         if isinstance(value := getattr(made, name), Seen)
     }
     return made._replace(note=f"pinned in {source}", **cited)
+
+
+def _by_conda(one: _Held, prefix: str) -> Framework:
+    """A build of conda's, of which no row speaks: its CUDA is the one that is pinned beside it."""
+    return Framework(
+        package=one.spec.name,
+        version=one.spec.versions[2:],
+        path="",
+        build=_HIDDEN,
+        cuda=Seen(CudaVersion.parse(".".join(one.cuda.split(".")[:2])), one.source),
+        cudnn=_HIDDEN,
+        targets=_HIDDEN,
+        requires=_HIDDEN,
+        environment=prefix,
+        note=f"pinned in {one.source}, by conda",
+    )

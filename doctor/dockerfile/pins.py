@@ -74,7 +74,25 @@ class Pins(NamedTuple):
     tool: str  # "pip", "uv", "conda"
     environment: str  # what tells its environment from another: "/opt/venv", the name of a conda environment, ""
     specs: tuple[Word, ...]
-    build: str | None  # of tagged packages, by the index: "cu128"; "" for the default index, None where it is not known
+    indexes: tuple[str, ...] = ()  # beside the default one
+    backend: str = ""  # uv's --torch-backend
+    files: tuple[Word, ...] = ()  # of requirements; for conda, of an environment
+    constraints: tuple[Word, ...] = ()
+
+    def build(self, more: tuple[str, ...], *, is_whole: bool) -> str | None:
+        """The build of tagged packages, by the indexes: the last part of PyTorch's is its tag.
+
+        "cu128"; "" for the default index, None where it is not known. `more` are those that the files name, `is_whole`
+        says whether all of these were read.
+        """
+        if self.backend:
+            return self.backend if _TAG.fullmatch(self.backend) else None
+        addresses = (*self.indexes, *more)
+        if not addresses and is_whole:
+            return ""
+        parts = [one.rstrip("/").removesuffix("/torch_stable.html").rpartition("/")[2] for one in addresses]
+        tags = {one for one in parts if _TAG.fullmatch(one)}
+        return tags.pop() if len(tags) == 1 and is_whole and not any(map(is_open, addresses)) else None
 
 
 def system_packages(call: Call) -> tuple[Word, ...]:
@@ -109,8 +127,16 @@ def python_packages(call: Call, known: Mapping[str, str]) -> Pins | None:
         return None
     given = {**known, **call.given}
     where = _option(words, "--python", "-p", "--target", "-t", "--prefix") or named or environment
-    specs = tuple(one for one in _arguments(words[2:]) if _is_spec(one.text))
-    return Pins(tool, where, specs, _build(words, given))
+    where = where or (given.get("VIRTUAL_ENV", "") if tool == "uv" else "")
+    return Pins(
+        tool=tool,
+        environment=where,
+        specs=tuple(one for one in _arguments(words[2:]) if _is_spec(one.text)),
+        indexes=_addresses(words, given),
+        backend=_option(words, "--torch-backend") or given.get("UV_TORCH_BACKEND", ""),
+        files=_options(words, "-r", "--requirement", "--requirements"),
+        constraints=_options(words, "-c", "--constraint", "--constraints"),
+    )
 
 
 def _run(words: list[Word]) -> tuple[str, list[Word]]:
@@ -125,10 +151,12 @@ def _run(words: list[Word]) -> tuple[str, list[Word]]:
 
 def _conda(words: list[Word]) -> Pins | None:
     """conda's builds are named by strings that pip's are not: which one it takes, its solver decides."""
-    if len(words) < 2 or words[1].text not in {"install", "create"}:
+    words = [words[0], *words[2:]] if len(words) > 1 and words[1].text == "env" else words
+    if len(words) < 2 or words[1].text not in {"install", "create", "update"}:
         return None
     named = _option(words, "-n", "--name", "-p", "--prefix") or ""
-    return Pins("conda", named, tuple(_arguments(words[2:], "-c")), None)
+    files = _options(words, "-f", "--file")
+    return Pins("conda", named, tuple(_arguments(words[2:], "-c", "-f")), files=files)
 
 
 def _arguments(words: list[Word] | tuple[Word, ...], *more: str) -> Iterator[Word]:
@@ -157,12 +185,23 @@ def _is_spec(text: str) -> bool:
     return not re.search(r"://|/|\.whl$|\.txt$|^\.", text)
 
 
-def _build(words: list[Word], known: Mapping[str, str]) -> str | None:
-    """The build that the indexes have: the last part of PyTorch's is its tag."""
-    backend = _option(words, "--torch-backend") or known.get("UV_TORCH_BACKEND", "")
-    if backend:
-        return backend if _TAG.fullmatch(backend) else None
-    addresses = [value for name, value in _pairs(words) if name in _INDEXES]
+def _options(words: list[Word], *names: str) -> tuple[Word, ...]:
+    """The values of an option that may be given several times."""
+    found = []
+    for number, one in enumerate(words):
+        name, sign, value = one.text.partition("=")
+        if one.text in names and number + 1 < len(words):
+            found.append(words[number + 1])
+        elif name in names and sign:
+            found.append(Word(value, one.at))
+        elif one.text[:2] in names and one.text[2:3] not in {"", "=", "-"}:
+            found.append(Word(one.text[2:], one.at))  # -rrequirements.txt
+    return tuple(found)
+
+
+def _addresses(words: list[Word], known: Mapping[str, str]) -> tuple[str, ...]:
+    """The indexes that options and variables name."""
+    found = [value for name, value in _pairs(words) if name in _INDEXES]
     for name in (
         "PIP_INDEX_URL",
         "PIP_EXTRA_INDEX_URL",
@@ -171,14 +210,8 @@ def _build(words: list[Word], known: Mapping[str, str]) -> str | None:
         "UV_INDEX",
         "UV_DEFAULT_INDEX",
     ):
-        addresses += known.get(name, "").split()
-    if _option(words, "-r", "--requirement"):
-        addresses.append("a file of requirements may name another")
-    parts = [one.rstrip("/").removesuffix("/torch_stable.html").rpartition("/")[2] for one in addresses]
-    if not addresses:
-        return ""
-    tags = {one for one in parts if _TAG.fullmatch(one)}
-    return tags.pop() if len(tags) == 1 and not any(map(is_open, addresses)) else None
+        found += known.get(name, "").split()
+    return tuple(found)
 
 
 def _pairs(words: list[Word]) -> Iterator[tuple[str, str]]:

@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Mapping
 
 from compat.record import NamedTuple
-from compat.spec import normal
+from doctor.dockerfile.context import Copied, moved
 from doctor.dockerfile.expand import is_open, shown
 from doctor.dockerfile.pins import Pins, python_packages, system_packages
+from doctor.dockerfile.requirements import Environment, Line, Listed, constrained, environment, name_of, requirements
 from doctor.dockerfile.shell import Call, Word, calls
 from doctor.facts.dockerfile import DockerfileLine, DockerfileTree
 
@@ -23,6 +24,7 @@ _DRIVER = re.compile(
     r"|libnvidia-ml1|cuda-drivers(-.*)?|cuda|cuda-\d+-\d+|cuda-runtime-\d+-\d+|nvidia-open(-.*)?|nvidia-smi"
     r"|xorg-x11-drv-nvidia-.*|akmod-nvidia"
 )
+_DRIVER_FILES = re.compile(r"/libcuda(?:\.so)?[.*\d]*$")
 _TOOLKIT = re.compile(r"cuda(?:-toolkit|-compiler|-nvcc|-minimal-build|-libraries(?:-dev)?)?(?:-(\d+)(?:-(\d+))?)?")
 _COMPILER = re.compile(r"cuda(-toolkit|-compiler|-nvcc|-minimal-build)?(-\d+)*|nvidia-cuda-toolkit")
 _RUNFILE = re.compile(r"cuda_(\d+\.\d+)\.[\w.]+_linux[\w-]*\.run")
@@ -31,6 +33,10 @@ _BUILDS_CUDA = re.compile(
     r"-D(?:GGML_CUDA|GGML_CUBLAS|LLAMA_CUBLAS|WITH_CUDA|USE_CUDA)(?::BOOL)?=(?:1|on|true|yes)\b|-DCMAKE_CUDA_",
     re.IGNORECASE,
 )
+# Package and exact release of a spec of conda's: "pytorch=2.1.0", "cudatoolkit=11.8"; a third part names its build.
+_CONDA_SPEC = re.compile(r"([\w.-]+)(?:={1,2}(\d+(?:\.\d+)+)(?:=.*)?$)?")
+_CONDA_CUDA = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-version", "cuda-toolkit"})
+_CONDA_NVCC = frozenset({"cuda-nvcc", "cuda-toolkit", "cuda", "cudatoolkit-dev", "cuda-compiler"})
 _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-playbook", "eval"})
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
@@ -45,6 +51,7 @@ class Pinned(NamedTuple):
     environment: str
     tool: str
     source: str
+    cuda: str = ""  # of conda's, "11.8" by what the same line pins beside it
 
 
 class Compiled(NamedTuple):
@@ -58,7 +65,8 @@ class Compiled(NamedTuple):
 class Ran:
     """What the RUN lines of a stage have done so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Copied) -> None:
+        self.files = files
         self.nvcc: bool | None = None
         self.drivers: list[DockerfileLine] = []
         self.trees: list[DockerfileTree] = []
@@ -70,7 +78,7 @@ class Ran:
 
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
-        made = Ran()
+        made = Ran(self.files.copy())
         made.nvcc = self.nvcc
         for name in ("drivers", "trees", "exports", "caches", "unread", "pinned"):
             setattr(made, name, list(getattr(self, name)))
@@ -93,8 +101,13 @@ class Ran:
 def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran, source: Source) -> None:
     """Take in the commands of a RUN line; `source` says where a character of it stands."""
     found = list(calls(text, known))
+    ran.files.changed(text, found)
+    there = ran.files.mounted(flags.get("mount", ""))
     for call in found:
-        _installs(call, known, ran, source)
+        if call.program == "rm" and any(_DRIVER_FILES.search(word.text) for word in call.words):
+            ran.drivers.clear()  # what lies below is whited out
+        _installs(call, known, ran, source, there)
+        there.workdir = moved(call, there.workdir)
         if not call.may_not_run and not call.may_fail:
             _compiles(call, ran, source)
         _reads(call, ran, source)
@@ -102,14 +115,35 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
     _leaves(found, flags, known, ran, source)
 
 
-def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source) -> None:
+def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, there: Copied) -> None:
     for word in system_packages(call):
         _package(word, call, ran, source(word.at))
     for word in call.words:
         _runfile(word, call, ran, source(word.at))
     pins = python_packages(call, known)
-    if pins:
-        _pins(pins, call, ran, source)
+    if pins is None:
+        return
+    given = tuple(Line(word.text, source(word.at)) for word in pins.specs)
+    if pins.tool == "conda":
+        _conda(pins, given, call, ran, [_environment(word, there, known) for word in pins.files])
+        return
+    listed = Listed(specs=given)
+    for word in pins.files:
+        listed = listed.joined(_listed(word, there, known))
+    for word in pins.constraints:
+        told = _listed(word, there, known)
+        listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
+    _pins(pins, listed, call, ran)
+
+
+def _listed(word: Word, there: Copied, known: Mapping[str, str]) -> Listed:
+    name = None if is_open(word.text) or "://" in word.text else there.named(there.at(word.text))
+    return requirements(name, there.context, known) if name else Listed(is_whole=False)
+
+
+def _environment(word: Word, there: Copied, known: Mapping[str, str]) -> Environment | None:
+    name = None if is_open(word.text) or "://" in word.text else there.named(there.at(word.text))
+    return environment(name, there.context, known) if name else None
 
 
 def _package(word: Word, call: Call, ran: Ran, source: str) -> None:
@@ -150,23 +184,34 @@ def _runfile(word: Word, call: Call, ran: Ran, source: str) -> None:
         ran.nvcc = True
 
 
-def _pins(pins: Pins, call: Call, ran: Ran, source: Source) -> None:
-    for word in pins.specs:
-        if pins.tool == "conda":
-            name = re.split(r"[=<>]", word.text.rpartition("::")[2], maxsplit=1)[0]
-            if name in {"cuda-nvcc", "cuda-toolkit", "cuda", "cudatoolkit-dev", "cuda-compiler"}:
-                ran.nvcc = True
-            continue  # which of its builds conda takes, its solver decides
+def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
+    build = pins.build(listed.indexes, is_whole=listed.is_whole)
+    for one in constrained(listed):
         if call.may_not_run:
-            ran.pinned = [one for one in ran.pinned if _name(one.spec) != _name(word.text)]
+            ran.pinned = [each for each in ran.pinned if name_of(each.spec) != name_of(one.spec)]
             continue
-        ran.pinned.append(Pinned(word.text, pins.build, pins.environment, tool=pins.tool, source=source(word.at)))
-        if normal(_name(word.text)).startswith("nvidia-cuda-nvcc"):
+        ran.pinned.append(Pinned(one.spec, build, pins.environment, tool=pins.tool, source=one.source))
+        if name_of(one.spec).startswith("nvidia-cuda-nvcc"):
             ran.nvcc = True if ran.nvcc else None
 
 
-def _name(spec: str) -> str:
-    return re.split(r"[\[=<>!~;@ ]", spec, maxsplit=1)[0].lower()
+def _conda(pins: Pins, given: tuple[Line, ...], call: Call, ran: Ran, environments: list[Environment | None]) -> None:
+    """Which of its builds conda takes, its solver decides; the release of CUDA stands in what is pinned beside it."""
+    packages = given + tuple(line for one in environments if one for line in one.packages)
+    if call.may_not_run:
+        return
+    named = pins.environment or next((one.name for one in environments if one and one.name), "")
+    parts = [(_CONDA_SPEC.match(line.spec.rpartition("::")[2].replace(" ", "")), line) for line in packages]
+    cuda = {found[2] for found, _ in parts if found and found[1] in _CONDA_CUDA and found[2]}
+    for found, line in parts:
+        if found and found[1] in _CONDA_NVCC:
+            ran.nvcc = True
+        if found and found[2] and len(cuda) == 1 and found[1] not in _CONDA_CUDA:
+            spec = f"{found[1]}=={found[2]}"
+            ran.pinned.append(Pinned(spec, None, named, tool="conda", source=line.source, cuda=min(cuda)))
+    for one in filter(None, environments):
+        of_pip = pins._replace(environment=named, tool="pip", files=())
+        _pins(of_pip, one.pip, call, ran)
 
 
 def _compiles(call: Call, ran: Ran, source: Source) -> None:

@@ -106,6 +106,9 @@ class Environment(NamedTuple):
     installers: tuple[str, ...] = ()  # who can install there: "pip", else "uv", else "ensurepip" to get pip by, "none"
     keeper: str = ""  # whose lock file rules it: "uv", "poetry", "pixi"
     project: str = ""  # the directory of that lock file, "" where it is not known
+    program: str = ""  # on Windows, the directory of the program that runs: the base's where python.exe only starts it
+    machine: Fact[str] = Unseen("it is only read on Windows")  # what that program is built for, "x86_64", "i386"
+    too_long: Fact[tuple[str, ...]] = Unseen("it is only asked on Windows")  # paths of 260 characters and more
 
     @property
     def label(self) -> str:

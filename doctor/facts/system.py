@@ -11,6 +11,14 @@ class OperatorState(NamedTuple):
     ready: tuple[str, ...]  # their names: "driver-ready", "toolkit-ready", "cuda-ready", "plugin-ready", ...
 
 
+class WslDistribution(NamedTuple):
+    """A Linux of the Windows Subsystem for Linux, as Windows lists it."""
+
+    name: str  # "Ubuntu-24.04"
+    version: int  # 1 or 2
+    is_default: bool
+
+
 def common_machine(name: str) -> str:
     """A machine type as uname has it on Linux, by whatever name a system or an image calls it: amd64 is x86_64."""
     return _COMMON_NAMES.get(name, name)
@@ -43,6 +51,8 @@ class SystemFacts(NamedTuple):
     kernel_log: Fact[tuple[str, ...]]  # lines about NVIDIA (NVRM, Xid, nouveau, module signature), oldest first
     ostree: Fact[bool] = Unseen("it was not looked for")  # an image, into which dnf installs nothing
     gpu_operator: Fact[OperatorState] = Unseen("it was not looked for")
+    long_paths: Fact[bool] = Unseen("only Windows has such a setting")  # LongPathsEnabled
+    wsl_distributions: Fact[tuple[WslDistribution, ...]] = Unseen("only Windows lists them")
 
 
 class Compiler(NamedTuple):

@@ -1,14 +1,20 @@
-"""The registry of the Windows that gpudoctor runs on, below HKEY_LOCAL_MACHINE: read, never written."""
+"""The registry of the Windows that gpudoctor runs on, below HKEY_LOCAL_MACHINE: read, never written.
+
+A path that begins with HKCU is the user's own, below HKEY_CURRENT_USER.
+"""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
+_USERS = "HKCU\\"
+
 
 def _opened(path: str) -> tuple[Any, Any]:
     winreg: Any = importlib.import_module("winreg")  # only Windows has it
-    return winreg, winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path)
+    root = winreg.HKEY_CURRENT_USER if path.startswith(_USERS) else winreg.HKEY_LOCAL_MACHINE
+    return winreg, winreg.OpenKey(root, path.removeprefix(_USERS))
 
 
 def keys(path: str) -> tuple[str, ...]:

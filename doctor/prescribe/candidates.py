@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import reduce
-from itertools import chain
+from itertools import chain, takewhile
+from typing import TYPE_CHECKING
 
 from compat.error import GpudoctorError
 from compat.matrix import Matrix
@@ -17,6 +18,9 @@ from doctor.prescribe.target import may_be_root, target_of
 from installers.choose import plan_for
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
+
+if TYPE_CHECKING:
+    from installers.step import Step
 
 
 class Candidate(NamedTuple):
@@ -118,10 +122,24 @@ def candidate(need: Need, facts: Facts, matrix: Matrix) -> Candidate:
 
 
 def with_more(one: Candidate, other: Candidate) -> Candidate:
-    """Both, one after the other: what the second one mends is wrong because of the first."""
+    """Both, one after the other: what the second one mends is wrong because of the first.
+
+    What the second one fetches and unpacks comes first: where that fails, the machine is as it was.
+    """
     from installers.steps.check import Check  # late: few remedies have a second part
 
     effects = (*(one.plan.effects or ()), *(other.plan.effects or ()))
     summary = f"{one.plan.summary}, then {other.plan.summary}"
     first = tuple(step for step in one.plan.steps if not isinstance(step, Check))  # one looks when all is done
-    return one._replace(plan=Plan(summary, (*first, *other.plan.steps), effects))
+    brought = _brought(other.plan.steps)
+    return one._replace(plan=Plan(summary, (*brought, *first, *other.plan.steps[len(brought) :]), effects))
+
+
+def _brought(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps at the front that fetch and unpack, with what a person is told about them; () where none does."""
+    from installers.step import kind_of  # late, as above
+
+    kinds = list(map(kind_of, steps))
+    in_stage = [kind.staged and not kind.taken_back(step) for step, kind in zip(steps, kinds, strict=True)]
+    front = takewhile(lambda at: in_stage[at] or isinstance(steps[at], ByHand), range(len(steps)))
+    return steps[: max((at + 1 for at in front if in_stage[at]), default=0)]

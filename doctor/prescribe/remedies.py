@@ -14,9 +14,10 @@ from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.prescribe.candidates import Candidate, candidates, ways, with_more
 from installers.plan import Plan
-from installers.render import commands
+from installers.render import chained, commands
 from installers.render.bash import quote
 from installers.steps.by_hand import ByHand
+from installers.steps.download import Download
 
 if TYPE_CHECKING:
     from doctor.prescribe.proof import Court, Verdict
@@ -141,7 +142,14 @@ def _remedy(one: Candidate, facts: Facts) -> Remedy:
         from doctor.prescribe.dockerfile import dockerfile_lines  # late: only images have one
 
         return Remedy(one.plan.summary, one.need, one.plan, dockerfile_lines(one.plan, one.target, facts))
-    return Remedy(one.plan.summary, one.need, one.plan, _where_it_belongs(commands(one.plan, one.target), facts))
+    return Remedy(one.plan.summary, one.need, one.plan, _where_it_belongs(_lines(one, facts), facts))
+
+
+def _lines(one: Candidate, facts: Facts) -> tuple[str, ...]:
+    """What is pasted: after a download that failed nothing more is done, as `bash -e` in an image does by itself."""
+    lines = commands(one.plan, one.target)
+    fetches = any(isinstance(step, Download) for step in one.plan.steps)
+    return chained(lines, one.target) if fetches and facts.machine.is_running else lines
 
 
 def _where_it_belongs(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:

@@ -125,7 +125,7 @@ def _of_environment(host: Host, environment: Environment, framework: Framework, 
 
 
 def _of_program(environment: Environment) -> Folder:
-    folder = environment.interpreter.rpartition("/")[0] or environment.prefix
+    folder = environment.program or environment.interpreter.rpartition("/")[0] or environment.prefix
     return Folder(folder, Way(FoundBy.APPLICATION, folder=folder))
 
 

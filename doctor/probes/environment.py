@@ -46,7 +46,7 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
     path = search_path(host, located)
     distributions, frameworks, overlaps, incomplete = _packages(host, located, path)
     tools = package_tools.look(host, located, value_or(distributions, ()))
-    return Environment(
+    described = Environment(
         prefix=located.prefix,
         asked_by=candidate.asked_by,
         interpreter=located.interpreter,
@@ -61,6 +61,15 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         installers=tools.installers,
         keeper=tools.keeper,
         project=tools.project,
+    )
+    if host.os_family != "windows":
+        return described
+    from doctor.probes import long_paths, windows_program  # late: only Windows has such questions
+
+    return described._replace(
+        program=windows_program.folder_of(host, located),
+        machine=windows_program.machine_of(host, located),
+        too_long=long_paths.look(host, distributions, frameworks),
     )
 
 

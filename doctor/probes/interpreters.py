@@ -14,7 +14,6 @@ from doctor.probes.project import project_environments
 from doctor.probes.started import interpreter_started
 
 _ON_A_ROOT_AT_MOST = 48
-_STORE = "C:/Program Files/WindowsApps"  # what Microsoft's Store installs
 _NAMES_AT_MOST = 200  # entries of one folder that are looked into for environments
 _HOMES_AT_MOST = 50
 _KERNELS_AT_MOST = 32
@@ -58,6 +57,12 @@ def _asked_path(host: Host, python: str) -> str:
     if not os.path.dirname(python) and not os.path.lexists(python):
         for path in _on_path(host, (python,)):
             return path
+        if host.os_family == "windows":
+            from doctor.probes import py_launcher  # late: only Windows has it
+
+            registered = py_launcher.named(host, python)
+            if registered:
+                return registered
         raise NoSuchInterpreter(python, "no such program on PATH, and no such file or directory")
     return os.path.abspath(os.path.expanduser(python)).replace(os.sep, "/")
 
@@ -88,6 +93,17 @@ def _default(host: Host) -> list[InterpreterCandidate]:
         located = _try(host, path)
         if located and not _is_own_tool(located.prefix):
             return [InterpreterCandidate(f"{path.rpartition('/')[2]} on PATH", located)]
+    return _of_launcher(host) if host.os_family == "windows" else []
+
+
+def _of_launcher(host: Host) -> list[InterpreterCandidate]:
+    """The Python that `py` starts: what python.org's installer lays is not on PATH unless it is told so."""
+    from doctor.probes import py_launcher  # late: only Windows has it
+
+    for prefix in py_launcher.default(host):
+        located = _try(host, prefix)
+        if located and not _is_own_tool(located.prefix):
+            return [InterpreterCandidate("Windows' launcher (py)", located)]
     return []
 
 
@@ -172,10 +188,23 @@ def _on_root(host: Host) -> Iterator[InterpreterCandidate]:
         located = _try(host, place)
         if located is None:
             continue
-        yield InterpreterCandidate("root", located)
+        yield InterpreterCandidate("root", _by_its_alias(host, located))
         found += 1
         if found == _ON_A_ROOT_AT_MOST:
             return
+
+
+def _by_its_alias(host: Host, located: Located) -> Located:
+    """The Store's Python, with the name by which a user starts it: by its own path nobody may."""
+    if host.os_family != "windows":
+        return located
+    from doctor.probes import store_python  # late: only Windows has it
+
+    if not store_python.family_of(located.prefix):
+        return located
+    homes = (f"C:/Users/{name}" for name in names_of(host, "C:/Users")[:_HOMES_AT_MOST])
+    aliases = (store_python.alias_of(host, located.prefix, home) for home in homes)
+    return located._replace(interpreter=next(filter(None, aliases), located.interpreter))
 
 
 def _places(host: Host) -> Iterator[str]:
@@ -227,9 +256,11 @@ def _windows_places(host: Host) -> Iterator[str]:
         for name in names_of(host, folder)[:_NAMES_AT_MOST]:
             if name.lower().startswith(("python3", "python2", "anaconda", "miniconda", "miniforge", "mambaforge")):
                 yield from _with_conda_environments(host, f"{folder.rstrip('/')}/{name}")
-    for name in names_of(host, _STORE)[:_NAMES_AT_MOST]:
-        if name.startswith("PythonSoftwareFoundation.Python."):
-            yield f"{_STORE}/{name}"
+    from doctor.probes import store_python  # late: only Windows has it
+
+    for name in names_of(host, store_python.FOLDER)[:_NAMES_AT_MOST]:
+        if store_python.family_of(f"{store_python.FOLDER}/{name}"):
+            yield f"{store_python.FOLDER}/{name}"
     for user in names_of(host, "C:/Users")[:_NAMES_AT_MOST]:
         yield from _below(host, f"C:/Users/{user}/AppData/Local/Programs/Python")
         for name in names_of(host, f"C:/Users/{user}")[:_NAMES_AT_MOST]:

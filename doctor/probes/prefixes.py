@@ -13,7 +13,7 @@ _SMALL_FILE_BYTES = 64 << 10
 _LINKS_AT_MOST = 16  # shims and wrappers that lead to each other
 _INTERPRETERS = ("bin/python", "bin/python3", "bin/python2", "Scripts/python.exe", "python.exe")
 _STORE_ALIASES = "/microsoft/windowsapps/"  # below a user's AppData/Local
-_TELL = "import sys; sys.stdout.write(sys.prefix + '\\n' + '.'.join(map(str, sys.version_info[:3])))"
+_TELL = "import sys; sys.stdout.write(sys.{} + '\\n' + '.'.join(map(str, sys.version_info[:3])))"
 _TELL_WITHIN_S = 5.0
 
 
@@ -79,6 +79,15 @@ def _of_alias(host: Host, path: str) -> Located:
     return _of_prefix(host, answer[0], path)
 
 
+def _behind_alias(host: Host, alias: str, interpreter: str) -> str:
+    """The directory of the Store's Python that a virtual environment was made from; the alias' own where none tells."""
+    from doctor.probes.store_python import real_prefix  # late: only Windows has it
+
+    real = real_prefix(host, alias)
+    answer = None if real or not host.is_live else _ask(host, interpreter, "base_prefix")
+    return real or (answer[0] if answer else alias)
+
+
 def _of_real(host: Host, path: str, real: str) -> Located:
     if not re.match(r"(python|pypy)[\d.]*[a-z]*(\.exe)?$", _name(real).lower()):
         raise NoSuchInterpreter(path, "not a Python interpreter")
@@ -125,6 +134,8 @@ def _virtual(host: Host, prefix: str, interpreter: str) -> Located:
     settings = _venv_settings(host, prefix)
     written = _release(settings.get("version_info") or settings.get("version", ""))
     base = _base(host, settings)
+    if _STORE_ALIASES in f"{base}/".lower():
+        base = _behind_alias(host, base, interpreter)
     tag = library_tag(host, prefix, interpreter, ".".join(written.split(".")[:2]))
     python = Seen(written, path) if written else _version(host, base, "system", tag, interpreter)
     uses_base = settings.get("include-system-site-packages", "").lower() == "true"
@@ -313,10 +324,10 @@ def _told(host: Host, interpreter: str) -> Fact[str]:
     return Seen(answer[1], interpreter) if answer else Unseen(f"{interpreter} does not tell its version")
 
 
-def _ask(host: Host, interpreter: str) -> tuple[str, str] | None:
-    """Prefix and version in the interpreter's own words: the last resort, on a live machine only."""
+def _ask(host: Host, interpreter: str, prefix: str = "prefix") -> tuple[str, str] | None:
+    """Prefix (or base_prefix) and version in the interpreter's own words: the last resort, on a live machine only."""
     try:
-        ran = host.run((interpreter, "-E", "-s", "-c", _TELL), _TELL_WITHIN_S)
+        ran = host.run((interpreter, "-E", "-s", "-c", _TELL.format(prefix)), _TELL_WITHIN_S)
     except HostError:
         return None
     lines = ran.stdout.splitlines()

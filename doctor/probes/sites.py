@@ -1,20 +1,18 @@
 """Where an environment's Python looks for packages: the directories on its sys.path, in order.
 
-Sources: CPython's `site` module (venv, user site, site-packages, .pth files); its PC/python_uwp.cpp for the user site
-of the Python from Microsoft's Store.
+Source: CPython's `site` module (venv, user site, site-packages, .pth files).
 """
 
 from __future__ import annotations
 
-import re
-
 from doctor.host import Host, HostError, Missing
-from doctor.host.lenient import text_of
+from doctor.host.lenient import names_of, text_of
 from doctor.probes.prefixes import Located
 
 _PTH_BYTES = 64 << 10
 _PTH_FILES_AT_MOST = 200
 _SITES_AT_MOST = 256
+_USERS, _USERS_AT_MOST = "C:/Users", 50
 _LINES_AT_MOST = 5_000  # of all .pth files of one Python; each is a directory to be looked for
 
 
@@ -101,9 +99,13 @@ def search_path(host: Host, located: Located) -> SearchPath:
     if is_virtual:
         _add_all(path, site_folders(host, located.prefix, located.tag))
     if not is_virtual or located.uses_base_sites:
-        user = user_site(host, located.tag, located)
-        if user:
+        users = user_sites(host, located)
+        for user in users[:1]:
             path.add_site(user)
+        if len(users) > 1:
+            path.unreadable.append(
+                f"{len(users)} users have packages of their own for it: who will run it is not known"
+            )
         _add_all(path, site_folders(host, located.base, located.tag))
     return path
 
@@ -135,25 +137,35 @@ def _system_folders(host: Host, tag: str) -> list[str]:
     return [f"{prefix}/{lib}/{tag}/site-packages" for prefix in ("/usr/local", "/usr") for lib in ("lib64", "lib")]
 
 
-def user_site(host: Host, tag: str, located: Located) -> str:
-    """The user's own site directory, "" where it is switched off or there is no user (PEP 370)."""
-    home = host.environ.get("HOME", "")
+def user_sites(host: Host, located: Located) -> list[str]:
+    """The user's own site directory, none where it is switched off or there is no user (PEP 370)."""
+    home, tag = host.environ.get("HOME", ""), located.tag
     if host.environ.get("PYTHONNOUSERSITE"):
-        return ""
+        return []
     if host.os_family == "windows":
-        return _user_site_on_windows(host, located)
+        return _user_sites_on_windows(host, located)
     base = host.environ.get("PYTHONUSERBASE") or (f"{home}/.local" if home else "")
-    return f"{base}/lib/{tag}/site-packages" if base and tag else ""
+    return [f"{base}/lib/{tag}/site-packages"] if base and tag else []
 
 
-def _user_site_on_windows(host: Host, located: Located) -> str:
+def _user_sites_on_windows(host: Host, located: Located) -> list[str]:
+    """Those of this user; on a disk, those of every user that has one."""
     digits = "".join(str(getattr(located.python, "value", "")).split(".")[:2])
-    store = re.search(r"/WindowsApps/(PythonSoftwareFoundation\.Python\.[\d.]+)_[^/]*__(\w+)$", located.base)
-    if store and digits and host.environ.get("LOCALAPPDATA") and not host.environ.get("PYTHONUSERBASE"):
-        local = host.environ["LOCALAPPDATA"].replace("\\", "/")
-        return f"{local}/Packages/{store[1]}_{store[2]}/LocalCache/local-packages/Python{digits}/site-packages"
-    base = user_base_on_windows(host)
-    return f"{base}/Python{digits}/site-packages" if base and digits else ""
+    if not digits:
+        return []
+    from doctor.probes.store_python import family_of, site_of  # late: only Windows has it
+
+    folder = f"Python{digits}/site-packages"
+    is_store = family_of(located.base) and not host.environ.get("PYTHONUSERBASE")
+    local, base = host.environ.get("LOCALAPPDATA", "").replace("\\", "/"), user_base_on_windows(host)
+    if host.is_live or base:
+        return [site_of(located.base, local, digits)] if is_store and local else [f"{base}/{folder}"] if base else []
+    homes = [f"{_USERS}/{name}/AppData" for name in names_of(host, _USERS)[:_USERS_AT_MOST]]
+    sites = [
+        site_of(located.base, f"{home}/Local", digits) if is_store else f"{home}/Roaming/Python/{folder}"
+        for home in homes
+    ]
+    return [site for site in sites if host.is_dir(site)]
 
 
 def user_base_on_windows(host: Host) -> str:

@@ -39,7 +39,7 @@ def look(host: Host) -> SystemFacts:
     container = container_of(host)
     who = _identity(host)
     distribution = _os_release(host)
-    return SystemFacts(
+    facts = SystemFacts(
         family=Seen(host.os_family, "the files" if not host.is_live else "this Python"),
         distribution=_entry(distribution, "PRETTY_NAME", "NAME"),
         distribution_id=_entry(distribution, "ID"),
@@ -62,6 +62,11 @@ def look(host: Host) -> SystemFacts:
         ostree=Seen(host.exists(_BOOTED if host.is_live else _DEPLOYED), "files of ostree"),
         gpu_operator=_gpu_operator(host),
     )
+    if host.os_family != "windows":
+        return facts
+    from doctor.probes.windows_settings import long_paths, wsl_distributions  # late: only Windows has them
+
+    return facts._replace(long_paths=long_paths(host), wsl_distributions=wsl_distributions(host))
 
 
 # Source: NVIDIA/gpu-operator, cmd/nvidia-validator/main.go, defaultStatusPath.
@@ -165,7 +170,7 @@ def _machine(host: Host) -> Fact[str]:
         except HostError as error:
             return Unseen(str(error))
     for path in _PROGRAMS.get(host.os_family, ()):
-        found = _machine_of_file(host, path)
+        found = machine_of_file(host, path)
         if found:
             return Seen(found, path)
     return Unseen("no program that every system has could be read, to see what it was built for")
@@ -187,7 +192,7 @@ _ELF_MACHINES = {3: "i386", 21: "ppc64le", 22: "s390x", 40: "arm", 62: "x86_64",
 _PE_MACHINES = {0x14C: "i386", 0x8664: "x86_64", 0xAA64: "aarch64"}
 
 
-def _machine_of_file(host: Host, path: str) -> str:
+def machine_of_file(host: Host, path: str) -> str:
     """What a program was built for, from its first bytes; "" where they do not say."""
     try:
         with host.open(path) as stream:

@@ -9,11 +9,12 @@ from compat.row import FrameworkRow
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.seen import how
+from doctor.facts.seen import how, value_or
 from doctor.rules.shared.builds import installed
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_gpu
 
+_WSL, _OF_DOCKER = 2, "docker-desktop"  # Docker's own distributions are nobody's to work in
 _PACKAGES = ("tensorflow", "tensorflow-gpu", "tensorflow-intel")
 
 
@@ -49,11 +50,10 @@ def _last_with_cuda(matrix: Matrix) -> FrameworkRow:
 
 
 def _bad(framework: Framework, facts: Facts, last: FrameworkRow) -> Answer:
-    wsl = "install WSL 2 and TensorFlow inside it: there it is TensorFlow for Linux, with the GPU"
     old = Need(last.package, last.versions, environment_of(framework, facts).interpreter)
     return bad(
         f"{framework.label} has no GPU code on native Windows; {name_of(last)} is the last release that had",
-        Need("by-hand", wsl),
+        Need("by-hand", _in_wsl(facts)),
         old,
         severity=Severity.ERROR if facts.machine.is_running else Severity.WARNING,
         evidence=(
@@ -61,6 +61,22 @@ def _bad(framework: Framework, facts: Facts, last: FrameworkRow) -> Answer:
             Evidence(f"matrix, {last.id}", f"the last build with CUDA {last.cuda} for Windows"),
         ),
         explains=(Symptom("cpu-only-wheel", framework.label), Symptom("framework-wants-other-cuda", framework.label)),
+    )
+
+
+def _in_wsl(facts: Facts) -> str:
+    """Which Linux of WSL to use, where Windows says which are there: the default one, else one of WSL 2."""
+    there = sorted(
+        value_or(facts.system.wsl_distributions, ()), key=lambda one: (one.version != _WSL, not one.is_default)
+    )
+    there = [one for one in there if not one.name.startswith(_OF_DOCKER)]
+    if not there:
+        return "install WSL 2 and TensorFlow inside it: there it is TensorFlow for Linux, with the GPU"
+    name, version, _ = there[0]
+    first = "" if version == _WSL else f"make {name} one of WSL 2 (wsl --set-version {name} 2), "
+    return (
+        f"{first}install TensorFlow inside {name} (wsl -d {name}): there it is TensorFlow for Linux, with the GPU; "
+        "gpudoctor, run inside it, checks that side"
     )
 
 

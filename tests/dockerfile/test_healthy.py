@@ -69,6 +69,14 @@ RUN if [ "$DEVICE" = cpu ]; then pip install --no-cache-dir torch==1.0.0; \\
 ENV LD_LIBRARY_PATH="/opt/lib:${LD_LIBRARY_PATH}"
 RUN export LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:$LD_LIBRARY_PATH && nvcc -o a a.cu
 """,
+    "driver files that are taken away again": f"""FROM ubuntu:22.04
+RUN apt-get update && apt-get install -y --no-install-recommends cuda && {_CLEAN}
+RUN rm -rf /usr/lib/x86_64-linux-gnu/libnv*
+RUN rm -rf /usr/lib/x86_64-linux-gnu/libcuda*
+""",
+    "stubs that a small image has not": """FROM nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04
+ENV LD_LIBRARY_PATH="/usr/local/mpi/lib:/usr/local/cuda/lib64/stubs:$LD_LIBRARY_PATH"
+""",
     "conda": """FROM continuumio/miniconda3
 RUN conda install -y -c pytorch -c nvidia pytorch==2.5.1 pytorch-cuda=12.4
 """,

@@ -19,6 +19,7 @@ _TORCH_215 = (
     *(one for one in TORCH_WHEELS if not one.startswith("torch==")),
 )
 _TF = ("tensorflow==2.21.0",)
+_TF_115 = ("tensorflow-gpu==1.15.5", "protobuf==3.20.3", "numpy==1.18.5", "--no-binary=gast")
 _TF_212 = ("tensorflow==2.12.0",)
 _ORT = ("onnxruntime-gpu==1.22.0", "numpy==2.2.6", "--no-deps")
 _ORT_OLD = ("onnxruntime-gpu==1.16.3", "numpy==1.26.4", "--no-deps")
@@ -37,10 +38,13 @@ _REQUESTS = (
     "certifi==2025.8.3",
     "charset-normalizer==3.4.3",
 )
+_BUILDS = ("wheel==0.45.1", "setuptools==80.9.0", "packaging==25.0", "psutil==7.0.0", "ninja==1.13.0", "pip==25.3")
+_FLASH = "$ $PYTHON -m pip install -v --no-build-isolation --no-deps --no-binary flash-attn flash-attn=={}"
 _UV = ("uv==0.13.9",)
 _PIP = ("pip==25.3",)
 
 _ASK_TORCH = "import torch; torch.zeros(1).cuda()"
+_ASK_TF_1 = "import site; site.USER_SITE = '-'; import tensorflow as tf; print(tf.test.is_gpu_available())"
 _ASK_TF = "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))"
 _ASK_CUPY = "import cupy; cupy.zeros(1)"
 _ASK_JAX = "import jax; jax.config.update('jax_platforms', 'cuda'); print(jax.devices())"
@@ -139,6 +143,15 @@ BREAKAGES: tuple[Broken, ...] = (
     Broken("tf-2.21-no-driver", (_NONE, _ABSENT), _ASK_TF, _TF),
     *(Broken(name, codes, _ASK_TF, _TF, init=number) for name, number, codes in _numbers("tf-2.21")),
     Broken("tf-2.21-no-libraries", (_ABSENT,), _ASK_TF, _TF, init=0),
+    Broken("tf-1.15-no-driver", (_NONE, _ABSENT, "driver-libraries-missing"), _ASK_TF_1, _TF_115, python="3.7"),
+    *(Broken(name, codes, _ASK_TF_1, _TF_115, python="3.7", init=n) for name, n, codes in _numbers("tf-1.15")),
+    Broken(
+        "tf-1.15-new-protobuf",
+        ("not-a-stack-problem",),
+        _ASK_TF_1,
+        ("tensorflow-gpu==1.15.5", "protobuf==4.24.4", "numpy==1.18.5", "--no-binary=gast"),
+        python="3.7",
+    ),
     Broken("tf-2.12-no-driver", (_NONE, _ABSENT), _ASK_TF, _TF_212),
     Broken("tf-2.12-999", (_AWAKE,), _ASK_TF, _TF_212, init=999),
     # ONNX Runtime
@@ -251,6 +264,28 @@ BREAKAGES: tuple[Broken, ...] = (
         "made = ctypes.c_void_p(); print(ctypes.CDLL(here).cudnnCreateTensorDescriptor(ctypes.byref(made)))",
         ("nvidia-cudnn-cu13==9.13.0.50", "--no-deps"),
         spoil=(gone("nvidia/cudnn/lib/libcudnn_ops.so.9"),),
+    ),
+    *(
+        Broken(
+            f"flash-attn-{release}-no-{what}",
+            codes,
+            _FLASH.format(release),
+            wheels,
+        )
+        for release in ("1.0.9", "2.5.9.post1", "2.8.3")
+        for what, codes, wheels in (
+            ("torch", ("not-a-stack-problem",), _BUILDS),
+            ("nvcc", ("toolkit-path-conflict",), (*_TORCH, *_BUILDS)),
+        )
+    ),
+    Broken(
+        "flash-attn-2.8.3-other-nvcc",  # no index has nvcc 12 without its toolkit: this one says its release only
+        ("wrong-nvcc-vs-torch-cuda",),
+        "$ mkdir -p t/bin; printf '#!/bin/sh\necho Cuda compilation tools, release 12.4, V12.4.131' > t/bin/nvcc; "
+        "chmod +x t/bin/nvcc; export CUDA_HOME=$PWD/t; " + _FLASH.format("2.8.3")[2:],
+        (*_TORCH_215, *_BUILDS),
+        hollow="torch/lib/*.so*",
+        env={"FLASH_ATTENTION_FORCE_BUILD": "TRUE", "MAX_JOBS": "1"},
     ),
     # installers
     Broken(

@@ -14,6 +14,7 @@ from doctor.explain.causes import Cause, causes_of, families
 from doctor.explain.command import explained
 from doctor.explain.document import STACK
 from doctor.explain.reading import WORDS, read
+from tests.explain.fresh import FRESH
 from tests.explain.held_out import NOT_THE_STACK, REPORTS
 from tests.explain.messages import MESSAGES
 
@@ -30,7 +31,10 @@ def test_a_message_has_its_cause(text: str, code: str) -> None:
     assert causes(text)[0].code == code
 
 
-@pytest.mark.parametrize(("text", "codes"), [one[1:] for one in REPORTS], ids=[one[1][:40] for one in REPORTS])
+SAMPLES = (*(one[1:] for one in REPORTS), *FRESH)
+
+
+@pytest.mark.parametrize(("text", "codes"), SAMPLES, ids=[one[0][:40] for one in SAMPLES])
 def test_a_report_that_was_held_out(text: str, codes: tuple[str, ...]) -> None:
     document = explained(read(io.BytesIO(text.encode())), "the text's machine", MATRIX)
     if codes == (NOT_THE_STACK,):
@@ -41,7 +45,7 @@ def test_a_report_that_was_held_out(text: str, codes: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("family", families())
 def test_every_signature_has_a_message(family: str) -> None:
-    texts = [*(text for text, _ in MESSAGES), *(text for _, text, _ in REPORTS)]
+    texts = [*(text for text, _ in MESSAGES), *(text for text, _ in SAMPLES)]
     for signature in families()[family].signatures:
         assert any(signature.compiled.search(text) for text in texts), signature.pattern
         assert signature.means or signature.decide, signature.pattern

@@ -114,7 +114,7 @@ CALLS: tuple[Callable[[Host], object], ...] = (
     lambda host: driver._runs(host, "nv-fabricmanager"),
     install_runs.look,
     system._glibc_of_files,
-    lambda host: system._machine_of_file(host, "/bin/sh"),
+    lambda host: system.machine_of_file(host, "/bin/sh"),
     _settings,
     _opened_by_torch,
 )

@@ -355,6 +355,16 @@ def _compose(content: bytes) -> None:
     _refused(lambda: service_of("/nowhere/compose.yaml", content))
 
 
+def _requirements(content: bytes) -> None:
+    from doctor.dockerfile.context import Context
+    from doctor.dockerfile.requirements import constrained, environment, requirements
+
+    with tempfile.TemporaryDirectory(dir=_scratch()) as folder:
+        Path(folder, "r.txt").write_bytes(content)
+        constrained(requirements("r.txt", Context(folder), {"A": "b"}))
+        environment("r.txt", Context(folder), {})
+
+
 def _hive(content: bytes) -> None:
     from doctor.host.root import RootHost
     from doctor.probes import dlls, pci
@@ -392,6 +402,11 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         _compose,
         b"x: &g {gpus: all}\nservices:\n  a:\n    <<: *g\n    build: {context: '.', args: [A=${B:-c}]}\n",
         b"services: {a: {image: b}}\n# c\nd:\n- capabilities: [gpu,\n  'e']\n",
+    ),
+    "requirements.txt": (
+        _requirements,
+        b"-r r.txt\n-c c.txt\n--index-url https://a.b/cu121\ntorch[x]==2.5.0 ; a<'3' --hash=sha256:aa \\\n# c\n",
+        b"name: a\ndependencies:\n- a=1=b\n- pip: [-r r.txt, 'torch==${A}']\n",
     ),
     "index in HTML": (_index("text/html"), _HTML.encode()),
     "index in JSON": (_index(JSON), json.dumps(_SIMPLE).encode()),

@@ -198,11 +198,12 @@ def test_an_archive_comes_in_the_place_of_another_cudnn(tmp_path: Path) -> None:
     first, *_ = remedies_of("tensorflow-1.15-cudnn-8", "cudnn-wrong-major", tmp_path / "tree")
     assert first["proven"]
     assert "then install cuDNN 7.6.5.32 for CUDA 10.0 in /usr/local/cuda-10.0" in first["summary"]
-    moved, copied = (
+    unpacked, moved, copied = (
         next(place for place, line in enumerate(first["commands"]) if text in line)
-        for text in ("-name 'libcudnn*'", "cp -P unpacked/cuda/lib64/libcudnn*")
+        for text in ("tar -xf", "-name 'libcudnn*'", "cp -P unpacked/cuda/lib64/libcudnn*")
     )
-    assert moved < copied
+    assert unpacked < moved < copied
+    assert first["commands"][moved].endswith(" &&"), "after a download that failed nothing is moved"
 
 
 def test_a_release_for_the_cuda_that_is_there_comes_before_wheels_of_another(tmp_path: Path) -> None:

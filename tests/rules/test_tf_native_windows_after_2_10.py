@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from doctor.check.finding import Kind, Severity, Symptom
 from doctor.facts import Machine
+from doctor.facts.system import WslDistribution
 from tests.machine import distribution, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer, answers
 
 CODE = "tf-native-windows-after-2-10"
 WINDOWS = system(family=seen("windows"), machine=seen("AMD64"), glibc=unseen("Windows has none"))
+DOCKER, UBUNTU = WslDistribution("docker-desktop", 2, True), WslDistribution("Ubuntu", 2, False)
+OLD = WslDistribution("Debian", 1, True)
 OFFLINE = Machine("root", "/mnt/c")
 
 
@@ -38,6 +43,23 @@ def test_releases(package: str, version: str, changes: dict[str, object], kind: 
         assert found.severity is (Severity.WARNING if "machine" in changes else Severity.ERROR)
         assert Symptom("cpu-only-wheel", built.label) in found.explains
         assert "2.10" in found.why
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        (unseen(), "install WSL 2 and TensorFlow inside it"),
+        (seen(()), "install WSL 2 and TensorFlow inside it"),
+        (seen((DOCKER,)), "install WSL 2 and TensorFlow inside it"),
+        (seen((DOCKER, UBUNTU)), "install TensorFlow inside Ubuntu (wsl -d Ubuntu)"),
+        (seen((OLD, UBUNTU)), "install TensorFlow inside Ubuntu (wsl -d Ubuntu)"),
+        (seen((OLD,)), "make Debian one of WSL 2 (wsl --set-version Debian 2), install TensorFlow inside Debian"),
+    ],
+)
+def test_the_linux_that_is_there_is_named(there: Any, words: str) -> None:
+    here = seen((environment(framework("tensorflow", "2.20.0", build=seen("cpu"))),))
+    found = answer(CODE, machine(system=WINDOWS._replace(wsl_distributions=there), environments=here))
+    assert found.needs[0].spec.startswith(words)
 
 
 def test_the_stub_speaks_for_the_package_it_brought() -> None:

@@ -121,6 +121,9 @@ def test_each_place_that_torch_searches(windows: Windows, tmp_path: Path) -> Non
     said = version.read_text().replace("+cpu", "+cu126").replace("cuda: Optional[str] = None", "cuda = '12.6'")
     windows.put(f"{SITE}\\torch\\version.py", said)
     names = ("cudnn64_9.dll", "cudart64_12.dll")
+    for heavy in windows.at(f"{SITE}\\torch\\lib").glob("*.dll"):  # each start would load 300 MB
+        if heavy.name != "c10.dll":
+            heavy.unlink()
     windows.put(f"{SITE}\\torch\\lib\\torch_cuda.dll", importing(tmp_path / "made", names))
     windows.put("loads.py", LIBRARIES)
     windows.put("asked.py", ASKED)

@@ -63,5 +63,5 @@ def test_check_without_a_driver_with_one_and_with_one_that_hangs(windows: Window
     shown = windows.doctor("check", environ=environ)
     assert "NVIDIA GeForce RTX 4090" in shown.out
     assert "551.86" in shown.out
-    hung = report(windows, driver(windows, hang="nvmlDeviceGetName"))
+    hung = report(windows, driver(windows, hang="nvmlDeviceGetName"), "--timeout", "3")
     assert "driver-hang" in codes(hung)

@@ -10,7 +10,7 @@ _WITHOUT, _LOST, _BAKED, _WSL = (
     "container-image-bakes-driver-libs",
     "wsl-libcuda-missing",
 )
-_NO_MODULE = "no-kernel-module"
+_NO_MODULE, _NO_NODES = "no-kernel-module", "no-device-nodes"
 
 FAMILY = Family(
     Signature(
@@ -33,11 +33,40 @@ FAMILY = Family(
     ),
     Signature(
         r"could not select device driver \S*[\"'] ?with capabilities: \[\[gpu\]\]"
-        r"|unknown (?:or invalid )?runtime(?: name)?:? \"?nvidia|unknown flag: --gpus"
+        r"|unknown (?:or invalid )?runtime(?: name| specified)?:? \"?nvidia|unknown flag: --gpus"
         r"|failed to discover GPU vendor from CDI|unresolvable CDI devices nvidia\.com/gpu"
-        r"|no runtime for \"nvidia\" is configured",
-        Means(_WITHOUT, "Docker does not know NVIDIA's container toolkit", 0.95),
-        source="moby/moby: daemon/devices.go; NVIDIA/nvidia-container-toolkit",
+        r"|no runtime for \"nvidia\" is configured|OCI runtime \"nvidia\" not found"
+        r"|\"?nvidia-container-(?:cli|toolkit|runtime(?:-hook)?)\"?: executable file not found",
+        Means(_WITHOUT, "the container engine does not know NVIDIA's container toolkit, or no such GPU", 0.95),
+        source=(
+            "moby/moby: daemon/devices.go; containers/podman: libpod/oci_conmon_common.go; containerd: contrib/nvidia; "
+            "cncf-tags/container-device-interface; NVIDIA/nvidia-container-toolkit"
+        ),
+    ),
+    Signature(
+        r"stat nvidia\.com/gpu|nvidia\.com/gpu=\S+ is not an absolute path"
+        r"|adding custom device \"?nvidia\.com/gpu",
+        Means(_WITHOUT, "this container engine is older than CDI, by which nvidia.com/gpu names a GPU", 0.93),
+        source="podman before 4.1; buildah before 1.31; Docker before 25: docker/cli: cli/command/container/opts.go",
+    ),
+    Signature(
+        r"failed to stat CDI host device \"?(?P<node>[^\s\":]{1,80})",
+        Means(
+            _WITHOUT,
+            "the CDI specification names {node}, which is not there: it is older than the devices (nvidia-ctk cdi "
+            "generate makes it anew)",
+            0.88,
+        ),
+        Means(_NO_NODES, "the driver's module is not loaded, or {node} was not made", 0.6, given=r"/dev/nvidia"),
+        asks="Does `ls -l /dev/nvidia*` on the host list the card?",
+        source="cncf-tags/container-device-interface: pkg/cdi/container-edits_unix.go",
+    ),
+    Signature(
+        r"stat /dev/nvidia\w*: no such file|(?:adding custom|stating) device[^\n]{0,20} \"?/dev/nvidia",
+        Means(
+            _NO_NODES, "the container is to get /dev/nvidia*, which is not there: the host has no driver loaded", 0.85
+        ),
+        source="podman 4; moby/moby: daemon/oci_linux.go; containerd: cmd/ctr",
     ),
     Signature(
         r"The NVIDIA Driver was not detected\. GPU functionality will not be available",

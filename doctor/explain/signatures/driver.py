@@ -283,12 +283,29 @@ FAMILY = Family(
     ),
     Signature(
         r"(?:modprobe: FATAL: )?Module nvidia(?:-\w+)? not found in directory /lib/modules/(?P<kernel>\S+)"
-        r"|Error! Bad return status for module build on kernel|dkms\S* (?:install|build"
-        r"|autoinstall)[^\n]{0,80}nvidia[^\n]{0,80}fail"
+        r"|dkms\S* (?:install|build|autoinstall)[^\n]{0,80}nvidia[^\n]{0,80}fail"
+        r"|Failed to (?:run|install)[^\n]{0,60}(?:dkms build -m nvidia|kernel module through DKMS)"
         r"|Your kernel headers for kernel \S+ cannot be found"
         r"|Unable to find the kernel source tree for the currently running kernel",
         Means("kernel-updated-dkms-missing", "the driver's module is not built for the kernel that runs", 0.92),
         source="kmod; DKMS; NVIDIA-Linux-x86_64 installer",
+    ),
+    Signature(
+        r"Error! Bad return status for module build on kernel",
+        Means(
+            "kernel-updated-dkms-missing",
+            "the driver's module is not built for the kernel that runs",
+            0.92,
+            given=r"dkms/nvidia|dkms[^\n]{0,80} nvidia/\d",
+        ),
+        Means(
+            "kernel-updated-dkms-missing",
+            "the driver's module is not built for the kernel that runs",
+            0.92,
+            given=r"nvidia",
+            unless=r"/var/lib/dkms/(?!nvidia)|dkms install (?:--\S+ )?(?!nvidia)[\w-]+/",
+        ),
+        source="DKMS",
     ),
     Signature(
         r"requires use of the NVIDIA open kernel modules|NVIDIA open kernel modules? (?:is "

@@ -75,6 +75,19 @@ def _needed(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     yield Means(code, f"{name} is not found", 0.88)
 
 
+def _lacking(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
+    """Who asks a library of CUDA for what it does not have: an extension of another build, or the framework itself."""
+    who, symbol = found["who"], found["symbol"]
+    if not re.match(r"lib(?:torch|c10|tensorflow|caffe2|cu|nv|nccl|mxnet|onnxruntime|jax)", who):
+        yield Means(
+            _EXTENSION, f"{who} is built for another CUDA: {symbol} is not in the libraries that are loaded", 0.9
+        )
+    elif symbol.startswith("nccl"):
+        says = f"{who} asks NCCL for {symbol}, and the NCCL that is loaded is another than its own"
+        yield Means("pip-nvidia-wheels-conflict", says, 0.8)
+        yield Means("ld-library-path-shadowing", f"{says}: LD_LIBRARY_PATH may bring it", 0.6)
+
+
 def _several(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """TensorFlow names each library that it could not open."""
     names = set(re.findall(r"Could not (?:dlopen|load)(?: dynamic)? library '([^']+)'", clues.text))
@@ -190,6 +203,12 @@ FAMILY = Family(
             unless=r"Loaded runtime",
         ),
         source="tensorflow/tensorflow#63362",
+    ),
+    Signature(
+        r"(?P<who>[^\s/:]+\.so)[\w.]*: undefined symbol: (?P<symbol>_*(?:cuda[A-Z]|cublas|cusparse|cusolver|curand"
+        r"|cufft|nvrtc|nccl)\w+)",
+        decide=_lacking,
+        source="glibc: elf/dl-lookup.c",
     ),
     Signature(
         r"(?:undefined symbol:|symbol) (?P<symbol>_*(?:nvJitLink\w+|cusparse\w+|cublasLt\w*|cublas\w+"

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+from doctor.explain.clues import Clues
 from doctor.explain.signature import Family, Means, Signature
 
 _NVCC, _PTXAS, _HOST = "nvcc-too-old-for-gpu-arch", "ptxas-too-old", "gcc-too-new-for-nvcc"
 _NO_ARCH = r"'(?:compute|sm)_(?:'|No )"  # empty, or what a probe printed where it saw no card
+
+
+def _other_nvcc(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
+    """Both releases; torch 2.15 prints its pattern with the values behind it."""
+    toolkit, built = found["other"] or found["toolkit"], found["own"] or found["built"]
+    says = f"nvcc is of CUDA {toolkit}, torch of {built}: what is built would not fit"
+    yield Means("wrong-nvcc-vs-torch-cuda", says, 0.96)
+
 
 FAMILY = Family(
     Signature(
@@ -40,11 +52,9 @@ FAMILY = Family(
         source="nvcc",
     ),
     Signature(
-        r"detected CUDA version \((?P<toolkit>[\d.]+)\) mismatches the version that was used to compile "
-        r"PyTorch \((?P<built>[\d.]+)\)",
-        Means(
-            "wrong-nvcc-vs-torch-cuda", "nvcc is of CUDA {toolkit}, torch of {built}: what is built would not fit", 0.96
-        ),
+        r"detected CUDA version \((?P<toolkit>[\d.]+|%s)\) mismatches the version that was used to compile *"
+        r"PyTorch \((?P<built>[\d.]+|%s)\)(?:[^\n]{0,60}', '(?P<other>[\d.]+)', '(?P<own>[\d.]+)')?",
+        decide=_other_nvcc,
         source="pytorch/pytorch: torch/utils/cpp_extension.py, CUDA_MISMATCH_MESSAGE",
     ),
     Signature(

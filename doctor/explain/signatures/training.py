@@ -107,4 +107,19 @@ FAMILY = Family(
         Means(_USER, "the program, its data or its packages fail, not the GPU stack", 0.3),
         source="CPython",
     ),
+    Signature(
+        r"ModuleNotFoundError: No module named '(?P<what>torch|wheel|packaging|setuptools|numpy)'",
+        Means(
+            _USER,
+            "the build does not see {what}: install it first, and build with --no-build-isolation",
+            0.85,
+            given=r"metadata-generation-failed|setup\.py|Failed (?:to build|building)|build_\w*wheel",
+        ),
+        source="pypa/pip, astral-sh/uv; CPython",
+    ),
+    Signature(
+        r"Descriptors cannot (?:not )?be created directly",
+        Means(_USER, "protobuf is newer than the program's generated code: protobuf before 3.21 serves it", 0.9),
+        source="protocolbuffers/protobuf: python/google/protobuf/descriptor.py",
+    ),
 )

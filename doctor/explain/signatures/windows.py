@@ -111,7 +111,7 @@ FAMILY = Family(
     ),
     Signature(
         r"(?P<dll>(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse"
-        r"|cupti)64_\w+\.dll)(?: was)? not found|dlerror: (?P<tf>\w+64_\w+\.dll) not found"
+        r"|cupti)64_\w+\.dll)(?: was| ->)? not found|dlerror: (?P<tf>\w+64_\w+\.dll) not found"
         r"|Could not find '(?P<find>(?!msvcp|cudnn)\w+64_\w+\.dll)'",
         decide=_cuda_dll,
         source="tensorflow/tensorflow: tsl/platform/default/dso_loader.cc, self_check.py",

@@ -6,8 +6,11 @@ nothing is put there; and what Windows itself brings along (System32) is added t
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.lab import cudnn_tree
 from tests.lab.case import Case
+from tests.lab.hive_file import hive_bytes
 from tests.lab.parts import Part, at, files, package, together, without
 from tests.lab.pe_file import pe_bytes
 
@@ -16,6 +19,8 @@ SITE = f"{PYTHON}/Lib/site-packages"
 HOME = "/Users/jo"
 VENV = f"{HOME}/project/.venv"
 CONDA = f"{HOME}/anaconda3"
+USER_SITE = f"{HOME}/AppData/Roaming/Python/Python312/site-packages"
+DEEP = f"{HOME}/" + "d" * 80
 SYSTEM = "/Windows/System32"
 CUDA = "/Program Files/NVIDIA GPU Computing Toolkit/CUDA"
 STUDIO = "/Program Files/Microsoft Visual Studio/2022/Community/VC/Tools/MSVC"
@@ -30,11 +35,11 @@ def runtime(*without_these: str) -> Part:
     return files({f"{SYSTEM}/{name}": pe_bytes(name) for name in RUNTIME if name not in without_these})
 
 
-def python(prefix: str = PYTHON, tag: str = "312") -> Part:
+def python(prefix: str = PYTHON, tag: str = "312", built_for: str = "x86_64") -> Part:
     """What Python's installer lays."""
     return files(
         {
-            f"{prefix}/python.exe": b"MZ",
+            f"{prefix}/python.exe": pe_bytes("python.exe", machine=built_for),
             f"{prefix}/python{tag}.dll": b"MZ",
             f"{prefix}/Lib/os.py": "",
             f"{prefix}/Lib/site-packages/": "",
@@ -89,6 +94,34 @@ def onnxruntime(version: str = "1.22.0", cuda: str = "12", cudnn: str = "9", sit
         site=site,
         tags=_TAGS,
     )
+
+
+def cpu_onnxruntime(prefix: str, version: str = "1.16.3") -> Part:
+    """ONNX Runtime for the CPU, of which there were wheels of 32 bits."""
+    tree = {
+        "onnxruntime/__init__.py": "",
+        "onnxruntime/capi/build_and_package_info.py": "package_name = 'onnxruntime'\n",
+    }
+    return package("onnxruntime", version, tree, site=f"{prefix}/Lib/site-packages", tags="cp310-cp310-win32")
+
+
+def switched_off() -> Part:
+    """The SYSTEM hive of a Windows whose programs may not use long paths."""
+    switch = {"ControlSet001\\Control\\FileSystem": {"LongPathsEnabled": 0}, "Select": {"Current": 1}}
+    return files({f"{SYSTEM}/config/SYSTEM": hive_bytes(switch)})
+
+
+def header(site: str, characters: int, version: str = "2.9.1+cu128") -> Part:
+    """A file of torch that its RECORD lists, with a path of so many characters."""
+    name = "torch/include/"
+    name += "x" * (characters - len(f"C:{site}/{name}.h")) + ".h"
+
+    def lay(root: Path) -> None:
+        with (root / f"{site}/torch-{version}.dist-info/RECORD".lstrip("/")).open("a") as record:
+            record.write(f"{name},,\n")
+        files({f"{site}/{name}": ""})(root)
+
+    return lay
 
 
 def toolkit(release: str = "12.8.1") -> Part:
@@ -287,6 +320,37 @@ CASES = (
         ),
         toolkit(),
         codes=("multiple-cupy",),
+    ),
+    machine(
+        "user-site",
+        "torch by pip install --user, in the user's own directory below Roaming",
+        torch(site=USER_SITE),
+        environ={"APPDATA": f"C:{HOME}/AppData/Roaming"},
+    ),
+    machine(
+        "python-of-32-bits",
+        "ONNX Runtime in a Python of 32 bits",
+        python("/Python310-32", "310", "i386"),
+        cpu_onnxruntime("/Python310-32"),
+        codes=("python-32-bit",),
+        first="python-32-bit",
+    ),
+    machine(
+        "long-paths",
+        "a header of torch whose path has 260 characters, and long paths switched off",
+        switched_off(),
+        venv(DEEP),
+        torch(site=f"{DEEP}/Lib/site-packages"),
+        header(f"{DEEP}/Lib/site-packages", 260),
+        codes=("windows-long-paths",),
+    ),
+    machine(
+        "long-paths-that-fit",
+        "the same with 259",
+        switched_off(),
+        venv(DEEP),
+        torch(site=f"{DEEP}/Lib/site-packages"),
+        header(f"{DEEP}/Lib/site-packages", 259),
     ),
     machine(
         "torchvision-of-another-torch",

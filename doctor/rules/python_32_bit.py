@@ -1,0 +1,42 @@
+"""A Python of 32 bits on a Windows of 64: no framework has wheels with CUDA for it."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
+from doctor.facts import Facts
+from doctor.facts.environment import Environment
+from doctor.facts.seen import how, value_or
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import ENVIRONMENTS, need_gpu
+
+_OF_32_BITS = "i386"
+_FOLLOWS = ("cpu-only-wheel", "python-version-no-wheel")
+
+
+def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
+    """An error where a framework is there or planned; beside a GPU a warning, for none can be installed."""
+    if facts.system.family.get() != "windows":
+        raise NotApplicable("only on Windows")
+    frameworks = value_or(environment.frameworks, ())
+    if not frameworks:
+        need_gpu(facts)
+    if environment.machine.get() != _OF_32_BITS:
+        return ok("its Python has 64 bits")
+    python = value_or(environment.python, "")
+    launcher = f"py -{'.'.join(python.split('.')[:2])}" if python else "py"
+    return bad(
+        "its Python has 32 bits: no framework has wheels with CUDA for it, so pip finds none or a build for the CPU",
+        Need(
+            "by-hand",
+            f"Install the Python of 64 bits beside it, make an environment with it ({launcher} -m venv .venv), and"
+            " install the packages there.",
+        ),
+        severity=Severity.ERROR if frameworks else Severity.WARNING,
+        evidence=(Evidence(how(environment.machine), "a program of 32 bits"),),
+        explains=tuple(Symptom(code, one.label) for one in frameworks for code in _FOLLOWS),
+    )
+
+
+RULE = Rule(ENVIRONMENTS, check, matters=False)  # a program that cannot be read leaves the rest as it is

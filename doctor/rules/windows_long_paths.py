@@ -1,0 +1,46 @@
+"""Files of a framework have paths that Windows refuses, because long paths are switched off."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
+from doctor.facts import Facts
+from doctor.facts.environment import Environment
+from doctor.facts.seen import how, value_or
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import ENVIRONMENTS
+
+_LOADED = (".py", ".pyd", ".dll")
+_SWITCH = (
+    r"As an administrator: reg add HKLM\SYSTEM\CurrentControlSet\Control\FileSystem /v LongPathsEnabled /t REG_DWORD"
+    " /d 1 /f, then start the program anew"
+)
+
+
+def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
+    """An error where a module or library is concerned, a warning for headers and the like."""
+    if facts.system.family.get() != "windows":
+        raise NotApplicable("only on Windows")
+    paths = environment.too_long.get()
+    if not paths:
+        return ok("no file of its frameworks has a path that is too long")
+    if facts.system.long_paths.get():
+        return ok("long paths are switched on")
+    loaded = [path for path in paths if path.endswith(_LOADED)]
+    longest = max(loaded or paths, key=len)
+    lost = {path for one in value_or(environment.incomplete, ()) for path in one.paths}
+    return bad(
+        f"Windows refuses {len(paths)} of its files, whose paths have up to {max(map(len, paths))} characters"
+        f" ({'modules or libraries among them' if loaded else 'none is a module or a library'})",
+        Need("by-hand", f"{_SWITCH}. Or make the environment in a shorter directory, such as C:\\v."),
+        severity=Severity.ERROR if loaded else Severity.WARNING,
+        evidence=(
+            Evidence(how(environment.too_long), f"{longest} has {len(longest)} characters; without long paths 259 go"),
+            Evidence(how(facts.system.long_paths), "long paths are switched off"),
+        ),
+        explains=(Symptom("corrupted-install", environment.label),) if lost and lost <= {*paths} else (),
+    )
+
+
+RULE = Rule(ENVIRONMENTS, check)
