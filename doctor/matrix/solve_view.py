@@ -165,6 +165,7 @@ def _newer(page: Page, newer: Solution | None) -> None:
 
 def _refusals(page: Page, answer: SolveAnswer) -> None:
     shown = [one for one in answer.refusals if not one.reason.what.startswith(_UNINTERESTING)]
+    shown = shown or list(answer.refusals if answer.verdict == NO else ())
     if not shown:
         return
     page.gap()

@@ -102,7 +102,7 @@ class Shelf:
         return read(release, self.web, _TODAY, _custom(release.package, MATRIX))
 
     def _manifests_of(self, product: str) -> dict[str, str]:
-        return nvidia.manifests(product, MATRIX, self.web, self._manifests) if self._manifests else {}
+        return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
 
     def _components(self, release: str) -> dict[str, ComponentRow]:
         url = self.manifests("cuda").get(release)
