@@ -30,8 +30,8 @@ ROWS = (
         "the driver branch and flavour that a card needs",
         (),
         ("pascal-no-driver", "pascal-upgraded", "pascal-open", "blackwell-no-driver", "blackwell-proprietary"),
-        "a card, and a kernel to load a module; in a chroot of Ubuntu 24.04 `ubuntu-drivers install nvidia:580` with the "
-        "modalias of a GTX 1080, and apt for `nvidia-driver-580-open`, chose these flavours of 580.178.04 (2026-11-23)",
+        "a card, and a kernel to load a module; in a chroot of Ubuntu 24.04 `ubuntu-drivers install nvidia:580` with "
+        "the modalias of a GTX 1080, and apt for `nvidia-driver-580-open`, chose these flavours of 580.178.04",
     ),
     Row(
         "fabric manager of another release than the driver",
@@ -78,7 +78,13 @@ ROWS = (
         ("cupy-no-cuda", "onnxruntime-no-cuda"),
         ("onnxruntime-no-cuda", "cluster-cupy"),
     ),
-    Row("a distribution's nvcc first in PATH", (), ("F04", "cuda-home-gone"), "bash runs it on the lab's own toolkits"),
+    Row(
+        "a distribution's nvcc first in PATH",
+        (),
+        ("F04", "cuda-home-gone"),
+        "no scenario, as it takes a system of its own: pasted into a chroot of Debian 12 with its package's nvcc 11.8 "
+        "in /usr/bin and nvcc 12.4.131 in CUDA_HOME, which came first then (2026-11-23)",
+    ),
     Row(
         "nvcc too old for the compiler",
         (),
