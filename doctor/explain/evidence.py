@@ -61,9 +61,9 @@ def load(source: str) -> Saved:
     """Read a file, or standard input for "-"; raises BadRequest for what cannot be read."""
     try:
         if source == STANDARD_INPUT:
-            return _of(sys.stdin.buffer)
+            return _read(sys.stdin.buffer)
         with open(source, "rb") as stream:
-            return _of(stream)
+            return _read(stream)
     except BadRequest as error:
         raise BadRequest(f"{source}: {error}") from error
     except (OSError, EOFError, ValueError, zlib.error, tarfile.TarError) as error:
@@ -71,7 +71,7 @@ def load(source: str) -> Saved:
         raise BadRequest(f"{source}: {why[:1].lower()}{why[1:]}") from error
 
 
-def _of(stream: ByteSource) -> Saved:
+def _read(stream: ByteSource) -> Saved:
     whole = unpacked(stream)
     start = _filled(whole, 1024)
     if start[257:262] == b"ustar":
