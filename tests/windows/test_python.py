@@ -60,9 +60,11 @@ def test_a_virtual_environment_loads_from_beside_its_base(windows: Windows, tmp_
         windows.put(f"{place}\\cudnn64_9.dll", stub.nvml_dll())
     done = windows.run(python, "-c", LOADED)
     assert done.out.partition("|")[0].lower() == f"{HOME}\\cudnn64_9.dll".lower()
-    told = windows.doctor("which", "cudnn", "--python", python, "--format", "json")
-    [item] = json.loads(told.out)["subjects"][0]["libraries"]
-    assert (told.status, item["path"]) == (0, f"{HOME}\\cudnn64_9.dll".replace("\\", "/"))
+    for spelled in (python, f"\\\\?\\{python}"):
+        told = windows.doctor("which", "cudnn", "--python", spelled, "--format", "json")
+        [subject] = json.loads(told.out)["subjects"]
+        assert (told.status, subject["environment"]) == (0, VENV.replace("\\", "/"))
+        assert subject["libraries"][0]["path"] == f"{HOME}\\cudnn64_9.dll".replace("\\", "/")
 
 
 def test_packages_of_pip_install_user(windows: Windows, tmp_path: Path) -> None:
