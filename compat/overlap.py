@@ -15,6 +15,7 @@ from compat.specifier import accepts
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_EXACT = re.compile(r"==\d+(?:\.\d+)*")
 _BELOW_ALL, _ABOVE_ALL = "0", "999999999"
 
 
@@ -38,6 +39,9 @@ def _inside(inner: frozenset[str], outer: str) -> str:
 def _overlap(specifiers: frozenset[str]) -> str:
     if len(specifiers - {""}) < 2:
         return YES
+    exact = next(filter(_EXACT.fullmatch, specifiers), None)
+    if exact:
+        return YES if _all_accept(specifiers, exact[2:]) else NO
     if any(_all_accept(specifiers, version) for version in (*_named(specifiers), _BELOW_ALL, _ABOVE_ALL)):
         return YES
     return UNKNOWN if any(_all_accept(specifiers, version) for version in _possible(specifiers)) else NO

@@ -9,35 +9,31 @@ another one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import reduce
 from heapq import merge
 from itertools import groupby, repeat
+from operator import or_
 
-from compat.build import is_cuda_row
+from compat.build import gpu_packages, is_cuda_row
 from compat.matrix import Matrix
 from compat.reason import BAD, UNKNOWN, Circumstances, Reason
 from compat.record import NamedTuple
-from compat.solve_builds import Key, SolveCandidate, candidates, newer_elsewhere, pool, solvable
+from compat.solve_builds import Key, SolveCandidate, candidates, newer_elsewhere, solvable
 from compat.solve_held import held_candidates
+from compat.solve_pairs import Field, Names, Pairs, names_of
 from compat.solve_together import (
     Clash,
-    Side,
     clashes,
     common_pythons,
     compiles_alone,
-    little_between,
     pairs_show_all,
-    pinned_apart,
     pins_to_add,
     remarks,
-    side_of,
-    unsaid,
 )
 from compat.spec import Spec
 
-Group = tuple[SolveCandidate, ...]  # the builds of one release
-Pool = tuple[Group, ...]  # newest first
 Chosen = tuple[SolveCandidate, ...]
+Fields = tuple[Field, ...]
 _FEW = 4  # releases of one package
 
 
@@ -61,64 +57,6 @@ class Solution(NamedTuple):
         return ", ".join(one.label for one in self.chosen)
 
 
-class _Pair:
-    """What is against two builds: looked for as far as anybody asks."""
-
-    def __init__(self, found: Iterator[Clash]) -> None:
-        self._rest = found
-        self.first = next(self._rest, None)
-
-    @cached_property
-    def bad(self) -> Clash | None:
-        """The first that is surely against them."""
-        if self.first is None or self.first.kind == BAD:
-            return self.first
-        return next((clash for clash in self._rest if clash.kind == BAD), None)
-
-
-class Pairs:
-    """What is against two builds in one environment with these cards, each found once.
-
-    Driver and Python are no part of it: problems that differ in nothing else share it.
-    """
-
-    def __init__(self, circumstances: Circumstances, matrix: Matrix) -> None:
-        self._circumstances = circumstances
-        self._matrix = matrix
-        self._found: dict[tuple[int, int], _Pair] = {}
-        self._sides: dict[int, Side] = {}  # by the build's `wants`, which live as long as their side
-
-    def __len__(self) -> int:
-        """How many have been looked at."""
-        return len(self._found)
-
-    def against(self, one: SolveCandidate, other: SolveCandidate, *, sure: bool) -> Clash | None:
-        """The first thing against the two whatever joins them; without `sure`, the first that is surely so."""
-        key = (id(one.wants), id(other.wants))
-        pair = self._found.get(key)
-        if pair is None:
-            turned = self._found.get((key[1], key[0]))
-            pair = turned if turned and turned.first is None else _Pair(self._clashes(one, other))
-            self._found[key] = pair
-        return pair.first if sure else pair.bad
-
-    def _clashes(self, one: SolveCandidate, other: SolveCandidate) -> Iterator[Clash]:
-        apart = None if one.held and other.held else pinned_apart(one, other)
-        if apart:
-            yield apart
-        elif little_between(self._side(one), self._side(other), self._circumstances, self._matrix):
-            yield from unsaid(one, other)
-        else:
-            found = clashes((one, other), self._circumstances, self._matrix)
-            yield from (clash for clash in found if clash.lasts)
-
-    def _side(self, one: SolveCandidate) -> Side:
-        side = self._sides.get(id(one.wants))
-        if side is None:
-            side = self._sides[id(one.wants)] = side_of(one, self._matrix)
-        return side
-
-
 class Problem:
     """What was asked for, with every build that comes into question."""
 
@@ -140,6 +78,7 @@ class Problem:
         self.circumstances = circumstances
         self.matrix = matrix
         self.found: dict[str, tuple[SolveCandidate, ...]] = {}
+        self._names: dict[str, Names] = {}
         self.pairs = Pairs(circumstances, matrix) if pairs is None else pairs
         self.held = held_candidates(self.hold, self.asked, circumstances, matrix)
         self.found.update(self.held)
@@ -155,21 +94,25 @@ class Problem:
         """What was asked for and no row speaks of there: a set without it is not known not to exist."""
         return tuple(one for one in self.asked if not self.found[one.name])
 
-    def _add(self, wanted: list[Spec]) -> None:
+    def _add(self, wanted: Sequence[Spec]) -> None:
         for spec in wanted:
             found = candidates(spec, self.circumstances, self.matrix)
             before = self.found.get(spec.name, found)  # asked for twice: what both admit
-            rows = {one.name for one in before}
-            self.found[spec.name] = tuple(one for one in found if one.name in rows)
-        for found in tuple(self.found.values()):
-            missing = sorted(self._frameworks_in(found) - self.found.keys())
-            if missing:
-                self._add([Spec(name, "", "", ()) for name in missing])
+            rows = () if before is found else {one.name for one in before}
+            self.found[spec.name] = found if before is found else tuple(one for one in found if one.name in rows)
+        for name in (coming := list(self.found)):  # which grows
+            for missing in sorted(self._frameworks_in(self.found[name]) - self.found.keys()):
+                self.found[missing] = candidates(Spec(missing, "", "", ()), self.circumstances, self.matrix)
+                coming.append(missing)
 
     def _frameworks_in(self, found: tuple[SolveCandidate, ...]) -> set[str]:
-        """Pinned packages that bring CUDA themselves, so that their build matters: torch for xformers."""
+        """Pinned packages that bring CUDA themselves, so that their build matters: torch for xformers.
+
+        Not jax for TensorFlow 2.12: its GPU code comes in distributions that only an extra of it asks for.
+        """
         pinned = {name for one in found for name in one.row.pins or ()}
-        return {name for name in pinned if solvable(self.matrix, name) and self._brings_cuda(name)}
+        own = {name for name in pinned if name in gpu_packages(name)}
+        return {name for name in own if solvable(self.matrix, name) and self._brings_cuda(name)}
 
     def _brings_cuda(self, name: str) -> bool:
         rows = self.matrix.rows(name, "builds")
@@ -185,12 +128,31 @@ class Problem:
 
         Without `sure`, what nobody knows is not against them.
         """
-        return self.pairs.against(one, other, sure=sure)
+        found = self.pairs.clashes(one, other)
+        return next((clash for clash in found if sure or clash.kind == BAD), None)
+
+    def unlike(self, one: SolveCandidate, others: Iterable[SolveCandidate]) -> Iterable[SolveCandidate]:
+        """Of those against which the same speaks beside this build, the first."""
+        firsts: dict[tuple[object, ...], SolveCandidate] = {}
+        for other in others:
+            asked = frozenset(item for item in other.wants.items() if item[0] in one.wants)
+            kind = self.pairs.kind(other, self.view(one.asked, other.asked))
+            firsts.setdefault((asked, other.row.python, kind), other)
+        return firsts.values()
+
+    def view(self, one: str, other: str) -> int:
+        """Two packages' view of each other: see `Pairs.view`."""
+        return self.pairs.view(self._names_in(one), self._names_in(other))
+
+    def _names_in(self, package: str) -> Names:
+        if package not in self._names:
+            self._names[package] = names_of(self.found[package])
+        return self._names[package]
 
 
 def solve(problem: Problem) -> Solution | None:
     """The newest set that is known to work, at first of builds that bring their CUDA; None where there is none."""
-    own, other = (_pools(problem, own=own) for own in (True, False))
+    own, other = (_fields(problem, own=own) for own in (True, False))
     return _best(problem, own) or (_best(problem, other) if other != own else None)
 
 
@@ -199,10 +161,11 @@ def solve_unsure(problem: Problem) -> Solution | None:
 
     At first only those packages are in doubt of which no build at all is known to work here.
     """
-    pools = tuple(
-        pool(found, sure=True, own=True) or pool(found, sure=False, own=True) for found in problem.found.values()
-    )
-    return _best(problem, pools) or newest_unsure(problem)
+    field = problem.pairs.field
+    known = [field(found, sure=True, own=True) for found in problem.found.values()]
+    unsure = [field(found, sure=False, own=True) for found in problem.found.values()]
+    best = tuple(one if one.builds else other for one, other in zip(known, unsure, strict=True))
+    return _best(problem, best) or newest_unsure(problem)
 
 
 def newest_unsure(problem: Problem) -> Solution | None:
@@ -210,21 +173,22 @@ def newest_unsure(problem: Problem) -> Solution | None:
 
     What a build pins (`required`) is taken as it is pinned, also where it brings no CUDA of its own.
     """
-    pools = (pool(found, sure=False, own=name not in problem.required) for name, found in problem.found.items())
-    return _best(problem, tuple(pools), sure=False)
+    field, required = problem.pairs.field, problem.required
+    fields = (field(found, sure=False, own=name not in required) for name, found in problem.found.items())
+    return _best(problem, tuple(fields), sure=False)
 
 
 def none_together(problem: Problem, *, sure: bool) -> bool:
     """Whether no set holds what was asked for, whatever else joins it; with `sure`, none that is known to work."""
-    return _Search(problem, sure=sure, whole=False).best(_pools(problem, own=False, sure=sure)) is None
+    return _Search(problem, sure=sure, whole=False).best(_fields(problem, own=False, sure=sure)) is None
 
 
-def _pools(problem: Problem, *, own: bool, sure: bool = True) -> tuple[Pool, ...]:
-    return tuple(pool(found, sure=sure, own=own) for found in problem.found.values())
+def _fields(problem: Problem, *, own: bool, sure: bool = True) -> Fields:
+    return tuple(problem.pairs.field(found, sure=sure, own=own) for found in problem.found.values())
 
 
-def _best(problem: Problem, pools: tuple[Pool, ...], *, sure: bool = True) -> Solution | None:
-    chosen = _Search(problem, sure=sure).best(pools)
+def _best(problem: Problem, fields: Fields, *, sure: bool = True) -> Solution | None:
+    chosen = _Search(problem, sure=sure).best(fields)
     return None if chosen is None else _solution(chosen, problem)
 
 
@@ -256,34 +220,8 @@ def _uncovered(problem: Problem) -> Iterator[str]:
             yield f"no row says which builds of {spec.name} {release} there are for {platform}: newer ones may fit"
 
 
-class _Open:
-    """The builds of one package that go with all that were chosen, newest first; looked for as far as anybody asks."""
-
-    def __init__(self, builds: Iterable[SolveCandidate]) -> None:
-        self._found: list[SolveCandidate] = []
-        self._rest = iter(builds)
-
-    def __iter__(self) -> Iterator[SolveCandidate]:
-        at = 0
-        while True:
-            if at == len(self._found):
-                one = next(self._rest, None)
-                if one is None:
-                    return
-                self._found.append(one)
-            yield self._found[at]
-            at += 1
-
-
-class _Branch(NamedTuple):
-    """A partial set, and for each package what may still join it."""
-
-    chosen: Chosen
-    open: tuple[_Open, ...]  # in the order of `Problem.found`
-
-
 class _Search:
-    """One search; the pools are those of `problem.found`, in its order.
+    """One search; the fields are those of `problem.found`, in its order.
 
     Where the set is not `whole`, more may join it: what that could settle is not against it.
     """
@@ -292,90 +230,95 @@ class _Search:
         self._problem = problem
         self._sure = sure
         self._whole = whole
-        self._start: tuple[_Open, ...] = ()
-        self._required_by: dict[tuple[int, int], _Open] = {}
         self._names = tuple(problem.found)
+        self._place = {name: at for at, name in enumerate(self._names)}
         self._asked = len(problem.found) - len(problem.required)
-        found = tuple(problem.found.values())
-        self._required = range(self._asked, len(found))
-        self._fewest_first = sorted(range(len(found)), key=lambda at: len(found[at]))
+        self._fields: Fields = ()
+        self._few: tuple[int, ...] = ()
+        self._start: dict[int, int] = {}  # by place: what need be looked at
+        self._rows: dict[tuple[int, int], int] = {}  # by a build's id and another place: what goes with it there
 
-    def best(self, pools: tuple[Pool, ...]) -> Chosen | None:
+    def best(self, fields: Fields) -> Chosen | None:
         """The first set in the order of preference."""
-        if any(not one for one in pools[: self._asked]):
+        if any(not one.builds for one in fields[: self._asked]):
             return None
-        few = [(at, one) for at, one in enumerate(pools[: self._asked]) if len(one) <= _FEW]
-        self._start = tuple(_Open(self._fitting(at, pool, few)) for at, pool in enumerate(pools))
-        start = _Branch((), self._start)
-        return self._extend([start], 0) if self._has_a_future(start, 0) else None
+        self._fields = fields
+        self._few = tuple(at for at, one in enumerate(fields[: self._asked]) if one.releases <= _FEW)
+        return self._extend([()], 0) if self._has_a_future((), 0) else None
 
-    def _fitting(self, at: int, builds: Pool, few: list[tuple[int, Pool]]) -> Iterator[SolveCandidate]:
-        """Those that go with some build of each package which has few: with no other need any be compared."""
-        others = [[one for group in pool for one in group] for place, pool in few if place != at]
-        for one in (one for group in builds for one in group):
-            if all(any(self._pair_goes(other, one) for other in found) for found in others):
-                yield one
-
-    def _extend(self, partial: list[_Branch], at: int) -> Chosen | None:
+    def _extend(self, partial: list[Chosen], at: int) -> Chosen | None:
         if at == len(self._names):
-            return next((one.chosen for one in partial if self._holds(one.chosen)), None)
-        idle = [] if at < self._asked else [one for one in partial if not self._is_required(at, one.chosen)]
+            return next((one for one in partial if self._holds(one)), None)
+        idle = [one for one in partial if not self._comes(at, one)]
         found = self._extend(idle, at + 1) if idle else None
         if found or len(idle) == len(partial):
             return found
-        return self._choose([one for one in partial if one not in idle], at)
+        return self._choose([one for one in partial if self._comes(at, one)], at)
 
-    def _is_required(self, at: int, chosen: Chosen) -> bool:
-        return any(self._names[at] in (one.row.pins or ()) for one in chosen)
+    def _comes(self, at: int, chosen: Chosen) -> bool:
+        """Whether a package was asked for, or is required by what is chosen."""
+        return at < self._asked or any(self._names[at] in (one.row.pins or ()) for one in chosen)
 
-    def _choose(self, partial: list[_Branch], at: int) -> Chosen | None:
+    def _choose(self, partial: list[Chosen], at: int) -> Chosen | None:
         """Release by release, newest first, each with all its builds."""
-        for _, joining in groupby(_newest_first(partial, at), key=_key_of_joining):
-            extended = [self._with(branch, one) for branch, one in joining if self._goes(branch.chosen, one)]
-            open_ended = [branch for branch in extended if self._has_a_future(branch, at + 1)]
+        for _, joining in groupby(self._newest_first(partial, at), key=_key_of_joining):
+            extended = [(*chosen, one) for chosen, one in joining if self._goes(chosen, one)]
+            open_ended = [chosen for chosen in extended if self._has_a_future(chosen, at + 1)]
             found = self._extend(open_ended, at + 1) if open_ended else None
             if found:
                 return found
         return None
 
-    def _with(self, branch: _Branch, one: SolveCandidate) -> _Branch:
-        still_open = tuple(_Open(self._joining(one, builds)) for builds in branch.open)
-        return _Branch((*branch.chosen, one), still_open)
+    def _newest_first(self, partial: list[Chosen], at: int) -> Iterator[tuple[Chosen, SolveCandidate]]:
+        """What may join each of these sets; of one release in the order of the sets, then of the builds."""
+        field = self._fields[at]
+        pairs = (zip(repeat(chosen), field.of(self._open(chosen, at)), strict=False) for chosen in partial)
+        return merge(*pairs, key=_key_of_joining, reverse=True)
 
-    def _joining(self, one: SolveCandidate, builds: Iterable[SolveCandidate]) -> Iterator[SolveCandidate]:
-        return (other for other in builds if self._pair_goes(one, other))
-
-    def _has_a_future(self, branch: _Branch, start: int) -> bool:
+    def _has_a_future(self, chosen: Chosen, start: int) -> bool:
         """Whether each package that is still to come has a build that leaves one of every other that is to come."""
-        coming = [at for at in self._fewest_first if at >= start and self._comes(at, branch.chosen)]
-        if not all(any(True for _ in branch.open[at]) for at in coming):
+        coming = (at for at in range(start, len(self._names)) if self._comes(at, chosen))
+        left = {at: self._open(chosen, at) for at in coming}
+        if not all(left.values()):
             return False
-        return all(any(self._leaves(branch, one, at, (start, coming)) for one in branch.open[at]) for at in coming)
+        fewest_first = sorted(left, key=lambda at: left[at].bit_count())
+        builds = (self._fields[at].of(left[at]) for at in fewest_first)
+        return all(any(self._leaves(chosen, one, left, start) for one in each) for each in builds)
 
-    def _comes(self, at: int, chosen: Chosen) -> bool:
-        return at < self._asked or self._is_required(at, chosen)
-
-    def _leaves(self, branch: _Branch, one: SolveCandidate, at: int, coming: tuple[int, list[int]]) -> bool:
+    def _leaves(self, chosen: Chosen, one: SolveCandidate, left: dict[int, int], start: int) -> bool:
         """Whether it leaves a build of each of the others, and of what it requires itself."""
-        start, places = coming
-        more = [place for place in self._required if place >= start and self._is_required(place, (one,))]
-        if not all(any(self._goes_with_each(branch.chosen, two) for two in self._partners(one, at)) for at in more):
+        at = self._place[one.asked]
+        if not all(self._row(one, place) & mask for place, mask in left.items() if place != at):
             return False
-        others = (place for place in places if place != at and place not in more)
-        return all(any(self._pair_goes(one, other) for other in branch.open[place]) for place in others)
+        required = (place for place in range(max(start, self._asked), len(self._names)) if place not in left)
+        more = (place for place in required if self._names[place] in (one.row.pins or ()))
+        return all(self._row(one, place) & self._open(chosen, place) for place in more)
 
-    def _partners(self, one: SolveCandidate, at: int) -> _Open:
-        """The builds of what it requires that go with it: few, while all that a set leaves may be many."""
+    def _open(self, chosen: Chosen, at: int) -> int:
+        """The builds of a package that go with all that were chosen."""
+        if at not in self._start:
+            self._start[at] = self._fitting(at)
+        mask = self._start[at]
+        for one in chosen:
+            mask &= self._row(one, at)
+        return mask
+
+    def _fitting(self, at: int) -> int:
+        """Those that go with some build of each package which has few: with no other need any be compared."""
+        mask = self._fields[at].all
+        for place in self._few:
+            if place != at:
+                mask &= reduce(or_, (self._row(one, at) for one in self._fields[place].builds))
+        return mask
+
+    def _row(self, one: SolveCandidate, at: int) -> int:
+        """The builds of another package that go with this one."""
         key = (id(one), at)
-        if key not in self._required_by:
-            self._required_by[key] = _Open(self._joining(one, self._start[at]))
-        return self._required_by[key]
-
-    def _goes_with_each(self, chosen: Chosen, one: SolveCandidate) -> bool:
-        return all(self._pair_goes(other, one) for other in chosen)
-
-    def _pair_goes(self, one: SolveCandidate, other: SolveCandidate) -> bool:
-        return self._problem.against(one, other, sure=self._sure) is None
+        row = self._rows.get(key)
+        if row is None:
+            view = self._problem.view(one.asked, self._names[at])
+            row = self._rows[key] = self._fields[at].going(one, view, sure=self._sure)
+        return row
 
     def _goes(self, chosen: Chosen, one: SolveCandidate) -> bool:
         """Whether nothing is against one that goes with each of those chosen, and with all of them."""
@@ -392,11 +335,5 @@ class _Search:
         return self._sure or clash.kind == BAD
 
 
-def _newest_first(partial: list[_Branch], at: int) -> Iterator[tuple[_Branch, SolveCandidate]]:
-    """What may join each of these sets; of one release in the order of the sets, then of the builds."""
-    pairs = (zip(repeat(branch), branch.open[at], strict=False) for branch in partial)
-    return merge(*pairs, key=_key_of_joining, reverse=True)
-
-
-def _key_of_joining(pair: tuple[_Branch, SolveCandidate]) -> Key:
+def _key_of_joining(pair: tuple[Chosen, SolveCandidate]) -> Key:
     return pair[1].key

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from compat.build import gpu_packages, is_cuda_row, release_key
+from compat.build import gpu_packages, is_cuda_row, oldest_cuda, release_key
 from compat.fit import Fit, fit
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
@@ -16,6 +16,7 @@ from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.solve_abi import abi_limits
 from compat.spec import Spec
+from compat.version import CudaVersion
 
 _ENDLESS = 10**9
 _PRE_RELEASE = re.compile(r"\d(a|b|rc|\.dev)\d")
@@ -77,12 +78,41 @@ def _has_builds(matrix: Matrix, product: str) -> bool:
 def candidates(asked: Spec, circumstances: Circumstances, matrix: Matrix) -> tuple[SolveCandidate, ...]:
     """Every build of what was asked for on this platform, newest first, each judged; raises Uncovered.
 
-    Newest is the newest release, then the newest CUDA. Kept: who looks for a change asks for the same ones again.
+    Newest is the newest release, then the newest CUDA that the driver is of, then what runs on it by minor-version
+    compatibility alone. Kept: who looks for a change asks for the same ones again.
     """
-    return tuple(
+    judged = [
         one._replace(fit=Fit(one.row, (*fit(one.row, circumstances, matrix).reasons, *one.fit.reasons)))
         for one in _builds(asked, circumstances.os_family, circumstances.arch, matrix)
-    )
+    ]
+    newest_cuda = _cuda_of_driver(circumstances, matrix)
+    if newest_cuda is None:
+        return tuple(judged)
+    own = {id(one) for one in judged if _is_served_natively(one.row, newest_cuda, matrix)}
+    return tuple(sorted(judged, key=lambda one: (one.key, id(one) in own), reverse=True))
+
+
+def _cuda_of_driver(circumstances: Circumstances, matrix: Matrix) -> CudaVersion | None:
+    """The CUDA that the driver reports; None where it is not known or not asked for."""
+    if circumstances.driver is None:
+        return None
+    try:
+        return matrix.branch(circumstances.driver, circumstances.os_family).cuda_max
+    except Uncovered:
+        return None
+
+
+def _is_served_natively(row: FrameworkRow, newest_cuda: CudaVersion, matrix: Matrix) -> bool:
+    """Whether the driver is of the CUDA of a build whose libraries are recorded, or of a newer one.
+
+    Minor-version compatibility does not hold for PTX that is compiled on the way. Source: CUDA Compatibility.
+    """
+    if not row.cuda or row.libraries is None:
+        return False
+    try:
+        return oldest_cuda(row, matrix) <= newest_cuda
+    except Uncovered:
+        return False
 
 
 @lru_cache(maxsize=256)
@@ -233,15 +263,13 @@ def _stage(clause: str) -> int:
     return int(post[1]) + 1 if post else -1 if _PRE_RELEASE.search(clause) else 0
 
 
-def pool(found: tuple[SolveCandidate, ...], *, sure: bool, own: bool) -> tuple[tuple[SolveCandidate, ...], ...]:
-    """What may be chosen, a group a release, newest first.
+def pool(found: tuple[SolveCandidate, ...], *, sure: bool, own: bool) -> tuple[SolveCandidate, ...]:
+    """What may be chosen, newest first.
 
     `sure` leaves out what is not known to work; `own` leaves out what takes CUDA from the system, where there is
     another: what is in the system, and which of it a process finds first, no environment can promise.
     """
-    usable = [one for one in found if one.verdict == YES or (not sure and one.verdict == UNKNOWN)]
-    bringing = [one for one in usable if one.row.libraries != "system"] if own else []
-    groups: dict[Key, list[SolveCandidate]] = {}
-    for one in bringing or usable:
-        groups.setdefault(one.key, []).append(one)
-    return tuple(map(tuple, groups.values()))
+    verdicts = (YES,) if sure else (YES, UNKNOWN)
+    usable = tuple(one for one in found if one.verdict in verdicts)
+    bringing = tuple(one for one in usable if one.row.libraries != "system") if own else ()
+    return bringing or usable

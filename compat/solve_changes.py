@@ -8,7 +8,8 @@ from itertools import combinations
 from compat.matrix import Matrix, Uncovered
 from compat.reason import BAD, Circumstances, driver_drives, forward_packages
 from compat.record import NamedTuple
-from compat.solve import Pairs, Problem, Solution, none_together, solve, solve_unsure
+from compat.solve import Problem, Solution, none_together, solve, solve_unsure
+from compat.solve_pairs import Pairs
 from compat.spec import Spec
 from compat.version import DriverRelease
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from compat.reason import BAD, OK, UNKNOWN, Reason
 from compat.record import NamedTuple
 from compat.solve import Problem, Solution
-from compat.solve_builds import SolveCandidate, pool
-from compat.solve_together import Clash
+from compat.solve_builds import SolveCandidate
+from compat.solve_pairs import Field
 
 _MOST_PARTNERS = 3
-Usable = dict[str, tuple[SolveCandidate, ...]]  # by package: what is known to work here by itself
+Usable = dict[str, Field]  # by package: what is known to work here by itself
 
 
 class Refusal(NamedTuple):
@@ -48,15 +48,15 @@ def refusals(problem: Problem, solution: Solution | None) -> tuple[Refusal, ...]
 
 def _passed(problem: Problem, package: str, chosen: dict[str, SolveCandidate], usable: Usable) -> Iterator[_Passed]:
     taken = chosen.get(package)
-    own_exists = any(one.row.libraries != "system" for one in usable[package])
+    own_exists = any(one.row.libraries != "system" for one in usable[package].builds)
     for one in problem.found[package]:
         if taken and one.name == taken.name:
             return
         yield _alone(one, own_exists=own_exists) or _why_not(problem, one, chosen, usable)
 
 
-def _usable(problem: Problem, package: str) -> tuple[SolveCandidate, ...]:
-    return tuple(one for group in pool(problem.found[package], sure=True, own=True) for one in group)
+def _usable(problem: Problem, package: str) -> Field:
+    return problem.pairs.field(problem.found[package], sure=True, own=True)
 
 
 def _alone(one: SolveCandidate, *, own_exists: bool) -> _Passed | None:
@@ -86,18 +86,15 @@ def _before(package: str, chosen: dict[str, SolveCandidate]) -> list[SolveCandid
 
 def _blocked(problem: Problem, one: SolveCandidate, usable: Usable) -> _Passed | None:
     """Another package of which no build goes with it; the one with the fewest is looked at first."""
-    for package, others in sorted(usable.items(), key=lambda item: len(item[1])):
+    for package, others in sorted(usable.items(), key=lambda item: len(item[1].builds)):
         if package == one.asked or package in problem.required:
             continue
-        found = _against_all(problem, one, others)
-        if found is None:
+        if others.going(one, problem.view(one.asked, package), sure=True):
             continue
-        if not others:
+        if not others.builds:
             what = f"no build of {package} is known to work here by itself"
             return _Passed(one, what, Reason(BAD, what, (one.name,), one.row.source))
-        kinds: dict[str, Reason] = {}
-        for clash in found:
-            kinds.setdefault(clash.about, clash.reason)
+        kinds = _subjects(problem, one, others.builds)
         return _Passed(one, f"{package}: {', '.join(kinds)}", _joined(package, list(kinds.values())))
     return None
 
@@ -106,20 +103,20 @@ def _lacking(problem: Problem, one: SolveCandidate, usable: Usable) -> _Passed |
     """A package that it pins itself, and of which nothing is known to work here at that release."""
     pins = one.row.pins or {}
     for package in problem.required:
-        if package in pins and _against_all(problem, one, usable[package]) is not None:
+        view = problem.view(one.asked, package)
+        if package in pins and not usable[package].going(one, view, sure=True):
             what = f"asks for {package}{pins[package]}, of which no build is known to work here"
             return _Passed(one, what, Reason(BAD, what, (one.name,), one.row.source))
     return None
 
 
-def _against_all(problem: Problem, one: SolveCandidate, others: Sequence[SolveCandidate]) -> list[Clash] | None:
-    """What is against it with each of these; None as soon as one of them goes with it."""
-    found = []
-    for other in others:
+def _subjects(problem: Problem, one: SolveCandidate, others: Iterable[SolveCandidate]) -> dict[str, Reason]:
+    """What is against it with each of these, each subject once: what one kind of builds shares is looked at once."""
+    found: dict[str, Reason] = {}
+    for other in problem.unlike(one, others):
         clash = problem.against(one, other)
-        if clash is None:
-            return None
-        found.append(clash)
+        if clash:
+            found.setdefault(clash.about, clash.reason)
     return found
 
 

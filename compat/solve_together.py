@@ -61,6 +61,31 @@ def _against(chosen: Sequence[SolveCandidate], circumstances: Circumstances, mat
     yield from _known(wanted, matrix)
 
 
+def besides_pins(two: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
+    """The same but for what each requires of distributions and of Python; of builds that are not held."""
+    wanted = _wanted(two)
+    yield from _twins(wanted)
+    yield from _extensions(two)
+    yield from _shared_directories(wanted)
+    yield from _unsaid(two)
+    yield from _cudnn(wanted, circumstances, matrix)
+    yield from _known(wanted, matrix)
+
+
+def pythons_of(one: SolveCandidate) -> frozenset[str] | None:
+    """Those that it has a wheel for, none where it takes any; None where no row says."""
+    if one.row.python is None and not traits_of(one.row.package).any_python:
+        return None
+    return _set_of(one.row.python or ())
+
+
+def same_python(one: frozenset[str] | None, other: frozenset[str] | None) -> str:
+    """Whether two builds share a Python, by what `pythons_of` says of each: "yes", "no", "unknown"."""
+    if one and other and not one & other:
+        return "no"
+    return "unknown" if (one is None) != (other is None) else "yes"
+
+
 def pinned_apart(one: SolveCandidate, other: SolveCandidate) -> Clash | None:
     """A distribution of which the two ask for different releases: most pairs that do not go together show it."""
     for name in sorted(one.wants.keys() & other.wants.keys()):
@@ -116,8 +141,7 @@ def little_between(one: Side, other: Side, circumstances: Circumstances, matrix:
 
 
 def unsaid(one: SolveCandidate, other: SolveCandidate) -> Iterator[Clash]:
-    """Pythons that two builds do not share, and what their rows leave open."""
-    yield from _pythons((one, other))
+    """What the rows of two builds leave open."""
     if one.row.pins is None or other.row.pins is None or "system" in (one.row.libraries, other.row.libraries):
         yield from _unsaid((one, other))
 
@@ -276,6 +300,12 @@ def _shared_directories(wanted: Wanted) -> Iterator[Clash]:
 def _without_major(name: str) -> str:
     found = _MAJOR.fullmatch(name)
     return found[1] if found else ""
+
+
+@lru_cache(maxsize=4096)
+def fills_a_place(name: str) -> bool:
+    """Whether another distribution of another name may own the same files."""
+    return bool(_one_of_several(name) or _without_major(name))
 
 
 def _one_directory(names: Sequence[str], owners: Sequence[SolveCandidate], more: int) -> str:

@@ -85,6 +85,7 @@ def _prefix(name: str, wanted: str, release: Release) -> bool | None:
     return (_padded(release, len(prefix))[: len(prefix)] == prefix) is (name == "==")
 
 
+@lru_cache(maxsize=8192)
 def _release(text: str) -> Release | None:
     parts = text.split(".")
     return tuple(map(int, parts)) if all(part.isascii() and part.isdigit() for part in parts) else None

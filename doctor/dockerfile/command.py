@@ -44,6 +44,7 @@ def _of_service(service: Service, file: str, given: Mapping[str, str]) -> tuple[
     text = service.inline or f"FROM {service.image}"
     if not service.inline and not service.image:
         raise DockerfileError(f"{file}:{service.line}: the service {service.told.name} has no image and no build")
+    file = service.file or file
     script = parse(text.encode("utf-8", "replace"), file)
     first = service.line if service.inline else service.line - 1
     moved = tuple(one._replace(numbers=tuple(first + each for each in one.numbers)) for one in script.instructions)

@@ -27,6 +27,7 @@ class Node(NamedTuple):
 
     value: Value
     line: int
+    file: str = ""  # where it is not the one that was asked for
 
     @property
     def text(self) -> str:

@@ -33,6 +33,13 @@ class Field(Enum):
     CUDA_FAILS = "CUDA does not start"
     CUDA_WORKS = "CUDA starts"  # only where a program says that it did
     TORCH_CUDA = "CUDA of torch's build"  # "12.1", "None"
+    NVCC = "release of nvcc"  # of that on PATH, "12.4.131"
+    NVCC_PATH = "nvcc"  # its path
+    BUILDER = "release of torch's nvcc"  # of that with which torch builds extensions, "12.4"
+    CUDART = "library of the CUDA runtime"  # its path, links followed
+    VARIABLE = "variable"  # "CUDA_HOME=/usr/local/cuda"
+    ALL_VARIABLES = "all variables"  # only where the dump lists all that are set, of those that it knows
+    CUDNN_FILE = "library of cuDNN"  # its path, links followed
 
 
 class Said(NamedTuple):

@@ -16,14 +16,14 @@ from compat.spec import Spec, normal
 from compat.traits import traits_of
 from compat.version import ComputeCapability, CudaVersion, DriverRelease
 from doctor.explain.dump import Field, Told
+from doctor.explain.installed import configuration_of, cudnn_of, toolkit_of
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import CudaStart, DriverFacts, Nvml
-from doctor.facts.environment import ConfigurationFacts, Environment, Framework
+from doctor.facts.environment import Environment, Framework
 from doctor.facts.gpu import Gpu, GpuNow
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, all_unseen, value_or
 from doctor.facts.system import SystemFacts
-from doctor.facts.toolkit import ToolkitFacts
 from doctor.prescribe.foreseen_framework import framework_of_no_row, framework_of_row
 from doctor.rules.shared.builds import platform_of
 
@@ -55,15 +55,16 @@ def facts_of(told: Told, name: str, matrix: Matrix) -> Facts:
         driver=_driver(told),
         pci=_HIDDEN,
         gpus=_gpus(told, matrix),
-        toolkit=all_unseen(ToolkitFacts, _HIDDEN.why),
+        toolkit=toolkit_of(told),
         compilers=_HIDDEN,
         cudnn=_HIDDEN,
         environments=_HIDDEN,
-        configuration=all_unseen(ConfigurationFacts, _HIDDEN.why),
+        configuration=configuration_of(told),
         loader=all_unseen(LoaderFacts, _HIDDEN.why),
         imports=_HIDDEN,
     )
-    return bare._replace(environments=_environments(told, bare, matrix))
+    known = bare._replace(environments=_environments(told, bare, matrix))
+    return known._replace(cudnn=cudnn_of(told, known, matrix))
 
 
 def _only(told: Told, field: Field) -> Fact[str]:

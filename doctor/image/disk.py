@@ -62,12 +62,18 @@ class Scratch(Disk):
         if place + len(content) > self._limit_bytes:
             self.is_full = True
             return None
-        os.lseek(self._descriptor, place, os.SEEK_SET)
         left = memoryview(content)
         while left:
-            left = left[os.write(self._descriptor, left) :]
+            done = self._write(left, place + len(content) - len(left))
+            left = left[done:]
         self.size_bytes += len(content)
         return place
+
+    def _write(self, content: memoryview, place: int) -> int:
+        if hasattr(os, "pwrite"):
+            return os.pwrite(self._descriptor, content, place)
+        os.lseek(self._descriptor, place, os.SEEK_SET)
+        return os.write(self._descriptor, content)
 
     def clear(self) -> None:
         """Throw away what lies there."""

@@ -1,8 +1,9 @@
 """ext2, ext3 and ext4, read where they lie: nothing is mounted, no program is asked; content is read by its extents.
 
 A hostile one can only be read: every number is held against the size of the file system, and what is read of its maps
-and directories has an end. Its checksums (crc32c) are not looked at; its structure is. Sources: the Linux kernel,
-Documentation/filesystems/ext4 (super.rst, group_descr.rst, inodes.rst, ifork.rst, blockmap.rst, directory.rst).
+and directories has an end. Where it has checksums of its metadata (crc32c), those of all that is read of it are held;
+the content of files has none. Sources: the Linux kernel, Documentation/filesystems/ext4 (super.rst, group_descr.rst,
+inodes.rst, ifork.rst, blockmap.rst, directory.rst, checksums.rst), fs/ext4/namei.c (dx_tail).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 
 from compat.record import NamedTuple
 from doctor.image import ENTRIES_AT_MOST, Damaged, ImageError
+from doctor.image.crc32c import START, crc32c
 from doctor.image.disk import Disk
 from doctor.image.keep import ZEROS, Stretch
 from doctor.image.layer import Entry, Layer
@@ -23,7 +25,11 @@ _ROOT = 2  # its inode
 # Incompatible features whose files are read: filetype, extents, 64bit, mmp, flex_bg, ea_inode, csum_seed, largedir,
 # encrypt (of files that are not), casefold.
 _READ = 0x2 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x2000 | 0x4000 | 0x10000 | 0x20000
-_JOURNAL, _64BIT, _FILETYPE = 0x4, 0x80, 0x2
+_JOURNAL, _64BIT, _FILETYPE, _SEED = 0x4, 0x80, 0x2, 0x2000
+_SUMS = 0x400  # of the features that only writers must know: checksums of metadata
+_SUM_AT, _SUM_HIGH_AT = 124, 130  # in an inode; of a group in its descriptor, of the superblock
+_GROUP_SUM_AT, _SUPER_SUM_AT = 30, 1020
+_TAIL_BYTES = 12  # of a block of a directory, an entry with its sum
 _ENCRYPTED, _EXTENTS = 0x800, 0x80000  # of an inode
 _EXTENT_MAGIC, _DEPTH_AT_MOST, _WRITTEN_AT_MOST = 0xF30A, 5, 32768
 _FAST_LINK_BYTES = 60
@@ -45,6 +51,7 @@ class _Inode(NamedTuple):
     mtime: int
     flags: int
     block: bytes  # the map of its content, or a short link's text
+    seed: int  # of the sums of its blocks
 
 
 def is_ext(disk: Disk, place: int) -> bool:
@@ -87,12 +94,21 @@ class Ext:
             raise self._damaged("its superblock makes no sense")
         if self._blocks * self._block_bytes > disk.size_bytes - place:
             raise self._damaged("it ends before the file system that it tells of")
+        self._seed: int | None = None  # of all sums but the superblock's, None where there are none
+        if struct.unpack_from("<I", said, 100)[0] & _SUMS:
+            self._held("superblock", crc32c(START, said[:_SUPER_SUM_AT]), _number(said, _SUPER_SUM_AT))
+            self._seed = _number(said, 624) if features & _SEED else crc32c(START, said[104:120])
+        self._groups: dict[int, bytes] = {}
         self._maps_bytes = _MAPS_AT_MOST_BYTES
         self._directories_bytes = _DIRECTORIES_AT_MOST_BYTES
         self._stretches_left = 2 * ENTRIES_AT_MOST
 
     def _damaged(self, what: str) -> Damaged:
         return Damaged(f"{self._path}: {what}")
+
+    def _held(self, what: str, found: int, said: int) -> None:
+        if found != said:
+            raise self._damaged(f"the checksum of its {what} is wrong")
 
     def _read(self, place: int, size: int) -> bytes:
         content = self._disk.read(self._place + place, size)
@@ -105,11 +121,13 @@ class Ext:
         if not 0 < number <= self._inodes:
             raise self._damaged(f"a name leads to inode {number}, of {self._inodes}")
         group, index = divmod(number - 1, self._inodes_of_group)
-        listed = self._read((self._first + 1) * self._block_bytes + group * self._group_bytes, self._group_bytes)
+        listed = self._group(group)
         table = struct.unpack_from("<I", listed, 8)[0]
         if self._group_bytes >= 64:
             table |= struct.unpack_from("<I", listed, 40)[0] << 32
-        said = self._read(table * self._block_bytes + index * self._inode_bytes, 128)
+        whole = self._inode_bytes if self._seed is not None else 128
+        said = self._read(table * self._block_bytes + index * self._inode_bytes, whole)
+        seed = self._sum_of_inode(number, said)
         mode, uid, size = struct.unpack_from("<HHI", said, 0)
         mtime, gid = struct.unpack_from("<i4xH", said, 16)
         uid_high, gid_high = struct.unpack_from("<HH", said, 120)
@@ -125,7 +143,34 @@ class Ext:
             mtime=mtime,
             flags=flags,
             block=said[40:100],
+            seed=seed,
         )
+
+    def _group(self, group: int) -> bytes:
+        """The descriptor of a group of blocks."""
+        if group not in self._groups:
+            listed = self._read((self._first + 1) * self._block_bytes + group * self._group_bytes, self._group_bytes)
+            if self._seed is not None:
+                empty = listed[:_GROUP_SUM_AT] + bytes(2) + listed[_GROUP_SUM_AT + 2 :]
+                found = crc32c(crc32c(self._seed, group.to_bytes(4, "little")), empty)
+                self._held(f"group {group}", found & 0xFFFF, _number(listed, _GROUP_SUM_AT, 2))
+            self._groups[group] = listed
+        return self._groups[group]
+
+    def _sum_of_inode(self, number: int, said: bytes) -> int:
+        """Hold an inode's checksum; what those of its blocks begin with."""
+        if self._seed is None:
+            return 0
+        seed = crc32c(crc32c(self._seed, number.to_bytes(4, "little")), said[100:104])
+        empty, expected = bytearray(said), _number(said, _SUM_AT, 2)
+        empty[_SUM_AT : _SUM_AT + 2] = bytes(2)
+        has_high = len(said) > 128 and _number(said, 128, 2) >= _SUM_HIGH_AT + 2 - 128
+        if has_high:
+            expected |= _number(said, _SUM_HIGH_AT, 2) << 16
+            empty[_SUM_HIGH_AT : _SUM_HIGH_AT + 2] = bytes(2)
+        found = crc32c(seed, bytes(empty))
+        self._held(f"inode {number}", found if has_high else found & 0xFFFF, expected)
+        return seed
 
     # --- where content lies ---------------------------------------------------------------------------------------
 
@@ -133,7 +178,7 @@ class Ext:
         """The content, in order and without gaps; what no block holds is zeros."""
         found: list[Stretch] = []
         done = 0
-        runs = self._extents(inode.block, _DEPTH_AT_MOST) if inode.flags & _EXTENTS else self._mapped(inode)
+        runs = self._extents(inode, inode.block, _DEPTH_AT_MOST) if inode.flags & _EXTENTS else self._mapped(inode)
         for first, count, block in runs:
             begin, size = first * self._block_bytes, count * self._block_bytes
             if begin < done or not self._first <= block <= self._blocks - count:
@@ -162,15 +207,18 @@ class Ext:
             raise self._damaged("its maps lead out of the file system, or have no end")
         return self._read(block * self._block_bytes, self._block_bytes)
 
-    def _extents(self, node: bytes, depth_at_most: int) -> Iterator[tuple[int, int, int]]:
+    def _extents(self, inode: _Inode, node: bytes, depth_at_most: int) -> Iterator[tuple[int, int, int]]:
         """First block of the file, how many, where; what was never written is left out."""
-        magic, count, _, depth = struct.unpack_from("<4H", node, 0)
+        magic, count, most, depth = struct.unpack_from("<4H", node, 0)
         if magic != _EXTENT_MAGIC or depth > depth_at_most or 12 + 12 * count > len(node):
             raise self._damaged("a map of extents makes no sense")
+        if self._seed is not None and node is not inode.block:
+            end = 12 + 12 * most
+            self._held(f"map of inode {inode.number}", crc32c(inode.seed, node[:end]), _number(node, end))
         for number in range(count):
             if depth:
                 low, high = struct.unpack_from("<4xIH", node, 12 + 12 * number)
-                yield from self._extents(self._node(low | high << 32), depth - 1)
+                yield from self._extents(inode, self._node(low | high << 32), depth - 1)
                 continue
             first, length, high, low = struct.unpack_from("<IHHI", node, 12 + 12 * number)
             if 0 < length <= _WRITTEN_AT_MOST:
@@ -218,6 +266,9 @@ class Ext:
         if inode.flags & _ENCRYPTED:
             raise ImageError(f"{self._path}: an encrypted directory")
         content, at = self._content(inode), 0
+        if self._seed is not None:
+            for place in range(0, len(content), self._block_bytes):
+                self._held_block(inode, content[place : place + self._block_bytes])
         while at + 8 <= len(content):
             target, length, size, kind = struct.unpack_from("<IHBB", content, at)
             size |= 0 if self._has_kinds else kind << 8
@@ -229,6 +280,18 @@ class Ext:
                     raise self._damaged(f"directory {number} has a name that none can be")
                 yield name, target
             at += length
+
+    def _held_block(self, inode: _Inode, block: bytes) -> None:
+        """Hold the checksum of a block of a directory: one of names, or of a tree of their hashes."""
+        end = len(block) - _TAIL_BYTES
+        if block[end : end + 8] == b"\0\0\0\0\x0c\0\0\xde":
+            found, said = crc32c(inode.seed, block[:end]), _number(block, end + 8)
+        else:
+            at = 8 if _number(block, 4, 2) == len(block) else 32
+            end = at + 8 * _number(block, at, 2)
+            used = block[: at + 8 * _number(block, at + 2, 2)]
+            found, said = crc32c(inode.seed, used + block[end : end + 4] + bytes(4)), _number(block, end + 4)
+        self._held(f"directory {inode.number}", found, said)
 
     def entries(self) -> tuple[Entry, ...]:
         """Every file, directories before what is in them; raises Damaged, ImageError."""
@@ -273,6 +336,11 @@ class Ext:
             target=target.decode("utf-8", "surrogateescape"),
             stretches=self._stretches(inode) if kind == "file" and not inode.flags & _ENCRYPTED else (),
         )
+
+
+def _number(content: bytes, at: int, size: int = 4) -> int:
+    """Nothing where it lies behind the end, which no sum holds."""
+    return int.from_bytes(content[at : at + size], "little")
 
 
 def read_ext(disk: Disk, path: str, place: int, tally: Tally) -> Layer:

@@ -7,6 +7,7 @@ image specification v1.2 (manifest.json); BuildKit's attestation storage.
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,8 @@ _LAYERS_AT_MOST = 512  # the storage drivers of containers have 127 to 500
 _LISTED_AT_MOST = 20
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "AMD64": "amd64", "arm64": "arm64", "ppc64le": "ppc64le"}
 _NAMES = ("org.opencontainers.image.ref.name", "io.containerd.image.name")
+_MEDIA_AT_MOST = 100
+_LAYER = re.compile(r"\.tar(?:[.+](?:gzip|zstd|xz))?(?:;|$)")
 _ATTESTATION = "vnd.docker.reference.type"
 
 
@@ -75,6 +78,10 @@ def _candidates(store: Store) -> Iterator[_Candidate]:
     if isinstance(said, dict) and "layers" in said:  # a directory of skopeo's
         yield _Candidate((), "", "", said, is_oci=True)
         return
+    if isinstance(said, dict) and said.get("schemaVersion") == 1:
+        raise ImageError(
+            "manifest.json is of schema 1, which is not read: skopeo copy --format oci makes another of it"
+        )
     if not isinstance(said, list):
         raise Damaged("manifest.json: it is no list of images")
     for one in said[:_MANIFESTS_AT_MOST]:
@@ -197,6 +204,8 @@ def _digest_of(name: str) -> str:
 
 def _read(store: Store, one: _Candidate) -> Chosen:
     config = _config(store, one)
+    if config.os_family == "windows":
+        raise ImageError("an image of Windows is not read: unpack it, and look at its folder Files with --root")
     listed = one.manifest.get("layers" if one.is_oci else "Layers")
     if not isinstance(listed, list) or len(listed) > _LAYERS_AT_MOST:
         raise Damaged("a manifest lists no layers" if not isinstance(listed, list) else f"{len(listed)} layers")
@@ -214,5 +223,20 @@ def _blob(store: Store, said: Any, *, is_oci: bool) -> Blob:
         return Blob(said, digest, None)
     if not isinstance(said, dict) or not isinstance(said.get("digest"), str):
         raise Damaged("a manifest lists a layer without a digest")
+    _refuse(store, said)
     size = said.get("size")
     return Blob(blob_path(store, said["digest"]), said["digest"], size if isinstance(size, int) else None)
+
+
+def _refuse(store: Store, said: dict[str, Any]) -> None:
+    """Raise ImageError for a layer that is whole, and cannot be read."""
+    media, digest = str(said.get("mediaType", ""))[:_MEDIA_AT_MOST], said["digest"][:19]
+    if media.endswith("+encrypted"):
+        raise ImageError(
+            f"the layer {digest} is encrypted: skopeo copy --decryption-key KEY makes an image without that"
+        )
+    if media and not _LAYER.search(media):
+        raise ImageError(f"{digest} is {media!r}, no layer of a container image")
+    places = said.get("urls")
+    if isinstance(places, list) and places and not store.has(blob_path(store, said["digest"])):
+        raise ImageError(f"the layer {digest} is not in the image, but at {str(places[0])[:_MEDIA_AT_MOST]!r}")

@@ -34,6 +34,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if _is_bundled(framework, facts, matrix):
         raise NotApplicable(f"{framework.label} carries its cuDNN inside itself")
     candidates = _candidates(framework, built.value, facts)
+    if not asked and facts.machine.kind == "dump":
+        raise UnseenError("the text does not show every cuDNN, nor where the process searches")
     if any(one.outcome is Outcome.UNREAD for one in asked) or (candidates and not any(one.missing for one in asked)):
         if not asked:
             need_to_ask(framework, facts)

@@ -10,7 +10,7 @@ from doctor.facts import Facts
 from doctor.facts.environment import Extension
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import how, value_or
-from doctor.rules.shared.extensions import EXTENSION_PACKAGES, ExtensionPackage, in_use, targets_text
+from doctor.rules.shared.extensions import EXTENSION_PACKAGES, ExtensionPackage, building_again, in_use, targets_text
 from doctor.rules.shared.gpu_code import visible_gpus
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import need_gpu
@@ -28,7 +28,7 @@ def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:
     if unserved:
         for one in modules:
             one.every_target.get()  # what could not be read may serve them
-        return _bad(package, modules, unserved, everywhere=len(unserved) == len(gpus))
+        return _bad(package, modules, unserved, facts)
     return ok(f"{package.label} has code for {_names(gpus)}")
 
 
@@ -41,22 +41,18 @@ def _names(gpus: tuple[Gpu, ...]) -> str:
     return ", ".join(f"{gpu.label}, {gpu.capability.get().sm}" for gpu in gpus)
 
 
-def _bad(
-    package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tuple[Gpu, ...], *, everywhere: bool
-) -> Answer:
+def _bad(package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tuple[Gpu, ...], facts: Facts) -> Answer:
     lacking = ";".join(sorted({str(gpu.capability.get()) for gpu in unserved}))
     names = ", ".join(sorted({gpu.capability.get().sm for gpu in unserved}))
-    advice = (
-        f"install a build of {package.label} that has code for {names}, or build it again here with "
-        f"TORCH_CUDA_ARCH_LIST={lacking}"
-    )
+    again = building_again(package, facts, lacking)
+    everywhere = len(unserved) == len(visible_gpus(facts))
     gpus = tuple(
         Evidence(how(gpu.capability), f"{gpu.label} has compute capability {gpu.capability.get()}") for gpu in unserved
     )
     built = tuple(Evidence(one.path, f"has code for {targets_text((one,))}") for one in modules)
     return bad(
         f"{package.label} has no code for {_names(unserved)}: it was built for {targets_text(modules)}",
-        Need("by-hand", advice),
+        Need("by-hand", f"install a build of {package.label} that has code for {names}, or {again}"),
         severity=Severity.ERROR if everywhere else Severity.WARNING,
         evidence=(*gpus, *built),
     )

@@ -12,6 +12,7 @@ from doctor.rules.shared.extensions import (
     EXTENSION_PACKAGES,
     ExtensionPackage,
     Runtime,
+    building_again,
     chosen_by_name,
     runtime_of,
     wanted_name,
@@ -30,7 +31,7 @@ def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable(f"{package.label} asks for no CUDA runtime beside its own")
     if any(runtime.is_of(cuda) for runtime in asked.values()):
         return ok(f"{package.label} and {package.torch.label} use the runtime of CUDA {cuda}")
-    return _bad(package, asked)
+    return _bad(package, asked, facts)
 
 
 def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Facts) -> Answer:
@@ -50,12 +51,12 @@ def _dotted(digits: str) -> str:
     return f"{digits[:-1]}.{digits[-1]}"
 
 
-def _bad(package: ExtensionPackage, asked: dict[Extension, Runtime]) -> Answer:
+def _bad(package: ExtensionPackage, asked: dict[Extension, Runtime], facts: Facts) -> Answer:
     cuda = package.torch.cuda.get()
     linked = ", ".join(sorted({str(runtime) for runtime in asked.values()}))
     advice = (
-        f"install the build of {package.modules[0].distribution} for torch with CUDA {cuda}, or build it again in this "
-        f"environment with the toolkit of CUDA {cuda}"
+        f"install the build of {package.modules[0].distribution} for torch with CUDA {cuda}, or "
+        f"{building_again(package, facts)}"
     )
     files = tuple(Evidence(one.path, f"asks for {one.cudart.get()}") for one in asked)
     return bad(

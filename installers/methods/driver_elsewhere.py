@@ -2,8 +2,8 @@
 
 Source: NVIDIA's CUDA on WSL User Guide (install no Linux display driver in WSL; the Windows driver is the only one);
 NVIDIA Container Toolkit documentation (the driver belongs to the host); RPM Fusion, "Howto/NVIDIA", "OSTree
-(Silverblue/Kinoite/etc)" and "Legacy GeForce"; NixOS Wiki, "NVIDIA"; transactional-update(8) and the portal
-of MicroOS (its root is read-only: changes go into a new snapshot).
+(Silverblue/Kinoite/etc)" and "Legacy GeForce"; NixOS Wiki, "NVIDIA" (unfree software, branches by `legacy_BRANCH`);
+transactional-update(8) and the portal of MicroOS (its root is read-only: changes go into a new snapshot).
 """
 
 from __future__ import annotations
@@ -48,16 +48,15 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if target.distribution.endswith("-ostree"):
         return _ostree(need, wanted)
     if target.distribution == "nixos":
-        is_open = "true" if need.build == "open" else "false"
-        lines = f'services.xserver.videoDrivers = [ "nvidia" ]; hardware.nvidia.open = {is_open};'
-        text = f"have in /etc/nixos/configuration.nix: {lines} then run 'sudo nixos-rebuild boot', and restart"
-        return Plan(f"configure the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
+        return _nixos(need, wanted)
     if target.distribution in _TRANSACTIONAL:
         text = (
-            f"install the {wanted} with 'sudo transactional-update pkg install ...', for zypper changes nothing in a "
+            f"install the {wanted}: no command is known, for zypper changes nothing in a running system of this kind, "
+            "and its snapshots build no module. A package with the module for this kernel comes by "
+            "'transactional-update pkg install', from the repository that SDB:NVIDIA_drivers on en.opensuse.org names; "
+            "then restart"
         )
-        text += "running system (SDB:NVIDIA_drivers on en.opensuse.org names repository and packages); then restart"
-        return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
+        return Plan(f"install the {wanted}", (ByHand(text),), ())
     text = f"install the {wanted} with your system's packages, or from {url}; then restart"
     return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
 
@@ -86,6 +85,34 @@ def _ostree(need: Need, wanted: str) -> Plan:
         ByHand("restart the machine: the layer comes into use then"),
     )
     return Plan(f"install the {wanted}", steps, (DriverInstalled(need.spec, need.build), Restarted()))
+
+
+def _nixos(need: Need, wanted: str) -> Plan:
+    """The system is what its configuration says; an old branch is an attribute of its own, where nixpkgs has it."""
+    branch = wanted_version(need.spec).partition(".")[0] if need.spec.startswith("==") else ""
+    if branch and branch not in _LEGACY:
+        text = f"install the {wanted}: no command is known, for nixpkgs names no branch {branch}"
+        return Plan(f"configure the {wanted}", (ByHand(text),), ())
+    package = f"config.boot.kernelPackages.nvidiaPackages.legacy_{branch}"
+    lines = (
+        "have these lines in /etc/nixos/configuration.nix, then run what follows:",
+        "nixpkgs.config.allowUnfree = true;",
+        'services.xserver.videoDrivers = [ "nvidia" ];',
+        f"hardware.nvidia.open = {'true' if need.build == 'open' else 'false'};",
+        *((f"hardware.nvidia.package = {package};",) if branch else ()),
+    )
+    steps = (
+        ByHand("\n".join(lines), "NixOS is what its configuration says"),
+        Command(
+            ("nixos-rebuild", "boot"),
+            "the system that the configuration describes, in use after a restart",
+            needs_root=True,
+            timeout_s=3600,
+            inverse=Inverse((("nixos-rebuild", "boot", "--rollback"),), "the configuration stays as it was written"),
+        ),
+        ByHand("restart the machine: the new system comes into use then"),
+    )
+    return Plan(f"configure the {wanted}", steps, (DriverInstalled(need.spec, need.build), Restarted()))
 
 
 def _branch(specifier: str) -> str:

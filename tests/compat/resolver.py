@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -95,16 +95,22 @@ class Outcome(NamedTuple):
 def draw(seed: int) -> Question:
     """One question; the same for the same seed."""
     chance = random.Random(seed)
-    names: list[str] = []
-    while len(names) < chance.choice([1, 2, 2, 2, 3, 3]):
-        name = chance.choices([*NAMES], [*NAMES.values()])[0]
-        if parse_spec(name).name not in {parse_spec(one).name for one in names}:
-            names.append(name)
-    specs = tuple(name + _versions(name, chance) for name in names)
+    names = distinct(chance, lambda: chance.choice([1, 2, 2, 2, 3, 3]))
+    specs = tuple(name + versions_of(name, chance) for name in names)
     return Question(seed, specs, chance.choice(CARDS), chance.choice(DRIVERS), chance.choice(PYTHONS))
 
 
-def _versions(name: str, chance: random.Random) -> str:
+def distinct(chance: random.Random, many: Callable[[], int]) -> list[str]:
+    """Names of which no two are of one package, drawn until there are as many as are asked for."""
+    names: list[str] = []
+    while len(names) < many():
+        name = chance.choices([*NAMES], [*NAMES.values()])[0]
+        if parse_spec(name).name not in {parse_spec(one).name for one in names}:
+            names.append(name)
+    return names
+
+
+def versions_of(name: str, chance: random.Random) -> str:
     """Mostly any release; else one that there is, or a range below it."""
     kind = chance.choice(["", "", "", "==", "<=", ">="])
     product = parse_spec(name).name

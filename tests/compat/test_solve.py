@@ -22,7 +22,6 @@ from compat.solve import Problem, Solution, newest_unsure, none_together, solve,
 from compat.solve_builds import SolveCandidate, pool
 from compat.solve_changes import Task, changes
 from compat.solve_proof import refusals
-from compat.solve_together import Clash
 from compat.spec import parse_spec
 from compat.version import DriverRelease
 from installers.requirement import is_default_build
@@ -86,6 +85,26 @@ def test_the_newest_that_works_together(asked: str, gpu: str, driver: str, answe
 
 
 @pytest.mark.parametrize(
+    ("asked", "driver", "build"),
+    [
+        ("torch==2.9.1", "", "cu130"),
+        ("torch==2.9.1", "580.65.06", "cu130"),
+        ("torch==2.9.1", "575.57.08", "cu129"),
+        ("torch==2.9.1", "570.86.10", "cu128"),  # of CUDA 12.8; cu129 starts, but the driver compiles no PTX of it
+        ("torch==2.9.1+cu129", "570.86.10", "cu129"),
+        ("torch==2.9.1", "560.35.03", "cu126"),
+        ("torch==2.14.1", "580.65.06", "cu130"),
+        ("torch==2.14.1", "595.45.04", "cu132"),
+        ("torch==2.9.1", "550.54.14", "cu129"),  # of CUDA 12.4: none is its own
+    ],
+)
+def test_the_drivers_own_cuda_before_minor_version_compatibility(asked: str, driver: str, build: str) -> None:
+    solution = solve(problem(asked, "RTX 4090", driver))
+    assert solution is not None
+    assert solution.chosen[0].row.build == build
+
+
+@pytest.mark.parametrize(
     ("asked", "gpu", "answer"),
     [
         ("torch vllm xformers triton", "RTX 4090", "triton 3.6.0"),
@@ -97,7 +116,7 @@ def test_four_packages_are_a_matter_of_few_comparisons(asked: str, gpu: str, ans
     """What goes with what is looked up, and a dead end is left early: a question takes half a second, not six."""
     stated = problem(asked, gpu, "580.65.06")
     assert any(label.startswith(answer) for label in labels(solve(stated)))
-    assert len(stated.pairs) < 3000
+    assert len(stated.pairs) < 1000
 
 
 def test_changes_to_four_packages_are_a_matter_of_few_comparisons() -> None:
@@ -276,19 +295,13 @@ def test_what_was_not_asked_for_has_no_reasons() -> None:
     assert {one.package for one in refusals(stated, None)} == {"tensorflow"}
 
 
-def test_four_packages_take_little_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted, not timed: pairs of builds held against each other, of more than a hundred thousand that there are."""
-    held = 0
-    against = Problem.against
-
-    def counted(self: Problem, one: SolveCandidate, other: SolveCandidate, *, sure: bool = True) -> Clash | None:
-        nonlocal held
-        held += 1
-        return against(self, one, other, sure=sure)
-
-    monkeypatch.setattr(Problem, "against", counted)
-    assert solve(problem("torch tensorflow jax cupy", "RTX 4090", "550.54.14", Matrix()))
-    assert held < 500
+def test_the_worst_question_known_takes_little_work() -> None:
+    """Counted, not timed: kinds of builds held against each other, of 22,000 pairs of TensorFlow and vLLM alone."""
+    stated = problem("cudf-cu12 xformers>=0.0.35 tensorflow<=2.16.2 vllm", "T4")
+    assert solve(stated) is None
+    assert changes(Task(stated.asked, stated.circumstances), MATRIX, stated.pairs)
+    assert refusals(stated, None)
+    assert len(stated.pairs) < 3000
 
 
 # -- with what is installed held fixed -------------------------------------------------------------------------------
@@ -356,7 +369,8 @@ def test_against_brute_force(seed: int, tmp_path: Path) -> None:
 def by_trying_all(asked: Problem, conflicts: list[dict[str, Any]]) -> list[str]:
     """The best of all combinations: by the releases in the order of the packages, then by their builds."""
     pools = [pool(found, sure=True, own=True) for found in asked.found.values()]
-    ranked = [[(at, build, one) for at, group in enumerate(each) for build, one in enumerate(group)] for each in pools]
+    groups = [[list(group) for _, group in itertools.groupby(each, key=lambda one: one.key)] for each in pools]
+    ranked = [[(at, build, one) for at, group in enumerate(each) for build, one in enumerate(group)] for each in groups]
     good = [one for one in itertools.product(*ranked) if holds([member for *_, member in one], conflicts)]
     best = min(good, key=lambda one: ([at for at, *_ in one], [build for _, build, _ in one]), default=())
     return [member.label for *_, member in best]

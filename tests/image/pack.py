@@ -142,11 +142,16 @@ def squashfs(tree: Path, file: Path, *options: str) -> Path:
 
 
 def sif(system: bytes, kind: int = 1, total: int = 2, size: int = 0) -> bytes:
-    """A SIF as sylabs/sif, pkg/sif lays it: header, objects (here labels, and the main partition), then their data."""
+    """A SIF: its header, then the system."""
+    return sif_header(size or len(system), kind, total) + system
+
+
+def sif_header(size: int, kind: int = 1, total: int = 2) -> bytes:
+    """As sylabs/sif, pkg/sif lays it: header, objects (labels, and the main partition), their data up to the system."""
     at, each = 4096, 585
     objects = [
         (0x4003, at, 2, b"labels", b""),
-        (0x4004, at + 4096, size or len(system), b"fs", struct.pack("<ii", kind, 2)),
+        (0x4004, at + 4096, size, b"fs", struct.pack("<ii", kind, 2)),
     ]
     listed = b"".join(
         struct.pack("<i?IIIqqqqqqq128s384s", what, True, number, 1, 0, place, length, length, 0, 0, 0, 0, name, extra)
@@ -168,7 +173,7 @@ def sif(system: bytes, kind: int = 1, total: int = 2, size: int = 0) -> bytes:
         0,
     )
     content = struct.pack("<32s10s3s3s16sqqqqqqqq", *header) + listed
-    return content.ljust(at, b"\0") + b"{}".ljust(4096, b"\0") + system
+    return content.ljust(at, b"\0") + b"{}".ljust(4096, b"\0")
 
 
 def ext(files: Mapping[str, bytes | str], features: int = 0x42) -> bytes:

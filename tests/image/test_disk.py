@@ -6,13 +6,18 @@ import os
 import struct
 import subprocess
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from doctor.check.command import Options
 from doctor.image import Damaged, ImageError
+from doctor.image.crc32c import START, crc32c
+from doctor.image.disk import Disk
+from doctor.image.ext import read_ext
 from doctor.image.host import ImageHost
 from doctor.image.opened import ImageRequest, open_image
+from doctor.image.stream import Tally
 from tests.image.pack import ext, gpt, mbr, sif
 from tests.image.test_agreement import OFFLINE, said
 from tests.lab.case import Case
@@ -40,6 +45,44 @@ def test_the_findings_are_those_of_the_tree(case: Case, options: str, tmp_path: 
     expected = said(Options(root=str(tree)), str(tree))
     file = made(tree, tmp_path / "disk.img", options, 200)
     assert said(Options(image=str(file)), str(file)) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "total"), [(bytes(32), 0x8A9136AA), (bytes(range(32)), 0x46DD794E), (b"123456789", 0xE3069283)]
+)
+def test_the_sum_is_crc32c(content: bytes, total: int) -> None:
+    """The vectors of RFC 3720, appendix B.4."""
+    assert crc32c(START, content) ^ START == total
+    assert crc32c(crc32c(START, content[:5]), content[5:]) ^ START == total
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("options", ["-t ext4 -b 1024", "-t ext4 -b 1024 -O ^64bit,metadata_csum_seed -I 128"])
+def test_no_bit_of_what_is_read_changes_unseen(options: str, tmp_path: Path) -> None:
+    """It is refused, or what was said of the files is the same: the content of files is what has no checksum."""
+    tree = tmp_path / "tree"
+    (tree / "many").mkdir(parents=True)
+    for number in range(60):
+        (tree / "many" / f"a long name, number {number}").write_bytes(b"%d" % number)
+    (tree / "short").symlink_to("many")
+    with (tree / "pieces").open("wb") as stream:
+        for number in range(8):  # more than an inode has room for
+            stream.seek(number * 8192)
+            stream.write(b"x" * 1024)
+    file = made(tree, tmp_path / "disk.img", options, 1)
+    whole = file.read_bytes()
+    before = read_ext(Disk(str(file)), "disk", 0, Tally()).entries
+    random = Random(18)
+    seen = 0
+    for place in random.sample([at for at, byte in enumerate(whole) if byte], 400):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << random.randrange(8)
+        file.write_bytes(changed)
+        try:
+            assert read_ext(Disk(str(file)), "disk", 0, Tally()).entries == before, place
+        except (Damaged, ImageError):
+            seen += 1
+    assert seen > 50
 
 
 @pytest.mark.system

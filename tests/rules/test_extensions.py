@@ -11,7 +11,19 @@ from doctor.check.finding import Kind, Severity
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
 from doctor.facts.environment import Extension, Variable
-from tests.machine import SITE, configuration, environment, framework, gpu, machine, seen, unseen
+from tests.machine import (
+    SITE,
+    configuration,
+    distribution,
+    environment,
+    framework,
+    gpu,
+    machine,
+    seen,
+    toolkit,
+    toolkits,
+    unseen,
+)
 from tests.rules.case import MATRIX, answer, answers
 
 ARCH = "extension-built-for-other-arch"
@@ -150,6 +162,46 @@ def test_one_library_that_fits_is_enough() -> None:
 def test_what_a_library_asks_for_may_be_unknown() -> None:
     windows = extension(cudart=unseen("a Windows library"))
     assert answer(CUDA, with_extensions(windows)).kind is Kind.UNKNOWN
+
+
+OLD = extension(cudart=seen("libcudart.so.11.0"))
+OWN = extension(distribution="my_ops", version="", cudart=seen("libcudart.so.11.0"))
+
+
+@pytest.mark.parametrize(
+    ("module", "release", "expected"),
+    [
+        (OLD, "12.8.1", "`CUDA_HOME=/usr/local/cuda-12.8 uv pip install --python"),
+        (OLD, "12.8.1", "--no-binary xformers xformers==0.0.33`"),
+        (OLD, "13.0.1", "takes a toolkit of CUDA 12.8 with nvcc: none is found here"),
+        (OWN, "12.8.1", "again from its source in this environment, with CUDA_HOME=/usr/local/cuda-12.8"),
+    ],
+)
+def test_how_it_is_built_again(module: Extension, release: str, expected: str) -> None:
+    facts = with_extensions(module, toolkit=toolkits(toolkit(release)))
+    found = answer(CUDA, facts)
+    assert expected in found.needs[0].spec
+
+
+def test_it_is_built_for_the_card_that_lacks_code() -> None:
+    assert (
+        "TORCH_CUDA_ARCH_LIST=12.0 "
+        in answer(ARCH, with_extensions(extension("sm_90"), capabilities=("12.0",))).needs[0].spec
+    )
+
+
+def test_an_environment_with_pip_builds_with_it() -> None:
+    installed = environment(extensions=seen((OLD,)), distributions=seen((distribution("pip", "25.0"),)))
+    found = answer(CUDA, machine(environments=seen((installed,))))
+    assert "/bin/python -m pip install --force-reinstall --no-deps --no-build-isolation" in found.needs[0].spec
+
+
+def test_it_is_no_fault_of_a_torch_whose_cuda_is_unknown_alone() -> None:
+    built = framework(cuda=unseen("no version.py"))
+    installed = environment(built, extensions=seen((extension("sm_90"),)))
+    found = answer(ARCH, machine(gpus=seen((gpu(capability="12.0"),)), environments=seen((installed,))))
+    assert found.kind is Kind.BAD
+    assert "the CUDA that torch was built with" in found.needs[0].spec
 
 
 def bitsandbytes(*digits: str, targets: str = "sm_80 sm_90") -> tuple[Extension, ...]:

@@ -19,14 +19,29 @@ _CUDA = re.compile(r"^CUDA used to build PyTorch *: *(\S+)")
 _TORCH = re.compile(r"^PyTorch version *: *(\d\S*)")
 _WORKS = re.compile(r"^Is CUDA available *: *(?:(Yes|True)|No|False)\b")
 _MODELS = re.compile(r"^(?:GPU models and configuration *: *)?GPU (\d+): (.+)")
+_NVCC = re.compile(r"^CUDA runtime version *: *(\d+\.\d+(?:\.\d+)?)$")
+_CUDNN = re.compile(r"^(?:cuDNN version *: *)?((?:/|[A-Za-z]:\\)\S.*?cudnn\S*(?:\.so[.\d]*|\.dll))$")
+_VARIABLES = re.compile(r"^Environment Variables$")
+_VARIABLE = re.compile(r"^([A-Z][A-Z0-9_]+)=(.*)$")
 _PACKAGE = re.compile(r"^\[(pip\d?|conda)\] ([A-Za-z][\w.-]*)(?:==|\s+)v?(\d\S*)(?:\s+(\S+))?")
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
     yield from keyed(lines, _KEYS)
+    in_variables = False  # vLLM's last section
     for line in lines:
         text = line.text.strip()
-        if found := _TORCH.match(text):
+        in_variables = in_variables and (not text.strip("=") or bool(_VARIABLE.match(text)))
+        if _VARIABLES.match(text):
+            in_variables = True
+            yield Said(Field.ALL_VARIABLES, "all", line.number)
+        elif in_variables and text.strip("="):
+            yield Said(Field.VARIABLE, text, line.number)
+        elif found := _NVCC.match(text):
+            yield Said(Field.NVCC, found[1], line.number)
+        elif found := _CUDNN.match(text):
+            yield Said(Field.CUDNN_FILE, found[1], line.number)
+        elif found := _TORCH.match(text):
             yield Said(Field.PACKAGE, f"torch=={found[1]}", line.number)
         elif found := _CUDA.match(text):
             yield Said(Field.TORCH_CUDA, "None" if text.endswith("Could not collect") else found[1], line.number)

@@ -10,7 +10,7 @@ from doctor.explain.dump import Dump, Field, Said
 from doctor.explain.reading import Line
 
 _LINE = re.compile(
-    r"^ *(OS|CUDA Driver Version|Device (\d+) (?:Name|Compute Capability)|Python Version) +: +(\S.*?) *$"
+    r"^ *(OS|nvcc PATH|CUDA Driver Version|Device (\d+) (?:Name|Compute Capability)|Python Version) +: +(\S.*?) *$"
 )
 
 
@@ -24,6 +24,9 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
             yield Said(Field.PLATFORM, value, line.number)
         elif key == "Python Version":
             yield Said(Field.PYTHON, value, line.number)
+        elif key == "nvcc PATH":
+            if value != "None":
+                yield Said(Field.NVCC_PATH, value.split()[-1], line.number)  # "ccache nvcc" where NVCC says so
         elif key == "CUDA Driver Version":
             if re.fullmatch(r"\d{4,5}", value):  # else an error, in words
                 yield Said(Field.DRIVER_CUDA, str(CudaVersion.from_encoded(int(value))), line.number)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from doctor.explain.dump import Dump, Field, Said
 from doctor.explain.reading import Line
 
-_LINE = re.compile(r"^ *(torch version|torch cuda version|deepspeed info) \.{2,} *(\S+?),?(?: |$)")
+_LINE = re.compile(r"^ *(torch version|torch cuda version|deepspeed info|nvcc version) \.{2,} *(\S+?),?(?: |$)")
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
@@ -18,6 +18,9 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
             continue
         if found[1] == "torch cuda version":
             yield Said(Field.TORCH_CUDA, found[2], line.number)
+        elif found[1] == "nvcc version":
+            if re.fullmatch(r"\d+\.\d+", found[2]):  # else that there is none
+                yield Said(Field.BUILDER, found[2], line.number)
         else:
             name = "torch" if found[1] == "torch version" else "deepspeed"
             yield Said(Field.PACKAGE, f"{name}=={found[2]}", line.number)

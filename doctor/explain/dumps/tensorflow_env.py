@@ -23,6 +23,7 @@ _RELEASE = re.compile(
     r"^[ *-]*(?:tf\.(?:version\.)?VERSION = |TensorFlow (?:version|installed)[^:\n]{0,40}: *\**) *"
     r"v?(\d+\.\d+(?:\.\d+)?)\b"
 )
+_CUDART = re.compile(r"^(/usr/local/\S*/libcudart\.so\.\d+\.\d+\S*)$")
 _LISTED = re.compile(r"^(tensorflow(?:-gpu|-cpu|-intel)?|tf-nightly|numpy) +\(?(\d[\w.]*)\)?$")
 
 
@@ -35,6 +36,8 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
         if found := _LISTED.match(text):
             listed = True
             yield Said(Field.PACKAGE, f"{found[1]}=={found[2]}", line.number)
+        elif found := _CUDART.match(text):
+            yield Said(Field.CUDART, found[1], line.number)
         elif (found := _RELEASE.match(text)) and not listed and len(found[1].split(".")) == 3:
             yield Said(Field.PACKAGE, f"tensorflow=={found[1]}", line.number)
 

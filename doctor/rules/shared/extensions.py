@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from compat.record import NamedTuple
@@ -104,3 +105,29 @@ def targets_text(modules: tuple[Extension, ...]) -> str:
     """What these libraries were built for, for a sentence."""
     found = {target for one in modules if isinstance(one.every_target, Seen) for target in one.every_target.value}
     return ", ".join(map(str, sorted(found, key=lambda one: (one.capability, one.kind != "sm", one.suffix))))
+
+
+def building_again(package: ExtensionPackage, facts: Facts, archs: str = "") -> str:
+    """How a person builds it for torch's CUDA, and what that takes.
+
+    Whether a build runs through nobody can say beforehand, so it is advice and no remedy. Sources: pip's and uv's
+    command lines (`--no-binary`, `--no-build-isolation`); torch.utils.cpp_extension, CUDA_HOME and
+    TORCH_CUDA_ARCH_LIST.
+    """
+    cuda, one = value_or(package.torch.cuda, None), package.modules[0]
+    if cuda is None:
+        return "build it again in this environment, with the CUDA that torch was built with"
+    toolkits = (each for each in value_or(facts.toolkit.toolkits, ()) if isinstance(each.nvcc, Seen))
+    toolkit = next((each for each in toolkits if value_or(each.cuda, None) == cuda), None)
+    if toolkit is None:
+        return f"build it again in this environment, which takes a toolkit of CUDA {cuda} with nvcc: none is found here"
+    if not one.version:
+        return f"build it again from its source in this environment, with CUDA_HOME={toolkit.path}"
+    here = next(each for each in facts.environments.get() if each.prefix == package.environment)
+    has_pip = any(each.name == "pip" for each in value_or(here.distributions, ()))
+    python = shlex.quote(here.interpreter)
+    tool = f"{python} -m pip install --force-reinstall" if has_pip else f"uv pip install --python {python} --reinstall"
+    options = f"--no-deps --no-build-isolation --no-binary {one.distribution} {one.distribution}=={one.version}"
+    listed = f"TORCH_CUDA_ARCH_LIST={shlex.quote(archs)} " if archs else ""
+    variables = f"CUDA_HOME={shlex.quote(toolkit.path)} {listed}"
+    return f"build it again, where it publishes its source: `{variables}{tool} {options}`"
