@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from compat.matrix import Matrix
+from compat.traits import traits_of
 from doctor.check.finding import CHECK_ERROR, Answer, Finding, Kind, Report, Severity, Symptom, page_command
 from doctor.check.judge import explained
 from doctor.facts import Facts
@@ -76,12 +77,16 @@ def findings_of(
     return tuple(sorted(found, key=_place))
 
 
-def _place(finding: Finding) -> tuple[bool, int, bool, str, str]:
-    """Roots, then severity; a missing card and our own failures come after the faults of the stack."""
+def _place(finding: Finding) -> tuple[bool, int, bool, bool, str, str]:
+    """Roots, then severity; a missing card and our own failures come after the faults of the stack.
+
+    What runs on a framework comes after it: another build of that brings another one of these.
+    """
     return (
         bool(finding.explained_by),
         finding.severity.rank,
         finding.code in {NO_GPU, CHECK_ERROR},
+        bool(traits_of(finding.subject.partition(" ")[0]).runs_on),
         finding.code,
         finding.subject,
     )

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from compat.record import NamedTuple
 from doctor.check.encode import REPORT_SCHEMA
+from doctor.explain.nodes import Member, text_of
 from doctor.host import BadRequest
 from doctor.run.ranks import message_of
 
@@ -22,7 +23,10 @@ _TEXT_BYTES = 64 << 20  # that are kept of what it unpacks to
 _UNPACKED_BYTES = 1 << 30  # that are gone through: a small archive may unpack to anything
 _MEMBERS = 20_000
 _MEMBER_BYTES = 16 << 20
-_TEXTS = (".log", ".txt", ".out", ".yaml", ".yml", ".json", ".desc", ".describe", ".gz", ".status", ".csv")
+_TEXTS = (
+    *(".log", ".txt", ".out", ".yaml", ".yml", ".json", ".gz", ".csv"),
+    *(".desc", ".descr", ".describe", ".status", ".labels", ".list"),  # of must-gathers
+)
 
 
 class Saved(NamedTuple):
@@ -30,6 +34,7 @@ class Saved(NamedTuple):
 
     text: bytes
     report: dict[str, Any] | None = None  # a saved report of gpudoctor
+    members: tuple[Member, ...] = ()  # of an archive
 
 
 class _Bounded(io.RawIOBase):
@@ -68,7 +73,8 @@ def _of(raw: bytes) -> Saved:
     packed = raw.startswith(b"\x1f\x8b")
     start = _unpacked(io.BytesIO(raw)).read(1024) if packed else raw[:1024]
     if start[257:262] == b"ustar":
-        return Saved(b"".join(_texts(raw, packed=packed))[:_TEXT_BYTES])
+        members = tuple(_texts(raw, packed=packed))
+        return Saved(text_of(members)[:_TEXT_BYTES], None, members)
     text = _unpacked(io.BytesIO(raw)).read(_TEXT_BYTES) if packed else raw
     return _of_text(text)
 
@@ -90,8 +96,8 @@ def _of_text(text: bytes) -> Saved:
     return Saved(text)
 
 
-def _texts(raw: bytes, *, packed: bool) -> Iterator[bytes]:
-    """The texts of an archive, each under its name; what is no text, or too large, is passed over."""
+def _texts(raw: bytes, *, packed: bool) -> Iterator[Member]:
+    """The texts of an archive; what is no text, or too large, is passed over."""
     stream = _unpacked(io.BytesIO(raw)) if packed else io.BytesIO(raw)
     left = _TEXT_BYTES
     with tarfile.open(fileobj=stream, mode="r|") as archive:
@@ -106,7 +112,7 @@ def _texts(raw: bytes, *, packed: bool) -> Iterator[bytes]:
                 content = _unpacked(io.BytesIO(content)).read(_MEMBER_BYTES)
             content = content[:left]
             left -= len(content)
-            yield b"==> " + member.name.encode("utf-8", "replace")[-200:] + b" <==\n" + content + b"\n"
+            yield Member(member.name, content)
 
 
 def _is_text(name: str) -> bool:

@@ -18,6 +18,7 @@ from doctor.explain.dump import tell
 from doctor.explain.evidence import STANDARD_INPUT, Saved, load
 from doctor.explain.facts import facts_of
 from doctor.explain.judged import without_refuted
+from doctor.explain.nodes import REST, Member, as_one, nodes_of, places_of, text_of
 from doctor.explain.reading import read, read_whole
 from doctor.facts import Facts
 from doctor.formats import TextStyle
@@ -39,9 +40,23 @@ def report_of_file(options: Options, source: str) -> Report:
     """The report; raises BadRequest, NoSuchName."""
     started, matrix = time.perf_counter(), Matrix.of_user()
     rules, saved = load_rules(choose("rule", codes(), options.only, options.skip)), load(source)
-    name = "the machine of standard input" if source == STANDARD_INPUT else f"the machine of {os.path.basename(source)}"
+    place = "standard input" if source == STANDARD_INPUT else os.path.basename(source)
+    if nodes := nodes_of(saved.members):
+        return _of_nodes(nodes, rules, matrix, place)
+    name = f"the machine of {place}"
     facts, answers = _of_report(saved, rules, matrix, source) if saved.report else _of_text(saved, rules, matrix, name)
     return make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
+
+
+def _of_nodes(nodes: dict[str, tuple[Member, ...]], rules: Rules, matrix: Matrix, place: str) -> Report:
+    """Each node by itself, under its name; of the archive as a whole nothing is a fact."""
+    started = time.perf_counter()
+    whole = make_report(facts_of(tell(read(io.BytesIO())), f"the nodes of {place}", matrix), (), matrix, started)
+    reports: dict[str, Report] = {}
+    for node, members in nodes.items():
+        facts, answers, _ = _judged(text_of(members), rules, matrix, node)
+        reports[node] = make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
+    return as_one(reports, {node: places_of(members) for node, members in nodes.items()}, whole)
 
 
 def _of_report(saved: Saved, rules: Rules, matrix: Matrix, source: str) -> tuple[Facts, tuple[Answer, ...]]:
@@ -56,19 +71,26 @@ def _of_text(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Fac
     """Dumps by the rules, messages by their signatures."""
     if not saved.text.strip():
         raise BadRequest(f"{name.removeprefix('the machine of ')}: it holds no text")
-    told = tell(read_whole(io.BytesIO(saved.text)))
-    facts = facts_of(told, name, matrix)
-    answers = without_refuted(judge(facts, matrix, rules), facts)
-    messages = causes_of(read(io.BytesIO(saved.text)), matrix)
-    if not told.titles and not messages:
+    facts, answers, known = _judged(saved.text, rules, matrix, name)
+    if not known:
         raise BadRequest(f"{name.removeprefix('the machine of ')}: no report, dump or message in it is known")
-    known = {one.code for one in answers if one.kind is Kind.BAD}
+    return facts, answers
+
+
+def _judged(text: bytes, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...], bool]:
+    """The facts of a text, the answers, and whether a dump or a message in it is known."""
+    told = tell(read_whole(io.BytesIO(b"" if name == REST else text)))  # a dump of any node is none of all
+    facts = facts_of(told, name, matrix)
+    messages = causes_of(read(io.BytesIO(text)), matrix)
+    answers = without_refuted(judge(facts, matrix, rules), facts)
+    found = {one.code for one in answers if one.kind is Kind.BAD}
     asked = {*rules} | {one.code for one in messages if one.code not in codes()}
-    said = [one for one in messages if one.blames_stack and one.confidence >= _SURE and one.code not in known]
+    said = [one for one in messages if one.blames_stack and one.confidence >= _SURE and one.code not in found]
     more = tuple(_answer(one, name) for one in said if one.code in asked)
     replaced = {one.code for one in more}
     kept = tuple(one for one in answers if one.code not in replaced or one.kind is not Kind.UNKNOWN)
-    return facts, tuple(sorted((*kept, *more), key=lambda one: (one.code, one.subject)))
+    judged = tuple(sorted((*kept, *more), key=lambda one: (one.code, one.subject)))
+    return facts, judged, bool(told.titles or messages)
 
 
 def _answer(cause: Cause, subject: str) -> Answer:

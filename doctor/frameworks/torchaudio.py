@@ -1,4 +1,7 @@
-"""torchaudio: operators that are compiled against one torch; source: torchaudio/_extension/__init__.py of 2.11.0."""
+"""torchaudio: operators that are compiled against one torch; source: torchaudio/_extension/__init__.py of 2.11.0.
+
+Those for SoX and FFmpeg (`_torchaudio_sox.so`, up to 2.8.0) are opened where they are called, and may lack theirs.
+"""
 
 from __future__ import annotations
 
@@ -10,5 +13,5 @@ _FOLDER = "torchaudio/lib"
 CARD = Card(
     ("torchaudio",),
     follower("torchaudio"),
-    loading=riding(f"{_FOLDER}/_torchaudio*.so", f"{_FOLDER}/libtorchaudio*.so"),
+    loading=riding(f"{_FOLDER}/_torchaudio.*so", f"{_FOLDER}/libtorchaudio.*so"),
 )

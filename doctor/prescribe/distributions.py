@@ -13,7 +13,7 @@ from compat.spec import Spec, parse_spec
 from compat.traits import module_of, traits_of
 from compat.version import CudnnVersion
 from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Environment, Framework, Incomplete, Overlap
+from doctor.facts.environment import Distribution, Environment, Extension, Framework, Incomplete, Overlap
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.host import Host, HostError
 from doctor.host.lines import lines_of
@@ -25,9 +25,10 @@ from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.pins import keeps
 from installers.effect import DistributionsInstalled
-from installers.requirement import exact_version, is_default_build
+from installers.requirement import exact_version, is_default_build, wanted_version
 
 _NOTE = "as a remedy would install it"
+_MAJOR = re.compile(r"-cu\d+$")  # nvidia-cublas-cu12; not the start of nvidia-cublas
 
 
 class Coming(NamedTuple):
@@ -130,7 +131,8 @@ def _newest(coming: Coming, matrix: Matrix) -> Coming:
     elif product == "nvidia-cuda-nvcc":
         known = [row.release for row in matrix.rows("cuda", "toolkits") if row.release.startswith(f"{major}.")]
     else:
-        return coming
+        release = wanted_version(coming.spec.versions) if coming.spec.versions.startswith("==") else ""
+        return coming._replace(version=release) if release.count(".") > 1 else coming  # "==13.4.1.3.*"
     fit = [one for one in known if keeps(coming.spec.versions, one)]
     return coming._replace(version=max(fit, key=release_key)) if fit else coming
 
@@ -248,14 +250,11 @@ def _overlaps(environment: Environment, coming: Coming, paths: tuple[str, ...]) 
 
 def _sharing(name: str, environment: Environment) -> dict[str, str]:
     """The installed wheels of the same library for another CUDA, which keep their files in the same directory."""
-    stem, found, _ = name.rpartition("-cu")
-    if not found or not name.startswith("nvidia-"):
+    bare = _MAJOR.sub("", name)
+    if bare == name or not name.startswith("nvidia-"):
         return {}
-    return {
-        other: version
-        for other, version in _installed(environment).items()
-        if other != name and other.rpartition("-cu")[0] == stem
-    }
+    there = _installed(environment).items()
+    return {other: version for other, version in there if other != name and _MAJOR.sub("", other) == bare != other}
 
 
 def with_removed(world: World, environment: Environment, name: str) -> tuple[World, Environment]:
@@ -275,6 +274,7 @@ def with_removed(world: World, environment: Environment, name: str) -> tuple[Wor
         frameworks=Seen(tuple(one for one in frameworks if one.package != name), _NOTE),
         overlaps=Seen(_left(value_or(environment.overlaps, ()), name), _NOTE),
         incomplete=_incomplete_without(environment, name),
+        extensions=_extensions_without(environment, name),
     )
     world = world._replace(removed=(*world.removed, *(one for one in frameworks if one.package == name)))
     return world.with_environment(environment), environment
@@ -285,6 +285,13 @@ def _incomplete_without(environment: Environment, name: str) -> Fact[tuple[Incom
     if isinstance(environment.incomplete, Unseen):
         return environment.incomplete
     return Seen(tuple(one for one in environment.incomplete.value if one.distribution != name), _NOTE)
+
+
+def _extensions_without(environment: Environment, name: str) -> Fact[tuple[Extension, ...]]:
+    """The GPU code of other packages; what comes instead cannot be told before it is there."""
+    if isinstance(environment.extensions, Unseen):
+        return environment.extensions
+    return Seen(tuple(one for one in environment.extensions.value if one.distribution != name), _NOTE)
 
 
 def _left(overlaps: tuple[Overlap, ...], name: str) -> tuple[Overlap, ...]:

@@ -23,6 +23,15 @@ from doctor.probes.constants import memory_of_text
 from doctor.probes.cudnn_library import foretold
 
 _OWN_DIRECTORY = "$ORIGIN"
+# What wheels beside CUDA's own bring, {} is the CUDA major. Source: RECORD of nvidia-cuda-cupti-cu12 12.8.90,
+# nvidia-cuda-cupti 13.2.86, nvidia-cufile-cu12 1.13.1.3, nvidia-cufile 1.17.1.22, nvidia-cusparselt-cu12 0.7.1, -cu13
+# 0.8.1, nvidia-nvshmem-cu13 3.7.2.
+_BESIDE = {
+    "nvidia-cuda-cupti": "libcupti.so.{}",
+    "nvidia-cufile": "libcufile.so.0",
+    "nvidia-cusparselt": "libcusparseLt.so.0",
+    "nvidia-nvshmem": "libnvshmem_host.so.3",
+}
 
 
 class Foreseen:
@@ -80,7 +89,7 @@ class Foreseen:
             return self._cudnn_wheel(site, version)
         if name.startswith("nvidia-nccl-cu"):
             return self._nccl_wheel(site, name, version)
-        sonames = [row.soname for row in self._rows() if row.wheel == name]
+        sonames = [row.soname for row in self._rows() if row.wheel == name] or _beside(name)
         folder = folder_of_wheel(name)
         for soname in sonames:
             self.library(f"{site}/{folder}", soname)
@@ -147,6 +156,13 @@ def _is_for(row: LibraryRow, cuda: CudaVersion) -> bool:
     from compat.specifier import accepts  # late: only a foreseen toolkit needs it
 
     return not row.soname.startswith(("libcudnn", "libnccl")) and accepts(row.cuda, str(cuda))
+
+
+def _beside(name: str) -> list[str]:
+    """The library of a wheel that no row of CUDA's own libraries names; [] for one that nobody knows."""
+    bare = re.sub(r"-cu\d+$", "", name)
+    major = name[len(bare) + 3 :] or "13"  # from CUDA 13 on a name has no number
+    return [_BESIDE[bare].format(major)] if bare in _BESIDE else []
 
 
 def folder_of_wheel(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from compat.record import NamedTuple
 from compat.traits import is_known
@@ -16,6 +17,7 @@ _SOURCE_BYTES = 256 << 10
 RECORD_AT_MOST_BYTES = 8 << 20  # the largest known RECORD, tensorflow's, has 2 MB
 RECORD_LINES_AT_MOST = 60_000
 _REQUIREMENTS_AT_MOST = 500
+_EXTRAS_AT_MOST = 50  # cuda-toolkit 13.2 has 29
 _OF_CUDA = ("nvidia-", "cuda-", "libtpu", "pygpu")
 
 
@@ -63,12 +65,32 @@ def requires(host: Host, distribution: Distribution) -> Fact[tuple[str, ...]]:
     except HostError as error:
         return Unseen(str(error))
     marks = {"os_family": host.os_family, "site": distribution.site}
-    found = []
+    found = list(_that_hold(host, lines, marks))
+    for one in tuple(found):
+        if one.startswith("cuda-toolkit["):
+            found += _of_toolkit(host, one, marks)
+    return Seen(tuple(dict.fromkeys(found)), path)
+
+
+def _that_hold(host: Host, lines: list[str], marks: dict[str, str]) -> Iterator[str]:
     for line in lines[:_REQUIREMENTS_AT_MOST]:
         requirement, _, marker = line.partition(";")
         if matters(requirement) and (not marker.strip() or _holds(host, marker, marks)):
-            found.append(tidy(requirement))
-    return Seen(tuple(found), path)
+            yield tidy(requirement)
+
+
+def _of_toolkit(host: Host, requirement: str, marks: dict[str, str]) -> Iterator[str]:
+    """What NVIDIA's metapackage pins for the extras that it is asked for: the wheels are named nowhere else."""
+    extras = [normal(one) for one in requirement.partition("[")[2].partition("]")[0].split(",")[:_EXTRAS_AT_MOST]]
+    try:
+        names = host.names(marks["site"])
+        found = next((one for one in names if one.startswith("cuda_toolkit-") and one.endswith(".dist-info")), "")
+        lines = fields(header(host, f"{marks['site']}/{found}/METADATA"), "Requires-Dist") if found else []
+    except HostError:
+        return  # the requirement itself stays
+    for extra in extras:
+        mine = [line for line in lines if extra in line]
+        yield from _that_hold(host, mine, {**marks, "extra": extra})
 
 
 def _requirements(host: Host, distribution: Distribution, path: str) -> list[str]:
@@ -170,7 +192,7 @@ _PLATFORMS = {
 def _mark(host: Host, name: str, marks: dict[str, str]) -> str:
     """The value of a marker's variable on the host, "?" where it cannot be told."""
     system, platform, os_name = _PLATFORMS[marks["os_family"]]
-    plain = {"platform_system": system, "sys_platform": platform, "os_name": os_name, "extra": ""}
+    plain = {"platform_system": system, "sys_platform": platform, "os_name": os_name, "extra": marks.get("extra", "")}
     if name in plain:
         return plain[name]
     if name == "platform_machine":

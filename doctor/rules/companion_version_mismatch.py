@@ -35,13 +35,13 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
     What is compiled against one release of it (its followers) also carries the tag of one build.
     """
-    pairs = tuple(_pairs(framework, facts))
+    pairs = tuple(_pairs(framework, facts, matrix))
     tagged = tuple(_tagged(framework, facts))
     if not pairs and not tagged:
         raise NotApplicable(f"{framework.label} asks for no companion that is installed")
     found = [*_of_releases(framework, pairs, facts, matrix), *_of_builds(framework, tagged, facts)]
     if not found:
-        return ok(f"{framework.label} fits {', '.join(sorted({one.name for _, one in pairs} | {*_names(tagged)}))}")
+        return ok(f"{framework.label} fits {', '.join(sorted({one.name for _, one, _ in pairs} | {*_names(tagged)}))}")
     found.sort(key=lambda one: one.severity is not Severity.ERROR)
     return bad(
         "; ".join(one.text for one in found),
@@ -63,30 +63,43 @@ def _is_follower(framework: Framework, base: str) -> bool:
 # Releases
 
 
-def _pairs(framework: Framework, facts: Facts) -> Iterator[tuple[Pin, Distribution]]:
-    """Requirements on what it runs on, or on what runs on it, that is installed; raises UnseenError."""
+class Pair(NamedTuple):
+    """A requirement, what is there of it, and what says it."""
+
+    asked: Pin
+    there: Distribution
+    source: str
+
+
+def _pairs(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Pair]:
+    """Requirements on what it runs on, or on what runs on it, that is installed; raises UnseenError.
+
+    What its libraries were compiled for is one as well, where a row knows more than its metadata.
+    """
     environment = environment_of(framework, facts)
     related = {one.name: one for one in installed(environment) if _are_related(framework.package, one.name)}
     for text in framework.requires.get() if related else ():
         asked = pin(text)
         if asked and asked.name in related and not asked.optional and applies(asked, facts.system, environment):
-            yield asked, related[asked.name]
+            yield Pair(asked, related[asked.name], how(framework.requires))
+    row = matrix.abi(framework.package, framework.version, value_or(facts.system.family, "linux")) if related else None
+    for name, wanted in row.needs.items() if row else ():
+        if name in related:
+            yield Pair(Pin(name, wanted, ""), related[name], f"matrix, {row.id}: {row.source}" if row else "")
 
 
 def _are_related(one: str, other: str) -> bool:
     return one != other and (traits_of(one).runs_on == other or traits_of(other).runs_on == one)
 
 
-def _of_releases(
-    framework: Framework, pairs: tuple[tuple[Pin, Distribution], ...], facts: Facts, matrix: Matrix
-) -> Iterator[Breach]:
-    for asked, there in pairs:
+def _of_releases(framework: Framework, pairs: tuple[Pair, ...], facts: Facts, matrix: Matrix) -> Iterator[Breach]:
+    for asked, there, source in pairs:
         own = next((one.version for one in _frameworks(framework, facts) if one.package == there.name), there.version)
         # a build of one's own, 2.10.0a0+git1234, stands for its release
         if not any(keeps(asked.specifier, version) for version in (there.version, own, release_of(own))):
             yield Breach(
                 f"{framework.label} asks for {asked.name}{asked.specifier}; {own} is installed",
-                Evidence(how(framework.requires), f"{asked.name}{asked.specifier}"),
+                Evidence(source, f"{asked.name}{asked.specifier}"),
                 Severity.ERROR if _is_follower(framework, there.name) else Severity.WARNING,
                 _need(framework, asked, own, facts, matrix),
             )

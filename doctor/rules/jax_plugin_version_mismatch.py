@@ -26,7 +26,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     parts = {one.name: one for one in installed(environment) if _is_part(one.name)}
     if "jaxlib" not in parts or len(parts) == 1:
         raise NotApplicable("jaxlib and what belongs to it are not installed together")
-    problems = [*_with_jax(parts, environment), *_with_plugins(parts, environment)]
+    problems = [*_with_jax(parts, environment), *_with_plugins(parts, environment), *_halves(parts, environment)]
     if not problems:
         return ok("jax, jaxlib and the plugins belong together: " + _list(parts))
     return bad(
@@ -71,6 +71,14 @@ def _with_plugins(parts: dict[str, Distribution], environment: Environment) -> I
         partner = parts.get(name.replace("-pjrt", "-plugin"))
         if name.endswith("-pjrt") and partner and _release(partner) != _release(one):
             yield f"{name} {one.version} does not belong to {partner.name} {partner.version}"
+
+
+def _halves(parts: dict[str, Distribution], environment: Environment) -> Iterator[str]:
+    """A plugin asks for its other half, which holds the compiler and is what JAX opens."""
+    for each in value_or(environment.frameworks, ()):
+        for one in filter(None, map(pin, value_or(each.requires, ()))):
+            if one.name.endswith("-pjrt") and not one.optional and one.name not in parts:
+                yield f"{each.label} asks for {one.name}{one.specifier}, which is not installed: JAX sees no GPU"
 
 
 def _needs(parts: dict[str, Distribution], environment: Environment) -> tuple[Need, ...]:

@@ -16,7 +16,7 @@ from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen, UnseenError
-from doctor.rules.shared.builds import cuda_of, need_own_cuda
+from doctor.rules.shared.builds import cuda_of, is_of_the_base, need_own_cuda
 from doctor.rules.shared.cudnn_use import out_of_variable, told_of, wheel_need
 from doctor.rules.shared.driver_floor import Start, start_of
 from doctor.rules.shared.nvidia_wheels import leftovers, pins_of
@@ -34,9 +34,10 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     Their CUDA is what the library says itself, else the package that brought it.
     """
     need_linux(facts)
-    told = tuple(one for one in told_of(framework, facts) if _stem(one) and isinstance(one.path, Seen))
+    asked = (one for one in told_of(framework, facts) if _stem(one) and isinstance(one.path, Seen))
+    told = tuple(one for one in asked if not is_of_the_base(one.library, framework, facts))
     if not told:
-        raise NotApplicable(f"{framework.label} loads neither NCCL nor TensorRT")
+        raise NotApplicable(f"{framework.label} itself loads neither NCCL nor TensorRT")
     own = _own(framework, facts, matrix)
     for one in told:
         theirs = one.cuda_major

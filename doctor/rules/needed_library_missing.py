@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, Need
+from compat.need import AGAIN, WHEELS, Need
+from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.seen import Unseen
-from doctor.rules.shared.builds import import_symptoms
+from doctor.rules.shared.builds import import_symptoms, is_of_the_base
+from doctor.rules.shared.cuda_libraries import absent_pins
 from doctor.rules.shared.cudnn_use import out_of_variable, told_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, need_linux
@@ -22,6 +24,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not told:
         raise NotApplicable(f"what {framework.label} opens is not known, or it opens nothing")
     lost = tuple(one for one in told if not one.is_cuda and not one.optional)
+    if lost and all(is_of_the_base(one.library, framework, facts) for one in lost):
+        raise NotApplicable(f"they are needed by libraries of {traits_of(framework.package).runs_on}, which is judged")
     if not lost:
         for one in told:
             if not one.soname:
@@ -46,7 +50,10 @@ def _why(one: Prediction) -> str:
 
 
 def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
-    """What led to a damaged file goes; the system's library comes by its package; the rest with the framework."""
+    """What led to a damaged file goes; the system's library comes by its package, NVIDIA's by the wheel that is pinned.
+
+    The rest comes with the framework.
+    """
     from compat.platform import system_library  # late: only a finding needs its rows
 
     out = out_of_variable(one)
@@ -55,8 +62,10 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
     if system_library(one.soname, matrix):
         return (Need("system-library", AGAIN if one.damaged else "", "", one.soname),)
     python = environment_of(framework, facts).interpreter
+    absent = () if one.damaged else absent_pins(framework, facts, matrix)
     release, _, build = framework.version.partition("+")
-    return (Need(framework.package, f"=={release}", python, build or AGAIN),)
+    whole = Need(framework.package, f"=={release}", python, build or AGAIN)
+    return (Need(WHEELS, " ".join(absent), python), whole) if absent else (whole,)
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

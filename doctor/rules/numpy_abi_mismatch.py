@@ -16,7 +16,7 @@ from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Hold what is installed against what the binaries of this release were compiled for."""
     row = matrix.abi(framework.package, framework.version, facts.system.family.get())
-    if row is None:
+    if row is None or "numpy" not in row.needs:
         raise NotApplicable(f"no release of another package is known that {framework.label} cannot be loaded beside")
     environment = environment_of(framework, facts)
     environment.distributions.get()

@@ -14,6 +14,7 @@ from doctor.facts.seen import value_or
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.nvidia_wheels import (
     Breach,
+    as_requirements,
     breaches,
     cuda_major_of,
     leftovers,
@@ -36,7 +37,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         return _bad(broken, environment, facts, matrix)
     left = leftovers(environment, facts, matrix)
     if left:
-        return _left_bad(left, environment)
+        return _left_bad(left, environment, facts, matrix)
     return ok(f"the {len(wheels)} NVIDIA wheels are those that the frameworks ask for")
 
 
@@ -86,10 +87,10 @@ def _excludes(other: Pin, specifier: str) -> bool:
     return exact is not None and not other.optional and not keeps(other.specifier, exact[1])
 
 
-def _left_bad(left: list[Distribution], environment: Environment) -> Answer:
+def _left_bad(left: list[Distribution], environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     majors = ", ".join(sorted({f"cu{cuda_major_of(one.name)}" for one in left}))
     gone = [one.name for one in left]
-    anew = _damaged_by_removal(gone, environment)
+    anew = as_requirements(_damaged_by_removal(gone, environment), environment, facts, matrix)
     return bad(
         f"{len(left)} wheels for {majors} are left over: nothing in this environment asks for them "
         f"({', '.join(gone[:3])}{', ...' if len(gone) > 3 else ''})",
@@ -100,14 +101,14 @@ def _left_bad(left: list[Distribution], environment: Environment) -> Answer:
 
 
 def _damaged_by_removal(gone: list[str], environment: Environment) -> list[str]:
-    """What shares files with them, as requirements: removing them takes these files away."""
+    """What shares files with them, name and release: removing them takes these files away."""
     owners = {
         owner
         for overlap in value_or(environment.overlaps, ())
         if any(owner.split(" ")[0] in gone for owner in overlap.owners)
         for owner in overlap.owners
     }
-    return sorted(owner.replace(" ", "==") for owner in owners if owner.split(" ")[0] not in gone)
+    return sorted(owner for owner in owners if owner.split(" ")[0] not in gone)
 
 
 RULE = Rule(ENVIRONMENTS, check)

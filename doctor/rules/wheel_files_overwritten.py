@@ -13,7 +13,7 @@ from doctor.facts import Facts
 from doctor.facts.environment import Environment, Overlap
 from doctor.facts.seen import Seen, how, value_or
 from doctor.rules.shared.builds import import_symptoms
-from doctor.rules.shared.nvidia_wheels import breaches, leftovers, pins_of
+from doctor.rules.shared.nvidia_wheels import as_requirements, breaches, leftovers, pins_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS
 
@@ -57,7 +57,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     more = f" (and {len(groups) - 1} more such groups)" if len(groups) > 1 else ""
     return bad(
         f"{' and '.join(worst.owners)} own the same {_files(len(worst.overlaps))}{_winner(worst)}{more}",
-        _need(groups, environment, _nobodys(environment, facts, matrix)),
+        _need(groups, environment, _nobodys(environment, facts, matrix), facts, matrix),
         severity=_severity(worst),
         evidence=tuple(_evidence(groups)),
         explains=tuple(_symptoms(groups, environment, facts, matrix)),
@@ -110,7 +110,7 @@ def _nobodys(environment: Environment, facts: Facts, matrix: Matrix) -> frozense
     return frozenset(one.name for one in leftovers(environment, facts, matrix))
 
 
-def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str]) -> Need:
+def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str], facts: Facts, matrix: Matrix) -> Need:
     """Remove what nobody asks for and install the rest anew; separate environments where both are asked for."""
     rivals = next((one for one in groups if len(one.needed) > 1), None)
     if rivals:
@@ -118,7 +118,7 @@ def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str]
         return Need("by-hand", f"put what needs {both} into separate environments: they cannot share one")
     keep = {_kept(group, nobodys) for group in groups}
     gone = {_name(owner) for group in groups for owner in group.owners if owner not in keep} | nobodys
-    anew = " ".join(owner.replace(" ", "==") for owner in sorted(keep))
+    anew = " ".join(as_requirements(sorted(keep), environment, facts, matrix))
     return Need(WHEELS, anew, environment.interpreter, " ".join(sorted(gone)))
 
 

@@ -15,14 +15,16 @@ from collections.abc import Iterable
 from compat.matrix import Matrix, Uncovered
 from compat.need import ABSENT, AGAIN, Need
 from compat.overlap import NO, overlap
+from compat.row import AbiRow
 from compat.spec import Spec, parse_spec
+from compat.specifier import accepts
 from compat.traits import traits_of
 from installers.effect import DistributionsInstalled, DistributionsRemoved, Effect
 from installers.method import Method
 from installers.methods.environment import made, removal
 from installers.packages import install, manager_of, refresh
 from installers.plan import Plan, Target
-from installers.requirement import exact_version
+from installers.requirement import exact_version, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
@@ -149,7 +151,8 @@ def _effects(need: Need, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
     spec = parse_spec(_requirement(need, target, matrix))
     label, _ = index_of(spec._replace(build=need.build), matrix)
     names = (need.product, *(_companions(need.product, target) if need.build else ()))
-    wanted = (str(spec._replace(build=label if exact_version(need.spec) else "")), *names[1:])
+    along = _going_with(need, names[1:], matrix)
+    wanted = (str(spec._replace(build=label if exact_version(need.spec) else "")), *along)
     gone = (DistributionsRemoved(_python(target), names),) if need.build and need.product in target.installed else ()
     return (*gone, DistributionsInstalled(_python(target), wanted, tool=_tool(target)))
 
@@ -233,7 +236,8 @@ def _install(need: Need, target: Target, matrix: Matrix) -> tuple[Step, ...]:
     except Uncovered:
         return (*steps, Command(_installer(target, requirement), _summary(need), inverse=_absent(target, names[:1])))
     kept = (f"{name}=={version}" for name, version in leaders)
-    argv = _installer(target, requirement, *names[1:], *kept, "--index-url", row.url)
+    along = _going_with(need, names[1:], matrix)
+    argv = _installer(target, requirement, *along, *kept, "--index-url", row.url)
     return (*steps, Command(argv, f"the index that serves {need.build} builds", inverse=_absent(target, names)))
 
 
@@ -243,7 +247,25 @@ def _requirement(need: Need, target: Target, matrix: Matrix) -> str:
         asked = asked.format(major=major[1]) if major else ""
     elif need.build == "cpu" or (asked and not _brings_cuda(need, target, matrix)):
         asked = ""
+    if not need.spec:
+        asked = asked or _made_for(need.product, _leaders(need.product, target), matrix)
     return f"{asked or need.product}{need.spec}"
+
+
+def _going_with(need: Need, followers: tuple[str, ...], matrix: Matrix) -> tuple[str, ...]:
+    """What follows a package, as it is asked for beside the release of it that comes."""
+    release = wanted_version(need.spec)
+    return tuple(_made_for(one, ((need.product, release),) if release else (), matrix) for one in followers)
+
+
+def _made_for(follower: str, leaders: Iterable[tuple[str, str]], matrix: Matrix) -> str:
+    """A follower without the releases that do not go with these, as rows know: "torchaudio<2.11"."""
+    rows: tuple[AbiRow, ...] = matrix.rows("conflicts", "abi")
+    there = dict(leaders)
+    for row in (one for one in rows if one.package == follower and one.versions.startswith(">=")):
+        if any(name in there and not accepts(wanted, there[name]) for name, wanted in row.needs.items()):
+            return f"{follower}<{row.versions.removeprefix('>=')}"
+    return follower
 
 
 def _brings_cuda(need: Need, target: Target, matrix: Matrix) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from compat.matrix import Matrix
 from doctor.check.finding import Answer, Kind, Severity, Symptom, bad, ok
 from doctor.check.judge import ask, codes, explained, load_rules
+from doctor.check.report import findings_of
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import UnseenError
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
@@ -93,3 +94,11 @@ def test_a_chain_ends_at_its_first_cause() -> None:
 
 def test_every_rule_loads() -> None:
     assert set(load_rules()) == set(codes())
+
+
+def test_what_runs_on_a_framework_comes_after_it() -> None:
+    wrong = [
+        bad("made for another torch")._replace(code="companion-version-mismatch", subject="torchvision 0.23.0"),
+        bad("the driver is too old")._replace(code="driver-too-old-for-runtime", subject="torch 2.8.0+cu128"),
+    ]
+    assert [one.subject.split()[0] for one in findings_of(tuple(wrong), machine(), MATRIX)] == ["torch", "torchvision"]

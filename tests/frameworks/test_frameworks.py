@@ -13,9 +13,11 @@ from compat.discover import load_one, names_in
 from doctor import frameworks
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Seen, Unseen
+from doctor.frameworks.torchaudio import CARD
 from doctor.host.root import RootHost
+from doctor.loader.steps import Package
 from doctor.probes.metadata import constants, requires
-from tests import wheels
+from tests import machine, wheels
 from tests.probes.tree import Tree, offline
 
 SITE = "/venv/lib/python3.12/site-packages"
@@ -318,6 +320,29 @@ def test_requirements_that_hold_here(tmp_path: Path, line: str, *, kept: bool) -
     assert found == ((re.sub(r"\s", "", line.partition(";")[0]),) if kept else ())
 
 
+def test_what_nvidias_metapackage_pins_for_the_extras_that_are_asked_for(tmp_path: Path) -> None:
+    """METADATA of torch 2.15.0 and cuda-toolkit 13.2.2, shortened."""
+    toolkit = """Name: cuda-toolkit
+Requires-Dist: nvidia-cublas==13.4.1.3.*; (platform_machine == 'x86_64') and extra == 'all'
+Requires-Dist: nvidia-cublas==13.4.1.3.*; (sys_platform == 'linux' or sys_platform == 'win32') and extra == 'cublas'
+Requires-Dist: nvidia-cuda-nvrtc==13.2.86.*; (sys_platform == 'linux') and extra == 'cublas'
+Requires-Dist: nvidia-cufft==12.2.0.57.*; (sys_platform == 'win32') and extra == 'nvrtc'
+Requires-Dist: nvidia-cuda-nvrtc==13.2.86.*; (sys_platform == 'linux') and extra == 'nvrtc'
+Requires-Dist: nvidia-npp==13.1.0.59.*; (sys_platform == 'linux') and extra == 'npp'
+"""
+    asked = 'cuda-toolkit[cublas,nvrtc]==13.2.2; platform_system == "Linux"'
+    tree: Tree = {
+        "lib64/ld-linux-x86-64.so.2": b"",
+        f"{SITE}/torch-2.15.0.dist-info/METADATA": f"Name: torch\nRequires-Dist: {asked}\n",
+    }
+    one = Distribution("torch", "2.15.0", SITE, f"{SITE}/torch-2.15.0.dist-info", "wheel", "")
+    itself = "cuda-toolkit[cublas,nvrtc]==13.2.2"
+    assert requires(offline(tmp_path / "without", tree), one).get() == (itself,)
+    both = {**tree, f"{SITE}/cuda_toolkit-13.2.2.dist-info/METADATA": toolkit}
+    found = requires(offline(tmp_path / "with", both), one).get()
+    assert found == (itself, "nvidia-cublas==13.4.1.3.*", "nvidia-cuda-nvrtc==13.2.86.*")
+
+
 def test_requirements_of_an_egg(tmp_path: Path) -> None:
     tree: Tree = {f"{SITE}/x-1.egg-info/requires.txt": "torch>=1.0\nsix\n\n[extra]\njax\n"}
     one = Distribution("x", "1", SITE, f"{SITE}/x-1.egg-info", "egg-info", "")
@@ -436,3 +461,20 @@ def test_real_wheels(
     assert (tmp_path / found.path.lstrip("/")).is_dir()
     assert set(requirements.split()) <= set(found.requires.get())
     assert bool(requirements) == bool(found.requires.get())
+
+
+def test_the_sox_part_of_torchaudio_is_not_opened_by_its_import(tmp_path: Path) -> None:
+    """torchaudio 2.8.0 has one that needs SoX of the system; torchaudio 2.11.0 names its own by the ABI."""
+    names = (
+        "_torchaudio.so",
+        "_torchaudio_sox.so",
+        "libtorchaudio.so",
+        "libtorchaudio_sox.so",
+        "libtorchaudio.abi3.so",
+    )
+    tree: Tree = {f"{SITE}/torchaudio/lib/{name}": b"" for name in names}
+    audio = machine.framework("torchaudio", "2.8.0", path=f"{SITE}/torchaudio")
+    there = Package(offline(tmp_path, tree), audio, machine.environment(audio))
+    assert CARD.loading
+    opened = {path.rpartition("/")[2] for step in CARD.loading.steps(there) for path in step.opens}
+    assert opened == {"_torchaudio.so", "libtorchaudio.so", "libtorchaudio.abi3.so"}

@@ -205,7 +205,7 @@ def test_a_branch_that_no_row_knows_is_the_one_that_is_named() -> None:
         ("ubuntu", Need("file", ABSENT, "/home/user/a.so"), "mv -- /home/user/a.so /home/user/a.so.bak"),
         ("ubuntu", Need("service", "running", "", "x"), "sudo systemctl enable --now x"),
         ("ubuntu", Need("loader-directory", "", "/usr/lib/wsl/lib", "ld.wsl"), "sudo ldconfig"),
-        ("ubuntu", Need("host-compiler", "", "", "g++-12"), "export NVCC_CCBIN=/usr/bin/g++-12"),
+        ("ubuntu", Need("host-compiler", "", "", "g++-12"), "export NVCC_PREPEND_FLAGS='-ccbin /usr/bin/g++-12'"),
         (
             "ubuntu",
             Need("fabric-manager", "==580.95.05"),
@@ -387,3 +387,12 @@ def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> N
     target = machines.UBUNTU._replace(installers=("pip",), keeper=keeper, project="/w/p")
     assert everything(PINNED, target)[-1].endswith(told)
     assert "remove" in everything(Need("onnxruntime", ABSENT, PYTHON), target)[-1]
+
+
+@pytest.mark.parametrize(("torch", "audio"), [("2.8.0", "'torchaudio<2.11'"), ("2.11.0", "torchaudio")])
+def test_a_follower_whose_metadata_asks_for_nothing_is_kept_to_what_goes_with_torch(torch: str, audio: str) -> None:
+    """torchaudio 2.11 asks for no torch, and cannot be imported beside one before 2.11."""
+    names = frozenset({"pip", "torch", "torchaudio"})
+    target = machines.UBUNTU._replace(releases=(("torch", torch), ("torchaudio", "2.11.0")), installed=names)
+    assert f" install {audio} torch=={torch} " in lines(Need("torchaudio", "", PYTHON, "cu126"), target)[-1] + " "
+    assert f" install torch=={torch} {audio} " in lines(Need("torch", f"=={torch}", PYTHON, "cu126"), target)[-1] + " "

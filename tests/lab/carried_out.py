@@ -33,7 +33,7 @@ from tests.lab.parts import HOME
 from tests.lab.pe_file import pe_bytes
 
 MATRIX = Matrix()
-_FOLLOWERS = {"torchvision": {"2.9.1": "0.24.1"}, "torchaudio": {"2.9.1": "2.11.0"}}  # by the torch that they go with
+_FOLLOWERS = {"torchvision": {"2.9.1": "0.24.1"}, "torchaudio": {"2.9.1": "2.9.1"}}  # by the torch that they go with
 _VARIABLES = (effects.VariableSet, effects.VariableUnset, effects.EntryRemoved)
 _DRIVERS = {470: "470.256.02", 535: "535.309.01", 550: "550.163.01", 570: "570.195.03", 580: "580.95.05"}
 

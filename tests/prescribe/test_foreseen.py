@@ -12,6 +12,7 @@ from compat.matrix import Matrix
 from compat.version import CudnnVersion
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
+from doctor.facts.environment import Extension
 from doctor.facts.seen import Seen, value_or
 from doctor.host import Host
 from doctor.host.overlay import Changes, Overlay
@@ -20,6 +21,7 @@ from doctor.host.snapshot import Snapshot, remembered
 from doctor.loader.library import read_library
 from doctor.loader.process import Process
 from doctor.loader.simulate import _release
+from doctor.prescribe.distributions import _sharing, with_removed
 from doctor.prescribe.foreseen import Foreseen
 from doctor.prescribe.proof import after
 from doctor.prescribe.world import World
@@ -28,6 +30,7 @@ from doctor.probes.cudnn_library import foretold
 from installers.effect import CudnnInstalled
 from tests.lab import cudnn_tree
 from tests.lab.parts import UBUNTU_18, linux
+from tests.machine import distribution, environment, machine, seen, unseen
 
 MATRIX = Matrix()
 PLACE = "/usr/local/cuda-10.0/lib64"
@@ -103,3 +106,37 @@ def test_the_loader_is_told_the_release_by_the_same_libraries(release: str, tmp_
     there = told(RootHost(str(tmp_path)))
     assert release in there.values()
     assert told(overlay) == there
+
+
+@pytest.mark.parametrize(
+    ("wheel", "path"),
+    [
+        ("nvidia-nccl-cu12", "nvidia/nccl/lib/libnccl.so.2"),
+        ("nvidia-cuda-cupti-cu12", "nvidia/cuda_cupti/lib/libcupti.so.12"),
+        ("nvidia-cuda-cupti", "nvidia/cu13/lib/libcupti.so.13"),
+        ("nvidia-cufile", "nvidia/cu13/lib/libcufile.so.0"),
+        ("nvidia-cusparselt-cu13", "nvidia/cusparselt/lib/libcusparseLt.so.0"),
+        ("nvidia-cublas", "nvidia/cu13/lib/libcublas.so.13"),
+        ("nvidia-nobody-knows-cu12", ""),
+    ],
+)
+def test_what_a_wheel_brings(wheel: str, path: str) -> None:
+    paths = Foreseen(machine(), MATRIX).wheel("/site", wheel, "1.2.3")
+    assert (path in paths) if path else not paths
+
+
+def test_the_gpu_code_of_what_is_removed_is_gone(tmp_path: Path) -> None:
+    known = Extension("torchvision", "0.29.2", "/site/torchvision/_C.so", unseen(), unseen(), seen(""), seen(()))
+    here = environment(extensions=seen((known, known._replace(distribution="xformers"))))
+    world = World(machine(environments=seen((here,))), MATRIX, None)
+    _, then = with_removed(world, here, "torchvision")
+    assert [one.distribution for one in then.extensions.get()] == ["xformers"]
+
+
+def test_only_wheels_of_one_library_share_files() -> None:
+    """nvidia-cublas is not the cu-something of nvidia."""
+    there = environment(
+        distributions=seen((distribution("nvidia-cublas", "13.4"), distribution("nvidia-nccl-cu13", "2")))
+    )
+    assert not _sharing("nvidia-cuda-nvrtc", there)
+    assert _sharing("nvidia-nccl-cu12", there) == {"nvidia-nccl-cu13": "2"}

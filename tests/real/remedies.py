@@ -49,6 +49,7 @@ def of(wheels: tuple[str, ...], *names: str) -> tuple[str, ...]:
 
 JAX_CPU = ("jax==0.7.2", "jaxlib==0.7.2")
 CUSOLVER, CURAND = "nvidia-cusolver-cu12", "nvidia-curand-cu12"
+NCCL, CUSPARSELT = "nvidia-nccl-cu12", "nvidia-cusparselt-cu12"
 JAX_OWN = ("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt")
 CUDNN, CUDNN_FILES = "nvidia-cudnn-cu12", "nvidia/cudnn/lib/*.so*"
 OLD_CUDNN = "nvidia-cudnn-cu12==9.0.0.312"
@@ -187,6 +188,10 @@ SCENARIOS: Mapping[str, Scenario] = {
         row=10,
         installer="pip",
     ),
+    "torch-nccl-removed": Scenario("cudart-soname-missing", TORCH, gone(NCCL), offers=of(TORCH, NCCL), row=10),
+    "torch-cusparselt-removed": Scenario(
+        "needed-library-missing", TORCH, gone(CUSPARSELT), offers=of(TORCH, CUSPARSELT), row=10, installer="pip"
+    ),
     "jax-cusolver-removed": Scenario("cudart-soname-missing", JAX, gone(CUSOLVER), offers=of(JAX, CUSOLVER), row=10),
     "onnxruntime-wheels-not-found": Scenario(
         "wheel-libs-not-on-loader-path",
@@ -242,6 +247,9 @@ SCENARIOS: Mapping[str, Scenario] = {
     # the driver runs CUDA 13, and torch beside it is for 12
     "install-cupy-beside-torch": Scenario(
         "", TORCH, offers=("cupy-cuda12x==14.2.0", "cuda-pathfinder==1.9.0"), row=20, order="cupy"
+    ),
+    "torchaudio-newest": Scenario(
+        "companion-version-mismatch", (*TORCH, "torchaudio==2.11.0"), offers=(*of(TORCH, "torch"), "torchaudio==2.9.1")
     ),
     "jax-plugin-old": Scenario(
         "jax-plugin-version-mismatch",

@@ -109,3 +109,21 @@ def test_what_cannot_be_read_is_unknown(other: Framework, torch: Framework) -> N
 
 def test_alone_it_does_not_apply() -> None:
     assert answer(CODE, machine()).kind is Kind.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("audio", "torch", "kind"),
+    [
+        ("2.11.0", "2.8.0", Kind.BAD),
+        ("2.11.0", "2.10.0", Kind.BAD),
+        ("2.11.0", "2.11.0", Kind.OK),
+        ("2.11.0", "2.15.0", Kind.OK),
+        ("2.8.0", "2.8.0", Kind.NOT_APPLICABLE),
+    ],
+)
+def test_what_a_companion_was_compiled_for_counts_where_it_asks_for_nothing(audio: str, torch: str, kind: Kind) -> None:
+    follower = vision(f"{audio}+cu128")._replace(package="torchaudio", requires=seen(()), version=audio)
+    found = next(
+        one for one in answers(CODE, beside(follower, torch=framework(version=torch))) if "torchaudio" in one.subject
+    )
+    assert found.kind is kind

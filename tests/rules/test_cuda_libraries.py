@@ -310,3 +310,9 @@ def test_who_does_not_come_to_ask_for_cudnn(code: str) -> None:
     assert answer(code, ends).kind is Kind.NOT_APPLICABLE
     goes_on = on(ORT, lost(ORT, "libnccl.so.2", optional=True), told(ORT, "libcublasLt.so.12"))
     assert answer(code, goes_on).kind is Kind.UNKNOWN
+
+
+def test_a_library_that_no_row_names_comes_by_the_pin_that_is_not_there() -> None:
+    torch = framework(requires=seen(("nvidia-nccl-cu12==2.27.5", "nvidia-cublas-cu12==12.8.4.1")))
+    found = answer("cudart-soname-missing", on(torch, lost(torch, "libnccl.so.2")))
+    assert found.needs[0] == Need("wheels", "nvidia-nccl-cu12==2.27.5", f"{VENV}/bin/python")

@@ -62,3 +62,12 @@ def test_the_extra_brings_what_belongs_together() -> None:
 def test_unseen_distributions_are_unknown() -> None:
     here = environment(distributions=unseen("not readable"))
     assert answer(CODE, machine(environments=seen((here,)))).kind is Kind.UNKNOWN
+
+
+@pytest.mark.parametrize(("names", "kind"), [((PLUGIN, PJRT), Kind.OK), ((PLUGIN,), Kind.BAD)])
+def test_a_plugin_without_its_other_half(names: tuple[str, ...], kind: Kind) -> None:
+    """METADATA of jax-cuda12-plugin 0.4.30 asks for jax-cuda12-pjrt==0.4.30."""
+    plugin = framework(PLUGIN, "0.9.0", requires=seen((f"{PJRT}==0.9.0", f"{PJRT}==1;extra=='with-cuda'")))
+    there = seen(tuple(distribution(name, "0.9.0") for name in ("jax", "jaxlib", *names)))
+    here = environment(JAXLIB, plugin, distributions=there)
+    assert answer(CODE, machine(environments=seen((here,)))).kind is kind

@@ -8,8 +8,20 @@ import pytest
 
 from doctor.check.finding import Kind, Severity
 from doctor.facts.loader import FoundBy, Way
-from tests.machine import VENV, distribution, driver, environment, framework, loader, machine, prediction, seen, unseen
-from tests.rules.case import answer
+from tests.machine import (
+    SITE,
+    VENV,
+    distribution,
+    driver,
+    environment,
+    framework,
+    loader,
+    machine,
+    prediction,
+    seen,
+    unseen,
+)
+from tests.rules.case import answer, answers
 
 CODE = "library-for-other-cuda"
 NCCL = prediction("/site/nvidia/nccl/lib/libnccl.so.2", soname="libnccl.so.2", intended=unseen())
@@ -85,3 +97,15 @@ def test_the_wheel_for_the_other_cuda_goes_first_where_nothing_else_wants_it() -
         found = answer(CODE, told(wrong, environments=seen((here,))))
         assert found.needs == (("wheels", wanted, f"{VENV}/bin/python", "nvidia-nccl-cu13"),)
         assert ("pip-nvidia-wheels-conflict", here.label) in found.explains
+
+
+def test_what_the_base_of_a_companion_loads_is_told_of_the_base() -> None:
+    vision = framework("torchvision", "0.24.1", path=f"{SITE}/torchvision", cuda=unseen())
+    nccl = NCCL._replace(cuda_major=seen(13), asker="torchvision")
+    for library, kind in ((f"{SITE}/torch/lib/libtorch_cuda.so", Kind.NOT_APPLICABLE), ("/x/_C.so", Kind.BAD)):
+        facts = told(
+            nccl._replace(library=library),
+            environments=seen((environment(framework(), vision),)),
+            driver=driver("570.195.03"),
+        )
+        assert next(one.kind for one in answers(CODE, facts) if one.subject == vision.label) is kind

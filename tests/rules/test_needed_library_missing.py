@@ -9,8 +9,8 @@ import pytest
 from compat.need import AGAIN, Need
 from doctor.check.finding import Kind
 from doctor.facts.loader import FoundBy, Outcome, Way
-from tests.machine import SITE, VENV, framework, loader, machine, prediction, seen, system, unseen
-from tests.rules.case import answer
+from tests.machine import SITE, VENV, environment, framework, loader, machine, prediction, seen, system, unseen
+from tests.rules.case import answer, answers
 
 CODE, OTHER = "needed-library-missing", "wrong-machine-library"
 CPU = f"{SITE}/torch/lib/libtorch_cpu.so"
@@ -77,6 +77,22 @@ def test_kinds(facts: Any, kind: Kind) -> None:
 )
 def test_what_brings_it(one: Any, need: Need) -> None:
     assert answer(CODE, on(one)).needs == (need,)
+
+
+def test_a_wheel_that_is_pinned_and_not_there_brings_it() -> None:
+    torch = framework(requires=seen(("nvidia-cufile-cu12==1.13.1.3", "nvidia-cudnn-cu12==9.10.2.21")))
+    found = answer(CODE, on(lost("libcufile.so.0"), environments=seen((environment(torch),))))
+    assert found.needs[0] == Need("wheels", "nvidia-cufile-cu12==1.13.1.3", f"{VENV}/bin/python")
+    assert found.needs[1].product == "torch"
+
+
+def test_what_a_companion_needs_by_the_libraries_of_its_base_is_told_once() -> None:
+    vision = framework("torchvision", "0.24.1", path=f"{SITE}/torchvision")
+    by_torch = lost("libcufile.so.0")._replace(asker="torchvision")
+    by_itself = by_torch._replace(library=f"{SITE}/torchvision/_C.so")
+    for told, kind in ((by_torch, Kind.NOT_APPLICABLE), (by_itself, Kind.BAD)):
+        facts = on(told, environments=seen((environment(framework(), vision),)))
+        assert next(one.kind for one in answers(CODE, facts) if one.subject == vision.label) is kind
 
 
 FOREIGN = lost("libcublas.so.12", is_cuda=True, intended=seen(CUBLAS), foreign=CUBLAS)

@@ -215,3 +215,15 @@ def test_what_the_code_of_a_framework_refuses(version: str, kind: Kind) -> None:
     if kind is Kind.BAD:
         assert found.why == "jax 0.4.35 cannot be imported beside nvidia-cuda-nvcc-cu12 12.9.86: it needs <12.9"
         assert found.needs == (Need("nvidia-cuda-nvcc-cu12", "<12.9", PYTHON),)
+
+
+def test_a_wheel_whose_release_is_not_known_yet_comes_as_it_is_asked_for() -> None:
+    """As after a remedy that brings a range of NCCL: what shared its files goes."""
+    torch = framework(requires=seen(("nvidia-nccl-cu12>=2.29.3,<3",)))
+    overlap = Overlap("nvidia/nccl/lib/libnccl.so.2", ("nvidia-nccl-cu12 ", "nvidia-nccl-cu13 2.30.7"), unseen())
+    wheels = (distribution("nvidia-nccl-cu12", ""), distribution("nvidia-nccl-cu13", "2.30.7"))
+    here = environment(torch, distributions=seen(wheels), overlaps=seen((overlap,)))
+    facts = machine(environments=seen((here,)))
+    for code in (CODE, "wheel-files-overwritten"):
+        (need,) = answer(code, facts).needs
+        assert (need.spec, need.build) == ("nvidia-nccl-cu12>=2.29.3,<3", "nvidia-nccl-cu13")

@@ -205,6 +205,13 @@ def import_symptoms(framework: Framework) -> tuple[Symptom, ...]:
     return Symptom("framework-import-crash", subject), Symptom("framework-import-hang", subject)
 
 
+def is_of_the_base(library: str, framework: Framework, facts: Facts) -> bool:
+    """Whether a library belongs to what a framework runs on: what it lacks is told once, of that."""
+    base = traits_of(framework.package).runs_on
+    beside = value_or(environment_of(framework, facts).frameworks, ())
+    return any(one.package == base and one.path and library.startswith(f"{one.path}/") for one in beside)
+
+
 def overwritten_among(environment: Environment, names: Collection[str]) -> tuple[Symptom, ...]:
     """The finding about overwritten files, where it is about these distributions alone."""
     owners = {owner.partition(" ")[0] for one in value_or(environment.overlaps, ()) for owner in one.owners}

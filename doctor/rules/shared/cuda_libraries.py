@@ -10,7 +10,7 @@ from compat.row import LibraryRow
 from compat.traits import traits_of
 from compat.version import CudaVersion
 from doctor.facts import Facts
-from doctor.facts.environment import Environment, Framework
+from doctor.facts.environment import Framework
 from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.builds import cuda_of, distribution_of, installed, need_own_cuda
@@ -113,17 +113,18 @@ def is_wheel(framework: Framework, facts: Facts) -> bool:
 
 
 def wheels_for(missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
-    """The need for the wheels that bring these libraries; () where the matrix does not name all."""
+    """The need for the wheels that bring these libraries; () where nothing names them all."""
     wheels = [requirement_for(one.soname, framework, facts, matrix) for one in missing]
-    if not all(wheels):
+    absent = absent_pins(framework, facts, matrix)
+    if not all(wheels) and not absent:
         return ()
+    both = dict.fromkeys((*filter(None, wheels), *absent))
+    return (Need("wheels", " ".join(both), environment_of(framework, facts).interpreter),)
+
+
+def absent_pins(framework: Framework, facts: Facts, matrix: Matrix) -> list[str]:
+    """What a framework always requires of NVIDIA's wheels, and is not there: a process ends at the first."""
     environment = environment_of(framework, facts)
-    both = dict.fromkeys((*wheels, *_absent(framework, environment, facts, matrix)))
-    return (Need("wheels", " ".join(both), environment.interpreter),)
-
-
-def _absent(framework: Framework, environment: Environment, facts: Facts, matrix: Matrix) -> list[str]:
-    """What else the framework always requires of NVIDIA's wheels, and is not there: a process ends at the first."""
     there = {one.name for one in installed(environment)}
     asked = (one for one in pins_of(framework, facts, matrix) if one.name.startswith("nvidia-") and not one.optional)
     return [

@@ -104,6 +104,17 @@ def pins_of(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Pin, ..
     return (*seen, *(Pin(name, specifier, "extra") for name, specifier in extra.items()))
 
 
+def as_requirements(owners: Iterable[str], environment: Environment, facts: Facts, matrix: Matrix) -> list[str]:
+    """Wheels, "nvidia-nccl-cu12 2.27.5", as an installer is asked for them.
+
+    One whose release is not known yet ("nvidia-nccl-cu12 ", as a remedy brings it) at what a framework asks for.
+    """
+    frameworks = value_or(environment.frameworks, ())
+    asked = {one.name: one.specifier for each in frameworks for one in pins_of(each, facts, matrix)}
+    told = (owner.partition(" ") for owner in owners)
+    return [f"{name}=={version}" if version else f"{name}{asked.get(name, '')}" for name, _, version in told]
+
+
 def leftovers(environment: Environment, facts: Facts, matrix: Matrix) -> list[Distribution]:
     """Wheels of a CUDA major that nothing here uses, beside those of one that is used; empty where it is not sure.
 

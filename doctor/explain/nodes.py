@@ -1,0 +1,137 @@
+"""An archive with the texts of several nodes: which of its files are of which node, and each judged by itself."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+
+from compat.record import NamedTuple
+from doctor.check.finding import Answer, Evidence, Finding, Report
+from doctor.host import BadRequest
+
+_MOST_NODES = 200  # each costs tenths of a second
+_BUG_REPORT = re.compile(r"nvidia-bug-report(?:_(?P<node>[^/]+?))?\.log(?:\.gz)?$")
+_OF_POD = re.compile(r"(?P<pod>gpu_operand_pod_[^/]+?)(?:\.previous)?\.(?:log|descr)$")
+_NODE = re.compile(rb"^Node: +([A-Za-z0-9][\w.-]{0,252})(?:/|$)", re.MULTILINE)  # of `kubectl describe pod`
+_LINE = re.compile(r"line (\d+)")
+REST = "what the archive does not say the node of"
+
+
+class Member(NamedTuple):
+    """A text of an archive."""
+
+    name: str  # its path there
+    content: bytes
+
+
+def nodes_of(members: Iterable[Member]) -> dict[str, tuple[Member, ...]]:
+    """The files of each node by its name, those of none under REST; {} where there are not several nodes.
+
+    A node is named by its bug report (the GPU operator's must-gather), by the description of a pod that runs there, or
+    by the folder that holds a bug report. Raises BadRequest for too many.
+    """
+    members = tuple(members)
+    said = [(one.name, _NODE.search(one.content)) for one in members if one.name.endswith(".descr")]
+    pods = {_pod(name): node[1].decode() for name, node in said if node}
+    folders = {_folder(one.name) for one in members if _named(one.name) == ""} - {""}
+    found: dict[str, list[Member]] = {}
+    for one in members:
+        found.setdefault(_node_of(one, pods, folders), []).append(one)
+    if len(found.keys() - {REST}) < 2:
+        return {}
+    if len(found) > _MOST_NODES:
+        raise BadRequest(f"it holds {len(found)} nodes: give the files of at most {_MOST_NODES}")
+    return {name: tuple(found[name]) for name in sorted(found, key=lambda name: (name == REST, name))}
+
+
+def _node_of(member: Member, pods: dict[str, str], folders: set[str]) -> str:
+    inside = [folder for folder in folders if member.name.startswith(f"{folder}/")]
+    by_folder = max(inside, key=len).rpartition("/")[2] if inside else ""
+    return _plain(_named(member.name) or pods.get(_pod(member.name)) or by_folder) or REST
+
+
+def _plain(name: str) -> str:
+    """A name out of an archive, for a terminal."""
+    return re.sub(r"[^\w.@+-]", "_", name)[:253]
+
+
+def _named(name: str) -> str | None:
+    """The node in a bug report's name, "" where the name has none; None for another file."""
+    found = _BUG_REPORT.search(name)
+    return (found["node"] or "") if found else None
+
+
+def _pod(name: str) -> str:
+    found = _OF_POD.search(name)
+    return found["pod"] if found else name
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def text_of(members: Iterable[Member]) -> bytes:
+    """Their texts as one, each under its name."""
+    return b"".join(
+        b"==> " + one.name.encode("utf-8", "replace")[-200:] + b" <==\n" + one.content + b"\n" for one in members
+    )
+
+
+def as_one(reports: dict[str, Report], places: dict[str, Callable[[str], str]], whole: Report) -> Report:
+    """The findings and answers of all nodes, each with its node's name; `whole` has no fact, for none is of all."""
+    worst = min(reports.values(), key=lambda one: (_VERDICTS.index(one.verdict), one.verdict))
+    return whole._replace(
+        answers=tuple(_answer(one, node, places[node]) for node, each in reports.items() for one in each.answers),
+        findings=tuple(
+            sorted(
+                (_finding(one, node, places[node]) for node, each in reports.items() for one in each.findings),
+                key=lambda one: (bool(one.explained_by), one.severity.rank),
+            )
+        ),
+        verdict=worst.verdict,
+    )
+
+
+_VERDICTS = ("broken", "warnings", "unknown", "no-gpu", "healthy")
+
+
+def _answer(answer: Answer, node: str, place: Callable[[str], str]) -> Answer:
+    return answer._replace(
+        subject=_of(node, answer.subject),
+        evidence=_evidence(answer.evidence, place),
+        explains=tuple(one._replace(subject=_of(node, one.subject)) for one in answer.explains),
+    )
+
+
+def _finding(finding: Finding, node: str, place: Callable[[str], str]) -> Finding:
+    return finding._replace(
+        subject=_of(node, finding.subject),
+        evidence=_evidence(finding.evidence, place),
+        explains=tuple(one._replace(subject=_of(node, one.subject)) for one in finding.explains),
+    )
+
+
+def _of(node: str, subject: str) -> str:
+    return node if subject in ("", node) else f"{node}: {subject}"
+
+
+def _evidence(evidence: tuple[Evidence, ...], place: Callable[[str], str]) -> tuple[Evidence, ...]:
+    return tuple(one._replace(source=place(one.source)) for one in evidence)
+
+
+def places_of(members: Iterable[Member]) -> Callable[[str], str]:
+    """Translates "line 812", of the text as one, to "nvidia-bug-report_a.log.gz, line 97"."""
+    members = tuple(members)
+    starts = [*accumulate((one.content.count(b"\n") + 2 for one in members), initial=1)][:-1]
+
+    def place(source: str) -> str:
+        def of_file(found: re.Match[str]) -> str:
+            number = int(found[1])
+            at = max(0, min(bisect_right(starts, number) - 1, len(members) - 1))
+            return f"{_plain(members[at].name.rpartition('/')[2])}, line {max(1, number - starts[at])}"
+
+        return _LINE.sub(of_file, source)
+
+    return place
