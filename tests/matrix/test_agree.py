@@ -68,6 +68,14 @@ def test_what_is_refused_is_told_why(capsys: pytest.CaptureFixture[str]) -> None
     assert "is a CPU build" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_package_is_asked_for_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    """pip refuses two releases of one package; what both admit is the answer."""
+    assert execute(["matrix", "solve", "torch==2.9.1", "torch==2.8.0", "--gpu", "RTX 4090"]) == NO
+    capsys.readouterr()
+    assert execute(["matrix", "solve", "torch>=2.8", "torch<2.10", "--gpu", "RTX 4090"]) == YES
+    assert "torch==2.9.1" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_random_question_has_one_answer(seed: int) -> None:
