@@ -35,6 +35,7 @@ from compat.traits import traits_of
 from compat.version import CudaVersion, CudnnVersion
 
 _MOST_CHIPS = 16
+_NAMED_FOR_CUDA = re.compile(r"-cu(da)?\d")  # cupy-cuda12x, tensorrt-cu12
 _ORDER = {YES: 0, UNKNOWN: 1, NO: 2}
 
 
@@ -180,8 +181,11 @@ def _without_posts(spec: Spec, rows: tuple[FrameworkRow, ...]) -> tuple[Framewor
 
 
 def packages_of(spec: Spec, matrix: Matrix) -> tuple[str, ...]:
-    """The distributions that a spec may be installed as: those with GPU code, and the one that was named."""
-    known = gpu_packages(spec.name)
+    """The distributions that a spec may be installed as: those with GPU code, and the one that was named.
+
+    Who names a CPU package means it.
+    """
+    known = () if spec.name.endswith("-cpu") else gpu_packages(spec.name)
     chosen = tuple(dict.fromkeys(row.asks for row in extras_asked(spec, matrix) if row.asks in known))
     return chosen or tuple(dict.fromkeys((spec.name, *known)))
 
@@ -211,7 +215,9 @@ def _ends(row: FrameworkRow) -> Iterator[str]:
 
 def _framework(row: FrameworkRow, spec: Spec, where: Circumstances, matrix: Matrix) -> BuildVerdict:
     name = row_name(row.package, "builds", row)
-    reasons = fit(row, where, matrix, brought_by(spec, row.package, matrix)).reasons
+    brought = brought_by(spec, row.package, matrix)
+    names_gpu = is_cuda_row(row) and bool(spec.build or brought or _NAMED_FOR_CUDA.search(spec.name))
+    reasons = fit(row, where._replace(names_gpu=names_gpu), matrix, brought).reasons
     return BuildVerdict(
         name=name_of(row),
         row=name,
@@ -244,7 +250,7 @@ def _toolkits(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[Buil
 
 
 def _absent(product: str, release: str, where: Circumstances, matrix: Matrix) -> Iterator[Reason]:
-    row = absent(product, f"=={release}", where.os_family, where.arch, matrix)
+    row = absent(product, f"=={release}", where, matrix)
     if row:
         yield Reason(BAD, row.summary, (row_name("platform", "absent", row),), row.source)
 
@@ -265,17 +271,11 @@ def _names_release(specifier: str, *releases: str) -> bool:
 
 def _cudnns(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildVerdict]:
     """A release and the CUDA major that it was built for."""
-    rows: tuple[CudnnBuildRow, ...] = matrix.rows("cudnn", "builds")
-    wanted = spec.build.removeprefix("cuda").removeprefix("cu")
-    full = {one.version: tuple(map(str, one.full_versions)) for one in matrix.rows("cudnn", "releases")}
-    for row in rows:
-        names = (str(row.version), *full.get(row.version, ()))
-        if not _names_release(spec.versions, *names) or (wanted and str(row.cuda_major) != wanted):
-            continue
+    for row in _cudnn_builds(spec, where, matrix):
         name = f"cuDNN {row.version} for CUDA {row.cuda_major}"
         reasons = (
             *_absent("cudnn", str(row.version), where, matrix),
-            *cudnn_reasons(row, where),
+            *cudnn_reasons(row, where, matrix),
             *_cudnn_driver(row, where, matrix),
             *drives_reasons(where, matrix),
             *_cudnn_cuda(row, where),
@@ -288,6 +288,17 @@ def _cudnns(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildV
             reasons=reasons or (_exists(name, "cudnn", "builds", row),),
             note=row.note,
         )
+
+
+def _cudnn_builds(spec: Spec, where: Circumstances, matrix: Matrix) -> list[CudnnBuildRow]:
+    """Those that a spec means: for the CUDA major that it names, else for that of the system where there are some."""
+    full = {one.version: tuple(map(str, one.full_versions)) for one in matrix.rows("cudnn", "releases")}
+    rows: tuple[CudnnBuildRow, ...] = matrix.rows("cudnn", "builds")
+    meant = [row for row in rows if _names_release(spec.versions, str(row.version), *full.get(row.version, ()))]
+    wanted = spec.build.removeprefix("cuda").removeprefix("cu")
+    if wanted:
+        return [row for row in meant if str(row.cuda_major) == wanted]
+    return [row for row in meant if where.cuda and row.cuda_major == where.cuda.major] or meant
 
 
 def _cudnn_driver(row: CudnnBuildRow, where: Circumstances, matrix: Matrix) -> Iterator[Reason]:

@@ -108,8 +108,8 @@ class _Judged:
     def elsewhere(self) -> Reason:
         """The platform is none of the row's: that there is no build for it takes a row that says so."""
         row, where = self._row, self._where
-        missing = absent(row.package, row.versions, where.os_family, where.arch, self._matrix)
-        if missing and (where.wants_gpu or not missing.gpu_only):
+        missing = absent(row.package, row.versions, where, self._matrix)
+        if missing and (where.wants_gpu or where.names_gpu or not missing.gpu_only):
             name = row_name("platform", "absent", missing)
             return self._say(BAD, missing.summary, name, source=missing.source)
         published = f"{', '.join(row.os)} on {', '.join(row.arch)}"
@@ -337,7 +337,7 @@ class _Judged:
         yield self._say(OK, what, name, source=older.source)
 
     def _brought(self, build: CudnnBuildRow) -> list[Reason]:
-        reasons = cudnn_reasons(build, self._where)
+        reasons = cudnn_reasons(build, self._where, self._matrix)
         return [one._replace(what=f"brings {one.what}", rows=(self._name, *one.rows)) for one in reasons]
 
 

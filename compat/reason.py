@@ -31,6 +31,7 @@ class Circumstances(NamedTuple):
     cudnn: CudnnVersion | None = None  # of the system, likewise
     families: tuple[str, ...] = ()  # "datacenter", "geforce" of the cards that were named by product
     forward: CudaVersion | None = None  # of the forward-compatibility package beside the driver
+    names_gpu: bool = False  # the build itself was asked for as one with GPU code: "+cu124", "[cuda12]"
 
     @property
     def wants_gpu(self) -> bool:
@@ -190,10 +191,18 @@ def driver_runs(cuda: CudaVersion, driver: DriverRelease, os_family: str, matrix
     return Reason(BAD, f"CUDA {cuda} needs driver {floor} or newer; {driver} is there", name, toolkit.source)
 
 
-def cudnn_reasons(build: CudnnBuildRow, circumstances: Circumstances) -> Iterator[Reason]:
-    """Whether a build of cuDNN has code for the cards."""
+def _compilable(cuda: CudaVersion | None, matrix: Matrix) -> ComputeCapability | None:
+    """The newest card that a CUDA's compiler builds for; None where nobody knows."""
+    try:
+        return None if cuda is None else matrix.targets(cuda).capability_max
+    except Uncovered:
+        return None
+
+
+def cudnn_reasons(build: CudnnBuildRow, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+    """Whether a build of cuDNN has code for the cards; no newer one than the compiler of its newest CUDA knows."""
     name = (row_name("cudnn", "builds", build),)
-    oldest, newest = build.capability_min, build.capability_max
+    oldest, newest = build.capability_min, build.capability_max or _compilable(build.cuda_max, matrix)
     which = f"cuDNN {build.version} for CUDA {build.cuda_major}"
     for gpu in circumstances.capabilities:
         if oldest is not None and gpu < oldest:

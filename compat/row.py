@@ -55,6 +55,8 @@ class CompilerRow(NamedTuple):
     clang_max: int | None
     msc_min: int | None
     msc_max: int | None
+    reads_flags: bool | None  # its nvcc takes -ccbin from NVCC_PREPEND_FLAGS; the names stand in the program
+    reads_ccbin: bool | None  # and a path from NVCC_CCBIN
     source: str
     read_on: str
     confidence: str

@@ -14,7 +14,7 @@ from heapq import merge
 from itertools import groupby, repeat
 from operator import or_
 
-from compat.build import is_cuda_row
+from compat.build import gpu_packages, is_cuda_row
 from compat.matrix import Matrix
 from compat.reason import BAD, UNKNOWN, Circumstances, Reason
 from compat.record import NamedTuple
@@ -106,9 +106,13 @@ class Problem:
                 coming.append(missing)
 
     def _frameworks_in(self, found: tuple[SolveCandidate, ...]) -> set[str]:
-        """Pinned packages that bring CUDA themselves, so that their build matters: torch for xformers."""
+        """Pinned packages that bring CUDA themselves, so that their build matters: torch for xformers.
+
+        Not jax for TensorFlow 2.12: its GPU code comes in distributions that only an extra of it asks for.
+        """
         pinned = {name for one in found for name in one.row.pins or ()}
-        return {name for name in pinned if solvable(self.matrix, name) and self._brings_cuda(name)}
+        own = {name for name in pinned if name in gpu_packages(name)}
+        return {name for name in own if solvable(self.matrix, name) and self._brings_cuda(name)}
 
     def _brings_cuda(self, name: str) -> bool:
         rows = self.matrix.rows(name, "builds")

@@ -33,12 +33,13 @@ def _wheel(
     name: str, specifiers: frozenset[str], major: int, capabilities: tuple[ComputeCapability, ...], matrix: Matrix
 ) -> CudnnWheel:
     worst: list[Reason] = []
+    cards = Circumstances(capabilities=capabilities)
     for full in _admitted(specifiers, matrix):
         try:
             build = matrix.cudnn_build(full, major)
         except Uncovered:
             continue
-        against = [one for one in cudnn_reasons(build, Circumstances(capabilities=capabilities)) if one.kind != OK]
+        against = [one for one in cudnn_reasons(build, cards, matrix) if one.kind != OK]
         if not against:
             return CudnnWheel(f"{name}=={full}" if worst else "", None)
         worst += against

@@ -209,7 +209,7 @@ def _cudnn_plans(cuda: CudaVersion, home: str, wanted: str, place: _Place) -> It
         least, most = build.cuda_min or cuda, build.cuda_max or cuda
         if build.cuda_major != cuda.major or not least <= cuda <= most or not accepts(wanted, build.version):
             continue
-        if any(one.kind == BAD for one in cudnn_reasons(build, place.where)):
+        if any(one.kind == BAD for one in cudnn_reasons(build, place.where, place.matrix)):
             continue
         try:
             yield archive_plan(Order(build.version, str(cuda), home), place.target, place.matrix)

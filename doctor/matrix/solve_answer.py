@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from compat.can import BuildVerdict
+from compat.can import answer as judged
 from compat.cards import GpuCard
 from compat.matrix import Matrix, Uncovered
 from compat.need import WHEELS, Need
-from compat.reason import NO, UNKNOWN, YES, Circumstances
+from compat.reason import BAD, NO, UNKNOWN, YES, Circumstances
 from compat.record import NamedTuple
 from compat.solve import Problem, Solution, newest_unsure, solve, solve_unsure
-from compat.solve_builds import SolveCandidate
+from compat.solve_builds import SolveCandidate, pool
 from compat.solve_changes import Change, Task, changes
 from compat.solve_proof import Refusal, refusals
 from compat.spec import Spec
@@ -48,18 +52,50 @@ def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer
     problem = Problem(specs, place.circumstances, matrix)
     sure = solve(problem)
     found = sure or solve_unsure(problem)
-    verdict = YES if sure else UNKNOWN if found or problem.uncovered else NO
+    alone = {} if found else _alone(problem)
+    verdicts = {one.verdict for one in alone.values()}
+    apart = [
+        one for one in problem.uncovered if one.name in alone and alone[one.name].verdict == YES
+    ]  # no release is both
+    unsure = found or (not apart and NO not in verdicts and (problem.uncovered or UNKNOWN in verdicts))
+    verdict = YES if sure else UNKNOWN if unsure else NO
     return SolveAnswer(
         specs=specs,
         place=place,
         verdict=verdict,
         solution=found,
         newer=newer_than(sure, newest_unsure(problem)) if sure else None,
-        refusals=refusals(problem, sure),
+        refusals=tuple(_each_once((*_refused(alone, verdict), *refusals(problem, sure)))),
         changes=() if found else changes(Task(specs, place.circumstances), matrix, problem.pairs),
         commands=install_commands(sure, place.circumstances, matrix) if sure else {},
-        uncovered=problem.uncovered,
+        uncovered=() if verdict == NO else problem.uncovered,
     )
+
+
+def _alone(problem: Problem) -> dict[str, BuildVerdict]:
+    """What `matrix can` answers to a package of which no build at all may be chosen here, by its name.
+
+    A search knows nothing of other platforms: that a package is not for this one, and that nobody knows whether it is,
+    only this tells apart.
+    """
+    nothing = (one for one in problem.asked if not pool(problem.found[one.name], sure=False, own=False))
+    answers = {one.name: judged(one, problem.circumstances, problem.matrix) for one in nothing}
+    return {name: one.best for name, one in answers.items() if one.best}
+
+
+def _refused(alone: dict[str, BuildVerdict], verdict: str) -> Iterator[Refusal]:
+    """The reason for the verdict, where it lies in one package by itself."""
+    kind = BAD if verdict == NO else UNKNOWN
+    for name, one in alone.items():
+        reason = next((reason for reason in one.reasons if reason.kind == kind), None)
+        if reason:
+            yield Refusal(name, (one.name,), one.name, reason)
+
+
+def _each_once(found: tuple[Refusal, ...]) -> Iterator[Refusal]:
+    """What the search says of a build too is told in the search's words: they speak of all builds alike."""
+    said = [(one.package, one.reason) for one in found]
+    yield from (one for at, one in enumerate(found) if said[at] not in said[at + 1 :])
 
 
 def newer_than(sure: Solution, other: Solution | None) -> Solution | None:

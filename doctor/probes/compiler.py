@@ -1,8 +1,9 @@
 """The C++ compilers that nvcc would call, in the order in which it prefers them.
 
-nvcc takes the compiler of `-ccbin` (NVCC_PREPEND_FLAGS, NVCC_CCBIN), else a gcc beside itself (its nvcc.profile puts
-its own directory first on PATH), else gcc on PATH; on Windows cl. CUDAHOSTCXX, CC and CXX are asked by build systems
-around it. Source: CUDA Compiler Driver NVCC, "Compiler Environment Variables" and "File and Path Specifications".
+nvcc takes the compiler of `-ccbin` (NVCC_PREPEND_FLAGS, since CUDA 13 also NVCC_CCBIN), else a gcc beside itself (its
+nvcc.profile puts its own directory first on PATH), else gcc on PATH; on Windows cl. CUDAHOSTCXX, CC and CXX are asked
+by build systems around it. Source: CUDA Compiler Driver NVCC, "Compiler Environment Variables" and "File and Path
+Specifications".
 """
 
 from __future__ import annotations

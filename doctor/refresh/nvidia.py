@@ -25,6 +25,7 @@ from doctor.refresh.wheel_host import WheelHost
 MANIFEST_BYTES = 4 << 20
 _MANIFEST = r"redistrib_(\d+(?:\.\d+)+)\.json"
 _TELLING = {"cudnn": "cudnn", "cuda_cudart": "cuda"}  # a component that is in the manifests of one product alone
+_MAJOR = r"[1-9]\d?"  # of CUDA, as the manifests of cuDNN name it
 _DEPTH_AT_MOST = 4  # of folders below the one that is named
 Row = CudnnRow | CudnnBuildRow | ToolkitRow
 
@@ -135,22 +136,30 @@ def _names(release: Release, web: Web) -> tuple[set[str], str]:
         host.close()
 
 
-def manifests(product: str, matrix: Matrix, web: Web, place: str = "") -> dict[str, str]:
-    """The manifests that NVIDIA serves for a product, or that lie at a place: release -> URL; raises Unreachable.
+def manifests(product: str, matrix: Matrix, web: Web, place: str = "") -> tuple[dict[str, str], tuple[str, ...]]:
+    """The manifests that NVIDIA serves for a product, or that lie at a place: release -> URL; and what is none.
+
+    Raises Unreachable where there is nothing to read at all.
 
     The folder is that of the manifests the matrix knows (table manifests of redist.json). `place` is a file, or a
     directory as a mirror has it: NVIDIA names the files of all its products alike, so their content tells them apart.
     """
-    if place:
-        return {release: url for release, url in _lying(place) if _product_of(url, web) == product}
-    known = [row.url for row in matrix.rows("redist", "manifests") if row.product == product]
     found: dict[str, str] = {}
+    problems: list[str] = []
+    for release, url in _lying(place) if place else ():
+        try:
+            found |= {release: url} if _product_of(url, web) == product else {}
+        except Unreachable as error:  # of no product that could be told: the others are read
+            problems.append(str(error))
+    if place:
+        return found, tuple(problems)
+    known = [row.url for row in matrix.rows("redist", "manifests") if row.product == product]
     for folder in dict.fromkeys(url.rpartition("/")[0] + "/" for url in known):
         for name, url in links_of(folder, web):
-            release = re.fullmatch(_MANIFEST, name)
-            if release:
-                found[release[1]] = url
-    return found
+            named = re.fullmatch(_MANIFEST, name)
+            if named:
+                found[named[1]] = url
+    return found, ()
 
 
 def _lying(place: str) -> Iterator[tuple[str, str]]:
@@ -213,7 +222,14 @@ def _cudnn_of(said: Any, source: str, matrix: Matrix, today: str) -> list[Row]:
         confidence="medium",
         note=f"SONAME and header as those of {before.version}",
     )
-    return [row, *_builds(row, sorted(int(str(one)) for one in said["cudnn"].get("cuda_variant", [])), today)]
+    return [row, *_builds(row, _majors(said["cudnn"].get("cuda_variant", [])), today)]
+
+
+def _majors(said: Any) -> list[int]:
+    """The majors of CUDA that a manifest lists; raises ValueError for what is no such list."""
+    if not isinstance(said, list) or not all(re.fullmatch(_MAJOR, str(one), re.ASCII) for one in said):
+        raise ValueError(said)
+    return sorted({int(str(one)) for one in said})
 
 
 def _toolkit_of(said: Any, source: str, matrix: Matrix, today: str) -> ToolkitRow:
@@ -221,11 +237,19 @@ def _toolkit_of(said: Any, source: str, matrix: Matrix, today: str) -> ToolkitRo
 
     Source of the rule: NVIDIA, "CUDA Compatibility", minor version compatibility.
     """
-    release = str(said.get("release_label") or re.fullmatch(_MANIFEST, source.rpartition("/")[2])[1])  # type: ignore[index]
+    named = re.fullmatch(_MANIFEST, source.rpartition("/")[2])
+    release = str(said.get("release_label") or (named[1] if named else ""))
+    if named and release != named[1]:
+        raise Unreachable(f"{source}: it is of release {release[:20]!r}, its name says {named[1]}")
     cuda = CudaVersion.parse(release)
     driver = said.get("nvidia_driver", {}).get("version")
     same = [row for row in matrix.rows("cuda", "toolkits") if row.cuda.major == cuda.major]
     linux, windows = {row.driver_floor_linux for row in same}, {row.driver_floor_windows for row in same}
+    note = (
+        f"the floor is that of the {cuda.major}.x family"
+        if same
+        else "no release of its major is known: its floor is not"
+    )
     return ToolkitRow(
         id=f"cuda-{release}",
         release=release,
@@ -237,5 +261,5 @@ def _toolkit_of(said: Any, source: str, matrix: Matrix, today: str) -> ToolkitRo
         source=source,
         read_on=today,
         confidence="medium",
-        note=f"the floor is that of the {cuda.major}.x family",
+        note=note,
     )

@@ -208,9 +208,10 @@ def _custom(package: str, shipped: Matrix) -> Custom:
 def _cudnn(source: Source, newest: int | None, progress: Progress) -> Outcome:
     by_version, problems = nvidia.cudnn_releases(source.connection.indexes, source.shipped, source.web)
     try:
-        manifests = nvidia.manifests("cudnn", source.shipped, source.web, source.manifests)
+        manifests, unread = nvidia.manifests("cudnn", source.shipped, source.web, source.manifests)
     except Unreachable as error:
-        manifests, problems = {}, (*problems, str(error))
+        manifests, unread = {}, (str(error),)
+    problems = (*problems, *unread)
     by_manifest = {Version(".".join(release.split(".")[:3])): url for release, url in manifests.items()}
     served = sorted({*by_version, *by_manifest})
     known = [
@@ -228,7 +229,8 @@ def _cudnn(source: Source, newest: int | None, progress: Progress) -> Outcome:
         except Unreachable as error:
             problems = (*problems, str(error))
     rows += nvidia.wheel_rows(by_version, source.shipped, source.today)
-    return _outcome("cudnn", source, served, known, rows, problems, is_read=bool(served) and bool(rows or not wanted))
+    is_read = bool(served) and bool(rows or not wanted) and not (source.manifests and unread)
+    return _outcome("cudnn", source, served, known, rows, problems, is_read=is_read)
 
 
 def _toolkits(source: Source, newest: int | None, progress: Progress) -> Outcome:
@@ -257,14 +259,14 @@ def _by_manifest(  # noqa: PLR0913, PLR0917 - what is known of a product, and ho
 ) -> Outcome:
     """What the manifests of CUDA say of one product of the matrix."""
     try:
-        manifests = nvidia.manifests("cuda", source.shipped, source.web, source.manifests)
+        manifests, unread = nvidia.manifests("cuda", source.shipped, source.web, source.manifests)
     except Unreachable as error:
         return _outcome(name, source, [], [], [], (str(error),), is_read=False)
     by_version = {Version(release): release for release in manifests}
     served = sorted(by_version)
     known = [one for one in served if by_version[one] in shipped]
     rows: list[Any] = []
-    problems: list[str] = []
+    problems = [*unread]
     wanted = _wanted(served, known, newest)
     if source.manifests and newest is None:  # whoever names a manifest wants it read, also between two known ones
         wanted = [one for one in served if one not in known]
@@ -274,7 +276,7 @@ def _by_manifest(  # noqa: PLR0913, PLR0917 - what is known of a product, and ho
             rows += read_one(by_version[version], manifests[by_version[version]])
         except Unreachable as error:
             problems.append(str(error))
-    is_read = bool(served) and bool(rows or not wanted)
+    is_read = bool(served) and bool(rows or not wanted) and not unread
     return _outcome(name, source, served, known, rows, tuple(problems), is_read=is_read)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from compat.matrix import Matrix, known
@@ -15,6 +16,7 @@ from doctor.facts.toolkit import Toolkit
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import TOOLKITS
 
+_FLAGS = "NVCC_PREPEND_FLAGS"
 _COLUMNS = {"gcc": "gcc", "clang": "clang", "msvc": "msc"}
 
 
@@ -25,9 +27,9 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
     named = {value_or(name.leads_to, "") for name in value_or(facts.toolkit.names, ())} - {""}
     if toolkit.path not in named and (named or toolkit.kind in {"conda", "wheels"}):
         raise NotApplicable(f"no variable, link or PATH entry leads to {toolkit.label}: it compiles nothing unasked")
-    compiler = _used(toolkit.nvcc.value, facts.compilers.get())
-    version = compiler.version.get()
     row = matrix.compilers(toolkit.release.get())
+    compiler = _used(toolkit.nvcc.value, facts.compilers.get(), row)
+    version = compiler.version.get()
     accepted = _accepted(row, compiler.kind)
     if _fits(compiler, row):
         return ok(f"nvcc of CUDA {toolkit.release.get()} accepts {compiler.kind} {version}")
@@ -45,10 +47,13 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-def _used(nvcc: str, compilers: tuple[Compiler, ...]) -> Compiler:
-    """The compiler that this nvcc calls: told by a variable, else beside it, else on PATH."""
+def _used(nvcc: str, compilers: tuple[Compiler, ...], row: CompilerRow) -> Compiler:
+    """The compiler that this nvcc calls: told by a variable that it reads, else beside it, else on PATH."""
     directory = nvcc.rpartition("/")[0]
+    unread = {_FLAGS: row.reads_flags, "NVCC_CCBIN": row.reads_ccbin}
     for compiler in compilers:
+        if unread.get(compiler.chosen_by) is False:
+            continue
         if compiler.chosen_by == "beside nvcc" and compiler.path.rpartition("/")[0] != directory:
             continue
         if compiler.chosen_by not in {"", "CC", "CXX"}:
@@ -77,13 +82,28 @@ def _needs(row: CompilerRow, facts: Facts, matrix: Matrix) -> Iterator[Need]:
     """Point nvcc at an accepted compiler that is installed; else install one."""
     for compiler in facts.compilers.get():
         if compiler.kind in {"gcc", "msvc"} and isinstance(compiler.version, Seen) and _fits(compiler, row):
-            yield Need("variable", f"={compiler.path}", "", "NVCC_CCBIN")
+            yield _naming(compiler.path, row, facts)
             return
     packaged = _packaged(row, facts, matrix)
-    if packaged:
-        yield Need("host-compiler", "", "", f"g++-{packaged}")
+    if packaged and row.reads_flags is not False:
+        path = f"/usr/bin/g++-{packaged}"
+        yield Need("host-compiler", _naming(path, row, facts).spec, "", f"g++-{packaged}")
     newest = f"gcc {row.gcc_max}" if value_or(facts.system.family, "") != "windows" else f"_MSC_VER {row.msc_max}"
-    yield Need("by-hand", f"install a C++ compiler up to {newest} and name it in NVCC_CCBIN, or install a newer CUDA")
+    yield Need(
+        "by-hand", f"install a C++ compiler up to {newest} and name it to nvcc by -ccbin, or install a newer CUDA"
+    )
+
+
+def _naming(path: str, row: CompilerRow, facts: Facts) -> Need:
+    """How this nvcc is told of a compiler: what it does not read is no remedy."""
+    windows = value_or(facts.system.family, "") == "windows"
+    if (row.reads_ccbin if windows else row.reads_flags) is False:
+        return Need("by-hand", f"call nvcc with -ccbin {path}: it reads no variable for that")
+    if windows:
+        return Need("variable", f"={path}", "", "NVCC_CCBIN")
+    variables = {one.name: one.value for one in value_or(facts.configuration.variables, ())}
+    kept = re.sub(r"(?:-ccbin|--compiler-bindir)[= ]+\S+", "", variables.get(_FLAGS, "")).strip()
+    return Need("variable", f"=-ccbin {path} {kept}".strip(), "", _FLAGS)
 
 
 def _packaged(row: CompilerRow, facts: Facts, matrix: Matrix) -> int:

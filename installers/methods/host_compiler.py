@@ -1,7 +1,7 @@
 """A C++ compiler of the distribution beside the usual one, and nvcc told to call it.
 
-Sources: CUDA Compiler Driver NVCC, "NVCC Environment Variables" (NVCC_CCBIN) and `--compiler-bindir`, which older nvcc
-are given on their command line.
+Sources: CUDA Compiler Driver NVCC, "NVCC Environment Variables" and `--compiler-bindir`. NVCC_CCBIN is newer than most
+nvcc: 12.4 has no such name in its program, and calls the usual compiler; NVCC_PREPEND_FLAGS is read since 11.2.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ def serves(need: Need, target: Target) -> bool:
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """The package leaves `g++` as it is, so nvcc must be told."""
     path = f"/usr/bin/{need.build}"
+    flags = need.spec.removeprefix("=") or f"-ccbin {path}"
     if manager_of(target) != "apt":
-        return Plan(f"install {need.build}", (ByHand(f"install {need.build} and name it in NVCC_CCBIN"),), ())
+        return Plan(f"install {need.build}", (ByHand(f"install {need.build} and name it to nvcc by -ccbin"),), ())
     steps: tuple[Step, ...] = (
         *refresh(target),
         install(target, need.build, why="a compiler that this nvcc accepts, beside the usual one"),
-        SetVariable("NVCC_CCBIN", path, f"or for one call: nvcc -ccbin {path}", ""),
+        SetVariable("NVCC_PREPEND_FLAGS", flags, f"or for one call: nvcc -ccbin {path}", ""),
     )
-    effects = (HostCompilerInstalled(path), VariableSet("NVCC_CCBIN", path))
+    effects = (HostCompilerInstalled(path), VariableSet("NVCC_PREPEND_FLAGS", flags))
     return Plan(f"install {need.build} and let nvcc call it", steps, effects)
 
 

@@ -102,7 +102,7 @@ class Shelf:
         return read(release, self.web, _TODAY, _custom(release.package, MATRIX))
 
     def _manifests_of(self, product: str) -> dict[str, str]:
-        return nvidia.manifests(product, MATRIX, self.web, self._manifests) if self._manifests else {}
+        return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
 
     def _components(self, release: str) -> dict[str, ComponentRow]:
         url = self.manifests("cuda").get(release)
@@ -401,8 +401,9 @@ def main() -> None:
     parser.add_argument("--sources", default="", help="a folder OWNER/PROJECT/... with the projects that rows name")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--product", default="")
+    parser.add_argument("--since", default="", help="only of rows that were read on this day or later")
     asked = parser.parse_args()
-    rows = every_row()
+    rows = [one for one in every_row() if one[1].read_on >= asked.since]
     chosen = rows if asked.all else random.Random(asked.seed).sample(rows, asked.count)
     found = outcomes((one for one in chosen if one[0].startswith(asked.product)), Shelf(asked.manifests, asked.sources))
     for kind in (READER, DIFFERS):

@@ -8,7 +8,7 @@ import pytest
 
 from compat.fit import Circumstances, Reason, cudnns_of, fit
 from compat.matrix import Matrix
-from compat.reason import BAD, OK, UNKNOWN, driver_drives, reaches, toolkit_reasons, verdict_of
+from compat.reason import BAD, OK, UNKNOWN, cudnn_reasons, driver_drives, reaches, toolkit_reasons, verdict_of
 from compat.row import FrameworkRow
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
 
@@ -220,3 +220,23 @@ def test_one_bad_reason_outweighs_the_others() -> None:
     assert verdict_of((made[OK], made[UNKNOWN])) == "unknown"
     assert verdict_of((made[OK],)) == "yes"
     assert verdict_of(()) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("release", "major", "gpu", "kind"),
+    [
+        ("8.7.0", 11, "12.0", UNKNOWN),  # its row names no newest card; CUDA 11.8 builds for none above 9.0
+        ("8.7.0", 11, "9.0", OK),
+        ("8.7.0", 11, "3.5", OK),
+        ("8.4.1", 11, "9.0", UNKNOWN),
+        ("8.4.1", 11, "8.6", OK),
+        ("6.0.21", 8, "8.0", UNKNOWN),
+        ("6.0.21", 8, "6.1", OK),
+        ("9.27.0", 13, "12.1", OK),  # of its CUDA nobody knows the newest
+        ("9.27.0", 13, "7.0", BAD),
+    ],
+)
+def test_a_cudnn_knows_no_card_that_its_compiler_does_not(release: str, major: int, gpu: str, kind: str) -> None:
+    build = MATRIX.cudnn_build(CudnnVersion.parse(release), major)
+    [reason] = cudnn_reasons(build, where(gpu), MATRIX)
+    assert reason.kind == kind

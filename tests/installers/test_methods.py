@@ -205,7 +205,7 @@ def test_a_branch_that_no_row_knows_is_the_one_that_is_named() -> None:
         ("ubuntu", Need("file", ABSENT, "/home/user/a.so"), "mv -- /home/user/a.so /home/user/a.so.bak"),
         ("ubuntu", Need("service", "running", "", "x"), "sudo systemctl enable --now x"),
         ("ubuntu", Need("loader-directory", "", "/usr/lib/wsl/lib", "ld.wsl"), "sudo ldconfig"),
-        ("ubuntu", Need("host-compiler", "", "", "g++-12"), "export NVCC_CCBIN=/usr/bin/g++-12"),
+        ("ubuntu", Need("host-compiler", "", "", "g++-12"), "export NVCC_PREPEND_FLAGS='-ccbin /usr/bin/g++-12'"),
         (
             "ubuntu",
             Need("fabric-manager", "==580.95.05"),

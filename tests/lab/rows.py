@@ -18,7 +18,6 @@ class Row(NamedTuple):
     tests: tuple[str, ...] = ()  # of the remedy's commands: "tests/install/test_package_choice.py"
 
 
-_SYSTEM = "a package manager, a driver and a card"
 ROWS = (
     Row("a CPU build of ONNX Runtime or JAX beside torch", ("torch-onnxruntime-cpu", "torch-jax-cpu"), ()),
     Row(
@@ -31,9 +30,16 @@ ROWS = (
         "the driver branch and flavour that a card needs",
         (),
         ("pascal-no-driver", "pascal-upgraded", "pascal-open", "blackwell-no-driver", "blackwell-proprietary"),
-        _SYSTEM,
+        "a card, and a kernel to load a module; in a chroot of Ubuntu 24.04 `ubuntu-drivers install nvidia:580` with "
+        "the modalias of a GTX 1080, and apt for `nvidia-driver-580-open`, chose these flavours of 580.178.04",
     ),
-    Row("fabric manager of another release than the driver", (), ("fabric-of-another-release",), _SYSTEM),
+    Row(
+        "fabric manager of another release than the driver",
+        (),
+        ("fabric-of-another-release",),
+        "NVSwitch and a service manager; in a chroot of Ubuntu 24.04 apt installed "
+        "`nvidia-fabricmanager-580=580.178.04*`, and refused a release that its archive has no more (2026-11-23)",
+    ),
     Row(
         "wheels of the user's own directory come first",
         ("torch-leftovers-of-the-users-own",),
@@ -72,9 +78,21 @@ ROWS = (
         ("cupy-no-cuda", "onnxruntime-no-cuda"),
         ("onnxruntime-no-cuda", "cluster-cupy"),
     ),
-    Row("a distribution's nvcc first in PATH", (), ("F04", "cuda-home-gone"), "bash runs it on the lab's own toolkits"),
-    Row("nvcc too old for the compiler", (), ("new-compiler", "theano-gcc-5"), _SYSTEM),
-    Row("nova_core holds the card", (), ("nova",), _SYSTEM),
+    Row(
+        "a distribution's nvcc first in PATH",
+        (),
+        ("F04", "cuda-home-gone"),
+        "no scenario, as it takes a system of its own: pasted into a chroot of Debian 12 with its package's nvcc 11.8 "
+        "in /usr/bin and nvcc 12.4.131 in CUDA_HOME, which came first then (2026-11-23)",
+    ),
+    Row(
+        "nvcc too old for the compiler",
+        (),
+        ("new-compiler",),
+        "no scenario, for it takes a system of its own: pasted into a chroot of Debian 12, where apt's own g++-11 came "
+        "and the real nvcc 11.8.89 compiled, which had refused gcc 12 (2026-11-23)",
+    ),
+    Row("nova_core holds the card", (), ("nova",), "a kernel that has this module, a driver and a card"),
     Row(
         "CUDA 12 and 13 mixed",
         ("torch-cudnn-of-13-over", "torch-two-cudas"),

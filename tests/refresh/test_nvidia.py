@@ -106,6 +106,12 @@ def test_cudnn_from_its_manifest(tmp_path: Path) -> None:
         '{"cudnn": []}',
         '{"cudnn": {"version": "nine"}}',
         '{"cudnn": {"version": "99.0.0.1"}}',
+        '{"cudnn": {"version": "9.98.1.1", "cuda_variant": "13"}}',
+        '{"cudnn": {"version": "9.98.1.1", "cuda_variant": {"13": 1}}}',
+        '{"cudnn": {"version": "9.98.1.1", "cuda_variant": ["-1"]}}',
+        '{"cudnn": {"version": "9.98.1.1", "cuda_variant": ["0"]}}',
+        '{"cudnn": {"version": "9.98.1.1", "cuda_variant": ["13", "999999999999"]}}',
+        '{"cudnn": {"version": "9.98.1.1", "cuda_variant": ["../../13"]}}',
         "[" * 99999,
     ],
 )
@@ -194,3 +200,33 @@ def test_no_manifest_lies_there(tmp_path: Path) -> None:
     [cuda] = refresh(("cuda",), source, str(tmp_path / "own"))
     assert not cuda.is_read
     assert "no manifest of NVIDIA's" in cuda.problems[0]
+
+
+def test_one_broken_manifest_stops_no_other(tmp_path: Path) -> None:
+    """It is named, and the exit status says that something was not read; the others are read all the same."""
+    sound = {"redistrib_99.0.0.json": cuda_manifest("99.0.0", "999.1")}
+    lay(tmp_path / "mirror", "cuda", sound | {"redistrib_99.0.1.json": "[]", "redistrib_99.0.2.json": "{"})
+    source = Source(Connection((), True), Web(Connection((), True)), Matrix(), TODAY, str(tmp_path / "mirror"))
+    cuda, cudnn = refresh(("cuda", "cudnn"), source, str(tmp_path / "own"), dry_run=True)
+    assert [change.row.id for change in cuda.changes] == ["cuda-99.0.0"]
+    assert [one.rpartition("/")[2].partition(":")[0] for one in cuda.problems] == [
+        "redistrib_99.0.1.json",
+        "redistrib_99.0.2.json",
+    ]
+    assert (cuda.is_read, cudnn.is_read) == (False, False)
+
+
+def test_a_manifest_under_another_releases_name(tmp_path: Path) -> None:
+    lay(tmp_path / "mirror", "cuda", {"redistrib_13.9.0.json": cuda_manifest("99.0.0", "999.1")})
+    source = Source(Connection((), True), Web(Connection((), True)), Matrix(), TODAY, str(tmp_path / "mirror"))
+    [cuda] = refresh(("cuda",), source, str(tmp_path / "own"), dry_run=True)
+    assert cuda.changes == ()
+    assert "it is of release '99.0.0', its name says 13.9.0" in cuda.problems[0]
+
+
+def test_a_major_of_which_nothing_is_known(tmp_path: Path) -> None:
+    lay(tmp_path / "mirror", "cuda", {"redistrib_99.0.0.json": cuda_manifest("99.0.0", "999.1")})
+    source = Source(Connection((), True), Web(Connection((), True)), Matrix(), TODAY, str(tmp_path / "mirror"))
+    [cuda] = refresh(("cuda",), source, str(tmp_path / "own"), dry_run=True)
+    row = encode(cuda.changes[0].row)
+    assert (row["driver_floor_linux"], row["note"]) == (None, "no release of its major is known: its floor is not")

@@ -6,9 +6,10 @@ import pytest
 
 from compat.need import Need
 from doctor.check.finding import Kind, Severity
+from doctor.facts.environment import Variable
 from doctor.facts.system import Compiler
 from doctor.facts.toolkit import Toolkit, ToolkitName
-from tests.machine import machine, seen, system, toolkit, toolkits, unseen
+from tests.machine import configuration, machine, seen, system, toolkit, toolkits, unseen
 from tests.rules.case import answer, answers
 
 CODE = "host-compiler-unsupported"
@@ -62,7 +63,8 @@ ELSEWHERE = gcc("13", "/opt/cuda/bin/gcc", "beside nvcc")
     [
         ((BESIDE, gcc("14")), Kind.OK),  # how distributions and users mend it
         ((ELSEWHERE, gcc("14")), Kind.BAD),
-        ((gcc("13", "/usr/bin/gcc-13", "NVCC_CCBIN"), gcc("14")), Kind.OK),
+        ((gcc("13", "/usr/bin/gcc-13", "NVCC_PREPEND_FLAGS"), gcc("14")), Kind.OK),
+        ((gcc("13", "/usr/bin/gcc-13", "NVCC_CCBIN"), gcc("14")), Kind.BAD),  # 12.4's nvcc does not read it
         ((gcc("14"), gcc("13", "/usr/bin/gcc-13", "CXX")), Kind.BAD),
         ((), Kind.NOT_APPLICABLE),
     ],
@@ -74,7 +76,24 @@ def test_the_one_that_nvcc_takes(compilers: tuple[Compiler, ...], kind: Kind) ->
 def test_accepted_compiler_that_is_installed_is_the_remedy() -> None:
     both = seen((gcc("14"), gcc("12", "/usr/bin/gcc-12", "")))
     found = answer(CODE, machine(toolkit=toolkits(toolkit("12.4.1")), compilers=both))
-    assert found.needs == (Need("variable", "=/usr/bin/gcc-12", "", "NVCC_CCBIN"),)
+    assert found.needs == (Need("variable", "=-ccbin /usr/bin/gcc-12", "", "NVCC_PREPEND_FLAGS"),)
+
+
+def test_the_other_flags_stay() -> None:
+    both = seen((gcc("14"), gcc("12", "/usr/bin/gcc-12", "")))
+    flags = Variable("NVCC_PREPEND_FLAGS", "-ccbin=gcc -O2", "~/.bashrc, line 1")
+    facts = machine(
+        toolkit=toolkits(toolkit("12.4.1")), compilers=both, configuration=configuration(variables=seen((flags,)))
+    )
+    assert answer(CODE, facts).needs[0].spec == "=-ccbin /usr/bin/gcc-12 -O2"
+
+
+def test_an_old_nvcc_reads_no_variable() -> None:
+    """That of 10.1 and of 9.1 has no such name in its program."""
+    there = seen((gcc("14"), gcc("7", "/usr/bin/gcc-7", "")))
+    found = answer(CODE, machine(toolkit=toolkits(toolkit("10.1.243")), compilers=there))
+    assert [one.product for one in found.needs] == ["by-hand"]
+    assert "-ccbin /usr/bin/gcc-7" in found.needs[0].spec
 
 
 @pytest.mark.parametrize(
