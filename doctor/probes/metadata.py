@@ -89,7 +89,7 @@ def _of_toolkit(host: Host, requirement: str, marks: dict[str, str]) -> Iterator
     except HostError:
         return  # the requirement itself stays
     for extra in extras:
-        mine = [line for line in lines if extra in line]
+        mine = [line for line in lines if f"'{extra}'" in line or f'"{extra}"' in line]
         yield from _that_hold(host, mine, {**marks, "extra": extra})
 
 
