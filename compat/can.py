@@ -250,7 +250,7 @@ def _toolkits(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[Buil
 
 
 def _absent(product: str, release: str, where: Circumstances, matrix: Matrix) -> Iterator[Reason]:
-    row = absent(product, f"=={release}", where.os_family, where.arch, matrix)
+    row = absent(product, f"=={release}", where, matrix)
     if row:
         yield Reason(BAD, row.summary, (row_name("platform", "absent", row),), row.source)
 

@@ -108,7 +108,7 @@ class _Judged:
     def elsewhere(self) -> Reason:
         """The platform is none of the row's: that there is no build for it takes a row that says so."""
         row, where = self._row, self._where
-        missing = absent(row.package, row.versions, where.os_family, where.arch, self._matrix)
+        missing = absent(row.package, row.versions, where, self._matrix)
         if missing and (where.wants_gpu or where.names_gpu or not missing.gpu_only):
             name = row_name("platform", "absent", missing)
             return self._say(BAD, missing.summary, name, source=missing.source)

@@ -10,6 +10,7 @@ from compat.overlap import YES, overlap
 
 if TYPE_CHECKING:
     from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, JetpackRow, NameRow, SystemLibraryRow
+    from compat.reason import Circumstances
     from compat.spec import Spec
 
 
@@ -59,8 +60,8 @@ def machine_of(card: str, matrix: Matrix) -> CardPlatformRow | None:
     return next((row for row in _rows(matrix, "platform", "cards") if card in row.cards), None)
 
 
-def absent(package: str, specifier: str, os_family: str, arch: str, matrix: Matrix) -> AbsentRow | None:
-    """The row that says that there is no GPU build of a release for a platform, if there is one.
+def absent(package: str, specifier: str, where: Circumstances, matrix: Matrix) -> AbsentRow | None:
+    """The row that says that there is no GPU build of a release for a platform and its cards, if there is one.
 
     `specifier` is that of a row of builds: every release that it names must be absent.
     """
@@ -70,8 +71,9 @@ def absent(package: str, specifier: str, os_family: str, arch: str, matrix: Matr
             row
             for row in _rows(matrix, "platform", "absent")
             if row.package in {"", package}
-            and os_family in row.os
-            and (not row.arch or arch in row.arch)
+            and where.os_family in row.os
+            and (not row.arch or where.arch in row.arch)
+            and (not row.cards or set(where.capabilities) & set(row.cards))
             and (row.package or package not in {"cuda", "cudnn"})
             and all(accepts(row.versions, one) for one in named if release_key(one))
         ),

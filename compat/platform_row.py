@@ -5,6 +5,7 @@ every row (see `compat.row`).
 """
 
 from compat.record import NamedTuple
+from compat.version import ComputeCapability
 
 
 class NameRow(NamedTuple):
@@ -57,6 +58,7 @@ class AbsentRow(NamedTuple):
     versions: str  # PEP 440 specifier on the package's release; "" is every one
     os: tuple[str, ...]
     arch: tuple[str, ...]  # () is every one
+    cards: tuple[ComputeCapability, ...]  # those that it holds for, () is every one
     gpu_only: bool  # whether builds without GPU code may be there all the same
     summary: str  # "JAX has no CUDA wheels for Windows"
     source: str

@@ -88,8 +88,8 @@ def candidates(asked: Spec, circumstances: Circumstances, matrix: Matrix) -> tup
     newest_cuda = _cuda_of_driver(circumstances, matrix)
     if newest_cuda is None:
         return tuple(judged)
-    own = {id(one) for one in judged if _is_served_natively(one.row, newest_cuda, matrix)}
-    return tuple(sorted(judged, key=lambda one: (one.key, id(one) in own), reverse=True))
+    later = {id(one) for one in judged if one.verdict != NO and _is_newer(one.row, newest_cuda, matrix)}
+    return tuple(sorted(judged, key=lambda one: (one.key, id(one) not in later), reverse=True))
 
 
 def _cuda_of_driver(circumstances: Circumstances, matrix: Matrix) -> CudaVersion | None:
@@ -102,17 +102,17 @@ def _cuda_of_driver(circumstances: Circumstances, matrix: Matrix) -> CudaVersion
         return None
 
 
-def _is_served_natively(row: FrameworkRow, newest_cuda: CudaVersion, matrix: Matrix) -> bool:
-    """Whether the driver is of the CUDA of a build whose libraries are recorded, or of a newer one.
+def _is_newer(row: FrameworkRow, newest_cuda: CudaVersion, matrix: Matrix) -> bool:
+    """Whether a build is of a newer CUDA than the driver, or it is not recorded what it brings.
 
     Minor-version compatibility does not hold for PTX that is compiled on the way. Source: CUDA Compatibility.
     """
-    if not row.cuda or row.libraries is None:
+    if not row.cuda:
         return False
     try:
-        return oldest_cuda(row, matrix) <= newest_cuda
+        return row.libraries is None or oldest_cuda(row, matrix) > newest_cuda
     except Uncovered:
-        return False
+        return True
 
 
 @lru_cache(maxsize=256)

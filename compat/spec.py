@@ -13,6 +13,8 @@ _SPEC = r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*
 _PLAIN = r"(==\d+(\.\d+)*(\.\*)?)?"  # what needs no library to be read
 _BUILD = r"(.*?)\+([A-Za-z0-9][A-Za-z0-9.]*)(\s*,.*)?"
 
+_LONGEST = 300  # characters; a longer one is a slip or an attack, and Python reads no number of 4300 digits
+
 
 class BadSpec(GpudoctorError):
     """A text names no product and releases."""
@@ -20,7 +22,8 @@ class BadSpec(GpudoctorError):
     hint = 'Write a name and, if you like, a PEP 440 specifier: torch, "torch>=2.4", torch==2.6.0+cu124'
 
     def __init__(self, text: str) -> None:
-        super().__init__(f"{text!r} is no package with a version specifier")
+        shown = text if len(text) <= _LONGEST else f"{text[:40]}..."
+        super().__init__(f"{shown!r} is no package with a version specifier")
 
 
 class ReleaseApart(BadSpec):
@@ -48,7 +51,7 @@ class Spec(NamedTuple):
 def parse_spec(text: str) -> Spec:
     """Read "torch", "torch>=2.4,<2.8", "torch==2.6.0+cu124", "jax[cuda12]==0.7.0"; raises BadSpec."""
     found = re.fullmatch(_SPEC, text)
-    if not found:
+    if not found or len(text) > _LONGEST or not text.isascii():  # PEP 508 and PEP 440 know no other digits
         raise BadSpec(text)
     versions, build = re.sub(r"(?<=\d)\.x(?=$|[,\s])", ".*", found[3]), ""  # "==4.x" as people write it
     local = re.fullmatch(_BUILD, versions)

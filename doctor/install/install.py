@@ -12,6 +12,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.path import key_of
 from compat.platform import absent
+from compat.reason import Circumstances
 from compat.record import NamedTuple
 from compat.version import CudaVersion, CudnnVersion
 from doctor.check.encode import encode_plan
@@ -132,7 +133,7 @@ def prepare(asked: InstallOrder, matrix: Matrix) -> Prepared:
 
 def need_cuda_here(os_family: str, matrix: Matrix) -> None:
     """Raise BadOrder on a system that there is no CUDA for."""
-    row = absent("", "", os_family, "", matrix)
+    row = absent("", "", Circumstances(os_family=os_family, arch=""), matrix)
     if row:
         raise BadOrder(f"{row.summary}: --os linux or --os windows makes a plan for another machine")
 

@@ -243,7 +243,7 @@ def _tried(spec: Spec, where: Circumstances, hold: tuple[Spec, ...], matrix: Mat
         error.hint = ""
         raise
     except NotSolved as error:
-        missing = (absent(name, spec.versions, where.os_family, where.arch, matrix) for name in gpu_packages(spec.name))
+        missing = (absent(name, spec.versions, where, matrix) for name in gpu_packages(spec.name))
         row = next((one for one in missing if one), None)
         if row:
             raise NotSolved(row.summary) from error

@@ -28,6 +28,8 @@ _SYMBOLS = {OK: ("✓", "+"), BAD: ("✗", "x"), UNKNOWN: ("?", "?")}
 _SYSTEMS = ("linux", "windows", "macos")
 _ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
 _SPOKEN_ARCHES = {"amd64": "x86_64", "x64": "x86_64", "aarch64": "sbsa", "arm64": "sbsa"}  # uname, wheels, Apple
+_MOST_NEAR = 3  # names of cards
+_LONG = 100  # characters: no name of a card is longer
 _MOST_SHOWN = 8
 
 
@@ -88,6 +90,11 @@ class CanDocument:
         return _page(self.reply, self._cards, self._where, self._matrix, style)
 
 
+def _squeezed(name: str) -> str:
+    """A card's name without blanks and capitals: "RTX 5090Ti" and "rtx 5090 ti" are one slip."""
+    return "".join(name.split()).casefold()
+
+
 class NoCard:
     """A card that no row has: it may be new, so this is no mistake of the user's."""
 
@@ -96,8 +103,10 @@ class NoCard:
     def __init__(self, why: str, matrix: Matrix, gpus: tuple[str, ...], schema: str = SCHEMA) -> None:
         from difflib import get_close_matches  # late: only for names that are not there
 
-        names = [row.name.removeprefix("NVIDIA ") for row in matrix.rows("gpu", "products")]
-        near = [match for name in gpus for match in get_close_matches(name, names, n=3)]
+        rows = matrix.rows("gpu", "products")
+        names = {_squeezed(name): row.name.removeprefix("NVIDIA ") for row in rows for name in (row.name, *row.aliases)}
+        close = (match for name in gpus for match in get_close_matches(_squeezed(name[:_LONG]), names, n=9))
+        near = tuple(dict.fromkeys(names[match] for match in close))[:_MOST_NEAR]
         self._why, self._schema = why, schema
         self._advice = "give its compute capability instead, --gpu sm_89"
         self._advice += f"; near names are {', '.join(near)}" if near else ""

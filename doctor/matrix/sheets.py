@@ -420,7 +420,7 @@ LAYOUTS: dict[str, Layout] = {
         "What there is no build for",
         (
             ("package", lambda row: f"{row.package or 'any with CUDA'} {exact(row.versions)}".rstrip()),
-            *_columns(os="system", arch="processor", gpu_only="GPU builds only", summary="why"),
+            *_columns(os="system", arch="processor", cards="cards", gpu_only="GPU builds only", summary="why"),
         ),
     ),
     "SystemRow": Layout(

@@ -54,7 +54,10 @@ def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer
     found = sure or solve_unsure(problem)
     alone = {} if found else _alone(problem)
     verdicts = {one.verdict for one in alone.values()}
-    unsure = found or (NO not in verdicts and (problem.uncovered or UNKNOWN in verdicts))
+    apart = [
+        one for one in problem.uncovered if one.name in alone and alone[one.name].verdict == YES
+    ]  # no release is both
+    unsure = found or (not apart and NO not in verdicts and (problem.uncovered or UNKNOWN in verdicts))
     verdict = YES if sure else UNKNOWN if unsure else NO
     return SolveAnswer(
         specs=specs,

@@ -66,7 +66,7 @@ def _headline(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
     page.paragraph(text, colour=_COLOURS[answer.verdict], hang=2)
     if len(answer.specs) > 1 and answer.solution:
         page.paragraph(f"  Newest first in the order of the arguments: {', then '.join(_asked(answer))}.", hang=2)
-    row = absent("", "", answer.place.circumstances.os_family, "", matrix)
+    row = absent("", "", answer.place.circumstances, matrix)
     if row:
         page.paragraph(f"  {row.summary}; for another machine: --os linux, --gpu and --driver", hang=2)
     elif not answer.place.circumstances.wants_gpu:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.platform import absent
+from compat.reason import Circumstances
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import UnseenError, how, value_or
@@ -41,7 +42,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _on_a_mac(facts: Facts, matrix: Matrix) -> Answer:
-    row = absent("", "", "macos", "", matrix)
+    row = absent("", "", Circumstances(os_family="macos", arch=""), matrix)
     if row is None:
         raise UnseenError("no row says whether there is CUDA for macOS")
     return bad(

@@ -401,8 +401,9 @@ def main() -> None:
     parser.add_argument("--sources", default="", help="a folder OWNER/PROJECT/... with the projects that rows name")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--product", default="")
+    parser.add_argument("--since", default="", help="only of rows that were read on this day or later")
     asked = parser.parse_args()
-    rows = every_row()
+    rows = [one for one in every_row() if one[1].read_on >= asked.since]
     chosen = rows if asked.all else random.Random(asked.seed).sample(rows, asked.count)
     found = outcomes((one for one in chosen if one[0].startswith(asked.product)), Shelf(asked.manifests, asked.sources))
     for kind in (READER, DIFFERS):

@@ -295,6 +295,13 @@ def test_what_was_not_asked_for_has_no_reasons() -> None:
     assert {one.package for one in refusals(stated, None)} == {"tensorflow"}
 
 
+def test_what_the_driver_cannot_run_is_named_before_what_was_taken() -> None:
+    stated = problem("jax", "H100", "570.86.10")
+    solution = solve(stated)
+    assert labels(solution) == ["jax-cuda12-plugin 0.12.0.1"]
+    assert any("needs driver" in one.reason.what for one in refusals(stated, solution))
+
+
 def test_the_worst_question_known_takes_little_work() -> None:
     """Counted, not timed: kinds of builds held against each other, of 22,000 pairs of TensorFlow and vLLM alone."""
     stated = problem("cudf-cu12 xformers>=0.0.35 tensorflow<=2.16.2 vllm", "T4")

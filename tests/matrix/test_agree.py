@@ -40,7 +40,8 @@ ONE_ANSWER = (
     ("vllm==0.33.0 --gpu 'RTX 4090' --os windows", NO),  # vllm-project/vllm:docs: Linux
     ("cudf-cu12 --gpu 'RTX 4090' --os windows", NO),  # docs.rapids.ai/install: WSL 2
     ("torch==1.0.0 --gpu GB10 --python 3.9", UNKNOWN),  # no row speaks of ARM servers that early
-    ("torch==2.7.1+cu128 --gpu 'RTX 5090' --os windows", UNKNOWN),  # a row of low confidence
+    ("torch==2.7.1+cu128 --gpu 'RTX 5090' --os windows", YES),
+    ("torch==2.14.1+cu126 --gpu GH200", UNKNOWN),  # a row of low confidence
     ("onnxruntime==1.32.0 --gpu 'RTX 5090'", NO),  # a build for the CPU
     ("tensorflow-cpu==1.15.0 --gpu B300", NO),  # who names it means it
     # TensorFlow 2.12 requires jax, which pip installs without its CUDA plugin: METADATA of tensorflow 2.12.1
@@ -65,6 +66,14 @@ def test_what_is_refused_is_told_why(capsys: pytest.CaptureFixture[str]) -> None
     assert "vLLM has no wheels for native Windows; use WSL 2" in " ".join(capsys.readouterr().out.split())
     execute(["matrix", "solve", "onnxruntime==1.32.0", "--gpu", "RTX 5090"])
     assert "is a CPU build" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_package_is_asked_for_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    """pip refuses two releases of one package; what both admit is the answer."""
+    assert execute(["matrix", "solve", "torch==2.9.1", "torch==2.8.0", "--gpu", "RTX 4090"]) == NO
+    capsys.readouterr()
+    assert execute(["matrix", "solve", "torch>=2.8", "torch<2.10", "--gpu", "RTX 4090"]) == YES
+    assert "torch==2.9.1" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -324,3 +324,9 @@ def test_the_page_is_at_most_80_wide(capsys: pytest.CaptureFixture[str]) -> None
     ask("torch", "--gpu", "RTX 5090", "--driver", "570.86", "--python", "3.9")
     for line in capsys.readouterr().out.splitlines():
         assert len(line) <= 80 or "://" in line
+
+
+@pytest.mark.parametrize("name", ["RTX 5090 Ti", "RTX5090Ti", "rtx 5090ti"])
+def test_a_card_that_is_not_there_has_near_names(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "can", "torch==2.9.1", "--gpu", name]) == 4
+    assert "near names are GeForce RTX 50" in " ".join(capsys.readouterr().out.split())
