@@ -12,10 +12,15 @@ def key_of(path: str, os_family: str) -> str:
     """What spellings of one path have in common; links and short names (PROGRA~1) are not followed."""
     if os_family != "windows":
         return path.rstrip("/") or path[:1]
-    plain = path.strip('" ').replace("\\", "/").casefold()
-    for prefix, instead in _LONG.items():
-        if plain.startswith(prefix):
-            plain = instead + plain.removeprefix(prefix)
-            break
+    plain = usual(path.strip('" ')).casefold()
     share = "//" if plain.startswith("//") else ""
     return share + "/".join(part for part in plain.split("/") if part not in {"", "."})
+
+
+def usual(path: str) -> str:
+    """A path of Windows with slashes, and without a prefix for long paths."""
+    plain = path.replace("\\", "/")
+    for prefix, instead in _LONG.items():
+        if plain.casefold().startswith(prefix):
+            return instead + plain[len(prefix) :]
+    return plain

@@ -163,9 +163,9 @@ def _explain(error: Exception, argv: Sequence[str]) -> int:
 
 
 def _complain(message: str, status: int) -> int:
-    from doctor.output.page import clean  # late: most runs have nothing to complain of
+    from doctor.output.page import as_windows_writes, clean  # late: most runs have nothing to complain of
 
-    print(f"gpudoctor: {clean(' '.join(message.split()))}", file=sys.stderr)
+    print(f"gpudoctor: {as_windows_writes(clean(' '.join(message.split())))}", file=sys.stderr)
     return status
 
 

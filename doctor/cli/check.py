@@ -77,7 +77,7 @@ def check(
     """Diagnose a machine's GPU stack: what is wrong, how it is known, and the commands that fix it.
 
     Without --python it is the active virtual or conda environment, else ./.venv or what uv, pixi, poetry or hatch keeps
-    for the project here, else that of the python3 on PATH.
+    for the project here, else that of the python3 on PATH, on Windows else the one that `py` starts.
 
     Exit status: 0 no finding at or above --fail-on; 1 a finding; 2 bad usage or input; 3 a fault of gpudoctor;
     4 no finding, but something that matters could not be told. With --fix it is that of the last report.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 
@@ -15,6 +16,8 @@ _PLAIN = str.maketrans(
     {"✗": "x", "✓": "+", "·": "-", "×": "x", "–": "-", "—": "-", "…": "...", "→": "->", "≥": ">=", "≤": "<="}
 )
 _WINDOWS_PATH = r'(?<![A-Za-z0-9])[A-Za-z]:/[^:*?"<>|,;]*'
+_ON_WINDOWS = os.name == "nt"
+_SHARE = r'(?<![\w:/])//[\w.$-]+/[^:*?"<>|,;]*'
 
 
 class Page:
@@ -90,7 +93,11 @@ def wrap(text: str, width: int) -> list[str]:
 
 def as_windows_writes(text: str) -> str:
     """The text with backslashes in the paths of Windows that it names; inside, every path has slashes."""
-    return re.sub(_WINDOWS_PATH, lambda match: match[0].replace("/", "\\"), text) if ":/" in text else text
+    if ":/" in text:
+        text = re.sub(_WINDOWS_PATH, lambda match: match[0].replace("/", "\\"), text)
+    if _ON_WINDOWS and "//" in text:  # elsewhere it may be a path as any other
+        text = re.sub(_SHARE, lambda match: match[0].replace("/", "\\"), text)
+    return text
 
 
 def clean(text: str) -> str:

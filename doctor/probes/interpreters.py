@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 
+from compat.path import usual
 from compat.record import NamedTuple
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
@@ -53,7 +54,7 @@ def _each_once(host: Host, found: list[InterpreterCandidate]) -> tuple[Interpret
 def _asked_path(host: Host, python: str) -> str:
     """An absolute path for what --python was given: a path, or the name of a program on PATH."""
     if not host.is_live:
-        return python.replace("\\", "/") if host.os_family == "windows" else python
+        return usual(python) if host.os_family == "windows" else python
     if not os.path.dirname(python) and not os.path.lexists(python):
         for path in _on_path(host, (python,)):
             return path
@@ -64,7 +65,8 @@ def _asked_path(host: Host, python: str) -> str:
             if registered:
                 return registered
         raise NoSuchInterpreter(python, "no such program on PATH, and no such file or directory")
-    return os.path.abspath(os.path.expanduser(python)).replace(os.sep, "/")
+    path = os.path.abspath(os.path.expanduser(python)).replace(os.sep, "/")
+    return usual(path) if host.os_family == "windows" else path
 
 
 def _on_path(host: Host, names: tuple[str, ...]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.formats import TextStyle
-from doctor.output.page import WIDTH, Page, wrap
+from doctor.output.page import WIDTH, Page, as_windows_writes, wrap
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,14 @@ def test_paths_of_windows_are_written_as_windows_writes_them() -> None:
     page = Page(TextStyle())
     page.paragraph("C:/Program Files/CUDA/bin: see https://example.com/a, docs/b and d:/x/y")
     assert page.text() == "C:\\Program Files\\CUDA\\bin: see https://example.com/a, docs/b and d:\\x\\y\n"
+
+
+def test_shares_are_written_so_on_windows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "//server/my share/env: see https://example.com/a"
+    monkeypatch.setattr("doctor.output.page._ON_WINDOWS", False)
+    assert as_windows_writes(text) == text
+    monkeypatch.setattr("doctor.output.page._ON_WINDOWS", True)
+    assert as_windows_writes(text) == "\\\\server\\my share\\env: see https://example.com/a"
 
 
 def test_colour_only_where_wanted() -> None:

@@ -66,9 +66,16 @@ def _make(folder: Path) -> None:
         options = ("--isolated", "--no-index", "--no-compile", "--no-warn-script-location", "--quiet")
         done = wine.python("-m", "pip", "install", *options, f"C:\\{wheel.name}")
         assert done.status == 0, done
-        assert wine.doctor("check").status in {0, 1, 4}  # and its modules are compiled
+        _compile(wine.at(SITE))
+        assert wine.doctor("check").status in {0, 1, 4}
     finally:
         wine.stop()
+
+
+def _compile(site: Path) -> None:
+    """Here, where it takes a third of the time; what another Python compiles, that Windows' does not read."""
+    options = ("-q", "-j", "2", "-x", "pip", "--invalidation-mode", "unchecked-hash", "-s", str(site), "-p", SITE)
+    subprocess.run([sys.executable, "-m", "compileall", *options, str(site)], check=False)
 
 
 def _cached(name: str, *options: str, requirements: str = "") -> Path:

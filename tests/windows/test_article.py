@@ -87,6 +87,8 @@ def test_path_is_set_and_taken_back(windows: Windows) -> None:
     order = ("install", "config", "path", f"{CUDA}\\bin", "--apply")
     assert windows.doctor(*order).status == 0
     assert own_path(windows) == f"{CUDA}\\bin;%USERPROFILE%\\bin;D:\\tools"
+    plan = windows.doctor("install", "cudnn", "5.1", "--cuda-version", "8.0", "--archive", "C:\\cudnn.zip")
+    assert (plan.status, "your Path" in " ".join(plan.out.split())) == (0, False)  # it is looked at
     assert windows.doctor("install", "rollback").status == 0
     assert own_path(windows) == "%USERPROFILE%\\bin;D:\\tools"
     assert windows.doctor(*order).status == 0
