@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import zlib
 
 from compat.choice import one_of
 from compat.matrix import Matrix
@@ -12,6 +13,7 @@ from compat.record import NamedTuple
 from doctor.explain import pages
 from doctor.explain.causes import causes_of
 from doctor.explain.document import STATUS, ExplainDocument
+from doctor.explain.evidence import unpacked
 from doctor.explain.judged import causes_of_report, merged, report_of
 from doctor.explain.reading import Reading, read
 from doctor.formats import TextStyle
@@ -86,11 +88,13 @@ def _reading(subject: str) -> Reading:
     if subject in ("", _STANDARD_INPUT):
         if subject == "" and sys.stdin.isatty():
             raise BadRequest("name a file, a finding's code, or - and paste the message (Ctrl-D ends it)")
-        return read(sys.stdin.buffer)
+        return read(unpacked(sys.stdin.buffer))
     try:
         with open(subject, "rb") as stream:
-            return read(stream)
-    except (OSError, ValueError) as error:
+            return read(unpacked(stream))
+    except BadRequest as error:
+        raise BadRequest(f"{subject}: {error}") from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BadRequest(f"{subject}: {why[:1].lower()}{why[1:]}") from error
 

@@ -9,18 +9,19 @@ import sys
 import tarfile
 import zlib
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 from compat.record import NamedTuple
 from doctor.check.encode import REPORT_SCHEMA
 from doctor.explain.nodes import Member, text_of
+from doctor.explain.reading import ByteSource, Reading, read
 from doctor.host import BadRequest
 from doctor.run.ranks import message_of
 
 STANDARD_INPUT = "-"
-_READ_BYTES = 256 << 20  # of a file as it lies there
 _TEXT_BYTES = 64 << 20  # that are kept of what it unpacks to
 _UNPACKED_BYTES = 1 << 30  # that are gone through: a small archive may unpack to anything
+_PIECE_BYTES = 1 << 20
 _MEMBERS = 20_000
 _MEMBER_BYTES = 16 << 20
 _TEXTS = (
@@ -35,6 +36,7 @@ class Saved(NamedTuple):
     text: bytes
     report: dict[str, Any] | None = None  # a saved report of gpudoctor
     members: tuple[Member, ...] = ()  # of an archive
+    reading: Reading | None = None  # of a text that is too large to be kept
 
 
 class _Bounded(io.RawIOBase):
@@ -59,9 +61,9 @@ def load(source: str) -> Saved:
     """Read a file, or standard input for "-"; raises BadRequest for what cannot be read."""
     try:
         if source == STANDARD_INPUT:
-            return _of(sys.stdin.buffer.read(_READ_BYTES))
+            return _read(sys.stdin.buffer)
         with open(source, "rb") as stream:
-            return _of(stream.read(_READ_BYTES))
+            return _read(stream)
     except BadRequest as error:
         raise BadRequest(f"{source}: {error}") from error
     except (OSError, EOFError, ValueError, zlib.error, tarfile.TarError) as error:
@@ -69,17 +71,52 @@ def load(source: str) -> Saved:
         raise BadRequest(f"{source}: {why[:1].lower()}{why[1:]}") from error
 
 
-def _of(raw: bytes) -> Saved:
-    packed = raw.startswith(b"\x1f\x8b")
-    start = _unpacked(io.BytesIO(raw)).read(1024) if packed else raw[:1024]
+def _read(stream: ByteSource) -> Saved:
+    whole = unpacked(stream)
+    start = _filled(whole, 1024)
     if start[257:262] == b"ustar":
-        members = tuple(_texts(raw, packed=packed))
+        members = tuple(_texts(_Kept(start, whole)))
         return Saved(text_of(members)[:_TEXT_BYTES], None, members)
-    text = _unpacked(io.BytesIO(raw)).read(_TEXT_BYTES) if packed else raw
-    return _of_text(text)
+    kept = _Kept(start, whole)
+    text = _filled(kept, _TEXT_BYTES + 1)
+    if len(text) <= _TEXT_BYTES:
+        return _of_text(text)
+    return Saved(b"", reading=read(_Kept(text, whole)))
 
 
-def _unpacked(stream: BinaryIO) -> io.BufferedReader:
+class _Kept:
+    """A stream of which the beginning was read."""
+
+    def __init__(self, start: bytes, stream: ByteSource) -> None:
+        self._start, self._at, self._stream = start, 0, stream
+
+    def read(self, size: int) -> bytes:
+        if self._at < len(self._start):
+            piece = self._start[self._at : self._at + size if size >= 0 else None]
+            self._at += len(piece)
+            return piece
+        self._start = b""
+        return self._stream.read(size)
+
+
+def _filled(stream: ByteSource, size: int) -> bytes:
+    pieces: list[bytes] = []
+    while size > 0 and (piece := stream.read(min(size, _PIECE_BYTES))):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
+
+
+def unpacked(stream: ByteSource) -> ByteSource:
+    """What a file holds, gzipped or not."""
+    start = _filled(stream, 2)
+    whole = _Kept(start, stream)
+    if start != b"\x1f\x8b":
+        return whole
+    return _gunzipped(whole)
+
+
+def _gunzipped(stream: Any) -> io.BufferedReader:
     return io.BufferedReader(_Bounded(gzip.GzipFile(fileobj=stream)))
 
 
@@ -96,9 +133,8 @@ def _of_text(text: bytes) -> Saved:
     return Saved(text)
 
 
-def _texts(raw: bytes, *, packed: bool) -> Iterator[Member]:
+def _texts(stream: Any) -> Iterator[Member]:
     """The texts of an archive; what is no text, or too large, is passed over."""
-    stream = _unpacked(io.BytesIO(raw)) if packed else io.BytesIO(raw)
     left = _TEXT_BYTES
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for number, member in enumerate(archive):
@@ -109,7 +145,7 @@ def _texts(raw: bytes, *, packed: bool) -> Iterator[Member]:
             held = archive.extractfile(member)
             content = held.read() if held else b""
             if content.startswith(b"\x1f\x8b"):
-                content = _unpacked(io.BytesIO(content)).read(_MEMBER_BYTES)
+                content = _gunzipped(io.BytesIO(content)).read(_MEMBER_BYTES)
             content = content[:left]
             left -= len(content)
             yield Member(member.name, content)

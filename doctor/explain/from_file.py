@@ -19,7 +19,7 @@ from doctor.explain.evidence import STANDARD_INPUT, Saved, load
 from doctor.explain.facts import facts_of
 from doctor.explain.judged import without_refuted
 from doctor.explain.nodes import REST, Member, as_one, nodes_of, places_of, text_of
-from doctor.explain.reading import read, read_whole
+from doctor.explain.reading import Reading, read, read_whole
 from doctor.facts import Facts
 from doctor.formats import TextStyle
 from doctor.host import BadRequest
@@ -51,7 +51,9 @@ def report_of_file(options: Options, source: str) -> Report:
 def _of_nodes(nodes: dict[str, tuple[Member, ...]], rules: Rules, matrix: Matrix, place: str) -> Report:
     """Each node by itself, under its name; of the archive as a whole nothing is a fact."""
     started = time.perf_counter()
-    whole = make_report(facts_of(tell(read(io.BytesIO())), f"the nodes of {place}", matrix), (), matrix, started)
+    whole = make_report(
+        facts_of(tell(Reading((), 0, whole=True)), f"the nodes of {place}", matrix), (), matrix, started
+    )
     reports: dict[str, Report] = {}
     for node, members in nodes.items():
         facts, answers, _ = _judged(text_of(members), rules, matrix, node)
@@ -69,19 +71,20 @@ def _of_report(saved: Saved, rules: Rules, matrix: Matrix, source: str) -> tuple
 
 def _of_text(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...]]:
     """Dumps by the rules, messages by their signatures."""
-    if not saved.text.strip():
+    if not saved.reading and not saved.text.strip():
         raise BadRequest(f"{name.removeprefix('the machine of ')}: it holds no text")
-    facts, answers, known = _judged(saved.text, rules, matrix, name)
+    facts, answers, known = _judged(saved.reading or saved.text, rules, matrix, name)
     if not known:
         raise BadRequest(f"{name.removeprefix('the machine of ')}: no report, dump or message in it is known")
     return facts, answers
 
 
-def _judged(text: bytes, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...], bool]:
+def _judged(text: bytes | Reading, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...], bool]:
     """The facts of a text, the answers, and whether a dump or a message in it is known."""
-    told = tell(read_whole(io.BytesIO(b"" if name == REST else text)))  # a dump of any node is none of all
+    whole = text if isinstance(text, Reading) else read_whole(io.BytesIO(text))
+    told = tell(Reading((), 0, whole=True) if name == REST else whole)  # a dump of any node is none of all
     facts = facts_of(told, name, matrix)
-    messages = causes_of(read(io.BytesIO(text)), matrix)
+    messages = causes_of(text if isinstance(text, Reading) else read(io.BytesIO(text)), matrix)
     answers = without_refuted(judge(facts, matrix, rules), facts)
     found = {one.code for one in answers if one.kind is Kind.BAD}
     asked = {*rules} | {one.code for one in messages if one.code not in codes()}

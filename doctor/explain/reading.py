@@ -6,10 +6,11 @@ each kind of line a few times: a log repeats itself. A line is cut, so that one 
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter, deque
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from compat.record import NamedTuple
 
@@ -55,6 +56,13 @@ _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,512}(?:\x0
 _DIGITS = re.compile(rb"\d+")
 
 
+class ByteSource(Protocol):
+    """Something that bytes can be read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """So many, or fewer; none at the end."""
+
+
 class Line(NamedTuple):
     """One line that was kept."""
 
@@ -81,26 +89,49 @@ class Reading(NamedTuple):
         return tuple(map(tuple, runs))
 
 
-def read(stream: BinaryIO) -> Reading:
+class _Text:
+    """A stream without its encoding: UTF-16 by its mark, as PowerShell writes it; NULs, of UTF-16 without one, go.
+
+    So a log is read to which a Windows program appended, or that holds what is no text.
+    """
+
+    def __init__(self, stream: ByteSource) -> None:
+        self._stream = stream
+        self._start: bytes | None = None
+        self._decode: Callable[[bytes], str] | None = None
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, or fewer at the end; all where it is below 0."""
+        pieces: list[bytes] = []
+        left = size
+        while left and (piece := self._stream.read(left)):
+            if self._start is None:
+                self._start = piece[:2]
+                if self._start in {b"\xff\xfe", b"\xfe\xff"}:
+                    self._decode = codecs.getincrementaldecoder("utf-16")("replace").decode
+            piece = self._decode(piece).encode() if self._decode else piece
+            pieces.append(piece.translate(None, b"\0") if b"\0" in piece else piece)
+            left = max(0, left - len(pieces[-1])) if size >= 0 else -1
+        return b"".join(pieces)
+
+
+def read(stream: ByteSource) -> Reading:
     """Read a text to its end."""
+    stream = _Text(stream)
     head = stream.read(WHOLE_BYTES + 1)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):  # as PowerShell's > writes
-        head = (head + stream.read(8 * WHOLE_BYTES)).decode("utf-16", "replace").encode()
     if len(head) <= WHOLE_BYTES:
         lines = head.split(b"\n")
         return Reading(tuple(_line(number, raw) for number, raw in enumerate(lines, 1)), len(head), whole=True)
     return _thinned(_chunks(head, stream))
 
 
-def read_whole(stream: BinaryIO) -> Reading:
+def read_whole(stream: ByteSource) -> Reading:
     """Read a text to its end, and keep all of it: the caller has bounded it."""
-    raw = stream.read()
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raw = raw.decode("utf-16", "replace").encode()
+    raw = _Text(stream).read(-1)
     return Reading(tuple(_line(number, one) for number, one in enumerate(raw.split(b"\n"), 1)), len(raw), whole=True)
 
 
-def _chunks(head: bytes, stream: BinaryIO) -> Iterator[bytes]:
+def _chunks(head: bytes, stream: ByteSource) -> Iterator[bytes]:
     """The text in pieces that end with a line, but for a line that is longer than a piece."""
     rest = head
     while piece := stream.read(_CHUNK_BYTES):

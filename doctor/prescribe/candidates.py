@@ -44,14 +44,18 @@ class Candidate(NamedTuple):
 def candidates(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
     """What the rule asks for, in its order; a need that no method can read is told to the person as it stands.
 
-    What takes root comes last for a user who cannot be root.
+    What takes root comes last for a user who cannot be root; a whole CUDA in wheels, with a variable, is a way around.
     """
     if may_be_root(facts):
-        yield from _by_need(answer, facts, matrix)
+        yield from sorted(_by_need(answer, facts, matrix), key=_is_cuda_in_wheels)
     else:
         from doctor.prescribe.without_root import takes_root  # late: most users can be root
 
         yield from sorted(_by_need(answer, facts, matrix), key=lambda one: takes_root(one.plan))
+
+
+def _is_cuda_in_wheels(one: Candidate) -> bool:
+    return one.need.product == "cuda" and one.need.where.endswith("/nvidia")
 
 
 def _by_need(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
@@ -72,7 +76,7 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
         from doctor.prescribe.archives import archived  # late: most needs are served
         from doctor.prescribe.without_root import instead
 
-        wheels = instead(answer, need, facts, matrix) if need.product == "cudnn" else ()
+        wheels = instead(answer, need, facts, matrix)
         ways_around = chain(archived(need, facts, matrix), wheels)
         others = list(_made(ways_around, facts, matrix))
         if not others:

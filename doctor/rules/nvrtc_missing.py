@@ -20,7 +20,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not missing or isinstance(missing[0].intended, Seen):
         return ok(f"the loader finds the NVRTC of {framework.label}, or a wheel has it")
     one = missing[0]
-    needs = wheels_for(missing, framework, facts, matrix)
+    needs = wheels_for((one,), framework, facts, matrix)  # what is asked for after it is another CUDA's
     return bad(
         f"{framework.label} compiles kernels with {one.soname}, and the loader finds no such file",
         *(needs or (Need("by-hand", f"Install the CUDA release that has {one.soname}."),)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
 import signal
 import termios
 from typing import NoReturn
@@ -78,13 +79,30 @@ def _become(order: Order, fail: int) -> NoReturn:
         for number in _IGNORED_BY_PYTHON:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, order.mask)
-        os.execvp(order.argv[0], order.argv)  # noqa: S606 - that is what was asked for
+        _execute(order.argv)
     except OSError as error:
         os.write(fail, str(error.errno).encode())
-    except ValueError:  # a NUL byte
-        os.write(fail, str(errno.EINVAL).encode())
+    except ValueError:  # a NUL byte, or no name at all
+        os.write(fail, str(errno.EINVAL if order.argv[0] else errno.ENOENT).encode())
     finally:
         os._exit(NOT_RUNNABLE)
+
+
+def _execute(argv: tuple[str, ...]) -> None:
+    """As shells and POSIX' execvp do it: a script that does not name its interpreter is one for sh."""
+    try:
+        os.execvp(argv[0], argv)  # noqa: S606 - that is what was asked for
+    except OSError as error:
+        path = shutil.which(argv[0])
+        if error.errno != errno.ENOEXEC or path is None or _is_binary(path):
+            raise
+        os.execv("/bin/sh", ("sh", path, *argv[1:]))  # noqa: S606
+
+
+def _is_binary(path: str) -> bool:
+    """By a NUL in its beginning, as bash tells it."""
+    with open(path, "rb") as file:
+        return b"\0" in file.read(80)
 
 
 def _lead(order: Order, fail: int, tell: int, held: int) -> NoReturn:

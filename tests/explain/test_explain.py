@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import random
@@ -18,6 +19,7 @@ from doctor.check.schema import as_text
 from doctor.cli import execute
 from doctor.explain import pages
 from doctor.explain.causes import causes_of
+from doctor.explain.evidence import unpacked
 from doctor.explain.reading import FEW_WORDS, WHOLE_BYTES, read
 from doctor.explain.schema import explanation_schema
 from tests.explain.messages import MESSAGES
@@ -219,3 +221,24 @@ def test_what_is_known_is_redacted_too(tmp_path: Path, capsys: pytest.CaptureFix
     out = capsys.readouterr().out
     assert "zoe" not in out
     assert "### What was printed" not in out
+
+
+@pytest.mark.parametrize("repeats", [0, 40_000], ids=["short", "long"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "appended", "gzip"])
+def test_a_log_of_windows_or_of_gzip(repeats: int, encoding: str) -> None:
+    """The message stands at its end, however long it is."""
+    said = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\r\n"
+    text = "step 1 loss 0.5\r\n" * repeats + said
+    if encoding == "gzip":
+        raw = gzip.compress(text.encode(), mtime=0)
+    elif encoding == "appended":
+        raw = text.removesuffix(said).encode() + said.encode("utf-16-le")
+    else:
+        raw = text.encode(encoding)
+    reading = read(unpacked(io.BytesIO(raw)))
+    assert [one.code for one in causes_of(reading, Matrix())] == ["driver-too-old-for-runtime"]
+    assert repeats + 1 in {line.number for line in reading.lines if "found version" in line.text}
+
+
+def test_other_letters_of_utf_16_stay() -> None:
+    assert read(io.BytesIO("не найден\r\n".encode("utf-16"))).lines[0].text == "не найден"

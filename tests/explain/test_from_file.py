@@ -226,3 +226,21 @@ def test_mutants_of_archives_raise_one_error(tmp_path: Path) -> None:
             raw[rng.randrange(len(raw))] = rng.randrange(256)
         with suppress(BadRequest):
             load(written(tmp_path, "x", bytes(raw[: rng.randrange(1, len(raw) + 1)])))
+
+
+def test_a_large_text_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is too large for that is thinned as `explain` does; its end is read, gzipped or not."""
+    monkeypatch.setattr("doctor.explain.evidence._TEXT_BYTES", 1 << 16)
+    text = b"step 1 loss 0.5\n" * 20_000 + (DUMPS / "collect_env-2.9.1.txt").read_bytes()
+    for name, content in (("a.log", text), ("a.log.gz", gzip.compress(text, mtime=0))):
+        saved_text = load(written(tmp_path, name, content))
+        assert saved_text.text == b""
+        judged = report_of_file(Options(), str(tmp_path / name))
+        assert "driver-too-old-for-runtime" in codes_of(judged)
+
+
+def test_a_bomb_of_nothing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doctor.explain.evidence._UNPACKED_BYTES", 1 << 22)
+    path = written(tmp_path, "bomb.gz", gzip.compress(bytes(1 << 24), mtime=0))
+    for command in (["explain", path], ["check", "--from", path]):
+        assert execute(command) == 2

@@ -271,7 +271,7 @@ def _rows_of_theano() -> bytes:
 def _evidence(content: bytes) -> None:
     from doctor.explain import evidence
 
-    _refused(lambda: evidence._of(content))
+    _refused(lambda: evidence._read(io.BytesIO(content)))
 
 
 def _error_file(content: bytes) -> None:

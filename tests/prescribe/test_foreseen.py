@@ -22,15 +22,16 @@ from doctor.loader.library import read_library
 from doctor.loader.process import Process
 from doctor.loader.simulate import _release
 from doctor.prescribe.distributions import _sharing, with_removed
+from doctor.prescribe.effects.distributions_installed import apply
 from doctor.prescribe.foreseen import Foreseen
 from doctor.prescribe.proof import after
 from doctor.prescribe.world import World
 from doctor.probes import ProbeRequest, look
 from doctor.probes.cudnn_library import foretold
-from installers.effect import CudnnInstalled
+from installers.effect import CudnnInstalled, DistributionsInstalled
 from tests.lab import cudnn_tree
 from tests.lab.parts import UBUNTU_18, linux
-from tests.machine import distribution, environment, machine, seen, unseen
+from tests.machine import distribution, environment, framework, machine, seen, unseen
 
 MATRIX = Matrix()
 PLACE = "/usr/local/cuda-10.0/lib64"
@@ -140,3 +141,14 @@ def test_only_wheels_of_one_library_share_files() -> None:
     )
     assert not _sharing("nvidia-cuda-nvrtc", there)
     assert _sharing("nvidia-nccl-cu12", there) == {"nvidia-nccl-cu13": "2"}
+
+
+def test_what_comes_along_at_the_release_that_is_there_stays_whatever_its_build() -> None:
+    """xformers 0.0.32.post1 asks for torch==2.8.0; the wheel of the package index lists no local version."""
+    torch = framework(version="2.8.0+cu128")
+    there = environment(torch, distributions=seen((distribution("torch", "2.8.0"),)))
+    world = World(machine(environments=seen((there,))), MATRIX, None)
+    effect = DistributionsInstalled(there.interpreter, ("xformers==0.0.32.post1",))
+    (then,) = apply(effect, world).facts.environments.get()
+    assert torch in then.frameworks.get()
+    assert "xformers" in {one.name for one in then.distributions.get()}

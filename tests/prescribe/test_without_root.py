@@ -15,7 +15,7 @@ from doctor.prescribe.target import may_be_root
 from doctor.prescribe.without_root import instead
 from tests.lab.case import run_here
 from tests.lab.cases.clusters import CASES
-from tests.machine import VENV, environment, framework, machine, seen, system, unseen
+from tests.machine import SITE, VENV, environment, framework, machine, seen, system, unseen
 
 MATRIX = Matrix()
 ALONE = {"groups": seen(("user", "video"))}
@@ -79,3 +79,14 @@ def test_cudnn_is_a_wheel_from_cuda_11_on(cuda: str, there: bool) -> None:
     answer = bad("none")._replace(subject=facts.environments.get()[0].frameworks.get()[0].label)
     found = [*instead(answer, Need("cudnn", ">=7,<8", "", cuda), facts, MATRIX)]
     assert bool(found) is there
+
+
+def test_a_cuda_that_the_distribution_has_no_more_comes_as_wheels() -> None:
+    """Ubuntu 24.04 has no CUDA 11: root is no help there."""
+    one = framework("onnxruntime-gpu", "1.16.3", path=f"{SITE}/onnxruntime", requires=seen(()))
+    facts = machine(environments=seen((environment(one),)))
+    needs = (Need("cuda", "==11.*"), Need("onnxruntime-gpu", "==1.19.*", f"{VENV}/bin/python"))
+    first, second, *_ = prescribe(bad("no CUDA 11", *needs)._replace(subject=one.label), facts, MATRIX)
+    assert first.need.product == "onnxruntime-gpu"  # what is here first
+    assert "nvidia-cublas-cu11==" in second.commands[0]
+    assert second.commands[1].startswith("export LD_LIBRARY_PATH=")

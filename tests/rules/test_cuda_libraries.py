@@ -316,3 +316,9 @@ def test_a_library_that_no_row_names_comes_by_the_pin_that_is_not_there() -> Non
     torch = framework(requires=seen(("nvidia-nccl-cu12==2.27.5", "nvidia-cublas-cu12==12.8.4.1")))
     found = answer("cudart-soname-missing", on(torch, lost(torch, "libnccl.so.2")))
     assert found.needs[0] == Need("wheels", "nvidia-nccl-cu12==2.27.5", f"{VENV}/bin/python")
+
+
+def test_the_nvrtc_that_is_asked_for_first_is_what_is_missing() -> None:
+    """CuPy for CUDA 13 asks for that of CUDA 12 after its own."""
+    found = answer("nvrtc-missing", on(CUPY, lost(CUPY, "libnvrtc.so.13"), lost(CUPY, "libnvrtc.so.12")))
+    assert [need.spec for need in found.needs] == ["nvidia-cuda-nvrtc"]

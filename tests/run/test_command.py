@@ -56,7 +56,7 @@ def test_options_after_the_command_are_its_own() -> None:
     assert (done.returncode, done.stdout) == (0, "--strict --log x\n")
 
 
-@pytest.mark.parametrize(("name", "status"), [("no-such-command", 127), ("/", 126)])
+@pytest.mark.parametrize(("name", "status"), [("no-such-command", 127), ("", 127), ("/", 126)])
 def test_what_cannot_be_started(name: str, status: int) -> None:
     done = gpudoctor("--", name)
     assert done.returncode == status

@@ -29,6 +29,16 @@ def test_the_status_is_the_commands_own(command: str, status: int) -> None:
     assert driven("sh", "-c", command).returncode == status
 
 
+def test_a_script_without_an_interpreter_is_one_for_sh(tmp_path: Path) -> None:
+    """As under a shell, env or nohup; what is no text is refused."""
+    program = tmp_path / "train"
+    program.write_bytes(b'exit "$1"\n')
+    program.chmod(0o755)
+    assert driven(str(program), "6").returncode == 6
+    program.write_bytes(b"\x7fELF\0")
+    assert b"exec format error" in driven(str(program), "6").stderr
+
+
 def test_binary_output_and_both_streams_stay_what_they_are(tmp_path: Path) -> None:
     program = "import os; os.write(1, bytes(range(256)) * 4096); os.write(2, bytes(range(255, -1, -1)))"
     done = driven(sys.executable, "-c", program, env={**os.environ, "KEPT": str(tmp_path / "kept")})

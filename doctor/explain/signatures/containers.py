@@ -50,7 +50,7 @@ FAMILY = Family(
         source="podman before 4.1; buildah before 1.31; Docker before 25: docker/cli: cli/command/container/opts.go",
     ),
     Signature(
-        r"failed to stat CDI host device \"?(?P<node>[^\s\":]{1,80})",
+        r"failed to stat CDI host device \"?(?P<node>[\w./-]{1,80})",
         Means(
             _WITHOUT,
             "the CDI specification names {node}, which is not there: it is older than the devices (nvidia-ctk cdi "
