@@ -563,6 +563,9 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("Failed to build `flash-attn`\nModuleNotFoundError: No module named 'torch'", "not-a-stack-problem"),
     ("TypeError: Descriptors cannot be created directly.", "not-a-stack-problem"),
     ("Error! Bad return status for module build on kernel: 6\nConsult dkms/nvidia/", "kernel-updated-dkms-missing"),
+    ("RuntimeError: cublas runtime error : library not initialized at THCGeneral.c:394", "cublas-mismatch"),
+    ("Cublas Error: [cublas status]: not initialized [cublas init]", "cublas-mismatch"),
+    ("PaddleCheckError: CUBLAS: not initialized, at [/paddle/fluid/platform/cuda_helper.h:32]", "cublas-mismatch"),
     # CUDA by its words
     ("Check failed: error == cudaSuccess (30 vs. 0)  unknown error", "uvm-broken-after-suspend"),
     ("NCCL WARN Cuda failure 'unknown error'", "uvm-broken-after-suspend"),

@@ -367,7 +367,7 @@ def _requirements(content: bytes) -> None:
 
 def _hive(content: bytes) -> None:
     from doctor.host.root import RootHost
-    from doctor.probes import dlls, pci
+    from doctor.probes import dlls, pci, windows_settings
 
     with tempfile.TemporaryDirectory(dir=_scratch()) as folder:
         config = Path(folder, "Windows/System32/config")
@@ -376,6 +376,7 @@ def _hive(content: bytes) -> None:
         host = RootHost(folder)
         pci.look(host)
         dlls.known_dlls(host)
+        windows_settings.long_paths(host)
 
 
 _CARD = "ControlSet001\\Enum\\PCI\\VEN_10DE&DEV_2684\\4&1A"

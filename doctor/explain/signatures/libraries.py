@@ -231,7 +231,9 @@ FAMILY = Family(
     ),
     Signature(
         r"CUBLAS_STATUS_(?:NOT_INITIALIZED|ARCH_MISMATCH|INVALID_VALUE|EXECUTION_FAILED|INTERNAL_ERROR"
-        r"|ALLOC_FAILED)|cublasLtCreate|cublasCreate\(handle\)",
+        r"|ALLOC_FAILED)|cublasLtCreate|cublasCreate\(handle\)"
+        r"|cublas (?:runtime )?(?:error|status)\]? ?: (?:library )?(?:not initialized|resource allocation failed"
+        r"|the GPU program failed to execute)|CUBLAS: (?:not initialized|alloc failed)",
         Means(
             "out-of-memory-not-a-stack-fault",
             "the GPU has no memory left for cuBLAS",
@@ -246,7 +248,7 @@ FAMILY = Family(
         ),
         Means(_CUBLAS, "cuBLAS and its companions may be of different releases", 0.55),
         asks="Does it go away with CUDA_LAUNCH_BLOCKING=1, a smaller batch, or on the CPU?",
-        source="NVIDIA cuBLAS API, cublasStatus_t",
+        source="NVIDIA cuBLAS API, cublasStatus_t; torch to 1.4: aten/src/THC/THCBlas.cu; PaddlePaddle 0 and 1",
     ),
     Signature(
         r"nvidia-\w+-cu12[^\n]{0,80}nvidia-\w+-cu13|nvidia-\w+-cu13[^\n]{0,80}nvidia-\w+-cu12"
