@@ -22,6 +22,7 @@ from doctor.probes import (
     dlls,
     driver,
     install_runs,
+    metadata,
     package_rules,
     prefixes,
     project,
@@ -45,6 +46,9 @@ _FILES: dict[str, bytes | str] = {
     f"{_SITE}/triton/backends/nvidia/include/cuda.h": "#define CUDA_VERSION 12080\n",
     f"{_SITE}/torch/__init__.py": "dlls = glob.glob('lib/*.dll')\n",
     f"{_SITE}/torch.dist-info/METADATA": "Name: torch\nVersion: 2.9.1\n",
+    f"{_SITE}/cuda_toolkit-13.0.2.dist-info/METADATA": (
+        "Name: cuda-toolkit\nRequires-Dist: nvidia-cublas==13.1.0.3 ; extra == 'cublas'\n"
+    ),
     f"{_SITE}/old.egg-link": "/odd/src\n",
     "/odd/src/old.egg-info/PKG-INFO": "Name: old\nVersion: 1\n",
     f"{HOME}/.keras/keras.json": '{"backend": "theano", "floatx": "float32"}',
@@ -96,6 +100,9 @@ CALLS: tuple[Callable[[Host], object], ...] = (
     lambda host: triton._cuda(host, f"{_SITE}/triton"),
     lambda host: list(distributions._in_site(host, _SITE, host.names(_SITE))),
     configuration.look,
+    lambda host: list(
+        metadata._of_toolkit(host, "cuda-toolkit[cublas]==13.0.2", {"os_family": "linux", "site": _SITE})
+    ),
     lambda host: list(project._poetry(host, "/odd/p")),
     lambda host: list(project._hatch(host, "/odd/p")),
     lambda host: package_rules.of_pip(host, "/odd"),

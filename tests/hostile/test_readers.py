@@ -33,6 +33,7 @@ ELSEWHERE = {
     ("doctor.matrix.view_document", "rows"): _WORDS_OF_OTHERS,
     ("doctor.refresh.shipped", "refresh_shipped"): _WORDS_OF_OTHERS,
     ("doctor.refresh.table", "write"): _WORDS_OF_OTHERS,
+    ("doctor.explain.from_file", "_of_nodes"): _WORDS_OF_OTHERS,
     ("doctor.install.configure", "keras"): "hands the text to installers.configuration.keras_plan",
     ("doctor.probes.cuda_start", "_start"): "what a child of ours says: tests/probes/test_cuda_start.py",
     ("doctor.verify.child", "main"): _OWN,
