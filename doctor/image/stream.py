@@ -6,15 +6,18 @@ which is how chunked zstd carries its index), the OCI image specification on des
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import queue
 import shutil
 import subprocess
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
+from compat.record import NamedTuple
 from doctor.image import BOMB_BYTES, BOMB_RATIO, CHUNK_BYTES, UNPACKED_AT_MOST_BYTES, Damaged, ImageError
 from doctor.image.disk import Disk
 
@@ -180,7 +183,7 @@ def unpacked(chunks: Iterator[bytes], shown: str, tally: Tally) -> tuple[str, It
     return kind, ahead(_bounded(_UNPACKERS[kind](_counted(packed, read), shown), read, shown, tally))
 
 
-def ahead(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def ahead(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
     """The same chunks, made by a thread while the last ones are used: unpacking and sums wait for nobody's Python."""
     made: queue.Queue[bytes | BaseException | None] = queue.Queue(_CHUNKS_AHEAD)
     is_over = threading.Event()
@@ -278,55 +281,65 @@ def _gunzip(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
 def _unxz(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
     import lzma  # late: few images are packed so
 
-    unpack, left, begun = lzma.LZMADecompressor(memlimit=_WINDOW_AT_MOST_BYTES), b"", False
+    def begin() -> Any:
+        return lzma.LZMADecompressor(memlimit=_WINDOW_AT_MOST_BYTES)
+
+    yield from _one_by_one(packed, _Kind("xz", begin, lzma.LZMAError, padding=b"\0"), shown)
+
+
+def _unzstd(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
+    """By Python 3.14's module or its backport, a thread summing meanwhile; else by the system's zstd."""
+    zstd = _zstd_module()
+    if zstd is None:
+        yield from _by_program(packed, shown)
+        return
+    window = {zstd.DecompressionParameter.window_log_max: _WINDOW_AT_MOST_BYTES.bit_length() - 1}
+
+    def begin() -> Any:
+        return zstd.ZstdDecompressor(options=window)
+
+    with contextlib.closing(ahead(packed)) as summed_ahead:
+        yield from _one_by_one(summed_ahead, _Kind("zstd", begin, zstd.ZstdError), shown)
+
+
+def _zstd_module() -> Any:
+    """None where Python has none."""
+    for name in ("compression.zstd", "backports.zstd"):
+        with contextlib.suppress(ImportError):
+            return importlib.import_module(name)
+    return None
+
+
+class _Kind(NamedTuple):
+    """What unpacks one stream or frame after the other."""
+
+    name: str
+    begin: Callable[[], Any]
+    error: type[Exception]
+    padding: bytes = b""  # what may lie between and behind them
+
+
+def _one_by_one(packed: Iterator[bytes], kind: _Kind, shown: str) -> Iterator[bytes]:
+    """Every stream, one behind the other."""
+    unpack, begun = kind.begin(), False
     try:
         for chunk in packed:
             left = chunk
             while left or (begun and not unpack.needs_input):
                 if not begun:
-                    left = left.lstrip(b"\0")
+                    left = left.lstrip(kind.padding)
                     if not left:
                         break
                     begun = True
-                yield unpack.decompress(left, 4 * CHUNK_BYTES)
+                yield unpack.decompress(left, CHUNK_BYTES)
                 left = b""
                 if unpack.eof:
                     left, begun = unpack.unused_data, False
-                    unpack = lzma.LZMADecompressor(memlimit=_WINDOW_AT_MOST_BYTES)
-    except lzma.LZMAError as error:
-        raise Damaged(f"{shown}: its xz data is damaged, or needs more than 128 MiB ({error})") from error
+                    unpack = kind.begin()
+    except kind.error as error:
+        raise Damaged(f"{shown}: its {kind.name} data is damaged, or needs more than 128 MiB ({error})") from error
     if begun:
-        raise Damaged(f"{shown}: its xz data is cut short")
-
-
-def _unzstd(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
-    """By the module zstandard where it is installed, else by the system's zstd."""
-    try:
-        import zstandard  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        yield from _by_program(packed, shown)
-        return
-    unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_AT_MOST_BYTES)
-    try:
-        with unpacker.stream_reader(_Pulled(packed), read_across_frames=True) as stream:
-            while chunk := stream.read(4 * CHUNK_BYTES):
-                yield chunk
-    except zstandard.ZstdError as error:
-        raise Damaged(f"{shown}: its zstd data is damaged, or needs more than 128 MiB ({error})") from error
-
-
-class _Pulled:
-    """Chunks as a file that zstandard reads from."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._left = b""
-
-    def read(self, size: int = -1) -> bytes:
-        """Some bytes, none at the end."""
-        chunk = self._left or next(self._chunks, b"")
-        self._left = chunk[size:] if size >= 0 else b""
-        return chunk[:size] if size >= 0 else chunk
+        raise Damaged(f"{shown}: its {kind.name} data is cut short")
 
 
 def _by_program(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
@@ -335,7 +348,7 @@ def _by_program(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
 
     program = shutil.which("zstd")
     if program is None:
-        raise ImageError(f"{shown} is packed with zstd: install the program `zstd`, or pip install zstandard")
+        raise ImageError(f"{shown} is packed with zstd: install the program `zstd`, or pip install backports.zstd")
     argv = (program, "-dcq", f"--memory={_WINDOW_AT_MOST_BYTES >> 20}MB")
     child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     failed: list[BaseException] = []

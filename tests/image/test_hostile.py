@@ -199,7 +199,7 @@ def test_damage_is_one_line(content: bytes, tmp_path: Path) -> None:
 def test_damage_in_zstd(tmp_path: Path) -> None:
     content = zstd(LAYER)
     for spoilt in (content[:-50_000], content[:100_000] + b"\0" + content[100_001:]):
-        with pytest.raises(Damaged, match="zstd data is damaged"):
+        with pytest.raises(Damaged, match=r"zstd data is (damaged|cut short)"):
             host_of(spoilt, tmp_path)
 
 
