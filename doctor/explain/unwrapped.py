@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 
@@ -21,6 +20,9 @@ _BEFORE = re.compile(
     r"|\d{4}-\d\d-\d\d [\d:.,]{8,12} ?\| ?\w{4,8} *\| ?(?:[\w.:<>]{1,100} - )?"
     r"|> ){1,3}"
 )
+# Of a web page; no others: a number may stand for a letter that steers the terminal.
+_ENTITIES = {"&quot;": '"', "&#34;": '"', "&#39;": "'", "&#x27;": "'", "&lt;": "<", "&gt;": ">", "&amp;": "&"}
+_ENTITY = re.compile("|".join(_ENTITIES))
 _WIDTHS = frozenset((80, 100, 120, 132))  # at which terminals break a line within a word
 
 
@@ -38,4 +40,4 @@ def readings(lines: Sequence[Line]) -> tuple[tuple[str, ...], ...]:
 def _bare(text: str) -> str:
     found = _BEFORE.match(text)
     bare = text[found.end() :] if found else text
-    return html.unescape(bare) if "&" in bare else bare
+    return _ENTITY.sub(lambda entity: _ENTITIES[entity[0]], bare) if "&" in bare else bare

@@ -71,3 +71,8 @@ def test_what_is_no_prefix_stays() -> None:
 
 def test_entities_of_a_web_page_are_letters() -> None:
     assert causes("could not select device driver &quot;&quot; with capabilities: [[gpu]].")
+
+
+def test_an_entity_does_not_steer_the_terminal() -> None:
+    told = causes("Could not load dynamic library 'libcublas.so&#x202e;&#27;&#x9b;.11'; dlerror: no")[0]
+    assert "libcublas.so&#x202e;&#27;&#x9b;.11" in told.summary
