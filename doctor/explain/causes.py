@@ -14,6 +14,7 @@ from doctor.explain import signatures
 from doctor.explain.clues import Clues
 from doctor.explain.reading import Line, Reading
 from doctor.explain.signature import MIN_CONFIDENCE, Family, Means, Signature
+from doctor.explain.unwrapped import readings
 
 _MOST_MATCHES = 40  # of one signature: a log repeats its message
 _MOST_LINES = 5  # that are shown of one cause
@@ -73,8 +74,9 @@ def _rank(cause: Cause) -> tuple[float, int]:
 
 
 def _hits(reading: Reading, clues: Clues) -> Iterator[_Hit]:
-    blocks = [(block, "\n".join(line.text for line in block)) for block in reading.blocks]
-    starts = [[0, *accumulate(len(line.text) + 1 for line in block)] for block, _ in blocks]
+    unwrapped = [(block, parts) for block in reading.blocks for parts in readings(block)]
+    blocks = [(block, "".join(parts)) for block, parts in unwrapped]
+    starts = [[0, *accumulate(map(len, parts))] for _, parts in unwrapped]
     for signature in (one for family in families().values() for one in family.signatures):
         everywhere = (
             (found, block[bisect_right(offsets, found.start()) - 1])

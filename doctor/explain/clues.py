@@ -10,6 +10,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.version import ComputeCapability, CudaVersion
 from doctor.explain.reading import Reading
 from doctor.explain.signature import flexible
+from doctor.explain.unwrapped import readings
 
 _CARD = re.compile(
     r"\b((?:(?:NVIDIA|GeForce|Quadro|Tesla|TITAN|RTX|GTX|GT)[ -]?){1,3}(?:PRO |X |V |Z |M|K|P|T|A|H|B|L)?\d{2,4}"
@@ -28,7 +29,7 @@ class Clues:
     """The kept text as one, and what is read from it, each when it is asked for."""
 
     def __init__(self, reading: Reading, matrix: Matrix) -> None:
-        self.text = "\n".join(line.text for line in reading.lines)
+        self.text = "".join(text for lines in readings(reading.lines) for text in lines)
         self.matrix = matrix
 
     def has(self, pattern: str) -> bool:

@@ -336,7 +336,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
         "cublas-mismatch",
     ),
     ("/opt/conda/envs/x/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1", "conda-cudatoolkit-vs-pip"),
-    ("RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", "cublas-mismatch"),
+    ("RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmEx(handle)`", "cublas-mismatch"),
     (
         "torch 2.1 requires nvidia-cudnn-cu12==8.9.2.26, but you have nvidia-cudnn-cu12 9.1.0.70 which is incompatible",
         "pip-nvidia-wheels-conflict",
@@ -581,4 +581,30 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("OSError: [WinError 1114] 动态链接库(DLL)初始化例程失败。", "msvc-redist-missing"),
     ("OSError: [WinError 1455] Файл подкачки слишком мал", "out-of-memory-not-a-stack-fault"),
     ("OSError: [WinError 1455] ページング ファイルが小さすぎるため", "out-of-memory-not-a-stack-fault"),
+    # wordings that no report of the samples has
+    (
+        "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 has 7.5",
+        "not-a-stack-problem",
+    ),
+    ("  - nothing provides __cuda needed by pytorch-2.5.1-cuda126_py312", "no-kernel-module"),
+    ("   └─ __cuda >=12 *, which is missing on the system.", "no-kernel-module"),
+    ("Found Tesla P40 which is too old to be supported by the triton GPU compiler", "gpu-too-old-dropped"),
+    ("RuntimeError: FlashAttention only supports Ampere GPUs or newer.", "gpu-too-old-dropped"),
+    ("RuntimeError: This cuDF installation is missing the necessary PTX files that are <=50.", "gpu-too-old-dropped"),
+    ("nvcc fatal   : Cannot find compiler 'cl.exe' in PATH", "host-compiler-unsupported"),
+    ("ERROR: Unable to build the NVIDIA kernel module interface.", "kernel-updated-dkms-missing"),
+    ("NVRM: This can occur when another driver was loaded and\nNVRM: obtained ownership of it", "nouveau-in-use"),
+    ("NVRM: No NVIDIA GPU found.", "no-nvidia-gpu"),
+    (
+        "Allocate failed due to no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu",
+        "gpu-operator-not-ready",
+    ),
+    ("ValueError: Unknown CUDA arch (3.5) or GPU not supported", "gpu-too-old-dropped"),
+    (
+        "ValueError: (5.62 GiB KV cache is needed, which is larger than the available KV cache memory (3.11 GiB).",
+        "out-of-memory-not-a-stack-fault",
+    ),
+    ("[TRT] [E] Unable to load library: libnvonnxparser.so.10", "needed-library-missing"),
+    ("NCCL WARN Cuda failure 217 'peer access is not supported between these two devices'", "nccl-p2p-acs-iommu"),
+    ("NCCL WARN Call to connect failed : Connection refused", "not-a-stack-problem"),
 )

@@ -17,6 +17,7 @@ from doctor.explain.reading import WORDS, read
 from tests.explain.fresh import FRESH
 from tests.explain.held_out import NOT_THE_STACK, REPORTS
 from tests.explain.messages import MESSAGES
+from tests.explain.unseen import UNSEEN
 
 MATRIX = Matrix()
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +32,7 @@ def test_a_message_has_its_cause(text: str, code: str) -> None:
     assert causes(text)[0].code == code
 
 
-SAMPLES = (*(one[1:] for one in REPORTS), *FRESH)
+SAMPLES = (*(one[1:] for one in REPORTS), *FRESH, *UNSEEN)
 
 
 @pytest.mark.parametrize(("text", "codes"), SAMPLES, ids=[one[0][:40] for one in SAMPLES])

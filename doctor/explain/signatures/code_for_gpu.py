@@ -113,6 +113,16 @@ def _not_compiled(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
         yield Means(_OLD, f"{says}, which may have been dropped", 0.5)
 
 
+def _unknown_arch(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
+    """This torch builds extensions for the architectures that it lists; newer cards came after it."""
+    arch = found["arch"]
+    if _capability(arch.replace(".", "")) >= ComputeCapability(7, 0):
+        yield Means(_NEW, f"this torch builds no extension for compute capability {arch}, which is newer", 0.8)
+    else:
+        yield Means(_OLD, f"this torch no longer builds for compute capability {arch}", 0.7)
+        yield Means(_NEW, f"or this torch does not know {arch} yet", 0.5)
+
+
 _OLDEST_SERVED = ComputeCapability(6, 1)  # torch's CUDA builds of 2018 to 2025 began at 3.5 to 7.5: see compat/data
 _NEWEST = ComputeCapability(10, 0)
 
@@ -161,12 +171,18 @@ FAMILY = Family(
         r"no longer supports this GPU because it is too old"
         r"|Minimum and Maximum cuda capability supported by this version of PyTorch"
         r"|GPU\S* with compute capability [\d.]+[^\n]{0,80}(?:too old|no longer supported|not supported)"
+        r"|too old to be supported by the triton GPU compiler|Triton only supports devices of CUDA Capability"
+        r"|FlashAttention only supports [^\n]{0,60}or newer"
+        r"|GPU with NVIDIA \S+ \(Compute Capability [\d.]+\) or newer architecture is required"
+        r"|installation is missing the necessary PTX files"
         r"|The minimum required (?:Cuda|GPU) (?:compute )?capability is (?P<least>[\d.]+)"
         r"|Ignoring visible gpu device[^\n]{0,160}with Cuda compute capability (?P<has>[\d.]+)",
         Means(_OLD, "this build no longer has code for a card this old", 0.93),
         source=(
             "pytorch/pytorch: torch/cuda/__init__.py, old_gpu_warn; tensorflow/tensorflow: "
-            "common_runtime/gpu/gpu_device.cc"
+            "common_runtime/gpu/gpu_device.cc; rapidsai/cudf: cudf/utils/gpu_utils.py; pytorch/pytorch: "
+            "torch/_inductor; "
+            "Dao-AILab/flash-attention: csrc/flash_attn/flash_api.cpp"
         ),
     ),
     Signature(
@@ -179,5 +195,15 @@ FAMILY = Family(
         Means(_NEW, "TensorFlow has no code for {has} and compiles PTX at the first run, which takes long", 0.6),
         Means(_LEFT_OUT, "TensorFlow has no code for {has}", 0.55),
         source="tensorflow/tensorflow: common_runtime/gpu/gpu_device.cc",
+    ),
+    Signature(
+        r"Unknown CUDA arch \((?P<arch>\d{1,2}\.\d)\) or GPU not supported",
+        decide=_unknown_arch,
+        source="pytorch/pytorch: torch/utils/cpp_extension.py, _get_cuda_arch_flags",
+    ),
+    Signature(
+        r"Bfloat16 is only supported on GPUs with compute capability of at least",
+        Means("not-a-stack-problem", "this card has no bfloat16: choose float16 (--dtype half)", 0.9),
+        source="vllm-project/vllm: vllm/worker/worker.py, _check_if_gpu_supports_dtype",
     ),
 )

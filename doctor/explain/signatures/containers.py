@@ -10,6 +10,7 @@ _WITHOUT, _LOST, _BAKED, _WSL = (
     "container-image-bakes-driver-libs",
     "wsl-libcuda-missing",
 )
+_LATE = r"rpc error: timed out"
 _NO_MODULE, _NO_NODES = "no-kernel-module", "no-device-nodes"
 
 FAMILY = Family(
@@ -90,7 +91,7 @@ FAMILY = Family(
         source="bash; runc",
     ),
     Signature(
-        r"nvidia-container-cli: (?:initialization error: )?(?:load library failed: libnvidia-ml\.so\.1"
+        r"nvidia-container-cli(?:\.real)?: (?:initialization error: )?(?:load library failed: libnvidia-ml\.so\.1"
         r"|nvml error: driver not loaded|driver error: failed to process request)",
         Means(_NO_MODULE, "the host itself has no driver that answers", 0.75, unless=r"snap|desktop|wsl"),
         Means(
@@ -99,14 +100,14 @@ FAMILY = Family(
         source="NVIDIA/libnvidia-container: src/nvc.c",
     ),
     Signature(
-        r"nvidia-container-cli: detection error:[^\n]{0,80}nvml error: (?!driver not loaded)",
+        r"nvidia-container-cli(?:\.real)?: detection error:[^\n]{0,80}nvml error: (?!driver not loaded)",
         Means(_NO_MODULE, "NVML of the host answers with an error: the driver itself does not work there", 0.6),
         Means("driver-library-mismatch", "the host's module and libraries may be of different releases", 0.5),
         asks="what does nvidia-smi say on the host itself?",
         source="NVIDIA/libnvidia-container: src/cli/configure.c, src/nvc_info.c",
     ),
     Signature(
-        r"nvidia-container-cli: device error: (?P<device>[\w.:-]+): unknown device",
+        r"nvidia-container-cli(?:\.real)?: device error: (?P<device>[\w.:-]+): unknown device",
         Means(
             "cuda-visible-devices-empty-or-invalid",
             "the container is given GPU {device} (NVIDIA_VISIBLE_DEVICES, --gpus), and there is none of that name",
@@ -115,7 +116,8 @@ FAMILY = Family(
         source="NVIDIA/libnvidia-container: src/cli/common.c",
     ),
     Signature(
-        r"nvidia-container-cli: ldcache error: process \S+ (?:failed with error code|terminated with signal)",
+        r"nvidia-container-cli(?:\.real)?: ldcache error: process \S+ "
+        r"(?:failed with error code|terminated with signal)",
         Means(
             _WITHOUT,
             "the toolkit cannot run ldconfig in the image: it is of another processor or system, or the toolkit's own "
@@ -188,5 +190,27 @@ FAMILY = Family(
         r"\b(?:3\.4\.0|4\.4\.0-\d+)-Microsoft\b|WSL(?: version)? 1\b",
         Means("wsl1-no-gpu", "WSL 1 has no GPU", 0.85, given=r"cuda|nvidia|gpu"),
         source="Microsoft: GPU support is part of WSL 2",
+    ),
+    Signature(
+        r"nvidia-container-cli(?:\.real)?: initialization error: (?:driver rpc error|cuda error|nvml error): "
+        r"(?!driver not loaded)(?P<why>[\w ]{1,60})",
+        Means(_NO_MODULE, "the host's own driver does not answer the container toolkit: {why}", 0.6),
+        Means("driver-hang", "the host's driver takes longer than the 10 s that the toolkit waits", 0.7, given=_LATE),
+        Means("uvm-broken-after-suspend", "CUDA does not start on the host itself", 0.62, given=r"cuda error: unknown"),
+        asks="how long does nvidia-smi take on the host, and what does `sudo dmesg | grep -i nvrm` say?",
+        source="NVIDIA/libnvidia-container: src/rpc.c (10 s), src/driver.c, src/nvc.c; to 1.0.x: libcuda",
+    ),
+    Signature(
+        r"Insufficient nvidia\.com/(?:gpu|mig-)|no healthy devices present; cannot allocate unhealthy devices nvidia"
+        r"|Requested: \d+, Available: \d+, which is unexpected",
+        Means("gpu-operator-not-ready", "no node offers the GPU: the device plugin does not run, or sees none", 0.55),
+        Means("not-a-stack-problem", "all GPUs of the nodes are taken", 0.45),
+        asks="does `kubectl describe node` list nvidia.com/gpu under Allocatable, and how many are allocated?",
+        source="kubernetes/kubernetes: pkg/scheduler/framework/plugins/noderesources; pkg/kubelet/cm/devicemanager",
+    ),
+    Signature(
+        r"CUDA Minor Version Compatibility mode ENABLED",
+        Means("not-a-stack-problem", "a notice: the driver serves this container by minor-version compatibility", 0.7),
+        source="NVIDIA's image entry point: cudaCheck",
     ),
 )

@@ -63,6 +63,7 @@ _NUMBERS = {
     "46": ("gpu-compute-mode", "another process holds the GPU, or its compute mode keeps others out", 0.6),
     "100": ("cuda-visible-devices-empty-or-invalid", "CUDA sees no card: CUDA_VISIBLE_DEVICES may hide it", 0.5),
     "802": ("fabric-manager-not-running", "the fabric manager does not run, or is of another release", 0.9),
+    "500": (_CONTAINER, "CUDA starts with a part of the driver only: mostly a container in WSL, older than it", 0.6),
     "803": (_MIXED, "the kernel module and libcuda are of different releases", 0.8),
     "804": (_COMPAT, "cuda-compat of the image comes first, and it works on datacentre cards only", 0.9),
     "999": ("uvm-broken-after-suspend", "CUDA cannot start; after suspend nvidia_uvm does not answer", 0.6),
@@ -165,6 +166,31 @@ FAMILY = Family(
         source="ollama/ollama: discover/gpu_info_nvcuda.c; glibc: elf/dl-lookup.c; NVIDIA/cuda-python: cuda_bindings",
     ),
     Signature(
+        r"container was built for NVIDIA Driver Release (?P<wants>[\d.]+) or later, but version (?P<has>[\d.]+) was "
+        r"detected and compatibility mode is UNAVAILABLE",
+        Means(_OLD, "the image wants driver {wants}, and {has} is loaded", 0.9),
+        source="NVIDIA's image entry point: nvidia_entrypoint.sh, 50-gpu-driver-check.sh",
+    ),
+    Signature(
+        r"application ptx input, line \d+; *fatal *: Unsupported \.version (?P<ptx>[\d.]+); current version is "
+        r"'(?P<knows>[\d.]+)'",
+        Means(_OLD, "the driver compiles PTX up to {knows}, and the program brings {ptx}, of a newer CUDA", 0.95),
+        source="libcuda's own compiler, in cuLink's and cuModuleLoad's log: numba, CuPy, JAX print it",
+    ),
+    Signature(
+        r"(?:constraint|requires) __cuda (?:>=|==|=)?(?P<wants>[\d.]+)[^\n]{0,40}"
+        r"conflicting with __cuda-(?P<has>[\d.]+)",
+        Means(_OLD, "the package wants a driver that serves CUDA {wants}; this one serves {has}", 0.9),
+        source="mamba-org/mamba: libmamba, libsolv's problem strings; conda: the virtual package __cuda",
+    ),
+    Signature(
+        r"nothing provides (?:requested )?__cuda\b|__cuda\b[^\n]{0,60}which is missing on the system",
+        Means(_NO_MODULE, "conda finds no driver here, which the CUDA build of the package wants", 0.7),
+        Means(_OLD, "or the driver serves an older CUDA than the package wants", 0.5),
+        asks="does nvidia-smi answer where conda runs? For an image without a GPU: CONDA_OVERRIDE_CUDA.",
+        source="mamba-org/mamba: libmamba/src/solver/problems_graph.cpp; conda: plugins/virtual_packages/cuda.py",
+    ),
+    Signature(
         r"requires? (?:a )?(?:NVIDIA )?driver(?: version)? (?:>=|newer than"
         r"|at least)? ?\d{3}\.\d+[^\n]{0,60}(?:but|found|installed)"
         r"|unsatisfied condition: (?P<what>(?:cuda|driver) ?>= ?[\d.]+)",
@@ -209,7 +235,12 @@ FAMILY = Family(
     Signature(
         r"forward compatibility was attempted on non supported HW|cudaErrorCompatNotSupportedOnDevice"
         r"|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE|\berror 804\b",
-        Means(_COMPAT, "cuda-compat of the image comes first, and it works on datacentre cards only", 0.95),
+        Means(
+            _COMPAT,
+            "cuda-compat of the image comes first, and it works on datacentre cards only",
+            0.95,
+            unless=r"Minor Version Compatibility mode ENABLED",
+        ),
         source="NVIDIA CUDA Runtime API, error 804",
     ),
     Signature(
@@ -262,7 +293,9 @@ FAMILY = Family(
     Signature(
         r"Nouveau (?:kernel )?driver is (?:currently )?(?:still )?(?:in use|loaded)"
         r"|Kernel driver in use: nouveau|Nouveau kernel driver is currently in use"
-        r"|nouveau[^\n]{0,60}still loaded|NVRM: GPU \S+ is already bound to nouveau|Kernel driver in use: nova",
+        r"|nouveau[^\n]{0,60}still loaded|NVRM: GPU \S+ is already bound to nouveau|Kernel driver in use: nova"
+        r"|NVRM: nouveau, rivafb,[^\n]{0,40}(?:\s[^\n]{0,60})?was loaded and obtained"
+        r"|This can occur when (?:a|another) driver[\s\S]{0,120}obtained ownership",
         Means("nouveau-in-use", "another kernel driver (nouveau, nova_core) holds the card", 0.93),
         source="NVIDIA-Linux-x86_64 installer; NVIDIA/open-gpu-kernel-modules: nv-pci.c; lspci -k",
     ),
@@ -289,6 +322,18 @@ FAMILY = Family(
         r"|Unable to find the kernel source tree for the currently running kernel",
         Means("kernel-updated-dkms-missing", "the driver's module is not built for the kernel that runs", 0.92),
         source="kmod; DKMS; NVIDIA-Linux-x86_64 installer",
+    ),
+    Signature(
+        r"performing the step: \"(?:Building kernel modules|Checking to see whether the nvidia kernel module was)"
+        r"|Unable to build the NVIDIA kernel module|Could not resolve Linux kernel version"
+        r"|The NVIDIA kernel module interface was not created",
+        Means("kernel-updated-dkms-missing", "the driver's module cannot be built for the kernel that runs", 0.85),
+        source="NVIDIA/nvidia-installer: kernel.c; NVIDIA's driver container: nvidia-driver, _resolve_kernel_version",
+    ),
+    Signature(
+        r"NVRM: No NVIDIA (?:graphics adapter|GPU|devices) found",
+        Means(_NO_GPU, "the driver is loaded, and the kernel lists no NVIDIA card on the bus", 0.85),
+        source="NVIDIA/open-gpu-kernel-modules: kernel-open/nvidia/nv.c, nvidia_init_module",
     ),
     Signature(
         r"Error! Bad return status for module build on kernel",

@@ -16,6 +16,7 @@ _PLUGIN_FAILED = r"plugin configuration error|Unable to load cu\w+\. Is it insta
 _NUMPY = "it is compiled for the ABI of NumPy 1, and NumPy 2 is installed"
 _GOES_ON = r"Error: (?:Unexpected error from cuda|CUDA|No CUDA|Found no NVIDIA|The NVIDIA driver)"
 _UV_JAX, _UV_NVIDIA = r"depends on jaxlib\b", r"depends on nvidia-[a-z]"
+_ANY = r"torch|cuda|nvidia|nvinfer|tensorrt|ctranslate2|onnxruntime|tensorflow|jax"
 _HAVE_CPU = r"you have [\d.]+\+cpu"
 
 FAMILY = Family(
@@ -225,7 +226,7 @@ FAMILY = Family(
     Signature(
         r"unmet dependencies|held broken packages|pkgProblemResolver"
         r"|trying to overwrite '[^'\n]*', which is also in package|conflicts? with[^\n]{0,40}(?:nvidia|cuda"
-        r"|libcudnn)|nothing provides [^\n]{0,60}(?:nvidia|cuda)",
+        r"|libcudnn)|nothing provides (?!(?:requested )?__cuda)[^\n]{0,60}(?:nvidia|cuda)",
         Means(
             "apt-package-conflict",
             "packages of different repositories, or held ones, stand in the way",
@@ -290,5 +291,24 @@ FAMILY = Family(
             unless=r"\bWSL|No matching distribution",
         ),
         source="tensorflow/docs: site/en/install/pip.md",
+    ),
+    Signature(
+        r"package (?:torchvision|torchaudio|torchtext)-\S+ requires (?:pytorch|cudatoolkit)\b"
+        r"|(?:torchvision|torchaudio|torchtext) [\d.]+ +is not installable",
+        Means("companion-version-mismatch", "this torchvision or torchaudio excludes the torch or CUDA", 0.85),
+        source="mamba-org/mamba: libmamba/src/solver/problems_graph.cpp",
+    ),
+    Signature(
+        r"cannot enable executable stack as shared object requires",
+        Means(
+            "framework-bug", "this build wants an executable stack, which glibc 2.41 and later refuse", 0.9, given=_ANY
+        ),
+        source="glibc: sysdeps/unix/sysv/linux/dl-execstack.c",
+    ),
+    Signature(
+        r"engine plan file is (?:generated on an incompatible device|not compatible with this version of TensorRT)"
+        r"|Serialized Engine Version|engine plan file is not compatible, expecting",
+        Means("not-a-stack-problem", "the engine is of another TensorRT or for another card: build it here", 0.9),
+        source="TensorRT 5 to 10: runtime.cpp, deserializeCudaEngine",
     ),
 )

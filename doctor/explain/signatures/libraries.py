@@ -95,11 +95,12 @@ def _several(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
         yield Means("tf-cannot-dlopen-gpu-libs", f"TensorFlow cannot open {len(names)} of CUDA's libraries", 0.94)
 
 
+_TRT_DLL = r"Unable to load library: nv\w+\.dll"
 _INSTALLED = r"(?:site|dist)-packages[\\/]torch[\\/]__init__"
 
 FAMILY = Family(
     Signature(
-        rf"(?P<lib>lib{_CUDA}(?:-\w+)?\.so(?:\.[\d.]*\d)?)['\"]?:? (?:dlerror: )?(?:\S+ )?(?:cannot open "
+        rf"(?P<lib>lib(?!nccl-){_CUDA}(?:-\w+)?\.so(?:\.[\d.]*\d)?)['\"]?:? (?:dlerror: )?(?:\S+ )?(?:cannot open "
         rf"shared object|: No such file|not found)"
         rf"|Could not (?:dlopen|load|find)(?: dynamic)? library '(?P<tf>lib{_CUDA}\.so[^']*)'"
         rf"|Failure finding \"(?P<finder>(?:lib)?{_CUDA}\w*\.(?:so|dll)[^\"\n]{{0,80}})\"",
@@ -246,6 +247,12 @@ FAMILY = Family(
             0.5,
             given=r"embedding|label|assert|target|num_classes",
         ),
+        Means(
+            "out-of-memory-not-a-stack-fault",
+            "the GPU has no memory left for cuBLAS, or an earlier kernel failed",
+            0.58,
+            given=r"CUBLAS_STATUS_NOT_INITIALIZED when calling `?cublasCreate",
+        ),
         Means(_CUBLAS, "cuBLAS and its companions may be of different releases", 0.55),
         asks="Does it go away with CUDA_LAUNCH_BLOCKING=1, a smaller batch, or on the CPU?",
         source="NVIDIA cuBLAS API, cublasStatus_t; torch to 1.4: aten/src/THC/THCBlas.cu; PaddlePaddle 0 and 1",
@@ -307,5 +314,22 @@ FAMILY = Family(
         r"|Couldn't read CUDA library(?: version)?|Couldn't find a suitable version of libdevice",
         Means("libdevice-not-found", "XLA finds no nvvm/libdevice: the toolkit's directory is not known to it", 0.92),
         source="openxla/xla: xla/service/gpu/llvm_gpu_backend",
+    ),
+    Signature(
+        r"Unable to load library: (?P<lib>(?:lib)?nv(?:infer|onnxparser|parsers)\w*\.(?:so[\w.]*\w|dll))"
+        r"(?![^\n]{0,80}executable stack)",
+        Means("windows-dll-path", "{lib} of TensorRT is not where Windows looks", 0.85, given=_TRT_DLL),
+        Means(
+            "needed-library-missing",
+            "{lib} of TensorRT is not where the loader looks, or is of another TensorRT than the one that asks",
+            0.85,
+            unless=_TRT_DLL,
+        ),
+        source="TensorRT 8.4 to 10: libLoader.cpp, DynamicLibrary",
+    ),
+    Signature(
+        r"libNVVM cannot be found|libnvvm\.so[\w.]*: cannot open shared object|Missing libdevice file",
+        Means("libdevice-not-found", "numba finds no nvvm: no CUDA toolkit is there, or CUDA_HOME misleads", 0.8),
+        source="numba/numba, NVIDIA/numba-cuda: numba/cuda/cudadrv/nvvm.py, libs.py",
     ),
 )

@@ -88,7 +88,8 @@ FAMILY = Family(
         source="GCC, Clang",
     ),
     Signature(
-        r"ptxas (?:[^\n]{0,80}; *)?fatal *: (?:Value '(?P<arch>sm_\w+)' is not defined for option 'gpu-name'"
+        r"ptxas (?!application ptx input)(?:[^\n]{0,80}; *)?fatal *: "
+        r"(?:Value '(?P<arch>sm_\w+)' is not defined for option 'gpu-name'"
         r"|Unsupported \.version (?P<ptx>[\d.]+))|You are using ptxas [\d.x]+, but (?:TF|XLA"
         r"|JAX)[^\n]{0,20} requires|ptxas does not support CC|PTXASError|ptxas too old"
         r"|Falling back to the driver to perform PTX compilation",
@@ -136,8 +137,10 @@ FAMILY = Family(
         source="sh, as nvcc 11 to 13 calls its programs; NVIDIA's wheels have cicc in nvidia-nvvm since CUDA 13",
     ),
     Signature(
-        r"Failed to preprocess host compiler properties",
+        r"Failed to preprocess host compiler properties|nvcc cannot find a supported version of Microsoft Visual Studio"
+        r"|Cannot find compiler 'cl\.exe' in PATH|Host compiler targets unsupported (?:OS|platform)"
+        r"|configuration file 'vcvars\w*\.bat' could not be found",
         Means("host-compiler-unsupported", "nvcc cannot run the host compiler that it was given or found", 0.7),
-        source="nvcc 9 to 13",
+        source="nvcc 5 to 13",
     ),
 )

@@ -57,7 +57,7 @@ FAMILY = Family(
         source="tensorflow/docs: site/en/guide/gpu.ipynb",
     ),
     Signature(
-        r"device-side assert triggered|cudaErrorAssert|CUDA_ERROR_ASSERT|Assertion `[^`'\n]{1,160}'? ?failed"
+        r"device-side assert triggered|cudaErrorAssert|CUDA_ERROR_ASSERT|Assertion `[^`'\n]{1,160}[`']? ?failed"
         r"|Assertion `t >= 0 && t < n_classes`",
         Means(
             _USER,
@@ -121,5 +121,40 @@ FAMILY = Family(
         r"Descriptors cannot (?:not )?be created directly",
         Means(_USER, "protobuf is newer than the program's generated code: protobuf before 3.21 serves it", 0.9),
         source="protocolbuffers/protobuf: python/google/protobuf/descriptor.py",
+    ),
+    Signature(
+        r"peer access is not supported between these two devices|failed to open CUDA IPC handle"
+        r"|cudaErrorPeerAccessUnsupported|CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+        Means(_P2P, "these cards cannot reach each other's memory: try NCCL_P2P_DISABLE=1", 0.8),
+        asks="what does `nvidia-smi topo -p2p r` say, and does every process see all cards (CUDA_VISIBLE_DEVICES)?",
+        source="NVIDIA/nccl: src/transport/p2p.cc; NVIDIA CUDA Runtime API, error 217",
+    ),
+    Signature(
+        r"NCCL WARN (?:socket\w+: |Net : |Call to )?[Cc]onnect(?: to \S+)? (?:returned|failed)"
+        r"|NCCL WARN socketProgress\w*: Connection closed by remote peer",
+        Means(_USER, "one rank does not reach another over the network: interface (NCCL_SOCKET_IFNAME), firewall", 0.8),
+        source="NVIDIA/nccl: src/misc/socket.cc, include/socket.h",
+    ),
+    Signature(
+        r"Max retries exceeded with url|Temporary failure in name resolution|Failed to resolve 'huggingface"
+        r"|(?:requests\.exceptions|urllib3\.exceptions)\.\w*(?:Connection|Proxy|MaxRetry|SSL|Timeout)\w*",
+        Means(_USER, "the network, not the GPU stack: a server cannot be reached", 0.3),
+        source="urllib3; requests",
+    ),
+    Signature(
+        r"larger than the (?:maximum number of tokens that can be stored in|available) KV cache"
+        r"|memory is needed for KV cache|No available memory for the cache blocks",
+        Means(_MEMORY, "the GPU has no room for a KV cache of this length (max_model_len)", 0.85),
+        source="vllm-project/vllm: vllm/worker/worker.py, vllm/v1/core/kv_cache_utils.py",
+    ),
+    Signature(
+        r"error: (?:include file )?'?Python\.h'?(?:: No such file| not found)|error C1083: [^\n]{0,60}Python\.h",
+        Means(
+            _USER,
+            "Python's own headers are not there for the compiler (python3-dev)",
+            0.85,
+            given=r"triton|cuda|torch|\.cu\b",
+        ),
+        source="GCC, Clang, MSVC, tcc, as triton and torch.utils.cpp_extension call them",
     ),
 )

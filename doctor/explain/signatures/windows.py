@@ -80,20 +80,23 @@ FAMILY = Family(
     ),
     Signature(
         r"\[WinError 127\]|specified procedure could not be found|angegebene Prozedur wurde nicht gefunden"
-        r"|Не найдена указанная процедура|找不到指定的程序|指定されたプロシージャが見つかりません",
-        Means(_PATH, "a DLL of another release comes first: it lacks a function that is asked of it", 0.7),
+        r"|Не найдена указанная процедура|找不到指定的程序|指定されたプロシージャが見つかりません"
+        r"|La procédure spécifiée est introuvable|No se encontró el proceso especificado",
+        Means(_PATH, "a DLL of another release comes first: it lacks a function that is asked of it", 0.72),
         source="Windows, error 127",
     ),
     Signature(
         r"\[WinError 193\]|is not a valid Win32 application|%1 is not a valid|keine zulässige Win32-Anwendung"
-        r"|не является приложением Win32|不是有效的 ?Win32|有効な Win32 アプリケーションではありません",
+        r"|не является приложением Win32|不是有效的 ?Win32|有効な Win32 アプリケーションではありません"
+        r"|n[’']est pas une application Win32 valide|no es una aplicación Win32 válida",
         Means(_PATH, "a DLL of another architecture (32 bits) comes first", 0.6),
         Means("corrupted-install", "a DLL is damaged", 0.6),
         source="Windows, error 193",
     ),
     Signature(
         r"\[WinError 1114\]|DLL\) initialization routine failed|DLL-Initialisierungsroutine ist fehlgeschlagen"
-        r"|Произошел сбой в программе инициализации|初始化例程失败|初期化ルーチンの実行に失敗しました",
+        r"|Произошел сбой в программе инициализации|初始化例程失败|初期化ルーチンの実行に失敗しました"
+        r"|routine d[’']initialisation d[’']une bibliothèque de liens|rutina de inicialización de biblioteca",
         Means(_REDIST, "a DLL does not start: mostly the Visual C++ runtime is older than the DLL needs", 0.65),
         Means(_PATH, "a DLL does not start: it finds another release of one that it needs", 0.5),
         asks="is the newest Visual C++ runtime installed, and does the same DLL load in a new environment?",
@@ -101,7 +104,8 @@ FAMILY = Family(
     ),
     Signature(
         r"\[WinError 1455\]|paging file is too small|Auslagerungsdatei ist zu klein|Файл подкачки слишком мал"
-        r"|页面文件太小|ページング ファイルが小さすぎる",
+        r"|页面文件太小|ページング ファイルが小さすぎる"
+        r"|fichier de pagination est insuffisant|archivo de paginación es demasiado pequeño",
         Means(
             "out-of-memory-not-a-stack-fault",
             "Windows has no memory left to load the DLL: the paging file is too small, or too many processes load it",
