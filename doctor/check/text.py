@@ -6,7 +6,7 @@ from doctor.check.finding import Finding, Kind, Remedy, Report, Severity
 from doctor.check.stack import stack_lines
 from doctor.facts.seen import Seen, Unseen
 from doctor.formats import TextStyle
-from doctor.output.page import Page
+from doctor.output.page import Page, as_windows_writes
 
 _NO_FRAMEWORK = "No GPU framework in the Python that was looked at"
 _NO_PYTHON = "No Python environment was found to look at"
@@ -71,7 +71,7 @@ def show_finding(page: Page, finding: Finding) -> None:
     symbol, plain, colour = _MARKS[finding.severity]
     page.gap()
     page.paragraph(f"{page.symbol(symbol, plain)} {finding.summary}", colour=colour, hang=2)
-    page.line(page.paint("dim", f"  {finding.code} {page.symbol('·', '-')} {finding.subject}"))
+    page.line(page.paint("dim", f"  {finding.code} {page.symbol('·', '-')} {as_windows_writes(finding.subject)}"))
     for evidence in finding.evidence:
         detail = "" if evidence.detail == finding.summary else evidence.detail  # nothing is said twice
         source = f"[{evidence.source}]" if evidence.source else ""
@@ -88,7 +88,7 @@ def show_remedies(page: Page, remedies: tuple[Remedy, ...], where: str = "") -> 
         page.paragraph(f"  {remedy.lead(first=number == 0, where=where)}: {remedy.summary}", colour="bold", hang=4)
         for command in remedy.commands:
             if command.removeprefix("# ") != remedy.summary:  # a single thing to do by hand is its own summary
-                page.verbatim(command, indent=4)
+                page.verbatim(as_windows_writes(command) if command.startswith("# ") else command, indent=4)
 
 
 def _open_questions(page: Page, report: Report) -> None:

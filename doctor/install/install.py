@@ -127,6 +127,7 @@ def prepare(asked: InstallOrder, matrix: Matrix) -> Prepared:
 
     facts = look_at(host_with(asked.prefix or asked.home), ProbeRequest((asked.python,) if asked.python else ()))
     target = target_of(facts, Need(asked.product, "", _interpreter(facts)))
+    _need_64_bits(asked, target, facts)
     found = _planned(asked, target, facts, matrix)
     return found._replace(plan=_without_what_is_so(found.plan, facts))
 
@@ -136,6 +137,21 @@ def need_cuda_here(os_family: str, matrix: Matrix) -> None:
     row = absent("", "", Circumstances(os_family=os_family, arch=""), matrix)
     if row:
         raise BadOrder(f"{row.summary}: --os linux or --os windows makes a plan for another machine")
+
+
+def _need_64_bits(asked: InstallOrder, target: Target, facts: Facts) -> None:
+    """Raise BadOrder where wheels would go into a Python of 32 bits: none with CUDA was ever published for one."""
+    if asked.framework:
+        from doctor.install.stack_environment import own_of  # late: only this order composes plans
+
+        is_for_python = own_of(target, facts) != ""
+    else:
+        is_for_python = asked.product not in {"cuda", "cudnn", "driver"} or asked.method == "wheel"
+    short = {one.interpreter for one in value_or(facts.environments, ()) if value_or(one.machine, "") == "i386"}
+    if is_for_python and not asked.any_name and target.python in short:
+        raise BadOrder(
+            f"{target.python} is a Python of 32 bits, and no wheel with CUDA is for one: --python names one of 64 bits"
+        )
 
 
 def _without_what_is_so(plan: Plan, facts: Facts) -> Plan:

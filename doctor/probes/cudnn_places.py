@@ -1,5 +1,6 @@
 """Where copies of cuDNN are put: by NVIDIA's archives, by distributions, by wheels, conda and frameworks, by hand."""
 
+import re
 from collections.abc import Iterator
 
 from compat.record import NamedTuple
@@ -130,8 +131,10 @@ def _of_windows(host: Host) -> Iterator[Place]:
         root = f"{programs}/NVIDIA/CUDNN/{release}"
         yield Place(f"{root}/bin", "windows", (f"{root}/include",))
         for cuda in names_of(host, f"{root}/bin")[:_ENTRIES_AT_MOST]:
+            named = re.fullmatch(r"(\d{2})\.\d+", cuda)
             for path in (f"{root}/bin/{cuda}", f"{root}/bin/{cuda}/x64"):
-                yield Place(path, "windows", (f"{root}/include/{cuda}", f"{root}/include"))
+                place = Place(path, "windows", (f"{root}/include/{cuda}", f"{root}/include"))
+                yield place._replace(cuda_major=Seen(int(named[1]), path)) if named else place
     for release in names_of(host, f"{programs}/NVIDIA GPU Computing Toolkit/CUDA")[:_ENTRIES_AT_MOST]:
         yield from _below(host, f"{programs}/NVIDIA GPU Computing Toolkit/CUDA/{release}", "toolkit")
 

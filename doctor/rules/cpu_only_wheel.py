@@ -14,12 +14,12 @@ from doctor.facts.seen import Seen, how, value_or
 from doctor.rules.shared.builds import cuda_need_of, installed, nearest_and_newest, need_of, other_builds
 from doctor.rules.shared.gpu_code import code_for
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_gpu
+from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """A CPU build is BAD beside a GPU, unless another package brings the GPU code (JAX's plugins)."""
-    need_gpu(facts)
+    need_where(facts, "gpus")
     if value_or(facts.system.family, "") == "macos":
         raise NotApplicable("no framework is published with CUDA for macOS: a CPU build is all there is")
     if traits_of(framework.package).runs_on:
@@ -67,9 +67,13 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         severity=_severity(framework, others),
         evidence=(
             Evidence(how(framework.build), "built for the CPU only"),
-            Evidence(how(facts.gpus) or how(facts.pci), "an NVIDIA GPU is here"),
+            Evidence(how(facts.gpus) or how(facts.pci), f"an NVIDIA GPU is {_where(facts)}"),
         ),
     )
+
+
+def _where(facts: Facts) -> str:
+    return "here" if facts.machine.is_running else "assumed"
 
 
 def _gpu_builds(environment: Environment) -> tuple[str, ...]:

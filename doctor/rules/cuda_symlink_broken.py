@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import ABSENT, Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
-from doctor.facts.seen import Seen, value_or
+from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.facts.toolkit import Toolkit, ToolkitName
 from doctor.rules.shared.rule import Rule, Subjects
 
 _NVCC = "nvcc on PATH"
+_SHORT_NAME = r"(?i)^[a-z]:.*[\\/][^\\/]{1,6}~\d"  # PROGRA~1
 
 
 def _asked(facts: Facts) -> Iterator[ToolkitName]:
@@ -23,6 +25,8 @@ def check(name: ToolkitName, facts: Facts, matrix: Matrix) -> Answer:
     """Whether the name leads to a toolkit; one that could not be followed stays unknown."""
     if not name.missing:
         return ok(f"{name.name} leads to {name.leads_to.get()}")
+    if not facts.machine.is_running and re.search(_SHORT_NAME, name.value):
+        raise UnseenError(f"{name.value} has a short name in it, which only the running Windows follows")
     return bad(
         getattr(name.leads_to, "why", f"{name.name} leads nowhere"),
         *_needs(name, facts),

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compat.matrix import Matrix
+from compat.need import Need
+from compat.version import CudnnVersion
 from doctor.check.finding import Answer, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.builds import cuda_of, need_own_cuda
 from doctor.rules.shared.cudnn_use import built_for, loaded_copy, main_predictions, right_copies
 from doctor.rules.shared.other_cuda import other_cuda
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
+
+_PATH = "PATH"  # by which every copy on Windows is found, the right one too
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -23,15 +29,25 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     asked = main_predictions(framework, facts)
     if not any(isinstance(one.path, Seen) for one in asked):
         raise NotApplicable(f"{framework.label} is not known to load a cuDNN")
-    if any(one.variable and not one.is_as_intended for one in asked):
+    if any(one.variable not in {"", _PATH} and not one.is_as_intended for one in asked):
         raise NotApplicable("a variable puts it first: ld-library-path-shadowing")
     copy, cuda = loaded_copy(framework, facts), cuda_of(framework, facts, matrix)
     theirs = copy.cuda_major.get()
     if theirs == cuda.value.major:
         return ok(f"{framework.label} and its cuDNN are both for CUDA {theirs}")
-    needs = right_copies(framework, built_for(framework, facts, matrix).value, facts, matrix)
+    built = built_for(framework, facts, matrix).value
+    needs = (*_lying_here(cuda.value.major, built, facts), *right_copies(framework, built, facts, matrix))
     source = copy.owner or copy.path
     return other_cuda(framework, cuda, "a cuDNN", Seen(theirs, source), *needs, label=copy.label, source=source)
+
+
+def _lying_here(cuda: int, built: CudnnVersion, facts: Facts) -> Iterator[Need]:
+    """The directory of a copy for the right CUDA onto Path: NVIDIA's installer for Windows lays one for each CUDA."""
+    for one in value_or(facts.cudnn, ()):
+        release = value_or(one.version, None)
+        if one.origin == "windows" and value_or(one.cuda_major, 0) == cuda and release and release.major == built.major:
+            yield Need("variable", f"with {one.path}", "", _PATH)
+            return
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

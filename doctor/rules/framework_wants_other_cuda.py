@@ -25,7 +25,7 @@ from doctor.rules.shared.builds import (
     platform_of,
 )
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_gpu
+from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
 
 _SYMPTOMS = (
     "cudart-soname-missing",
@@ -46,7 +46,7 @@ class Present(NamedTuple):
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Compare what the build needs with the toolkits of the machine and the wheels of its environment."""
-    need_gpu(facts)
+    need_where(facts, "gpus")
     need_own_cuda(framework)
     if brings_its_own(framework, facts, matrix):
         raise NotApplicable(f"{framework.label} brings the CUDA libraries that it was built with")

@@ -9,7 +9,7 @@ from doctor.facts import Facts
 from doctor.facts.environment import Environment
 from doctor.facts.seen import how, value_or
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import ENVIRONMENTS, need_gpu
+from doctor.rules.shared.subjects import ENVIRONMENTS, need_where
 
 _OF_32_BITS = "i386"
 _FOLLOWS = ("cpu-only-wheel", "python-version-no-wheel")
@@ -21,7 +21,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("only on Windows")
     frameworks = value_or(environment.frameworks, ())
     if not frameworks:
-        need_gpu(facts)
+        need_where(facts, "gpus")
     if environment.machine.get() != _OF_32_BITS:
         return ok("its Python has 64 bits")
     python = value_or(environment.python, "")

@@ -8,9 +8,9 @@ from compat.need import Need
 from compat.row import FrameworkRow
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.facts.environment import Environment, Framework
 from doctor.facts.seen import how, value_or
-from doctor.rules.shared.builds import installed
+from doctor.rules.shared.builds import has_wheel, installed
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_gpu
 
@@ -50,17 +50,29 @@ def _last_with_cuda(matrix: Matrix) -> FrameworkRow:
 
 
 def _bad(framework: Framework, facts: Facts, last: FrameworkRow) -> Answer:
-    old = Need(last.package, last.versions, environment_of(framework, facts).interpreter)
+    is_meant = facts.machine.is_running or "gpus" in facts.assumed
     return bad(
         f"{framework.label} has no GPU code on native Windows; {name_of(last)} is the last release that had",
         Need("by-hand", _in_wsl(facts)),
-        old,
-        severity=Severity.ERROR if facts.machine.is_running else Severity.WARNING,
+        _old(last, environment_of(framework, facts)),
+        severity=Severity.ERROR if is_meant else Severity.WARNING,
         evidence=(
             Evidence(how(facts.system.family), "native Windows"),
             Evidence(f"matrix, {last.id}", f"the last build with CUDA {last.cuda} for Windows"),
         ),
         explains=(Symptom("cpu-only-wheel", framework.label), Symptom("framework-wants-other-cuda", framework.label)),
+    )
+
+
+def _old(last: FrameworkRow, environment: Environment) -> Need:
+    """The last release with CUDA; in words where it has no wheel for the environment's Python."""
+    if has_wheel(last, environment):
+        return Need(last.package, last.versions, environment.interpreter)
+    pythons = last.python or ()
+    return Need(
+        "by-hand",
+        f"make an environment with Python {pythons[-1]} and install {last.package}{last.versions} there: it has wheels"
+        f" for Python {', '.join(pythons)} only",
     )
 
 

@@ -8,6 +8,7 @@ from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.dlls import Dll
 from doctor.facts.environment import Framework
+from doctor.facts.seen import value_or
 from doctor.rules.shared.builds import import_symptoms, need_own_cuda
 from doctor.rules.shared.dlls import needs_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -20,7 +21,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     dlls = [one for one in needs_of(framework, facts) if "140" not in one.name]
     if not dlls:
         raise NotApplicable(f"the libraries of {framework.label} name no DLL of CUDA's")
-    astray = [one for one in dlls if not one.found and one.elsewhere]
+    astray = [one for one in (_for_its_cuda(dll, framework, facts) for dll in dlls) if not one.found and one.elsewhere]
     if not astray:
         return ok(f"no DLL that {framework.label} needs lies where it is not searched")
     folders = list(dict.fromkeys(one.elsewhere[0].rpartition("/")[0] for one in astray))
@@ -30,6 +31,16 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         evidence=tuple(Evidence(one.asker, f"needs {one.name}; it is {one.elsewhere[0]}") for one in astray),
         explains=(*import_symptoms(framework), *_missing(framework, astray)),
     )
+
+
+def _for_its_cuda(dll: Dll, framework: Framework, facts: Facts) -> Dll:
+    """Without the copies of cuDNN that are known to be for a CUDA of another major than the framework's."""
+    cuda = value_or(framework.cuda, None)
+    majors = {one.path: value_or(one.cuda_major, None) for one in value_or(facts.cudnn, ())}
+    if cuda is None:
+        return dll
+    fits = (one for one in dll.elsewhere if majors.get(one.rpartition("/")[0]) in {None, cuda.major})
+    return dll._replace(elsewhere=tuple(fits))
 
 
 def _needs(framework: Framework, folders: list[str]) -> tuple[Need, ...]:

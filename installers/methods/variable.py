@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.path import key_of
 from installers.effect import Effect, EntryAdded, EntryRemoved, VariableSet, VariableUnset
 from installers.method import Method
 from installers.plan import Plan, Target
 from installers.step import Step
 from installers.steps.add_to_path import AddToPath
+from installers.steps.by_hand import ByHand
 from installers.steps.remove_from_path import RemoveFromPath
 from installers.steps.set_variable import SetVariable
 from installers.steps.unload_module import UnloadModule
@@ -34,6 +38,9 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         summary, effect = f"set {name} to {_shortly(need.spec[1:])}", VariableSet(name, need.spec[1:], need.where)
     elif need.spec.startswith(_WITHOUT):
         directory = need.spec.removeprefix(_WITHOUT)
+        if _is_of_the_system(directory, target.os_family):
+            text = f"move NVIDIA's files, and nothing else, out of {directory}, which must stay in {name}"
+            return Plan(text, (ByHand(text),), ())
         if need.where.startswith(_MODULE):
             return _unloading(need, directory)
         step = RemoveFromPath(name, directory, "the loader searches it before the right place", need.where)
@@ -41,6 +48,14 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     elif need.spec.startswith(_WITH) and target.os_family == "windows":
         return _entering(name, need.spec.removeprefix(_WITH).split(";"))
     return Plan(summary + place, (step,), (effect,))
+
+
+def _is_of_the_system(directory: str, os_family: str) -> bool:
+    """Whether the programs of the system itself lie there, so that no shell works without it."""
+    place = key_of(directory, os_family)
+    if os_family == "windows":
+        return re.fullmatch(r"(%systemroot%|%windir%|c:/windows)(/system32|/syswow64)?", place) is not None
+    return place in {"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
 
 
 def _entering(name: str, directories: list[str]) -> Plan:

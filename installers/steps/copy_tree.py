@@ -263,8 +263,10 @@ def _restores(step: CopyTree, target: Target) -> Lines:
     if target.os_family == "windows":
         into = step.into.replace("/", chr(92))
         gone = tuple(f"{_powershell_found(into, one)} | Remove-Item" for one in step.patterns)
-        back = f"Copy-Item -Path {literal(f'{_name_before(step)}{chr(92)}*')} -Destination {literal(into)} -Force"
-        return (*gone, back) if _keeps(step, target) else gone
+        before = _name_before(step)
+        there = f"Get-Item -LiteralPath {literal(before)} | Out-Null"  # in another directory nothing may be removed
+        back = f"Copy-Item -Path {literal(f'{before}{chr(92)}*')} -Destination {literal(into)} -Force"
+        return (there, *gone, back) if _keeps(step, target) else gone
     root = sudo(target, needs_root=step.needs_root)
     gone = (f"{root}{_found(step)} -delete",)
     return (*gone, f"{root}tar -xzPf {_name_before(step)}.tar.gz") if _keeps(step, target) else gone

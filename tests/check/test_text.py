@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.check.text import render
+from compat.need import Need
+from doctor.check.finding import Remedy
+from doctor.check.text import render, show_remedies
 from doctor.facts import Facts
 from doctor.formats import TextStyle
+from doctor.output.page import Page
+from installers.plan import Plan
 from tests.machine import environment, framework, gpu, machine, report_on, seen, unseen
 
 BARE = machine(environments=seen((environment()._replace(frameworks=seen(())),)))
@@ -52,3 +56,12 @@ def test_which_environment_and_why(asked_by: str, said: str) -> None:
     text = render(report_on(machine(gpus=seen((gpu(),)), environments=seen((here,)))), TextStyle())
     line = next(one for one in text.splitlines() if one.startswith("  Python"))
     assert line.endswith(f"{here.prefix}{said}")
+
+
+def test_what_is_said_of_windows_is_written_as_it_is_there() -> None:
+    """The comments below a remedy; what is to be pasted stays as it was made."""
+    commands = ("# copy them to C:/cuda/bin", "& 'C:/a b/python.exe' -V")
+    remedy = Remedy("x", Need("by-hand", "x"), Plan("x", ()), commands)
+    page = Page(TextStyle())
+    show_remedies(page, (remedy,))
+    assert page.text().splitlines()[1:] == ["    # copy them to C:\\cuda\\bin", "    & 'C:/a b/python.exe' -V"]

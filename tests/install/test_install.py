@@ -18,8 +18,9 @@ from installers.step import kind_of
 from tests.installers.archives import LINUX, Era, pack
 from tests.installers.trees import digest_of
 from tests.lab.elf_file import elf_bytes
+from tests.machine import environment as an_environment
 from tests.machine import machine as a_machine
-from tests.machine import toolkit, toolkits
+from tests.machine import seen, system, toolkit, toolkits, unseen
 
 ERA = next(era for era in LINUX if era.version == "9.10.2")
 ARTICLE = """\
@@ -230,6 +231,35 @@ def test_what_does_not_suit_this_machine(asked: InstallOrder, said: str, monkeyp
     facts = a_machine(toolkit=toolkits(toolkit("13.0.0")))
     monkeypatch.setattr("doctor.probes.look", lambda *_: facts)
     with pytest.raises(BadOrder, match=re.escape(said)):
+        prepare(asked, Matrix())
+
+
+SHORT = an_environment(frameworks=seen(()), machine=seen("i386"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "built_for", "is_refused"),
+    [
+        (InstallOrder("torch"), "i386", True),
+        (InstallOrder("torch", "2.9.1", cuda="12.8"), "i386", True),
+        (InstallOrder("onnxruntime-gpu"), "i386", True),
+        (InstallOrder("cudnn", "9.10.2", "wheel", "12.8"), "i386", True),
+        (InstallOrder("torch"), "x86_64", False),
+        (InstallOrder("torch"), "", False),
+        (InstallOrder("torch", "2.9.1", any_name=True), "i386", False),
+        (InstallOrder("cudnn", "9.10.2", cuda="12.8", prefix="C:/cuda"), "i386", False),
+    ],
+)
+def test_no_wheel_goes_into_a_python_of_32_bits(
+    asked: InstallOrder, built_for: str, is_refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = SHORT._replace(machine=seen(built_for) if built_for else unseen("not read"))
+    facts = a_machine(system=system(family=seen("windows"), machine=seen("AMD64")), environments=seen((here,)))
+    monkeypatch.setattr("doctor.probes.look", lambda *_: facts)
+    if not is_refused:
+        assert prepare(asked, Matrix()).plan.steps
+        return
+    with pytest.raises(BadOrder, match="is a Python of 32 bits, and no wheel with CUDA is for one: --python names"):
         prepare(asked, Matrix())
 
 

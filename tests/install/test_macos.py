@@ -10,6 +10,8 @@ import pytest
 
 from doctor.cli import execute
 from doctor.host import live
+from tests.lab.cases import windows
+from tests.lab.parts import together
 
 WHY = "there is no CUDA for macOS after 10.2"
 
@@ -70,6 +72,20 @@ def test_a_disk_is_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     (tmp_path / "etc").mkdir()
     assert execute(["check", "--root", str(tmp_path), "--format", "json"]) in {0, 4}
     assert json.loads(capsys.readouterr().out)["findings"] == []
+
+
+def test_a_windows_disk_is_judged_for_a_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    together(windows.BASE, windows.torch("2.9.1+cpu"))(tmp_path)
+    assert execute(["check", "--root", str(tmp_path), "--assume-gpu", "RTX 4090", "--format", "json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["code"], found["severity"]) == ("cpu-only-wheel", "error")
+    assert any("/whl/cu" in line for line in found["remedies"][0]["commands"])
+
+
+def test_a_gate_stays_shut_and_history_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["gate"]) == 1
+    assert WHY in capsys.readouterr().out
+    assert execute(["install", "history"]) == 0
 
 
 def test_which_and_verify(capsys: pytest.CaptureFixture[str]) -> None:

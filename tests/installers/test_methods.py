@@ -18,6 +18,7 @@ from installers.choose import NoMethod, choose, load_methods, plan_for
 from installers.methods.driver import branch_for
 from installers.plan import Target
 from installers.render import commands
+from installers.steps.by_hand import ByHand
 from tests.installers import target as machines
 from tests.installers.needs import ANYWHERE, LINUX_ONLY, PYTHON, SITE, plans_for, products
 
@@ -308,6 +309,25 @@ def test_a_build_of_no_known_index_is_not_installed_again() -> None:
 def test_no_index_is_named_for_a_build_that_no_row_covers() -> None:
     found = lines(Need("torch", "==99.1", PYTHON, "cu128"), machines.UBUNTU)
     assert not any("--index-url" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("directory", "target", "stays"),
+    [
+        ("C:/Windows/System32", machines.WINDOWS, True),
+        ("c:\\WINDOWS\\system32\\", machines.WINDOWS, True),
+        ("%SystemRoot%\\System32", machines.WINDOWS, True),
+        ("C:/Windows/System32x", machines.WINDOWS, False),
+        ("C:/old/bin", machines.WINDOWS, False),
+        ("/usr/bin", machines.UBUNTU, True),
+        ("/usr/local/cuda-11.8/bin", machines.UBUNTU, False),
+    ],
+)
+def test_no_directory_of_the_system_is_taken_off_path(directory: str, target: Target, stays: bool) -> None:
+    """Without it no command is found: a person moves the files away."""
+    plan = plan_for(Need("variable", f"without {directory}", "", "PATH"), target, Matrix())
+    assert isinstance(plan.steps[0], ByHand) is stays
+    assert ("must stay in PATH" in plan.summary) is stays
 
 
 def test_removing_a_directory_from_a_path_works_in_bash() -> None:

@@ -93,6 +93,10 @@ def test_windows_says_first_who_may(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().out
     assert told.index("started as administrator") < told.index(" 1. ")
     assert "Copy-Item -Path 'before-bin" in told
+    undone = told.partition("To undo it by hand")[2]
+    for folder in ("bin", "include", "x64"):  # where the copies are not, the undo ends before it removes anything
+        there = undone.index(f"Get-Item -LiteralPath 'before-{folder}' | Out-Null")
+        assert there < undone.index("Remove-Item", there) < undone.index(f"Copy-Item -Path 'before-{folder}")
     assert execute([*order, "--script", "powershell"]) == 0
     head = capsys.readouterr().out.partition("Set-StrictMode")[0]
     assert "started as administrator" in head

@@ -53,6 +53,12 @@ def test_paths_of_windows_are_written_as_windows_writes_them() -> None:
     assert page.text() == "C:\\Program Files\\CUDA\\bin: see https://example.com/a, docs/b and d:\\x\\y\n"
 
 
+def test_each_of_several_paths_is() -> None:
+    """A path may hold blanks: where it ends is not known, but another one begins with its drive."""
+    text = "it is C:/Program Files/a.dll  [D:/b c/d.dll] and e:/f"
+    assert as_windows_writes(text) == r"it is C:\Program Files\a.dll  [D:\b c\d.dll] and e:\f"
+
+
 def test_shares_are_written_so_on_windows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "//server/my share/env: see https://example.com/a"
     monkeypatch.setattr("doctor.output.page._ON_WINDOWS", False)

@@ -7,6 +7,7 @@ import pytest
 from compat.need import AGAIN, Need
 from compat.version import CodeTarget, CudaVersion
 from doctor.check.finding import Kind, Severity
+from doctor.facts import Machine
 from doctor.facts.environment import Framework
 from tests.machine import (
     VENV,
@@ -55,6 +56,9 @@ def test_builds(built: Framework, kind: Kind) -> None:
         ({"gpus": seen(()), "pci": seen(())}, Kind.NOT_APPLICABLE),
         ({"gpus": unseen("no NVML"), "pci": unseen("no sysfs")}, Kind.UNKNOWN),
         ({"system": system(family=seen("macos"))}, Kind.NOT_APPLICABLE),
+        ({"machine": Machine("root", "/mnt")}, Kind.NOT_APPLICABLE),
+        ({"machine": Machine("root", "/mnt"), "assumed": ("driver",)}, Kind.NOT_APPLICABLE),
+        ({"machine": Machine("root", "/mnt"), "assumed": ("gpus",)}, Kind.BAD),
     ],
 )
 def test_only_beside_a_gpu(changes: dict[str, object], kind: Kind) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from compat.need import ABSENT, Need
 from doctor.check.finding import Kind, Severity
+from doctor.facts import Machine
 from doctor.facts.environment import Variable
 from doctor.facts.toolkit import ToolkitFacts, ToolkitName
 from tests.machine import configuration, machine, seen, toolkit, toolkits, unseen
@@ -35,6 +36,20 @@ UNREADABLE = ToolkitName("CUDA_HOME", "/root/cuda", unseen("/root/cuda: permissi
 )
 def test_names(names: tuple[ToolkitName, ...], kind: Kind) -> None:
     assert answer(CODE, machine(toolkit=toolkits(names=seen(names)))).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("path", "where", "kind"),
+    [
+        ("C:\\PROGRA~1\\NVIDIA~2\\CUDA\\v12.8", "root", Kind.UNKNOWN),
+        ("C:\\PROGRA~1\\NVIDIA~2\\CUDA\\v12.8", "live", Kind.BAD),
+        ("C:\\Program Files\\CUDA\\v12.8", "root", Kind.BAD),
+        ("/opt/cuda~1", "root", Kind.BAD),
+    ],
+)
+def test_short_names_are_followed_by_a_running_windows_alone(path: str, where: str, kind: Kind) -> None:
+    name = ToolkitName("CUDA_PATH", path, unseen("not there"), missing=True)
+    assert answer(CODE, machine(machine=Machine(where, "/mnt"), toolkit=toolkits(names=seen((name,))))).kind is kind
 
 
 def test_unseen_names_are_unknown() -> None:

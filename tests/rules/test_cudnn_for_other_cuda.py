@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import Need
 from doctor.check.finding import Kind
 from doctor.facts.loader import FoundBy, Outcome, Way
 from tests.machine import cudnn_copy, environment, framework, loader, machine, prediction, seen, unseen
@@ -50,3 +51,14 @@ def test_the_wheel_that_the_framework_asks_for() -> None:
     found = answer(CODE, owned(seen(13)))
     assert [one.product for one in found.needs] == ["nvidia-cudnn-cu12"]
     assert "CUDA 13" in found.why
+
+
+def test_on_windows_path_is_no_stray_variable() -> None:
+    """Every copy of cuDNN is found by it there; a right one that lies beside comes first."""
+    way = Way(FoundBy.PATH, "provider.dll", "C:/cudnn/bin/11.8", "C:/cudnn/bin/11.8")
+    led = prediction(way=way)._replace(intended=seen("C:/cudnn/bin/12.9/cudnn64_9.dll"))
+    right = cudnn_copy(path="C:/cudnn/bin/12.9", origin="windows", cuda_major=seen(12), parts=seen(()))
+    copies = seen((cudnn_copy(cuda_major=seen(11)), right))
+    found = answer(CODE, machine(cudnn=copies, loader=loader(predictions=seen((led,)))))
+    assert found.kind is Kind.BAD
+    assert found.needs[0] == Need("variable", "with C:/cudnn/bin/12.9", "", "PATH")

@@ -10,7 +10,7 @@ from compat.need import Need
 from doctor.check.finding import Kind
 from doctor.facts import Facts
 from doctor.facts.dlls import Dll, DllNeeds
-from tests.machine import VENV, environment, framework, machine, seen, system, unseen
+from tests.machine import VENV, cudnn_copy, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer
 
 ORT = framework("onnxruntime-gpu", "1.22.0", requires=seen(()))
@@ -47,6 +47,20 @@ def test_path(dlls: tuple[Dll, ...], kind: Kind) -> None:
 def test_it_names_the_directory() -> None:
     found = answer("windows-dll-path", windows(dll("cudnn64_9.dll", "", CUDNN)))
     assert found.needs[0] == Need("variable", "with C:/Program Files/NVIDIA/CUDNN/v9.10/bin/12.9", "", "PATH")
+
+
+@pytest.mark.parametrize(
+    ("majors", "folder"),
+    [((11, 12), "12.9"), ((12, 11), "11.8"), ((13, 11), ""), ((None, None), "11.8"), ((11, None), "12.9")],
+)
+def test_it_names_no_directory_of_another_cuda(majors: tuple[int | None, int | None], folder: str) -> None:
+    """NVIDIA's installer lays one directory for each CUDA, with DLLs of the same names."""
+    paths = ("C:/Program Files/NVIDIA/CUDNN/v9.10/bin/11.8", "C:/Program Files/NVIDIA/CUDNN/v9.10/bin/12.9")
+    known = [seen(one) if one else unseen("nothing says it") for one in majors]
+    copies = [cudnn_copy(path=path, cuda_major=cuda) for path, cuda in zip(paths, known, strict=True)]
+    lying = dll("cudnn64_9.dll", "", *(f"{one}/cudnn64_9.dll" for one in paths))
+    found = answer("windows-dll-path", windows(lying, cudnn=seen(tuple(copies))))
+    assert [one.spec for one in found.needs][:1] == ([f"with {paths[0][:-4]}{folder}"] if folder else [])
 
 
 @pytest.mark.parametrize(

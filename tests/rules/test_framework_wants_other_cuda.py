@@ -9,7 +9,7 @@ import pytest
 from compat.need import Need
 from compat.version import CudaVersion
 from doctor.check.finding import Kind
-from doctor.facts import Facts
+from doctor.facts import Facts, Machine
 from doctor.facts.environment import Framework
 from doctor.facts.toolkit import ToolkitFacts
 from tests.machine import VENV, distribution, environment, framework, machine, seen, toolkit, toolkits, unseen
@@ -50,6 +50,12 @@ def with_framework(one: Framework, *wheels: tuple[str, str], **changes: Any) -> 
 def test_toolkit(package: str, version: str, release: str, kind: Kind) -> None:
     facts = with_framework(built(package, version), toolkit=toolkits(toolkit(release)))
     assert answer(CODE, facts).kind is kind
+
+
+@pytest.mark.parametrize(("assumed", "kind"), [(("gpus",), Kind.BAD), ((), Kind.NOT_APPLICABLE)])
+def test_a_disk_is_judged_for_the_gpu_that_is_assumed(assumed: tuple[str, ...], kind: Kind) -> None:
+    there = {"machine": Machine("root", "/mnt"), "assumed": assumed, "toolkit": toolkits(toolkit("13.0.2"))}
+    assert answer(CODE, with_framework(built("onnxruntime-gpu", "1.22.0"), **there)).kind is kind
 
 
 @pytest.mark.parametrize(

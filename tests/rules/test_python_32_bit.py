@@ -33,6 +33,7 @@ TORCH = environment().frameworks
         (windows(seen("i386"), TORCH), Kind.BAD, Severity.ERROR),
         (windows(seen("i386"), TORCH, machine=OFFLINE), Kind.BAD, Severity.ERROR),
         (windows(seen("i386"), machine=OFFLINE), Kind.NOT_APPLICABLE, None),  # nobody computes with it
+        (windows(seen("i386"), machine=OFFLINE, assumed=("gpus",)), Kind.BAD, Severity.WARNING),
         (windows(seen("i386"), pci=seen(()), gpus=seen(())), Kind.NOT_APPLICABLE, None),
         (windows(unseen()), Kind.UNKNOWN, None),
         (windows(seen("i386"), family="linux"), Kind.NOT_APPLICABLE, None),

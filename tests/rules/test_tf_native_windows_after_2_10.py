@@ -46,6 +46,29 @@ def test_releases(package: str, version: str, changes: dict[str, object], kind: 
 
 
 @pytest.mark.parametrize(
+    ("python", "product", "words"),
+    [
+        (seen("3.11.9"), "by-hand", "make an environment with Python 3.10 and install tensorflow==2.10.* there"),
+        (seen("3.14.0"), "by-hand", "wheels for Python 3.7, 3.8, 3.9, 3.10 only"),
+        (seen("3.10.11"), "tensorflow", "==2.10.*"),
+        (seen("3.7.9"), "tensorflow", "==2.10.*"),
+        (unseen(), "tensorflow", "==2.10.*"),
+    ],
+)
+def test_the_old_release_has_a_wheel_for_the_python(python: Any, product: str, words: str) -> None:
+    here = environment(framework("tensorflow", "2.11.0", build=seen("cpu")), python=python)
+    need = answer(CODE, machine(system=WINDOWS, environments=seen((here,)))).needs[1]
+    assert need.product == product
+    assert words in need.spec
+
+
+def test_a_gpu_that_is_assumed_makes_it_an_error() -> None:
+    here = seen((environment(framework("tensorflow", "2.20.0", build=seen("cpu"))),))
+    found = answer(CODE, machine(system=WINDOWS, machine=OFFLINE, environments=here, assumed=("gpus",)))
+    assert found.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
     ("there", "words"),
     [
         (unseen(), "install WSL 2 and TensorFlow inside it"),

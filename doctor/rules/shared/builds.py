@@ -99,7 +99,7 @@ def other_builds(
     The same release comes first, then newer ones, then older ones; within a release the newest CUDA. `driver` says
     whether the installed driver must start them. Empty where the matrix knows of none.
     """
-    platform, python = platform_of(facts), _minor(value_or(environment_of(framework, facts).python, ""))
+    platform, environment = platform_of(facts), environment_of(framework, facts)
     current = release_key(framework.version)
 
     def place(row: FrameworkRow) -> tuple[int, tuple[int, ...]]:
@@ -112,7 +112,7 @@ def other_builds(
         row
         for package in gpu_packages(framework.package)
         for row in _all_rows(package, matrix)
-        if is_cuda_row(row) and _is_for(row, platform) and _has_wheel(row, python) and _is_published(row)
+        if is_cuda_row(row) and _is_for(row, platform) and has_wheel(row, environment) and _is_published(row)
         if fits(row) and (not driver or runs_on_driver(row, facts, matrix))
     ]
     by_cuda = sorted(found, key=lambda row: release_key(row.cuda or ""), reverse=True)
@@ -123,7 +123,9 @@ def _all_rows(package: str, matrix: Matrix) -> tuple[FrameworkRow, ...]:
     return matrix.rows(package, "builds") if matrix.has(package) else ()
 
 
-def _has_wheel(row: FrameworkRow, python: str) -> bool:
+def has_wheel(row: FrameworkRow, environment: Environment) -> bool:
+    """Whether a build has a wheel for the Python of an environment; yes where either is not known."""
+    python = _minor(value_or(environment.python, ""))
     return not python or row.python is None or python in row.python
 
 
