@@ -82,8 +82,13 @@ def covers(row: FrameworkRow, version: str) -> bool:
     if specifier.startswith("==") and specifier.endswith(".*"):
         return f"{public}.".startswith(specifier[2:-1])
     if specifier.startswith("=="):
-        return release_key(specifier) == release_key(public)
+        return release_key(specifier) == release_key(public) and _post(specifier) == _post(public)
     return accepts(specifier, public)
+
+
+def _post(version: str) -> str:
+    """The post-release in a version or specifier: a release of its own, with builds of its own; "" for none."""
+    return version.partition(".post")[2]
 
 
 @lru_cache(maxsize=4096)

@@ -35,7 +35,7 @@ _KIND_AT_MOST = 0x40  # the highest kind seen; what is above is no entry
 _A_BIT, _F_BIT = 1 << 20, 1 << 21  # flags of an entry: the suffixes of sm_90a and sm_100f
 _SUFFIX_BITS = _A_BIT | _F_BIT
 
-_SECTIONS = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb")  # the last is PE, whose names have 8 characters
+SECTIONS = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb")  # the last is PE, whose names have 8 characters
 _WRAPPERS = ".nvFatBinSegment"
 
 _HEADER_AT_MOST_BYTES = 4096  # of a container
@@ -173,7 +173,7 @@ def gpu_code_of(library: Elf | Pe, file: BinaryIO) -> GpuCode:
     reader = _Reader(file, library.size_bytes)
     try:
         if isinstance(library, Pe):
-            reader.walk_all((one.offset, one.size) for one in library.sections if one.name in _SECTIONS)
+            reader.walk_all((one.offset, one.size) for one in library.sections if one.name in SECTIONS)
         else:
             _walk_elf(reader, library)
         return reader.count()
@@ -188,7 +188,7 @@ def _walk_elf(reader: _Reader, library: Elf) -> None:
         return
     wrappers = next((one for one in sections if one.name == _WRAPPERS), None)
     wrapped = reader.wrapped(library, wrappers.offset, wrappers.size) if wrappers else []
-    reader.walk_all((one.offset, one.size) for one in sections if one.name in _SECTIONS)
+    reader.walk_all((one.offset, one.size) for one in sections if one.name in SECTIONS)
     reader.add_all(wrapped)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from compat.build import is_cuda_row, oldest_cuda
 from compat.matrix import Matrix, Uncovered
 from compat.row import FrameworkRow
@@ -30,10 +32,18 @@ def framework_of_row(row: FrameworkRow, spec: Spec, prefix: str, matrix: Matrix,
         cuda=cuda,
         cudnn=unknown if row.cudnn is None else Seen(row.cudnn, how),
         targets=unknown if row.targets is None else Seen(row.targets, how),
-        requires=unknown if row.pins is None else Seen(tuple(f"{name}{pin}" for name, pin in row.pins.items()), how),
+        requires=unknown if row.pins is None else Seen(tuple(_requirements(row.package, row.pins)), how),
         environment=prefix,
         note=note,
     )
+
+
+def _requirements(package: str, pins: Mapping[str, str]) -> Iterator[str]:
+    """As its metadata has them: libraries that only its extra asks for carry that extra's marker."""
+    asked = traits_of(package).asked_as.get(package, "")
+    extra = asked.partition("[")[2].rstrip("]") if asked.startswith(f"{package}[") else ""
+    for name, specifier in pins.items():
+        yield f"{name}{specifier};extra=='{extra}'" if extra and name.startswith("nvidia-") else f"{name}{specifier}"
 
 
 def framework_of_no_row(spec: Spec, prefix: str, note: str) -> Framework:

@@ -15,7 +15,7 @@ from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import how, value_or
-from doctor.rules.shared.builds import import_symptoms, installed, other_builds
+from doctor.rules.shared.builds import distribution_of, import_symptoms, installed, other_builds
 from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
@@ -36,10 +36,10 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     What is compiled against one release of it (its followers) also carries the tag of one build.
     """
     pairs = tuple(_pairs(framework, facts, matrix))
-    tagged = tuple(_tagged(framework, facts))
-    if not pairs and not tagged:
+    tagged, absent = tuple(_tagged(framework, facts)), tuple(_absent(framework, facts))
+    if not pairs and not tagged and not absent:
         raise NotApplicable(f"{framework.label} asks for no companion that is installed")
-    found = [*_of_releases(framework, pairs, facts, matrix), *_of_builds(framework, tagged, facts)]
+    found = [*absent, *_of_releases(framework, pairs, facts, matrix), *_of_builds(framework, tagged, facts)]
     if not found:
         return ok(f"{framework.label} fits {', '.join(sorted({one.name for _, one, _ in pairs} | {*_names(tagged)}))}")
     found.sort(key=lambda one: one.severity is not Severity.ERROR)
@@ -86,6 +86,30 @@ def _pairs(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Pair]
     for name, wanted in row.needs.items() if row else ():
         if name in related:
             yield Pair(Pin(name, wanted, ""), related[name], f"matrix, {row.id}: {row.source}" if row else "")
+
+
+def _absent(framework: Framework, facts: Facts) -> Iterator[Breach]:
+    """What a wheel always requires of those that work on it, and is not there: torch's triton, which compiles.
+
+    A sister of it under another name counts; raises UnseenError.
+    """
+    environment = environment_of(framework, facts)
+    own = distribution_of(framework, facts)
+    if own is None or own.kind != "wheel":
+        return
+    there = {traits_of(one.name).id for one in installed(environment)}
+    for asked in filter(None, map(pin, framework.requires.get())):
+        traits = traits_of(asked.name)
+        if traits.runs_on != framework.package or traits.id in there or asked.optional:
+            continue
+        if applies(asked, facts.system, environment):
+            compiles = f": what {framework.package} compiles with it will fail" if traits.compiles else ""
+            yield Breach(
+                f"{framework.label} asks for {asked.name}{asked.specifier}, which is not installed{compiles}",
+                Evidence(how(framework.requires), f"{asked.name}{asked.specifier}"),
+                Severity.WARNING,
+                Need(asked.name, asked.specifier, environment.interpreter),
+            )
 
 
 def _are_related(one: str, other: str) -> bool:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
+from doctor.facts.loader import Prediction
+from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.rules.shared.builds import need_own_cuda
+from doctor.rules.shared.cuda_libraries import names_of, need_use
 from doctor.rules.shared.cudnn_use import (
     built_for,
     is_jit_edition,
+    is_lone_main,
     lacking,
     loaded_copy,
     main_predictions,
@@ -21,6 +25,7 @@ from doctor.rules.shared.cudnn_use import (
     part_names,
     prediction,
     predictions,
+    right_copies,
     searched,
 )
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -34,6 +39,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         built_for(framework, facts, matrix)
     if any(one.missing for one in main_predictions(framework, facts)):
         raise NotApplicable("no cuDNN is found at all")
+    told = predictions(framework, facts)
+    if is_lone_main(told, framework):
+        return _without_parts(framework, told, facts, matrix)
     copy = loaded_copy(framework, facts)
     need_parts(copy)
     lost = () if is_jit_edition(copy) else tuple(one.soname for one in predictions(framework, facts) if one.missing)
@@ -47,6 +55,28 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         evidence=(
             Evidence(copy.path, f"has no {', '.join(lacks)}"),
             Evidence("loader", f"{framework.label} loads {prediction(framework, facts).path.get()}"),
+        ),
+    )
+
+
+def _without_parts(framework: Framework, told: tuple[Prediction, ...], facts: Facts, matrix: Matrix) -> Answer:
+    """Its wheel brings cuDNN's main library alone: the parts are the system's, or those of a wheel."""
+    need_use(framework, facts)
+    built = built_for(framework, facts, matrix)
+    lost = tuple(one for one in told if one.missing)
+    if any(isinstance(one.intended, Seen) for one in lost):
+        raise NotApplicable("a wheel has them, out of reach: wheel-libs-not-on-loader-path")
+    copies = tuple(copy for copy in facts.cudnn.get() if value_or(copy.parts, ()))
+    there = tuple(dict.fromkeys(str(value_or(copy.version, "of an unknown release")) for copy in copies))
+    beside = f"; there is cuDNN {', '.join(there)}" if there else ""
+    return bad(
+        f"{framework.label} needs the parts of cuDNN {built.value.major}, and {names_of(lost)} cannot be found{beside}",
+        *right_copies(framework, built.value, facts, matrix),
+        severity=Severity.WARNING,  # a program may have opened them before
+        evidence=(
+            *(Evidence(one.library, one.path.why) for one in lost[:1] if isinstance(one.path, Unseen)),
+            Evidence(built.how, f"built with cuDNN {built.value}"),
+            *(Evidence(copy.path, copy.label) for copy in copies),
         ),
     )
 

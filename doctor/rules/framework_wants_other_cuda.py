@@ -131,14 +131,25 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
     advice = f"; {name_of(rows[0])} takes the CUDA that is here" if rows else ""
     return bad(
         f"{framework.label} needs CUDA {_plain(wanted)}, and this machine has {here or 'none'}{advice}",
-        *_needs(framework, build_row(framework, facts, matrix), facts),
-        *(need_of(row, framework, facts) for row in rows),
+        *_in_order(
+            _needs(framework, build_row(framework, facts, matrix), facts),
+            tuple(need_of(row, framework, facts) for row in rows),
+            framework,
+            facts,
+        ),
         evidence=(
             Evidence(f"matrix, {build_row(framework, facts, matrix).id}", f"needs CUDA {wanted}"),
             *(Evidence(one.where, f"CUDA {one.cuda}") for one in found),
         ),
         explains=tuple(Symptom(code, framework.label) for code in _SYMPTOMS),
     )
+
+
+def _in_order(own: tuple[Need, ...], fitting: tuple[Need, ...], framework: Framework, facts: Facts) -> tuple[Need, ...]:
+    """The build for the CUDA that is here first where a framework beside it has that CUDA from its wheels."""
+    environment = environment_of(framework, facts)
+    beside = any(one != framework and isinstance(one.cuda, Seen) for one in value_or(environment.frameworks, ()))
+    return (*fitting, *own) if beside and _wheels(environment) else (*own, *fitting)
 
 
 def _plain(specifier: str) -> str:

@@ -9,10 +9,12 @@ from compat.need import WHEELS, Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment
-from doctor.facts.seen import Seen
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.builds import installed, overwritten_among
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS
+
+_SYMPTOMS = ("cudart-soname-missing", "nvrtc-missing", "wheel-libs-not-on-loader-path")
 
 
 def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
@@ -32,17 +34,24 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         explains=(
             *overwritten_among(environment, [one.name for one in found]),
             *(Symptom("framework-wants-other-cuda", f"{one.name} {one.version}") for one in others),
+            *(Symptom(code, f"{one.name} {one.version}") for one in found for code in _SYMPTOMS),
         ),
     )
 
 
-def _rank(one: Distribution, facts: Facts) -> tuple[bool, int]:
-    """Keep what the driver runs, and of that the newest CUDA."""
+def _cudas_here(facts: Facts) -> frozenset[int]:
+    """The majors of the toolkits."""
+    toolkits = value_or(facts.toolkit.toolkits, ())
+    return frozenset(one.cuda.value.major for one in toolkits if isinstance(one.cuda, Seen))
+
+
+def _rank(one: Distribution, facts: Facts) -> tuple[bool, bool, int]:
+    """Keep what the driver runs, of that what has a toolkit of its CUDA, and of that the newest."""
     match = re.search(r"cuda(\d+)", one.name)
     digits = match[1] if match else "0"
     major = int(digits if one.name.endswith("x") else digits[:-1] or "0")  # cupy-cuda12x, cupy-cuda102
     runs = not isinstance(facts.driver.cuda, Seen) or major <= facts.driver.cuda.value.major
-    return runs and major > 0, major
+    return runs and major > 0, major in _cudas_here(facts), major
 
 
 RULE = Rule(ENVIRONMENTS, check)

@@ -10,13 +10,14 @@ from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, Unseen
+from doctor.facts.loader import Prediction
+from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, with_directories
 from doctor.rules.shared.cudnn_use import told_of
 from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import Rule
-from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -36,9 +37,11 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"no wheel has a library that {framework.label} asks for in vain")
     files = tuple(one.intended.get() for one in missing)
     folders = tuple(sorted({posixpath.dirname(path) for path in files}))
-    preload = _preload(framework)
+    other = _opens_them(missing, framework, facts)
+    preload = _preload(framework) or _import_before(other, framework)
+    unless = f", unless {other} is imported before" if other else ""
     return bad(
-        f"{framework.label} does not find {names_of(missing)}, which is in {folders[0]}",
+        f"{framework.label} does not find {names_of(missing)}, which is in {folders[0]}{unless}",
         *preload,
         with_directories(folders, facts),
         severity=Severity.INFO if preload else _severity(framework),
@@ -57,6 +60,27 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 def _severity(framework: Framework) -> Severity:
     """Where a call of the program opens them, it may have imported torch before, which has them open."""
     return Severity.WARNING if traits_of(framework.package).opens == "call" else Severity.ERROR
+
+
+def _opens_them(missing: tuple[Prediction, ...], framework: Framework, facts: Facts) -> str:
+    """What opens these libraries when it is imported, so that their names are found from then on; "" for nothing.
+
+    Not the parts of cuDNN: an import opens its main library alone.
+    """
+    names = {one.soname for one in missing}
+    if traits_of(framework.package).opens != "call" or any("cudnn" in name for name in names):
+        return ""
+    beside = value_or(environment_of(framework, facts).frameworks, ())
+    early = (one for one in beside if traits_of(one.package).opens == "import")
+    return next((one.package for one in early if names <= _found(one, facts)), "")
+
+
+def _import_before(other: str, framework: Framework) -> tuple[Need, ...]:
+    return (Need("by-hand", f"Import {other} in the program, before {framework.package}."),) if other else ()
+
+
+def _found(framework: Framework, facts: Facts) -> set[str]:
+    return {one.soname for one in told_of(framework, facts) if isinstance(one.path, Seen)}
 
 
 def _preload(framework: Framework) -> tuple[Need, ...]:

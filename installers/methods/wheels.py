@@ -6,9 +6,12 @@ the one that stays must come last.
 
 from __future__ import annotations
 
+import re
+
 from compat.matrix import Matrix
 from compat.need import ABSENT, AGAIN, WHEELS, Need
-from compat.spec import parse_spec
+from compat.spec import Spec, parse_spec
+from compat.traits import traits_of
 from installers.method import Method
 from installers.methods import wheel
 from installers.plan import Plan, Target
@@ -23,11 +26,11 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """The removals, then the installations: what is there alone and anew, all others together."""
     removed = need.build.split()
     wanted = [(requirement, parse_spec(requirement)) for requirement in need.spec.split()]
-    again = [one for _, one in wanted if one.name in target.installed]
+    again = [one for _, one in wanted if one.name in target.installed and not _is_another_release(one, target)]
     fresh = [pair for pair in wanted if pair[1] not in again]
     single = [Need(name, ABSENT, need.where) for name in removed]
     single += [Need(one.name, one.versions, need.where, AGAIN) for one in again]
-    if len(fresh) == 1 and not fresh[0][1].extras:
+    if len(fresh) == 1 and not fresh[0][1].extras and fresh[0][1].name not in target.installed:
         one = fresh.pop()[1]
         single.append(Need(one.name, one.versions, need.where, one.build))
     plans = [wheel.plan(one, target, matrix) for one in single]
@@ -36,6 +39,17 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     steps = dict.fromkeys(step for one in plans for step in one.steps)
     effects = dict.fromkeys(effect for one in plans for effect in one.effects or ())
     return Plan(_summary(removed, need.spec.split(), bool(again)), tuple(steps), tuple(effects))
+
+
+def _is_another_release(one: Spec, target: Target) -> bool:
+    """Whether another release of a package with an extra for CUDA comes: as it is spelled here, without the extra."""
+    there = dict(target.releases).get(one.name, "")
+    exact = one.versions.removeprefix("==")
+    return bool(there) and re.fullmatch(r"[\d.]+", exact) is not None and exact != there and _has_extra(one.name)
+
+
+def _has_extra(name: str) -> bool:
+    return traits_of(name).asked_as.get(name, "").startswith(f"{name}[")
 
 
 def _summary(removed: list[str], wanted: list[str], again: bool) -> str:

@@ -18,6 +18,7 @@ from doctor.host.root import RootHost
 from doctor.loader.steps import Package
 from doctor.probes.metadata import constants, requires
 from tests import machine, wheels
+from tests.lab.elf_file import elf_bytes
 from tests.probes.tree import Tree, offline
 
 SITE = "/venv/lib/python3.12/site-packages"
@@ -291,6 +292,18 @@ def test_the_directory_belongs_to_another_onnxruntime(tmp_path: Path) -> None:
 def test_libraries_of_bitsandbytes(tmp_path: Path) -> None:
     tree: Tree = {f"bitsandbytes/libbitsandbytes_cuda{digits}.so": "" for digits in ("118", "128", "117")}
     assert read(tmp_path, "bitsandbytes", "0.45.5", tree).note == "has libraries for CUDA 11.7, 11.8, 12.8"
+
+
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [(".nv_fatbin", ""), (".rodata", "cpu"), (None, "")],  # an ARM wheel; one built here
+)
+def test_ctranslate2(tmp_path: Path, section: str | None, expected: str) -> None:
+    name = "ctranslate2.libs/libctranslate2-a7a60d30.so.4.8.5"
+    tree: Tree = {name: elf_bytes(name, rodata_name=section)} if section else {"ctranslate2/__init__.py": ""}
+    found = read(tmp_path, "ctranslate2", "4.8.5", tree)
+    assert found.build.get() == expected
+    assert isinstance(found.cuda, Unseen)
 
 
 @pytest.mark.parametrize(

@@ -416,3 +416,19 @@ def test_a_follower_whose_metadata_asks_for_nothing_is_kept_to_what_goes_with_to
     target = machines.UBUNTU._replace(releases=(("torch", torch), ("torchaudio", "2.11.0")), installed=names)
     assert f" install {audio} torch=={torch} " in lines(Need("torchaudio", "", PYTHON, "cu126"), target)[-1] + " "
     assert f" install torch=={torch} {audio} " in lines(Need("torch", f"=={torch}", PYTHON, "cu126"), target)[-1] + " "
+
+
+@pytest.mark.parametrize(
+    ("there", "says"),
+    [
+        ("2.17.0", "tensorflow==2.18.0"),  # another release, as it is spelled, with what it requires
+        ("2.18.0", "tensorflow==2.18.0 anew"),
+    ],
+)
+def test_another_release_of_what_is_there_comes_with_what_it_requires(there: str, says: str) -> None:
+    target = machines.UBUNTU._replace(releases=(("tensorflow", there),), installed=frozenset({"pip", "tensorflow"}))
+    plan = plan_for(Need(WHEELS, "tensorflow==2.18.0", PYTHON), target, MATRIX)
+    assert plan.summary == f"install {says}"
+    words = [word for step in plan.steps for word in getattr(step, "argv", ())]
+    assert "tensorflow==2.18.0" in words
+    assert ("--no-deps" in words) is says.endswith("anew")

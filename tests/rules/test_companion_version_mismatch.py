@@ -10,7 +10,7 @@ from compat.need import Need
 from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from tests.machine import VENV, environment, framework, machine, seen, unseen
+from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer, answers
 
 CODE = "companion-version-mismatch"
@@ -70,6 +70,34 @@ def test_builds(version: str, build: str, severity: Severity | None) -> None:
     found = answer(CODE, beside(vision(version), torch=torch))
     assert (found.kind is Kind.BAD) is (severity is not None)
     assert severity is None or (found.severity, found.needs[0].build) == (severity, build)
+
+
+@pytest.mark.parametrize(
+    ("asks", "installed", "kind"),
+    [
+        ("triton==3.5.1", (), Kind.BAD),
+        ("triton==3.5.1", ("triton",), Kind.OK),
+        ("triton==3.5.1", ("triton-windows",), Kind.NOT_APPLICABLE),  # the same package under another name
+        ("triton==3.5.1;extra=='all'", (), Kind.NOT_APPLICABLE),
+        ("triton==3.5.1;platform_system=='Windows'", (), Kind.NOT_APPLICABLE),
+        ("numpy==2.0", (), Kind.NOT_APPLICABLE),
+    ],
+)
+def test_what_torch_asks_for_is_not_there(asks: str, installed: tuple[str, ...], kind: Kind) -> None:
+    torch = framework(requires=seen((asks,)))
+    there = (distribution("torch", "2.9.1+cu128"), *(distribution(name, "3.5.1") for name in installed))
+    found = answer(CODE, machine(environments=seen((environment(torch, distributions=seen(there)),))))
+    assert found.kind is kind
+    if kind is Kind.BAD:
+        assert (found.severity, found.needs) == (Severity.WARNING, (Need("triton", "==3.5.1", PYTHON),))
+
+
+@pytest.mark.parametrize("kind", ["conda", "egg"])
+def test_what_no_wheel_asks_for_is_not_missed(kind: str) -> None:
+    torch = framework(requires=seen(("triton==3.5.1",)))
+    there = (distribution("torch", "2.9.1+cu128", kind=kind),)
+    found = answer(CODE, machine(environments=seen((environment(torch, distributions=seen(there)),))))
+    assert found.kind is Kind.NOT_APPLICABLE
 
 
 def test_what_runs_on_torch_but_is_no_follower_is_a_warning_with_the_release_that_fits() -> None:

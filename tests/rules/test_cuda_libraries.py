@@ -48,6 +48,9 @@ CUPY = framework("cupy-cuda12x", "13.6.0", cuda=unseen("a range"), requires=seen
 ORT = framework(
     "onnxruntime-gpu", "1.22.0", cuda=seen(CudaVersion(12, 8)), requires=seen(()), path=f"{SITE}/onnxruntime"
 )
+CTRANSLATE2 = framework(
+    "ctranslate2", "4.8.5", build=seen(""), cuda=unseen("no text"), requires=seen(()), path=f"{SITE}/ctranslate2"
+)
 WHEELS = (
     distribution("nvidia-cublas-cu12", "12.8.4.1"),
     distribution("nvidia-cuda-runtime-cu12", "12.8.90"),
@@ -204,6 +207,21 @@ def test_an_onnxruntime_without_preload_dlls() -> None:
         on(old, lost(old, "libcublasLt.so.12", intended=seen(own("libcublasLt.so.12")))),
     )
     assert (found.severity, [need.product for need in found.needs]) == (Severity.WARNING, ["variable"])
+
+
+@pytest.mark.parametrize(
+    ("torch_has", "wanted", "severity"),
+    [
+        ("libcublas.so.12", "libcublas.so.12", Severity.INFO),
+        ("libcublas.so.13", "libcublas.so.12", Severity.WARNING),
+        ("libcudnn_graph.so.9", "libcudnn_graph.so.9", Severity.WARNING),  # torch's import opens the main library alone
+    ],
+)
+def test_beside_what_opens_it_when_it_is_imported(torch_has: str, wanted: str, severity: Severity) -> None:
+    facts = on(CTRANSLATE2, lost(CTRANSLATE2, wanted, intended=seen(own(wanted))), told(TORCH, torch_has))
+    there = facts.environments.get()[0]._replace(frameworks=seen((CTRANSLATE2, TORCH)))
+    found = answer("wheel-libs-not-on-loader-path", facts._replace(environments=seen((there,))))
+    assert (found.severity, "torch is imported" in found.why) == (severity, severity is Severity.INFO)
 
 
 def test_tensorflow_lacks_them() -> None:

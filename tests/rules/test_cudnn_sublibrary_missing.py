@@ -8,8 +8,21 @@ from compat.need import Need
 from doctor.check.finding import Kind
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
-from doctor.facts.loader import Outcome
-from tests.machine import CUDNN_9_PARTS, CUDNN_DIR, cudnn_copy, framework, loader, machine, prediction, seen, unseen
+from doctor.facts.loader import Outcome, Prediction
+from tests.machine import (
+    CUDNN_9_PARTS,
+    CUDNN_DIR,
+    SITE,
+    cudnn_copy,
+    distribution,
+    environment,
+    framework,
+    loader,
+    machine,
+    prediction,
+    seen,
+    unseen,
+)
 from tests.rules.case import MATRIX, answer
 from tests.rules.cudnn import BY_VARIABLE, CUDNN_8_PARTS, OPT, loading, nothing_found, other, parts, path_variable
 
@@ -61,3 +74,44 @@ def test_an_intruder_is_taken_out_before_it_is_completed() -> None:
 
 def test_it_names_the_part() -> None:
     assert "libcudnn_ops.so.9" in answer(CODE, loading(WHEEL_WITHOUT_OPS)).why
+
+
+CTRANSLATE2 = framework(
+    "ctranslate2", "4.4.0", build=seen(""), cuda=unseen(), cudnn=unseen(), requires=seen(()), path=f"{SITE}/ctranslate2"
+)
+SHELL = f"{SITE}/ctranslate2.libs/libcudnn-463fd6d5.so.8.9.7"
+OPS = "libcudnn_ops_infer.so.8"
+
+
+def on_ctranslate2(ops: Prediction, *beside: str, version: str = "4.4.0") -> Facts:
+    """CTranslate2, whose wheel brings the main library alone, and NVIDIA's cuBLAS, which shows that a GPU is meant."""
+    one = CTRANSLATE2._replace(version=version)
+    main = prediction(SHELL, soname="libcudnn-463fd6d5.so.8.9.7", asker="ctranslate2")
+    names = ("ctranslate2", "nvidia-cublas-cu12", *beside)
+    there = environment(one)._replace(distributions=seen(tuple(distribution(name, "1.0") for name in names)))
+    told = loader(predictions=seen((main, ops._replace(asker="ctranslate2"))))
+    return machine(environments=seen((there,)), loader=told, cudnn=seen((other("9.10.2"),)))
+
+
+NO_PART = prediction(soname=OPS, outcome=Outcome.MISSING, intended=unseen(), way=None)._replace(path=unseen("nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (on_ctranslate2(NO_PART, "faster-whisper"), Kind.BAD),
+        (on_ctranslate2(NO_PART), Kind.NOT_APPLICABLE),  # nothing here computes a convolution
+        (on_ctranslate2(NO_PART._replace(intended=seen("/w")), "faster-whisper"), Kind.NOT_APPLICABLE),  # in a wheel
+        (on_ctranslate2(NO_PART, "faster-whisper", version="99.0"), Kind.UNKNOWN),  # no row says what it was built with
+    ],
+)
+def test_a_main_library_alone(facts: Facts, kind: Kind) -> None:
+    found = answer(CODE, facts)
+    assert found.kind is kind
+    if kind is Kind.BAD:
+        assert found.why == (
+            f"ctranslate2 4.4.0 needs the parts of cuDNN 8, and {OPS} cannot be found; there is cuDNN 9.10.2"
+        )
+        assert found.needs[0] == Need("cudnn", ">=8.9,<9", "", "12")
+    for code in ("cudnn-wrong-major", "cudnn-for-other-cuda", "cudnn-version-mismatch-loaded-vs-compiled"):
+        assert answer(code, facts).kind in {Kind.NOT_APPLICABLE, Kind.UNKNOWN}

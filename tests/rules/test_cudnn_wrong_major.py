@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import BY_HAND, WHEELS, Need
 from compat.version import CudnnVersion
 from doctor.check.finding import Kind
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
+from doctor.facts.environment import Framework
 from tests.machine import VENV, cudnn_copy, framework, machine, seen, unseen
 from tests.rules.case import MATRIX, answer
 from tests.rules.cudnn import OPT, loading, nothing_found, other
@@ -48,3 +49,22 @@ def test_it_explains_what_is_missing() -> None:
     facts = nothing_found(TENSORFLOW, other("9.5.1"))
     roots = explained(judge(facts, MATRIX, load_rules([CODE, "cudnn-missing"])))
     assert roots["cudnn-missing", TENSORFLOW.label].code == CODE
+
+
+@pytest.mark.parametrize(
+    ("version", "beside", "offered"),
+    [
+        ("2.17.0", framework(version="2.8.0+cu128"), "tensorflow==2.18.0"),  # torch requires the wheel that is there
+        ("2.17.0", framework("xformers", "0.0.33", requires=seen(())), ""),
+        ("99.0", framework(version="2.8.0+cu128"), "tensorflow=="),  # an older one: newer ones are not known
+    ],
+)
+def test_a_release_for_the_cudnn_that_another_framework_requires(version: str, beside: Framework, offered: str) -> None:
+    tensorflow = TENSORFLOW._replace(version=version, build=seen("cuda"))
+    facts = nothing_found(tensorflow, cudnn_copy())
+    there = facts.environments.get()[0]._replace(frameworks=seen((tensorflow, beside)))
+    needs = answer(CODE, facts._replace(environments=seen((there,)))).needs
+    found = [one.spec for one in needs if one.product == WHEELS]
+    assert len(found) == bool(offered)
+    assert all(one.startswith(offered) for one in found)
+    assert (needs[-1].product == BY_HAND) is bool(offered)

@@ -132,3 +132,14 @@ def test_a_toolkit_that_cannot_be_told_is_unknown(found: ToolkitFacts) -> None:
 )
 def test_without_cuda_of_its_own_it_does_not_apply(one: Framework) -> None:
     assert answer(CODE, with_framework(one)).kind is Kind.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_the_cuda_of_a_framework_beside_it_comes_before_a_toolkit(beside: bool) -> None:
+    one = built("onnxruntime-gpu", "1.31.1")
+    facts = with_framework(one, ("nvidia-cuda-runtime-cu12", "12.8.90"), toolkit=NONE)
+    if beside:
+        there = facts.environments.get()[0]._replace(frameworks=seen((one, framework())))
+        facts = facts._replace(environments=seen((there,)))
+    products = [need.product for need in answer(CODE, facts).needs]
+    assert products.index("onnxruntime-gpu") < products.index("cuda") if beside else products[0] == "cuda"

@@ -7,12 +7,13 @@ import pytest
 from compat.need import Need
 from doctor.check.finding import Kind, Symptom
 from doctor.facts.environment import Overlap
-from tests.machine import VENV, distribution, driver, environment, machine, seen, unseen
+from tests.machine import VENV, distribution, driver, environment, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
 PYTHON = f"{VENV}/bin/python"
 ORT, CUPY = "two-onnxruntimes", "multiple-cupy"
 VERSION = "13.6.0"
+NO_TOOLKIT = toolkits()._replace(toolkits=seen(()))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,19 @@ def test_overwritten_files_of_others_are_not_explained(owner: str, explained: bo
 )
 def test_the_cupy_that_the_driver_runs_stays(cuda: str, names: tuple[str, ...], kept: str) -> None:
     here = environment(distributions=seen(tuple(distribution(name, VERSION) for name in names)))
-    found = answer(CUPY, machine(driver=driver(cuda=cuda), environments=seen((here,))))
+    found = answer(CUPY, machine(driver=driver(cuda=cuda), environments=seen((here,)), toolkit=NO_TOOLKIT))
     (need,) = found.needs
     assert need.spec == f"{kept}=={VERSION}"
     assert need.build == " ".join(name for name in names if name != kept)
+
+
+@pytest.mark.parametrize(
+    ("release", "kept", "goes"), [("12.8.1", "12", "13"), ("13.0.0", "13", "12"), ("", "13", "12")]
+)
+def test_the_cupy_whose_cuda_is_here_stays_and_explains_the_other(release: str, kept: str, goes: str) -> None:
+    both = tuple(distribution(f"cupy-cuda{major}x", VERSION) for major in ("12", "13"))
+    there = toolkits(toolkit(release)) if release else NO_TOOLKIT
+    facts = machine(environments=seen((environment(distributions=seen(both)),)), toolkit=there)
+    found = answer(CUPY, facts._replace(driver=driver("580.95.05", "13.0")))
+    assert found.needs == (Need("wheels", f"cupy-cuda{kept}x=={VERSION}", PYTHON, f"cupy-cuda{goes}x"),)
+    assert Symptom("cudart-soname-missing", f"cupy-cuda{goes}x {VERSION}") in found.explains

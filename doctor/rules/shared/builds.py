@@ -106,7 +106,7 @@ def other_builds(
         release = release_key(row.versions)
         if covers(row, framework.version):
             return 0, ()
-        return (1, release) if release > current else (2, tuple(-part for part in (*release, 0, 0, 0)[:4]))
+        return (1, release) if release >= current else (2, tuple(-part for part in (*release, 0, 0, 0)[:4]))
 
     found = [
         row

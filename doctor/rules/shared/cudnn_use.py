@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Sequence
 
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import AGAIN, Need
@@ -124,7 +125,18 @@ def prediction(framework: Framework, facts: Facts) -> Prediction:
     if not found:
         need_to_ask(framework, facts)
         raise UnseenError(f"which cuDNN {framework.label} loads could not be told from its files")
+    if is_lone_main(found, framework):
+        raise NotApplicable(f"{framework.label} brings cuDNN's main library alone: cudnn-sublibrary-missing")
     return found[0]
+
+
+def is_lone_main(told: Sequence[Prediction], framework: Framework) -> bool:
+    """Whether a framework's own wheel holds cuDNN's main library, and not one of its parts is found."""
+    site = framework.path.rpartition("/")[0]
+    mains = [one for one in told if is_main(one.soname) and isinstance(one.path, Seen)]
+    parts = [one for one in told if not is_main(one.soname)]
+    own = bool(site) and any(one.path.get().startswith(f"{site}/{framework.package}.libs/") for one in mains)
+    return own and bool(parts) and all(one.missing for one in parts)
 
 
 def copy_of(path: str, facts: Facts) -> CudnnCopy | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.lab.case import Case
 from tests.lab.cases import (
+    beside_torch,
     cards,
     clusters,
     cuda_start,
@@ -18,6 +19,7 @@ from tests.lab.cases import (
     other_cuda,
     packages,
     python_advice,
+    speech,
     surroundings,
     variables,
     windows,
@@ -38,6 +40,8 @@ CASES: tuple[Case, ...] = (
     *libraries.CASES,
     *other_cuda.CASES,
     *extensions.CASES,
+    *beside_torch.CASES,
+    *speech.CASES,
     *packages.CASES,
     *python_advice.CASES,
     *clusters.CASES,

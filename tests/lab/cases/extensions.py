@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.lab.case import Case, fault
+from tests.lab.cases.healthy import TRITON
 from tests.lab.elf_file import elf_bytes
 from tests.lab.fatbin_file import container
 from tests.lab.parts import WORKSTATION, Part, Tree, package, together
@@ -30,6 +31,13 @@ def numba(version: str, numpy: str) -> Part:
     tree: Tree = {"numba/__init__.py": "", "numba/_version.py": f"# {version}\n"}
     return together(package("numba", version, tree), package("numpy", numpy, {"numpy/__init__.py": ""}))
 
+
+# torch's wheel says of itself, besides its cuDNN, what compiles for it.
+WITH_TRITON = package(
+    "torch",
+    "2.9.1+cu128",
+    requires=("nvidia-cudnn-cu12==9.10.2.21; platform_system == 'Linux'", "triton==3.5.1; platform_system == 'Linux'"),
+)
 
 CASES: tuple[Case, ...] = (
     fault(
@@ -60,6 +68,17 @@ CASES: tuple[Case, ...] = (
         package("torchaudio", "2.11.0", {"torchaudio/version.py": "__version__ = '2.11.0+cu130'\n"}),
         codes=("companion-version-mismatch",),
         first="companion-version-mismatch",
+    ),
+    fault(
+        "triton-uninstalled",
+        "torch 2.9.1 without the triton that it requires",
+        WITH_TRITON,
+        codes=("companion-version-mismatch",),
+    ),
+    Case(
+        "triton-installed",
+        "the same with it",
+        together(WORKSTATION, WITH_TRITON, package("triton", "3.5.1", TRITON)),
     ),
     Case("torchvision-that-fits", "torchvision 0.24.1 beside torch 2.9.1", together(WORKSTATION, torchvision())),
     Case(

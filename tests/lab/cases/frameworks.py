@@ -65,6 +65,16 @@ CASES = (
         first="multiple-cupy",
     ),
     fault(
+        "two-cupys-one-cuda",
+        "cupy-cuda12x and cupy-cuda13x where only CUDA 12 is",
+        EMPTY,
+        package("cupy-cuda12x", "13.6.0", CUPY),
+        package("cupy-cuda13x", "13.6.0", CUPY),
+        codes=("multiple-cupy",),
+        first="multiple-cupy",
+        environ={"LD_LIBRARY_PATH": "/usr/local/cuda/lib64"},
+    ),
+    fault(
         "jax-plugin",
         "the CUDA plugin is not of jaxlib's release",
         EMPTY,

@@ -1,0 +1,85 @@
+"""CTranslate2, alone and below faster-whisper: cuBLAS and the parts of cuDNN come from elsewhere.
+
+Laid like the wheels of 4.4.0 (the main library of cuDNN 8.9.7 inside), 4.6.0 (9.1.0) and 4.8.5 (none).
+"""
+
+from __future__ import annotations
+
+from tests.lab import cudnn_tree
+from tests.lab.case import Case, fault
+from tests.lab.cases.eras import CUDA_ON_PATH
+from tests.lab.cases.frameworks import EMPTY
+from tests.lab.cases.libraries import LONELY
+from tests.lab.elf_file import elf_bytes
+from tests.lab.parts import WORKSTATION, Part, at, cuda_wheels, cudnn_wheel, package, site_of, together
+
+_CUDNN = {"4.4.0": ("libcudnn-463fd6d5.so.8.9.7", "8.9.7"), "4.6.0": ("libcudnn-74a4c495.so.9.1.0", "9.1.0")}
+WHISPER = package("faster-whisper", "1.2.1", requires=("ctranslate2<5,>=4.0",))
+CUDNN_9 = at("/", cudnn_tree.debian_of)
+CUBLAS = f"{site_of()}/nvidia/cublas/lib"
+CUDNN = f"{site_of()}/nvidia/cudnn/lib"
+
+
+def ctranslate2(version: str) -> Part:
+    """Its wheel: the extension, and the libraries beside it by the names of auditwheel."""
+    name, release = _CUDNN.get(version, ("", ""))
+    main = f"libctranslate2-d3638643.so.{version}"
+    beside = "$ORIGIN/../ctranslate2.libs"
+    tree: dict[str, str | bytes] = {
+        "ctranslate2/__init__.py": "",
+        "ctranslate2/_ext.cpython-312-x86_64-linux-gnu.so": elf_bytes(needed=(main,), rpath=beside),
+        f"ctranslate2.libs/{main}": elf_bytes(
+            main, needed=(name,) if name else (), rpath="$ORIGIN", rodata=b"code", rodata_name=".nv_fatbin"
+        ),
+    }
+    if name:
+        tree[f"ctranslate2.libs/{name}"] = cudnn_tree.part_bytes("", release, runpath="", rpath="")
+    return package("ctranslate2", version, tree)
+
+
+CASES = (
+    fault(
+        "ctranslate2-wheels",
+        "faster-whisper beside the cuBLAS wheel, in which CTranslate2 does not look",
+        LONELY,
+        ctranslate2("4.8.5"),
+        WHISPER,
+        cuda_wheels(),
+        codes=("wheel-libs-not-on-loader-path",),
+    ),
+    Case(
+        "ctranslate2-wheels-named",
+        "the same with the wheels in LD_LIBRARY_PATH",
+        together(WORKSTATION, LONELY, ctranslate2("4.6.0"), WHISPER, cuda_wheels(), cudnn_wheel()),
+        environ={"LD_LIBRARY_PATH": f"{CUBLAS}:{CUDNN}"},
+    ),
+    fault(
+        "ctranslate2-nothing",
+        "CTranslate2 without cuBLAS",
+        LONELY,
+        ctranslate2("4.8.5"),
+        codes=("cudart-soname-missing",),
+    ),
+    fault(
+        "ctranslate2-cudnn-8-beside-9",
+        "faster-whisper on CTranslate2 4.4, which wants cuDNN 8, and only 9 is there",
+        EMPTY,
+        CUDNN_9,
+        ctranslate2("4.4.0"),
+        WHISPER,
+        codes=("cudnn-sublibrary-missing",),
+        environ=CUDA_ON_PATH,
+    ),
+    Case(
+        "ctranslate2-debian-cudnn",
+        "faster-whisper on CTranslate2 4.6 with the system's CUDA and cuDNN",
+        together(WORKSTATION, EMPTY, CUDNN_9, ctranslate2("4.6.0"), WHISPER),
+        environ=CUDA_ON_PATH,
+    ),
+    Case(
+        "ctranslate2-translation",
+        "CTranslate2 4.4 without Whisper: it needs no cuDNN",
+        together(WORKSTATION, EMPTY, ctranslate2("4.4.0")),
+        environ=CUDA_ON_PATH,
+    ),
+)
