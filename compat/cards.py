@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.reason import row_name
 from compat.record import NamedTuple
@@ -17,6 +18,15 @@ _NOISE = re.compile(
     r"developer kit|dev kit|module|edition|with max-q design|max-q)\b"
 )
 _FAMILY = frozenset({"geforce", "quadro", "tesla", "rtx", "gtx", "gt", "jetson"})
+
+
+class NoGpuName(GpudoctorError):
+    """A text is neither a product's name nor a compute capability: "-1", "0", ""."""
+
+    hint = 'Give a product, "RTX 5090", or its compute capability, sm_120 or 12.0'
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text!r} names no GPU")
 
 
 class GpuCard(NamedTuple):
@@ -36,11 +46,13 @@ class GpuCard(NamedTuple):
 
 
 def gpu_card_of(text: str, matrix: Matrix) -> GpuCard:
-    """Read "RTX 5090", "GTX 1080 Ti", "sm_89", "compute capability 8.9"; raises Uncovered."""
+    """Read "RTX 5090", "GTX 1080 Ti", "sm_89", "compute capability 8.9"; raises Uncovered, NoGpuName."""
     bare = re.fullmatch(r"(?i)\s*(?:sm[_ ]?|compute[_ ]?|cc ?|compute capability )?(\d{1,2})[._]?(\d)[af]?\s*", text)
     if bare:
         capability = ComputeCapability(int(bare[1]), int(bare[2]))
         return GpuCard(name=capability.sm, capabilities=(capability,), row="", source="", note="")
+    if not re.search(r"[^\W\d_]|\d{3}", text) or text.lstrip().startswith("-"):  # "5000" may be several
+        raise NoGpuName(text)
     try:
         return _card(matrix.gpu(text))
     except Uncovered as error:

@@ -65,7 +65,7 @@ def fit(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, brought
         return Fit(row, (*judged.record(), judged.elsewhere(), *_drives(circumstances, matrix)))
     reasons = [*judged.record(), judged.here(), *judged.python(), *judged.glibc(), *judged.system_libraries()]
     if circumstances.wants_gpu:
-        reasons += judged.gpu()
+        reasons += _with_gpu(row, circumstances, matrix)
     return Fit(row, tuple(dict.fromkeys(reasons)))
 
 
@@ -342,6 +342,20 @@ class _Judged:
 
 
 # One question is put to a hundred builds, and to the same ones again: what is the same for many of them is kept.
+
+
+def _with_gpu(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix) -> tuple[Reason, ...]:
+    """What is said of cards and driver: no Python or C library changes it."""
+    kept = _judged_before(circumstances._replace(python="", glibc=""), matrix)
+    if id(row) not in kept:
+        kept[id(row)] = row, tuple(_Judged(row, circumstances, matrix, None).gpu())
+    return kept[id(row)][1]
+
+
+@lru_cache(maxsize=256)
+def _judged_before(_: Circumstances, __: Matrix) -> dict[int, tuple[FrameworkRow, tuple[Reason, ...]]]:
+    """By the row's id, which belongs to no other one while the row is kept with it."""
+    return {}
 
 
 @lru_cache(maxsize=1024)

@@ -121,8 +121,8 @@ def _builds(asked: Spec, os_family: str, arch: str, matrix: Matrix) -> tuple[Sol
     found = [
         _build(asked, row, matrix, with_gpu_code)
         for package, with_gpu_code in _packages(asked, matrix)
-        for row in matrix.rows(package, "builds")
-        if os_family in row.os and arch in row.arch and _is_asked_for(asked, row)
+        for row in _asked_for(asked, package, matrix)
+        if os_family in row.os and arch in row.arch
     ]
     by_cuda = sorted(found, key=lambda one: release_key(one.row.cuda or ""), reverse=True)
     return tuple(sorted(by_cuda, key=lambda one: one.key, reverse=True))
@@ -134,8 +134,17 @@ def _packages(asked: Spec, matrix: Matrix) -> list[tuple[str, bool]]:
     wanted = {row.asks for row in extras_asked(asked, matrix)} & set(names)
     if not names:
         raise Uncovered(f"the builds of {asked.name}")
+    is_found = any(_asked_for(asked, name, matrix) for name in names)
+    own = () if is_found or not _has_builds(matrix, asked.name) else _asked_for(asked, asked.name, matrix)
+    if asked.name not in names and any(map(is_cuda_row, own)):
+        return [(asked.name, True)]  # a jaxlib of before the plugins
     with_code = any(is_cuda_row(row) for name in names for row in matrix.rows(name, "builds"))
     return [(name, with_code) for name in names if not wanted or name in wanted]
+
+
+def _asked_for(asked: Spec, package: str, matrix: Matrix) -> list[FrameworkRow]:
+    rows: tuple[FrameworkRow, ...] = matrix.rows(package, "builds")
+    return [row for row in rows if _is_asked_for(asked, row)]
 
 
 def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
@@ -195,7 +204,7 @@ def newer_elsewhere(asked: Spec, circumstances: Circumstances, matrix: Matrix) -
     rows: list[FrameworkRow] = [row for row in every if _is_asked_for(asked, row) and not _unpublished(asked, row)]
     here = [newest(row.versions) for row in rows if _is_for(row, circumstances) and row.versions.startswith("==")]
     there = max((row for row in rows if is_cuda_row(row)), key=lambda row: newest(row.versions), default=None)
-    if there is None or not here or newest(there.versions) <= max(here):
+    if there is None or not here or _is_for(there, circumstances) or newest(there.versions) <= max(here):
         return ""
     return there.versions.removeprefix("==")
 

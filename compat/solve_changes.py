@@ -60,10 +60,13 @@ class _Apart:
         self._matrix = matrix
         self._pairs = pairs
         self._tried: dict[tuple[Task, bool], bool] = {}
+        self._problems: dict[Task, Problem] = {}
 
     def problem(self, task: Task) -> Problem:
-        """A task's problem, which shares what was found about pairs of builds."""
-        return Problem(task.asked, task.circumstances, self._matrix, pairs=self._pairs)
+        """A task's problem, which shares what was found about pairs of builds; one for one task."""
+        if task not in self._problems:
+            self._problems[task] = Problem(task.asked, task.circumstances, self._matrix, pairs=self._pairs)
+        return self._problems[task]
 
     def holds_two(self, task: Task, *, sure: bool) -> bool:
         """Whether two of its packages are known to be apart here, or even where less is asked for."""

@@ -167,6 +167,7 @@ class Field:
             _add(self._pythons, pythons_of(one), number)
         self._kinds: dict[int, dict[int, int]] = {}
         self._admitted: dict[tuple[str, str], int] = {}
+        self._sharing: dict[tuple[frozenset[str] | None, bool], int] = {}  # a Python, by what another build says
         self._besides: dict[tuple[int, bool], int] = {}
 
     def of(self, mask: int) -> Iterator[SolveCandidate]:
@@ -183,10 +184,10 @@ class Field:
         kind = self._pairs.kind(one, view)
         if (kind, sure) not in self._besides:
             self._besides[kind, sure] = self._not_apart(one, view, sure=sure)
-        found = self._besides[kind, sure]
-        for requirement in one.wants.items():
-            found &= self._admits(requirement)
-        return found & self._with_python(pythons_of(one), sure=sure)
+        found = self._besides[kind, sure] & self._with_python(pythons_of(one), sure=sure)
+        for name in one.wants.keys() & self._asking.keys() if found else ():
+            found &= self._admits((name, one.wants[name]))
+        return found
 
     def _not_apart(self, one: SolveCandidate, view: int, *, sure: bool) -> int:
         """Those that nothing but pins and Pythons could be against."""
@@ -207,13 +208,16 @@ class Field:
         found = self._admitted.get(requirement)
         if found is None:
             name, specifier = requirement
-            apart = (mask for asked, mask in self._asking.get(name, {}).items() if overlap((asked, specifier)) == NO)
+            apart = (mask for asked, mask in self._asking[name].items() if overlap((asked, specifier)) == NO)
             found = self._admitted[requirement] = self.all & ~sum(apart)
         return found
 
     def _with_python(self, pythons: frozenset[str] | None, *, sure: bool) -> int:
-        good = ("yes",) if sure else ("yes", "unknown")
-        return sum(mask for other, mask in self._pythons.items() if same_python(pythons, other) in good)
+        if (pythons, sure) not in self._sharing:
+            good = ("yes",) if sure else ("yes", "unknown")
+            each = self._pythons.items()
+            self._sharing[pythons, sure] = sum(mask for other, mask in each if same_python(pythons, other) in good)
+        return self._sharing[pythons, sure]
 
 
 def _add(masks: dict[Any, int], key: Any, number: int) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from compat.error import GpudoctorError
 from compat.record import NamedTuple
+from compat.specifier import clauses
 
 _SPEC = r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*(.*?)\s*"
-_PLAIN = r"(==\d+(\.\d+)*(\.\*)?)?"  # what needs no library to be read
 _BUILD = r"(.*?)\+([A-Za-z0-9][A-Za-z0-9.]*)(\s*,.*)?"
 
 _LONGEST = 300  # characters; a longer one is a slip or an attack, and Python reads no number of 4300 digits
@@ -57,8 +57,7 @@ def parse_spec(text: str) -> Spec:
     local = re.fullmatch(_BUILD, versions)
     if local:
         versions, build = local[1] + (local[3] or ""), local[2]
-    if not re.fullmatch(_PLAIN, versions):
-        _refuse_unreadable(text, versions)
+    _refuse_unreadable(text, versions)
     extras = tuple(sorted(normal(part) for part in (found[2] or "").split(",") if part.strip()))
     return Spec(normal(found[1]), versions.replace(" ", ""), build, extras)
 
@@ -72,11 +71,9 @@ def parse_specs(texts: Sequence[str]) -> tuple[Spec, ...]:
 
 
 def _refuse_unreadable(text: str, versions: str) -> None:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # late: 25 ms
-
     try:
-        SpecifierSet(versions)
-    except InvalidSpecifier as error:
+        clauses(versions)
+    except ValueError as error:
         raise BadSpec(text) from error
 
 

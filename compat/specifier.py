@@ -7,12 +7,19 @@ specifiers"; a test holds this file to what `packaging` answers.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
 Release = tuple[int, ...]
+Stage = tuple[int, int]
+Key = tuple[Release, Stage]  # which has the order of releases
+Test = Callable[[Key], "bool | None"]
+_VERSION = re.compile(r"(\d+(?:\.\d+)*)(?:(a|b|rc|\.post|\.?dev)(\d*))?", re.ASCII)
+_STAGES = {".dev": -1, "dev": -1, "a": 0, "b": 1, "rc": 2, "": 3, ".post": 4}
+_FINAL = (3, 0)
 _FAMILY = 2  # numbers that a version behind "~=" has at least
-_COMPARISONS: dict[str, Callable[[Release, Release], bool]] = {
+_COMPARISONS: dict[str, Callable[[Key, Key], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "!=": operator.ne,
@@ -52,37 +59,62 @@ def _parts(clause: str) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=65536)
 def _numeric(specifier: str, version: str) -> bool | None:
-    """The answer where version and clauses are plain dotted numbers, else None."""
-    release = _release(version)
-    if release is None or "+" in specifier:
+    """The answer where version and clauses are dotted numbers, or pre-releases or post-releases of them, else None."""
+    key, tests = _key(version), _tests(specifier)
+    if key is None or tests is None:
         return None
-    answers = [_clause(clause.strip(), release) for clause in specifier.split(",") if clause.strip()]
+    answers = [test(key) for test in tests]
     return None if None in answers else all(answers)
 
 
-def _clause(clause: str, release: Release) -> bool | None:
+@lru_cache(maxsize=8192)
+def _tests(specifier: str) -> tuple[Test, ...] | None:
+    """What its clauses ask of a release: read once, for one specifier is held against hundreds of versions."""
+    tests = tuple(_test(clause.strip()) for clause in specifier.split(",") if clause.strip())
+    told = tuple(test for test in tests if test)
+    return told if len(told) == len(tests) and "+" not in specifier else None
+
+
+def _test(clause: str) -> Test | None:
     if clause.startswith("~="):  # ~=2.1.3 is >=2.1.3, ==2.1.*
         wanted = clause[2:].strip()
-        lowest, family = _clause(f">={wanted}", release), _clause(f"=={wanted.rpartition('.')[0]}.*", release)
-        return None if None in {lowest, family} or "." not in wanted else bool(lowest and family)
+        lowest, family = _test(f">={wanted}"), _test(f"=={wanted.rpartition('.')[0]}.*")
+        if not lowest or not family or len(_release(wanted) or ()) < _FAMILY:
+            return None
+        return lambda key: lowest(key) and family(key)
     name = clause[:2] if clause[:2] in _COMPARISONS else clause[:1]
     wanted = clause[len(name) :].strip()
     if wanted.endswith(".*"):
-        return _prefix(name, wanted[:-2], release)
-    bound = _release(wanted)
-    if bound is None and name in {"==", "!="}:
-        return name == "!="  # a pre-release or post-release is never the plain release
-    if bound is None or name not in _COMPARISONS:
+        return _prefix(name, wanted[:-2])
+    bound, compare = _key(wanted), _COMPARISONS.get(name)
+    if bound is None and name in {"==", "!="}:  # what is no release is never the plain release
+        return lambda key: None if key[1] != _FINAL else name == "!="
+    if bound is None or compare is None:
         return None
-    width = max(len(bound), len(release))
-    return _COMPARISONS[name](_padded(release, width), _padded(bound, width))
+    if name == ">" and bound[1] == _FINAL:  # >1.7 admits no 1.7.post1
+        return lambda key: key > bound and not (key[0] == bound[0] and key[1] > _FINAL)
+    if name == "<" and bound[1] == _FINAL:  # <1.7 admits no 1.7rc1
+        return lambda key: key < bound and not (key[0] == bound[0] and key[1] < _FINAL)
+    return lambda key: compare(key, bound)
 
 
-def _prefix(name: str, wanted: str, release: Release) -> bool | None:
+def _prefix(name: str, wanted: str) -> Test | None:
     prefix = _release(wanted)
     if prefix is None or name not in {"==", "!="}:
         return None
-    return (_padded(release, len(prefix))[: len(prefix)] == prefix) is (name == "==")
+    return lambda key: (_padded(key[0], len(prefix))[: len(prefix)] == prefix) is (name == "==")
+
+
+@lru_cache(maxsize=8192)
+def _key(text: str) -> Key | None:
+    """A release without the zeros at its end, so that 1.2 is 1.2.0, and its stage; None for any other text."""
+    found = _VERSION.fullmatch(text)
+    if found is None:
+        return None
+    release = tuple(map(int, found[1].split(".")))
+    while release and release[-1] == 0:
+        release = release[:-1]
+    return release, (_STAGES[found[2] or ""], int(found[3] or 0))
 
 
 @lru_cache(maxsize=8192)

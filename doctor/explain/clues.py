@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from compat.cards import gpu_card_of
+from compat.cards import NoGpuName, gpu_card_of
 from compat.matrix import Matrix, Uncovered
 from compat.version import ComputeCapability, CudaVersion
 from doctor.explain.reading import Reading
@@ -43,7 +43,7 @@ class Clues:
         for named in dict.fromkeys(match[0] for match in _CARD.finditer(self.text)):
             try:
                 card = gpu_card_of(named, self.matrix)
-            except Uncovered:
+            except (Uncovered, NoGpuName):
                 continue
             if len(card.capabilities) == 1:
                 found.update(card.capabilities)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from compat.build import is_cuda_row
-from compat.cards import gpu_card_of
+from compat.cards import NoGpuName, gpu_card_of
 from compat.error import GpudoctorError
 from compat.load import is_framework, products
 from compat.matrix import Matrix, Uncovered, accepts
@@ -203,7 +203,7 @@ def _gpu(number: int, name: str, how: str, said: tuple[str, int] | None, matrix:
             card = gpu_card_of(name, matrix)
             if len(card.capabilities) == 1:
                 capability = Seen(card.capabilities[0], f"{how}, and the matrix, gpu.products")
-        except Uncovered as error:
+        except (Uncovered, NoGpuName) as error:
             capability = Unseen(str(error))
     return unseen._replace(
         number=number, name=Seen(name, how), capability=capability, now=now, refused="", refused_code=0

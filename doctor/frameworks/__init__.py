@@ -23,6 +23,7 @@ from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host
 from doctor.probes.metadata import requires
+from doctor.probes.variant import variant_note
 
 if TYPE_CHECKING:
     from doctor.facts.code_tools import CodeTools
@@ -113,7 +114,9 @@ def read_all(host: Host, distributions: Iterable[Distribution], environment: str
     for one in distributions:
         card = None if one.hidden_by or one.kind == "conda" else _card(one.name, modules)
         if card:
-            found.append(card.read(host, one, environment))
+            framework = card.read(host, one, environment)
+            note = "; ".join(filter(None, (framework.note, variant_note(host, one))))
+            found.append(framework._replace(note=note))
     return tuple(found)
 
 

@@ -122,7 +122,7 @@ def write_file(path: str, text: str) -> None:
         if os.path.exists(path) and not os.path.isfile(path):
             _write(path, text)  # as it is named: the link /dev/stdout of a pipe leads to no path
         else:
-            _replace(_followed(path), text)
+            replace(_followed(path), text)
     except OSError as error:
         raise NotWritten(f"{path}: {error.strerror or error}") from error
 
@@ -166,14 +166,17 @@ def _opened(path: str, flags: int) -> int:
             return descriptor
 
 
-def _replace(path: str, text: str) -> None:
-    """On the disk before it takes the name: after a power cut there is the old text or the new one, never none."""
+def replace(path: str, text: str) -> None:
+    """Write a text in place of what has this name, a link too; raises OSError.
+
+    On the disk before it takes the name: after a power cut there is the old text or the new one, never none.
+    """
     part = f"{path}.part-{os.urandom(6).hex()}"  # containers that share a directory share process ids, too
     try:
         with open(part, "x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
             stream.flush()
-            if os.name == "posix" and os.path.exists(path):
+            if os.name == "posix" and os.path.exists(path) and not os.path.islink(path):
                 os.fchmod(stream.fileno(), stat.S_IMODE(os.stat(path).st_mode) & 0o777)  # who reads it shall go on
             os.fsync(stream.fileno())
         os.replace(part, path)

@@ -106,11 +106,12 @@ def refresh(  # noqa: PLR0913 - what is asked, of whom, and where it goes
     try:
         for outcome in pool.map(lambda name: _read(name, source, newest, progress), names):
             content, damage = table.own_rows(outcome.product, overlay)
-            written = ""
+            written = link = ""
             if outcome.changes and not dry_run:
+                link = table.link_at(outcome.product, overlay)
                 rows = [change.row for change in outcome.changes]
                 written = table.write(outcome.product, overlay, table.with_rows(content, rows, source.today))
-            problems = (*((damage,) if damage else ()), *outcome.problems)
+            problems = (*filter(None, (damage, link)), *outcome.problems)
             found.append(outcome._replace(own_as_of=content["as_of"], written=written, problems=problems))
     finally:  # also when interrupted: what is under way ends with its present request
         source.web.stop()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from compat.load import tables_of
 from compat.overlay import KEYS, OverlayDamaged, empty, load, path_of
 from compat.own import own_directory
 from doctor.check.encode import encode
-from doctor.output.write import NotWritten, write_file
+from doctor.output.write import NotWritten, replace
 
 Json = dict[str, Any]
 
@@ -58,11 +59,23 @@ def own_rows(product: str, overlay: str) -> tuple[Json, str]:
 
 
 def write(product: str, overlay: str, content: Json) -> str:
-    """Write the user's rows of a product, wholly or not at all, and return the path; raises NotWritten."""
+    """Write the user's rows of a product, wholly or not at all, and return the path; raises NotWritten.
+
+    What lies there takes the rows' place in the directory itself: nothing is written where a link leads.
+    """
     path = path_of(product, overlay)
     try:
+        for one in (Path(overlay), *Path(overlay).parents):
+            if one.is_symlink() and not one.exists():
+                raise NotWritten(f"{one}: it is a link that leads nowhere")
         own_directory(overlay)
+        replace(path, text_of(content))
     except OSError as error:
-        raise NotWritten(f"{overlay}: {error.strerror or error}") from error
-    write_file(path, text_of(content))
+        raise NotWritten(f"{path}: {error.strerror or error}") from error
     return path
+
+
+def link_at(product: str, overlay: str) -> str:
+    """What to say of a link in place of the user's rows, "" where there is none."""
+    path = path_of(product, overlay)
+    return f"{path} is a link: a file of its own takes its place" if os.path.islink(path) else ""

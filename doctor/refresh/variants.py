@@ -6,17 +6,15 @@ stands for. An installer that does not know them takes none of them.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from packaging.utils import parse_wheel_filename
 
+from doctor.probes.variant import properties
 from doctor.refresh.web import Unreachable, Web
 
 _LABEL = re.compile(r"[0-9a-z_.]{1,16}")
-_SCHEMAS = re.compile(r"https://variants-schema\.wheelnext\.dev/v0\.0\.[23]\.json")  # of the format that is read here
 _SHOWN_AT_MOST = 20
 
 
@@ -58,26 +56,3 @@ def _note(release: str, labels: list[str], url: str, web: Web) -> str:
         meant, why = {}, f"what they stand for is not known, {error}; "
     shown = [f"{one} ({', '.join(meant[one])})" if meant.get(one) else one for one in labels[:_SHOWN_AT_MOST]]
     return f"{release}: variant wheels {', '.join(shown)}: {why}pip takes none of them, and no row is made of them"
-
-
-def properties(text: str) -> dict[str, tuple[str, ...]]:
-    """What each label stands for, "nvidia :: cuda_version_lower_bound :: 12.8"; raises ValueError, by reason.
-
-    The same for `variant.json` inside a wheel, which has one label.
-    """
-    try:
-        content: Any = json.loads(text)
-        schema = str(content["$schema"])
-        if not _SCHEMAS.fullmatch(schema):
-            raise ValueError(f"their schema {schema} is none that is known")
-        return {
-            str(label): tuple(
-                f"{namespace} :: {feature} :: {value}"
-                for namespace, features in spaces.items()
-                for feature, values in features.items()
-                for value in values
-            )
-            for label, spaces in content["variants"].items()
-        }
-    except (json.JSONDecodeError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError("their description is no variants.json of PEP 817") from error

@@ -1,16 +1,20 @@
 """What `matrix solve` of four packages takes: seeded questions, each asked of a new process.
 
 `python -m tests.compat.four 100 --seed 1` prints the seconds of CPU in the middle, at the 95th percentile and at most,
-and the questions that took longest. `--answers FILE` keeps every answer, to hold two versions of the solver together.
+and the questions that took longest. The bytecode is there, as an installer leaves it: where PYTHONDONTWRITEBYTECODE
+is set, every process would compile our sources anew. `--answers FILE` keeps every answer, to hold two versions of the
+solver together.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import resource
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.compat.resolver import CARDS, DRIVERS, PYTHONS, Question, distinct, versions_of
@@ -27,13 +31,14 @@ def draw(seed: int) -> Question:
     return Question(seed, specs, chance.choice(CARDS), chance.choice(DRIVERS), chance.choice(PYTHONS))
 
 
-def ask(question: Question) -> tuple[float, str]:
+def ask(question: Question, bytecode: str) -> tuple[float, str]:
     """Seconds of CPU of the whole command, its start included, and what it answered."""
     command = [sys.executable, "-m", "gpudoctor", "matrix", "solve", *question.specs, "--os", "linux"]
     given = {"--gpu": question.card, "--driver": question.driver, "--python": question.python}
     command += [part for option, value in given.items() if value for part in (option, value)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environ = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     took = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return took, f"{question} {done.returncode}\n{done.stdout}{done.stderr}"
@@ -47,7 +52,9 @@ def main() -> None:
     parser.add_argument("--answers", type=Path)
     asked = parser.parse_args()
     questions = [draw(seed) for seed in range(asked.seed, asked.seed + asked.count)]
-    found = [ask(one) for one in questions]
+    with tempfile.TemporaryDirectory() as bytecode:
+        ask(questions[0], bytecode)  # which leaves the bytecode
+        found = [ask(one, bytecode) for one in questions]
     if asked.answers:
         asked.answers.write_text("\n".join(text for _, text in found))
     times = sorted(took for took, _ in found)

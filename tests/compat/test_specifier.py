@@ -32,6 +32,13 @@ SPECIFIERS = (
     "!=2.22.0rc0",
     "==2.22.0rc0",
     ">=2.22.0rc0",
+    "<2.22.0",
+    ">2.22.0rc0",
+    "<2.22.0rc1",
+    "==2.22.*",
+    "<2.22.0dev",
+    ">2.9.1.post0",
+    "<2.9.1.post2",
 )
 VERSIONS = (
     "2",
@@ -46,6 +53,10 @@ VERSIONS = (
     "12.5.3.2",
     "2.9.1.post1",
     "2.22.0rc0",
+    "2.22.0",
+    "2.22.0.post1",
+    "2.22.0b1",
+    "2.22.0.dev1",
 )
 
 
@@ -75,6 +86,7 @@ def test_what_is_no_specifier_is_refused(specifier: str) -> None:
 
 def test_plain_numbers_need_no_packaging() -> None:
     code = "import sys; from compat.specifier import accepts, clauses; accepts('>=12.1,<13,!=12.7,==12.*', '12.8'); "
+    code += "accepts('>0.0.22,<=0.0.32.post1,==0.0.*', '0.0.22.post7'); accepts('<=2.18.1', '2.18.0rc1'); "
     code += "clauses('~=12.1,<13,!=12.7.*,==12.*,>=11'); "
     code += "sys.exit('packaging' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

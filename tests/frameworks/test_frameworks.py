@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests import machine, wheels
 from tests.lab.elf_file import elf_bytes
 from tests.probes.tree import Tree, offline
 
+VARIANTS = "https://variants-schema.wheelnext.dev/v0.0.3.json"
 SITE = "/venv/lib/python3.12/site-packages"
 
 
@@ -113,6 +115,30 @@ def test_torch(tmp_path: Path, version: str, tree: Tree, expected: tuple[str, ..
     found = read(tmp_path, "torch", version, tree)
     assert summary(found) == expected
     assert (found.version, found.path) == (full, f"{SITE}/torch")
+
+
+@pytest.mark.parametrize(
+    ("schema", "variants", "note"),
+    [
+        ("", {}, ""),
+        (
+            VARIANTS,
+            {"cu128": {"nvidia": {"cuda_version_lower_bound": ["12.8"]}}},
+            "the wheel variant cu128: nvidia :: cuda_version_lower_bound :: 12.8",
+        ),
+        (VARIANTS, {"null": {}}, "the wheel variant null"),
+        (VARIANTS, {"a": {}, "b": {}}, "which one is unknown: /venv"),
+        (VARIANTS, {"a": ["b"]}, "which one is unknown: their description"),
+        ("https://example/v9.json", {"a": {}}, "which one is unknown: their schema"),
+    ],
+)
+def test_which_variant_a_wheel_is(tmp_path: Path, schema: str, variants: dict[str, Any], note: str) -> None:
+    said = json.dumps({"$schema": schema, "variants": variants})
+    described = {"torch-2.9.1.dist-info/variant.json": said} if schema else {}
+    found = read(tmp_path, "torch", "2.9.1", {"torch/version.py": CUDA, LIB: "", **described})
+    assert note in found.note
+    assert bool(note) == bool(found.note)
+    assert found.build == Seen("cu128", f"{SITE}/torch/version.py")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import cast
 
 from compat.matrix import Matrix
+from doctor.facts.environment import Distribution
 from doctor.frameworks import jax, torch, triton
 from doctor.host import Host
 from doctor.image.config import Config, environ_in
@@ -30,6 +31,7 @@ from doctor.probes import (
     system,
     toolkit,
 )
+from doctor.probes.variant import variant_note
 from doctor.which import windows
 from doctor.which.product import product_of
 from tests.lab.elf_file import elf_bytes
@@ -46,6 +48,10 @@ _FILES: dict[str, bytes | str] = {
     f"{_SITE}/triton/backends/nvidia/include/cuda.h": "#define CUDA_VERSION 12080\n",
     f"{_SITE}/torch/__init__.py": "dlls = glob.glob('lib/*.dll')\n",
     f"{_SITE}/torch.dist-info/METADATA": "Name: torch\nVersion: 2.9.1\n",
+    f"{_SITE}/torch.dist-info/variant.json": (
+        '{"$schema": "https://variants-schema.wheelnext.dev/v0.0.3.json", "variants": '
+        '{"cu128": {"nvidia": {"a": ["1"]}}}}'
+    ),
     f"{_SITE}/cuda_toolkit-13.0.2.dist-info/METADATA": (
         "Name: cuda-toolkit\nRequires-Dist: nvidia-cublas==13.1.0.3 ; extra == 'cublas'\n"
     ),
@@ -96,6 +102,7 @@ def _opened_by_torch(host: Host) -> object:
 
 
 CALLS: tuple[Callable[[Host], object], ...] = (
+    lambda host: variant_note(host, Distribution("torch", "2.9.1", _SITE, f"{_SITE}/torch.dist-info", "wheel", "")),
     lambda host: jax._fails_unless(host, _SITE),
     lambda host: triton._cuda(host, f"{_SITE}/triton"),
     lambda host: list(distributions._in_site(host, _SITE, host.names(_SITE))),

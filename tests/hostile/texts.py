@@ -65,7 +65,7 @@ def _manifest(content: bytes) -> None:
 
 
 def _variants(content: bytes) -> None:
-    from doctor.refresh.variants import properties
+    from doctor.probes.variant import properties
 
     with contextlib.suppress(ValueError):
         properties(content.decode("utf-8", "replace"))

@@ -44,6 +44,7 @@ ONE_ANSWER = (
     ("torch==2.14.1+cu126 --gpu GH200", UNKNOWN),  # a row of low confidence
     ("onnxruntime==1.32.0 --gpu 'RTX 5090'", NO),  # a build for the CPU
     ("tensorflow-cpu==1.15.0 --gpu B300", NO),  # who names it means it
+    ("jaxlib==0.4.18 --gpu A100", YES),  # jax-ml/jax:docs/installation.md@jax-v0.4.17: CUDA inside, no plugin yet
     # TensorFlow 2.12 requires jax, which pip installs without its CUDA plugin: METADATA of tensorflow 2.12.1
     ("'tensorflow==2.12.*' --gpu A100 --driver 525.60.13", YES),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compat.can import answer, can, packages_of, ranked
-from compat.cards import gpu_card_of
+from compat.cards import NoGpuName, gpu_card_of
 from compat.matrix import Matrix, Uncovered
 from compat.reason import Circumstances
 from compat.spec import parse_spec
@@ -65,10 +65,19 @@ def test_cards_by_name(text: str, name: str, capabilities: str) -> None:
     assert " ".join(map(str, card.capabilities)) == capabilities
 
 
-@pytest.mark.parametrize("text", ["RTX 9090", "", "GeForce", "Radeon 9700"])
+@pytest.mark.parametrize("text", ["RTX 9090", "GeForce", "Radeon 9700"])
 def test_cards_that_no_row_has(text: str) -> None:
     with pytest.raises(Uncovered, match="the GPU"):
         gpu_card_of(text, MATRIX)
+
+
+@pytest.mark.parametrize("text", ["-1", "0", "", "8.9.1", "-8.9", "--"])
+def test_what_names_no_gpu(text: str) -> None:
+    """Not the first of the Jetsons, TK1, for -1."""
+    with pytest.raises(NoGpuName):
+        gpu_card_of(text, MATRIX)
+    assert execute(["matrix", "can", "torch", f"--gpu={text}"]) == 2
+    assert execute(["matrix", "solve", "torch", f"--gpu={text}"]) == 2
 
 
 @pytest.mark.parametrize(

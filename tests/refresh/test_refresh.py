@@ -21,6 +21,7 @@ from compat.matrix import Matrix
 from doctor import cli
 from doctor.refresh import listing
 from doctor.refresh import run as refreshing
+from doctor.refresh.table import text_of
 from tests.refresh.server import Manners, serving, torch_wheel, wheel
 
 Run = Callable[..., tuple[int, dict[str, Any]]]
@@ -212,6 +213,39 @@ def test_a_damaged_overlay_is_written_anew(
     assert status == 0
     assert "it is written anew" in said["products"][0]["problems"][0]
     assert overlay.load("torch", str(own))["tables"]["builds"]
+
+
+def test_a_link_in_the_overlay_is_replaced_not_followed(
+    tmp_path: Path, own: Path, refresh: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.mkdir()
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text(text_of(overlay.empty("torch")))
+    before = elsewhere.read_bytes()
+    (own / "torch.json").symlink_to(elsewhere)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    torch_wheel(tmp_path, "99.0.0")
+    status, said = refresh("torch")
+    assert status == 0
+    assert said["products"][0]["problems"] == [f"{own / 'torch.json'} is a link: a file of its own takes its place"]
+    assert elsewhere.read_bytes() == before
+    assert not (own / "torch.json").is_symlink()
+    assert overlay.load("torch", str(own))["tables"]["builds"]
+
+
+@pytest.mark.parametrize("below", ["", "below"])
+def test_where_a_broken_link_leads_nothing_is_made(
+    tmp_path: Path, own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], below: str
+) -> None:
+    own.symlink_to(tmp_path / "nowhere")
+    monkeypatch.setenv(overlay.VARIABLE, str(own / below))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    torch_wheel(tmp_path, "99.0.0")
+    assert cli.execute(["matrix", "refresh", "torch"]) == 2
+    assert f"{own}: it is a link that leads nowhere" in capsys.readouterr().err
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_an_unwritable_overlay(tmp_path: Path, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from doctor.probes.variant import properties
 from doctor.refresh.index import Connection, Index
 from doctor.refresh.listing import wheels_of
-from doctor.refresh.variants import label_of, properties
+from doctor.refresh.variants import label_of
 from doctor.refresh.web import Web
 
 SCHEMA = "https://variants-schema.wheelnext.dev/v0.0.3.json"
