@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -179,11 +180,12 @@ class Cost(NamedTuple):
 def costs(image: Path) -> tuple[dict[str, Any], Cost]:
     argv = [sys.executable, "-m", "gpudoctor", "check", "--image", str(image), "--format", "json"]
     child = subprocess.Popen(argv, stdout=subprocess.PIPE)
-    peak = [0]
+    temporary, memory = [0], [0]
 
     def watch() -> None:
         while child.returncode is None:
-            peak[0] = max(peak[0], _unnamed_bytes(child.pid))
+            temporary[0] = max(temporary[0], _unnamed_bytes(child.pid))
+            memory[0] = max(memory[0], _memory_kib(child.pid))
             time.sleep(0.02)
 
     watcher = threading.Thread(target=watch)
@@ -196,7 +198,17 @@ def costs(image: Path) -> tuple[dict[str, Any], Cost]:
     child.stdout.close()
     report: dict[str, Any] = json.loads(text)
     report["facts"]["image"] = report["facts"]["image"].get("value", report["facts"]["image"])
-    return report, Cost(peak[0], used.ru_maxrss, used.ru_utime + used.ru_stime)
+    return report, Cost(temporary[0], memory[0], used.ru_utime + used.ru_stime)
+
+
+def _memory_kib(process: int) -> int:
+    """Its highest since it was started; not ru_maxrss: a child inherits its parent's."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)  # a process that has ended shows none
+    return int(found[1]) if found else 0
 
 
 def _unnamed_bytes(process: int) -> int:
@@ -218,7 +230,7 @@ def test_it_stays_within_the_promise(made: Made, tmp_path: Path) -> None:
     assert (first["findings"], first["verdict"]) == ([], "healthy")
     assert first["facts"]["image"]["unpacked_bytes"] > 5 << 30
     assert cost.temporary_bytes <= TEMPORARY_AT_MOST_BYTES
-    assert cost.memory_kib <= MEMORY_AT_MOST_KIB
+    assert 10 << 10 < cost.memory_kib <= MEMORY_AT_MOST_KIB
     second, again = costs(image)
     assert (second["findings"], second["facts"]["image"]["unpacked_bytes"]) == ([], 0)
     assert again.cpu_s < cost.cpu_s / 4  # a twentieth where nothing else runs
