@@ -74,6 +74,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     (tree / "opt/venv/bin/python3").symlink_to("/usr/bin/python3")
     version = f"{sys.version_info.major}.{sys.version_info.minor}.1"
     (tree / "opt/venv/pyvenv.cfg").write_text(f"home = /usr/bin\nversion = {version}\n")
+    (tree / "etc/ld.so.conf.d/cublas.conf").write_text(f"/{CUBLAS}\n")  # CTranslate2 opens it by its name alone
+    run("ldconfig", "-r", tree)
     run("tar", "-C", tree, "-cf", folder / "tar", ".")
     run("bash", "-c", f"gzip -1 < {folder}/tar > {folder}/gzip; zstd -q1 < {folder}/tar > {folder}/zstd")
     yield Made(folder, tree, {name: folder / name for name in ("tar", "gzip", "zstd")})
