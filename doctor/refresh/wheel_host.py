@@ -140,6 +140,8 @@ class WheelHost(OfflineHost, StatusHost):
         """See Host."""
         if path == self._loader:
             return FileStatus(kind="file", size_bytes=0, mode=0o755, uid=0, gid=0, mtime=0.0, device=0, inode=0)
+        if path == f"{self.distribution.metadata}/variant.json":
+            raise Missing(path)  # a variant has a label in its file's name (doctor/refresh/variants.py): this is none
         self._opened()
         if path in self._folders:
             return FileStatus(kind="dir", size_bytes=0, mode=0o755, uid=0, gid=0, mtime=0.0, device=0, inode=0)
