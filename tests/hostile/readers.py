@@ -61,7 +61,8 @@ def of_texts() -> tuple[Reader, ...]:
 
 def _machines(folder: Path) -> Iterator[Watched]:
     """A third of the lab's, and those of Windows."""
-    for number, case in enumerate(CASES):
+    for case in CASES:
+        number = zlib.crc32(case.name.encode())  # which of them, another case does not change
         if number % 3 == 0 or "windows" in case.name or case.name in _WITH_THEIR_OWN:
             root = case.build(folder / case.name)
             if number % 15 == 0:
