@@ -172,7 +172,11 @@ SCENARIOS: Mapping[str, Scenario] = {
         row=2,
     ),
     "tensorflow-cudnn-old": Scenario(
-        "pip-nvidia-wheels-conflict", TENSORFLOW, instead(CUDNN, OLD_CUDNN), offers=of(TENSORFLOW, CUDNN), row=3
+        "cudnn-version-mismatch-loaded-vs-compiled",
+        TENSORFLOW,
+        instead(CUDNN, OLD_CUDNN),
+        offers=of(TENSORFLOW, CUDNN),
+        row=3,
     ),
     "jax-cudnn-removed": Scenario("cudnn-missing", JAX, gone(CUDNN), offers=of(JAX, CUDNN), row=8),
     "tensorflow-cudnn-removed": Scenario("cudnn-missing", TENSORFLOW, gone(CUDNN), offers=of(TENSORFLOW, CUDNN), row=8),
