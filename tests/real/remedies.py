@@ -12,6 +12,7 @@ mean the same thing on both.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -333,6 +334,7 @@ class _Place:
         """The variables of the shell that the commands were pasted into."""
         house = wheelhouse(offers, self.house)
         lines = [line for line in commands if line != "gpudoctor check"]  # it would look at this machine
+        lines = [re.sub(r" --(extra-)?index-url \S+", "", line) for line in lines]  # the wheels lie in the house
         script = "\n".join((MODULE, *lines, "env -0"))
         links = " ".join(filter(None, (str(house), os.environ.get("PIP_FIND_LINKS", ""))))
         tools = {
