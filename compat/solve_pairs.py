@@ -59,9 +59,7 @@ class Pairs:
         self._sides: dict[int, Side] = {}  # by the build's `wants`, which live as long as their side
         self._kinds: dict[Look, int] = {}
         self._kind_of: dict[tuple[int, int], int] = {}  # by the build's `wants` and the view
-        self._pools: dict[
-            tuple[int, bool, bool], tuple[tuple[SolveCandidate, ...], Field]
-        ] = {}  # and what keeps the id
+        self._pools: dict[tuple[int, bool, bool], tuple[Builds, Field]] = {}  # with the builds, whose id is the key
         self._fields: dict[tuple[int, ...], Field] = {}
         self._views: dict[tuple[Names, Names], int] = {}
         self._seen: list[_View] = []

@@ -51,23 +51,24 @@ def clashes(chosen: Sequence[SolveCandidate], circumstances: Circumstances, matr
 
 def _against(chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
     yield from _pythons(chosen)
+    yield from _besides_pythons(chosen, circumstances, matrix, pins=True)
+
+
+def besides_pins(two: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
+    """The same but for what each requires of distributions and of Python; of builds that are not held."""
+    return _besides_pythons(two, circumstances, matrix, pins=False)
+
+
+def _besides_pythons(
+    chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix, *, pins: bool
+) -> Iterator[Clash]:
     wanted = _wanted(chosen)
     yield from _twins(wanted)
     yield from _extensions(chosen)
     yield from _shared_directories(wanted)
     yield from _unsaid(chosen)
-    yield from _pins(wanted)
-    yield from _cudnn(wanted, circumstances, matrix)
-    yield from _known(wanted, matrix)
-
-
-def besides_pins(two: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
-    """The same but for what each requires of distributions and of Python; of builds that are not held."""
-    wanted = _wanted(two)
-    yield from _twins(wanted)
-    yield from _extensions(two)
-    yield from _shared_directories(wanted)
-    yield from _unsaid(two)
+    if pins:
+        yield from _pins(wanted)
     yield from _cudnn(wanted, circumstances, matrix)
     yield from _known(wanted, matrix)
 

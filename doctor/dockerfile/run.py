@@ -136,13 +136,18 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     _pins(pins, listed, call, ran)
 
 
+def _named(word: Word, there: Copied) -> str | None:
+    """The file of the context that a word names, None where that is not known."""
+    return None if is_open(word.text) or "://" in word.text else there.named(there.at(word.text))
+
+
 def _listed(word: Word, there: Copied, known: Mapping[str, str]) -> Listed:
-    name = None if is_open(word.text) or "://" in word.text else there.named(there.at(word.text))
+    name = _named(word, there)
     return requirements(name, there.context, known) if name else Listed(is_whole=False)
 
 
 def _environment(word: Word, there: Copied, known: Mapping[str, str]) -> Environment | None:
-    name = None if is_open(word.text) or "://" in word.text else there.named(there.at(word.text))
+    name = _named(word, there)
     return environment(name, there.context, known) if name else None
 
 

@@ -72,7 +72,9 @@ def _article(finding: Finding) -> str:
 
 def _told(evidence: Evidence, finding: Finding) -> str:
     """An item of the list, "" for what the finding says already."""
-    detail = "" if evidence.detail == finding.summary else _escaped(evidence.detail)
+    from doctor.output.judged import detail_of
+
+    detail = _kept(detail_of(evidence, finding))
     source = f"<span class='small'>{_escaped(evidence.source)}</span>" if evidence.source else ""
     said = " ".join(filter(None, (detail, source)))
     return f"<li>{said}</li>" if said else ""

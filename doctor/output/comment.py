@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.check.finding import Finding, Severity
-from doctor.output.judged import Judged, commands_of, line, open_questions
+from doctor.output.judged import Judged, commands_of, detail_of, line, open_questions
 
 AT_MOST = 60_000  # characters; GitHub takes 65,536, GitLab a million
 _MARK = "<!-- gpudoctor -->"  # by which a bot finds its comment again
@@ -43,7 +43,7 @@ def _finding(finding: Finding) -> str:
     lines.append(f"`{finding.code}` · {_escaped(finding.subject)}\n")
     for one in finding.evidence:
         source = f" ({_escaped(one.source)})" if one.source else ""
-        detail = "" if one.detail == finding.summary else _escaped(one.detail)
+        detail = _escaped(detail_of(one, finding))
         lines.append(f"- {detail}{source}" if detail or source else "")
     if finding.explains:
         lines.append("- explains " + ", ".join(f"`{code}`" for code in sorted({one.code for one in finding.explains})))

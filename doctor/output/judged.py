@@ -83,12 +83,19 @@ def commands_of(remedy: Remedy) -> list[str]:
     return [clean(part) for one in remedy.commands if one != f"# {remedy.summary}" for part in one.splitlines()]
 
 
+def detail_of(evidence: Evidence, finding: Finding) -> str:
+    """What it adds to the finding, "" for what that says already."""
+    return "" if evidence.detail == finding.summary else line(evidence.detail)
+
+
+def _told_by(evidence: Evidence, finding: Finding) -> str:
+    source = f"({line(evidence.source)})" if evidence.source else ""
+    return " ".join(filter(None, (detail_of(evidence, finding), source)))
+
+
 def told(finding: Finding) -> list[str]:
     """The finding in lines of plain text: what is wrong, how it is known, what explains it, what to do first."""
-    lines = [line(finding.summary)]
-    for one in finding.evidence:
-        detail = "" if one.detail == finding.summary else line(one.detail)
-        lines.append(" ".join(filter(None, (detail, f"({line(one.source)})" if one.source else ""))))
+    lines = [line(finding.summary), *(_told_by(one, finding) for one in finding.evidence)]
     if finding.explained_by:
         lines.append(f"explained by {finding.explained_by}")
     for remedy in finding.remedies[:1]:

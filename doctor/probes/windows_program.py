@@ -28,8 +28,6 @@ def folder_of(host: Host, located: Located) -> str:
 
 def machine_of(host: Host, located: Located) -> Fact[str]:
     """As `SystemFacts.machine`: "i386" is a Python of 32 bits."""
-    if host.os_family != "windows":
-        return Unseen("it is only read on Windows")
     from doctor.probes.system import machine_of_file  # late: only Windows needs it
 
     folder = folder_of(host, located)

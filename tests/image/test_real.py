@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,12 +85,11 @@ class Made(NamedTuple):
     blobs: tuple[Path, ...]  # its layers, by the names of their digests
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
-    folder = tmp_path_factory.mktemp("real")
-    site = CACHE / "sites" / "-".join(("tensorflow-jax", PYTHON))
+def real_tree(folder: Path, name: str, wheels: Sequence[str]) -> Path:
+    """Debian with a virtual environment of these wheels, which the cache keeps under the name."""
+    site = CACHE / "sites" / "-".join((name, PYTHON))
     if not (site / "made").exists():
-        installed(WHEELS[0], site / "site", *WHEELS[1:])
+        installed(wheels[0], site / "site", *wheels[1:])
         (site / "made").touch()
     tree = folder / "tree"
     run("cp", "-a", root_of("bookworm", "python3-minimal"), tree)
@@ -98,9 +97,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     run("cp", "-al" if site.stat().st_dev == folder.stat().st_dev else "-a", site / "site", tree / SITE)
     (tree / "opt/venv/bin").mkdir()
     (tree / "opt/venv/bin/python3").symlink_to("/usr/bin/python3")
-    (tree / "opt/venv/pyvenv.cfg").write_text(
-        f"home = /usr/bin\nversion = {sys.version_info.major}.{sys.version_info.minor}.1\n"
-    )
+    version = f"{sys.version_info.major}.{sys.version_info.minor}.1"
+    (tree / "opt/venv/pyvenv.cfg").write_text(f"home = /usr/bin\nversion = {version}\n")
+    return tree
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+    folder = tmp_path_factory.mktemp("real")
+    tree = real_tree(folder, "tensorflow-jax", WHEELS)
     blobs = [_packed(tree, folder, options) for options in ("--exclude=./opt .", "./opt")]
     time.sleep(_SETTLED_S)  # what was written a moment ago is summed at the second look
     yield Made(tree, folder / "layout", tuple(blobs))

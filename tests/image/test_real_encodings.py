@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,10 +19,8 @@ import pytest
 from doctor.check.command import Options
 from tests.image.pack import config_of, digest, in_folder, sif_header, squashfs, tar_with
 from tests.image.test_agreement import said
-from tests.image.test_real import PYTHON, SITE, applied, run
+from tests.image.test_real import SITE, applied, real_tree, run
 from tests.image.test_tools import plain
-from tests.install.roots import root_of
-from tests.wheels import CACHE, installed
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 WHEELS = ("ctranslate2==4.6.0", "nvidia-cublas-cu12==12.1.3.1")
@@ -62,18 +59,7 @@ class Made(NamedTuple):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     folder = tmp_path_factory.mktemp("encodings")
-    site = CACHE / "sites" / "-".join(("ctranslate2", PYTHON))
-    if not (site / "made").exists():
-        installed(WHEELS[0], site / "site", *WHEELS[1:])
-        (site / "made").touch()
-    tree = folder / "tree"
-    run("cp", "-a", root_of("bookworm", "python3-minimal"), tree)
-    (tree / SITE).parent.mkdir(parents=True)
-    run("cp", "-a", site / "site", tree / SITE)
-    (tree / "opt/venv/bin").mkdir()
-    (tree / "opt/venv/bin/python3").symlink_to("/usr/bin/python3")
-    version = f"{sys.version_info.major}.{sys.version_info.minor}.1"
-    (tree / "opt/venv/pyvenv.cfg").write_text(f"home = /usr/bin\nversion = {version}\n")
+    tree = real_tree(folder, "ctranslate2", WHEELS)
     (tree / "etc/ld.so.conf.d/cublas.conf").write_text(f"/{CUBLAS}\n")  # CTranslate2 opens it by its name alone
     run("ldconfig", "-r", tree)
     run("tar", "-C", tree, "-cf", folder / "tar", ".")

@@ -18,9 +18,8 @@ def apply(effect: DistributionsInstalled, world: World) -> World:
     for one in (*along, *wanted):
         environment = environment_at(effect.python, world.facts) or environment
         there = {each.name: each.version for each in value_or(environment.distributions, ()) if not each.hidden_by}
-        stays = (
-            one.name not in asked and there.get(one.name, "?") == one.version.partition("+")[0]
-        )  # whatever its build
+        release = one.version.partition("+")[0]  # whatever its build
+        stays = one.name not in asked and there.get(one.name, "?") == release
         if (there.get(one.name) != one.version and not stays) or (effect.anew and one.name in asked):
             world = with_installed(world, environment, one)
     return world
