@@ -51,6 +51,7 @@ WORDS = (
         b"not found",
         b"invalid",
     ),
+    *(b"fatal", b"nvenc", b"cuinit", b"no devices", b"no platform", b"recognized"),
 )
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _DIGITS = re.compile(rb"\d+")
