@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 import tarfile
 import zlib
@@ -19,7 +20,8 @@ from doctor.host import BadRequest
 from doctor.run.ranks import message_of
 
 STANDARD_INPUT = "-"
-_TEXT_BYTES = 64 << 20  # that are kept of what it unpacks to
+_TEXT_BYTES = 64 << 20  # that are kept of an archive, or a report
+_WHOLE_BYTES = 4 << 20  # of a log; of more, the beginning is kept, and the lines that can matter
 _UNPACKED_BYTES = 1 << 30  # that are gone through: a small archive may unpack to anything
 _PIECE_BYTES = 1 << 20
 _MEMBERS = 20_000
@@ -28,6 +30,7 @@ _TEXTS = (
     *(".log", ".txt", ".out", ".yaml", ".yml", ".json", ".gz", ".csv"),
     *(".desc", ".descr", ".describe", ".status", ".labels", ".list"),  # of must-gathers
 )
+_REPORT = re.compile(rb'\s*\{\s*"schema": *"' + REPORT_SCHEMA.partition("/")[0].encode())
 
 
 class Saved(NamedTuple):
@@ -36,7 +39,7 @@ class Saved(NamedTuple):
     text: bytes
     report: dict[str, Any] | None = None  # a saved report of gpudoctor
     members: tuple[Member, ...] = ()  # of an archive
-    reading: Reading | None = None  # of a text that is too large to be kept
+    reading: Reading | None = None  # of a text of which only the beginning is kept
 
 
 class _Bounded(io.RawIOBase):
@@ -78,10 +81,12 @@ def _read(stream: ByteSource) -> Saved:
         members = tuple(_texts(_Kept(start, whole)))
         return Saved(text_of(members)[:_TEXT_BYTES], None, members)
     kept = _Kept(start, whole)
-    text = _filled(kept, _TEXT_BYTES + 1)
-    if len(text) <= _TEXT_BYTES:
-        return _of_text(text)
-    return Saved(b"", reading=read(_Kept(text, whole)))
+    text = _filled(kept, _WHOLE_BYTES + 1)
+    if len(text) > _WHOLE_BYTES and _REPORT.match(text):
+        text += _filled(kept, _TEXT_BYTES - len(text))
+    elif len(text) > _WHOLE_BYTES:
+        return Saved(text[: text.rfind(b"\n") + 1], reading=read(_Kept(text, whole)))
+    return _of_text(text)
 
 
 class _Kept:

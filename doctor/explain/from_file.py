@@ -56,7 +56,7 @@ def _of_nodes(nodes: dict[str, tuple[Member, ...]], rules: Rules, matrix: Matrix
     )
     reports: dict[str, Report] = {}
     for node, members in nodes.items():
-        facts, answers, _ = _judged(text_of(members), rules, matrix, node)
+        facts, answers, _ = _judged(Saved(text_of(members)), rules, matrix, node)
         reports[node] = make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
     return as_one(reports, {node: places_of(members) for node, members in nodes.items()}, whole)
 
@@ -73,18 +73,19 @@ def _of_text(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Fac
     """Dumps by the rules, messages by their signatures."""
     if not saved.reading and not saved.text.strip():
         raise BadRequest(f"{name.removeprefix('the machine of ')}: it holds no text")
-    facts, answers, known = _judged(saved.reading or saved.text, rules, matrix, name)
+    facts, answers, known = _judged(saved, rules, matrix, name)
     if not known:
         raise BadRequest(f"{name.removeprefix('the machine of ')}: no report, dump or message in it is known")
     return facts, answers
 
 
-def _judged(text: bytes | Reading, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...], bool]:
+def _judged(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...], bool]:
     """The facts of a text, the answers, and whether a dump or a message in it is known."""
-    whole = text if isinstance(text, Reading) else read_whole(io.BytesIO(text))
-    told = tell(Reading((), 0, whole=True) if name == REST else whole)  # a dump of any node is none of all
+    told = tell(
+        Reading((), 0, whole=True) if name == REST else _with_the_rest(saved)
+    )  # a dump of any node is none of all
     facts = facts_of(told, name, matrix)
-    messages = causes_of(text if isinstance(text, Reading) else read(io.BytesIO(text)), matrix)
+    messages = causes_of(saved.reading or read(io.BytesIO(saved.text)), matrix)
     answers = without_refuted(judge(facts, matrix, rules), facts)
     found = {one.code for one in answers if one.kind is Kind.BAD}
     asked = {*rules} | {one.code for one in messages if one.code not in codes()}
@@ -94,6 +95,16 @@ def _judged(text: bytes | Reading, rules: Rules, matrix: Matrix, name: str) -> t
     kept = tuple(one for one in answers if one.code not in replaced or one.kind is not Kind.UNKNOWN)
     judged = tuple(sorted((*kept, *more), key=lambda one: (one.code, one.subject)))
     return facts, judged, bool(told.titles or messages)
+
+
+def _with_the_rest(saved: Saved) -> Reading:
+    """All lines of what is kept, and of more those that can matter."""
+    whole = read_whole(io.BytesIO(saved.text))
+    if not saved.reading:
+        return whole
+    last = whole.lines[-1].number  # an empty one, behind the last line end
+    rest = (line for line in saved.reading.lines if line.number >= last)
+    return Reading((*whole.lines[:-1], *rest), saved.reading.size_bytes, whole=False)
 
 
 def _answer(cause: Cause, subject: str) -> Answer:
