@@ -21,10 +21,12 @@ from doctor.explain.judged import without_refuted
 from doctor.explain.nodes import REST, Member, as_one, nodes_of, places_of, text_of
 from doctor.explain.reading import Reading, read, read_whole
 from doctor.facts import Facts
+from doctor.facts.unread import Unread
 from doctor.formats import TextStyle
 from doctor.host import BadRequest
 from doctor.host.choice import host_of
 
+_INCOMPLETE = "evidence-incomplete"
 _SURE = 0.6  # a message that may mean several things is told by `explain`, with the question that decides
 
 
@@ -42,18 +44,20 @@ def report_of_file(options: Options, source: str) -> Report:
     rules, saved = load_rules(choose("rule", codes(), options.only, options.skip)), load(source)
     place = "standard input" if source == STANDARD_INPUT else os.path.basename(source)
     if nodes := nodes_of(saved.members):
-        return _of_nodes(nodes, rules, matrix, place)
+        return _of_nodes(nodes, saved.unread, rules, matrix, place)
     name = f"the machine of {place}"
     facts, answers = _of_report(saved, rules, matrix, source) if saved.report else _of_text(saved, rules, matrix, name)
     return make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
 
 
-def _of_nodes(nodes: dict[str, tuple[Member, ...]], rules: Rules, matrix: Matrix, place: str) -> Report:
+def _of_nodes(
+    nodes: dict[str, tuple[Member, ...]], unread: tuple[Unread, ...], rules: Rules, matrix: Matrix, place: str
+) -> Report:
     """Each node by itself, under its name; of the archive as a whole nothing is a fact."""
     started = time.perf_counter()
-    whole = make_report(
-        facts_of(tell(Reading((), 0, whole=True)), f"the nodes of {place}", matrix), (), matrix, started
-    )
+    facts = facts_of(tell(Reading((), 0, whole=True)), f"the nodes of {place}", matrix)._replace(unread=unread)
+    of_all = {code: rule for code, rule in rules.items() if code == _INCOMPLETE and unread}
+    whole = make_report(facts, judge(facts, matrix, of_all), matrix, started)
     reports: dict[str, Report] = {}
     for node, members in nodes.items():
         facts, answers, _ = _judged(Saved(text_of(members)), rules, matrix, node)
@@ -84,7 +88,7 @@ def _judged(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Fact
     told = tell(
         Reading((), 0, whole=True) if name == REST else _with_the_rest(saved)
     )  # a dump of any node is none of all
-    facts = facts_of(told, name, matrix)
+    facts = facts_of(told, name, matrix)._replace(unread=saved.unread)
     messages = causes_of(saved.reading or read(io.BytesIO(saved.text)), matrix)
     answers = without_refuted(judge(facts, matrix, rules), facts)
     found = {one.code for one in answers if one.kind is Kind.BAD}

@@ -81,6 +81,7 @@ class Reading(NamedTuple):
     lines: tuple[Line, ...]
     size_bytes: int
     whole: bool  # False where lines were left out
+    problem: str = ""  # why it was not read to its end
 
     @property
     def blocks(self) -> tuple[tuple[Line, ...], ...]:
