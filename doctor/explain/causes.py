@@ -14,7 +14,7 @@ from doctor.explain import signatures
 from doctor.explain.clues import Clues
 from doctor.explain.reading import Line, Reading
 from doctor.explain.signature import MIN_CONFIDENCE, Family, Means, Signature
-from doctor.explain.unwrapped import readings
+from doctor.explain.widths import readings
 
 _MOST_MATCHES = 40  # of one signature: a log repeats its message
 _MOST_LINES = 5  # that are shown of one cause
