@@ -15,7 +15,7 @@ from doctor.explain.clues import Clues
 from doctor.explain.literals import literals
 from doctor.explain.reading import Line, Reading
 from doctor.explain.signature import MIN_CONFIDENCE, Family, Means, Signature
-from doctor.explain.unwrapped import readings
+from doctor.explain.widths import readings
 
 _MOST_MATCHES = 40  # of one signature: a log repeats its message
 _KNOWN = 0.4  # a message this sure is told without asking what the text's other words may mean
