@@ -10,7 +10,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.version import ComputeCapability, CudaVersion
 from doctor.explain.reading import Reading
 from doctor.explain.signature import flexible
-from doctor.explain.unwrapped import readings
+from doctor.explain.widths import readings
 
 _CARD = re.compile(
     r"\b((?:(?:NVIDIA|GeForce|Quadro|Tesla|TITAN|RTX|GTX|GT)[ -]?){1,3}(?:PRO |X |V |Z |M|K|P|T|A|H|B|L)?\d{2,4}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import zlib
 
 from compat.choice import one_of
 from compat.matrix import Matrix
@@ -15,7 +14,7 @@ from doctor.explain.causes import causes_of
 from doctor.explain.document import STATUS, ExplainDocument
 from doctor.explain.evidence import unpacked
 from doctor.explain.judged import causes_of_report, merged, report_of
-from doctor.explain.reading import Reading, read
+from doctor.explain.reading import ByteSource, Reading, read
 from doctor.formats import TextStyle
 from doctor.host import BadRequest
 from doctor.output.write import deliver, format_for
@@ -48,6 +47,8 @@ def explain(question: Question, terminal: TextStyle) -> tuple[str, int]:
     chosen = format_for(question.style, ExplainDocument)
     reading = _reading(question.subject)
     if not any(line.text.strip() for line in reading.lines):
+        if reading.problem:
+            raise BadRequest(f"{reading.problem}, and nothing of it can be read")
         raise BadRequest("the text is empty: name a file with a message or a log, or pipe one in")
     if question.redact:
         reading = _redacted(reading)
@@ -88,15 +89,21 @@ def _reading(subject: str) -> Reading:
     if subject in ("", _STANDARD_INPUT):
         if subject == "" and sys.stdin.isatty():
             raise BadRequest("name a file, a finding's code, or - and paste the message (Ctrl-D ends it)")
-        return read(unpacked(sys.stdin.buffer))
+        return _read(sys.stdin.buffer)
     try:
         with open(subject, "rb") as stream:
-            return read(unpacked(stream))
+            return _read(stream)
     except BadRequest as error:
         raise BadRequest(f"{subject}: {error}") from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:
+    except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BadRequest(f"{subject}: {why[:1].lower()}{why[1:]}") from error
+
+
+def _read(stream: ByteSource) -> Reading:
+    source = unpacked(stream)
+    reading = read(source)
+    return reading._replace(problem=f"the file {source.why}" if source.why else "")
 
 
 def _listing(words: str) -> tuple[str, int]:

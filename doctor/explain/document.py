@@ -49,6 +49,7 @@ class ExplainDocument:
                 "bytes": self._reading.size_bytes,
                 "lines_kept": len(self._reading.lines),
                 "whole": self._reading.whole,
+                "problem": self._reading.problem,
             },
             "causes": [_plain(one) for one in self._causes],
             "facts": encode_facts(self._facts) if self._facts else None,
@@ -57,6 +58,8 @@ class ExplainDocument:
     def text(self, style: TextStyle) -> str:
         """The surest cause first, by which lines, what mends it; then what else it may be, and what decides."""
         page = Page(style)
+        if self._reading.problem:
+            page.paragraph(f"{self._reading.problem}: what stands before was read", colour="yellow", hang=2)
         if not self._causes:
             _unknown(page, shows_machine=self._facts is not None)
             if self.offers_post:

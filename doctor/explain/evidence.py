@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
+import re
 import sys
-import tarfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from compat.record import NamedTuple
 from doctor.check.encode import REPORT_SCHEMA
-from doctor.explain.nodes import Member, text_of
+from doctor.explain.archives import ZIP, Packed, tar_files, zip_files
+from doctor.explain.nodes import Member, plain_name, text_of
 from doctor.explain.reading import ByteSource, Reading, read
+from doctor.explain.unpacking import GZIP, Inflated
+from doctor.facts.unread import Unread
 from doctor.host import BadRequest
 from doctor.run.ranks import message_of
 
 STANDARD_INPUT = "-"
-_TEXT_BYTES = 64 << 20  # that are kept of what it unpacks to
-_UNPACKED_BYTES = 1 << 30  # that are gone through: a small archive may unpack to anything
+_TEXT_BYTES = 64 << 20  # that are kept of an archive, or a report
+_WHOLE_BYTES = 4 << 20  # of a log; of more, the beginning is kept, and the lines that can matter
 _PIECE_BYTES = 1 << 20
 _MEMBERS = 20_000
 _MEMBER_BYTES = 16 << 20
@@ -28,6 +29,7 @@ _TEXTS = (
     *(".log", ".txt", ".out", ".yaml", ".yml", ".json", ".gz", ".csv"),
     *(".desc", ".descr", ".describe", ".status", ".labels", ".list"),  # of must-gathers
 )
+_REPORT = re.compile(rb'\s*\{\s*"schema": *"' + REPORT_SCHEMA.partition("/")[0].encode())
 
 
 class Saved(NamedTuple):
@@ -36,25 +38,8 @@ class Saved(NamedTuple):
     text: bytes
     report: dict[str, Any] | None = None  # a saved report of gpudoctor
     members: tuple[Member, ...] = ()  # of an archive
-    reading: Reading | None = None  # of a text that is too large to be kept
-
-
-class _Bounded(io.RawIOBase):
-    """A stream that gives up when it has given too much."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._left = stream, _UNPACKED_BYTES
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        piece: bytes = self._stream.read(len(buffer))
-        self._left -= len(piece)
-        if self._left < 0:
-            raise BadRequest(f"it unpacks to more than {_UNPACKED_BYTES >> 20} MiB")
-        buffer[: len(piece)] = piece
-        return len(piece)
+    reading: Reading | None = None  # of a text of which only the beginning is kept
+    unread: tuple[Unread, ...] = ()  # what of it could not be read
 
 
 def load(source: str) -> Saved:
@@ -66,7 +51,7 @@ def load(source: str) -> Saved:
             return _read(stream)
     except BadRequest as error:
         raise BadRequest(f"{source}: {error}") from error
-    except (OSError, EOFError, ValueError, zlib.error, tarfile.TarError) as error:
+    except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise BadRequest(f"{source}: {why[:1].lower()}{why[1:]}") from error
 
@@ -74,18 +59,27 @@ def load(source: str) -> Saved:
 def _read(stream: ByteSource) -> Saved:
     whole = unpacked(stream)
     start = _filled(whole, 1024)
-    if start[257:262] == b"ustar":
-        members = tuple(_texts(_Kept(start, whole)))
-        return Saved(text_of(members)[:_TEXT_BYTES], None, members)
     kept = _Kept(start, whole)
-    text = _filled(kept, _TEXT_BYTES + 1)
-    if len(text) <= _TEXT_BYTES:
-        return _of_text(text)
-    return Saved(b"", reading=read(_Kept(text, whole)))
+    if start[257:262] == b"ustar" or start.startswith(ZIP):
+        return _of_archive(kept, whole, tar_files if start[257:262] == b"ustar" else zip_files)
+    text = _filled(kept, _WHOLE_BYTES + 1)
+    reading = None
+    if len(text) > _WHOLE_BYTES and _REPORT.match(text):
+        text += _filled(kept, _TEXT_BYTES - len(text))
+    elif len(text) > _WHOLE_BYTES:
+        reading = read(_Kept(text, whole))
+        text = text[: text.rfind(b"\n") + 1]
+    size = reading.size_bytes if reading else len(text)
+    unread = (Unread("the file", f"it {whole.why}: {size:,} bytes of text were read"),) if whole.why else ()
+    if whole.why and not text.strip():
+        raise BadRequest(f"it {whole.why}, and nothing of it can be read")
+    return Saved(text, reading=reading, unread=unread) if reading else _of_text(text)._replace(unread=unread)
 
 
 class _Kept:
     """A stream of which the beginning was read."""
+
+    why = ""  # what is not packed cannot be seen to end early
 
     def __init__(self, start: bytes, stream: ByteSource) -> None:
         self._start, self._at, self._stream = start, 0, stream
@@ -107,25 +101,21 @@ def _filled(stream: ByteSource, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def unpacked(stream: ByteSource) -> ByteSource:
-    """What a file holds, gzipped or not."""
-    start = _filled(stream, 2)
+def unpacked(stream: ByteSource) -> _Kept | Inflated:
+    """What a file holds, gzipped or not; `why` says at its end what was wrong with it."""
+    start = _filled(stream, len(GZIP))
     whole = _Kept(start, stream)
-    if start != b"\x1f\x8b":
-        return whole
-    return _gunzipped(whole)
-
-
-def _gunzipped(stream: Any) -> io.BufferedReader:
-    return io.BufferedReader(_Bounded(gzip.GzipFile(fileobj=stream)))
+    return Inflated(whole) if start == GZIP else whole
 
 
 def _of_text(text: bytes) -> Saved:
-    """A report of ours, torchelastic's error file, else the text itself."""
+    """A report of ours, torchelastic's error file, else the text itself; raises BadRequest for a part of a report."""
     if text.lstrip()[:1] == b"{":
         try:
             found = json.loads(text)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
+            if _REPORT.match(text):
+                raise BadRequest(f"this report of gpudoctor is not whole: {str(error)[:80]}") from error
             return Saved(text)
         if isinstance(found, dict) and str(found.get("schema", "")).startswith(REPORT_SCHEMA.partition("/")[0]):
             return Saved(b"", found)
@@ -133,22 +123,46 @@ def _of_text(text: bytes) -> Saved:
     return Saved(text)
 
 
-def _texts(stream: Any) -> Iterator[Member]:
-    """The texts of an archive; what is no text, or too large, is passed over."""
+_Files = Callable[[Any, int], Iterator[Packed]]
+
+
+def _of_archive(stream: _Kept, whole: _Kept | Inflated, files: _Files) -> Saved:
+    """The texts of an archive, up to its end or to where it cannot be read on; what is no text is passed over."""
+    members: list[Member] = []
+    unread: list[Unread] = []
+    why = ""
+    try:
+        why = _collect(files(stream, _MEMBER_BYTES), members, unread)
+    except ValueError as error:
+        why = whole.why or str(error)
+    why = why or whole.why
+    if why:
+        size = sum(len(one.content) for one in members)
+        unread.append(Unread("the archive", f"it {why}: {len(members)} texts with {size:,} bytes were read"))
+    if not members:
+        raise BadRequest(f"the archive {why}, and no text in it can be read" if why else "no text is in the archive")
+    return Saved(text_of(members)[:_TEXT_BYTES], None, tuple(members), unread=tuple(unread))
+
+
+def _collect(files: Iterator[Packed], members: list[Member], unread: list[Unread]) -> str:
+    """Add the texts, and what could not be read of them; why not all were looked at, "" where all were."""
     left = _TEXT_BYTES
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
-        for number, member in enumerate(archive):
-            if number >= _MEMBERS or left <= 0:
-                return
-            if not member.isreg() or member.size > _MEMBER_BYTES or not _is_text(member.name):
-                continue
-            held = archive.extractfile(member)
-            content = held.read() if held else b""
-            if content.startswith(b"\x1f\x8b"):
-                content = _gunzipped(io.BytesIO(content)).read(_MEMBER_BYTES)
-            content = content[:left]
+    for number, one in enumerate(files):
+        if number >= _MEMBERS or left <= 0:
+            return f"holds more than {_MEMBERS:,} files or {_TEXT_BYTES >> 20} MiB of text"
+        if not _is_text(one.name):
+            continue
+        content, why = one.content, f"is larger than {_MEMBER_BYTES >> 20} MiB" if one.is_larger else one.why
+        if content.startswith(GZIP):
+            inner = Inflated(io.BytesIO(content))
+            content = _filled(inner, _MEMBER_BYTES)
+            why = why or inner.why
+        if why:
+            unread.append(Unread(plain_name(one.name), f"it {why}: {len(content):,} bytes of it were read"))
+        if content:
+            members.append(Member(one.name, content[:left]))
             left -= len(content)
-            yield Member(member.name, content)
+    return ""
 
 
 def _is_text(name: str) -> bool:

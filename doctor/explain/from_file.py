@@ -21,10 +21,12 @@ from doctor.explain.judged import without_refuted
 from doctor.explain.nodes import REST, Member, as_one, nodes_of, places_of, text_of
 from doctor.explain.reading import Reading, read, read_whole
 from doctor.facts import Facts
+from doctor.facts.unread import Unread
 from doctor.formats import TextStyle
 from doctor.host import BadRequest
 from doctor.host.choice import host_of
 
+_INCOMPLETE = "evidence-incomplete"
 _SURE = 0.6  # a message that may mean several things is told by `explain`, with the question that decides
 
 
@@ -42,21 +44,23 @@ def report_of_file(options: Options, source: str) -> Report:
     rules, saved = load_rules(choose("rule", codes(), options.only, options.skip)), load(source)
     place = "standard input" if source == STANDARD_INPUT else os.path.basename(source)
     if nodes := nodes_of(saved.members):
-        return _of_nodes(nodes, rules, matrix, place)
+        return _of_nodes(nodes, saved.unread, rules, matrix, place)
     name = f"the machine of {place}"
     facts, answers = _of_report(saved, rules, matrix, source) if saved.report else _of_text(saved, rules, matrix, name)
     return make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
 
 
-def _of_nodes(nodes: dict[str, tuple[Member, ...]], rules: Rules, matrix: Matrix, place: str) -> Report:
+def _of_nodes(
+    nodes: dict[str, tuple[Member, ...]], unread: tuple[Unread, ...], rules: Rules, matrix: Matrix, place: str
+) -> Report:
     """Each node by itself, under its name; of the archive as a whole nothing is a fact."""
     started = time.perf_counter()
-    whole = make_report(
-        facts_of(tell(Reading((), 0, whole=True)), f"the nodes of {place}", matrix), (), matrix, started
-    )
+    facts = facts_of(tell(Reading((), 0, whole=True)), f"the nodes of {place}", matrix)._replace(unread=unread)
+    of_all = {code: rule for code, rule in rules.items() if code == _INCOMPLETE and unread}
+    whole = make_report(facts, judge(facts, matrix, of_all), matrix, started)
     reports: dict[str, Report] = {}
     for node, members in nodes.items():
-        facts, answers, _ = _judged(text_of(members), rules, matrix, node)
+        facts, answers, _ = _judged(Saved(text_of(members)), rules, matrix, node)
         reports[node] = make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
     return as_one(reports, {node: places_of(members) for node, members in nodes.items()}, whole)
 
@@ -73,18 +77,19 @@ def _of_text(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Fac
     """Dumps by the rules, messages by their signatures."""
     if not saved.reading and not saved.text.strip():
         raise BadRequest(f"{name.removeprefix('the machine of ')}: it holds no text")
-    facts, answers, known = _judged(saved.reading or saved.text, rules, matrix, name)
+    facts, answers, known = _judged(saved, rules, matrix, name)
     if not known:
         raise BadRequest(f"{name.removeprefix('the machine of ')}: no report, dump or message in it is known")
     return facts, answers
 
 
-def _judged(text: bytes | Reading, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...], bool]:
+def _judged(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...], bool]:
     """The facts of a text, the answers, and whether a dump or a message in it is known."""
-    whole = text if isinstance(text, Reading) else read_whole(io.BytesIO(text))
-    told = tell(Reading((), 0, whole=True) if name == REST else whole)  # a dump of any node is none of all
-    facts = facts_of(told, name, matrix)
-    messages = causes_of(text if isinstance(text, Reading) else read(io.BytesIO(text)), matrix)
+    told = tell(
+        Reading((), 0, whole=True) if name == REST else _with_the_rest(saved)
+    )  # a dump of any node is none of all
+    facts = facts_of(told, name, matrix)._replace(unread=saved.unread)
+    messages = causes_of(saved.reading or read(io.BytesIO(saved.text)), matrix)
     answers = without_refuted(judge(facts, matrix, rules), facts)
     found = {one.code for one in answers if one.kind is Kind.BAD}
     asked = {*rules} | {one.code for one in messages if one.code not in codes()}
@@ -94,6 +99,16 @@ def _judged(text: bytes | Reading, rules: Rules, matrix: Matrix, name: str) -> t
     kept = tuple(one for one in answers if one.code not in replaced or one.kind is not Kind.UNKNOWN)
     judged = tuple(sorted((*kept, *more), key=lambda one: (one.code, one.subject)))
     return facts, judged, bool(told.titles or messages)
+
+
+def _with_the_rest(saved: Saved) -> Reading:
+    """All lines of what is kept, and of more those that can matter."""
+    whole = read_whole(io.BytesIO(saved.text))
+    if not saved.reading:
+        return whole
+    last = whole.lines[-1].number  # an empty one, behind the last line end
+    rest = (line for line in saved.reading.lines if line.number >= last)
+    return Reading((*whole.lines[:-1], *rest), saved.reading.size_bytes, whole=False)
 
 
 def _answer(cause: Cause, subject: str) -> Answer:

@@ -49,10 +49,10 @@ def nodes_of(members: Iterable[Member]) -> dict[str, tuple[Member, ...]]:
 def _node_of(member: Member, pods: dict[str, str], folders: set[str]) -> str:
     inside = [folder for folder in folders if member.name.startswith(f"{folder}/")]
     by_folder = max(inside, key=len).rpartition("/")[2] if inside else ""
-    return _plain(_named(member.name) or pods.get(_pod(member.name)) or by_folder) or REST
+    return plain_name(_named(member.name) or pods.get(_pod(member.name)) or by_folder) or REST
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name out of an archive, for a terminal."""
     return re.sub(r"[^\w.@+-]", "_", name)[:253]
 
@@ -80,10 +80,14 @@ def text_of(members: Iterable[Member]) -> bytes:
 
 
 def as_one(reports: dict[str, Report], places: dict[str, Callable[[str], str]], whole: Report) -> Report:
-    """The findings and answers of all nodes, each with its node's name; `whole` has no fact, for none is of all."""
-    worst = min(reports.values(), key=lambda one: (_VERDICTS.index(one.verdict), one.verdict))
+    """The findings and answers of all nodes, each with its node's name, and those of `whole`, which has no fact."""
+    alone = (whole,) if whole.answers else ()
+    worst = min((*reports.values(), *alone), key=lambda one: (_VERDICTS.index(one.verdict), one.verdict))
     return whole._replace(
-        answers=tuple(_answer(one, node, places[node]) for node, each in reports.items() for one in each.answers),
+        answers=(
+            *whole.answers,
+            *(_answer(one, node, places[node]) for node, each in reports.items() for one in each.answers),
+        ),
         findings=tuple(
             sorted(
                 (_finding(one, node, places[node]) for node, each in reports.items() for one in each.findings),
@@ -130,7 +134,7 @@ def places_of(members: Iterable[Member]) -> Callable[[str], str]:
         def of_file(found: re.Match[str]) -> str:
             number = int(found[1])
             at = max(0, min(bisect_right(starts, number) - 1, len(members) - 1))
-            return f"{_plain(members[at].name.rpartition('/')[2])}, line {max(1, number - starts[at])}"
+            return f"{plain_name(members[at].name.rpartition('/')[2])}, line {max(1, number - starts[at])}"
 
         return _LINE.sub(of_file, source)
 

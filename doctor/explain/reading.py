@@ -9,10 +9,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from compat.record import NamedTuple
+from doctor.explain.unwrapped import unwrapped
 
 WHOLE_BYTES = 48 << 10
 _CHUNK_BYTES = 1 << 20
@@ -20,6 +21,8 @@ _TAIL_CHUNKS = 8  # the end of a log is where it failed
 _KEPT_CHARS = 96 << 10  # more costs a second: every message is looked for in all of it
 _EXAMINED = 50_000  # lines with a word, before the rest of the middle is passed over
 _LINE_BYTES = 4096
+_OBJECT_BYTES = 16 << 10
+_LINE_CHARS = 8192  # that are shown of one, and that messages are looked for in
 _ALIKE = 5  # lines that differ in digits only
 _AROUND = 3  # neighbours that are kept with a line: messages go over several, and versions stand beside them
 # In lower case. Every message of `signatures/` holds one of the words; the middle of a large text is searched for those
@@ -51,8 +54,10 @@ WORDS = (
         b"not found",
         b"invalid",
     ),
+    *(b"fatal", b"nvenc", b"cuinit", b"no devices", b"no platform", b"recognized"),
 )
-_ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[\]P_^X][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_PROGRESS = re.compile(rb"\d ?%|\d ?(?:it|s|[kKMG]i?B)/s|\d/\d")
 _DIGITS = re.compile(rb"\d+")
 
 
@@ -64,10 +69,11 @@ class ByteSource(Protocol):
 
 
 class Line(NamedTuple):
-    """One line that was kept."""
+    """One line that was kept, as its program wrote it; one that holds several, escaped, is several of one number."""
 
     number: int  # from 1
     text: str
+    width: int = 0  # of the whole line with what stood around it, 0 where it is one of several
 
 
 class Reading(NamedTuple):
@@ -76,13 +82,14 @@ class Reading(NamedTuple):
     lines: tuple[Line, ...]
     size_bytes: int
     whole: bool  # False where lines were left out
+    problem: str = ""  # why it was not read to its end
 
     @property
     def blocks(self) -> tuple[tuple[Line, ...], ...]:
         """The lines in runs that follow each other without a gap."""
         runs: list[list[Line]] = []
         for line in self.lines:
-            if runs and runs[-1][-1].number == line.number - 1:
+            if runs and line.number - runs[-1][-1].number <= 1:
                 runs[-1].append(line)
             else:
                 runs.append([line])
@@ -121,14 +128,18 @@ def read(stream: ByteSource) -> Reading:
     head = stream.read(WHOLE_BYTES + 1)
     if len(head) <= WHOLE_BYTES:
         lines = head.split(b"\n")
-        return Reading(tuple(_line(number, raw) for number, raw in enumerate(lines, 1)), len(head), whole=True)
+        return Reading(_all(lines), len(head), whole=True)
     return _thinned(_chunks(head, stream))
 
 
 def read_whole(stream: ByteSource) -> Reading:
     """Read a text to its end, and keep all of it: the caller has bounded it."""
     raw = _Text(stream).read(-1)
-    return Reading(tuple(_line(number, one) for number, one in enumerate(raw.split(b"\n"), 1)), len(raw), whole=True)
+    return Reading(_all(raw.split(b"\n")), len(raw), whole=True)
+
+
+def _all(lines: Iterable[bytes]) -> tuple[Line, ...]:
+    return tuple(line for number, raw in enumerate(lines, 1) for line in _lines(number, raw))
 
 
 def _chunks(head: bytes, stream: ByteSource) -> Iterator[bytes]:
@@ -184,18 +195,18 @@ class _Search:
             if self._alike[kind] <= _ALIKE:
                 self._seen.add(number)
                 self._wanted.update(_neighbours(chunk, start, number))
-                self._wanted[number] = _cut(chunk, max(start, hit - _LINE_BYTES // 4))
+                self._wanted[number] = _cut_around(chunk, start, hit)
 
     def lines(self) -> tuple[Line, ...]:
         """What is kept, the last that fit: a log ends with its failure."""
         kept: list[Line] = []
         room = _KEPT_CHARS
         for number, raw in sorted(self._wanted.items(), reverse=True):
-            line = _line(number, raw)
-            room -= len(line.text) + 1
+            lines = _lines(number, raw)
+            room -= sum(len(line.text) + 1 for line in lines)
             if room < 0:
                 break
-            kept.append(line)
+            kept.extend(reversed(lines))
         return tuple(reversed(kept))
 
 
@@ -235,9 +246,32 @@ def _cut(chunk: bytes, start: int) -> bytes:
     return chunk[start : end if end >= 0 else start + _LINE_BYTES]
 
 
-def _line(number: int, raw: bytes) -> Line:
-    """Without colours and what steers a terminal; what a carriage return overwrote is gone, as on the screen."""
-    bare = _ESCAPES.sub(b"", raw[: 4 * _LINE_BYTES]).rstrip(b"\r\n")
-    shown = bare.rpartition(b"\r")[2] if len(bare) < len(raw) or b"\r" in bare else bare
-    text = shown.decode("utf-8", "replace")[: 2 * _LINE_BYTES]
-    return Line(number, "".join(letter if letter.isprintable() or letter == "\t" else " " for letter in text))
+def _cut_around(chunk: bytes, start: int, hit: int) -> bytes:
+    """What holds the word; more of a line of JSON, which may hold a whole traceback."""
+    if b'":' in chunk[start : start + 256] and hit - start < _OBJECT_BYTES - _LINE_BYTES:
+        return chunk[start : start + _OBJECT_BYTES].partition(b"\n")[0]
+    return _cut(chunk, max(start, hit - _LINE_BYTES // 4))
+
+
+def _lines(number: int, raw: bytes) -> tuple[Line, ...]:
+    """Without colours and what steers a terminal; what a carriage return overwrote is gone where it told a progress."""
+    bare = raw[:WHOLE_BYTES].rstrip(b"\r\n")
+    bare = _ESCAPES.sub(b"", bare) if b"\x1b" in bare else bare
+    *before, last = bare.split(b"\r")
+    pieces = [one for one in before if one.strip() and not _PROGRESS.search(one)]
+    if not pieces or not _PROGRESS.search(last):
+        pieces.append(last)
+    shown = [_printable(one.decode("utf-8", "replace")) for one in pieces]
+    said = [(text, unwrapped(text)) for text in shown]
+    one_line = len(said) == 1 and not said[0][1].is_inner
+    return tuple(
+        Line(number, _printable(each)[:_LINE_CHARS], len(text) if one_line else 0)
+        for text, found in said
+        for each in found.texts
+    )
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() or letter == "\t" else " " for letter in text)

@@ -27,7 +27,12 @@ def explanation_schema() -> dict[str, Any]:
         "remedies": {"type": "array"},
         "page": TEXT,
     }
-    read = {"bytes": {"type": "integer"}, "lines_kept": {"type": "integer"}, "whole": {"type": "boolean"}}
+    read = {
+        "bytes": {"type": "integer"},
+        "lines_kept": {"type": "integer"},
+        "whole": {"type": "boolean"},
+        "problem": {"type": "string"},
+    }
     document = closed(
         {
             "schema": {"const": SCHEMA},

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import random
+import re
 import subprocess
 import sys
 import tarfile
@@ -155,7 +156,7 @@ def test_exit_status_and_pipe(tmp_path: Path) -> None:
     [
         (b"", "no text"),
         (b"root:x:0:0:root:/root:/bin/sh", "no report, dump or message in it is known"),
-        (gzip.compress(b"x" * 10_000, mtime=0)[:40], "ended before"),
+        (gzip.compress(b"x" * 10_000, mtime=0)[:40], "no report, dump or message in it is known"),
         (b'{"schema": "gpudoctor.report/9", "facts": {}}', "its schema is"),
         (b'{"schema": "gpudoctor.report/1"}', "facts: not there"),
         (b'{"schema": "gpudoctor.report/1", "facts": {"os": 3}}', "not an object"),
@@ -228,19 +229,41 @@ def test_mutants_of_archives_raise_one_error(tmp_path: Path) -> None:
             load(written(tmp_path, "x", bytes(raw[: rng.randrange(1, len(raw) + 1)])))
 
 
-def test_a_large_text_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is too large for that is thinned as `explain` does; its end is read, gzipped or not."""
-    monkeypatch.setattr("doctor.explain.evidence._TEXT_BYTES", 1 << 16)
-    text = b"step 1 loss 0.5\n" * 20_000 + (DUMPS / "collect_env-2.9.1.txt").read_bytes()
-    for name, content in (("a.log", text), ("a.log.gz", gzip.compress(text, mtime=0))):
-        saved_text = load(written(tmp_path, name, content))
-        assert saved_text.text == b""
-        judged = report_of_file(Options(), str(tmp_path / name))
-        assert "driver-too-old-for-runtime" in codes_of(judged)
+def test_of_a_large_text_the_beginning_and_what_can_matter_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest is thinned as `explain` does; its end is read, gzipped or not."""
+    monkeypatch.setattr("doctor.explain.evidence._WHOLE_BYTES", 1 << 16)
+    step, dump = b"step 1 loss 0.5\n" * 20_000, (DUMPS / "collect_env-2.9.1.txt").read_bytes()
+    bus = b"NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.\n"
+    for at, text in enumerate((step + dump, dump + step + bus)):
+        for name, content in (("a.log", text), ("a.log.gz", gzip.compress(text, mtime=0))):
+            assert len(load(written(tmp_path, name, content)).text) <= 1 << 16
+            judged = report_of_file(Options(), str(tmp_path / name))
+            assert "driver-too-old-for-runtime" in codes_of(judged)
+            assert ("ecc-xid-hardware-fault" in codes_of(judged)) == bool(at)
+
+
+_MEASURED = """
+import sys
+from doctor.cli import execute
+execute(["check", "--from", sys.argv[1], "--output", "/dev/null"])
+sys.stderr.write(open("/proc/self/status").read())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="by /proc")
+def test_a_large_log_takes_little_memory(tmp_path: Path) -> None:
+    """200 MB take no more: of a log the first 4 MiB are kept."""
+    path = written(tmp_path, "a.log", b"epoch 3 step 12345 loss 0.123456 on cuda:0\n" * 600_000)
+    done = subprocess.run((sys.executable, "-c", _MEASURED, path), capture_output=True, text=True, check=False)
+    peak_kib = re.search(r"VmHWM:\s+(\d+) kB", done.stderr)
+    assert peak_kib
+    assert int(peak_kib[1]) <= 100 << 10
 
 
 def test_a_bomb_of_nothing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("doctor.explain.evidence._UNPACKED_BYTES", 1 << 22)
+    monkeypatch.setattr("doctor.explain.unpacking.UNPACKED_BYTES", 1 << 22)
     path = written(tmp_path, "bomb.gz", gzip.compress(bytes(1 << 24), mtime=0))
     for command in (["explain", path], ["check", "--from", path]):
         assert execute(command) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import os
 import tempfile
@@ -16,10 +17,11 @@ def main() -> None:
     parser.add_argument("what", choices=("trees", "mutants"))
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=1, help="of the first")
+    parser.add_argument("--only", default="", help="mutants: readers of bytes whose name holds this")
     asked = parser.parse_args()
     os.environ["GPUDOCTOR_CACHE"] = ""
     started = time.monotonic()
-    broken = {"trees": _trees, "mutants": _mutants}[asked.what](asked.seed, asked.count)
+    broken = _trees(asked.seed, asked.count) if asked.what == "trees" else _mutants(asked.seed, asked.count, asked.only)
     print(f"{asked.count} from seed {asked.seed}: {broken} broken, {time.monotonic() - started:.0f} s")
 
 
@@ -40,12 +42,13 @@ def _trees(first: int, count: int) -> int:
     return broken
 
 
-def _mutants(first: int, count: int) -> int:
+def _mutants(first: int, count: int, only: str) -> int:
     from tests.hostile.mutants import failed_of
-    from tests.hostile.readers import readers
+    from tests.hostile.readers import Readers, of_texts, readers
 
     broken = 0
-    with readers() as found:
+    some = Readers(tuple(one for one in of_texts() if only in one.name), frozenset())
+    with contextlib.nullcontext(some) if only else readers() as found:
         print(f"{len(found.all)} readers of {len({one.name for one in found.all})} kinds", flush=True)
         for failed in failed_of(found.all, first, count):
             broken += 1

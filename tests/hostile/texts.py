@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gzip
 import hashlib
 import io
 import json
@@ -20,6 +21,7 @@ from compat.load import DATA
 from compat.matrix import Matrix
 from doctor.refresh.web import JSON, Page
 from installers.digest import looks_like_page
+from tests.explain.wrappers import WRAPPERS
 from tests.image.pack import ext, gpt, mbr, sif
 from tests.lab.hive_file import hive_bytes
 
@@ -274,6 +276,35 @@ def _evidence(content: bytes) -> None:
     _refused(lambda: evidence._read(io.BytesIO(content)))
 
 
+def _must_gather(mode: Any) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode=mode) as archive:
+        one = tarfile.TarInfo("must-gather/nvidia-bug-report.log")
+        one.size = len(_DUMP)
+        archive.addfile(one, io.BytesIO(_DUMP.encode()))
+    return made.getvalue()
+
+
+def _zipped_log() -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("must-gather/nvidia-bug-report.log", _DUMP)
+    return made.getvalue()
+
+
+def _explained(content: bytes) -> None:
+    """What is printed of it, of which no letter may steer a terminal."""
+    from doctor.explain.command import explained
+    from doctor.explain.evidence import unpacked
+    from doctor.explain.reading import read
+    from doctor.formats import TextStyle
+
+    document = explained(read(unpacked(io.BytesIO(content))), "the text's machine", Matrix())
+    document.plain()
+    steering = {letter for letter in document.text(TextStyle(symbols=True)) if not letter.isprintable()}
+    assert steering <= {"\n"}, steering
+
+
 def _error_file(content: bytes) -> None:
     from doctor.run.ranks import message_of
 
@@ -379,10 +410,25 @@ def _hive(content: bytes) -> None:
         windows_settings.long_paths(host)
 
 
+_MESSAGE = (
+    "CUDA error: no kernel image is available for execution on the device\nNVIDIA GeForce RTX 5090, torch 2.5.1+cu124"
+)
+_DUMP = "PyTorch version: 2.9.1+cu128\nOS: Debian GNU/Linux 12 (bookworm) (x86_64)\nNvidia driver version: 470.256.02\n"
+_EXPLAINED = (
+    *(_MESSAGE.encode(), *(wrapper(_MESSAGE).encode() for wrapper in WRAPPERS.values())),
+    *(_DUMP.encode(), WRAPPERS["docker json-file"](_DUMP).encode(), gzip.compress(_MESSAGE.encode(), mtime=0)),
+)
+_ARCHIVES = (gzip.compress(_DUMP.encode(), mtime=0), _must_gather("w"), _must_gather("w:gz"), _zipped_log())
 _CARD = "ControlSet001\\Enum\\PCI\\VEN_10DE&DEV_2684\\4&1A"
 TEXTS: dict[str, tuple[Any, ...]] = {
     "SYSTEM hive": (_hive, hive_bytes({"Select": {"Current": 1}, _CARD: {"CompatibleIDs": ["PCI\\VEN_10DE&CC_0300"]}})),
-    "saved for check --from": (_evidence, b'{"schema": "gpudoctor.report/1", "facts": {}}', b"Driver Version: 550.54"),
+    "saved for check --from": (
+        _evidence,
+        b'{"schema": "gpudoctor.report/1", "facts": {}}',
+        b"Driver Version: 550.54",
+        *_ARCHIVES,
+    ),
+    "text to explain": (_explained, *_EXPLAINED),
     "torchelastic's error file": (_error_file, b'{"message": {"message": "E", "extraInfo": {"py_callstack": "T"}}}'),
     "configuration of an image": (_configuration, b'{"config": {"Env": ["A=b"]}, "history": []}'),
     "what unsquashfs lists": (

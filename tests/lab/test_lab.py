@@ -25,6 +25,7 @@ ELSEWHERE = {
     "check-error": "tests/check/test_judge.py makes rules and probes fail",
     "driver-hang": "tests/probes/test_nvml.py lets NVML hang",
     "framework-not-published": "it judges what --framework plans, not what a tree holds",
+    "evidence-incomplete": "tests/explain/test_incomplete.py cuts and damages files of --from",
     "matrix-overlay-damaged": "it is about the user's own rows of the matrix, not about the machine",
     "windows-driver-missing": "tests/windows runs a Windows without a driver; no tree has a registry",
     "libcuda-link-missing": "tests/rules/test_libcuda_link_missing.py; a cuDNN of that age is no tree's",

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from doctor.explain.dump import Dump, Field, Said
 from doctor.explain.reading import Line
 
-_UNAME = re.compile(r"^uname: Linux \S+ (\S+) .*?\b(x86_64|aarch64|ppc64le)\b")
-_MODULE = re.compile(r"^NVRM version: NVIDIA UNIX (Open Kernel Module for \w+|\w+ Kernel Module) +(\d+\.\d+(?:\.\d+)?)")
-_RELEASE = re.compile(r'^PRETTY_NAME="?([^"]+)"?')
-_ISSUE = re.compile(r"^((?:Ubuntu|Debian GNU/Linux|Fedora|Arch|Rocky|AlmaLinux|Red Hat)[^\\]*?) *(?:\\n.*)?$")
+_UNAME = re.compile(r"^ *uname: Linux \S+ (\S+) .*?\b(x86_64|aarch64|ppc64le)\b")
+_MODULE = re.compile(
+    r"^ *NVRM version: NVIDIA UNIX (Open Kernel Module for \w+|\w+ Kernel Module) +(\d+\.\d+(?:\.\d+)?)"
+)
+_RELEASE = re.compile(r'^ *PRETTY_NAME="?([^"]+)"?')
+_ISSUE = re.compile(r"^ *((?:Ubuntu|Debian GNU/Linux|Fedora|Arch|Rocky|AlmaLinux|Red Hat)[^\\]*?) *(?:\\n.*)?$")
 _KERNEL = re.compile(r"NVRM: |nouveau|module verification failed|Key was rejected|nvidia: module")
 _LINES = 2000  # of the kernel, the last
 
@@ -29,13 +31,14 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
             yield Said(Field.SYSTEM, found[1], line.number)
         elif _KERNEL.search(line.text):
             kernel.append(Said(Field.KERNEL_LOG, line.text.strip(), line.number))
-        after_issue = line.text.startswith("*** /etc/issue") or (after_issue and line.text.startswith("*** ls:"))
+        heading = line.text.lstrip()
+        after_issue = heading.startswith("*** /etc/issue") or (after_issue and heading.startswith("*** ls:"))
     yield from kernel[-_LINES:]
 
 
 DUMP = Dump(
     title="nvidia-bug-report",
-    mark=r"^ *Start of NVIDIA bug report log file|^NVRM version: NVIDIA UNIX",
+    mark=r"^ *Start of NVIDIA bug report log file|^ *NVRM version: NVIDIA UNIX",
     tell=_tell,
     source="nvidia-bug-report.sh of the drivers 190 to 580; /proc/driver/nvidia/version",
 )

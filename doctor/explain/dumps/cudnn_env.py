@@ -21,7 +21,7 @@ _BY_TORCH = re.compile(r"^ *GPU (\d+) \(CUDA order\) *: *([^|]+?) \| SM(\d+)(\d)
 _BY_SMI = re.compile(r"^ *GPU (\d+) \(nvidia-smi order\) *: *([^,]+), *(\d+\.\d+),")
 _NVCC = re.compile(r"^ *nvcc version *: *release [\d.]+, V(\d+\.\d+\.\d+)")
 _NVCC_PATH = re.compile(r"^ *nvcc on PATH *: *(/\S+|[A-Za-z]:\\\S.*)$")
-_SECTION = re.compile(r"^==== (.+) ====$")
+_SECTION = re.compile(r"^ *==== (.+) ====$")
 _VARIABLE = re.compile(r"^ *([A-Za-z_]\w*) *: (.*)$")
 _PACKAGE = re.compile(r"^ *([a-z][a-z0-9-]*)(?:==| *: *)(\d[\w.+]*)(?: |$)")
 

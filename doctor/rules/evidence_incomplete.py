@@ -1,0 +1,20 @@
+"""A file that was made elsewhere ends early, is damaged, or holds more than is read."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from doctor.check.finding import Answer, Kind, unknown
+from doctor.facts import Facts
+from doctor.facts.unread import Unread
+from doctor.rules.shared.rule import Rule, Subjects
+
+UNREAD: Subjects[Unread] = Subjects("file that could not be read whole", lambda facts: facts.unread)
+
+
+def check(unread: Unread, facts: Facts, matrix: Matrix) -> Answer:
+    """No fault of the machine; but that none was seen in what is there says nothing of the rest."""
+    return unknown(f"{unread.label}: {unread.why}")
+
+
+_NEVER = {Kind.OK: "its subjects are what could not be read", Kind.BAD: "the machine is not at fault"}
+RULE = Rule(UNREAD, check, never=_NEVER)

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from compat.matrix import Matrix
+from doctor.check.finding import Kind
+from doctor.check.judge import ask, load_rules
+from doctor.facts.unread import Unread
+from tests.machine import machine
+
+CODE = "evidence-incomplete"
+
+
+@pytest.mark.parametrize(
+    ("unread", "kind"),
+    [((), Kind.NOT_APPLICABLE), ((Unread("the file", "it ends early: 7 bytes of text were read"),), Kind.UNKNOWN)],
+)
+def test_evidence_incomplete(unread: tuple[Unread, ...], kind: Kind) -> None:
+    [answer] = ask(CODE, load_rules([CODE])[CODE], machine()._replace(unread=unread), Matrix())
+    assert answer.kind is kind
+    assert answer.why == "the file: it ends early: 7 bytes of text were read" or not unread
