@@ -36,14 +36,26 @@ def place_of(need: Need, environment: Environment | None) -> Place:
         if base is not None and _is_of(site, base):
             by_pip = not site.startswith(_OF_THE_SYSTEM)
             writable = site not in environment.closed
-            return Place(site, "", base.interpreter, base.externally_managed, by_pip, writable)
+            return Place(
+                site=site,
+                runner=base.interpreter,
+                externally_managed=base.externally_managed,
+                by_pip=by_pip,
+                writable=writable,
+            )
         if environment.installers == ("uv",):  # pip's --target replaces whole directories, nvidia/ among them
             return Place(site, site, writable=site not in environment.closed)
         site = ""
     own = site or next((one for one in sites if environment.kind in {"venv", "conda"}), "")
     by_pip = managed and bool(site) and not site.startswith(_OF_THE_SYSTEM)
     into = site if _is_the_users(site, environment) else ""
-    return Place(site, into, "", managed, by_pip, own not in environment.closed)
+    return Place(
+        site=site,
+        into=into,
+        externally_managed=managed,
+        by_pip=by_pip,
+        writable=own not in environment.closed,
+    )
 
 
 def is_reached(place: str, environment: Environment) -> bool:

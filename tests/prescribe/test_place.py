@@ -27,7 +27,14 @@ BASE = Base("/usr", "/usr/bin/python3", externally_managed=True)
 
 def _there(site: str, **more: Any) -> Environment:
     """An environment in /w with torch and an old cuDNN in that site."""
-    wheel = Distribution("nvidia-cudnn-cu12", "9.0.0.312", site, f"{site}/x.dist-info", "wheel", "")
+    wheel = Distribution(
+        name="nvidia-cudnn-cu12",
+        version="9.0.0.312",
+        site=site,
+        metadata=f"{site}/x.dist-info",
+        kind="wheel",
+        hidden_by="",
+    )
     usual: dict[str, Any] = {"prefix": "/w", "kind": "venv", "sites": Seen((OWN, USER, DEBIAN, APT, OTHER), "")}
     return environment()._replace(distributions=Seen((wheel,), ""), **{**usual, **more})
 
@@ -42,8 +49,12 @@ SYSTEM: dict[str, Any] = {"prefix": "/usr", "kind": "system", "externally_manage
         (OWN, {"closed": (OWN,)}, Place(OWN, writable=False)),
         (OTHER, {"installers": ("pip",)}, Place()),
         (OTHER, {"installers": ("uv",)}, Place(OTHER, OTHER)),
-        (DEBIAN, {"base": BASE}, Place(DEBIAN, "", BASE.interpreter, externally_managed=True, by_pip=True)),
-        (APT, {"base": BASE, "closed": (APT,)}, Place(APT, "", BASE.interpreter, True, False, False)),
+        (DEBIAN, {"base": BASE}, Place(DEBIAN, runner=BASE.interpreter, externally_managed=True, by_pip=True)),
+        (
+            APT,
+            {"base": BASE, "closed": (APT,)},
+            Place(APT, runner=BASE.interpreter, externally_managed=True, writable=False),
+        ),
         (DEBIAN, SYSTEM, Place(DEBIAN, externally_managed=True, by_pip=True)),
         (USER, SYSTEM, Place(USER, USER, externally_managed=True, by_pip=True)),
         (APT, SYSTEM, Place(APT, externally_managed=True)),
