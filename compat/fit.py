@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from compat.build import (
     accepted_cudas,
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Circumstances", "Fit", "Reason", "driver_drives", "fit", "row_name", "verdict_of"]
 
+T = TypeVar("T")
+
 
 class Fit(NamedTuple):
     """One build, judged."""
@@ -63,10 +65,8 @@ def fit(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, brought
     judged = _Judged(row, circumstances, matrix, brought)
     if not judged.is_here:
         return Fit(row, (*judged.record(), judged.elsewhere(), *_drives(circumstances, matrix)))
-    reasons = [*judged.record(), judged.here(), *judged.python(), *judged.glibc(), *judged.system_libraries()]
-    if circumstances.wants_gpu:
-        reasons += _with_gpu(row, circumstances, matrix)
-    return Fit(row, tuple(dict.fromkeys(reasons)))
+    before, after = _kept(judged.whatever_python, row, _whatever_python(circumstances, matrix, brought))
+    return Fit(row, tuple(dict.fromkeys((*before, *judged.python(), *after))))
 
 
 def cudnns_of(row: FrameworkRow, cuda_major: int, matrix: Matrix) -> tuple[CudnnBuildRow, ...]:
@@ -91,7 +91,15 @@ class _Judged:
     ) -> None:
         self._row, self._where, self._matrix, self._brought_along = row, circumstances, matrix, brought
         self.is_here = circumstances.os_family in row.os and circumstances.arch in row.arch
-        self._name = row_name(row.package, "builds", row)
+
+    @property
+    def _name(self) -> str:
+        return row_name(self._row.package, "builds", self._row)
+
+    def whatever_python(self) -> tuple[Sequence[Reason], Sequence[Reason]]:
+        """The reasons that no Python changes: those that come before what is said of it, and those after."""
+        gpu = self.gpu() if self._where.wants_gpu else ()
+        return (*self.record(), self.here()), (*self.glibc(), *self.system_libraries(), *gpu)
 
     def _say(self, kind: str, what: str, *rows: str, source: str = "") -> Reason:
         return Reason(kind, what, (self._name, *rows), source or self._row.source)
@@ -185,7 +193,8 @@ class _Judged:
     def gpu(self) -> list[Reason]:
         """Everything about cards and their driver."""
         row = self._row
-        reasons = [*self._cudnn_code(), *_drives(self._where, self._matrix)]
+        cards, cudnn = _kept(self._code, row, _of_cards(self._where.capabilities, self._where.arch, self._matrix))
+        reasons = [*cudnn, *_drives(self._where, self._matrix)]
         if row.cuda == "" and row.build != "cpu" and traits_of(row.package).runs_on:
             return [self._say(OK, f"runs on the CUDA of {traits_of(row.package).runs_on}"), *reasons]
         if row.cuda is None:
@@ -193,7 +202,14 @@ class _Judged:
         if not is_cuda_row(row):
             kind = "is built for AMD GPUs" if row.build.startswith("rocm") else "is a CPU build: it uses no NVIDIA GPU"
             return [self._say(BAD, kind)]
-        return [*self._cards(), *self._driver(), *reasons]
+        told = (one or self._ptx(gpu) for gpu, one in zip(self._where.capabilities, cards, strict=True))
+        return [*told, *self._driver(), *reasons]
+
+    def _code(self) -> tuple[list[Reason | None], list[Reason]]:
+        """What is said of each card whatever its driver, None where that compiles PTX; and of cuDNN's code."""
+        if not is_cuda_row(self._row):
+            return [], []
+        return [self._card(gpu) for gpu in self._where.capabilities], [*self._cudnn_code()]
 
     def _unrecorded_cuda(self) -> Iterator[Reason]:
         """Theano compiles with whatever toolkit is there: then that one decides."""
@@ -203,10 +219,7 @@ class _Judged:
         for reason in toolkit_reasons(self._where.cuda, self._where, self._matrix):
             yield reason._replace(rows=(self._name, *reason.rows))
 
-    def _cards(self) -> list[Reason]:
-        return [self._card(gpu) for gpu in self._where.capabilities]
-
-    def _card(self, gpu: ComputeCapability) -> Reason:
+    def _card(self, gpu: ComputeCapability) -> Reason | None:
         try:
             oldest = self._matrix.supports_from(self._row.package, self._release())
             if oldest and gpu < oldest.capability_min:
@@ -218,16 +231,22 @@ class _Judged:
         except Uncovered as error:
             return self._say(UNKNOWN, str(error))
 
-    def _compiled(self, gpu: ComputeCapability, targets: tuple[CodeTarget, ...]) -> Reason:
+    def _compiled(self, gpu: ComputeCapability, targets: tuple[CodeTarget, ...]) -> Reason | None:
         """The code in the package, machine code first: PTX needs a driver that knows its CUDA."""
         jetson = self._where.arch == "jetson"
         if _serves_as(targets, gpu, jetson) == "sm":
             return self._say(OK, f"has code for {gpu.sm}")
         if _serves_as(targets, gpu, jetson) == "compute":
-            return self._ptx(gpu)
+            return None
         return self._say(BAD, f"has no code for {gpu.sm}, only {_listed(targets)}")
 
     def _ptx(self, gpu: ComputeCapability) -> Reason:
+        try:
+            return self._compiled_by_driver(gpu)
+        except Uncovered as error:
+            return self._say(UNKNOWN, str(error))
+
+    def _compiled_by_driver(self, gpu: ComputeCapability) -> Reason:
         """PTX is compiled by the driver, which must be of the CUDA that made it, or newer.
 
         Source: CUDA Compatibility, "Minor version compatibility": applications with PTX code are excepted from it.
@@ -344,17 +363,29 @@ class _Judged:
 # One question is put to a hundred builds, and to the same ones again: what is the same for many of them is kept.
 
 
-def _with_gpu(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix) -> tuple[Reason, ...]:
-    """What is said of cards and driver: no Python or C library changes it."""
-    kept = _judged_before(circumstances._replace(python="", glibc=""), matrix)
-    if id(row) not in kept:
-        kept[id(row)] = row, tuple(_Judged(row, circumstances, matrix, None).gpu())
-    return kept[id(row)][1]
+Kept = dict[int, tuple[FrameworkRow, Any]]  # by the row's id, which belongs to no other one while the row is kept
+
+
+def _kept(look: Callable[[], T], row: FrameworkRow, before: Kept) -> T:
+    """What was found of a row before."""
+    if id(row) not in before:
+        before[id(row)] = row, look()
+    found: T = before[id(row)][1]
+    return found
 
 
 @lru_cache(maxsize=256)
-def _judged_before(_: Circumstances, __: Matrix) -> dict[int, tuple[FrameworkRow, tuple[Reason, ...]]]:
-    """By the row's id, which belongs to no other one while the row is kept with it."""
+def _whatever_python(circumstances: Circumstances, matrix: Matrix, brought: frozenset[str] | None) -> Kept:
+    return _on_one_python(circumstances._replace(python=""), matrix, brought)
+
+
+@lru_cache(maxsize=256)
+def _on_one_python(*_: object) -> Kept:
+    return {}
+
+
+@lru_cache(maxsize=256)
+def _of_cards(*_: object) -> Kept:
     return {}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from compat.error import DataError
@@ -43,7 +44,9 @@ def _number_mapping(value: Any) -> dict[str, int]:
 
 
 def _text_then(parse: Callable[[str], Any]) -> Parse:
-    return lambda value: parse(_exactly(str)(value))
+    """Each text is parsed once: a table says the same few versions and targets thousands of times."""
+    text, parsed = _exactly(str), lru_cache(maxsize=4096)(parse)
+    return lambda value: parsed(text(value))
 
 
 _PARSERS: dict[str, Parse] = {
@@ -92,16 +95,15 @@ class RowReader:
 
     def read(self, item: dict[str, Any]) -> Any:
         """One row; raises DataError naming the table, the row's id and the column."""
-        place = f"{self._place}[{item.get('id', '?')}]"
         if item.keys() != self._parsers.keys():
             odd = ", ".join(sorted(item.keys() ^ self._parsers.keys()))
-            raise DataError(f"{place}: missing or unknown columns: {odd}")
-        values = []
-        for name, parse in self._parsers.items():
-            try:
+            raise DataError(f"{self._place}[{item.get('id', '?')}]: missing or unknown columns: {odd}")
+        name, values = "", []
+        try:
+            for name, parse in self._parsers.items():
                 values.append(parse(item[name]))
-            except (TypeError, VersionError) as error:
-                raise DataError(f"{place}.{name}: {error}") from error
+        except (TypeError, VersionError) as error:
+            raise DataError(f"{self._place}[{item.get('id', '?')}].{name}: {error}") from error
         return self._row_type(*values)
 
 

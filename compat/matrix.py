@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from compat.error import GpudoctorError
@@ -69,6 +70,9 @@ def _nearest(names: Iterable[tuple[Any, str]], wanted: Any) -> str:
     ordered = sorted(names)
     below = [name for key, name in ordered if key <= wanted]
     return below[-1] if below else ordered[0][1] if ordered else ""
+
+
+_cudnn_version = lru_cache(maxsize=1024)(CudnnVersion.parse)
 
 
 def _release_key(release: str) -> tuple[int, ...]:
@@ -144,7 +148,8 @@ class Matrix:
     @_remembered
     def toolkit(self, cuda: CudaVersion) -> ToolkitRow:
         """The first release of this CUDA version; raises Uncovered."""
-        found: list[ToolkitRow] = self._where("cuda", "toolkits", lambda item: item["cuda"] == str(cuda))
+        wanted = str(cuda)
+        found: list[ToolkitRow] = self._where("cuda", "toolkits", lambda item: item["cuda"] == wanted)
         if not found:
             raise Uncovered(f"CUDA {cuda}", self._near("cuda", "toolkits", "cuda", cuda, CudaVersion.parse))
         return min(found, key=lambda row: _release_key(row.release))
@@ -181,7 +186,8 @@ class Matrix:
     @_remembered
     def targets(self, cuda: CudaVersion) -> TargetsRow:
         """What the compiler of this CUDA version can build for; raises Uncovered."""
-        found: list[TargetsRow] = self._where("cuda", "targets", lambda item: item["cuda"] == str(cuda))
+        wanted = str(cuda)
+        found: list[TargetsRow] = self._where("cuda", "targets", lambda item: item["cuda"] == wanted)
         if not found:
             near = self._near("cuda", "targets", "cuda", cuda, CudaVersion.parse)
             raise Uncovered(f"the targets of CUDA {cuda}", near)
@@ -196,7 +202,8 @@ class Matrix:
     @_remembered
     def generation(self, gpu: ComputeCapability) -> GenerationRow:
         """The part of a generation that has this compute capability; raises Uncovered."""
-        found: list[GenerationRow] = self._where("gpu", "generations", lambda item: str(gpu) in item["capabilities"])
+        wanted = str(gpu)
+        found: list[GenerationRow] = self._where("gpu", "generations", lambda item: wanted in item["capabilities"])
         if not found:
             raise Uncovered(f"compute capability {gpu}")
         return found[0]
@@ -238,7 +245,7 @@ class Matrix:
         """A cuDNN release, by its first three parts (the last patch of 5.1 by its two); raises Uncovered."""
         release = version.release
         found: list[CudnnRow] = self._where(
-            "cudnn", "releases", lambda item: CudnnVersion.parse(item["version"]).agrees_with(release)
+            "cudnn", "releases", lambda item: _cudnn_version(item["version"]).agrees_with(release)
         )
         if not found:
             raise Uncovered(f"cuDNN {release}", self._near("cudnn", "releases", "version", release, CudnnVersion.parse))
@@ -248,7 +255,7 @@ class Matrix:
     def cudnn_always(self, major: int, os_family: str) -> tuple[str, ...]:
         """The parts that every release of a major has; () where that is not known of one of them."""
         listed = "parts_windows" if os_family == "windows" else "parts_linux"
-        rows = self._where("cudnn", "releases", lambda item: CudnnVersion.parse(item["version"]).major == major)
+        rows = self._where("cudnn", "releases", lambda item: _cudnn_version(item["version"]).major == major)
         sets = [frozenset(getattr(row, listed) or ()) for row in rows]
         return tuple(sorted(frozenset.intersection(*sets))) if sets else ()
 
@@ -256,15 +263,15 @@ class Matrix:
     def cudnn_is_uniform(self, major: int, os_family: str) -> bool:
         """Whether every release of a major is known to have the same parts: up to 7 there is but one library."""
         listed = "parts_windows" if os_family == "windows" else "parts_linux"
-        rows = self._where("cudnn", "releases", lambda item: CudnnVersion.parse(item["version"]).major == major)
+        rows = self._where("cudnn", "releases", lambda item: _cudnn_version(item["version"]).major == major)
         return len({getattr(row, listed) for row in rows}) == 1 and getattr(rows[0], listed) is not None
 
     @_remembered
     def cudnn_build(self, version: CudnnVersion, cuda_major: int) -> CudnnBuildRow:
         """A cuDNN release as built for one CUDA major; raises Uncovered."""
-        release = self.cudnn(version).version
+        release = str(self.cudnn(version).version)
         found: list[CudnnBuildRow] = self._where(
-            "cudnn", "builds", lambda item: item["version"] == str(release) and item["cuda_major"] == cuda_major
+            "cudnn", "builds", lambda item: item["version"] == release and item["cuda_major"] == cuda_major
         )
         if not found:
             raise Uncovered(f"cuDNN {release} for CUDA {cuda_major}")
@@ -295,7 +302,7 @@ class Matrix:
             lambda item: (
                 item["os"] == os_family
                 and item["arch"] == arch
-                and CudnnVersion.parse(item["version"]).agrees_with(version)
+                and _cudnn_version(item["version"]).agrees_with(version)
             ),
         )
         return tuple(found)

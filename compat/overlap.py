@@ -16,6 +16,7 @@ from compat.specifier import accepts
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 _EXACT = re.compile(r"==\d+(?:\.\d+)*")
+_PREFIX = re.compile(r"(?:[=!]=\s*(\d+(?:\.\d+)*)\.\*|~=\s*(\d+(?:\.\d+)*)\.\d+)$")
 _BELOW_ALL, _ABOVE_ALL = "0", "999999999"
 
 
@@ -31,17 +32,22 @@ def inside(specifiers: Iterable[str], outer: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _inside(inner: frozenset[str], outer: str) -> str:
-    found = {accepts(outer, version) for version in _possible(inner | {outer}) if _all_accept(inner, version)}
-    return YES if found == {True} else UNKNOWN if True in found else NO
+    found: set[bool] = set()
+    for version in _possible(inner | {outer}):
+        if _all_accept(inner, version):
+            found.add(accepts(outer, version))
+        if len(found) == 2:
+            return UNKNOWN
+    return YES if True in found else NO
 
 
 @lru_cache(maxsize=65536)
 def _overlap(specifiers: frozenset[str]) -> str:
     if len(specifiers - {""}) < 2:
         return YES
-    exact = next(filter(_EXACT.fullmatch, specifiers), None)
-    if exact:
-        return YES if _all_accept(specifiers, exact[2:]) else NO
+    for one in specifiers:
+        if one.startswith("==") and _EXACT.fullmatch(one):
+            return YES if _all_accept(specifiers - {one}, one[2:]) else NO
     if any(_all_accept(specifiers, version) for version in (*_named(specifiers), _BELOW_ALL, _ABOVE_ALL)):
         return YES
     return UNKNOWN if any(_all_accept(specifiers, version) for version in _possible(specifiers)) else NO
@@ -51,26 +57,31 @@ def _all_accept(specifiers: frozenset[str], version: str) -> bool:
     return all(accepts(one, version) for one in specifiers)
 
 
-def _named(specifiers: frozenset[str]) -> tuple[str, ...]:
+def _named(specifiers: frozenset[str]) -> set[str]:
     clauses = (clause.strip() for one in specifiers for clause in one.split(","))
-    return tuple(sorted({clause.lstrip("=<>!~ ").removesuffix(".*") for clause in clauses if clause}))
+    return {clause.lstrip("=<>!~ ").removesuffix(".*") for clause in clauses if clause}
 
 
-def _possible(specifiers: frozenset[str]) -> tuple[str, ...]:
+def _possible(specifiers: frozenset[str]) -> set[str]:
     """One version for every part into which the specifiers cut the line of versions.
 
     The cuts are the named versions and, for "==1.3.*" and "~=1.3.1", where the prefix ends; the parts are the cuts
     themselves and what lies just above each.
     """
-    named = _named(specifiers)
-    plain = [version for version in named if _NUMBERS.fullmatch(version)]
-    cuts = {*plain, _BELOW_ALL, *(_after(version, kept) for version in plain for kept in range(version.count(".") + 1))}
+    named, ends = _named(specifiers), map(_after, _prefixes(specifiers))
+    cuts = {_BELOW_ALL, *(told[0] for told in map(_NUMBERS.match, named) if told), *ends}
     depth = max(version.count(".") for version in cuts)
     above = {f"{version}{'.0' * (depth - version.count('.'))}.0.1" for version in cuts}
-    return tuple(sorted({*named, *cuts, *above, _ABOVE_ALL}))
+    return {*named, *cuts, *above, _ABOVE_ALL}
 
 
-def _after(version: str, kept: int) -> str:
-    """Where the prefix of this version's first parts ends: "1.3.1" after two parts is "1.4"."""
-    parts = [int(part) for part in version.split(".")[: kept + 1]]
+def _prefixes(specifiers: frozenset[str]) -> list[str]:
+    """What versions begin with that "==1.3.*" and "~=1.3.1" speak of."""
+    found = (_PREFIX.match(clause.strip()) for one in specifiers for clause in one.split(","))
+    return [told[1] or told[2] for told in found if told]
+
+
+def _after(prefix: str) -> str:
+    """Where it ends: "1.3" at "1.4"."""
+    parts = [int(part) for part in prefix.split(".")]
     return ".".join(map(str, (*parts[:-1], parts[-1] + 1)))

@@ -9,7 +9,7 @@ another one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from heapq import merge
 from itertools import groupby, repeat
 from operator import or_
@@ -105,19 +105,13 @@ class Problem:
                 self.found[missing] = candidates(Spec(missing, "", "", ()), self.circumstances, self.matrix)
                 coming.append(missing)
 
-    def _frameworks_in(self, found: tuple[SolveCandidate, ...]) -> set[str]:
+    def _frameworks_in(self, found: tuple[SolveCandidate, ...]) -> frozenset[str]:
         """Pinned packages that bring CUDA themselves, so that their build matters: torch for xformers.
 
         Not jax for TensorFlow 2.12: its GPU code comes in distributions that only an extra of it asks for.
         """
-        pinned = {name for one in found for name in one.row.pins or ()}
-        own = {name for name in pinned if name in gpu_packages(name)}
-        return {name for name in own if solvable(self.matrix, name) and self._brings_cuda(name)}
-
-    def _brings_cuda(self, name: str) -> bool:
-        rows = self.matrix.rows(name, "builds")
-        brings = any(is_cuda_row(row) and row.libraries in {"wheels", "bundled"} for row in rows)
-        return brings and not compiles_alone(name)
+        pinned: frozenset[str] = frozenset().union(*(one.row.pins for one in found if one.row.pins))
+        return frozenset(name for name in pinned if _brings_cuda(name, self.matrix))
 
     def clashes(self, chosen: Chosen) -> Iterator[Clash]:
         """What is against these builds in one environment."""
@@ -148,6 +142,13 @@ class Problem:
         if package not in self._names:
             self._names[package] = names_of(self.found[package])
         return self._names[package]
+
+
+@lru_cache(maxsize=1024)
+def _brings_cuda(name: str, matrix: Matrix) -> bool:
+    if name not in gpu_packages(name) or not solvable(matrix, name) or compiles_alone(name):
+        return False
+    return any(is_cuda_row(row) and row.libraries in {"wheels", "bundled"} for row in matrix.rows(name, "builds"))
 
 
 def solve(problem: Problem) -> Solution | None:
@@ -214,7 +215,7 @@ def _uncovered(problem: Problem) -> Iterator[str]:
     """Packages of which other platforms have newer rows: that there is nothing newer here is not certain."""
     where = problem.circumstances
     for spec in problem.asked:
-        release = newer_elsewhere(spec, where, problem.matrix)
+        release = newer_elsewhere(spec, where.os_family, where.arch, problem.matrix)
         if release:
             platform = f"{where.os_family} {where.arch}"
             yield f"no row says which builds of {spec.name} {release} there are for {platform}: newer ones may fit"

@@ -198,19 +198,17 @@ def _asked_along(name: str, row: FrameworkRow, matrix: Matrix) -> dict[str, str]
     return next((one.pins for one in own if one.versions == row.versions and one.pins), {})
 
 
-def newer_elsewhere(asked: Spec, circumstances: Circumstances, matrix: Matrix) -> str:
+@lru_cache(maxsize=256)
+def newer_elsewhere(asked: Spec, os_family: str, arch: str, matrix: Matrix) -> str:
     """The newest release that only rows of other platforms speak of, "" where rows of this one go as far."""
     every = (row for name, _ in _packages(asked, matrix) for row in matrix.rows(name, "builds"))
     rows: list[FrameworkRow] = [row for row in every if _is_asked_for(asked, row) and not _unpublished(asked, row)]
-    here = [newest(row.versions) for row in rows if _is_for(row, circumstances) and row.versions.startswith("==")]
+    own = [row for row in rows if os_family in row.os and arch in row.arch]
+    here = [newest(row.versions) for row in own if row.versions.startswith("==")]
     there = max((row for row in rows if is_cuda_row(row)), key=lambda row: newest(row.versions), default=None)
-    if there is None or not here or _is_for(there, circumstances) or newest(there.versions) <= max(here):
+    if there is None or not here or there in own or newest(there.versions) <= max(here):
         return ""
     return there.versions.removeprefix("==")
-
-
-def _is_for(row: FrameworkRow, circumstances: Circumstances) -> bool:
-    return circumstances.os_family in row.os and circumstances.arch in row.arch
 
 
 def _narrowed(asked: str, row: str) -> str:
@@ -241,6 +239,7 @@ def _without_code(row: FrameworkRow) -> tuple[Reason, ...]:
     return (Reason(BAD, what, (row_name(row.package, "builds", row),), row.source),)
 
 
+@lru_cache(maxsize=4096)
 def newest(specifier: str) -> Key:
     """An order of releases, by the newest release that a specifier admits; a post-release follows its release."""
     bounds = [_upper(clause.strip()) for clause in specifier.split(",")]

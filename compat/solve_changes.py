@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
+from typing import TYPE_CHECKING, TypeVar
 
 from compat.matrix import Matrix, Uncovered
 from compat.reason import BAD, Circumstances, driver_drives, forward_packages
@@ -12,6 +13,11 @@ from compat.solve import Problem, Solution, none_together, solve, solve_unsure
 from compat.solve_pairs import Pairs
 from compat.spec import Spec
 from compat.version import DriverRelease
+
+if TYPE_CHECKING:
+    from compat.artefact import ForwardCompatRow  # only a question asks for these
+
+T = TypeVar("T")
 
 
 class Task(NamedTuple):
@@ -131,12 +137,13 @@ class _Search:
 
     def with_package(self, task: Task) -> Iterator[Change]:
         """NVIDIA's package for an older driver: of the first CUDA that will do."""
-        asked, where = task
-        for package in sorted(forward_packages(where, self._matrix), key=lambda row: row.cuda):
-            then = Task(asked, where._replace(forward=package.cuda))
-            found = tuple(self.tried((), _Step("forward-compat", f"{package.id} beside the driver", (then,))))
-            if found:
-                yield from found
+        rows = sorted(forward_packages(task.circumstances, self._matrix), key=lambda row: row.cuda)
+        for _, of_major in groupby(rows, key=lambda row: row.cuda.major):
+            packages = list(of_major)  # each serves all that those before it serve
+            if self._all(_beside(task, packages[-1])):
+                package = _first(packages[:-1], lambda row: bool(self._all(_beside(task, row)))) or packages[-1]
+                then = _beside(task, package)
+                yield from self.tried((), _Step("forward-compat", f"{package.id} beside the driver", then))
                 return
 
     def _drivers(self, where: Circumstances) -> list[DriverRelease]:
@@ -180,7 +187,7 @@ class _Search:
         return found
 
 
-def _first(releases: Sequence[DriverRelease], works: Callable[[DriverRelease], bool]) -> DriverRelease | None:
+def _first(releases: Sequence[T], works: Callable[[T], bool]) -> T | None:
     """The first that works, by halving: what a driver runs, every newer one that drives the cards runs too."""
     low, high = 0, len(releases)
     while low < high:
@@ -190,6 +197,10 @@ def _first(releases: Sequence[DriverRelease], works: Callable[[DriverRelease], b
         else:
             low = middle + 1
     return releases[low] if low < len(releases) else None
+
+
+def _beside(task: Task, package: ForwardCompatRow) -> tuple[Task]:
+    return (Task(task.asked, task.circumstances._replace(forward=package.cuda)),)
 
 
 def _on(tasks: tuple[Task, ...], driver: DriverRelease | None) -> tuple[Task, ...]:

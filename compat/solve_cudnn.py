@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from compat.matrix import Matrix, Uncovered, accepts
@@ -49,7 +49,12 @@ def _wheel(
     return CudnnWheel("", reason._replace(what=f"{name} {', '.join(sorted(specifiers))} is {reason.what}"))
 
 
-def _admitted(specifiers: frozenset[str], matrix: Matrix) -> list[CudnnVersion]:
+def _admitted(specifiers: frozenset[str], matrix: Matrix) -> Iterator[CudnnVersion]:
     """The known releases that all requirements admit, newest first."""
+    return (one for one, text in _known(matrix) if all(accepts(each, text) for each in specifiers))
+
+
+@lru_cache(maxsize=8)
+def _known(matrix: Matrix) -> tuple[tuple[CudnnVersion, str], ...]:
     known = {full for row in matrix.rows("cudnn", "releases") for full in row.full_versions}
-    return sorted((one for one in known if all(accepts(each, one) for each in specifiers)), reverse=True)
+    return tuple((one, str(one)) for one in sorted(known, reverse=True))

@@ -8,6 +8,7 @@ compared; requirements and Pythons are held against each other one by one, not b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from compat.build import release_key
@@ -23,12 +24,12 @@ from compat.solve_together import (
     besides_pins,
     clashes,
     fills_a_place,
-    little_between,
     pinned_apart,
     pythons_of,
     same_python,
     side_of,
     unsaid,
+    worst_between,
 )
 from compat.traits import traits_of
 
@@ -73,8 +74,10 @@ class Pairs:
         key = (id(found), sure, own)
         if key not in self._pools:
             builds = pool(found, sure=sure, own=own)
-            field = self._fields.setdefault(tuple(map(id, builds)), Field(builds, self))
-            self._pools[key] = (found, field)
+            same = tuple(map(id, builds))
+            if same not in self._fields:
+                self._fields[same] = Field(builds, self)
+            self._pools[key] = (found, self._fields[same])
         return self._pools[key][1]
 
     def view(self, one: Names, other: Names) -> int:
@@ -114,7 +117,7 @@ class Pairs:
         key = kinds if kinds[0] < kinds[1] else kinds[::-1]
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = _worst(self._besides(one, other))
+            found = self._found[key] = self._besides(one, other)
         return found
 
     def worst_of_all(self, one: SolveCandidate, other: SolveCandidate) -> str:
@@ -125,12 +128,13 @@ class Pairs:
             self._exactly[key] = _worst(self.clashes(one, other))
         return self._exactly[key]
 
-    def _besides(self, one: SolveCandidate, other: SolveCandidate) -> Iterator[Clash]:
-        if little_between(self._side(one), self._side(other), self._circumstances, self._matrix):
-            yield from unsaid(one, other)
-        else:
+    def _besides(self, one: SolveCandidate, other: SolveCandidate) -> str:
+        sides = self._side(one), self._side(other)
+        if not all(side.is_plain for side in sides):
             found = besides_pins((one, other), self._circumstances, self._matrix)
-            yield from (clash for clash in found if clash.lasts)
+            return _worst(clash for clash in found if clash.lasts)
+        worst = worst_between(*sides, self._circumstances, self._matrix)
+        return UNKNOWN if worst == OK and any(unsaid(one, other)) else worst
 
     def clashes(self, one: SolveCandidate, other: SolveCandidate) -> Iterator[Clash]:
         """Everything against the two whatever joins them, or the one that settles it."""
@@ -206,8 +210,9 @@ class Field:
         found = self._admitted.get(requirement)
         if found is None:
             name, specifier = requirement
-            apart = (mask for asked, mask in self._asking[name].items() if overlap((asked, specifier)) == NO)
-            found = self._admitted[requirement] = self.all & ~sum(apart)
+            apart = _apart_from(specifier)
+            masks = (mask for asked, mask in self._asking[name].items() if apart[asked])
+            found = self._admitted[requirement] = self.all & ~sum(masks)
         return found
 
     def _with_python(self, pythons: frozenset[str] | None, *, sure: bool) -> int:
@@ -216,6 +221,21 @@ class Field:
             each = self._pythons.items()
             self._sharing[pythons, sure] = sum(mask for other, mask in each if same_python(pythons, other) in good)
         return self._sharing[pythons, sure]
+
+
+class _Apart(dict[str, bool]):
+    """Whether no version meets both, by the other specifier."""
+
+    def __init__(self, specifier: str) -> None:
+        super().__init__()
+        self._specifier = specifier
+
+    def __missing__(self, other: str) -> bool:
+        self[other] = overlap((self._specifier, other)) == NO
+        return self[other]
+
+
+_apart_from = lru_cache(maxsize=4096)(_Apart)
 
 
 def _add(masks: dict[Any, int], key: Any, number: int) -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from compat.build import release_key
 from compat.matrix import Matrix
 from compat.overlap import inside, overlap
-from compat.reason import BAD, UNKNOWN, Circumstances, Reason
+from compat.reason import BAD, OK, UNKNOWN, Circumstances, Reason
 from compat.record import NamedTuple
 from compat.row import ConflictRow
 from compat.solve_abi import abi_limits
@@ -101,6 +101,7 @@ class Side(NamedTuple):
 
     wants: dict[str, str]
     package: str
+    cuda: str  # "" where it brings none, or nobody knows which
     host: str  # the package on whose CUDA it runs
     one_of_several: dict[str, str]  # import package -> the distribution of it that is there
     directories: dict[str, str]  # that wheels of every CUDA major own -> the wheel
@@ -119,6 +120,7 @@ def side_of(one: SolveCandidate, matrix: Matrix) -> Side:
     return Side(
         wants=one.wants,
         package=row.package,
+        cuda=row.cuda or "",
         host="" if compiles_alone(row.package) else traits_of(row.package).runs_on,
         one_of_several=several,
         directories=directories,
@@ -128,17 +130,34 @@ def side_of(one: SolveCandidate, matrix: Matrix) -> Side:
     )
 
 
-def little_between(one: Side, other: Side, circumstances: Circumstances, matrix: Matrix) -> bool:
-    """Whether nothing but `unsaid` can be against two builds that no pin keeps apart: quick to see, and so of most."""
-    if not (one.is_plain and other.is_plain) or other.package == one.host or one.package == other.host:
-        return False
+def worst_between(one: Side, other: Side, circumstances: Circumstances, matrix: Matrix) -> str:
+    """BAD, UNKNOWN or OK: the worst against two builds that lasts, besides their pins, Pythons and what is `unsaid`.
+
+    It says the same as all clashes of the two, and is quick to find. Of builds that are plain.
+    """
     if _differ(one.one_of_several, other.one_of_several) or _differ(one.directories, other.directories):
-        return False
-    there = one.wants.keys() | other.wants.keys() if one.conflicts or other.conflicts else set()
-    if any(row.when.keys() <= there for side in (one, other) for row in side.conflicts):
-        return False
+        return BAD
+    if _on_another_cuda(one, other) or _on_another_cuda(other, one) or _meet(one, other):
+        return BAD
     asked = ((name, _asks(name, (one, other))) for name in one.cudnn | other.cudnn)
-    return not any(cudnn_wheel(name, specifiers, circumstances, matrix).against for name, specifiers in asked)
+    wheels = (cudnn_wheel(name, specifiers, circumstances, matrix) for name, specifiers in asked)
+    against = {wheel.against.kind for wheel in wheels if wheel.against}
+    return BAD if BAD in against else UNKNOWN if against else OK
+
+
+def _on_another_cuda(one: Side, host: Side) -> bool:
+    both = one.host == host.package and one.cuda and host.cuda
+    return bool(both) and overlap((one.cuda, host.cuda)) == "no"
+
+
+def _meet(one: Side, other: Side) -> bool:
+    """Whether they have a conflict that the matrix knows of."""
+    known = (*one.conflicts, *other.conflicts)
+    there = one.wants.keys() | other.wants.keys() if known else set()
+    found = (row.when for row in known if row.severity != _HARMLESS and row.when.keys() <= there)
+    return any(
+        all(inside(_asks(name, (one, other)), specifier) == "yes" for name, specifier in when.items()) for when in found
+    )
 
 
 def unsaid(one: SolveCandidate, other: SolveCandidate) -> Iterator[Clash]:
@@ -160,6 +179,8 @@ def pairs_show_all(chosen: Sequence[SolveCandidate], matrix: Matrix) -> bool:
 
     It is quick to see, and spares a search the whole comparison of most sets.
     """
+    if len(chosen) < 3:
+        return True
     wanted = _wanted(chosen)
     if any(len(asked) > 2 for asked in wanted.values()) or _share_no_python(chosen):
         return False

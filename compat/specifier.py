@@ -31,9 +31,15 @@ _COMPARISONS: dict[str, Callable[[Key, Key], bool]] = {
 
 def accepts(specifier: str, version: object) -> bool:
     """Whether a specifier admits this version; pre-releases and local builds count as the release does."""
-    answer = _numeric(specifier, str(version).partition("+")[0])
-    if answer is not None:
-        return answer
+    key, tests = _key(str(version).partition("+")[0]), _tests(specifier)
+    if key is not None and tests is not None:
+        answer: bool | None = True
+        for test in tests:
+            answer = test(key)
+            if not answer:
+                break
+        if answer is not None:
+            return answer
     from packaging.specifiers import SpecifierSet  # late: 25 ms that most checks do not need
 
     return SpecifierSet(specifier).contains(str(version), prereleases=True)
@@ -55,16 +61,6 @@ def _parts(clause: str) -> tuple[str, str] | None:
     version = clause[len(name) :].strip()
     release = _release(version.removesuffix(".*") if name in {"==", "!="} else version)
     return (name, version) if name and release and not (name == "~=" and len(release) < _FAMILY) else None
-
-
-@lru_cache(maxsize=65536)
-def _numeric(specifier: str, version: str) -> bool | None:
-    """The answer where version and clauses are dotted numbers, or pre-releases or post-releases of them, else None."""
-    key, tests = _key(version), _tests(specifier)
-    if key is None or tests is None:
-        return None
-    answers = [test(key) for test in tests]
-    return None if None in answers else all(answers)
 
 
 @lru_cache(maxsize=8192)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from compat.cards import GpuCard, gpu_card_of
 from compat.matrix import Matrix, Uncovered
-from compat.reason import NO, UNKNOWN, YES
+from compat.reason import NO, UNKNOWN, YES, Circumstances
 from compat.record import NamedTuple
+from compat.solve import Solution
 from compat.spec import parse_specs
 from doctor.formats import TextStyle
 from doctor.matrix import can
-from doctor.matrix.manifest import manifest_for, project_of
 from doctor.matrix.solve_answer import Place, answer
 from doctor.matrix.solve_view import SCHEMA, SolveDocument
 from doctor.output.write import deliver, format_for, write_file
@@ -45,7 +47,7 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
     A set that is not known to work is not written.
     """
     chosen = format_for(asked.style, SolveDocument)
-    manifest = manifest_for(asked.write) if asked.write else None
+    manifest = _manifest_for(asked.write) if asked.write else None
     matrix = Matrix.of_user()
     specs = tuple(known_product(spec) for spec in parse_specs(asked.specs))
     document: SolveDocument | can.NoCard
@@ -57,9 +59,16 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
         document = SolveDocument(answer(specs, place, matrix), matrix)
         verdict = document.answer.verdict
         if manifest and verdict == YES and document.answer.solution:
-            project = project_of(document.answer.solution, place.circumstances, matrix)
-            write_file(asked.write, manifest.render(project))
+            write_file(asked.write, manifest(document.answer.solution, place.circumstances, matrix))
     return deliver(document, chosen, asked.output, terminal), _STATUS[verdict]
+
+
+def _manifest_for(path: str) -> Callable[[Solution, Circumstances, Matrix], str]:
+    """What makes of a set the text of such a file; raises Unwritable for a name of none."""
+    from doctor.matrix.manifest import manifest_for, project_of  # late: only --write needs them
+
+    manifest = manifest_for(path)
+    return lambda solution, where, matrix: manifest.render(project_of(solution, where, matrix))
 
 
 def place_of(asked: SolveRequest, matrix: Matrix) -> Place:

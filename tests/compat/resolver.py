@@ -71,6 +71,9 @@ _WITHOUT_A_WHEEL = re.compile(
 )
 _BUILT_AT_MOST = 6
 
+# A wheel that only keeps a name: with nothing else for the platform, a resolver takes "cudf-cu13==0.0.0a0".
+_PLACEHOLDER = re.compile(r"(?m)^\S+==0\.0\.(?:0|\d+\.?(?:a|dev))\S*$")
+
 
 class Question(NamedTuple):
     """What is asked of the solver."""
@@ -176,6 +179,9 @@ def resolve(requirements: list[str], python: str) -> str:
         command += [f"--no-binary={name}" for name in built]
     if done.returncode != 0:
         return " ".join(done.stderr.split())[-400:]
+    placeholder = _PLACEHOLDER.search(done.stdout)
+    if placeholder:
+        return f"takes nothing but a placeholder: {placeholder[0]}"
     asked = {f"{one.name}-{extra}-plugin" for one in map(parse_spec, requirements) for extra in one.extras}
     lacking = [one for one in asked if one.startswith("jax") and f"{one}==" not in done.stdout]
     return f"takes a release that has no such extra: {', '.join(lacking)} is left out" if lacking else ""

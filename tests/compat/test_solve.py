@@ -17,11 +17,12 @@ from packaging.specifiers import SpecifierSet
 from compat.cards import gpu_card_of
 from compat.load import SCHEMA
 from compat.matrix import Matrix
-from compat.reason import Circumstances
+from compat.reason import Circumstances, forward_packages
 from compat.solve import Problem, Solution, newest_unsure, none_together, solve, solve_unsure
 from compat.solve_builds import SolveCandidate, pool
 from compat.solve_changes import Task, changes
 from compat.solve_proof import refusals
+from compat.solve_together import besides_pins
 from compat.spec import parse_spec
 from compat.version import DriverRelease
 from installers.requirement import is_default_build
@@ -487,3 +488,28 @@ def test_ptx_that_is_reported_not_to_load_is_no_yes() -> None:
     assert unsure is not None
     assert any("CUDA_ERROR_INVALID_PTX" in one.what for one in unsure.doubts)
     assert solve(problem("tensorflow", "H100")) is not None
+
+
+def test_the_short_way_to_the_worst_says_what_all_clashes_say() -> None:
+    """Of real builds, so that every kind of clash is among them."""
+    asked = problem("torch tensorflow jax[cuda12] cupy xformers vllm onnxruntime-gpu cudf-cu13", "V100", python="3.10")
+    chance, seen = random.Random(5), set()
+    for _ in range(1500):
+        one, other = (chance.choice(asked.found[name]) for name in chance.sample([*asked.found], 2))
+        lasting = {clash.kind for clash in besides_pins((one, other), asked.circumstances, MATRIX) if clash.lasts}
+        worst = "bad" if "bad" in lasting else "unknown" if lasting else "ok"
+        assert asked.pairs.worst(one, other, asked.view(one.asked, other.asked)) == worst, (one.label, other.label)
+        seen.add(worst)
+    assert seen == {"bad", "unknown", "ok"}
+
+
+def test_the_oldest_package_beside_the_driver_that_will_do() -> None:
+    """Of the many that the driver takes: each serves what the older ones of its major serve."""
+    data_centre = place("H100", "535.183.01", families=("datacenter",))
+    task = Task((parse_spec("torch==2.15.0+cu132"),), data_centre)
+    (package,) = [one for one in changes(task, MATRIX) if one.kinds == ("forward-compat",)]
+    assert package.what == "cuda-compat-13-2 beside the driver"
+    beside = [data_centre._replace(forward=row.cuda) for row in forward_packages(data_centre, MATRIX)]
+    serving = [where.forward for where in beside if solve(Problem(task.asked, where, MATRIX))]
+    assert serving[0] == package.tasks[0].circumstances.forward
+    assert [str(one) for one in serving] == ["13.2", "13.3", "13.4"]

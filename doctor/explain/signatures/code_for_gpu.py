@@ -92,8 +92,8 @@ def _by_name(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
 
 def _not_compiled(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """NVRTC refuses the architecture; the text may name the card, and the CUDA that NVRTC is of."""
-    asked = re.search(r"-arch[= ]*(?:compute|sm)_(\d{2,3})", clues.text)
-    cards = (*((_capability(asked[1]),) if asked else ()), *clues.capabilities)
+    asked = re.search(r"-arch[= ]*(?:compute|sm)_(\d{2,3})|compute capability \(?(\d{1,2}\.\d)", clues.text)
+    cards = (*((_capability((asked[1] or asked[2]).replace(".", "")),) if asked else ()), *clues.capabilities)
     told = re.search(
         r"CUDA (?:Runtime |Build )?Version *:? *(\d{1,2})(?:0(\d)0\b|\.(\d))|release (\d+)\.(\d), V", clues.text
     )

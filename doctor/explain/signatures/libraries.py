@@ -271,7 +271,7 @@ FAMILY = Family(
         source="glibc: elf/dl-version.c",
     ),
     Signature(
-        r"ImportError: [^\n]{0,200}\.so[^\n]{0,80}: undefined symbol: _Z\w*(?:c10|torch|at)\w*",
+        r"\.so[.\d]*['\"]?: undefined symbol: _Z\w*(?:c10|5torch|2at\d)\w*",
         Means(_EXTENSION, "a compiled extension was built for another torch", 0.7),
         Means("companion-version-mismatch", "a package beside torch was built for another release of it", 0.75),
         source="glibc: elf/dl-lookup.c",
