@@ -27,7 +27,7 @@ from installers.plan import Plan, Target
 from installers.requirement import exact_version, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
-from installers.steps.command import Command, Inverse
+from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
 
 # what the table in compat/need.py names as something other than a Python distribution
 _NOT_PYTHON = frozenset(
@@ -84,7 +84,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     need = need._replace(build=need.build or _build_followed(need.product, inside) or _build_kept(need, inside))
     steps = (*first, *_getting_pip(inside), *_guarded(inside, _install(need, inside, matrix)))
     steps += _kept(inside, _requirement(need, inside, matrix))
-    return Plan(_summary(need), steps, (*_first_effects(target), *_effects(need, inside, matrix)))
+    return Plan(_summary(need), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
 
 
 def _again(need: Need, target: Target, matrix: Matrix) -> Plan:
@@ -190,6 +190,33 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     effect = DistributionsInstalled(_python(inside), tuple(spelled), tool=_tool(inside), site=inside.site)
     steps = (*first, *_getting_pip(inside), *_guarded(inside, (command,)), *_kept(inside, *spelled))
     return Plan(f"install {', '.join(spelled)}", steps, (*_first_effects(target), effect))
+
+
+_DRY_RUN_SINCE = (22, 2)  # of pip
+
+
+def rehearsed(steps: tuple[Step, ...], target: Target) -> tuple[Step, ...]:
+    """With a dry run of what comes, where something is removed before: an index that lacks it costs nothing then.
+
+    Sources: pip's news of 22.2 (`--dry-run`, with `--ignore-installed` to ask for what is there as well); uv's
+    documentation (`uv pip install --dry-run --reinstall`).
+    """
+    removes = [at for at, one in enumerate(steps) if isinstance(one, Command) and "uninstall" in one.argv]
+    pip = re.match(r"(\d+)\.(\d+)", dict(target.releases).get("pip", ""))
+    knows = (int(pip[1]), int(pip[2])) >= _DRY_RUN_SINCE if pip else not _has_pip(target)
+    if not removes or not knows:
+        return steps
+    again = "--ignore-installed" if _has_pip(target) else "--reinstall"
+    comes = [one for one in steps[removes[0] :] if isinstance(one, Command) and "install" in one.argv]
+    dry = tuple(_dry_run(one, again) for one in comes)
+    return (*steps[: removes[0]], *dry, *steps[removes[0] :])
+
+
+def _dry_run(command: Command, again: str) -> Command:
+    at = command.argv.index("install") + 1
+    options = tuple(one for one in ("--quiet", "--dry-run", again) if one not in command.argv)
+    argv = (*command.argv[:at], *options, *command.argv[at:])
+    return command._replace(argv=argv, why="whether it can be had, before anything goes", inverse=NOTHING_TO_TAKE_BACK)
 
 
 def index_of(one: Spec, matrix: Matrix) -> tuple[str, str]:
