@@ -35,7 +35,7 @@ from compat.traits import traits_of
 from compat.version import CudaVersion, CudnnVersion
 
 _MOST_CHIPS = 16
-_NAMED_FOR_CUDA = re.compile(r"-cu(da)?\d")  # cupy-cuda12x, tensorrt-cu12
+_NAMED_FOR_CUDA = re.compile(r"-cu(da)?\d|-gpu$")  # cupy-cuda12x, tensorrt-cu12, onnxruntime-gpu
 _ORDER = {YES: 0, UNKNOWN: 1, NO: 2}
 
 

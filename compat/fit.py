@@ -198,7 +198,7 @@ class _Judged:
         if row.cuda == "" and row.build != "cpu" and traits_of(row.package).runs_on:
             return [self._say(OK, f"runs on the CUDA of {traits_of(row.package).runs_on}"), *reasons]
         if row.cuda is None:
-            return [*self._unrecorded_cuda(), *reasons]
+            return [*self._unrecorded_cuda(), *filter(None, cards), *reasons]
         if not is_cuda_row(row):
             kind = "is built for AMD GPUs" if row.build.startswith("rocm") else "is a CPU build: it uses no NVIDIA GPU"
             return [self._say(BAD, kind)]
@@ -207,7 +207,8 @@ class _Judged:
 
     def _code(self) -> tuple[list[Reason | None], list[Reason]]:
         """What is said of each card whatever its driver, None where that compiles PTX; and of cuDNN's code."""
-        if not is_cuda_row(self._row):
+        row = self._row
+        if not is_cuda_row(row) and not (row.cuda is None and row.targets):
             return [], []
         return [self._card(gpu) for gpu in self._where.capabilities], [*self._cudnn_code()]
 
@@ -300,7 +301,8 @@ class _Judged:
         compiles = traits_of(self._row.package).compiles
         if self._row.targets is None and not compiles and not oldest:
             return self._say(UNKNOWN, f"what it was built for is not recorded; CUDA {_span(able)} builds for {gpu.sm}")
-        if not compiles and cudas[0] not in able:  # a later CUDA runs it, but did not build it
+        runs = oldest is not None and oldest.capability_min.major == gpu.major  # code for the oldest runs on the card
+        if not compiles and not runs and cudas[0] not in able:  # a later CUDA runs it, but did not build it
             unknown = f"CUDA {cudas[0]}, which it takes first, does not know {gpu.sm}"
             return self._say(UNKNOWN, f"what it was built for is not recorded; {unknown}")
         names = (row_name("gpu", "supported", oldest),) if oldest else ()

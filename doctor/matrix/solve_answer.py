@@ -113,7 +113,8 @@ def install_commands(solution: Solution, where: Circumstances, matrix: Matrix) -
     """
     if any(not is_served(one, matrix) for one in solution.chosen):
         return {}
-    return {tool: _commands(tool, solution, where, matrix) for tool in TOOLS}
+    tools = [one for one in TOOLS if one != "uv" or not solution.python.startswith("2.")]  # uv knows no Python 2
+    return {tool: _commands(tool, solution, where, matrix) for tool in tools}
 
 
 def is_served(one: SolveCandidate, matrix: Matrix) -> bool:

@@ -40,9 +40,9 @@ def answer(asked: RefreshRequest, host: Host, terminal: TextStyle, progress: Pro
     chosen_format = format_for(asked.style, RefreshDocument)
     if asked.releases is not None and asked.releases < 1:
         raise BadRequest("--releases takes a number from 1 on")
-    if asked.seconds <= 0:
+    if not 0 < asked.seconds < float("inf"):  # which "nan" is neither
         raise BadRequest("--timeout takes seconds, more than 0")
-    if asked.manifests and not os.path.exists(asked.manifests):
+    if asked.manifests and not (os.path.isfile(asked.manifests) or os.path.isdir(asked.manifests)):
         raise BadRequest(f"--from {asked.manifests}: no such file or directory")
     names = chosen(asked.products or (NVIDIA if asked.manifests else ()))
     connection = connection_of(host, asked.pythons, os.getcwd())
@@ -57,6 +57,11 @@ def answer(asked: RefreshRequest, host: Host, terminal: TextStyle, progress: Pro
 
 
 def _status(outcomes: tuple[Outcome, ...], asked: RefreshRequest) -> int:
-    """Behind a mirror NVIDIA's manifests cannot be read: that counts only for who asked for their product."""
-    unread = {outcome.product for outcome in outcomes if not outcome.is_read}
-    return EXIT_UNKNOWN if unread - set(() if asked.products else NVIDIA) else EXIT_FINE
+    """Behind a mirror NVIDIA's manifests cannot be read: that counts only for who asked for their product.
+
+    Of those that were given with --from one that nothing could be read of counts, too.
+    """
+    unread = {
+        outcome.product for outcome in outcomes if not outcome.is_read and (outcome.problems or not asked.manifests)
+    }
+    return EXIT_UNKNOWN if unread - set(() if asked.products or asked.manifests else NVIDIA) else EXIT_FINE

@@ -47,6 +47,8 @@ def removal(need: Need, target: Target) -> Inverse:
 
 
 def _venv(python: str, where: str, target: Target) -> tuple[str, ...]:
+    if python.startswith("2."):  # it has no module venv, and newer releases of virtualenv cannot make it
+        return ("pipx", "run", "--spec", "virtualenv<20.22", "virtualenv", "-p", f"python{python}", where)
     if target.os_family == "windows":
         return ("py", *((f"-{python}",) if python else ()), "-m", "venv", where)
     return (f"python{python or 3}", "-m", "venv", where)

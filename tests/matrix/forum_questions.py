@@ -51,6 +51,21 @@ CTRANSLATE2 = "https://github.com/OpenNMT/CTranslate2/releases: 4.0.0 with CUDA 
 TRITON = "torch/_inductor/scheduler.py: Triton only supports devices of CUDA Capability >= 7.0"
 
 LINES: tuple[tuple[str, int, str, str], ...] = (
+    # systems and cards that a wheel's name does not tell
+    (
+        "bitsandbytes==0.34.0 --os windows --gpu 'RTX 3060'",
+        N,
+        "",
+        "the wheel: .so files only, and file names from 0.43",
+    ),
+    ("triton==3.1.0 --os windows", N, "", "triton's wheels (file names); its README: Linux"),
+    ("paddlepaddle-gpu==2.6.1 --os macos", N, "", MACOS),
+    ("flash-attn==2.6.3 --gpu L4", Y, "", FLASH),
+    ("flash-attn==3 --gpu A100", Y, "Dao-AILab/flash-attention#1481", "its author: the latest version supports A100"),
+    ("vllm==0.2.3 --gpu 'Quadro P6000'", N, "", VLLM),
+    ("vllm==0.5.3.post1 --python 3.12", N, "", "it pins vllm-flash-attn 2.5.9.post1: wheels to cp311 (file names)"),
+    ("torch==2.6.0+cu126 --glibc 2.17", N, "", "PyTorch 2.6 release blog: CUDA 12.6.3 is built on manylinux 2.28"),
+    ("torch==2.0.1+cu118 --gpu 'Tesla K40c'", N, "", RELEASE_MD),
     # the draw of 2026-11-23 (docs/matrix-audit.md)
     (
         "torch==2.10.0+cu128 --gpu V100 --driver 570.86.10",

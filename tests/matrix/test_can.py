@@ -71,6 +71,12 @@ def test_cards_that_no_row_has(text: str) -> None:
         gpu_card_of(text, MATRIX)
 
 
+@pytest.mark.parametrize("option", ["driver", "python", "os", "arch", "glibc"])
+def test_a_variable_that_was_not_set_is_no_question_about_any_machine(option: str) -> None:
+    assert execute(["matrix", "can", "torch", f"--{option}="]) == 2
+    assert execute(["matrix", "solve", "torch", f"--{option}", ""]) == 2
+
+
 @pytest.mark.parametrize("text", ["-1", "0", "", "8.9.1", "-8.9", "--"])
 def test_what_names_no_gpu(text: str) -> None:
     """Not the first of the Jetsons, TK1, for -1."""

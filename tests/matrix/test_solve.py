@@ -101,6 +101,13 @@ def test_commands(asked: SolveRequest, pip: list[str]) -> None:
     assert commands["conda"][0].startswith("conda create -y -p .venv -c conda-forge python=3.")
 
 
+def test_python_2_has_no_module_venv_and_uv_does_not_know_it() -> None:
+    text, _ = ask(SolveRequest(("torch",), os_family="linux", python="2.7", style="json"), TextStyle())
+    commands = json.loads(text)["commands"]
+    assert commands.keys() == {"pip", "conda"}
+    assert commands["pip"][0] == "pipx run --spec 'virtualenv<20.22' virtualenv -p python2.7 .venv"
+
+
 def test_no_commands_where_nobody_says_who_serves_a_build() -> None:
     text, _ = ask(SolveRequest(("tensorflow",), ("GT 640M",), "352.63"), TextStyle())
     assert "What is not known to work has no commands" in text

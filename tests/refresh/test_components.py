@@ -106,6 +106,12 @@ def test_a_manifest_whose_digest_is_known_must_be_that_one(tmp_path: Path) -> No
         rows_of(lay(tmp_path, manifest(release_label="13.3.0"), "13.3.0"), "13.3.0")
 
 
+def test_a_manifest_that_cannot_be_read_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUDOCTOR_MATRIX_OVERLAY", str(tmp_path / "own"))
+    (tmp_path / "redistrib_13.98.1.json").write_text("{")
+    assert execute(["matrix", "refresh", "--from", str(tmp_path)]) == 4
+
+
 def test_a_manifest_makes_an_archive_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
