@@ -88,6 +88,14 @@ class Extension(NamedTuple):
         return f"{self.distribution} {self.version}".rstrip()
 
 
+class Base(NamedTuple):
+    """The Python that a virtual environment is made from, whose packages it sees as well (--system-site-packages)."""
+
+    prefix: str
+    interpreter: str
+    externally_managed: bool  # PEP 668
+
+
 class Environment(NamedTuple):
     """One Python environment."""
 
@@ -109,6 +117,8 @@ class Environment(NamedTuple):
     program: str = ""  # on Windows, the directory of the program that runs: the base's where python.exe only starts it
     machine: Fact[str] = Unseen("it is only read on Windows")  # what that program is built for, "x86_64", "i386"
     too_long: Fact[tuple[str, ...]] = Unseen("it is only asked on Windows")  # paths of 260 characters and more
+    base: Base | None = None  # where it sees the packages of that Python, too
+    closed: tuple[str, ...] = ()  # of its sites, those that this user may not change
 
     @property
     def label(self) -> str:

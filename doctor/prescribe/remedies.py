@@ -147,9 +147,12 @@ def _remedy(one: Candidate, facts: Facts) -> Remedy:
 
 
 def _lines(one: Candidate, facts: Facts) -> tuple[str, ...]:
-    """What is pasted: after a download that failed nothing more is done, as `bash -e` in an image does by itself."""
+    """What is pasted: after a download, or its dry run, that failed nothing more is done.
+
+    In an image `bash -e` sees to that by itself.
+    """
     lines = commands(one.plan, one.target)
-    fetches = any(isinstance(step, Download) for step in one.plan.steps)
+    fetches = any(isinstance(step, Download) or "--dry-run" in getattr(step, "argv", ()) for step in one.plan.steps)
     return chained(lines, one.target) if fetches and facts.machine.is_running else lines
 
 

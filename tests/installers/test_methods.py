@@ -262,6 +262,25 @@ def test_another_build_replaces_torch_and_its_companions() -> None:
     assert installed == f"{PYTHON} -m pip install torch==2.9.1 torchvision --index-url {index}"
 
 
+@pytest.mark.parametrize(
+    ("pip", "installers", "dry"),
+    [
+        ("24.0", ("pip",), f"{PYTHON} -m pip install --quiet --dry-run --ignore-installed torch==2.9.1"),
+        ("", ("uv",), f"uv pip install --quiet --dry-run --reinstall --python {PYTHON} torch==2.9.1"),
+        ("22.1.2", ("pip",), ""),
+        ("", ("pip",), ""),
+    ],
+)
+def test_nothing_goes_before_the_index_was_asked_for_what_comes(
+    pip: str, installers: tuple[str, ...], dry: str
+) -> None:
+    releases = (("torch", "2.9.1"), *((("pip", pip),) if pip else ()))
+    target = machines.UBUNTU._replace(releases=releases, installers=installers, installed=frozenset({"torch"}))
+    first, *rest = lines(Need("torch", "==2.9.1", PYTHON, "cu128"), target)
+    assert first.startswith(dry or f"{PYTHON} -m pip uninstall")
+    assert len(rest) == (2 if dry else 1)
+
+
 def test_a_follower_comes_for_the_torch_that_stays() -> None:
     target = machines.UBUNTU._replace(releases=(("torch", "2.9.1"), ("torchvision", "0.23.0")))
     removed, installed = lines(Need("torchvision", "", PYTHON, "cu128"), target)
