@@ -34,7 +34,14 @@ def test_a_message_has_its_cause(text: str, code: str) -> None:
     assert causes(text)[0].code == code
 
 
-SAMPLES = (*(one[1:] for one in REPORTS), *FRESH, *UNSEEN, *texts("fourth.txt"), *texts("fifth.txt"))
+SAMPLES = (
+    *(one[1:] for one in REPORTS),
+    *FRESH,
+    *UNSEEN,
+    *texts("fourth.txt"),
+    *texts("fifth.txt"),
+    *texts("sixth.txt"),
+)
 INVENTORY = texts("inventory.txt")
 
 
@@ -64,7 +71,7 @@ def test_every_signature_has_a_message(family: str) -> None:
 def test_a_message_holds_the_words_by_which_its_pattern_is_looked_for() -> None:
     signatures = [(one, literals(one.pattern)) for family in families().values() for one in family.signatures]
     assert [one.pattern for one, words in signatures if not words] == []
-    for text in (text.lower() for text, _ in (*MESSAGES, *INVENTORY)):
+    for text in (text.lower() for text, _ in (*MESSAGES, *SAMPLES, *INVENTORY)):
         passed = (one for one, words in signatures if not any(word in text for word in words))
         assert [one.pattern for one in passed if one.compiled.search(text)] == [], text
 
@@ -77,6 +84,7 @@ def test_a_message_holds_the_words_by_which_its_pattern_is_looked_for() -> None:
         ("a(?:bcdef)?ghi", {"ghi"}),
         (r"\bX{2}yz\.so[.\d]*", {"yz.so"}),
         ("(?!no)(?P<name>One) +or(?: two|)", {"one"}),
+        (r"[^\n]{0,9}?abc", {"abc"}),
         (r"\d+|word", set()),
         ("(?:word|)", set()),
     ],
