@@ -34,7 +34,8 @@ def test_a_message_has_its_cause(text: str, code: str) -> None:
     assert causes(text)[0].code == code
 
 
-SAMPLES = (*(one[1:] for one in REPORTS), *FRESH, *UNSEEN, *texts("fourth.txt"), *texts("fifth.txt"))
+DRAWN = ("fourth.txt", "fifth.txt", "sixth.txt")
+SAMPLES = (*(one[1:] for one in REPORTS), *FRESH, *UNSEEN, *(one for name in DRAWN for one in texts(name)))
 INVENTORY = texts("inventory.txt")
 
 
