@@ -12,7 +12,7 @@ _TOKEN = re.compile(
     r"|(?P<kind>\\[bBdDsSwWAZ]|[.^$ ])|\\(?P<escaped>.)|(?P<plain>.)",
     re.DOTALL,
 )
-_TIMES = re.compile(r"[*+?]\??|\{\d*,?\d*\}")
+_TIMES = re.compile(r"(?:[*+?]|\{\d*,?\d*\})[?+]?")
 
 
 @lru_cache(maxsize=1024)

@@ -84,7 +84,7 @@ FAMILY = Family(
         source="open-mpi/ompi: opal/mca/common/cuda/help-mpi-common-cuda.txt, to 4.1",
     ),
     Signature(
-        r"fabric manager NVIDIA GPU driver interface version [\d.]+ don't match with driver version"
+        r"fabric manager NVIDIA GPU driver interface version [\d.]+ do(?:es)?n't match with driver version"
         r"|failed to initialize all the available NVSwitch|(?:query|request)[^\n]{0,60}NVSwitch[^\n]{0,60}driver failed"
         r"(?![^\n]{0,40}NOTHING_TO_DO)",
         Means(_FABRIC, "the fabric manager does not start: it is of another release than the driver", 0.92),

@@ -123,6 +123,7 @@ def _unknown_arch(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
         yield Means(_NEW, f"or this torch does not know {arch} yet", 0.5)
 
 
+_OLD_NAMES = r"machine is (?:Kepler|Maxwell|Pascal|Volta)"
 _OLDEST_SERVED = ComputeCapability(6, 1)  # torch's CUDA builds of 2018 to 2025 began at 3.5 to 7.5: see compat/data
 _NEWEST = ComputeCapability(10, 0)
 
@@ -189,6 +190,14 @@ FAMILY = Family(
         r"Expected (?P<asked>is_(?:sm\w+|dgx)[^\n]{0,60}?) to be true, but got false",
         Means(_EXTENSION, "this release of flash-attn has no code for the card ({asked})", 0.75),
         source="Dao-AILab/flash-attention: csrc/flash_attn/fmha_api.cpp, before 2",
+    ),
+    Signature(
+        r"GPU architecture in your current machine is (?P<name>\w+), which is not compatible with Paddle "
+        r"installation with "
+        r"arch: (?P<list>[\d ]+)",
+        Means(_OLD, "this Paddle has code for {list} only, and the card is a {name}", 0.93, given=_OLD_NAMES),
+        Means(_LEFT_OUT, "this Paddle has code for {list} only, and the card is a {name}", 0.9, unless=_OLD_NAMES),
+        source="PaddlePaddle/Paddle: paddle/phi/backends/gpu/gpu_resources.cc, InitGpuProperties",
     ),
     Signature(
         r"CUDA_?STATUS_ARCH_MISMATCH|CUDNN_STATUS_(?:NOT_SUPPORTED_)?ARCH_MISMATCH",

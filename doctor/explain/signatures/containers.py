@@ -76,7 +76,8 @@ FAMILY = Family(
         source="NVIDIA's image entry point: 50-gpu-driver-check.sh",
     ),
     Signature(
-        r"nvidia-smi: command not found|exec: \"?nvidia-smi\"?: executable file not found",
+        r"nvidia-smi: command not found|exec: \"?nvidia-smi\"?: executable file not found|Container command "
+        r"'nvidia-smi' not found",
         Means(
             _WITHOUT,
             "the container was started without the GPU: nvidia-smi comes with it",

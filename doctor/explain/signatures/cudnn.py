@@ -130,6 +130,13 @@ FAMILY = Family(
         source="GCC, Clang; CMake's FindCUDNN",
     ),
     Signature(
+        r"\b(?P<symbol>(?-i:cudnn[A-Z])\w+) not found",
+        Means(_MAJOR, "the cuDNN that is loaded has no {symbol}: it is of another major than the program's", 0.75),
+        Means(_MISSING, "or no cuDNN is loaded at all", 0.5),
+        asks="which cuDNN is loaded (gpudoctor which cudnn), and for which is the program built?",
+        source="PaddlePaddle/Paddle: paddle/phi/backends/dynload/cudnn.h",
+    ),
+    Signature(
         r"libnvrtc\.so(?:\.[\d.]+)?:? cannot open shared object|libnvrtc\.so not found|Failed to (?:load"
         r"|open) (?:lib)?nvrtc|nvrtc64_\w+\.dll[^\n]{0,40}(?:not found|missing)"
         r"|nvrtc-builtins[^\n]{0,60}(?:failed to open|not found|cannot open)",

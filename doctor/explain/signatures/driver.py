@@ -387,6 +387,18 @@ FAMILY = Family(
         source="NVRM, kernel log: nv_check_gpu_is_supported",
     ),
     Signature(
+        r"Driver Version: [\d.]+ +CUDA Version: (?:N/A|ERR!)",
+        Means(
+            _CONTAINER,
+            "the container has NVML and no libcuda: NVIDIA_DRIVER_CAPABILITIES lacks compute, or libcuda is not "
+            "passed on",
+            0.75,
+            given=BOXED,
+        ),
+        Means("driver-libraries-missing", "nvidia-smi does not find libcuda, or cannot start it", 0.6, unless=BOXED),
+        source="nvidia-smi since 410",
+    ),
+    Signature(
         r"No devices were found",
         Means(
             "open-kernel-module-required",

@@ -71,7 +71,7 @@ def _library(found: re.Match[str], clues: Clues) -> Iterator[Means]:
 def _capability(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """Too old or too new: by the words, else by the card that is named."""
     told = re.search(
-        r"sm_?(\d+)\d|(?:capability|arch\w*)[^\d\n]{1,20}(\d+)\.\d|GPU (?:has capability \(|is )(\d+)(?:,|\d\b)",
+        r"sm[_ ]?(\d+)\d|(?:capability|arch\w*)[^\d\n]{1,20}(\d+)\.\d|GPU (?:has capability \(|is )(\d+)(?:,|\d\b)",
         found[0],
     )
     majors = [int(one) for one in told.groups() if one] if told else [card.major for card in clues.capabilities[-1:]]

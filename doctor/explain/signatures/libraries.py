@@ -266,6 +266,20 @@ FAMILY = Family(
         source="pip's resolver",
     ),
     Signature(
+        r"(?P<lib>lib(?:nvrtc|cublas|cufft|cusparse|cusolver|curand|nccl|nvJitLink)\w*\.so)[\w.]*: undefined symbol: "
+        r"(?P<symbol>(?:nvrtc|cublas|cufft|cusparse|cusolver|curand|nccl|nvJitLink)\w+)",
+        Means(_OTHER_CUDA, "{lib} has no {symbol}: the program is for another CUDA than is installed", 0.75),
+        source="glibc: dlfcn/dlerror.c, of programs that open CUDA's libraries themselves",
+    ),
+    Signature(
+        r"(?:symbol lookup|relocation) error: [^\n]{0,160}?symbol:? (?P<symbol>_*cu\w+),? version "
+        r"(?P<lib>lib\w+\.so\.[\d.]*\d)",
+        Means(_OTHER_CUDA, "{symbol} is not in the {lib} that is loaded, which is older than the program's CUDA", 0.75),
+        Means("ld-library-path-shadowing", "another {lib} comes first, mostly by LD_LIBRARY_PATH", 0.6),
+        asks="which file does `ldd` of the program name for it?",
+        source="glibc: elf/dl-lookup.c",
+    ),
+    Signature(
         r"version [`'](?P<what>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found",
         Means(
             "glibc-too-old", "{what} is not in this system's C or C++ library: the build is for a newer system", 0.96

@@ -26,7 +26,7 @@ FAMILY = Family(
         r"|(?:dkms|NVIDIA-Linux|kernel-open)[^\n]{0,120}nvidia[^\n]{0,80}(?:fatal error|error:|Error \d)"
         r"|DKMS module '?nvidia[^\n]{0,80}(?:FAILED|failed to build)|error processing package nvidia-(?:kernel-)?dkms"
         r"|dkms/nvidia/[\w.-]+/build[\]/][^\n]{0,60}(?:Error \d|for more information)"
-        r"|ERROR: module not found: '?nvidia"
+        r"|ERROR: module not found: '?nvidia|unable to locate the kernel source|--kernel-source-path"
         r"|unrecognized command-line option '-ftrivial-auto-var-init=zero'"
         r"|Unable to find the development tool `(?:cc|gcc|make|ld)`",
         Means(_BUILD, "the driver's module is not built for the kernel that runs", 0.88),

@@ -54,6 +54,23 @@ FAMILY = Family(
         source="apt: apt-private/private-cacheset.cc; dnf",
     ),
     Signature(
+        r"dpkg: error processing archive \S*(?:libcuda|libnvidia)[^\n]{0,200}"
+        r"(?:\s[^\n]{0,200})?(?:Invalid cross-device link|Device or resource busy)",
+        Means(
+            "container-image-bakes-driver-libs",
+            "the driver is installed within a container that has the host's libraries of it mounted",
+            0.88,
+        ),
+        source="dpkg: src/main/archives.c",
+    ),
+    Signature(
+        r"\b(?:nvidia|cuda|libcudnn|libnv)[\w.+-]* : (?:Depends|Breaks|Conflicts|PreDepends): [^\n]{0,120}but it is "
+        r"not "
+        r"(?:installable|going to be installed)|dpkg: error processing (?:archive|package) \S*(?:nvidia|libcuda|cudnn)",
+        Means(_APT, "packages of different repositories or releases of the driver stand in each other's way", 0.8),
+        source="apt: apt-private/private-output.cc; dpkg: src/main/archives.c",
+    ),
+    Signature(
         r"none of the providers can be installed|filtered out by modular filtering|filtered out by exclude"
         r"|(?:breaks dependency|could not satisfy dependencies)|nothing provides (?!requested|__)\S+[^\n]{0,60} "
         r"needed by",
