@@ -21,6 +21,7 @@ class DistributionsInstalled(NamedTuple):
     anew: bool = False  # all their files are written again, also where that release is there already
     alone: bool = False  # what they require is not brought along, nor changed: --no-deps
     tool: str = "pip"  # "pip", "uv", "conda", "poetry", "pixi"
+    site: str = ""  # the directory that they come into; "" for the environment's own
 
 
 class DistributionsRemoved(NamedTuple):
@@ -28,6 +29,7 @@ class DistributionsRemoved(NamedTuple):
 
     python: str  # interpreter of the environment
     names: tuple[str, ...]
+    site: str = ""  # the directory that they leave; "" for the environment's own
 
 
 class EnvironmentMade(NamedTuple):

@@ -33,8 +33,14 @@ class Target(NamedTuple):
     tool: str = ""  # who makes environments and installs into them: "pip", "uv", "conda"; "" for whoever is there
     releases: tuple[tuple[str, str], ...] = ()  # the release of each of `installed`, where it is known
     installers: tuple[str, ...] = ()  # who can install there: "pip", "uv", "ensurepip", "none"; () where nobody looked
-    keeper: str = ""  # whose lock file rules the environment: "uv", "poetry", "pixi"
+    keeper: str = ""  # whose lock file rules the environment: "uv", "poetry", "pdm", "pipenv", "pixi"
     project: str = ""  # the directory of that lock file
+    conda: str = ""  # the program that changes a conda environment there: "conda", "mamba", "micromamba"
+    runner: str = ""  # the interpreter that installs, where it is another one: the base's, for what lies in its site
+    site: str = ""  # the directory on sys.path where what is concerned lies; "" for the environment's own
+    into: str = ""  # the same, where an installer must be told so: pip by --user, uv by --target
+    by_pip: bool = False  # pip put it there, though the operating system manages that Python: it is mended in place
+    writable: bool = True  # False: this user may not change that directory
     may_be_root: bool = True  # False: this user is in no group that sudo admits, as far as can be seen
 
 

@@ -12,11 +12,13 @@ from compat.record import NamedTuple
 from doctor.check.finding import Remedy
 from doctor.explain import signatures
 from doctor.explain.clues import Clues
+from doctor.explain.literals import literals
 from doctor.explain.reading import Line, Reading
 from doctor.explain.signature import MIN_CONFIDENCE, Family, Means, Signature
 from doctor.explain.widths import readings
 
 _MOST_MATCHES = 40  # of one signature: a log repeats its message
+_KNOWN = 0.4  # a message this sure is told without asking what the text's other words may mean
 _MOST_LINES = 5  # that are shown of one cause
 # The user's program, its data or its load; or a framework's own fault. To reinstall a driver, CUDA or cuDNN is wrong.
 NOT_THE_STACK = frozenset(
@@ -61,7 +63,9 @@ def families() -> dict[str, Family]:
 def causes_of(reading: Reading, matrix: Matrix) -> tuple[Cause, ...]:
     """The causes that are worth saying, the surest first; of equal ones that which was printed first."""
     clues = Clues(reading, matrix)
-    hits = list(_hits(reading, clues))
+    hits = list(_hits(reading, clues, general=False))
+    if all(hit.means.confidence < _KNOWN for hit in hits):
+        hits += _hits(reading, clues, general=True)
     by_code: dict[str, list[_Hit]] = {}
     for hit in hits:
         by_code.setdefault(hit.means.code, []).append(hit)
@@ -73,14 +77,18 @@ def _rank(cause: Cause) -> tuple[float, int]:
     return (-cause.confidence, cause.matched[0].line)
 
 
-def _hits(reading: Reading, clues: Clues) -> Iterator[_Hit]:
+def _hits(reading: Reading, clues: Clues, *, general: bool) -> Iterator[_Hit]:
     unwrapped = [(block, parts) for block in reading.blocks for parts in readings(block)]
     blocks = [(block, "".join(parts)) for block, parts in unwrapped]
     starts = [[0, *accumulate(map(len, parts))] for _, parts in unwrapped]
-    for signature in (one for family in families().values() for one in family.signatures):
+    small = [text.lower() for _, text in blocks]
+    asked = (family for family in families().values() if family.general == general)
+    for signature in (one for family in asked for one in family.signatures):
+        words = literals(signature.pattern)
         everywhere = (
             (found, block[bisect_right(offsets, found.start()) - 1])
-            for (block, text), offsets in zip(blocks, starts, strict=True)
+            for (block, text), low, offsets in zip(blocks, small, starts, strict=True)
+            if not words or any(word in low for word in words)
             for found in signature.compiled.finditer(text)
         )
         for found, line in islice(everywhere, _MOST_MATCHES):

@@ -96,4 +96,6 @@ def keyed(lines: Iterable[Line], keys: Mapping[str, Field], sign: str = ":") -> 
             yield Said(field, value.strip(), line.number)
 
 
-_NOTHING = re.compile(r"(?i)could not collect|n/?a$|none$|no cuda|no version|unknown|\(unavailable\)|not found|<")
+_NOTHING = re.compile(
+    r"(?i)could not collect|n/?a$|none$|no cuda|no version|unknown|\(unavailable\)|not found|_no response_|no$|<"
+)

@@ -78,10 +78,12 @@ def _root(nvcc: str) -> str:
 
 
 def configuration_of(told: Told) -> ConfigurationFacts:
-    """The variables, where the dump lists all of those that it knows: what is not among them is not set."""
+    """The variables; where the dump lists all of those that it knows, what is not among them is not set."""
     lists, shown = told.of(Field.ALL_VARIABLES), tuple(_variables(told))
-    if len(lists) != 1 or len({one.name for one in shown}) < len(shown):  # none, or of several machines
+    if len({one.name for one in shown}) < len(shown):  # of several machines
         return ConfigurationFacts(_HIDDEN, _HIDDEN)
+    if len(lists) != 1:
+        return ConfigurationFacts(_HIDDEN, _HIDDEN, shown=shown)
     return ConfigurationFacts(Seen(shown, _line(lists[0])), _HIDDEN)
 
 

@@ -54,6 +54,7 @@ WORDS = (
         b"not found",
         b"invalid",
     ),
+    *(b"fatal", b"nvenc", b"cuinit", b"no devices", b"no platform", b"recognized"),
 )
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[\]P_^X][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _PROGRESS = re.compile(rb"\d ?%|\d ?(?:it|s|[kKMG]i?B)/s|\d/\d")

@@ -60,10 +60,12 @@ class Signature:
 class Family:
     """The signatures of one kind of message; a module of `signatures/` holds one as `FAMILY`."""
 
-    __slots__ = ("signatures",)
+    __slots__ = ("general", "signatures")
 
-    def __init__(self, *signatures: Signature) -> None:
+    def __init__(self, *signatures: Signature, general: bool = False) -> None:
+        """`general`: words that any program may use, looked for only where no message of a known one is there."""
         self.signatures = signatures
+        self.general = general
 
 
 @lru_cache(maxsize=1024)

@@ -149,7 +149,7 @@ def _read(descriptor: int) -> Layer:
 
 def _digest(record: Disk, place: int) -> str:
     total = hashlib.sha256()
-    while chunk := record.read(place, 4 * CHUNK_BYTES):
+    while chunk := record.read(place, CHUNK_BYTES):
         total.update(chunk)
         place += len(chunk)
     return total.hexdigest()

@@ -48,7 +48,7 @@ class Piped:
         """What it writes; raises Damaged where it failed in the end."""
         pipe = self._child.stdout
         assert pipe is not None  # noqa: S101 - it was asked for
-        while chunk := pipe.read(4 * CHUNK_BYTES):
+        while chunk := pipe.read(CHUNK_BYTES):
             yield chunk
         status = self._child.wait(_END_S)
         if status:

@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 
+_WAITING_AT_MOST_BYTES = 64 << 10
 _SETTLED_S = 2.0  # after its last change; the clocks of file systems have steps of two seconds and less
 
 
@@ -47,35 +48,60 @@ class Disk:
 
 
 class Scratch(Disk):
-    """A temporary file without a name, which is written at its end."""
+    """A temporary file without a name, which is written at its end; what is small waits in memory for more."""
 
     def __init__(self, limit_bytes: int) -> None:
         """Raises OSError."""
         with tempfile.TemporaryFile(prefix="gpudoctor-") as file:
             self._keep(os.dup(file.fileno()))
         self._limit_bytes = limit_bytes
+        self._waiting, self._written = bytearray(), 0
         self.is_full = False
+
+    @property
+    def room_bytes(self) -> int:
+        """What can still be put."""
+        return self._limit_bytes - self.size_bytes
 
     def put(self, content: bytes | memoryview) -> int | None:
         """Where it lies; None where there is no room for it. Raises OSError for a full disk."""
         place = self.size_bytes
-        if place + len(content) > self._limit_bytes:
+        if len(content) > self.room_bytes:
             self.is_full = True
             return None
-        left = memoryview(content)
-        while left:
-            done = self._write(left, place + len(content) - len(left))
-            left = left[done:]
         self.size_bytes += len(content)
+        if len(content) < _WAITING_AT_MOST_BYTES:
+            self._waiting += content
+            if len(self._waiting) >= _WAITING_AT_MOST_BYTES:
+                self._write_out()
+        else:
+            self._write_out()
+            self._write(content, place)
         return place
 
-    def _write(self, content: memoryview, place: int) -> int:
-        if hasattr(os, "pwrite"):
-            return os.pwrite(self._descriptor, content, place)
-        os.lseek(self._descriptor, place, os.SEEK_SET)
-        return os.write(self._descriptor, content)
+    def read(self, place: int, size: int) -> bytes:
+        """See Disk."""
+        if self._waiting:
+            self._write_out()
+        return super().read(place, size)
+
+    def _write_out(self) -> None:
+        place = self._written
+        waiting, self._waiting = self._waiting, bytearray()
+        self._write(waiting, place)
+
+    def _write(self, content: bytes | bytearray | memoryview, place: int) -> None:
+        left = memoryview(content)
+        while left:
+            if hasattr(os, "pwrite"):
+                done = os.pwrite(self._descriptor, left, place)
+            else:
+                os.lseek(self._descriptor, place, os.SEEK_SET)
+                done = os.write(self._descriptor, left)
+            left, place = left[done:], place + done
+        self._written = place
 
     def clear(self) -> None:
-        """Throw away what lies there."""
-        os.truncate(self._descriptor, 0)
-        self.size_bytes = 0
+        """Write from its beginning again; to give the space back to the system and ask for it anew takes longer."""
+        self._waiting.clear()
+        self.size_bytes = self._written = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import io
+import re
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -43,9 +44,16 @@ _CONSTANTS_AT_MOST_BYTES = 16 << 20
 _SYMBOLS = frozenset((".gnu.hash", ".hash", ".dynsym", ".dynstr", ".gnu.version_r"))
 _SYMBOLS_AT_MOST_BYTES = 4 << 20  # of a library; where there are more, nobody asks for one of them
 
+_CONTAINER = re.compile(re.escape(MAGIC))
+_ALIGNED_BYTES = 4  # containers begin at multiples of it
 _ENTRY = struct.Struct("<HHIQ")  # the beginning of an entry of GPU code: kind, version, size of its header, of the code
 _LAID_BEFORE_CODE_BYTES = 96 << 20  # of a segment with machine code: symbols and their names come first
-_PT_LOAD, _PF_X = 1, 1
+_PROGRAM_HEADER = struct.Struct("<IIQ16xQ16x")  # kind, flags, place, and size in the file
+_PT_LOAD, _PT_DYNAMIC = 1, 2
+_PF_X, _PF_W = 1, 2
+_ALWAYS_BYTES = 32 << 20  # the end of a file, and a segment that is written to: what readers begin with lies there
+_NAMES_BEFORE_BYTES, _SECTIONS_AT_MOST_BYTES = 64 << 10, 4 << 20  # around the headers of sections
+_RESERVED_BYTES = 128 << 20  # of the scratch file, for these: 267 MiB of cuFFT are data that nobody asks for
 
 
 ZEROS = -1
@@ -156,7 +164,7 @@ class Keeper:
         return () if kept_at is None or not content else (Stretch(0, len(content), kept_at),)
 
     def _of_library(self, name: str, head: bytes, walk: _Walk) -> tuple[Stretch, ...]:
-        laid = _lay_down(walk, self._scratch, _code_segments(head, walk.size))
+        laid = _lay_down(walk, self._scratch, _segments(head, walk.size))
         recorder = _Recorder(walk.size, tuple(laid), self._scratch)
         _ask_readers(name, recorder)
         found = []
@@ -195,7 +203,7 @@ class _Walk:
             piece = next(self._pieces, None)
             if piece is None:
                 break
-            self._block = memoryview(bytes(self._block) + bytes(piece)) if len(self._block) else piece
+            self._block = memoryview(b"".join((self._block, piece))) if len(self._block) else piece
         return self._block
 
     def consume(self, size: int) -> memoryview:
@@ -210,43 +218,62 @@ class _Walk:
             size -= len(self.consume(size))
 
 
-def _code_segments(head: bytes, size: int) -> list[tuple[int, int]]:
-    """Where machine code lies that no reader asks for, by the program headers at the start of an ELF file."""
+class _Segments(NamedTuple):
+    """What the headers at the start of an ELF file tell of it."""
+
+    code: list[tuple[int, int]]  # machine code, which no reader asks for
+    bare: list[tuple[int, int]]  # where no container of GPU code lies, either
+    needed: list[tuple[int, int]]  # what readers ask for first, wherever in the file it lies
+
+
+def _segments(head: bytes, size: int) -> _Segments:
+    """Nothing but its end is known of what is no ELF file of 64 bits, or has its program headers elsewhere."""
+    needed = [(size - _ALWAYS_BYTES, size)]
     if head[:4] != _ELF or head[4:6] != b"\x02\x01" or len(head) < 64:
-        return []
-    place, step, how_many = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
-    found = []
-    for number in range(how_many if step == 56 else 0):
-        at = place + number * step
-        if at + step > len(head):
-            return []
-        kind, flags, offset, _, _, length = struct.unpack_from("<IIQQQQ", head, at)
-        if kind == _PT_LOAD and flags & _PF_X and offset < size:
-            begin = offset + (_LAID_BEFORE_CODE_BYTES if offset == 0 else 0)
-            found.append((begin, offset + length))
-    return found
+        return _Segments([], [], needed)
+    place, sections = struct.unpack_from("<QQ", head, 32)
+    step, how_many = struct.unpack_from("<HH", head, 54)
+    if step != _PROGRAM_HEADER.size or place + step * how_many > len(head):
+        return _Segments([], [], needed)
+    needed.append((sections - _NAMES_BEFORE_BYTES, sections + _SECTIONS_AT_MOST_BYTES))
+    code, bare, loaded = [], [], 0
+    for number in range(how_many):
+        kind, flags, offset, length = _PROGRAM_HEADER.unpack_from(head, place + number * step)
+        end = offset + length
+        if kind == _PT_DYNAMIC or (kind == _PT_LOAD and flags & _PF_W and length <= _ALWAYS_BYTES):
+            needed.append((offset, end))
+        if kind == _PT_LOAD:
+            loaded = max(loaded, end)
+        if kind == _PT_LOAD and flags & _PF_X:
+            code.append((offset or _LAID_BEFORE_CODE_BYTES, end))  # at 0 lies all that is only read, too
+            bare += [(offset, end)] if offset else []
+    return _Segments(code, [*bare, (loaded, size)] if loaded else bare, needed)
 
 
-def _lay_down(walk: _Walk, scratch: Scratch, code: list[tuple[int, int]]) -> list[Stretch]:
+def _lay_down(walk: _Walk, scratch: Scratch, segments: _Segments) -> list[Stretch]:
     """Write a library to the scratch file, without its machine code and what its containers of GPU code hold."""
-    laid = _Laid(scratch, code)
+    laid = _Laid(scratch, segments)
     while len(walk.ensure(1)):
         block = walk.ensure(HEAD.size)
-        found = bytes(block).find(MAGIC)
-        if found < 0:
-            rest = walk.place + len(block) < walk.size
-            laid.put(walk.place, walk.consume(max(len(block) - 3, 1) if rest else len(block)))
+        if bare_until := max((end for begin, end in segments.bare if begin <= walk.place < end), default=0):
+            laid.put(walk.place, walk.consume(min(len(block), bare_until - walk.place)))
             continue
-        laid.put(walk.place, walk.consume(found))
+        found = _CONTAINER.search(block)
+        if found is None:
+            rest = walk.place + len(block) < walk.size
+            aligned = len(block) - (walk.place + len(block)) % _ALIGNED_BYTES if rest else len(block)
+            laid.put(walk.place, walk.consume(aligned))
+            continue
+        laid.put(walk.place, walk.consume(found.start()))
         if not _lay_container(walk, laid):
-            laid.put(walk.place, walk.consume(min(4, len(walk.ensure(4)))))
+            laid.put(walk.place, walk.consume(min(_ALIGNED_BYTES, len(walk.ensure(_ALIGNED_BYTES)))))
     return laid.stretches
 
 
 def _lay_container(walk: _Walk, laid: _Laid) -> bool:
     """The headers of one container of GPU code, without what lies between; whether it is one."""
     block = walk.ensure(HEAD.size)
-    if len(block) < HEAD.size or walk.place % 4:
+    if len(block) < HEAD.size or walk.place % _ALIGNED_BYTES:
         return False
     magic, version, header, size = HEAD.unpack(block[: HEAD.size])
     if magic != MAGIC or version != 1 or header != HEAD.size or not 0 < size <= walk.size - walk.place - header:
@@ -270,17 +297,19 @@ def _lay_container(walk: _Walk, laid: _Laid) -> bool:
 class _Laid:
     """What lies in the scratch file."""
 
-    def __init__(self, scratch: Scratch, code: list[tuple[int, int]]) -> None:
+    def __init__(self, scratch: Scratch, segments: _Segments) -> None:
         self.stretches: list[Stretch] = []
         self._scratch = scratch
-        self._code = code
+        self._segments = segments
 
     def put(self, place: int, content: memoryview) -> None:
-        """These bytes of the file, as far as they are no machine code and there is room."""
-        for begin, end in self._code:
-            if begin <= place and place + len(content) <= end:
-                return
-        self.always(place, content)
+        """These bytes of the file, as far as they are no machine code and leave room for what is needed more."""
+        end = place + len(content)
+        if any(low <= place and end <= high for low, high in self._segments.code):
+            return
+        has_room = self._scratch.room_bytes - len(content) >= _RESERVED_BYTES
+        if has_room or any(low < end and place < high for low, high in self._segments.needed):
+            self.always(place, content)
 
     def always(self, place: int, content: memoryview) -> None:
         """These bytes of the file, if there is room."""

@@ -25,9 +25,7 @@ _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a skippable frame's magic number; the first is 0x50 to 0x5f
 _WINDOW_AT_MOST_BYTES = 128 << 20  # of xz and zstd; `zstd --ultra -22` and `xz -9` need that much or less
 _TAR_BLOCK_BYTES = 512
-_CHUNKS_AHEAD = 8
-_LOOK_AGAIN_S = 0.02
-_HEADER_AT_MOST_BYTES = 8 << 20  # a tar header that says more is hostile: names have 4 KiB
+_CHUNKS_AHEAD = 4
 
 
 class Tally:
@@ -119,9 +117,7 @@ class Feed:
         return place
 
     def read(self, size: int) -> bytes:
-        """The next bytes, fewer at the end; raises Damaged for a header of absurd size."""
-        if size > _HEADER_AT_MOST_BYTES or size < 0:
-            raise Damaged(f"{self.shown}: a header of {size} bytes")
+        """The next bytes, fewer at the end."""
         found = bytearray()
         if self._stepped_back and size:
             self._stepped_back = False
@@ -184,32 +180,34 @@ def unpacked(chunks: Iterator[bytes], shown: str, tally: Tally) -> tuple[str, It
 
 
 def ahead(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
-    """The same chunks, made by a thread while the last ones are used: unpacking and sums wait for nobody's Python."""
-    made: queue.Queue[bytes | BaseException | None] = queue.Queue(_CHUNKS_AHEAD)
-    is_over = threading.Event()
+    """The same chunks, made by a thread while the last ones are used: unpacking and sums wait for nobody's Python.
+
+    Queues of C on both sides: the ones of Python take longer than the sum of a chunk.
+    """
+    made: queue.SimpleQueue[bytes | BaseException | None] = queue.SimpleQueue()
+    room: queue.SimpleQueue[bool] = queue.SimpleQueue()  # False where nobody wants more
 
     def make() -> None:
         try:
             for chunk in chunks:
                 made.put(chunk)
-                if is_over.is_set():
+                if not room.get():
                     return
             made.put(None)
         except BaseException as error:  # noqa: BLE001 - of another thread: it is raised again where the bytes are read
             made.put(error)
 
-    maker = threading.Thread(target=make, daemon=True)
-    maker.start()
+    for _ in range(_CHUNKS_AHEAD):
+        room.put(True)
+    threading.Thread(target=make, daemon=True).start()
     try:
         while (chunk := made.get()) is not None:
             if isinstance(chunk, BaseException):
                 raise chunk
             yield chunk
+            room.put(True)
     finally:
-        is_over.set()
-        while maker.is_alive() and not made.empty():  # it may wait for room
-            made.get()
-            maker.join(_LOOK_AGAIN_S)
+        room.put(False)
 
 
 def packing_of(start: bytes) -> str:
@@ -267,7 +265,7 @@ def _gunzip(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
                     break
                 begun = True
             try:
-                yield unpack.decompress(left, 4 * CHUNK_BYTES)
+                yield unpack.decompress(left, CHUNK_BYTES)
             except zlib.error as error:
                 raise Damaged(f"{shown}: its gzip data is damaged ({error})") from error
             left = unpack.unconsumed_tail
@@ -357,7 +355,7 @@ def _by_program(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
     try:
         assert child.stdout is not None  # noqa: S101 - a pipe was asked for
         assert child.stderr is not None  # noqa: S101
-        while chunk := child.stdout.read(4 * CHUNK_BYTES):
+        while chunk := child.stdout.read(CHUNK_BYTES):
             yield chunk
         feeder.join()
         words = child.stderr.read(4096).decode("utf-8", "replace").strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.build import brings_libraries, covers, release_key
+from compat.build import brings_libraries, covers, is_default_build, release_key
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
 from compat.record import NamedTuple
@@ -20,12 +20,13 @@ from doctor.host.lines import lines_of
 from doctor.host.overlay import Changes, Overlay
 from doctor.prescribe.foreseen import Foreseen
 from doctor.prescribe.foreseen_framework import first_release, framework_of_row, version_of
+from doctor.prescribe.place import is_reached
 from doctor.prescribe.world import World
 from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.pins import keeps
 from installers.effect import DistributionsInstalled
-from installers.requirement import exact_version, is_default_build, wanted_version
+from installers.requirement import exact_version, wanted_version
 
 _NOTE = "as a remedy would install it"
 _MAJOR = re.compile(r"-cu\d+$")  # nvidia-cublas-cu12; not the start of nvidia-cublas
@@ -144,21 +145,16 @@ def _installed(environment: Environment) -> dict[str, str]:
 def site_of(environment: Environment) -> str:
     """The directory that an installer fills."""
     sites = value_or(environment.sites, ())
-    reached = (one for one in sites if _is_reached(one, environment))
+    reached = (one for one in sites if is_reached(one, environment))
     return next(reached, next(iter(sites), f"{environment.prefix}/lib/python3/site-packages"))
 
 
-def _is_reached(place: str, environment: Environment) -> bool:
-    """Whether an installer changes it: in an environment pip and uv leave alone what lies outside, in ~/.local too."""
-    return environment.kind not in {"venv", "conda"} or place.startswith(f"{environment.prefix.rstrip('/')}/")
-
-
-def with_installed(world: World, environment: Environment, coming: Coming) -> World:
+def with_installed(world: World, environment: Environment, coming: Coming, site: str = "") -> World:
     """With one distribution in place of what was there under its name, as far as an installer reaches that."""
     recorded = _recorded(world, environment, coming)
     if coming.name in _installed(environment):
-        world, environment = with_removed(world, environment, coming.name)
-    site = site_of(environment)
+        world, environment = with_removed(world, environment, coming.name, site)
+    site = site or site_of(environment)
     metadata = f"{site}/{coming.name.replace('-', '_')}-{coming.version}.dist-info"
     one = Distribution(
         name=coming.name, version=coming.version, site=site, metadata=metadata, kind="wheel", hidden_by=""
@@ -169,7 +165,7 @@ def with_installed(world: World, environment: Environment, coming: Coming) -> Wo
     for folder, _, name in (path.rpartition("/") for path in more):
         made.library(f"{site}/{folder}", name)
     paths = tuple(dict.fromkeys((*paths, *more)))
-    framework = _framework(coming, environment, world)
+    framework = _framework(coming, environment, world, site)
     same = any((one.environment, one.label) == (environment.prefix, coming.label) for one in world.removed)
     if framework and coming.row and not same:  # of the same release the first look has told
         from doctor.prescribe.foreseen_requests import requests  # late: the loader's habits
@@ -222,7 +218,7 @@ def _own_cudnn(row: FrameworkRow, framework: Framework, made: Foreseen, matrix: 
     return True
 
 
-def _framework(coming: Coming, environment: Environment, world: World) -> Framework | None:
+def _framework(coming: Coming, environment: Environment, world: World, site: str) -> Framework | None:
     """The framework that a distribution is; None for a wheel that is none."""
     before = (one for one in world.removed if (one.environment, one.package) == (environment.prefix, coming.name))
     if coming.row is None:
@@ -230,7 +226,7 @@ def _framework(coming: Coming, environment: Environment, world: World) -> Framew
         return old._replace(version=coming.version) if old else None
     found = framework_of_row(coming.row, coming.spec, environment.prefix, world.matrix, _NOTE)
     code = next((one.fails_unless for one in before if one.version == found.version), ())
-    return found._replace(path=f"{site_of(environment)}/{module_of(coming.name)}", note="", fails_unless=code)
+    return found._replace(path=f"{site}/{module_of(coming.name)}", note="", fails_unless=code)
 
 
 def _overlaps(environment: Environment, coming: Coming, paths: tuple[str, ...]) -> tuple[Overlap, ...]:
@@ -257,10 +253,10 @@ def _sharing(name: str, environment: Environment) -> dict[str, str]:
     return {other: version for other, version in there if other != name and _MAJOR.sub("", other) == bare != other}
 
 
-def with_removed(world: World, environment: Environment, name: str) -> tuple[World, Environment]:
+def with_removed(world: World, environment: Environment, name: str, site: str = "") -> tuple[World, Environment]:
     """Without a distribution and its files, those included that it shared with others; what is not reached stays."""
     named = [one for one in value_or(environment.distributions, ()) if one.name == name]
-    gone = [one for one in named if _is_reached(one.site, environment)]
+    gone = [one for one in named if one.site == site or is_reached(one.site, environment)]
     if named and not gone:
         return world, environment
     frameworks = value_or(environment.frameworks, ())

@@ -16,6 +16,7 @@ from doctor.prescribe.candidates import Candidate, candidates, ways, with_more
 from installers.plan import Plan
 from installers.render import chained, commands
 from installers.render.bash import quote
+from installers.render.comments import comment
 from installers.steps.by_hand import ByHand
 from installers.steps.download import Download
 
@@ -146,9 +147,12 @@ def _remedy(one: Candidate, facts: Facts) -> Remedy:
 
 
 def _lines(one: Candidate, facts: Facts) -> tuple[str, ...]:
-    """What is pasted: after a download that failed nothing more is done, as `bash -e` in an image does by itself."""
+    """What is pasted: after a download, or its dry run, that failed nothing more is done.
+
+    In an image `bash -e` sees to that by itself.
+    """
     lines = commands(one.plan, one.target)
-    fetches = any(isinstance(step, Download) for step in one.plan.steps)
+    fetches = any(isinstance(step, Download) or "--dry-run" in getattr(step, "argv", ()) for step in one.plan.steps)
     return chained(lines, one.target) if fetches and facts.machine.is_running else lines
 
 
@@ -164,4 +168,4 @@ def _where_it_belongs(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
 
 
 def _in_words(need: Need, text: str) -> Remedy:
-    return Remedy(text, need, Plan(text, (ByHand(text),), ()), (f"# {text}",))
+    return Remedy(text, need, Plan(text, (ByHand(text),), ()), comment(text))

@@ -6,6 +6,7 @@ from compat.need import Need
 from doctor.facts import Facts
 from doctor.facts.environment import Environment
 from doctor.facts.seen import Seen, value_or
+from doctor.prescribe.place import place_of
 from installers.plan import Target
 
 # What sudo's own configuration admits: %sudo and %admin (Debian, Ubuntu), %wheel (RHEL, Fedora, SUSE, Arch),
@@ -17,6 +18,7 @@ def target_of(facts: Facts, need: Need) -> Target:
     """What a plan for this need must know of the machine and of the environment concerned."""
     system = facts.system
     environment = _environment_of(need, facts)
+    place = place_of(need, environment)
     cuda = value_or(facts.driver.cuda, None)
     return Target(
         os_family=value_or(system.family, ""),
@@ -30,7 +32,7 @@ def target_of(facts: Facts, need: Need) -> Target:
         cuda_major=cuda.major if cuda else 0,
         prefix=environment.prefix if environment else "",
         installed=_installed(environment),
-        externally_managed=environment is not None and environment.externally_managed,
+        externally_managed=place.externally_managed,
         is_root=value_or(system.is_root, False) or not facts.machine.is_running,  # `chroot` runs as root
         container=value_or(system.container, ""),
         user=value_or(system.sudo_user, "") or value_or(system.user, ""),
@@ -39,7 +41,13 @@ def target_of(facts: Facts, need: Need) -> Target:
         installers=environment.installers if environment else (),
         keeper=environment.keeper if environment else "",
         project=environment.project if environment else "",
+        conda=environment.conda if environment else "",
         may_be_root=may_be_root(facts),
+        runner=place.runner,
+        site=place.site,
+        into=place.into,
+        by_pip=place.by_pip,
+        writable=place.writable,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.facts.environment import Distribution, Environment, Framework, Import, Incomplete, Overlap
+from doctor.facts.environment import Base, Distribution, Environment, Framework, Import, Incomplete, Overlap
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.frameworks import read_all
 from doctor.host import Host, HostError, Ran, TooSlow
@@ -56,11 +56,14 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         distributions=distributions,
         frameworks=frameworks,
         overlaps=overlaps,
-        externally_managed=_is_externally_managed(host, located),
+        externally_managed=located.kind != "venv" and _is_managed(host, located.prefix, located.tag),
         incomplete=incomplete,
         installers=tools.installers,
         keeper=tools.keeper,
         project=tools.project,
+        conda=tools.conda,
+        base=_base(host, located),
+        closed=tuple(site for site in path.sites if host.is_live and not host.may_access(site, "w")),
     )
     if host.os_family != "windows":
         return described
@@ -95,12 +98,18 @@ def _packages(host: Host, located: Located, path: SearchPath) -> _Packages:
     return Seen(found, how), Seen(frameworks, how), overlaps, incomplete
 
 
-def _is_externally_managed(host: Host, located: Located) -> bool:
-    """Whether the distribution forbids pip to install there (PEP 668); never for a virtual environment."""
-    if located.kind == "venv":
-        return False
-    folder = "Lib" if host.os_family == "windows" else f"lib/{located.tag}"
-    return host.is_file(f"{located.prefix}/{folder}/EXTERNALLY-MANAGED")
+def _is_managed(host: Host, prefix: str, tag: str) -> bool:
+    """Whether the distribution forbids pip to install there (PEP 668)."""
+    folder = "Lib" if host.os_family == "windows" else f"lib/{tag}"
+    return host.is_file(f"{prefix}/{folder}/EXTERNALLY-MANAGED")
+
+
+def _base(host: Host, located: Located) -> Base | None:
+    if not located.uses_base_sites:
+        return None
+    program = "python.exe" if host.os_family == "windows" else "bin/python3"
+    prefix = located.base.rstrip("/")
+    return Base(located.base, f"{prefix}/{program}", _is_managed(host, prefix, located.tag))
 
 
 def try_imports(

@@ -96,7 +96,7 @@ def _of_arches(setting: Variable, facts: Facts) -> Answer:
 
 
 RULE = Rule(
-    Subjects("environment variable", lambda facts: facts.configuration.variables.get()),
+    Subjects("environment variable", lambda facts: facts.configuration.shown or facts.configuration.variables.get()),
     check,
     matters=False,
 )

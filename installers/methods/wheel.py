@@ -27,7 +27,7 @@ from installers.plan import Plan, Target
 from installers.requirement import exact_version, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
-from installers.steps.command import Command, Inverse
+from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
 
 # what the table in compat/need.py names as something other than a Python distribution
 _NOT_PYTHON = frozenset(
@@ -75,7 +75,7 @@ _LOCAL = re.compile(r"cu\d|cpu|rocm")  # builds whose wheels carry them in their
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """By what must become true of it."""
     if need.spec == ABSENT:
-        gone = DistributionsRemoved(_python(target), (need.product,))
+        gone = DistributionsRemoved(_python(target), (need.product,), target.site)
         steps = (*_getting_pip(target), _uninstall(target, need.product), *_kept(target, need.product, removed=True))
         return Plan(f"remove {need.product}", _guarded(target, steps), (gone,))
     first, inside = _own_environment(target)
@@ -84,7 +84,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     need = need._replace(build=need.build or _build_followed(need.product, inside) or _build_kept(need, inside))
     steps = (*first, *_getting_pip(inside), *_guarded(inside, _install(need, inside, matrix)))
     steps += _kept(inside, _requirement(need, inside, matrix))
-    return Plan(_summary(need), steps, (*_first_effects(target), *_effects(need, inside, matrix)))
+    return Plan(_summary(need), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
 
 
 def _again(need: Need, target: Target, matrix: Matrix) -> Plan:
@@ -110,6 +110,7 @@ def _again(need: Need, target: Target, matrix: Matrix) -> Plan:
         anew=True,
         alone=True,
         tool=_tool(inside),
+        site=inside.site,
     )
     steps = (*first, *_getting_pip(inside), *_guarded(inside, (again,)))
     return Plan(f"install {need.product}{need.spec} anew", steps, (*_first_effects(target), anew))
@@ -143,7 +144,12 @@ def _tool(target: Target) -> str:
 
 
 def _first_effects(target: Target) -> tuple[Effect, ...]:
-    return (made(".venv", target),) if target.externally_managed else ()
+    return () if _is_ours(target) else (made(".venv", target),)
+
+
+def _is_ours(target: Target) -> bool:
+    """Whether pip may change it, or has done so before: what it put into the system's Python is mended there."""
+    return not target.externally_managed or target.by_pip
 
 
 def _effects(need: Need, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
@@ -153,8 +159,12 @@ def _effects(need: Need, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
     names = (need.product, *(_companions(need.product, target) if need.build else ()))
     along = _going_with(need, names[1:], matrix)
     wanted = (str(spec._replace(build=label if exact_version(need.spec) else "")), *along)
-    gone = (DistributionsRemoved(_python(target), names),) if need.build and need.product in target.installed else ()
-    return (*gone, DistributionsInstalled(_python(target), wanted, tool=_tool(target)))
+    gone = (
+        (DistributionsRemoved(_python(target), names, target.site),)
+        if need.build and need.product in target.installed
+        else ()
+    )
+    return (*gone, DistributionsInstalled(_python(target), wanted, tool=_tool(target), site=target.site))
 
 
 def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> Plan:
@@ -177,9 +187,36 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     argv, names = _installer(inside, *spelled, *indexes), tuple(parse_spec(one).name for one in requirements)
     why = "all at once: one resolver sees what all of them require"
     command = Command(argv, why, inverse=_earlier(inside, *names))
-    effect = DistributionsInstalled(_python(inside), tuple(spelled), tool=_tool(inside))
+    effect = DistributionsInstalled(_python(inside), tuple(spelled), tool=_tool(inside), site=inside.site)
     steps = (*first, *_getting_pip(inside), *_guarded(inside, (command,)), *_kept(inside, *spelled))
     return Plan(f"install {', '.join(spelled)}", steps, (*_first_effects(target), effect))
+
+
+_DRY_RUN_SINCE = (22, 2)  # of pip
+
+
+def rehearsed(steps: tuple[Step, ...], target: Target) -> tuple[Step, ...]:
+    """With a dry run of what comes, where something is removed before: an index that lacks it costs nothing then.
+
+    Sources: pip's news of 22.2 (`--dry-run`, with `--ignore-installed` to ask for what is there as well); uv's
+    documentation (`uv pip install --dry-run --reinstall`).
+    """
+    removes = [at for at, one in enumerate(steps) if isinstance(one, Command) and "uninstall" in one.argv]
+    pip = re.match(r"(\d+)\.(\d+)", dict(target.releases).get("pip", ""))
+    knows = (int(pip[1]), int(pip[2])) >= _DRY_RUN_SINCE if pip else not _has_pip(target)
+    if not removes or not knows:
+        return steps
+    again = "--ignore-installed" if _has_pip(target) else "--reinstall"
+    comes = [one for one in steps[removes[0] :] if isinstance(one, Command) and "install" in one.argv]
+    dry = tuple(_dry_run(one, again) for one in comes)
+    return (*steps[: removes[0]], *dry, *steps[removes[0] :])
+
+
+def _dry_run(command: Command, again: str) -> Command:
+    at = command.argv.index("install") + 1
+    options = tuple(one for one in ("--quiet", "--dry-run", again) if one not in command.argv)
+    argv = (*command.argv[:at], *options, *command.argv[at:])
+    return command._replace(argv=argv, why="whether it can be had, before anything goes", inverse=NOTHING_TO_TAKE_BACK)
 
 
 def index_of(one: Spec, matrix: Matrix) -> tuple[str, str]:
@@ -204,14 +241,20 @@ def index_options(served: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], .
 
 def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
     """The steps to an environment that pip may change, and the target inside it; mostly none, and the same."""
-    if not target.externally_managed:
+    if _is_ours(target):
         return (), target
     text = f"{_python(target)} belongs to the operating system, and pip refuses to change it (PEP 668)"
     gone = removal(Need("environment", "", ".venv"), target)
     argv = (_python(target), "-m", "venv", ".venv")
     make = Command(argv, "an environment of your own, in this directory", inverse=gone)
     inside = target._replace(
-        python=".venv/bin/python", installed=frozenset(), externally_managed=False, installers=(), keeper=""
+        python=".venv/bin/python",
+        installed=frozenset(),
+        externally_managed=False,
+        installers=(),
+        keeper="",
+        site="",
+        writable=True,
     )
     return (ByHand(f"{text}: use an environment of your own"), make), inside
 
@@ -292,6 +335,18 @@ def interpreter(target: Target) -> str:
     return _own_environment(target)[1].python
 
 
+def _runner(target: Target) -> str:
+    """The interpreter whose site it goes to."""
+    return target.runner or _python(target)
+
+
+def _where(target: Target, *users: str) -> tuple[str, ...]:
+    """Options that say where: PEP 668's own for what pip put there before, pip's for the user's site, uv's for any."""
+    forced = ("--break-system-packages",) if target.externally_managed else ()
+    into = users if _has_pip(target) else ("--target", target.into)
+    return (*forced, *(into if target.into else ()))
+
+
 def _has_pip(target: Target) -> bool:
     """Where nothing is known of the environment, pip is what one tries."""
     if target.tool:
@@ -318,27 +373,39 @@ def _getting_pip(target: Target) -> tuple[Step, ...]:
     return (*first, Command(argv, "this environment has no pip, and this machine no uv", inverse=gone))
 
 
+_KEEPERS = {  # each with its option that names the project
+    "uv": "--project",
+    "poetry": "--directory",
+    "pdm": "--project",
+    "pixi": "--manifest-path",
+    "pipenv": "",
+}
+
+
 def _kept(target: Target, *requirements: str, removed: bool = False) -> tuple[Step, ...]:
     """What its own tool must be told as well, or it brings the earlier state back.
 
-    Sources: the command lines of uv (`add --project`), poetry (`add --directory`) and pixi (`add --manifest-path`).
+    Sources: the command lines of uv (`add --project`), poetry (`add --directory`), pdm (`add --project`),
+    pipenv (`install`, in its directory) and pixi (`add --manifest-path`).
     """
     if not target.keeper:
         return ()
-    option = {"uv": "--project", "poetry": "--directory", "pixi": "--manifest-path"}[target.keeper]
+    option = _KEEPERS[target.keeper]
     pypi = ("--pypi",) if target.keeper == "pixi" else ()
-    where = (option, target.project) if target.project else ()
+    where = (option, target.project) if target.project and option else ()
     names = tuple(parse_spec(one).name for one in requirements) if removed else requirements
-    told = shlex.join((target.keeper, "remove" if removed else "add", *pypi, *where, *names))
+    verb = ("uninstall" if removed else "install") if target.keeper == "pipenv" else "remove" if removed else "add"
+    told = shlex.join((target.keeper, verb, *pypi, *where, *names))
+    told += f" (in {target.project})" if target.project and not option else ""
     text = f"{target.keeper} keeps this environment as its lock file says; where the project names it, also: {told}"
     return (ByHand(text),)
 
 
 def _installer(target: Target, *arguments: str) -> tuple[str, ...]:
     if _has_pip(target):
-        return (_python(target), "-m", "pip", "install", *arguments)
+        return (_runner(target), "-m", "pip", "install", *_where(target, "--user"), *arguments)
     spelled = tuple("--reinstall" if one == "--force-reinstall" else one for one in arguments)
-    return ("uv", "pip", "install", "--python", _python(target), *spelled)
+    return ("uv", "pip", "install", "--python", _runner(target), *_where(target), *spelled)
 
 
 def _uninstall(target: Target, *names: str) -> Command:
@@ -348,8 +415,8 @@ def _uninstall(target: Target, *names: str) -> Command:
 
 def _removing(target: Target, *names: str) -> tuple[str, ...]:
     if _has_pip(target):
-        return (_python(target), "-m", "pip", "uninstall", "-y", *names)
-    return ("uv", "pip", "uninstall", "--python", _python(target), *names)
+        return (_runner(target), "-m", "pip", "uninstall", "-y", *_where(target), *names)
+    return ("uv", "pip", "uninstall", "--python", _runner(target), *_where(target), *names)
 
 
 def _earlier(target: Target, *names: str) -> Inverse:
@@ -378,6 +445,11 @@ def _back(target: Target, names: tuple[str, ...]) -> Inverse:
 
 def _guarded(target: Target, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """What to know about the environment before anything in it is changed."""
+    if not target.writable:
+        steps = tuple(one._replace(needs_root=True) if isinstance(one, Command) else one for one in steps)
+    if target.externally_managed and target.by_pip:
+        text = "pip put this into the operating system's own Python, which it refuses since PEP 668 unless it is told"
+        return (ByHand(f"{text}; a virtual environment is better for what comes next"), *steps)
     if target.externally_managed:
         return (ByHand("the operating system owns this environment: use its package manager if pip refuses"), *steps)
     if target.environment_kind == "conda":

@@ -38,7 +38,9 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         plans.append(wheel.together(tuple(requirement for requirement, _ in fresh), target, matrix))
     steps = dict.fromkeys(step for one in plans for step in one.steps)
     effects = dict.fromkeys(effect for one in plans for effect in one.effects or ())
-    return Plan(_summary(removed, need.spec.split(), bool(again)), tuple(steps), tuple(effects))
+    return Plan(
+        _summary(removed, need.spec.split(), bool(again)), wheel.rehearsed(tuple(steps), target), tuple(effects)
+    )
 
 
 def _is_another_release(one: Spec, target: Target) -> bool:

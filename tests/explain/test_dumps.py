@@ -61,6 +61,25 @@ def causes(text: str) -> tuple[Cause, ...]:
         ("cudnn-frontend-1.32", Field.SYSTEM, ["Debian GNU/Linux 12 (bookworm)"]),
         ("tensorflow-2.17-windows", Field.PLATFORM, ["Windows-10-10.0.22631-SP0"]),
         ("ds_report", Field.PACKAGE, ["torch==2.1.2+cu121", "deepspeed==0.14.0"]),
+        ("ds_report-0.19", Field.PACKAGE, ["torch==2.13.0+cpu", "deepspeed==0.19.8"]),
+        ("transformers-5.23", Field.PACKAGE, ["transformers==5.23.0", "accelerate==1.15.0", "torch==2.13.0+cpu"]),
+        ("transformers-5.23", Field.PLATFORM, ["Linux-6.8.0-45-generic-x86_64-with-glibc2.36"]),
+        ("transformers-4.46", Field.GPU, ["0 NVIDIA GeForce RTX 5090"]),
+        ("transformers-4.46", Field.CUDA_WORKS, ["yes"]),
+        ("accelerate-1.15", Field.PACKAGE, ["accelerate==1.15.0", "numpy==2.4.6", "torch==2.13.0+cpu"]),
+        ("accelerate-1.15", Field.CUDA_FAILS, ["yes"]),
+        ("jax-0.4.13", Field.PACKAGE, ["jax==0.4.13", "jaxlib==0.4.13", "numpy==1.26.4"]),
+        ("jax-0.4.13", Field.GPU, ["0 Tesla V100-SXM2-16GB"]),
+        ("jax-0.4.13", Field.CUDA_WORKS, []),
+        ("jax-0.10.2-variables", Field.CUDA_WORKS, ["yes"]),
+        ("jax-0.10.2-variables", Field.DRIVER, ["535.104.05"]),
+        ("tensorflow-2.4", Field.VARIABLE, ["LD_LIBRARY_PATH=/usr/local/cuda-11.0/lib64"]),
+        ("tensorflow-form", Field.PACKAGE, ["tensorflow==2.18.0"]),
+        ("tensorflow-form", Field.GPU, ["0 Nvidia RTX 3060"]),
+        ("tensorflow-form", Field.SYSTEM, ["Linux Ubuntu 22.04"]),
+        ("nvidia-smi-535-xml", Field.DRIVER, ["535.104.05"]),
+        ("nvidia-smi-535-xml", Field.DRIVER_CUDA, ["12.2"]),
+        ("nvidia-smi-535-xml", Field.GPU, ["0 Tesla V100-SXM2-16GB"]),
     ],
 )
 def test_what_is_read(name: str, field: Field, values: list[str]) -> None:
@@ -94,6 +113,7 @@ def test_every_dump_has_its_words() -> None:
         ("collect_env-2.9.1", "driver-too-old-for-runtime"),
         ("vllm", "gpu-too-new-for-cuda"),
         ("tensorflow-2.17-windows", "tf-native-windows-after-2-10"),
+        ("transformers-4.46", "gpu-too-new-for-cuda"),
     ],
 )
 def test_the_rules_judge_them(name: str, code: str) -> None:
@@ -105,6 +125,14 @@ def test_the_rules_judge_them(name: str, code: str) -> None:
 )
 def test_what_shows_no_fault_is_given_none(name: str) -> None:
     assert not [one for one in causes(text_of(name)) if one.blames_stack]
+
+
+def test_a_part_of_the_variables_says_nothing_of_the_others() -> None:
+    facts = report(text_of("jax-0.10.2-variables")).facts
+    assert [one.name for one in facts.configuration.shown][:2] == ["XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_FLAGS"]
+    assert not isinstance(facts.configuration.variables, Seen)
+    answers = report(text_of("jax-0.10.2-variables") + "JAX_X=1\n").answers
+    assert next(one for one in answers if one.code == "cuda-visible-devices-empty-or-invalid").kind is Kind.UNKNOWN
 
 
 def test_commands_are_for_the_system_of_the_text() -> None:

@@ -28,7 +28,7 @@ TOO_NEW = (
 )
 TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
 _STEP = 5  # of the messages of one line, those that a wrapper is tried with
-_CUT_SHORT = {"box", "exception group", "repr"}  # of dumps: long lines, tables, and where the last line ends
+_CUT_SHORT = {"box", "exception group", "repr", "progress behind it"}  # of dumps: long and empty lines, tables, the end
 
 
 def causes(text: str) -> tuple[Cause, ...]:

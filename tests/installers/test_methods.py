@@ -262,6 +262,25 @@ def test_another_build_replaces_torch_and_its_companions() -> None:
     assert installed == f"{PYTHON} -m pip install torch==2.9.1 torchvision --index-url {index}"
 
 
+@pytest.mark.parametrize(
+    ("pip", "installers", "dry"),
+    [
+        ("24.0", ("pip",), f"{PYTHON} -m pip install --quiet --dry-run --ignore-installed torch==2.9.1"),
+        ("", ("uv",), f"uv pip install --quiet --dry-run --reinstall --python {PYTHON} torch==2.9.1"),
+        ("22.1.2", ("pip",), ""),
+        ("", ("pip",), ""),
+    ],
+)
+def test_nothing_goes_before_the_index_was_asked_for_what_comes(
+    pip: str, installers: tuple[str, ...], dry: str
+) -> None:
+    releases = (("torch", "2.9.1"), *((("pip", pip),) if pip else ()))
+    target = machines.UBUNTU._replace(releases=releases, installers=installers, installed=frozenset({"torch"}))
+    first, *rest = lines(Need("torch", "==2.9.1", PYTHON, "cu128"), target)
+    assert first.startswith(dry or f"{PYTHON} -m pip uninstall")
+    assert len(rest) == (2 if dry else 1)
+
+
 def test_a_follower_comes_for_the_torch_that_stays() -> None:
     target = machines.UBUNTU._replace(releases=(("torch", "2.9.1"), ("torchvision", "0.23.0")))
     removed, installed = lines(Need("torchvision", "", PYTHON, "cu128"), target)
@@ -400,13 +419,30 @@ def test_what_installs_is_what_is_there(machine: Target, expected: list[str]) ->
     [
         ("uv", "uv add --project /w/p nvidia-cudnn-cu12==9.10.2.21"),
         ("poetry", "poetry add --directory /w/p nvidia-cudnn-cu12==9.10.2.21"),
+        ("pdm", "pdm add --project /w/p nvidia-cudnn-cu12==9.10.2.21"),
+        ("pipenv", "pipenv install nvidia-cudnn-cu12==9.10.2.21 (in /w/p)"),
         ("pixi", "pixi add --pypi --manifest-path /w/p nvidia-cudnn-cu12==9.10.2.21"),
     ],
 )
 def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> None:
     target = machines.UBUNTU._replace(installers=("pip",), keeper=keeper, project="/w/p")
     assert everything(PINNED, target)[-1].endswith(told)
-    assert "remove" in everything(Need("onnxruntime", ABSENT, PYTHON), target)[-1]
+    last = everything(Need("onnxruntime", ABSENT, PYTHON), target)[-1]
+    assert ("uninstall" if keeper == "pipenv" else "remove") in last
+
+
+@pytest.mark.parametrize(
+    ("conda", "keeper", "line"),
+    [
+        ("micromamba", "", "micromamba install -y --force-reinstall -p /e -c conda-forge cudnn=9.10.2 cuda-version=12"),
+        ("conda", "pixi", "pixi add --manifest-path /w/p cudnn=9.10.2 cuda-version=12"),
+    ],
+)
+def test_condas_packages_come_by_the_program_that_is_there(conda: str, keeper: str, line: str) -> None:
+    target = machines.UBUNTU._replace(
+        environment_kind="conda", prefix="/e", conda=conda, keeper=keeper, project="/w/p" if keeper else ""
+    )
+    assert lines(Need("cudnn", "==9.10.2", "/e", "12"), target) == [line]
 
 
 @pytest.mark.parametrize(("torch", "audio"), [("2.8.0", "'torchaudio<2.11'"), ("2.11.0", "torchaudio")])

@@ -244,7 +244,7 @@ def test_what_follows_is_planned_for_what_is_there_then(tmp_path: Path) -> None:
     """A wheel that the first step brought, and that the second one damages, counts as installed: all files anew."""
     first, *_ = remedies_of("volta-cu130", "gpu-too-old-dropped", tmp_path)
     removed, again = list(first["commands"])[-2:]  # type: ignore[call-overload]
-    assert removed.endswith("uninstall --python /home/user/project/.venv/bin/python nvidia-cudnn-cu13")
+    assert removed.endswith("uninstall --python /home/user/project/.venv/bin/python nvidia-cudnn-cu13 &&")
     assert "--reinstall --no-deps nvidia-cudnn-cu12==" in again
 
 

@@ -279,12 +279,12 @@ def run(name: str, folder: Path) -> Outcome:
     folder = folder / name
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        return _cured(scenario, _Place(folder, scenario))
+        return _cured(scenario, Place(folder, scenario))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class _Place:
+class Place:
     """A tree with a real environment in it."""
 
     def __init__(self, folder: Path, scenario: Scenario) -> None:
@@ -353,7 +353,7 @@ class _Place:
         return {name: text for name, text in pairs.items() if text and name not in known | _SHELL_OWN}
 
 
-def _cured(scenario: Scenario, place: _Place) -> Outcome:
+def _cured(scenario: Scenario, place: Place) -> Outcome:
     environ = {key: value.replace("{prefix}", str(place.prefix)) for key, value in scenario.environ.items()}
     environ = {key: os.path.normpath(value) if "/.." in value else value for key, value in environ.items()}
     before = place.checked(scenario, environ)

@@ -1,4 +1,4 @@
-"""nvidia-smi: its table, and its list (-L); names that the table cuts off are looked up by what is left of them."""
+"""nvidia-smi: its table, its list (-L), and -q, as XML, too; names that are cut off are looked up by what is left."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ _HEAD = re.compile(r"NVIDIA-SMI +[\d.]+ +(?:KMD |Driver )Version: *([\d.]+)(?: +
 _ROW = re.compile(r"^\| +(\d+) +(\S.*?) +(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)(?: +\|| +[0-9A-Fa-f]{4,8}:| +\| )")
 _LISTED = re.compile(r"^GPU (\d+): (\S.*?) \(UUID: ")
 _FACT = re.compile(r"^ *(Driver Version|CUDA Version|Product Name) +: +(\S.*?) *$")
+_XML = re.compile(r"^\s*<(driver_version|cuda_version|product_name)>([^<]+)</")
+_FIELDS = {"driver version": Field.DRIVER, "cuda version": Field.DRIVER_CUDA, "product name": Field.GPU}
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
@@ -23,15 +25,15 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
                 yield Said(Field.DRIVER_CUDA, found[2], line.number)
         elif found := _ROW.match(line.text.strip()) or _LISTED.match(line.text.strip()):
             yield Said(Field.GPU, f"{found[1]} {found[2]}", line.number)
-        elif found := _FACT.match(line.text):
-            number += found[1] == "Product Name"
-            field = {"Driver Version": Field.DRIVER, "CUDA Version": Field.DRIVER_CUDA}.get(found[1], Field.GPU)
-            yield Said(field, f"{number} {found[2]}" if field is Field.GPU else found[2], line.number)
+        elif found := _FACT.match(line.text) or _XML.match(line.text):
+            field, value = _FIELDS[found[1].lower().replace("_", " ")], found[2].strip()
+            number += field is Field.GPU
+            yield Said(field, f"{number} {value}" if field is Field.GPU else value, line.number)
 
 
 DUMP = Dump(
     title="nvidia-smi",
-    mark=r"NVIDIA-SMI +\d|^GPU \d+: .* \(UUID: |^ *Driver Version +: +\d",
+    mark=r"NVIDIA-SMI +\d|^GPU \d+: .* \(UUID: |^ *Driver Version +: +\d|^[ \t]*<driver_version>\d",
     tell=_tell,
     source="nvidia-smi of the drivers 340 to 580",
 )

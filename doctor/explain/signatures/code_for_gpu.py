@@ -92,8 +92,8 @@ def _by_name(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
 
 def _not_compiled(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """NVRTC refuses the architecture; the text may name the card, and the CUDA that NVRTC is of."""
-    asked = re.search(r"-arch[= ]*(?:compute|sm)_(\d{2,3})", clues.text)
-    cards = (*((_capability(asked[1]),) if asked else ()), *clues.capabilities)
+    asked = re.search(r"-arch[= ]*(?:compute|sm)_(\d{2,3})|compute capability \(?(\d{1,2}\.\d)", clues.text)
+    cards = (*((_capability((asked[1] or asked[2]).replace(".", "")),) if asked else ()), *clues.capabilities)
     told = re.search(
         r"CUDA (?:Runtime |Build )?Version *:? *(\d{1,2})(?:0(\d)0\b|\.(\d))|release (\d+)\.(\d), V", clues.text
     )
@@ -123,6 +123,7 @@ def _unknown_arch(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
         yield Means(_NEW, f"or this torch does not know {arch} yet", 0.5)
 
 
+_OLD_NAMES = r"machine is (?:Kepler|Maxwell|Pascal|Volta)"
 _OLDEST_SERVED = ComputeCapability(6, 1)  # torch's CUDA builds of 2018 to 2025 began at 3.5 to 7.5: see compat/data
 _NEWEST = ComputeCapability(10, 0)
 
@@ -146,13 +147,13 @@ FAMILY = Family(
     Signature(
         r"no kernel image is available for execution on the device|cudaErrorNoKernelImageForDevice"
         r"|CUDA_ERROR_NO_BINARY_FOR_GPU|no kernel image for device"
-        r"|get_arch_list\(\) does not contain sm_\d+",
+        r"|get_arch_list\(\) does not contain sm_\d+|was not built to work with the selected device",
         decide=_by_name,
         asks=(
             "Which card is it, and which build: `python -c 'import torch; print(torch.version.cuda, "
             "torch.cuda.get_arch_list())'`?"
         ),
-        source="NVIDIA CUDA Runtime API, error 209",
+        source="NVIDIA CUDA Runtime API, error 209; opencv/opencv: modules/dnn/src/op_cuda.cpp",
     ),
     Signature(
         r"invalid device function|cudaErrorInvalidDeviceFunction|CUDA_ERROR_INVALID_SOURCE"
@@ -184,6 +185,19 @@ FAMILY = Family(
             "torch/_inductor; "
             "Dao-AILab/flash-attention: csrc/flash_attn/flash_api.cpp"
         ),
+    ),
+    Signature(
+        r"Expected (?P<asked>is_(?:sm\w+|dgx)[^\n]{0,60}?) to be true, but got false",
+        Means(_EXTENSION, "this release of flash-attn has no code for the card ({asked})", 0.75),
+        source="Dao-AILab/flash-attention: csrc/flash_attn/fmha_api.cpp, before 2",
+    ),
+    Signature(
+        r"GPU architecture in your current machine is (?P<name>\w+), which is not compatible with Paddle "
+        r"installation with "
+        r"arch: (?P<list>[\d ]+)",
+        Means(_OLD, "this Paddle has code for {list} only, and the card is a {name}", 0.93, given=_OLD_NAMES),
+        Means(_LEFT_OUT, "this Paddle has code for {list} only, and the card is a {name}", 0.9, unless=_OLD_NAMES),
+        source="PaddlePaddle/Paddle: paddle/phi/backends/gpu/gpu_resources.cc, InitGpuProperties",
     ),
     Signature(
         r"CUDA_?STATUS_ARCH_MISMATCH|CUDNN_STATUS_(?:NOT_SUPPORTED_)?ARCH_MISMATCH",

@@ -82,6 +82,11 @@ FAMILY = Family(
         source="pytorch/pytorch: torch/backends/cudnn/__init__.py",
     ),
     Signature(
+        r"\[cudnn init\] libcudnn v(?P<loaded>\d+) with header v(?P<built>\d+) unmatched",
+        Means(_MAJOR, "cuDNN {loaded} is loaded, and Paddle is built for {built}", 0.95),
+        source="PaddlePaddle/Paddle 0: paddle/cuda/src/hl_cuda_cudnn.cc",
+    ),
+    Signature(
         r"cuDNN(?: library)? version mismatch|compiled with cuDNN (?P<built>[\d.]+)[^\n]{0,80}(?:but"
         r"|running with|loaded)[^\n]{0,20}(?P<loaded>\d[\d.]+)",
         Means(_OTHER, "another cuDNN is loaded than the program was built for", 0.85),
@@ -123,6 +128,13 @@ FAMILY = Family(
         r"|header )?not found",
         Means(_MISSING, "cuDNN's header is not there for the compiler", 0.85, unless=r"theano"),
         source="GCC, Clang; CMake's FindCUDNN",
+    ),
+    Signature(
+        r"\b(?P<symbol>(?-i:cudnn[A-Z])\w+) not found",
+        Means(_MAJOR, "the cuDNN that is loaded has no {symbol}: it is of another major than the program's", 0.75),
+        Means(_MISSING, "or no cuDNN is loaded at all", 0.5),
+        asks="which cuDNN is loaded (gpudoctor which cudnn), and for which is the program built?",
+        source="PaddlePaddle/Paddle: paddle/phi/backends/dynload/cudnn.h",
     ),
     Signature(
         r"libnvrtc\.so(?:\.[\d.]+)?:? cannot open shared object|libnvrtc\.so not found|Failed to (?:load"

@@ -99,7 +99,8 @@ FAMILY = Family(
     ),
     Signature(
         r"\bin (?:cu|nvml)[A-Z]\w* \(.{0,80}\) from \S*lib(?:cuda|nvidia-ml)\.so"
-        r"|segfault at [^\n]{0,80} in lib(?:cuda|nvidia-ml)\.so",
+        r"|segfault at [^\n]{0,80} in lib(?:cuda|nvidia-ml)\.so"
+        r"|(?:ACCESS_VIOLATION|Faulting module name:)[^\n]{0,80}\bnvcuda(?:64)?\.dll",
         Means("driver-library-crash", "the driver's own library crashes", 0.85),
         source="GDB's backtrace; Linux: arch/x86/mm/fault.c, show_signal_msg",
     ),

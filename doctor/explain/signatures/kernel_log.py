@@ -46,6 +46,21 @@ FAMILY = Family(
         source="NVIDIA Xid Errors, 79; NVML, nvmlErrorString(15)",
     ),
     Signature(
+        r"NVRM: [^\n]{0,80}(?:rpcSendMessage failed|GspRm\w+ failed|NV_ERR_GPU_IN_FULLCHIP_RESET|NV_ERR_GPU_IS_LOST"
+        r"|Cannot attach gpu|waiting for RPC response)",
+        Means(_HARDWARE, "the card, or the firmware on it (GSP), no longer answers the driver", 0.75),
+        source="NVIDIA/open-gpu-kernel-modules: src/nvidia/src/kernel/vgpu/rpc.c, arch/nvalloc/unix/src/osinit.c",
+    ),
+    Signature(
+        r"(?:BUG: unable to handle|general protection fault|Oops:)(?:[^\n]{0,160}\n){0,12}?[^\n]{0,80}\[nvidia\w*\]",
+        Means(
+            _HANG,
+            "the driver's module crashed in the kernel: nothing of it answers until the machine is rebooted",
+            0.75,
+        ),
+        source="Linux: arch/x86/mm/fault.c, arch/x86/kernel/dumpstack.c",
+    ),
+    Signature(
         r"AER: Uncorrected \(Fatal\) error|PCIe Bus Error: severity=Uncorrected",
         Means(_HARDWARE, "the PCIe link to the card has uncorrectable errors", 0.7, given=r"nvidia|NVRM|cuda|GPU"),
         source="Linux: drivers/pci/pcie/aer.c",

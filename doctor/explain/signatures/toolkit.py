@@ -9,7 +9,7 @@ from doctor.explain.clues import Clues
 from doctor.explain.signature import Family, Means, Signature
 
 _NVCC, _PTXAS, _HOST = "nvcc-too-old-for-gpu-arch", "ptxas-too-old", "gcc-too-new-for-nvcc"
-_NO_ARCH = r"'(?:compute|sm)_(?:'|No )"  # empty, or what a probe printed where it saw no card
+_NO_ARCH = r"'(?:compute|sm)_(?!\d)"  # empty, or what a probe printed where it saw no card
 
 
 def _other_nvcc(found: re.Match[str], _clues: Clues) -> Iterator[Means]:

@@ -11,6 +11,8 @@ _SHM, _P2P, _MEMORY, _USER = (
     "not-a-stack-problem",
 )
 
+_FRAMEWORK = r"import (?:tensorflow|torch|jax)\b"
+
 FAMILY = Family(
     Signature(
         r"NCCL WARN Call to shm_open failed *: Permission denied",
@@ -41,7 +43,10 @@ FAMILY = Family(
         r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|cudaErrorMemoryAllocation"
         r"|CUDA_ERROR_OUT_OF_MEMORY|OOM when allocating tensor|RESOURCE_EXHAUSTED: (?:Out of memory|OOM)"
         r"|out of memory trying to allocate|cupy\.cuda\.memory\.OutOfMemoryError"
-        r"|Failed to allocate [^\n]{0,60} on (?:the )?GPU|(?:No available memory"
+        r"|Failed to allocate [^\n]{0,60} on (?:the )?GPU|unable to allocate CUDA\d+ buffer|cudaMalloc failed: out "
+        r"of memory"
+        r"|insufficient VRAM to load|too little memory to allocate any layers|VRAM usage didn't recover|(?:No "
+        r"available memory"
         r"|not enough memory) for the cache blocks",
         Means(_MEMORY, "the GPU's memory is full: the model, the batch or another process is too large", 0.92),
         source="pytorch/pytorch: c10/cuda/CUDACachingAllocator.cpp; openxla/xla; cupy",
@@ -78,7 +83,10 @@ FAMILY = Family(
         r"|Input type \([\w.]+\) and weight type|Given groups=|size mismatch|Sizes of tensors must match"
         r"|Expected (?:input|more than|\d+D)|Trying to backward through the graph"
         r"|one of the variables needed for gradient|Incompatible shapes|Dimensions must be equal"
-        r"|Shapes? .{1,60}incompatible|cannot reshape array)",
+        r"|Shapes? .{1,60}incompatible|cannot reshape array|shape mismatch|Mismatch in shape|The shape of the mask"
+        r"|output with shape|mat1 and mat2 must have the same dtype|expected mat1 and mat2|expected m1 and m2"
+        r"|Function \w+ returned an invalid gradient|params\[\d+\] in this process|Passing num_ctas)"
+        r"|bias type \([\w.:]+\) should be the same|copying a param with shape torch\.Size|due to shape mismatches",
         Means(_USER, "shapes, types or devices of the program's tensors do not fit", 0.95),
         source="pytorch/pytorch, tensorflow/tensorflow, numpy",
     ),
@@ -116,6 +124,34 @@ FAMILY = Family(
             given=r"metadata-generation-failed|setup\.py|Failed (?:to build|building)|build_\w*wheel",
         ),
         source="pypa/pip, astral-sh/uv; CPython",
+    ),
+    Signature(
+        r"Address already in use|current process has finished its bootstrapping phase|invalid configuration argument"
+        r"|cudaErrorInvalidConfiguration|DataLoader worker \(pid\(?s?\)? [\d, ]+\) exited unexpectedly"
+        r"|Caught \w+ in DataLoader worker process|Failed to determine best cudnn convolution algorithm",
+        Means(
+            _USER,
+            "how the program starts its processes, launches its kernels or reads its data",
+            0.6,
+            given=r"torch|cuda|gpu|rank|jax|DataLoader",
+        ),
+        source="pytorch/pytorch: torch/csrc/distributed/c10d/socket.cpp, torch/utils/data; CUDA error 9; openxla/xla",
+    ),
+    Signature(
+        r"DataLoader worker[^\n]{0,40}killed by signal: Killed",
+        Means(_USER, "the system ended a worker, mostly because main memory (not the GPU's) was full", 0.85),
+        source="pytorch/pytorch: torch/utils/data/_utils/signal_handling.py; Linux: mm/oom_kill.c",
+    ),
+    Signature(
+        r"(?:Missing|Unexpected) key\(s\) in state_dict|Key \S+ not found in checkpoint"
+        r"|__init__\(\) got an unexpected keyword argument",
+        Means(_USER, "the program, its model's file or its packages are of different versions", 0.7),
+        source="pytorch/pytorch: torch/nn/modules/module.py; tensorflow/tensorflow: save_restore_tensor.cc; CPython",
+    ),
+    Signature(
+        r"Illegal (?:hardware )?instruction",
+        Means(_USER, "the processor lacks instructions (AVX) that the package is built with", 0.5, given=_FRAMEWORK),
+        source="sh; TensorFlow's wheels want AVX since 1.6",
     ),
     Signature(
         r"Descriptors cannot (?:not )?be created directly",

@@ -21,5 +21,5 @@ def apply(effect: DistributionsInstalled, world: World) -> World:
         release = one.version.partition("+")[0]  # whatever its build
         stays = one.name not in asked and there.get(one.name, "?") == release
         if (there.get(one.name) != one.version and not stays) or (effect.anew and one.name in asked):
-            world = with_installed(world, environment, one)
+            world = with_installed(world, environment, one, effect.site)
     return world

@@ -12,5 +12,5 @@ def apply(effect: DistributionsRemoved, world: World) -> World:
     for name in effect.names:
         environment = environment_at(effect.python, world.facts)
         if environment is not None:
-            world, _ = with_removed(world, environment, name)
+            world, _ = with_removed(world, environment, name, effect.site)
     return world

@@ -129,7 +129,8 @@ def loading_library(facts: Facts, stem: str) -> DriverLibrary | None:
 
 def variable(facts: Facts, name: str) -> Variable | None:
     """An environment variable that is set; raises UnseenError where the environment was not seen."""
-    return next((one for one in facts.configuration.variables.get() if one.name == name), None)
+    shown = next((one for one in facts.configuration.shown if one.name == name), None)
+    return shown or next((one for one in facts.configuration.variables.get() if one.name == name), None)
 
 
 def kernel_says(facts: Facts) -> str:

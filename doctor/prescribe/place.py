@@ -1,0 +1,85 @@
+"""Where the packages that a remedy changes lie: not always in the site that the environment's own pip fills."""
+
+from __future__ import annotations
+
+import re
+
+from compat.need import WHEELS, Need
+from compat.record import NamedTuple
+from doctor.facts.environment import Base, Environment
+from doctor.facts.seen import value_or
+
+_OF_THE_SYSTEM = ("/usr/lib/", "/usr/lib64/")  # what the distribution's packages fill: pip writes below /usr/local
+
+
+class Place(NamedTuple):
+    """As `installers.plan.Target` has it."""
+
+    site: str = ""
+    into: str = ""
+    runner: str = ""
+    externally_managed: bool = False
+    by_pip: bool = False
+    writable: bool = True
+
+
+def place_of(need: Need, environment: Environment | None) -> Place:
+    """The site of what a need names, else of the frameworks there; the environment's own where that is not one."""
+    if environment is None:
+        return Place()
+    sites = value_or(environment.sites, ())
+    found = (_of_distributions(need, environment) or _of_frameworks(environment)) & {*sites}
+    site = next(iter(found)) if len(found) == 1 else ""
+    base = environment.base
+    managed = environment.externally_managed
+    if site and not is_reached(site, environment):
+        if base is not None and _is_of(site, base):
+            by_pip = not site.startswith(_OF_THE_SYSTEM)
+            writable = site not in environment.closed
+            return Place(
+                site=site,
+                runner=base.interpreter,
+                externally_managed=base.externally_managed,
+                by_pip=by_pip,
+                writable=writable,
+            )
+        if environment.installers == ("uv",):  # pip's --target replaces whole directories, nvidia/ among them
+            return Place(site, site, writable=site not in environment.closed)
+        site = ""
+    own = site or next((one for one in sites if environment.kind in {"venv", "conda"}), "")
+    by_pip = managed and bool(site) and not site.startswith(_OF_THE_SYSTEM)
+    into = site if _is_the_users(site, environment) else ""
+    return Place(
+        site=site,
+        into=into,
+        externally_managed=managed,
+        by_pip=by_pip,
+        writable=own not in environment.closed,
+    )
+
+
+def is_reached(place: str, environment: Environment) -> bool:
+    """Whether an installer changes it: in an environment pip and uv leave alone what lies outside, in ~/.local too."""
+    return environment.kind not in {"venv", "conda"} or place.startswith(f"{environment.prefix.rstrip('/')}/")
+
+
+def _is_the_users(site: str, environment: Environment) -> bool:
+    """Whether `pip install --user` put it there: a Python's other sites lie below its prefix."""
+    return environment.kind not in {"venv", "conda"} and not site.startswith(environment.prefix.rstrip("/"))
+
+
+def _is_of(site: str, base: Base) -> bool:
+    prefix = base.prefix.rstrip("/")
+    return site.startswith((f"{prefix}/lib", f"{prefix}/local/lib"))
+
+
+def _of_distributions(need: Need, environment: Environment) -> set[str]:
+    names = {need.product}
+    if need.product == WHEELS:
+        names = {*need.build.split(), *(re.split(r"[^\w.-]", one)[0] for one in need.spec.split())}
+    there = (one for one in value_or(environment.distributions, ()) if one.name in names and not one.hidden_by)
+    return {one.site for one in there}
+
+
+def _of_frameworks(environment: Environment) -> set[str]:
+    return {one.path.rpartition("/")[0] for one in value_or(environment.frameworks, ()) if one.path}

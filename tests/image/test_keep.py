@@ -1,0 +1,81 @@
+"""What of a library is laid down while it streams by, and the file that it is laid into."""
+
+from __future__ import annotations
+
+import struct
+from itertools import chain
+
+import pytest
+
+from doctor.binaries.fatbin import HEAD, MAGIC
+from doctor.image.disk import _WAITING_AT_MOST_BYTES, Scratch
+from doctor.image.keep import _RESERVED_BYTES, Keeper
+
+HELD = 1 << 16
+READ, RUN, WRITTEN = 4, 5, 6
+SMALL, LARGE = b"s" * 100, b"l" * (_WAITING_AT_MOST_BYTES + 1)
+
+
+def elf(*segments: tuple[int, int, int]) -> bytes:
+    """The start of a library: its program headers (flags, place, size)."""
+    head = bytearray(4096)
+    head[:6] = b"\x7fELF\x02\x01"
+    struct.pack_into("<Q", head, 32, 64)
+    struct.pack_into("<HH", head, 54, 56, len(segments))
+    for number, (flags, place, size) in enumerate(segments):
+        struct.pack_into("<IIQQQQ", head, 64 + 56 * number, 1, flags, place, 0, 0, size)
+    return bytes(head)
+
+
+def container() -> bytes:
+    entry = struct.pack("<HHIQ", 2, 1, 64, HELD) + bytes(48)
+    return HEAD.pack(MAGIC, 1, HEAD.size, len(entry) + HELD) + entry + b"k" * HELD
+
+
+@pytest.mark.parametrize("chunk", [1000, 4096, 1 << 20])
+@pytest.mark.parametrize(
+    "segments",
+    [
+        [(READ, 0, 4096), (RUN, 4096, 8192), (READ, 12288, 1 << 20)],  # code, and GPU code right behind it
+        [(RUN, 0, 1 << 20)],  # as linkers did it before
+        [],
+    ],
+)
+def test_gpu_code_behind_machine_code(chunk: int, segments: list[tuple[int, int, int]]) -> None:
+    content = elf(*segments) + b"c" * 8192 + container() * 3 + b"end" * 100
+    keeper = Keeper(Scratch(1 << 20))
+    keeper._scratch.clear = lambda: None  # type: ignore[method-assign]
+    pieces = (memoryview(content)[at : at + chunk] for at in range(0, len(content), chunk))
+    keeper.keep("lib.so", len(content), pieces)
+    assert keeper._scratch.size_bytes < len(content) - 3 * HELD + 4096
+    assert keeper._scratch.read(0, 1 << 20).count(MAGIC) == 3
+
+
+def test_what_is_put_is_read() -> None:
+    scratch = Scratch(1 << 20)
+    for _ in range(2):
+        places = [(scratch.put(one), one) for one in (SMALL, LARGE, SMALL, SMALL, LARGE, b"", SMALL)]
+        for place, content in places:
+            assert place is not None
+            assert scratch.read(place, len(content)) == content
+        assert scratch.put(bytes(1 << 20)) is None
+        assert scratch.is_full
+        scratch.clear()
+        assert scratch.size_bytes == 0
+
+
+def test_data_leaves_room_for_what_readers_begin_with() -> None:
+    """cuFFT 11.4 has 267 MiB of data in one segment, and the headers of its sections behind them."""
+    data = 200 << 20
+    head = bytearray(elf((READ, 0, 4096), (WRITTEN, 4096, data)))
+    struct.pack_into("<Q", head, 40, 4096 + data)
+    block = memoryview(bytes(1 << 20))
+    scratch_bytes = _RESERVED_BYTES + (4 << 20)
+    scratch = Scratch(scratch_bytes)
+    keeper = Keeper(Scratch(1 << 20))
+    keeper._scratch = scratch
+    scratch.clear = lambda: None  # type: ignore[method-assign]
+    end = b"s" * (40 << 10)
+    keeper.keep("lib.so", 4096 + data + len(end), chain([memoryview(head)], [block] * 200, [memoryview(end)]))
+    assert scratch.read(scratch.size_bytes - len(end), len(end)) == end
+    assert scratch.size_bytes < scratch_bytes
