@@ -41,6 +41,7 @@ SAMPLES = (
     *texts("fourth.txt"),
     *texts("fifth.txt"),
     *texts("sixth.txt"),
+    *texts("seventh.txt"),
 )
 INVENTORY = texts("inventory.txt")
 
