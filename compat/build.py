@@ -17,6 +17,16 @@ def is_cuda_row(row: FrameworkRow) -> bool:
     return bool(row.cuda) and row.build != "cpu"
 
 
+def is_default_build(row: FrameworkRow) -> bool:
+    """Whether the package index serves this build under the release's plain version, on this row's platform.
+
+    A wheel of which only the name was read tells platform and Pythons, not the build.
+    """
+    stem = f"{row.package.replace('-', '_')}-{row.versions.removeprefix('==')}-"
+    named = (one for one in row.source.split("; ") if one.startswith(stem))
+    return any(not one.endswith("(file names)") for one in named)
+
+
 def accepted_cudas(row: FrameworkRow, matrix: Matrix) -> tuple[CudaVersion, ...]:
     """Every CUDA version that a build accepts, oldest first, at least one; raises Uncovered."""
     return _cudas(known(row, "cuda"), matrix)

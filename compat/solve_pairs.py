@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from compat.build import release_key
+from compat.build import is_default_build, release_key
 from compat.matrix import Matrix
 from compat.overlap import NO, inside, overlap
 from compat.reason import BAD, OK, UNKNOWN, Circumstances
@@ -258,5 +258,5 @@ def _look(one: SolveCandidate, number: int, view: _View) -> Look:
     judged = tuple(inside((wants[name],), limit) if name in wants else None for name, limit in view.judged)
     places = frozenset(filter(fills_a_place, wants))
     exactly = view.is_hosted or row.libraries == "system" or not row.cuda
-    cuda = row.cuda if exactly else release_key(row.cuda or "")[:1]
+    cuda = (row.cuda, is_default_build(row)) if exactly else release_key(row.cuda or "")[:1]
     return (number, asked, judged, places, row.package, row.libraries, cuda, row.pins is None)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 
-from compat.build import release_key
+from compat.build import is_default_build, release_key
 from compat.matrix import Matrix
 from compat.overlap import inside, overlap
 from compat.reason import BAD, OK, UNKNOWN, Circumstances, Reason
@@ -18,6 +18,7 @@ from compat.solve_cudnn import CUDNN_WHEELS, cudnn_wheel
 from compat.traits import traits_of
 
 _HARMLESS = "info"
+_FIRST_WHOLE_MAJOR = 11
 # "nvidia-cudnn-cu12" and "nvidia-cudnn-cu13" unpack into one directory, nvidia/cudnn, and own the same files there.
 _MAJOR = re.compile(r"(.+)-cu(\d\d)")
 
@@ -102,6 +103,7 @@ class Side(NamedTuple):
     wants: dict[str, str]
     package: str
     cuda: str  # "" where it brings none, or nobody knows which
+    is_default: bool  # what pip takes without a word about an index
     host: str  # the package on whose CUDA it runs
     one_of_several: dict[str, str]  # import package -> the distribution of it that is there
     directories: dict[str, str]  # that wheels of every CUDA major own -> the wheel
@@ -121,6 +123,7 @@ def side_of(one: SolveCandidate, matrix: Matrix) -> Side:
         wants=one.wants,
         package=row.package,
         cuda=row.cuda or "",
+        is_default=is_default_build(row),
         host="" if compiles_alone(row.package) else traits_of(row.package).runs_on,
         one_of_several=several,
         directories=directories,
@@ -146,8 +149,19 @@ def worst_between(one: Side, other: Side, circumstances: Circumstances, matrix: 
 
 
 def _on_another_cuda(one: Side, host: Side) -> bool:
-    both = one.host == host.package and one.cuda and host.cuda
-    return bool(both) and overlap((one.cuda, host.cuda)) == "no"
+    return one.host == host.package and _are_apart(one.cuda, host.cuda, paired=one.is_default and host.is_default)
+
+
+def _are_apart(built: str, brought: str, *, paired: bool) -> bool:
+    """Whether what is built for one CUDA is not for the other.
+
+    What their makers pair on the package index need not be of the same minor: from 11 on one libcudart serves its major
+    (vLLM 0.7.3 asks for the xformers built with 12.1, and for the torch with 12.4).
+    """
+    if not built or not brought or overlap((built, brought)) != "no":
+        return False
+    major = release_key(built)[0]
+    return not paired or major < _FIRST_WHOLE_MAJOR or overlap((f"=={major}.*", brought)) == "no"
 
 
 def _meet(one: Side, other: Side) -> bool:
@@ -287,9 +301,10 @@ def _extensions(chosen: Sequence[SolveCandidate]) -> Iterator[Clash]:
     by_name = {one.row.package: one for one in chosen}
     for one in chosen:
         host = by_name.get(traits_of(one.row.package).runs_on)
-        if compiles_alone(one.row.package):
+        if host is None or compiles_alone(one.row.package):
             continue
-        if host and one.row.cuda and host.row.cuda and overlap((one.row.cuda, host.row.cuda)) == "no":
+        paired = is_default_build(one.row) and is_default_build(host.row)
+        if _are_apart(one.row.cuda or "", host.row.cuda or "", paired=paired):
             yield _clash("cuda", BAD, partial(_another_cuda, one, host), [one, host])
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from compat.build import is_default_build
 from compat.row import FrameworkRow
 from compat.specifier import clauses
 from compat.traits import traits_of
@@ -48,9 +47,3 @@ def requirement_of(row: FrameworkRow, versions: str) -> str:
         return f"{asked}{versions}"
     local = f"+{row.build}" if row.build and exact_version(versions) and not is_default_build(row) else ""
     return f"{row.package}{versions}{local}"
-
-
-def is_default_build(row: FrameworkRow) -> bool:
-    """Whether the package index serves this build under the release's plain version, on this row's platform."""
-    stem = f"{row.package.replace('-', '_')}-{exact_version(row.versions)}-"
-    return re.search(rf"(?<![\w.+-]){re.escape(stem)}", row.source) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from compat.build import is_default_build
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.reason import YES, Circumstances
@@ -19,7 +20,6 @@ from doctor.facts.seen import value_or
 from doctor.matrix.planned import circumstances_of
 from doctor.rules.shared.products import known_product
 from installers.plan import Target
-from installers.requirement import is_default_build
 
 _OTHERS = ("cuda", "cudnn", "driver")  # what `gpudoctor install` knows besides packages
 

@@ -21,6 +21,7 @@ from doctor.host.snapshot import again
 from doctor.loader import made_for
 from doctor.loader.cache import whole_cache
 from doctor.loader.library import Library, plain_name
+from doctor.loader.link_release import releases_of
 from doctor.loader.process import LoadRequest, Process
 from doctor.loader.search import MADE_FOR, Nowhere
 from doctor.loader.simulate import Simulated, simulate
@@ -101,7 +102,7 @@ def _predictions(
             )
             told, uses_wheels = _told(case, whole)
             case = case._replace(wheels=wheels, uses_wheels=uses_wheels)
-            found += (one._replace(intended=_intended(case, one)) if one.soname else one for one in told)
+            found += (_with_intended(case, one) if one.soname else one for one in told)
     return Seen(tuple(found), "the rules of ld.so(8), and the libraries' own search paths")
 
 
@@ -275,6 +276,11 @@ def _prediction(case: _Case, name: str, path: Fact[str], library: Library | None
         intended=_NOT_YET,
         library=library.path if library else "",
     )
+
+
+def _with_intended(case: _Case, told: Prediction) -> Prediction:
+    told = told._replace(intended=_intended(case, told))
+    return told._replace(releases=releases_of(case.host, told))
 
 
 def _intended(case: _Case, told: Prediction) -> Fact[str]:

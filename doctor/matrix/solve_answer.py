@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.build import is_default_build
 from compat.can import BuildVerdict
 from compat.can import answer as judged
 from compat.cards import GpuCard
@@ -19,7 +20,7 @@ from compat.spec import Spec
 from installers.choose import plan_for
 from installers.plan import Target
 from installers.render import commands
-from installers.requirement import is_default_build, requirement_of
+from installers.requirement import requirement_of
 
 TOOLS = ("pip", "uv", "conda")
 _FOLDER = ".venv"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compat.build import brings_libraries, covers, release_key
+from compat.build import brings_libraries, covers, is_default_build, release_key
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
 from compat.record import NamedTuple
@@ -26,7 +26,7 @@ from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.pins import keeps
 from installers.effect import DistributionsInstalled
-from installers.requirement import exact_version, is_default_build, wanted_version
+from installers.requirement import exact_version, wanted_version
 
 _NOTE = "as a remedy would install it"
 _MAJOR = re.compile(r"-cu\d+$")  # nvidia-cublas-cu12; not the start of nvidia-cublas

@@ -12,6 +12,7 @@ from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from installers.plan import Plan, Target
 from installers.render import commands
+from installers.render.comments import comment
 from installers.steps.add_to_path import AddToPath
 from installers.steps.remove_from_path import RemoveFromPath
 from installers.steps.set_variable import SetVariable
@@ -51,7 +52,7 @@ def _env_lines(step: Variables, given: dict[str, str], facts: Facts) -> list[str
     places = {one.name: one.set_in for one in value_or(facts.configuration.variables, ())}
     if facts.machine.kind != "dockerfile" or not places.get(name):
         return [line]
-    return [f"# {places[name]}: this, in place of what it gives {name}", line.replace("\\${", "${")]
+    return [*comment(f"{places[name]}: this, in place of what it gives {name}"), line.replace("\\${", "${")]
 
 
 def _env(step: Variables, given: dict[str, str]) -> str:

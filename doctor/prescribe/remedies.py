@@ -16,6 +16,7 @@ from doctor.prescribe.candidates import Candidate, candidates, ways, with_more
 from installers.plan import Plan
 from installers.render import chained, commands
 from installers.render.bash import quote
+from installers.render.comments import comment
 from installers.steps.by_hand import ByHand
 from installers.steps.download import Download
 
@@ -167,4 +168,4 @@ def _where_it_belongs(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
 
 
 def _in_words(need: Need, text: str) -> Remedy:
-    return Remedy(text, need, Plan(text, (ByHand(text),), ()), (f"# {text}",))
+    return Remedy(text, need, Plan(text, (ByHand(text),), ()), comment(text))

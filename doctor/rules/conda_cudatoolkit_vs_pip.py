@@ -9,7 +9,7 @@ from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
 from doctor.loader.words import because
 from doctor.rules.shared.builds import import_symptoms
-from doctor.rules.shared.cuda_libraries import displaced, dotted, is_older, is_wheel, release_of
+from doctor.rules.shared.cuda_libraries import both_releases, displaced, dotted, is_older, is_wheel
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
@@ -24,8 +24,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not older:
         return ok(f"no older library of conda's comes before those of {framework.label}")
     one = older[0]
-    loaded = dotted(release_of(one.path.get(), one.soname, facts, matrix))
-    own = dotted(release_of(one.intended.get(), one.soname, facts, matrix))
+    loaded, own = map(dotted, both_releases(one, facts, matrix))
     packages = _packages(environment)
     return bad(
         f"{framework.label}, a wheel, will load conda's {one.soname} {loaded} instead of its own {own}",

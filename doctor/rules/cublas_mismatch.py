@@ -11,7 +11,7 @@ from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen
 from doctor.loader.words import because
 from doctor.rules.shared.builds import import_symptoms
-from doctor.rules.shared.cuda_libraries import dotted, is_older, predicted, release_of
+from doctor.rules.shared.cuda_libraries import both_releases, dotted, is_older, predicted, release_of
 from doctor.rules.shared.cudnn_use import out_of_variable
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
@@ -31,8 +31,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             said = f"cuBLAS {dotted(releases[0])} with cuBLASLt {dotted(releases[1])}"
             return _bad(framework, said, (main, lt), facts)
     if link and isinstance(link.intended, Seen) and is_older(link, facts, matrix):
-        loaded = dotted(release_of(link.path.get(), link.soname, facts, matrix))
-        own = dotted(release_of(link.intended.get(), link.soname, facts, matrix))
+        loaded, own = map(dotted, both_releases(link, facts, matrix))
         return _bad(framework, f"nvJitLink {loaded} where its own is {own}", (link,), facts)
     return ok(f"what {framework.label} loads of cuBLAS and nvJitLink is of one release")
 

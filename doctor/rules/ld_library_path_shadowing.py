@@ -13,7 +13,7 @@ from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.seen import Seen, how, value_or
 from doctor.loader.words import because
 from doctor.rules.shared.builds import import_symptoms, need_own_cuda
-from doctor.rules.shared.cuda_libraries import displaced, dotted, is_older, release_of
+from doctor.rules.shared.cuda_libraries import both_releases, displaced, dotted, is_older
 from doctor.rules.shared.cudnn_use import copy_of, out_of_variable, pin_of, predictions
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
@@ -55,7 +55,7 @@ def _older(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Predi
 
 
 def _judge_older(framework: Framework, found: Prediction, facts: Facts, matrix: Matrix) -> Answer:
-    loaded, own = (dotted(release_of(path.get(), found.soname, facts, matrix)) for path in (found.path, found.intended))
+    loaded, own = map(dotted, both_releases(found, facts, matrix))
     return bad(
         f"{framework.label} will load {found.soname} {loaded} instead of its own {own}",
         *filter(None, [out_of_variable(found)]),

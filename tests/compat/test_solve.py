@@ -8,12 +8,14 @@ import random
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.specifiers import SpecifierSet
 
+from compat.build import is_default_build
 from compat.cards import gpu_card_of
 from compat.load import SCHEMA
 from compat.matrix import Matrix
@@ -25,7 +27,6 @@ from compat.solve_proof import refusals
 from compat.solve_together import besides_pins
 from compat.spec import parse_spec
 from compat.version import DriverRelease
-from installers.requirement import is_default_build
 from tests.wheels import LINUX
 
 MATRIX = Matrix()
@@ -124,7 +125,8 @@ def test_changes_to_four_packages_are_a_matter_of_few_comparisons() -> None:
     """Where there is no set, each change asks anew: what was found about two builds, or of two packages, is kept."""
     stated = problem("bitsandbytes==0.44.0 cudf-cu13 tensorflow==2.7.1 vllm==0.7.0", "T4", python="3.12")
     assert solve(stated) is None
-    assert changes(Task(stated.asked, stated.circumstances), MATRIX, stated.pairs) == ()
+    found = changes(Task(stated.asked, stated.circumstances), MATRIX, stated.pairs)
+    assert [one.what for one in found] == ["without tensorflow"]
     assert len(stated.pairs) < 3500
 
 
@@ -351,10 +353,28 @@ def test_a_refusal_says_what_is_installed() -> None:
     assert any("nvidia-cudnn-cu12 8.9.2.26 is installed" in one.reason.what for one in refusals(stated, None))
 
 
-def test_an_extension_is_built_for_the_cuda_of_its_torch() -> None:
-    stated = problem("xformers torch+cu126", "RTX 4090", "580.65.06")
+@pytest.mark.parametrize("build", ["cu118", "cu121", "cu128", "cu129", "cu130"])
+def test_an_extension_is_built_for_the_cuda_of_a_torch_from_the_vendor_s_index(build: str) -> None:
+    stated = problem(f"xformers torch+{build}", "RTX 4090", "580.65.06")
     for solution in filter(None, (solve(stated), solve_unsure(stated))):
-        assert {one.row.cuda for one in solution.chosen} == {"==12.6"}
+        torch = next(one.row for one in solution.chosen if one.row.package == "torch")
+        assert is_default_build(torch) or {one.row.cuda for one in solution.chosen} == {torch.cuda}
+
+
+@pytest.mark.parametrize("release", ["0.6.4", "0.6.6", "0.7.3", "0.10.0"])
+def test_what_the_package_index_pairs_goes_together_within_a_major(release: str) -> None:
+    """The xformers that vLLM 0.7.3 asks for was built with CUDA 12.1, the torch with 12.4."""
+    found = solve(problem(f"vllm=={release}", "A100"))
+    assert found is not None
+    assert all(not one.row.build or is_default_build(one.row) for one in found.chosen)
+
+
+def test_a_wheel_of_which_only_the_name_is_known_does_not_tell_the_build() -> None:
+    """For Windows the package index has the CPU build of torch, and for ARM servers one of several."""
+    every = [row for row in MATRIX.rows("torch", "builds") if row.build and is_default_build(row)]
+    served = Counter((row.versions, row.os, row.arch) for row in every)
+    assert not [row.id for row in every if "windows" in row.os]
+    assert set(served.values()) == {1}
 
 
 # -- against brute force ---------------------------------------------------------------------------------------------

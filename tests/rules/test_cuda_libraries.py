@@ -269,6 +269,19 @@ def test_two_releases(soname: str, path: str, kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(
+    ("releases", "kind"),
+    [(("12.1", "12.8"), Kind.BAD), (("12.9", "12.8"), Kind.OK), (("", "12.8"), Kind.OK)],
+)
+def test_a_link_of_the_jit_whose_file_names_no_release(releases: tuple[str, str], kind: Kind) -> None:
+    link = told(TORCH, "libnvJitLink.so.12", f"{OPT}/libnvJitLink.so.12", way=BY_VARIABLE, releases=releases)
+    facts = on(TORCH, *(told(TORCH, name) for name in HEALTHY if "Jit" not in name), link)
+    assert answer("cublas-mismatch", facts).kind is kind
+    shadowed = answer("ld-library-path-shadowing", facts)
+    assert (shadowed.kind is Kind.BAD) is (kind is Kind.BAD)
+    assert kind is Kind.OK or "12.1 instead of its own 12.8" in shadowed.why
+
+
+@pytest.mark.parametrize(
     ("path", "kind"),
     [
         (f"{VENV}/lib/libcublas.so.12.1.0.26", Kind.BAD),

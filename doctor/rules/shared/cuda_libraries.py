@@ -96,9 +96,17 @@ def release_of(path: str, soname: str, facts: Facts, matrix: Matrix) -> tuple[in
 
 def is_older(one: Prediction, facts: Facts, matrix: Matrix) -> bool:
     """Whether the file that is loaded is known to be of an older release than the one that is meant."""
-    loaded = release_of(one.path.get(), one.soname, facts, matrix)
-    own = release_of(one.intended.get(), one.soname, facts, matrix)
+    loaded, own = both_releases(one, facts, matrix)
     return bool(loaded and own and loaded < own)
+
+
+def both_releases(one: Prediction, facts: Facts, matrix: Matrix) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Of the file that is loaded and of the one that is meant, () for unknown; else of both by what is in them."""
+    loaded, own = (release_of(path.get(), one.soname, facts, matrix) for path in (one.path, one.intended))
+    if not (loaded and own) and all(one.releases):
+        first, second = (tuple(map(int, text.split("."))) for text in one.releases)
+        return first, second
+    return loaded, own
 
 
 def dotted(release: tuple[int, ...]) -> str:
