@@ -9,7 +9,7 @@ from doctor.check.command import court_of
 from doctor.check.finding import Answer, Finding, Kind, Report, Severity
 from doctor.check.judge import judge, load_rules
 from doctor.check.report import make_report
-from doctor.explain.causes import Cause, Matched
+from doctor.explain.causes import NOT_THE_STACK, Cause, Matched
 from doctor.explain.dump import Told, tell
 from doctor.explain.facts import CUDA_FAILS, facts_of
 from doctor.explain.reading import Reading
@@ -59,7 +59,7 @@ def _is_refuted(answer: Answer, facts: Facts) -> bool:
 def causes_of_report(report: Report, reading: Reading) -> tuple[Cause, ...]:
     """The findings as causes; where there is none, that what matters fits together."""
     found = tuple(_cause(one, reading) for one in report.findings if not one.explained_by and _counts(one))
-    errors = [one for one in found if one.blames_stack]
+    errors = any(one.severity is Severity.ERROR for one in report.findings)
     fine = {one.code for one in report.answers if one.kind is Kind.OK}
     fails = isinstance(report.facts.driver.cuda_start, Unseen) and report.facts.driver.cuda_start.why == CUDA_FAILS
     if errors or fails or not fine >= _JUDGED or not isinstance(report.facts.gpus, Seen):
@@ -79,7 +79,8 @@ def _cause(finding: Finding, reading: Reading) -> Cause:
         Matched(number, texts[number].strip()[:400]) for number in dict.fromkeys(numbers) if number in texts
     )
     error = finding.severity is Severity.ERROR
-    cause = _plain(finding.code, _SURE if error else _WARNED, finding.summary, matched, blames=error)
+    blames = error and finding.code not in NOT_THE_STACK
+    cause = _plain(finding.code, _SURE if error else _WARNED, finding.summary, matched, blames=blames)
     return cause._replace(remedies=finding.remedies)
 
 

@@ -16,6 +16,7 @@ MAC = (
     r"|/opt/homebrew/|macosx_\d|\bapple m\d|package_macos"
 )
 WINDOWS = r"windows|\bwin(?:32|64|_amd64)\b|\.dll\b|[A-Z]:\\\\|\bMSVC\b|WinError|specified module could not be found"
+IS_WSL = r"\bWSL|microsoft-standard|/usr/lib/wsl"
 JETSON = r"jetson|\bL4T\b|jetpack|tegra|\b(?:AGX )?(?:Orin|Xavier)\b|\bNano\b[^\n]{0,20}(?:aarch64|kit)"
 TOOLKIT = (
     r"CUDA(?:/cuDNN)? ?(?:version|toolkit|runtime)?[ :=]*v?(?:7|8|9|1\d)(?:\.\d+)+|cuda[-_ ](?:7|8|9|1\d)\.\d"

@@ -71,7 +71,8 @@ FAMILY = Family(
         ),
     ),
     Signature(
-        r"CUDA compiler identification is unknown|No CMAKE_CUDA_COMPILER could be found|CMAKE_CUDA_COMPILER-NOTFOUND"
+        r"compiler set in environment variable CUDA(?:CXX|HOSTCXX)\b|Couldn't find CUDA library root"
+        r"|CUDA compiler identification is unknown|No CMAKE_CUDA_COMPILER could be found|CMAKE_CUDA_COMPILER-NOTFOUND"
         r"|CUDA compiler \"[^\"\n]{1,160}\" is not able to compile|CUDA_TOOLKIT_ROOT_DIR-NOTFOUND"
         r"|uses CUDA but I cannot find the CUDA libraries|PyTorch: CUDA cannot be found"
         r"|Could not find a package configuration file provided by \"CUDA(?:Toolkit)?\"|Failed checking for nvcc"
@@ -113,9 +114,12 @@ FAMILY = Family(
         r"|solver|pti|file)\w*|nvrtc\w*|nvml|nvtx3/\w+|nvJitLink|nccl|driver_types|vector_types"
         r"|device_launch_parameters"
         r"|helper_cuda|cooperative_groups|mma)\.h)[\"'`]?|Failed to find CUDA headers"
+        r"|Could NOT find (?P<part>NVJPEG|NVTX\w*|CUPTI|NPP|nvJPEG\w*|CUFILE|NVML|nvrtc)\b"
         r"|(?:cuda|nvenc|cuvid|nvdec|ffnvcodec)\w* requested, but not all dependencies are satisfied",
         Means(
-            _HEADERS, "CUDA's header {header} is not there for the compiler, or this toolkit is too old for it", 0.85
+            _HEADERS,
+            "CUDA's header {header}{part} is not there for the compiler, or this toolkit is too old for it",
+            0.85,
         ),
         source="GCC, Clang, MSVC, NVRTC; FFmpeg/FFmpeg: configure; cupy/cupy: cupy/_environment.py",
     ),

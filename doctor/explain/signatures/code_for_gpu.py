@@ -147,13 +147,13 @@ FAMILY = Family(
     Signature(
         r"no kernel image is available for execution on the device|cudaErrorNoKernelImageForDevice"
         r"|CUDA_ERROR_NO_BINARY_FOR_GPU|no kernel image for device"
-        r"|get_arch_list\(\) does not contain sm_\d+",
+        r"|get_arch_list\(\) does not contain sm_\d+|was not built to work with the selected device",
         decide=_by_name,
         asks=(
             "Which card is it, and which build: `python -c 'import torch; print(torch.version.cuda, "
             "torch.cuda.get_arch_list())'`?"
         ),
-        source="NVIDIA CUDA Runtime API, error 209",
+        source="NVIDIA CUDA Runtime API, error 209; opencv/opencv: modules/dnn/src/op_cuda.cpp",
     ),
     Signature(
         r"invalid device function|cudaErrorInvalidDeviceFunction|CUDA_ERROR_INVALID_SOURCE"
@@ -185,6 +185,11 @@ FAMILY = Family(
             "torch/_inductor; "
             "Dao-AILab/flash-attention: csrc/flash_attn/flash_api.cpp"
         ),
+    ),
+    Signature(
+        r"Expected (?P<asked>is_(?:sm\w+|dgx)[^\n]{0,60}?) to be true, but got false",
+        Means(_EXTENSION, "this release of flash-attn has no code for the card ({asked})", 0.75),
+        source="Dao-AILab/flash-attention: csrc/flash_attn/fmha_api.cpp, before 2",
     ),
     Signature(
         r"GPU architecture in your current machine is (?P<name>\w+), which is not compatible with Paddle "

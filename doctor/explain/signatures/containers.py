@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.explain.signature import Family, Means, Signature
+from doctor.explain.signatures._words import IS_WSL
 
 _WITHOUT, _LOST, _BAKED, _WSL = (
     "container-without-gpu-runtime",
@@ -186,6 +187,12 @@ FAMILY = Family(
         ),
         asks="Is this WSL, a container, or a machine of its own? What does `ldconfig -p | grep libcuda.so` say?",
         source="glibc: elf/dl-load.c; NVIDIA/cuda-python; tensorflow: dso_loader.cc",
+    ),
+    Signature(
+        r"Failed to initialize NVML: N/A",
+        Means(_WSL, "in WSL, an NVML of Linux's driver answers in place of WSL's own", 0.7, given=IS_WSL),
+        Means(_NO_MODULE, "NVML does not start, and cannot say why", 0.5, unless=IS_WSL),
+        source="nvidia-smi; microsoft/WSL#11755",
     ),
     Signature(
         r"\b(?:3\.4\.0|4\.4\.0-\d+)-Microsoft\b|WSL(?: version)? 1\b",

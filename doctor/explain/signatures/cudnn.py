@@ -82,6 +82,11 @@ FAMILY = Family(
         source="pytorch/pytorch: torch/backends/cudnn/__init__.py",
     ),
     Signature(
+        r"\[cudnn init\] libcudnn v(?P<loaded>\d+) with header v(?P<built>\d+) unmatched",
+        Means(_MAJOR, "cuDNN {loaded} is loaded, and Paddle is built for {built}", 0.95),
+        source="PaddlePaddle/Paddle 0: paddle/cuda/src/hl_cuda_cudnn.cc",
+    ),
+    Signature(
         r"cuDNN(?: library)? version mismatch|compiled with cuDNN (?P<built>[\d.]+)[^\n]{0,80}(?:but"
         r"|running with|loaded)[^\n]{0,20}(?P<loaded>\d[\d.]+)",
         Means(_OTHER, "another cuDNN is loaded than the program was built for", 0.85),

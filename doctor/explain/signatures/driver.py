@@ -71,6 +71,21 @@ _NUMBERS = {
 _ANSWERED = r"Failed call to cuInit: CUDA_ERROR|failed call to cuInit: CUDA_ERROR"  # by a driver that was found
 _SEES_NO_GPU = r"Is CUDA available *: (?:No|False)|is_available\(\)\)?[\s.>)]*False"
 
+
+_DEVICE_PLUGIN = (
+    r"default runtime to `nvidia`|null CDI handler|Incompatible (?:platform|strategy) detected"
+    r"|(?:start|initialize) nvml(?: with error)?: +could not load NVML"
+)
+
+
+def _refused(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
+    """The kernel refuses a module without a signature; which one is named, and it may be somebody else's."""
+    module = found["module"] or found["other"]
+    if not module or "nvidia" in module.lower():
+        says = "Secure Boot refuses the driver's module, which no enrolled key has signed"
+        yield Means("secure-boot-unsigned-module", says, 0.97)
+
+
 FAMILY = Family(
     Signature(
         r"(?:Nvidia driver version *:|Driver Version:) (?P<release>\d{3}\.\d+(?:\.\d+)?)",
@@ -258,15 +273,11 @@ FAMILY = Family(
         source="pytorch/pytorch: c10/cuda/CUDAFunctions.cpp",
     ),
     Signature(
-        r"modprobe: ERROR: could not insert '?nvidia[\w-]*'?: Key was rejected by service"
-        r"|Key was rejected by service|Required key not available"
+        r"(?:could not insert (?:module )?'?(?P<module>[^\s':]+)'?: |modprobe:? :?ERROR ?: [^\n]{0,40}'"
+        r"(?P<other>[\w-]+)' ?: )?(?:Key was rejected by service|Required +key not available)"
         r"|module verification failed[^\n]{0,80}nvidia|Lockdown: [^\n]{0,60}unsigned module"
         r"|PKCS#7 signature not signed with a trusted key",
-        Means(
-            "secure-boot-unsigned-module",
-            "Secure Boot refuses the driver's module, which no enrolled key has signed",
-            0.97,
-        ),
+        decide=_refused,
         source="Linux: kernel/module/signing.c (EKEYREJECTED); Debian wiki, SecureBoot",
     ),
     Signature(
@@ -453,7 +464,7 @@ FAMILY = Family(
             "container-without-gpu-runtime",
             "the container was started without the driver's libraries, NVML among them",
             0.75,
-            given=BOXED + r"|default runtime to `nvidia`|null CDI handler|Incompatible (?:platform|strategy) detected",
+            given=f"{BOXED}|{_DEVICE_PLUGIN}",
         ),
         Means("windows-driver-missing", "no NVIDIA driver is installed: nvml.dll is not there", 0.7, given=WINDOWS),
         Means("no-kernel-module", "no NVIDIA driver is installed: its library NVML is not there", 0.6, unless=WINDOWS),
@@ -477,6 +488,19 @@ FAMILY = Family(
             0.93,
         ),
         source="NVIDIA CUDA Runtime API, error 802; NVIDIA Fabric Manager user guide",
+    ),
+    Signature(
+        r"libcuda\.dylib",
+        Means(_NO_GPU, "there is no CUDA for this Mac", 0.85),
+        source="macOS: dyld; NVIDIA served Macs to CUDA 10.2 and macOS 10.13",
+    ),
+    Signature(
+        r"Error -1 calling cuDriverGetVersion",
+        Means("stub-libcuda-on-path", "the toolkit's link-time stub of libcuda is loaded", 0.9, given=r"/stubs\b"),
+        Means(
+            "stub-libcuda-on-path", "a stub of libcuda answers in place of the driver's own", 0.6, unless=r"/stubs\b"
+        ),
+        source="JuliaGPU/CUDAdrv.jl 0.4: deps/build.jl; JuliaGPU/CUDAnative.jl#72",
     ),
     Signature(
         r"CUDA_ERROR_STUB_LIBRARY|cudaErrorStubLibrary|CUDA driver is a stub library",

@@ -93,10 +93,10 @@ FAMILY = Family(
         r"jaxlib version (?P<jaxlib>[\d.]+) is (?:newer"
         r"|older) than and incompatible with jax version (?P<jax>[\d.]+)|jax requires jaxlib version"
         r"|jaxlib is version [\d.]+, but this version of jax requires"
-        r"|plugin version [\d.]+,? is not compatible with|(?:jax_plugins"
+        r"|Mismatched PJRT plugin PJRT API version|plugin version [\d.]+,? is not compatible with|(?:jax_plugins"
         r"|xla_cuda\d+)[^\n]{0,120}not compatible with (?:the installed )?jaxlib",
         Means(_PLUGIN, "jax, jaxlib and the CUDA plugin are of different releases", 0.95),
-        source="jax-ml/jax: jax/_src/lib/__init__.py, jax_plugins",
+        source="jax-ml/jax: jax/_src/lib/__init__.py, jax_plugins; openxla/xla: xla/pjrt/pjrt_api.cc",
     ),
     Signature(
         r"jax-cuda1\d-(?:pjrt|plugin)[^\n]{0,80}(?:with (?:an )?older|with (?:a )?newer|mismatch)",

@@ -12,6 +12,7 @@ from doctor.explain.signatures._words import (
     BOXED,
     CANNOT,
     DRIVER_LIBRARY,
+    IS_WSL,
     JETSON,
     MAC,
     NOT_THERE,
@@ -41,7 +42,6 @@ _CUDA_LIBRARY = (
     r"|nvrtc|cudnn\w*"
     r"|nvjpeg|cutensor|cufile|nvinfer\w*|nvonnxparser|nvToolsExt)"
 )
-_IS_WSL = r"\bWSL|microsoft-standard|/usr/lib/wsl"
 _ABOUT_GPU = r"cuda|nvidia|cudnn|\bgpu|tensorrt|torch|tensorflow|\bjax|rapids|cudf|librmm|frigate|jetson"
 _VIDEO = r"libnvidia-encode|libnvcuvid"
 
@@ -94,7 +94,7 @@ FAMILY = Family(
         rf"|\b{_GPU}(?: \w+){{0,2}} (?:is|was|are)(?: not|n't) (?:enabled|supported|compiled|available|included) in "
         rf"this "
         r"(?:build|version|binary|release|package)|\b(?:API cuda|GPU|CUDA) is not enabled\b"
-        r"|compile with (?:CMake option )?(?:-D)?(?:USE|WITH|ENABLE|BUILD)_(?:CUDA|GPU|CUDNN)"
+        r"|compile with CUDA enabled|compile with (?:CMake option )?(?:-D)?(?:USE|WITH|ENABLE|BUILD)_(?:CUDA|GPU|CUDNN)"
         r"|\bCPU[- ]only (?:build|version|binary|Caffe|package)\b|\(-216:No CUDA support\)"
         rf"|(?:lacks|does(?: not|n't) (?:have|include)|no) {_GPU} (?:support|built in)\b"
         r"|has no attribute '(?:StandardGpuResources|cuda_GpuMat)'|Environment for task type \[GPU\] not found"
@@ -150,7 +150,7 @@ FAMILY = Family(
         r"|(?:could not load symbol \"|(?<!\.so:\s)undefined symbol: )cu(?:Init|Driver|Device|Ctx|Mem|Module|Launch"
         r"|Stream|Event)\w*",
         Means(_NO_GPU, "there is no CUDA for a Mac", 0.8, given=MAC),
-        Means(_WSL, "WSL's libcuda (/usr/lib/wsl/lib) is not on the loader's path", 0.7, given=_IS_WSL),
+        Means(_WSL, "WSL's libcuda (/usr/lib/wsl/lib) is not on the loader's path", 0.7, given=IS_WSL),
         Means(
             _CONTAINER,
             "the container has no libraries of the driver for video: NVIDIA_DRIVER_CAPABILITIES lacks video, or the "

@@ -213,7 +213,9 @@ FAMILY = Family(
     ),
     Signature(
         r"(?:undefined symbol:|symbol) (?P<symbol>_*(?:nvJitLink\w+|cusparse\w+|cublasLt\w*|cublas\w+"
-        r"|cusolver\w+|cudart\w+))(?:,? version (?P<lib>lib\w+\.so\.\d+))?",
+        r"|cusolver\w+|cudart\w+))(?:,? version (?P<lib>lib\w+\.so\.\d+))?"
+        r"|symbol (?P<any>\w+),? version lib(?:cublas|cusparse|cusolver|cufft|curand|nvJitLink)\w*\.so\.\d+ "
+        r"not defined",
         Means(
             "conda-cudatoolkit-vs-pip",
             "conda's CUDA packages and the framework's own are of different releases",
@@ -227,7 +229,7 @@ FAMILY = Family(
             given=r"nvidia-\w+-cu1\d|site-packages/nvidia",
             unless=r"conda install",
         ),
-        Means(_CUBLAS, "a library of CUDA is older than the one that asks it for {symbol}", 0.85),
+        Means(_CUBLAS, "a library of CUDA is older than the one that asks it for {symbol}{any}", 0.85),
         source="glibc: elf/dl-lookup.c",
     ),
     Signature(
@@ -285,7 +287,18 @@ FAMILY = Family(
         source="glibc: elf/dl-version.c",
     ),
     Signature(
-        r"\.so[.\d]*['\"]?: undefined symbol: _Z\w*(?:c10|5torch|2at\d)\w*",
+        r"symbol (?P<symbol>\w+),? version (?P<version>[A-Z]\w*_[\d.]+) not defined in file (?P<lib>lib[\w.+-]+) "
+        r"with link time reference",
+        Means(
+            "needed-library-missing",
+            "{lib} that is found first is another than the program was linked with ({symbol} of {version})",
+            0.6,
+            given=r"cuda|nvidia|torch|tensorflow|\bjax|tensorrt",
+        ),
+        source="glibc: elf/dl-lookup.c",
+    ),
+    Signature(
+        r"\.so[.\d]*['\"]?: undefined symbol: _Z\w*(?:c10|5torch|2at\d|6caffe2)\w*",
         Means(_EXTENSION, "a compiled extension was built for another torch", 0.7),
         Means("companion-version-mismatch", "a package beside torch was built for another release of it", 0.75),
         source="glibc: elf/dl-lookup.c",

@@ -20,7 +20,10 @@ FAMILY = Family(
         r"could not insert '?nvidia[\w-]*'?: (?:Exec format error|Invalid argument|Unknown symbol in module)"
         r"|\bnvidia\w*: (?:disagrees about version of symbol|version magic '|Unknown symbol)"
         r"|GPL-incompatible module nvidia\w*(?:\.ko)? uses GPL-only symbol|Compiler version check failed"
-        r"|compiler used to compile the kernel[^\n]{0,80}does not exactly match"
+        r"|compiler used to compile the kernel[\s\S]{0,80}does not exactly match|gcc-version-check failed"
+        r"|(?<![\w-])(?:nvidia(?:-(?:uvm|drm|modeset|peermem))?/[\w-]+\.[ch]|common/inc/nv[\w-]*\.h):\d+:\d+: "
+        r"(?:fatal )?error"
+        r"|(?<![\w-])nvidia(?:-(?:uvm|drm|modeset))?/[\w-]+\.c:\d+:\d+: note: in expansion of macro"
         r"|kernel header file '[^'\n]*' does not exist|Failed to find dkms on the system"
         r"|(?:dkms|NVIDIA-Linux|kernel-open)[^\n]{0,120}nvidia[^\n]{0,80}(?:fatal error|error:|Error \d)"
         r"|DKMS module '?nvidia[^\n]{0,80}(?:FAILED|failed to build)|error processing package nvidia-(?:kernel-)?dkms"
@@ -31,7 +34,7 @@ FAMILY = Family(
         Means(_BUILD, "the driver's module is not built for the kernel that runs", 0.88),
         source=(
             "kmod: tools/modprobe.c; Linux: kernel/module/version.c, scripts/mod/modpost.c; NVIDIA/nvidia-installer: "
-            "kernel.c, misc.c"
+            "kernel.c, misc.c; the module's conftest.sh, cc_version_check"
         ),
     ),
     Signature(

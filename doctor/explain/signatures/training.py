@@ -11,6 +11,8 @@ _SHM, _P2P, _MEMORY, _USER = (
     "not-a-stack-problem",
 )
 
+_FRAMEWORK = r"import (?:tensorflow|torch|jax)\b"
+
 FAMILY = Family(
     Signature(
         r"NCCL WARN Call to shm_open failed *: Permission denied",
@@ -134,6 +136,22 @@ FAMILY = Family(
             given=r"torch|cuda|gpu|rank|jax|DataLoader",
         ),
         source="pytorch/pytorch: torch/csrc/distributed/c10d/socket.cpp, torch/utils/data; CUDA error 9; openxla/xla",
+    ),
+    Signature(
+        r"DataLoader worker[^\n]{0,40}killed by signal: Killed",
+        Means(_USER, "the system ended a worker, mostly because main memory (not the GPU's) was full", 0.85),
+        source="pytorch/pytorch: torch/utils/data/_utils/signal_handling.py; Linux: mm/oom_kill.c",
+    ),
+    Signature(
+        r"(?:Missing|Unexpected) key\(s\) in state_dict|Key \S+ not found in checkpoint"
+        r"|__init__\(\) got an unexpected keyword argument",
+        Means(_USER, "the program, its model's file or its packages are of different versions", 0.7),
+        source="pytorch/pytorch: torch/nn/modules/module.py; tensorflow/tensorflow: save_restore_tensor.cc; CPython",
+    ),
+    Signature(
+        r"Illegal (?:hardware )?instruction",
+        Means(_USER, "the processor lacks instructions (AVX) that the package is built with", 0.5, given=_FRAMEWORK),
+        source="sh; TensorFlow's wheels want AVX since 1.6",
     ),
     Signature(
         r"Descriptors cannot (?:not )?be created directly",
