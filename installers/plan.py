@@ -33,8 +33,9 @@ class Target(NamedTuple):
     tool: str = ""  # who makes environments and installs into them: "pip", "uv", "conda"; "" for whoever is there
     releases: tuple[tuple[str, str], ...] = ()  # the release of each of `installed`, where it is known
     installers: tuple[str, ...] = ()  # who can install there: "pip", "uv", "ensurepip", "none"; () where nobody looked
-    keeper: str = ""  # whose lock file rules the environment: "uv", "poetry", "pixi"
+    keeper: str = ""  # whose lock file rules the environment: "uv", "poetry", "pdm", "pipenv", "pixi"
     project: str = ""  # the directory of that lock file
+    conda: str = ""  # the program that changes a conda environment there: "conda", "mamba", "micromamba"
     runner: str = ""  # the interpreter that installs, where it is another one: the base's, for what lies in its site
     site: str = ""  # the directory on sys.path where what is concerned lies; "" for the environment's own
     into: str = ""  # the same, where an installer must be told so: pip by --user, uv by --target

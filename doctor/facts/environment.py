@@ -112,12 +112,13 @@ class Environment(NamedTuple):
     extensions: Fact[tuple[Extension, ...]] = Unseen("its compiled extensions were not looked at")
     incomplete: Fact[tuple[Incomplete, ...]] = Unseen("the lists of its packages' files were not read")
     installers: tuple[str, ...] = ()  # who can install there: "pip", else "uv", else "ensurepip" to get pip by, "none"
-    keeper: str = ""  # whose lock file rules it: "uv", "poetry", "pixi"
+    keeper: str = ""  # whose lock file rules it: "uv", "poetry", "pdm", "pipenv", "pixi"
     project: str = ""  # the directory of that lock file, "" where it is not known
     program: str = ""  # on Windows, the directory of the program that runs: the base's where python.exe only starts it
     machine: Fact[str] = Unseen("it is only read on Windows")  # what that program is built for, "x86_64", "i386"
     too_long: Fact[tuple[str, ...]] = Unseen("it is only asked on Windows")  # paths of 260 characters and more
     base: Base | None = None  # where it sees the packages of that Python, too
+    conda: str = ""  # the program that changes a conda environment here: "conda", "mamba", "micromamba"
     closed: tuple[str, ...] = ()  # of its sites, those that this user may not change
 
     @property
@@ -179,4 +180,4 @@ class ConfigurationFacts(NamedTuple):
     variables: Fact[tuple[Variable, ...]]
     settings: Fact[tuple[Setting, ...]]
     named: Fact[tuple[NamedFile, ...]] = Unseen("what variables name was not followed")
-    shown: tuple[Variable, ...] = ()  # of those that a text shows, where it does not list all
+    shown: Fact[tuple[Variable, ...]] = Unseen("all of them were asked for")  # by a text that does not list all

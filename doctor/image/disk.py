@@ -58,10 +58,15 @@ class Scratch(Disk):
         self._waiting, self._written = bytearray(), 0
         self.is_full = False
 
+    @property
+    def room_bytes(self) -> int:
+        """What can still be put."""
+        return self._limit_bytes - self.size_bytes
+
     def put(self, content: bytes | memoryview) -> int | None:
         """Where it lies; None where there is no room for it. Raises OSError for a full disk."""
         place = self.size_bytes
-        if place + len(content) > self._limit_bytes:
+        if len(content) > self.room_bytes:
             self.is_full = True
             return None
         self.size_bytes += len(content)

@@ -48,7 +48,12 @@ _CONTAINER = re.compile(re.escape(MAGIC))
 _ALIGNED_BYTES = 4  # containers begin at multiples of it
 _ENTRY = struct.Struct("<HHIQ")  # the beginning of an entry of GPU code: kind, version, size of its header, of the code
 _LAID_BEFORE_CODE_BYTES = 96 << 20  # of a segment with machine code: symbols and their names come first
-_PT_LOAD, _PF_X = 1, 1
+_PROGRAM_HEADER = struct.Struct("<IIQ16xQ16x")  # kind, flags, place, and size in the file
+_PT_LOAD, _PT_DYNAMIC = 1, 2
+_PF_X, _PF_W = 1, 2
+_ALWAYS_BYTES = 32 << 20  # the end of a file, and a segment that is written to: what readers begin with lies there
+_NAMES_BEFORE_BYTES, _SECTIONS_AT_MOST_BYTES = 64 << 10, 4 << 20  # around the headers of sections
+_RESERVED_BYTES = 128 << 20  # of the scratch file, for these: 267 MiB of cuFFT are data that nobody asks for
 
 
 ZEROS = -1
@@ -214,36 +219,40 @@ class _Walk:
 
 
 class _Segments(NamedTuple):
-    """What the program headers at the start of an ELF file tell of it."""
+    """What the headers at the start of an ELF file tell of it."""
 
     code: list[tuple[int, int]]  # machine code, which no reader asks for
     bare: list[tuple[int, int]]  # where no container of GPU code lies, either
+    needed: list[tuple[int, int]]  # what readers ask for first, wherever in the file it lies
 
 
 def _segments(head: bytes, size: int) -> _Segments:
-    """None for what is no ELF file of 64 bits, or has its program headers elsewhere."""
+    """Nothing but its end is known of what is no ELF file of 64 bits, or has its program headers elsewhere."""
+    needed = [(size - _ALWAYS_BYTES, size)]
     if head[:4] != _ELF or head[4:6] != b"\x02\x01" or len(head) < 64:
-        return _Segments([], [])
-    place, step, how_many = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
+        return _Segments([], [], needed)
+    place, sections = struct.unpack_from("<QQ", head, 32)
+    step, how_many = struct.unpack_from("<HH", head, 54)
+    if step != _PROGRAM_HEADER.size or place + step * how_many > len(head):
+        return _Segments([], [], needed)
+    needed.append((sections - _NAMES_BEFORE_BYTES, sections + _SECTIONS_AT_MOST_BYTES))
     code, bare, loaded = [], [], 0
-    for number in range(how_many if step == 56 else 0):
-        at = place + number * step
-        if at + step > len(head):
-            return _Segments([], [])
-        kind, flags, offset, _, _, length = struct.unpack_from("<IIQQQQ", head, at)
-        loaded = max(loaded, offset + length) if kind == _PT_LOAD else loaded
-        if kind == _PT_LOAD and flags & _PF_X and offset < size:
-            if offset == 0:  # with all that is only read
-                code.append((_LAID_BEFORE_CODE_BYTES, length))
-            else:
-                code.append((offset, offset + length))
-                bare.append((offset, offset + length))
-    return _Segments(code, [*bare, (loaded, size)] if loaded else bare)
+    for number in range(how_many):
+        kind, flags, offset, length = _PROGRAM_HEADER.unpack_from(head, place + number * step)
+        end = offset + length
+        if kind == _PT_DYNAMIC or (kind == _PT_LOAD and flags & _PF_W and length <= _ALWAYS_BYTES):
+            needed.append((offset, end))
+        if kind == _PT_LOAD:
+            loaded = max(loaded, end)
+        if kind == _PT_LOAD and flags & _PF_X:
+            code.append((offset or _LAID_BEFORE_CODE_BYTES, end))  # at 0 lies all that is only read, too
+            bare += [(offset, end)] if offset else []
+    return _Segments(code, [*bare, (loaded, size)] if loaded else bare, needed)
 
 
 def _lay_down(walk: _Walk, scratch: Scratch, segments: _Segments) -> list[Stretch]:
     """Write a library to the scratch file, without its machine code and what its containers of GPU code hold."""
-    laid = _Laid(scratch, segments.code)
+    laid = _Laid(scratch, segments)
     while len(walk.ensure(1)):
         block = walk.ensure(HEAD.size)
         if bare_until := max((end for begin, end in segments.bare if begin <= walk.place < end), default=0):
@@ -288,17 +297,19 @@ def _lay_container(walk: _Walk, laid: _Laid) -> bool:
 class _Laid:
     """What lies in the scratch file."""
 
-    def __init__(self, scratch: Scratch, code: list[tuple[int, int]]) -> None:
+    def __init__(self, scratch: Scratch, segments: _Segments) -> None:
         self.stretches: list[Stretch] = []
         self._scratch = scratch
-        self._code = code
+        self._segments = segments
 
     def put(self, place: int, content: memoryview) -> None:
-        """These bytes of the file, as far as they are no machine code and there is room."""
-        for begin, end in self._code:
-            if begin <= place and place + len(content) <= end:
-                return
-        self.always(place, content)
+        """These bytes of the file, as far as they are no machine code and leave room for what is needed more."""
+        end = place + len(content)
+        if any(low <= place and end <= high for low, high in self._segments.code):
+            return
+        has_room = self._scratch.room_bytes - len(content) >= _RESERVED_BYTES
+        if has_room or any(low < end and place < high for low, high in self._segments.needed):
+            self.always(place, content)
 
     def always(self, place: int, content: memoryview) -> None:
         """These bytes of the file, if there is room."""

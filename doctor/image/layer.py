@@ -8,15 +8,18 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from compat.record import NamedTuple
-from doctor.image import ENTRIES_AT_MOST, Damaged, ImageError
+from doctor.image import BOMB_BYTES, CHUNK_BYTES, ENTRIES_AT_MOST, Damaged, ImageError
 from doctor.image.disk import Disk, Scratch
-from doctor.image.keep import Keeper, Pieces, Stretch
+from doctor.image.keep import ZEROS, Keeper, Pieces, Stretch
 from doctor.image.stream import Feed
 
 _PATH_AT_MOST_CHARS = 4096
+_HEADER_AT_MOST_BYTES = 8 << 20  # a header, its extensions and the map of a sparse file: names have 4 KiB
+_PARTS_AT_MOST = 200_000  # of all sparse files of a layer that is not packed
+_NOTHING = bytes(CHUNK_BYTES)
 _NOT_FILLED_UP = "unexpected end of data"  # tarfile's words where the last block is short
 _BUFFER_BYTES = 8 << 10  # headers lie apart: more would be read for nothing
 
@@ -67,13 +70,32 @@ class _Header(tarfile.TarInfo):
         return found
 
 
+class _Headers:
+    """The file as tarfile reads it: so much for one entry, and no more; maps of sparse files have no other end."""
+
+    def __init__(self, file: Any, shown: str) -> None:
+        self.tell, self.seek = file.tell, file.seek
+        self.left = _HEADER_AT_MOST_BYTES
+        self._read, self._shown = file.read, shown
+
+    def read(self, size: int) -> bytes:
+        """Raises Damaged for a header of absurd size."""
+        self.left -= size
+        if size < 0 or self.left < 0:
+            raise Damaged(f"{self._shown}: a header of more than {_HEADER_AT_MOST_BYTES >> 20} MiB")
+        found: bytes = self._read(size)
+        return found
+
+
 def members(file: Any, shown: str) -> Iterator[tarfile.TarInfo]:
     """The headers of a tar, each before its content is read; raises Damaged, ImageError for too many."""
     found: tarfile.TarInfo | None = None
+    headers: Any = _Headers(file, shown)
     try:
         header = type("_HeaderOf", (_Header,), {"shown": shown})
-        tar = tarfile.TarFile(fileobj=file, mode="r", tarinfo=header, errors="surrogateescape")
+        tar = tarfile.TarFile(fileobj=headers, mode="r", tarinfo=header, errors="surrogateescape")
         for _ in range(ENTRIES_AT_MOST + 1):
+            headers.left = _HEADER_AT_MOST_BYTES
             found = tar.next()
             if found is None:
                 return
@@ -89,12 +111,15 @@ def members(file: Any, shown: str) -> Iterator[tarfile.TarInfo]:
 def read_packed(feed: Feed, spool: Scratch) -> Layer:
     """A layer that streams by; what probes may read of its files is kept in the spool. Raises Damaged."""
     keeper = Keeper(spool)
-    found = []
+    found, holes = [], 0
     for member in members(feed, feed.shown):
         stretches: tuple[Stretch, ...] = ()
-        if member.isreg() and not member.issparse():
+        if member.isreg():
+            parts = _parts(member, feed.shown)
+            holes += member.size - sum(size for _, size in parts)
             feed.seek(member.offset_data)
-            stretches = keeper.keep(member.name, member.size, feed.take(member.size))
+            if holes <= BOMB_BYTES:  # more is no image; it is not kept, and said so where it is asked for
+                stretches = keeper.keep(member.name, member.size, _filled(feed, parts, member.size))
         found.append(_entry(member, stretches, feed.shown))
     feed.drain()
     return Layer(tuple(found), spool)
@@ -107,15 +132,53 @@ def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) 
     """
     there = disk.size_bytes - place if size is None else size
     pieces = Pieces(there, (Stretch(0, there, place),), disk)
-    found = []
+    found, known = [], 0
     for member in members(io.BufferedReader(pieces, _BUFFER_BYTES), shown):
         stretches: tuple[Stretch, ...] = ()
-        if member.isreg() and not member.issparse():
-            if member.offset_data + member.size > there:
+        if member.isreg():
+            parts = _parts(member, shown)
+            if member.offset_data + sum(size for _, size in parts) > there:
                 raise Damaged(f"{shown}: it ends in the middle of a file")
-            stretches = (Stretch(0, member.size, place + member.offset_data),)
+            known += len(parts) if member.issparse() else 0
+            if known <= _PARTS_AT_MOST:
+                stretches = tuple(_stretches(parts, member.size, place + member.offset_data))
         found.append(_entry(member, stretches, shown))
     return Layer(tuple(found), disk)
+
+
+def _parts(member: tarfile.TarInfo, shown: str) -> list[tuple[int, int]]:
+    """Place and size of what the archive holds of a file: all of it, or what lies between holes. Raises Damaged."""
+    if not member.issparse():
+        return [(0, member.size)]
+    found, end = [], 0
+    for place, size in cast("list[tuple[int, int]]", member.sparse):
+        if size:  # what is left of a header's four places is zeros
+            if size < 0 or not end <= place <= member.size - size:
+                raise Damaged(f"{shown}: a damaged tar header (a sparse file whose parts make no sense)")
+            end = place + size
+            found.append((place, size))
+    return found
+
+
+def _stretches(parts: list[tuple[int, int]], size: int, lies_at: int) -> Iterator[Stretch]:
+    """The same, and the holes, as they can be read."""
+    end = 0
+    for place, part in [*parts, (size, 0)]:
+        if place > end:
+            yield Stretch(end, place - end, ZEROS)
+        if part:
+            yield Stretch(place, part, lies_at)
+        lies_at, end = lies_at + part, place + part
+
+
+def _filled(feed: Feed, parts: list[tuple[int, int]], size: int) -> Iterator[memoryview]:
+    """What comes next of the stream, with zeros where holes are."""
+    for one in _stretches(parts, size, 0):
+        if one.kept_at != ZEROS:
+            yield from feed.take(one.size)
+            continue
+        for place in range(0, one.size, len(_NOTHING)):
+            yield memoryview(_NOTHING)[: one.size - place]
 
 
 def _entry(member: tarfile.TarInfo, stretches: tuple[Stretch, ...], shown: str) -> Entry:

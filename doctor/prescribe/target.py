@@ -41,6 +41,7 @@ def target_of(facts: Facts, need: Need) -> Target:
         installers=environment.installers if environment else (),
         keeper=environment.keeper if environment else "",
         project=environment.project if environment else "",
+        conda=environment.conda if environment else "",
         may_be_root=may_be_root(facts),
         runner=place.runner,
         site=place.site,

@@ -1,7 +1,8 @@
 """cuDNN in a conda environment.
 
-Source: NVIDIA cuDNN installation guide, "Conda Installation"; conda-forge's packages cudnn, cuda-version, cuda-toolkit
-(from CUDA 12 on) and cudatoolkit (9.2 to 11.8).
+Sources: mamba's documentation (the commands of conda, under its name) and pixi's (`pixi add`); NVIDIA cuDNN
+installation guide, "Conda Installation"; conda-forge's packages cudnn, cuda-version, cuda-toolkit (from CUDA 12 on) and
+cudatoolkit (9.2 to 11.8).
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     name, wanted = _cuda(need.spec) if need.product == "cuda" else _cudnn(need)
     again = ("--force-reinstall",) if need.product == "cudnn" and target.prefix else ()  # files may have been changed
     into = ("-p", target.prefix) if target.prefix else ()
-    argv = ("conda", "install", "-y", *again, *into, "-c", "conda-forge", *wanted)
+    program = target.conda or "conda"
+    argv = (program, "install", "-y", *again, *into, "-c", "conda-forge", *wanted)
+    if target.keeper == "pixi" and target.project:
+        argv = ("pixi", "add", "--manifest-path", target.project, *wanted)
     where = target.prefix or "the conda environment that is active"
-    step = Command(argv, name, timeout_s=3600, inverse=_earlier(name, into))
+    step = Command(argv, name, timeout_s=3600, inverse=_earlier(program, name, into))
     return Plan(
         f"install {name}{spoken(need.spec)} in {where}",
         (step,),
@@ -52,11 +56,11 @@ def _cudnn(need: Need) -> tuple[str, tuple[str, ...]]:
     return "cudnn", (f"cudnn{spec}", *((f"cuda-version={need.build}",) if need.build else ()))
 
 
-def _earlier(name: str, into: tuple[str, ...]) -> Inverse:
+def _earlier(program: str, name: str, into: tuple[str, ...]) -> Inverse:
     """conda numbers the states of an environment, and goes back to one of them."""
     inside = " ".join(("", *into))
-    left = f"for all that changed: conda list{inside} --revisions, conda install{inside} --revision NUMBER"
-    return Inverse((("conda", "remove", "-y", *into, name),), left)
+    left = f"for all that changed: {program} list{inside} --revisions, {program} install{inside} --revision NUMBER"
+    return Inverse(((program, "remove", "-y", *into, name),), left)
 
 
 METHOD = Method(

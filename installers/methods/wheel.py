@@ -373,18 +373,30 @@ def _getting_pip(target: Target) -> tuple[Step, ...]:
     return (*first, Command(argv, "this environment has no pip, and this machine no uv", inverse=gone))
 
 
+_KEEPERS = {  # each with its option that names the project
+    "uv": "--project",
+    "poetry": "--directory",
+    "pdm": "--project",
+    "pixi": "--manifest-path",
+    "pipenv": "",
+}
+
+
 def _kept(target: Target, *requirements: str, removed: bool = False) -> tuple[Step, ...]:
     """What its own tool must be told as well, or it brings the earlier state back.
 
-    Sources: the command lines of uv (`add --project`), poetry (`add --directory`) and pixi (`add --manifest-path`).
+    Sources: the command lines of uv (`add --project`), poetry (`add --directory`), pdm (`add --project`),
+    pipenv (`install`, in its directory) and pixi (`add --manifest-path`).
     """
     if not target.keeper:
         return ()
-    option = {"uv": "--project", "poetry": "--directory", "pixi": "--manifest-path"}[target.keeper]
+    option = _KEEPERS[target.keeper]
     pypi = ("--pypi",) if target.keeper == "pixi" else ()
-    where = (option, target.project) if target.project else ()
+    where = (option, target.project) if target.project and option else ()
     names = tuple(parse_spec(one).name for one in requirements) if removed else requirements
-    told = shlex.join((target.keeper, "remove" if removed else "add", *pypi, *where, *names))
+    verb = ("uninstall" if removed else "install") if target.keeper == "pipenv" else "remove" if removed else "add"
+    told = shlex.join((target.keeper, verb, *pypi, *where, *names))
+    told += f" (in {target.project})" if target.project and not option else ""
     text = f"{target.keeper} keeps this environment as its lock file says; where the project names it, also: {told}"
     return (ByHand(text),)
 

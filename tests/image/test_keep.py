@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import struct
+from itertools import chain
 
 import pytest
 
 from doctor.binaries.fatbin import HEAD, MAGIC
 from doctor.image.disk import _WAITING_AT_MOST_BYTES, Scratch
-from doctor.image.keep import Keeper
+from doctor.image.keep import _RESERVED_BYTES, Keeper
 
 HELD = 1 << 16
-READ, RUN = 4, 5
+READ, RUN, WRITTEN = 4, 5, 6
 SMALL, LARGE = b"s" * 100, b"l" * (_WAITING_AT_MOST_BYTES + 1)
 
 
@@ -61,3 +62,20 @@ def test_what_is_put_is_read() -> None:
         assert scratch.is_full
         scratch.clear()
         assert scratch.size_bytes == 0
+
+
+def test_data_leaves_room_for_what_readers_begin_with() -> None:
+    """cuFFT 11.4 has 267 MiB of data in one segment, and the headers of its sections behind them."""
+    data = 200 << 20
+    head = bytearray(elf((READ, 0, 4096), (WRITTEN, 4096, data)))
+    struct.pack_into("<Q", head, 40, 4096 + data)
+    block = memoryview(bytes(1 << 20))
+    scratch_bytes = _RESERVED_BYTES + (4 << 20)
+    scratch = Scratch(scratch_bytes)
+    keeper = Keeper(Scratch(1 << 20))
+    keeper._scratch = scratch
+    scratch.clear = lambda: None  # type: ignore[method-assign]
+    end = b"s" * (40 << 10)
+    keeper.keep("lib.so", 4096 + data + len(end), chain([memoryview(head)], [block] * 200, [memoryview(end)]))
+    assert scratch.read(scratch.size_bytes - len(end), len(end)) == end
+    assert scratch.size_bytes < scratch_bytes

@@ -419,13 +419,30 @@ def test_what_installs_is_what_is_there(machine: Target, expected: list[str]) ->
     [
         ("uv", "uv add --project /w/p nvidia-cudnn-cu12==9.10.2.21"),
         ("poetry", "poetry add --directory /w/p nvidia-cudnn-cu12==9.10.2.21"),
+        ("pdm", "pdm add --project /w/p nvidia-cudnn-cu12==9.10.2.21"),
+        ("pipenv", "pipenv install nvidia-cudnn-cu12==9.10.2.21 (in /w/p)"),
         ("pixi", "pixi add --pypi --manifest-path /w/p nvidia-cudnn-cu12==9.10.2.21"),
     ],
 )
 def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> None:
     target = machines.UBUNTU._replace(installers=("pip",), keeper=keeper, project="/w/p")
     assert everything(PINNED, target)[-1].endswith(told)
-    assert "remove" in everything(Need("onnxruntime", ABSENT, PYTHON), target)[-1]
+    last = everything(Need("onnxruntime", ABSENT, PYTHON), target)[-1]
+    assert ("uninstall" if keeper == "pipenv" else "remove") in last
+
+
+@pytest.mark.parametrize(
+    ("conda", "keeper", "line"),
+    [
+        ("micromamba", "", "micromamba install -y --force-reinstall -p /e -c conda-forge cudnn=9.10.2 cuda-version=12"),
+        ("conda", "pixi", "pixi add --manifest-path /w/p cudnn=9.10.2 cuda-version=12"),
+    ],
+)
+def test_condas_packages_come_by_the_program_that_is_there(conda: str, keeper: str, line: str) -> None:
+    target = machines.UBUNTU._replace(
+        environment_kind="conda", prefix="/e", conda=conda, keeper=keeper, project="/w/p" if keeper else ""
+    )
+    assert lines(Need("cudnn", "==9.10.2", "/e", "12"), target) == [line]
 
 
 @pytest.mark.parametrize(("torch", "audio"), [("2.8.0", "'torchaudio<2.11'"), ("2.11.0", "torchaudio")])

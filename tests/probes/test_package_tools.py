@@ -33,6 +33,9 @@ class Live(RootHost):
         ({}, VENV, False, (("none",), "", "")),
         ({"/w/p/uv.lock": ""}, VENV, True, (("pip",), "uv", "/w/p")),
         ({"/w/p/poetry.lock": ""}, VENV, True, (("pip",), "poetry", "/w/p")),
+        ({"/w/p/pdm.lock": ""}, VENV, True, (("pip",), "pdm", "/w/p")),
+        ({"/w/p/Pipfile.lock": ""}, VENV, True, (("pip",), "pipenv", "/w/p")),
+        ({"/v/p-x/.project": "/w/p"}, "/v/p-x", True, (("pip",), "pipenv", "/w/p")),
         ({}, "/w/p/.pixi/envs/default", True, (("pip",), "pixi", "/w/p")),
         ({}, "/h/.cache/pypoetry/virtualenvs/p-x-py3.12", True, (("pip",), "poetry", "")),
     ],
@@ -40,7 +43,26 @@ class Live(RootHost):
 def test_tools(tree: dict[str, str], prefix: str, pip: bool, expected: tuple[object, ...], tmp_path: Path) -> None:
     together(venv(prefix), without("/usr/bin/uv"), files(tree))(tmp_path)
     host = Live(str(tmp_path), {"PATH": "/bin2:/usr/bin", "HOME": "/home/ada"})
-    assert package_tools.look(host, locate(host, prefix), (PIP,) if pip else ()) == expected
+    assert package_tools.look(host, locate(host, prefix), (PIP,) if pip else ()) == (*expected, "")
+
+
+@pytest.mark.parametrize(
+    ("tree", "environ", "program"),
+    [
+        ({}, {}, "conda"),
+        ({"/bin2/micromamba": ""}, {}, "micromamba"),
+        ({"/bin2/mamba": "", "/bin2/conda": ""}, {}, "conda"),
+        ({}, {"MAMBA_EXE": "/home/ada/bin/micromamba"}, "micromamba"),
+        ({}, {"MAMBA_EXE": "/opt/conda/bin/mamba", "CONDA_EXE": "/opt/conda/bin/conda"}, "conda"),
+    ],
+)
+def test_what_changes_a_conda_environment(
+    tree: dict[str, str], environ: dict[str, str], program: str, tmp_path: Path
+) -> None:
+    meta: dict[str, str | bytes] = {"/w/e/conda-meta/python-3.12.4-h1_0.json": "{}", "/w/e/bin/python3.12": b"\x7fELF"}
+    files({**tree, **meta, "/w/e/bin/python": "-> python3.12", "/w/e/lib/python3.12/os.py": ""})(tmp_path)
+    host = Live(str(tmp_path), {"PATH": "/bin2", **environ})
+    assert package_tools.look(host, locate(host, "/w/e"), (PIP,)).conda == program
 
 
 def test_an_image_has_its_own_path(tmp_path: Path) -> None:
