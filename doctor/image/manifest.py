@@ -169,6 +169,8 @@ def _of_platform(store: Store, found: list[_Candidate], shown: str, wanted: str)
         return found
     asked = wanted or f"linux/{_ARCHITECTURES.get(platform.machine(), platform.machine())}"
     asked = asked if "/" in asked else f"linux/{asked}"
+    system, _, machine = asked.partition("/")
+    asked = f"{system}/{_ARCHITECTURES.get(machine, machine)}"
     short = "/".join(asked.split("/")[:2])  # a variant such as linux/arm64/v8 stands for its architecture
     has = [one._replace(platform=one.platform or _said_platform(store, one)) for one in found]
     fitting = [one for one in has if one.platform == short]
