@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from compat.matrix import Matrix
+from compat.matrix import Matrix, accepts
 from compat.need import Need
 from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
-from doctor.facts.seen import Unseen, value_or
+from doctor.facts.seen import Unseen
 from doctor.rules.shared.builds import finds_wheels, import_symptoms
-from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, wheels_for
+from doctor.rules.shared.cuda_libraries import known_cuda, names_of, need_use, not_found, wheels_for
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -46,8 +46,9 @@ def _why(one: Prediction) -> str:
 def _needs(missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
     """The wheels that bring them, or the toolkit: first what this release looks for."""
     wheels = wheels_for(missing, framework, facts, matrix)
-    cuda = value_or(framework.cuda, None)
-    toolkit = (Need("cuda", f"=={cuda.major}.*"),) if cuda else ()
+    cuda = known_cuda(framework, facts, matrix)
+    brings = cuda and {row.soname for row in matrix.rows("libraries", "sonames") if accepts(row.cuda, cuda)}
+    toolkit = (Need("cuda", f"=={cuda.major}.*"),) if cuda and brings and missing[0].soname in brings else ()
     both = (*wheels, *toolkit) if finds_wheels(framework) else (*toolkit, *wheels)
     return both or (Need("by-hand", f"Install the CUDA release that has {missing[0].soname}."),)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
+
 from compat.matrix import Matrix
 from compat.need import AGAIN, WHEELS, Need
 from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Unseen
+from doctor.facts.seen import Unseen, value_or
 from doctor.rules.shared.builds import import_symptoms, is_of_the_base
 from doctor.rules.shared.cuda_libraries import absent_pins
 from doctor.rules.shared.cudnn_use import out_of_variable, told_of
@@ -52,7 +54,7 @@ def _why(one: Prediction) -> str:
 def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
     """What led to a damaged file goes; the system's library comes by its package, NVIDIA's by the wheel that is pinned.
 
-    The rest comes with the framework.
+    The rest comes with the framework, unless the lists of files tell that no package there has it.
     """
     from compat.platform import system_library  # late: only a finding needs its rows
 
@@ -61,11 +63,22 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
         return (out,)
     if system_library(one.soname, matrix):
         return (Need("system-library", AGAIN if one.damaged else "", "", one.soname),)
-    python = environment_of(framework, facts).interpreter
+    environment = environment_of(framework, facts)
+    python = environment.interpreter
     absent = () if one.damaged else absent_pins(framework, facts, matrix)
     release, _, build = framework.version.partition("+")
     whole = Need(framework.package, f"=={release}", python, build or AGAIN)
-    return (Need(WHEELS, " ".join(absent), python), whole) if absent else (whole,)
+    if absent:
+        return (Need(WHEELS, " ".join(absent), python), whole)
+    if one.damaged or _may_be_its_own(one.soname, environment):
+        return (whole,)
+    return (Need("by-hand", f"Install the package of the system that has {one.soname}: none of Python's lists it."),)
+
+
+def _may_be_its_own(soname: str, environment: Environment) -> bool:
+    """Whether a package lists a file of that name that is not there, or the lists were not read."""
+    incomplete = value_or(environment.incomplete, None)
+    return incomplete is None or any(posixpath.basename(path) == soname for one in incomplete for path in one.missing)
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

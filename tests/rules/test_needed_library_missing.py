@@ -8,6 +8,7 @@ import pytest
 
 from compat.need import AGAIN, Need
 from doctor.check.finding import Kind
+from doctor.facts.environment import Incomplete
 from doctor.facts.loader import FoundBy, Outcome, Way
 from tests.machine import SITE, VENV, environment, framework, loader, machine, prediction, seen, system, unseen
 from tests.rules.case import answer, answers
@@ -64,7 +65,10 @@ def test_kinds(facts: Any, kind: Kind) -> None:
     ("one", "need"),
     [
         (lost(), Need("system-library", "", "", "libgomp.so.1")),
-        (lost("libc10.so"), Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128")),
+        (
+            lost("libdl.so.2"),
+            Need("by-hand", "Install the package of the system that has libdl.so.2: none of Python's lists it."),
+        ),
         (
             lost(outcome=Outcome.DAMAGED, damaged="/usr/lib/libgomp.so.1"),
             Need("system-library", AGAIN, "", "libgomp.so.1"),
@@ -77,6 +81,12 @@ def test_kinds(facts: Any, kind: Kind) -> None:
 )
 def test_what_brings_it(one: Any, need: Need) -> None:
     assert answer(CODE, on(one)).needs == (need,)
+
+
+@pytest.mark.parametrize("incomplete", [unseen(), seen((Incomplete("torch", "2.9.1", ("torch/lib/libc10.so",), ()),))])
+def test_a_library_of_its_own_comes_with_it_anew(incomplete: Any) -> None:
+    facts = on(lost("libc10.so"), environments=seen((environment(framework())._replace(incomplete=incomplete),)))
+    assert answer(CODE, facts).needs == (Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
 
 
 def test_a_wheel_that_is_pinned_and_not_there_brings_it() -> None:

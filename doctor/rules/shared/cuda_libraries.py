@@ -154,12 +154,13 @@ def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Mat
     if pinned:
         return f"{pinned}{asked[pinned].replace(' ', '')}"
     if len({row.wheel for row in rows}) > 1:
-        cuda = _cuda(framework, facts, matrix)
+        cuda = known_cuda(framework, facts, matrix)
         rows = tuple(row for row in rows if cuda and accepts(row.cuda, cuda))
     return rows[0].wheel if rows else ""
 
 
-def _cuda(framework: Framework, facts: Facts, matrix: Matrix) -> CudaVersion | None:
+def known_cuda(framework: Framework, facts: Facts, matrix: Matrix) -> CudaVersion | None:
+    """See `cuda_of`; None where nobody knows."""
     try:
         return cuda_of(framework, facts, matrix).value
     except (Uncovered, UnseenError, NotApplicable):
