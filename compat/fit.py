@@ -198,12 +198,13 @@ class _Judged:
         if row.cuda == "" and row.build != "cpu" and traits_of(row.package).runs_on:
             return [self._say(OK, f"runs on the CUDA of {traits_of(row.package).runs_on}"), *reasons]
         if row.cuda is None:
-            return [*self._unrecorded_cuda(), *reasons]
+            told = (self._too_old(gpu) or self._code_for(gpu) for gpu in self._where.capabilities)
+            return [*filter(None, told), *self._unrecorded_cuda(), *reasons]
         if not is_cuda_row(row):
             kind = "is built for AMD GPUs" if row.build.startswith("rocm") else "is a CPU build: it uses no NVIDIA GPU"
             return [self._say(BAD, kind)]
-        told = (one or self._ptx(gpu) for gpu, one in zip(self._where.capabilities, cards, strict=True))
-        return [*told, *self._driver(), *reasons]
+        judged = (one or self._ptx(gpu) for gpu, one in zip(self._where.capabilities, cards, strict=True))
+        return [*judged, *self._driver(), *reasons]
 
     def _code(self) -> tuple[list[Reason | None], list[Reason]]:
         """What is said of each card whatever its driver, None where that compiles PTX; and of cuDNN's code."""
@@ -220,19 +221,30 @@ class _Judged:
             yield reason._replace(rows=(self._name, *reason.rows))
 
     def _card(self, gpu: ComputeCapability) -> Reason | None:
+        older = self._too_old(gpu)
+        if older:
+            return older
         try:
-            oldest = self._matrix.supports_from(self._row.package, self._release())
-            if oldest and gpu < oldest.capability_min:
-                name = row_name("gpu", "supported", oldest)
-                return self._say(BAD, f"supports cards from {oldest.capability_min.sm} on", name, source=oldest.source)
-            if self._row.targets:
-                return self._compiled(gpu, self._row.targets)
-            return self._uncompiled(gpu, oldest)
+            return self._code_for(gpu) if self._row.targets else self._uncompiled(gpu)
         except Uncovered as error:
             return self._say(UNKNOWN, str(error))
 
-    def _compiled(self, gpu: ComputeCapability, targets: tuple[CodeTarget, ...]) -> Reason | None:
+    def _oldest(self) -> SupportRow | None:
+        return self._matrix.supports_from(self._row.package, self._release())
+
+    def _too_old(self, gpu: ComputeCapability) -> Reason | None:
+        """The card is older than any that the package is for, whatever it was built with."""
+        oldest = self._oldest()
+        if not oldest or gpu >= oldest.capability_min:
+            return None
+        name = row_name("gpu", "supported", oldest)
+        return self._say(BAD, f"supports cards from {oldest.capability_min.sm} on", name, source=oldest.source)
+
+    def _code_for(self, gpu: ComputeCapability) -> Reason | None:
         """The code in the package, machine code first: PTX needs a driver that knows its CUDA."""
+        targets = self._row.targets
+        if not targets:
+            return None
         jetson = self._where.arch == "jetson"
         if _serves_as(targets, gpu, jetson) == "sm":
             return self._say(OK, f"has code for {gpu.sm}")
@@ -276,12 +288,12 @@ class _Judged:
             OK, f"brings PTX for {gpu.sm}, which driver {driver} compiles at first use", name, source=source
         )
 
-    def _uncompiled(self, gpu: ComputeCapability, oldest: SupportRow | None) -> Reason:
+    def _uncompiled(self, gpu: ComputeCapability) -> Reason:
         """No list of targets: what the compilers of its CUDA can build for bounds the answer."""
         cudas = accepted_cudas(self._row, self._matrix)
         able, rows = compilers_for(gpu, cudas, self._matrix)
         if able:
-            return self._compilable(gpu, (cudas, able), oldest)
+            return self._compilable(gpu, (cudas, able))
         if rows and all(gpu < row.capability_min for row in rows):
             what = f"CUDA {_span(cudas)} no longer builds for {gpu.sm}"
             return self._say(BAD, what, *self._names(rows), source=f"{self._row.source}; {rows[0].source}")
@@ -290,13 +302,10 @@ class _Judged:
         return self._say(UNKNOWN, what, *self._names(rows[-1:]), source="; ".join(sources))
 
     def _compilable(
-        self,
-        gpu: ComputeCapability,
-        spans: tuple[tuple[CudaVersion, ...], tuple[CudaVersion, ...]],
-        oldest: SupportRow | None,
+        self, gpu: ComputeCapability, spans: tuple[tuple[CudaVersion, ...], tuple[CudaVersion, ...]]
     ) -> Reason:
         """By what its maker supports, or because it compiles where it runs; `spans` are its CUDAs, and those able."""
-        cudas, able = spans
+        cudas, able, oldest = *spans, self._oldest()
         compiles = traits_of(self._row.package).compiles
         if self._row.targets is None and not compiles and not oldest:
             return self._say(UNKNOWN, f"what it was built for is not recorded; CUDA {_span(able)} builds for {gpu.sm}")

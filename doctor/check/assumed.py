@@ -56,6 +56,4 @@ def _gpu(number: int, name: str, matrix: Matrix) -> Gpu:
         name=Seen(row.name, _GPU),
         capability=Seen(capability, "matrix, gpu.products") if capability else Unseen(f"{row.name} has several"),
         now=all_unseen(GpuNow, "the GPU is assumed"),
-        refused="",
-        refused_code=0,
     )

@@ -41,6 +41,7 @@ _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-play
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
 _SHOWN_CHARS = 120
+_NO_CACHE = frozenset({"--no-cache", "--no-cache-dir"})  # pip takes the beginning of an option for it
 
 
 class Pinned(NamedTuple):
@@ -271,7 +272,7 @@ def _leaves(found: list[Call], flags: Mapping[str, str], known: Mapping[str, str
         if call.program in {"apt-get", "apt"} and "update" in texts and not cached and "/var/lib/apt" not in removed:
             ran.caches.append(DockerfileLine("apt's lists of packages", at, "&& rm -rf /var/lib/apt/lists/*"))
         pins = python_packages(call, known)
-        kept = pins is not None and pins.tool == "pip" and "--no-cache-dir" not in texts and not cached
+        kept = pins is not None and pins.tool == "pip" and _NO_CACHE.isdisjoint(texts) and not cached
         if kept and not _is_off(known, call) and ".cache" not in removed and "purge" not in _purges(found):
             ran.caches.append(DockerfileLine("pip's downloads", at, "--no-cache-dir"))
 

@@ -13,6 +13,7 @@ from doctor.explain.unpacking import DAMAGED, ENDS_EARLY, Inflated
 
 ZIP = b"PK\x03\x04"
 _PIECE_BYTES = 64 << 10
+_BEHIND_THE_END = 100  # reads that give nothing
 _BLOCK_BYTES = 512  # of tar: a header is one, and two of zeros are its end
 # zip's local header (APPNOTE.TXT 4.3.7): version, flags, method, time, date, checksum, packed, size, name, extra.
 _LOCAL = struct.Struct("<HHHHHIIIHH")
@@ -65,9 +66,14 @@ class _Seen:
 
     def __init__(self, stream: Any) -> None:
         self._stream, self.size, self.last = stream, 0, 0
+        self._behind = 0
 
     def read(self, size: int) -> bytes:
+        """Raises ValueError for who reads on at the end: tarfile does, up to the size that a header claims."""
         piece: bytes = self._stream.read(size)
+        self._behind += not piece
+        if self._behind > _BEHIND_THE_END:
+            raise ValueError(ENDS_EARLY)
         bare = len(piece.rstrip(b"\0"))
         self.last = self.size + bare if bare else self.last
         self.size += len(piece)

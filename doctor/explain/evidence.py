@@ -140,7 +140,10 @@ def _of_archive(stream: _Kept, whole: _Kept | Inflated, files: _Files) -> Saved:
         size = sum(len(one.content) for one in members)
         unread.append(Unread("the archive", f"it {why}: {len(members)} texts with {size:,} bytes were read"))
     if not members:
-        raise BadRequest(f"the archive {why}, and no text in it can be read" if why else "no text is in the archive")
+        each = "".join(f"; {one.label}: {one.why}" for one in unread[:1])
+        raise BadRequest(
+            f"the archive {why}, and no text in it can be read" if why else f"no text is in the archive{each}"
+        )
     return Saved(text_of(members)[:_TEXT_BYTES], None, tuple(members), unread=tuple(unread))
 
 

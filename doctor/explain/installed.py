@@ -83,7 +83,8 @@ def configuration_of(told: Told) -> ConfigurationFacts:
     if len({one.name for one in shown}) < len(shown):  # of several machines
         return ConfigurationFacts(_HIDDEN, _HIDDEN)
     if len(lists) != 1:
-        return ConfigurationFacts(_HIDDEN, _HIDDEN, shown=shown)
+        some = Seen(shown, _line(told.of(Field.VARIABLE)[0])) if shown else _HIDDEN
+        return ConfigurationFacts(_HIDDEN, _HIDDEN, shown=some)
     return ConfigurationFacts(Seen(shown, _line(lists[0])), _HIDDEN)
 
 

@@ -20,6 +20,7 @@ HEALTHY = "not-a-stack-problem"
 # What speaks against a card or a driver that a program has just used.
 _REFUTED_BY_USE = frozenset({"driver-too-old-for-runtime", "cpu-only-wheel", "gpu-too-old-dropped"})
 _JUDGED = frozenset({"driver-too-old-for-runtime", "gpu-arch-not-in-build"})  # that nothing is wrong takes these
+_NO_FAULT = "no-nvidia-gpu"  # no machine needs one for a program that fails of its own
 _SURE, _WARNED, _FITS = 0.9, 0.4, 0.5
 
 
@@ -97,7 +98,8 @@ def _plain(code: str, confidence: float, says: str, matched: tuple[Matched, ...]
 
 def merged(by_message: tuple[Cause, ...], by_rule: tuple[Cause, ...]) -> tuple[Cause, ...]:
     """Both, the surest first; what a message and a rule agree on is surer, and has the rule's remedies."""
-    rules = {one.code: one for one in by_rule}
+    of_its_own = bool(by_message) and not any(one.blames_stack for one in by_message)
+    rules = {one.code: one for one in by_rule if not (of_its_own and one.code == _NO_FAULT)}
     both = [_agreed(one, rules.pop(one.code)) if one.code in rules else one for one in by_message]
     return tuple(sorted((*both, *rules.values()), key=lambda one: -one.confidence))
 

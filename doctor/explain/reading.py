@@ -24,6 +24,7 @@ _LINE_BYTES = 4096
 _OBJECT_BYTES = 16 << 10
 _LINE_CHARS = 8192  # that are shown of one, and that messages are looked for in
 _ALIKE = 5  # lines that differ in digits only
+_LAST = 10  # lines that are kept where none has a word
 _AROUND = 3  # neighbours that are kept with a line: messages go over several, and versions stand beside them
 # In lower case. Every message of `signatures/` holds one of the words; the middle of a large text is searched for those
 # few that a failure hardly ever lacks, for each costs a pass over the text.
@@ -168,7 +169,13 @@ def _thinned(chunks: Iterator[bytes]) -> Reading:
     search.examined = 0
     for before, chunk in tail:
         search.look(chunk, before, WORDS)
-    return Reading(search.lines(), size, whole=False)
+    return Reading(search.lines() or _last_of(*tail[-1]), size, whole=False)
+
+
+def _last_of(before: int, chunk: bytes) -> tuple[Line, ...]:
+    """The last lines of a text without any word, which is not empty for that."""
+    numbered = list(enumerate(chunk.rstrip(b"\n").split(b"\n"), before + 1))[-_LAST:]
+    return tuple(line for number, raw in numbered for line in _lines(number, raw[:_LINE_BYTES]))
 
 
 class _Search:

@@ -180,4 +180,4 @@ class ConfigurationFacts(NamedTuple):
     variables: Fact[tuple[Variable, ...]]
     settings: Fact[tuple[Setting, ...]]
     named: Fact[tuple[NamedFile, ...]] = Unseen("what variables name was not followed")
-    shown: tuple[Variable, ...] = ()  # of those that a text shows, where it does not list all
+    shown: Fact[tuple[Variable, ...]] = Unseen("all of them were asked for")  # by a text that does not list all

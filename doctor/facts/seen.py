@@ -66,8 +66,10 @@ Fact = Union[Seen[D], Unseen]
 
 
 def all_unseen(group: Any, why: str) -> Any:
-    """A group of facts (a NamedTuple whose every field is a Fact) of which nothing was seen."""
-    return group(*(Unseen(why) for _ in group._fields))
+    """A group of facts (a NamedTuple) of which nothing was seen; a field that is no Fact keeps its default."""
+    blank = {name: Unseen(why) for name in group._fields}
+    kept = {name: one for name, one in group._field_defaults.items() if not isinstance(one, (Seen, Unseen))}
+    return group(**{**blank, **kept})
 
 
 def value_or(fact: Fact[D], default: D) -> D:

@@ -148,9 +148,8 @@ def _listing(found: list[_Candidate]) -> str:
 
 
 def _is_named(one: _Candidate, name: str) -> bool:
-    """By its whole name, its tag, the name without Docker's own prefix, or the beginning of its digest."""
-    full = (known for known in one.names for known in (known, known.removeprefix("docker.io/library/")))
-    by_name = any(name in {known, known.rpartition(":")[2]} for known in full)
+    """By its name, with or without the registry that tools put before it, its tag, or the beginning of its digest."""
+    by_name = any(f"/{known}".endswith(f"/{name}") or name == known.rpartition(":")[2] for known in one.names)
     return by_name or (len(name) >= 8 and name.removeprefix("sha256:") in one.digest)
 
 
@@ -170,6 +169,8 @@ def _of_platform(store: Store, found: list[_Candidate], shown: str, wanted: str)
         return found
     asked = wanted or f"linux/{_ARCHITECTURES.get(platform.machine(), platform.machine())}"
     asked = asked if "/" in asked else f"linux/{asked}"
+    system, _, machine = asked.partition("/")
+    asked = f"{system}/{_ARCHITECTURES.get(machine, machine)}"
     short = "/".join(asked.split("/")[:2])  # a variant such as linux/arm64/v8 stands for its architecture
     has = [one._replace(platform=one.platform or _said_platform(store, one)) for one in found]
     fitting = [one for one in has if one.platform == short]

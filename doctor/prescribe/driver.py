@@ -138,7 +138,7 @@ def _card(number: int) -> Gpu:
     """A card that no driver has shown yet."""
     why = "the driver that would tell does not run yet"
     blank: Gpu = all_unseen(Gpu, why)
-    return blank._replace(number=number, now=all_unseen(GpuNow, why), refused="", refused_code=0)
+    return blank._replace(number=number, now=all_unseen(GpuNow, why))
 
 
 def _named(gpus: Fact[tuple[Gpu, ...]]) -> Fact[tuple[Gpu, ...]]:

@@ -96,7 +96,10 @@ def _of_arches(setting: Variable, facts: Facts) -> Answer:
 
 
 RULE = Rule(
-    Subjects("environment variable", lambda facts: facts.configuration.shown or facts.configuration.variables.get()),
+    Subjects(
+        "environment variable",
+        lambda facts: value_or(facts.configuration.shown, ()) or facts.configuration.variables.get(),
+    ),
     check,
     matters=False,
 )

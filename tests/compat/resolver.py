@@ -18,6 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,10 @@ from compat.reason import Circumstances
 from compat.solve import Problem, Solution, solve, solve_unsure
 from compat.spec import parse_spec
 from compat.version import DriverRelease
+from doctor.host.live import LiveHost
+from doctor.refresh.configuration import connection_of
+from doctor.refresh.listing import wheels_of
+from doctor.refresh.web import Web
 from installers.requirement import requirement_of
 
 MATRIX = Matrix()
@@ -173,7 +178,7 @@ def resolve(requirements: list[str], python: str) -> str:
     command += ["--python-version", python.rstrip("t"), "--python-platform", "x86_64-manylinux_2_40"]
     for _ in range(_BUILT_AT_MOST):
         done = subprocess.run(command, input="\n".join(requirements), capture_output=True, text=True, timeout=600)
-        built = _WITHOUT_A_WHEEL.findall(done.stderr)
+        built = [*filter(_has_no_wheel, _WITHOUT_A_WHEEL.findall(done.stderr))]
         if done.returncode == 0 or not built:
             break
         command += [f"--no-binary={name}" for name in built]
@@ -185,6 +190,12 @@ def resolve(requirements: list[str], python: str) -> str:
     asked = {f"{one.name}-{extra}-plugin" for one in map(parse_spec, requirements) for extra in one.extras}
     lacking = [one for one in asked if one.startswith("jax") and f"{one}==" not in done.stdout]
     return f"takes a release that has no such extra: {', '.join(lacking)} is left out" if lacking else ""
+
+
+@cache
+def _has_no_wheel(name: str) -> bool:
+    connection = connection_of(LiveHost(), (), "")
+    return not wheels_of(name, connection.indexes, Web(connection))[0]
 
 
 def outcomes(count: int, first: int) -> Iterator[Outcome]:

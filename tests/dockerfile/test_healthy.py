@@ -85,6 +85,9 @@ from python:3.12-slim as a
 run pip install `
   --no-cache-dir torch==2.9.1
 """,
+    "pip's option by its beginning": """FROM python:3.12
+RUN pip install --no-cache torch==2.9.1
+""",
     "an unused stage": """FROM ubuntu AS bad
 RUN apt-get install -y nvidia-driver-550
 FROM python:3.12-slim

@@ -129,7 +129,7 @@ def test_what_shows_no_fault_is_given_none(name: str) -> None:
 
 def test_a_part_of_the_variables_says_nothing_of_the_others() -> None:
     facts = report(text_of("jax-0.10.2-variables")).facts
-    assert [one.name for one in facts.configuration.shown][:2] == ["XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_FLAGS"]
+    assert [one.name for one in facts.configuration.shown.get()][:2] == ["XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_FLAGS"]
     assert not isinstance(facts.configuration.variables, Seen)
     answers = report(text_of("jax-0.10.2-variables") + "JAX_X=1\n").answers
     assert next(one for one in answers if one.code == "cuda-visible-devices-empty-or-invalid").kind is Kind.UNKNOWN

@@ -106,6 +106,12 @@ def test_what_is_neither_is_one_line(given: str, said: str, capsys: pytest.Captu
     assert err.count("\n") == 1
 
 
+def test_a_large_text_without_a_word_is_not_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log").write_text("step done\n" * 20_000)
+    assert execute(["explain", str(tmp_path / "log"), "--redact"]) == 4
+    assert "step done" in capsys.readouterr().out
+
+
 def test_an_empty_text_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(" \n\n")
     assert execute(["explain", str(tmp_path / "a.log")]) == 2

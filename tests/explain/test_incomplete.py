@@ -97,6 +97,13 @@ def test_what_is_there_is_judged(tmp_path: Path, name: str, part: float) -> None
     assert any("ends early" in one and "bytes" in one for one in said(report))
 
 
+def test_a_size_that_a_header_claims_is_not_gone_through(tmp_path: Path) -> None:
+    member = tarfile.TarInfo("big.log")
+    member.size = 1 << 40
+    with pytest.raises(BadRequest, match="ends early"):
+        judged(tmp_path, member.tobuf(tarfile.GNU_FORMAT) + BUG_REPORT)
+
+
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_a_wrong_byte_is_said(tmp_path: Path, name: str) -> None:
     """The checksum of gzip and zip tells it; tar has one of its headers alone."""

@@ -42,6 +42,7 @@ SAMPLES = (
     *texts("fifth.txt"),
     *texts("sixth.txt"),
     *texts("seventh.txt"),
+    *texts("eighth.txt"),
 )
 INVENTORY = texts("inventory.txt")
 

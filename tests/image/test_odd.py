@@ -110,7 +110,7 @@ def test_another_platform_and_an_attestation_are_passed_over(tmp_path: Path) -> 
 def test_several_tags_of_one_image(tmp_path: Path) -> None:
     files: Mapping[str, bytes] = docker([LAYER], config_of([LAYER]), ("app:v1", "app:latest", "host:5000/team/app:v1"))
     (tmp_path / "x.tar").write_bytes(tar_with(files))
-    for name in ("", ":app:v1", ":latest", ":host:5000/team/app:v1"):
+    for name in ("", ":app:v1", ":latest", ":host:5000/team/app:v1", ":team/app:v1"):
         assert len(open_image(ImageRequest(f"{tmp_path}/x.tar{name}")).names) == 3
 
 

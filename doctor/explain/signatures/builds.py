@@ -95,6 +95,13 @@ FAMILY = Family(
         source="CMake 3.18 and later: CMakeDetermineCUDACompiler.cmake",
     ),
     Signature(
+        r"Unknown compute capability\. Specify the target",
+        Means("cpu-only-wheel", "torch sees no card to build for: it is its CPU build", 0.6),
+        Means("no-kernel-module", "or no driver answers where it is built, as in an image's build", 0.5),
+        asks="does torch.version.cuda name a release, and does nvidia-smi list the card?",
+        source="NVlabs/tiny-cuda-nn: bindings/torch/setup.py",
+    ),
+    Signature(
         r"Found two conflicting CUDA (?:installs|versions)|CUDA headers? (?:version )?(?:and|does not match)[^\n]{0,40}"
         r"(?:libraries|toolkit|nvcc)|CUDA_(?:CUDART|cublas|cudart\w*|CUDA|cufft|curand)_LIBRARY \(ADVANCED\)"
         r"|CUDA_\w+_LIBRARY[^\n]{0,80}NOTFOUND",

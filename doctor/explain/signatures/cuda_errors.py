@@ -82,7 +82,7 @@ FAMILY = Family(
     ),
     Signature(
         r"(?:cudaGetDeviceCount|NumCudaDevices|cuInit)[^\n]{0,160}named symbol not found"
-        r"|failed to initialize CUDA: named symbol not found",
+        r"|failed to initialize CUDA: named symbol not found|CUDA error at \S*/cuda\.cc:\d+ - named symbol not found",
         Means(
             "container-without-gpu-runtime",
             "a container in WSL or Docker Desktop lacks a library of a newer Windows driver (libnvdxgdmal.so.1): "

@@ -311,7 +311,7 @@ FAMILY = Family(
         source="NVIDIA-Linux-x86_64 installer; NVIDIA/open-gpu-kernel-modules: nv-pci.c; lspci -k",
     ),
     Signature(
-        r"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver",
+        r"(?:couldn't|could not|cannot|unable to|failed to) communicate with the NVIDIA driver",
         Means(
             "kernel-updated-dkms-missing",
             "the module is not there for the kernel that runs",

@@ -123,7 +123,7 @@ FAMILY = Family(
         r"|Failed to infer device type|No platform detected, vLLM"
         r"|Could not find/initialize a specified accelerator device|accelerator to cpu \(auto detect\)"
         r"|no registered Platform called \"CUDA\"|No devices found/left|Error getting driver and runtime versions"
-        r"|bnb_supported_devices",
+        r"|bnb_supported_devices|(?:CUDA|GPU)Accelerator\W{0,2} can ?not run on your system",
         Means(_NO_GPU, "there is no CUDA for this machine: a Mac, or a card of another maker", 0.6, given=MAC),
         Means(_CONTAINER, "the container was started without the GPU", 0.55, given=BOXED, unless=MAC),
         Means(_VISIBLE, "CUDA_VISIBLE_DEVICES may hide every GPU", 0.6, given=r"CUDA_VISIBLE_DEVICES", unless=MAC),
@@ -228,7 +228,7 @@ FAMILY = Family(
         r"|NvEncodeAPI version is incompatible|OPTIX_ERROR_(?:UNSUPPORTED_ABI_VERSION|ENTRY_SYMBOL_NOT_FOUND)"
         r"|CUDBG_ERROR_INCOMPATIBLE_API|procedure entry point cu\w+[^\n]{0,60}nvcuda\.dll"
         r"|feature:/[\w-]+::__cuda==[\d.]+|NVML_?ERROR_?FUNCTION_?NOT_?FOUND"
-        r"|NVIDIA driver version [\d.]+ or (?:newer|later|higher)",
+        r"|NVIDIA driver version [\d.]+ or (?:newer|later|higher)|unsupported driver range: \[0(?:\.0)?,",
         Means(
             _OLD,
             "the driver is older than this program needs",

@@ -28,7 +28,7 @@ FAMILY = Family(
         r"no CUDA-capable device is detected|cudaErrorNoDevice\b|CUDA_ERROR_NO_DEVICE"
         r"|No CUDA GPUs are available|no CUDA devices found"
         r"|cudaGetDeviceCount returned 100|Invalid device id|invalid device ordinal|cudaErrorInvalidDevice\b"
-        r"|CUDA_ERROR_INVALID_DEVICE",
+        r"|CUDA_ERROR_INVALID_DEVICE|You requested gpu: \[[\d, ]+\]\s+But your machine only has: \[\d",
         Means(
             _VISIBLE,
             "CUDA_VISIBLE_DEVICES hides every GPU, or names one that is not there",

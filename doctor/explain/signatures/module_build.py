@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.explain.signature import Family, Means, Signature
+from doctor.explain.signatures._words import BOXED
 
 _BUILD, _NO_MODULE, _NO_GPU, _NODES, _HARDWARE = (
     "kernel-updated-dkms-missing",
@@ -12,6 +13,7 @@ _BUILD, _NO_MODULE, _NO_GPU, _NODES, _HARDWARE = (
     "ecc-xid-hardware-fault",
 )
 _MIXED, _UNSUPPORTED, _USER = "driver-library-mismatch", "driver-does-not-support-gpu", "not-a-stack-problem"
+_CONTAINER = "container-without-gpu-runtime"
 
 FAMILY = Family(
     Signature(
@@ -57,17 +59,25 @@ FAMILY = Family(
         r"|NVIDIA kernel module (?:missing|not found)|Kernel module nvidia_uvm is not loaded|(?:nvml error: "
         r"|NVMLError_?)Driver ?Not ?Loaded|ERROR_DRIVER_NOT_LOADED"
         r"|Failed to initialize NVML: Not (?:Found|Supported)"
-        r"|NVIDIA-SMI couldn't find (?:libnvidia-ml|nvml)[^\n]{0,80}|nvidia-smi[`'\"]*(?: failed\. Ensure|: No such "
-        r"file)"
+        r"|nvidia-smi[`'\"]*(?: failed\. Ensure|: No such file)"
         r"|'nvidia-smi' is not recognized|command not found: nvidia-smi",
         Means(_NO_MODULE, "the driver's kernel module is not loaded, or no driver is installed", 0.62),
-        Means(
-            "container-without-gpu-runtime", "the container was started without the GPU", 0.66, given=r"docker|podman"
-        ),
+        Means(_CONTAINER, "the container was started without the GPU", 0.66, given=r"docker|podman"),
         source=(
             "openxla/xla: cuda_diagnostics.cc; NVIDIA/enroot: 98-nvidia.sh; NVML; nvidia-smi; kmod; candle: "
             "bindgen_cuda"
         ),
+    ),
+    Signature(
+        r"NVIDIA-SMI couldn't find (?:libnvidia-ml|nvml)",
+        Means(
+            _CONTAINER, "the container has no libraries of the driver: it was started without the GPU", 0.7, given=BOXED
+        ),
+        Means(
+            "driver-libraries-missing", "nvidia-smi is there, and the library of the driver that it needs is not", 0.66
+        ),
+        Means(_NO_MODULE, "or no driver is installed", 0.5),
+        source="nvidia-smi",
     ),
     Signature(
         r"kernel driver does not appear to be running on this host|no NVIDIA GPU device is present: /dev/nvidia",

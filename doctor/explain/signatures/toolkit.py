@@ -60,7 +60,7 @@ FAMILY = Family(
     Signature(
         r"CUDA_HOME environment variable is not set"
         r"|Cuda extensions are being compiled with a version of Cuda that does not match"
-        r"|No CUDA runtime is found, using CUDA_HOME|nvcc was not found|Could not find nvcc"
+        r"|No CUDA toolkit found|No CUDA runtime is found, using CUDA_HOME|nvcc was not found|Could not find nvcc"
         r"|/bin/nvcc['\"]?: No such file|nvcc: (?:command )?not found|CUDA_TOOLKIT_ROOT_DIR not found"
         r"|Could NOT find CUDA(?:Toolkit)?\b(?! drivers)|Failed to find nvcc",
         Means(

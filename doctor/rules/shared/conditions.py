@@ -129,7 +129,7 @@ def loading_library(facts: Facts, stem: str) -> DriverLibrary | None:
 
 def variable(facts: Facts, name: str) -> Variable | None:
     """An environment variable that is set; raises UnseenError where the environment was not seen."""
-    shown = next((one for one in facts.configuration.shown if one.name == name), None)
+    shown = next((one for one in value_or(facts.configuration.shown, ()) if one.name == name), None)
     return shown or next((one for one in facts.configuration.variables.get() if one.name == name), None)
 
 
