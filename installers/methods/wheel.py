@@ -82,7 +82,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if need.build == AGAIN:
         return _again(need, target, matrix)
     need = need._replace(build=need.build or _build_followed(need.product, inside) or _build_kept(need, inside))
-    steps = (*first, *_getting_pip(inside), *_guarded(inside, _install(need, inside, matrix)))
+    steps = (*first, *_guarded(inside, (*_getting_pip(inside), *_install(need, inside, matrix))))
     steps += _kept(inside, _requirement(need, inside, matrix))
     return Plan(_summary(need), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
 
@@ -112,7 +112,7 @@ def _again(need: Need, target: Target, matrix: Matrix) -> Plan:
         tool=_tool(inside),
         site=inside.site,
     )
-    steps = (*first, *_getting_pip(inside), *_guarded(inside, (again,)))
+    steps = (*first, *_guarded(inside, (*_getting_pip(inside), again)))
     return Plan(f"install {need.product}{need.spec} anew", steps, (*_first_effects(target), anew))
 
 
@@ -188,7 +188,7 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     why = "all at once: one resolver sees what all of them require"
     command = Command(argv, why, inverse=_earlier(inside, *names))
     effect = DistributionsInstalled(_python(inside), tuple(spelled), tool=_tool(inside), site=inside.site)
-    steps = (*first, *_getting_pip(inside), *_guarded(inside, (command,)), *_kept(inside, *spelled))
+    steps = (*first, *_guarded(inside, (*_getting_pip(inside), command)), *_kept(inside, *spelled))
     return Plan(f"install {', '.join(spelled)}", steps, (*_first_effects(target), effect))
 
 
@@ -367,10 +367,12 @@ def _getting_pip(target: Target) -> tuple[Step, ...]:
     if target.installers == ("none",):
         if manager_of(target) != "apt":
             return (ByHand("neither pip nor uv is there: get one of them first"),)
-        first = (*refresh(target), install(target, "python3-venv", why="ensurepip, which Debian keeps apart"))
+        venv = install(target, "python3-venv", why="ensurepip, which Debian keeps apart")
+        first = (*refresh(target), venv._replace(prepares=True))
     argv = (_python(target), "-m", "ensurepip", "--upgrade")
     gone = Inverse(((_python(target), "-m", "pip", "uninstall", "-y", "pip"),))
-    return (*first, Command(argv, "this environment has no pip, and this machine no uv", inverse=gone))
+    why = "this environment has no pip, and this machine no uv"
+    return (*first, Command(argv, why, inverse=gone, prepares=True))
 
 
 _KEEPERS = {  # each with its option that names the project
