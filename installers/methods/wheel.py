@@ -154,16 +154,13 @@ def _is_ours(target: Target) -> bool:
 
 def _effects(need: Need, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
     """What is removed first, then what is installed; a build is named as its index tells it apart."""
-    spec = parse_spec(_requirement(need, target, matrix))
+    requirement = _requirement(need, target, matrix)
+    spec = parse_spec(requirement)
     label, _ = index_of(spec._replace(build=need.build), matrix)
     names = (need.product, *(_companions(need.product, target) if need.build else ()))
     along = _going_with(need, names[1:], matrix)
     wanted = (str(spec._replace(build=label if exact_version(need.spec) else "")), *along)
-    gone = (
-        (DistributionsRemoved(_python(target), names, target.site),)
-        if need.build and need.product in target.installed
-        else ()
-    )
+    gone = (DistributionsRemoved(_python(target), names, target.site),) if _leaves(need, requirement, target) else ()
     return (*gone, DistributionsInstalled(_python(target), wanted, tool=_tool(target), site=target.site))
 
 
@@ -271,17 +268,24 @@ def _install(need: Need, target: Target, matrix: Matrix) -> tuple[Step, ...]:
         return (Command(argv, need.product, inverse=_earlier(target, need.product)),)
     names = (need.product, *(_companions(need.product, target)))
     steps: tuple[Step, ...] = ()
-    if need.product in target.installed:
+    if _leaves(need, requirement, target):
         steps = (_uninstall(target, *names),)
     try:
         served, release = next(iter(leaders), (need.product, exact_version(need.spec)))
         row = matrix.wheel_index(served, need.build, release.partition("+")[0])
     except Uncovered:
-        return (*steps, Command(_installer(target, requirement), _summary(need), inverse=_absent(target, names[:1])))
+        back = _absent(target, names[:1]) if steps else _earlier(target, need.product)
+        return (*steps, Command(_installer(target, requirement), _summary(need), inverse=back))
     kept = (f"{name}=={version}" for name, version in leaders)
     along = _going_with(need, names[1:], matrix)
     argv = _installer(target, requirement, *along, *kept, "--index-url", row.url)
     return (*steps, Command(argv, f"the index that serves {need.build} builds", inverse=_absent(target, names)))
+
+
+def _leaves(need: Need, requirement: str, target: Target) -> bool:
+    """Whether what is there is removed first: not where its extra brings all of it that has GPU code."""
+    by_extra = need.spec and traits_of(need.product).runs_on and parse_spec(requirement).extras
+    return bool(need.build) and need.product in target.installed and not by_extra
 
 
 def _requirement(need: Need, target: Target, matrix: Matrix) -> str:
