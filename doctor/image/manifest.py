@@ -24,6 +24,7 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "AMD64": "amd64", "arm6
 _NAMES = ("org.opencontainers.image.ref.name", "io.containerd.image.name")
 _MEDIA_AT_MOST = 100
 _LAYER = re.compile(r"\.tar(?:[.+](?:gzip|zstd|xz))?(?:;|$)")
+_CONFIG = re.compile(r"image\.config\.|container\.image\.|^application/(?:octet-stream|json)(?:;|$)|^$")
 _ATTESTATION = "vnd.docker.reference.type"
 
 
@@ -56,7 +57,10 @@ class _Candidate(NamedTuple):
 
 def choose_image(store: Store, shown: str, name: str, wanted: str) -> Chosen:
     """The image of that name ("" for the only one) and platform ("" for this machine's); raises ImageError."""
-    found = [*_candidates(store)]
+    listed = [*_candidates(store)]
+    found = [one for one in listed if not _other_media(one)]
+    if listed and not found:
+        raise ImageError(f"{shown} holds no container image (config media type {_other_media(listed[0])})")
     if not found:
         raise Damaged(f"{shown}: it holds no image")
     named = [one for one in found if not name or _is_named(one, name)]
@@ -118,6 +122,13 @@ def _of_index(
             yield from _of_index(store, said, own, depth + 1, left)
         elif _platform(one.get("platform")) != "unknown/unknown":
             yield _Candidate(own, _platform(one.get("platform")), one["digest"], said, is_oci=True)
+
+
+def _other_media(one: _Candidate) -> str:
+    """The media type of a configuration that is no image's: of a Helm chart, a signature; "" for an image's."""
+    said = one.manifest.get("config")
+    media = said.get("mediaType") if isinstance(said, dict) else ""
+    return "" if not isinstance(media, str) or _CONFIG.search(media) else repr(media[:_MEDIA_AT_MOST])
 
 
 def blob_path(store: Store, digest: str) -> str:
