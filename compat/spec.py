@@ -57,6 +57,7 @@ def parse_spec(text: str) -> Spec:
     local = re.fullmatch(_BUILD, versions)
     if local:
         versions, build = local[1] + (local[3] or ""), local[2]
+    versions = re.sub(r"(?<=[^,\s])\s*,$", "", versions)  # pip takes one comma at the end
     _refuse_unreadable(text, versions)
     extras = tuple(sorted(normal(part) for part in (found[2] or "").split(",") if part.strip()))
     return Spec(normal(found[1]), versions.replace(" ", ""), build, extras)
@@ -71,6 +72,8 @@ def parse_specs(texts: Sequence[str]) -> tuple[Spec, ...]:
 
 
 def _refuse_unreadable(text: str, versions: str) -> None:
+    if versions and not all(one.strip() for one in versions.split(",")):
+        raise BadSpec(text)
     try:
         clauses(versions)
     except ValueError as error:

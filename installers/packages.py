@@ -100,7 +100,8 @@ def refresh(target: Target) -> tuple[Command, ...]:
     """Read the package lists anew, where the package manager does not do so by itself."""
     if manager_of(target) != "apt":
         return ()
-    return (Command(("apt-get", "update"), "read the package lists", needs_root=True, inverse=NOTHING_TO_TAKE_BACK),)
+    argv, why = ("apt-get", "update"), "read the package lists"
+    return (Command(argv, why, needs_root=True, inverse=NOTHING_TO_TAKE_BACK, prepares=True),)
 
 
 def kernel_headers(target: Target, kernel: str) -> tuple[str, ...]:

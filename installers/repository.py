@@ -180,6 +180,7 @@ def add_repository(target: Target, matrix: Matrix) -> tuple[Step, ...]:
 def _apt(url: str, target: Target, matrix: Matrix) -> tuple[Step, ...]:
     rows: tuple[SigningKeyRow, ...] = matrix.rows("index", "keys")
     return (
+        *refresh(target),
         install(target, *_TOOLS, why="what fetches the package, and what reads its key")._replace(inverse=_STAY),
         FetchKeyring(
             url=url, to=_KEYRING, keyring=_INSIDE, fingerprints=tuple(row.fingerprint for row in rows), why=_FETCH

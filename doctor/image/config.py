@@ -35,6 +35,7 @@ class Config(NamedTuple):
     history: tuple[Step, ...] = ()
     os_family: str = "linux"
     machine: str = ""  # as Go calls it: "amd64", "arm64"
+    variant: str = ""  # of the machine: "v7"
     diff_ids: tuple[str, ...] = ()  # digests of the layers unpacked
     sources: tuple[tuple[str, str], ...] = ()  # where a variable was set, of an image that has them in its files
     is_known: bool = False  # false for a root tar, of which nobody says with which variables it runs
@@ -77,6 +78,7 @@ def parse_config(content: bytes, shown: str) -> Config:
         history=_history(said.get("history")),
         os_family=_text(said.get("os", said.get("Os"))) or "linux",
         machine=_text(said.get("architecture", said.get("Architecture"))),
+        variant=_text(said.get("variant", said.get("Variant"))),
         is_known=True,
         diff_ids=_texts(rootfs.get("diff_ids", rootfs.get("Layers"))),
     )

@@ -21,9 +21,11 @@ _MANIFESTS_AT_MOST = 1000
 _LAYERS_AT_MOST = 512  # the storage drivers of containers have 127 to 500
 _LISTED_AT_MOST = 20
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "AMD64": "amd64", "arm64": "arm64", "ppc64le": "ppc64le"}
+_VARIANTS = {"arm": "v7", "arm64": "v8"}  # that a name without one stands for; v1 for all others
 _NAMES = ("org.opencontainers.image.ref.name", "io.containerd.image.name")
 _MEDIA_AT_MOST = 100
 _LAYER = re.compile(r"\.tar(?:[.+](?:gzip|zstd|xz))?(?:;|$)")
+_CONFIG = re.compile(r"image\.config\.|container\.image\.|^application/(?:octet-stream|json)(?:;|$)|^$")
 _ATTESTATION = "vnd.docker.reference.type"
 
 
@@ -48,7 +50,7 @@ class _Candidate(NamedTuple):
     """An image that may be meant."""
 
     names: tuple[str, ...]
-    platform: str  # "linux/amd64", "" where nothing says it
+    platform: str  # "linux/amd64", "linux/arm/v7", "" where nothing says it
     digest: str
     manifest: dict[str, Any]
     is_oci: bool
@@ -56,7 +58,10 @@ class _Candidate(NamedTuple):
 
 def choose_image(store: Store, shown: str, name: str, wanted: str) -> Chosen:
     """The image of that name ("" for the only one) and platform ("" for this machine's); raises ImageError."""
-    found = [*_candidates(store)]
+    listed = [*_candidates(store)]
+    found = [one for one in listed if not _other_media(one)]
+    if listed and not found:
+        raise ImageError(f"{shown} holds no container image (config media type {_other_media(listed[0])})")
     if not found:
         raise Damaged(f"{shown}: it holds no image")
     named = [one for one in found if not name or _is_named(one, name)]
@@ -120,6 +125,13 @@ def _of_index(
             yield _Candidate(own, _platform(one.get("platform")), one["digest"], said, is_oci=True)
 
 
+def _other_media(one: _Candidate) -> str:
+    """The media type of a configuration that is no image's: of a Helm chart, a signature; "" for an image's."""
+    said = one.manifest.get("config")
+    media = said.get("mediaType") if isinstance(said, dict) else ""
+    return "" if not isinstance(media, str) or _CONFIG.search(media) else repr(media[:_MEDIA_AT_MOST])
+
+
 def blob_path(store: Store, digest: str) -> str:
     """The name of the blob with a digest; raises Damaged for what is no digest."""
     algorithm, _, encoded = digest.partition(":")
@@ -131,7 +143,11 @@ def blob_path(store: Store, digest: str) -> str:
 def _platform(said: Any) -> str:
     if not isinstance(said, dict):
         return ""
-    return f"{said.get('os', '')}/{said.get('architecture', '')}"
+    return _joined(said.get("os", ""), said.get("architecture", ""), said.get("variant"))
+
+
+def _joined(system: object, machine: object, variant: object) -> str:
+    return f"{system}/{machine}/{variant}" if variant else f"{system}/{machine}"
 
 
 def _object(content: bytes, shown: str) -> dict[str, Any]:
@@ -170,19 +186,39 @@ def _of_platform(store: Store, found: list[_Candidate], shown: str, wanted: str)
     asked = wanted or f"linux/{_ARCHITECTURES.get(platform.machine(), platform.machine())}"
     asked = asked if "/" in asked else f"linux/{asked}"
     system, _, machine = asked.partition("/")
-    asked = f"{system}/{_ARCHITECTURES.get(machine, machine)}"
-    short = "/".join(asked.split("/")[:2])  # a variant such as linux/arm64/v8 stands for its architecture
+    machine, _, variant = machine.partition("/")
+    asked = _joined(system, _ARCHITECTURES.get(machine, machine), variant)
     has = [one._replace(platform=one.platform or _said_platform(store, one)) for one in found]
-    fitting = [one for one in has if one.platform == short]
+    levels = [(_level(one.platform, asked), one) for one in has]
+    best = max((level for level, _ in levels if level is not None), default=None)
+    fitting = [one for level, one in levels if level is not None and level == best]
     if not fitting:
         there = ", ".join(sorted({one.platform for one in has}))
         raise ImageError(f"{shown} holds no image for {asked}; it has {there}: choose one by --platform")
     return fitting
 
 
+def _level(said: str, asked: str) -> int | None:
+    """How well a platform runs where another is asked for, its variant: 7 for arm/v7; None where it does not.
+
+    Source: containerd, platforms: the variant that a name without one stands for, and that each runs what is below it.
+    Where no variant is asked for, one above that is better than none.
+    """
+    (family, level), (wanted, highest) = _split(said), _split(asked)
+    if family != wanted:
+        return None
+    return level if level <= highest else None if asked != wanted else -level
+
+
+def _split(text: str) -> tuple[str, int]:
+    system, machine, variant = (*text.split("/"), "", "")[:3]
+    number = re.match(r"v([0-9]{1,3})", variant or _VARIANTS.get(machine, ""))
+    return f"{system}/{machine}", int(number[1]) if number else 1
+
+
 def _said_platform(store: Store, one: _Candidate) -> str:
     config = _config(store, one)
-    return f"{config.os_family}/{config.machine}"
+    return _joined(config.os_family, config.machine, config.variant)
 
 
 def _config(store: Store, one: _Candidate) -> Config:

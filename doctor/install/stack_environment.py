@@ -16,7 +16,7 @@ from doctor.facts import Facts
 from doctor.install.package_solve import NotSolved, Solved
 from installers.choose import plan_for
 from installers.methods.environment import made
-from installers.packages import install
+from installers.packages import install, refresh
 from installers.plan import Target
 from installers.repository import REBUILDS_OF_RHEL
 from installers.requirement import wanted_version
@@ -103,14 +103,17 @@ def _declared(found: Solved, matrix: Matrix) -> DeclaredRow | None:
 def _of_system(python: str, packages: str, target: Target, matrix: Matrix) -> Environment:
     windows = target.os_family == "windows"
     base = f"C:\\Program Files\\Python{python.replace('.', '')}\\python.exe" if windows else ""
-    first = (
-        _winget(packages, python, base) if windows else (install(target, *packages.split(), why=f"Python {python}"),)
-    )
+    first = _winget(packages, python, base) if windows else _installed(packages, python, target)
     [make_it] = plan_for(Need("environment", f"=={python}.*", _WHERE), target._replace(tool="pip"), matrix).steps
     if windows and isinstance(make_it, Command):
         make_it = make_it._replace(argv=(base, "-m", "venv", _WHERE))
     inside = target._replace(python=made(_WHERE, target).python, tool="pip")
     return Environment((*first, *_once(inside, make_it), *_newer_pip(python, inside)), inside)
+
+
+def _installed(packages: str, python: str, target: Target) -> tuple[Step, ...]:
+    """The system's own packages of a Python."""
+    return (*refresh(target), install(target, *packages.split(), why=f"Python {python}"))
 
 
 def _winget(package: str, python: str, base: str) -> tuple[Step, ...]:
@@ -134,7 +137,7 @@ def _winget(package: str, python: str, base: str) -> tuple[Step, ...]:
 def _with_uv(python: str, row: SystemRow | None, target: Target, matrix: Matrix) -> Environment:
     """uv, in an environment of its own made by the system's Python, fetches the Python that the system has not."""
     base = max(row.pythons or {}, key=release_key) if row and row.pythons else ""
-    first = (install(target, *(row.pythons or {})[base].split(), why=f"Python {base}"),) if row and base else ()
+    first = _installed((row.pythons or {})[base], base, target) if row and base else ()
     uv = f"{_UV}/bin/uv"
     holder = plan_for(
         Need("environment", f"=={base}.*" if base else "", _UV), target._replace(tool="pip"), matrix

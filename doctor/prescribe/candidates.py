@@ -136,7 +136,14 @@ def with_more(one: Candidate, other: Candidate) -> Candidate:
     summary = f"{one.plan.summary}, then {other.plan.summary}"
     first = tuple(step for step in one.plan.steps if not isinstance(step, Check))  # one looks when all is done
     brought = _brought(other.plan.steps)
-    return one._replace(plan=Plan(summary, (*brought, *first, *other.plan.steps[len(brought) :]), effects))
+    rest = _not_prepared(other.plan.steps[len(brought) :], first)
+    return one._replace(plan=Plan(summary, (*brought, *first, *rest), effects))
+
+
+def _not_prepared(steps: tuple[Step, ...], before: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Without what they begin with that was done before and need not be again: pip itself, a repository."""
+    same = takewhile(lambda at: steps[at] in before, range(len(steps)))
+    return steps[max((at + 1 for at in same if getattr(steps[at], "prepares", False)), default=0) :]
 
 
 def _brought(steps: tuple[Step, ...]) -> tuple[Step, ...]:

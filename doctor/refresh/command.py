@@ -12,6 +12,7 @@ from doctor.formats import TextStyle
 from doctor.host import BadRequest, Host
 from doctor.output.write import deliver, format_for
 from doctor.refresh.configuration import connection_of
+from doctor.refresh.nvidia import require_manifest
 from doctor.refresh.run import NVIDIA, Outcome, Progress, Source, chosen, refresh, silent
 from doctor.refresh.show import RefreshDocument, Result
 from doctor.refresh.web import Web
@@ -47,6 +48,8 @@ def answer(asked: RefreshRequest, host: Host, terminal: TextStyle, progress: Pro
     names = chosen(asked.products or (NVIDIA if asked.manifests else ()))
     connection = connection_of(host, asked.pythons, os.getcwd())
     web = Web(connection, asked.seconds)
+    if asked.manifests:
+        require_manifest(asked.manifests, web)
     source = Source(
         connection=connection, web=web, shipped=Matrix(), today=date.today().isoformat(), manifests=asked.manifests
     )

@@ -14,7 +14,7 @@ from packaging.version import Version
 from compat.matrix import Matrix
 from compat.row import CudnnBuildRow, CudnnRow, CudnnWheelRow, ToolkitRow
 from compat.version import CudaVersion, CudnnVersion, DriverRelease, VersionError
-from doctor.host import HostError
+from doctor.host import BadRequest, HostError
 from doctor.refresh.framework import Release, releases_of
 from doctor.refresh.index import Index
 from doctor.refresh.listing import links_of, wheels_of
@@ -178,10 +178,23 @@ def _lying(place: str) -> Iterator[tuple[str, str]]:
         raise Unreachable(f"{place}: no manifest of NVIDIA's (redistrib_13.0.2.json) lies there")
 
 
+def require_manifest(place: str, web: Web) -> None:
+    """Raise BadRequest where all that lies there can be read, and nothing of it lists what CUDA or cuDNN has."""
+    try:
+        named = [_product_of(url, web) for _, url in _lying(place)]
+    except Unreachable:
+        return  # said of the product that it is read for
+    if not {*named} & {*_TELLING.values()}:
+        raise BadRequest(f"--from {place}: no manifest there lists a component of CUDA or cuDNN")
+
+
 def _product_of(url: str, web: Web) -> str:
+    """The product of a manifest, "" for one without components."""
     page = web.page(url, MANIFEST_BYTES)
     try:
         said: Any = json.loads(page.content if page else b"")
+        if not any(isinstance(part, dict) for part in said.values()):
+            return ""
         named = said.get("release_product")  # since CUDA 12
         return str(named or next((name for part, name in _TELLING.items() if part in said), ""))
     except (ValueError, AttributeError, RecursionError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.version import CudnnVersion
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
@@ -14,6 +15,7 @@ from doctor.rules.shared.builds import need_own_cuda
 from doctor.rules.shared.cuda_libraries import names_of, need_use
 from doctor.rules.shared.cudnn_use import (
     built_for,
+    compiled_with,
     is_jit_edition,
     is_lone_main,
     lacking,
@@ -21,6 +23,8 @@ from doctor.rules.shared.cudnn_use import (
     main_predictions,
     mending,
     need_parts,
+    need_use_of_it,
+    others_in_reach,
     out_of_variable,
     part_names,
     prediction,
@@ -62,15 +66,18 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 def _without_parts(framework: Framework, told: tuple[Prediction, ...], facts: Facts, matrix: Matrix) -> Answer:
     """Its wheel brings cuDNN's main library alone: the parts are the system's, or those of a wheel."""
     need_use(framework, facts)
-    built = built_for(framework, facts, matrix)
+    built = compiled_with(framework, facts, matrix)
+    is_used = _is_used(framework, built.value, facts)
     lost = tuple(one for one in told if one.missing)
     if any(isinstance(one.intended, Seen) for one in lost):
         raise NotApplicable("a wheel has them, out of reach: wheel-libs-not-on-loader-path")
     copies = tuple(copy for copy in facts.cudnn.get() if value_or(copy.parts, ()))
     there = tuple(dict.fromkeys(str(value_or(copy.version, "of an unknown release")) for copy in copies))
+    when = "" if is_used else " where a program asks for it"
     beside = f"; there is cuDNN {', '.join(there)}" if there else ""
     return bad(
-        f"{framework.label} needs the parts of cuDNN {built.value.major}, and {names_of(lost)} cannot be found{beside}",
+        f"{framework.label} needs the parts of cuDNN {built.value.major}{when}, and {names_of(lost)} cannot be found"
+        f"{beside}",
         *right_copies(framework, built.value, facts, matrix),
         severity=Severity.WARNING,  # a program may have opened them before
         evidence=(
@@ -79,6 +86,20 @@ def _without_parts(framework: Framework, told: tuple[Prediction, ...], facts: Fa
             *(Evidence(copy.path, copy.label) for copy in copies),
         ),
     )
+
+
+def _is_used(framework: Framework, built: CudnnVersion, facts: Facts) -> bool:
+    """Whether something here is known to ask for cuDNN; raises NotApplicable where that and any other cuDNN lack.
+
+    Where there is one of another major alone, somebody meant to have one.
+    """
+    try:
+        need_use_of_it(framework, facts)
+    except NotApplicable:
+        if not others_in_reach(framework, built, facts):
+            raise
+        return False
+    return True
 
 
 def _needs(framework: Framework, copy: CudnnCopy, facts: Facts) -> tuple[Need, ...]:

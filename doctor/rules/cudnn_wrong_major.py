@@ -14,7 +14,14 @@ from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.builds import build_row, other_builds
-from doctor.rules.shared.cudnn_use import built_for, loaded_copy, main_predictions, pin_of, right_copies
+from doctor.rules.shared.cudnn_use import (
+    built_for,
+    loaded_copy,
+    main_predictions,
+    others_in_reach,
+    pin_of,
+    right_copies,
+)
 from doctor.rules.shared.nvidia_wheels import conflict_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
@@ -26,7 +33,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     asked = main_predictions(framework, facts)
     if any(isinstance(one.path, Seen) for one in asked):
         return _judge_loaded(framework, built, facts, matrix)
-    others = _others(framework, built.value, facts)
+    others = others_in_reach(framework, built.value, facts)
     if not others or not (any(one.missing for one in asked) or not asked):
         raise NotApplicable("no copy of another major is in its place")
     what = ", ".join(str(copy.version.get()) for copy in others)
@@ -51,19 +58,6 @@ def _refuses_newer(
     except Uncovered:
         return False
     return bool(specifier) and loaded > built and not accepts(specifier or "", loaded.release)
-
-
-def _others(framework: Framework, built: CudnnVersion, facts: Facts) -> tuple[CudnnCopy, ...]:
-    """Copies in reach, where every one of a known release is of another major; none where one fits."""
-    reach = [
-        copy
-        for copy in facts.cudnn.get()
-        if value_or(copy.parts, ())
-        and (copy.environment == framework.environment or isinstance(copy.search_rank, Seen))
-    ]
-    if any(value_or(copy.version, built).major == built.major for copy in reach):
-        return ()
-    return tuple(reach)
 
 
 def _bad(framework: Framework, copy: CudnnCopy, instead: str, facts: Facts, matrix: Matrix) -> Answer:

@@ -11,7 +11,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from installers.effect import ModuleBuilt, ModuleLoaded, ModuleReloaded, ModuleSigned, Restarted
 from installers.method import Method
-from installers.packages import install, kernel_headers, manager_of
+from installers.packages import install, kernel_headers, manager_of, refresh
 from installers.plan import Plan, Target
 from installers.step import Step
 from installers.steps.by_hand import ByHand
@@ -67,7 +67,10 @@ def _rebuilt(kernel: str, name: str, target: Target) -> Plan:
     which = ("-k", kernel) if kernel else ()
     headers: tuple[Step, ...] = ()
     if manager_of(target):
-        headers = (install(target, *kernel_headers(target, kernel), why="what DKMS builds against"),)
+        headers = (
+            *refresh(target),
+            install(target, *kernel_headers(target, kernel), why="what DKMS builds against"),
+        )
     steps = (
         *headers,
         Command(

@@ -32,7 +32,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if not package:
         return Plan(f"install {soname}", (ByHand(f"Install the package of your system that holds {soname}."),), ())
     if need.spec == AGAIN:
-        return Plan(f"install {soname} anew", (install_again(target, package),), (SystemLibraryInstalled(soname),))
+        again = (*refresh(target), install_again(target, package))
+        return Plan(f"install {soname} anew", again, (SystemLibraryInstalled(soname),))
     steps = (*refresh(target), install(target, package, why=soname))
     return Plan(f"install {soname}", steps, (SystemLibraryInstalled(soname),))
 

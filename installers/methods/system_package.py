@@ -31,8 +31,10 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
 
 def _again(name: str, target: Target) -> Plan:
     known = manager_of(target) != ""
-    step: Step = install_again(target, name) if known else ByHand(f"install the package {name} anew")
-    return Plan(f"install {name} anew", (step,), (SystemPackageInstalled(name, anew=True),) if known else ())
+    anew: tuple[Step, ...] = (ByHand(f"install the package {name} anew"),)
+    if known:
+        anew = (*refresh(target), install_again(target, name))
+    return Plan(f"install {name} anew", anew, (SystemPackageInstalled(name, anew=True),) if known else ())
 
 
 def _pinned(need: Need, target: Target) -> str:

@@ -82,7 +82,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if need.build == AGAIN:
         return _again(need, target, matrix)
     need = need._replace(build=need.build or _build_followed(need.product, inside) or _build_kept(need, inside))
-    steps = (*first, *_getting_pip(inside), *_guarded(inside, _install(need, inside, matrix)))
+    steps = (*first, *_guarded(inside, (*_getting_pip(inside), *_install(need, inside, matrix))))
     steps += _kept(inside, _requirement(need, inside, matrix))
     return Plan(_summary(need), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
 
@@ -112,7 +112,7 @@ def _again(need: Need, target: Target, matrix: Matrix) -> Plan:
         tool=_tool(inside),
         site=inside.site,
     )
-    steps = (*first, *_getting_pip(inside), *_guarded(inside, (again,)))
+    steps = (*first, *_guarded(inside, (*_getting_pip(inside), again)))
     return Plan(f"install {need.product}{need.spec} anew", steps, (*_first_effects(target), anew))
 
 
@@ -154,16 +154,13 @@ def _is_ours(target: Target) -> bool:
 
 def _effects(need: Need, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
     """What is removed first, then what is installed; a build is named as its index tells it apart."""
-    spec = parse_spec(_requirement(need, target, matrix))
+    requirement = _requirement(need, target, matrix)
+    spec = parse_spec(requirement)
     label, _ = index_of(spec._replace(build=need.build), matrix)
     names = (need.product, *(_companions(need.product, target) if need.build else ()))
     along = _going_with(need, names[1:], matrix)
     wanted = (str(spec._replace(build=label if exact_version(need.spec) else "")), *along)
-    gone = (
-        (DistributionsRemoved(_python(target), names, target.site),)
-        if need.build and need.product in target.installed
-        else ()
-    )
+    gone = (DistributionsRemoved(_python(target), names, target.site),) if _leaves(need, requirement, target) else ()
     return (*gone, DistributionsInstalled(_python(target), wanted, tool=_tool(target), site=target.site))
 
 
@@ -188,7 +185,7 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     why = "all at once: one resolver sees what all of them require"
     command = Command(argv, why, inverse=_earlier(inside, *names))
     effect = DistributionsInstalled(_python(inside), tuple(spelled), tool=_tool(inside), site=inside.site)
-    steps = (*first, *_getting_pip(inside), *_guarded(inside, (command,)), *_kept(inside, *spelled))
+    steps = (*first, *_guarded(inside, (*_getting_pip(inside), command)), *_kept(inside, *spelled))
     return Plan(f"install {', '.join(spelled)}", steps, (*_first_effects(target), effect))
 
 
@@ -271,17 +268,24 @@ def _install(need: Need, target: Target, matrix: Matrix) -> tuple[Step, ...]:
         return (Command(argv, need.product, inverse=_earlier(target, need.product)),)
     names = (need.product, *(_companions(need.product, target)))
     steps: tuple[Step, ...] = ()
-    if need.product in target.installed:
+    if _leaves(need, requirement, target):
         steps = (_uninstall(target, *names),)
     try:
         served, release = next(iter(leaders), (need.product, exact_version(need.spec)))
         row = matrix.wheel_index(served, need.build, release.partition("+")[0])
     except Uncovered:
-        return (*steps, Command(_installer(target, requirement), _summary(need), inverse=_absent(target, names[:1])))
+        back = _absent(target, names[:1]) if steps else _earlier(target, need.product)
+        return (*steps, Command(_installer(target, requirement), _summary(need), inverse=back))
     kept = (f"{name}=={version}" for name, version in leaders)
     along = _going_with(need, names[1:], matrix)
     argv = _installer(target, requirement, *along, *kept, "--index-url", row.url)
     return (*steps, Command(argv, f"the index that serves {need.build} builds", inverse=_absent(target, names)))
+
+
+def _leaves(need: Need, requirement: str, target: Target) -> bool:
+    """Whether what is there is removed first: not where its extra brings all of it that has GPU code."""
+    by_extra = need.spec and traits_of(need.product).runs_on and parse_spec(requirement).extras
+    return bool(need.build) and need.product in target.installed and not by_extra
 
 
 def _requirement(need: Need, target: Target, matrix: Matrix) -> str:
@@ -367,10 +371,12 @@ def _getting_pip(target: Target) -> tuple[Step, ...]:
     if target.installers == ("none",):
         if manager_of(target) != "apt":
             return (ByHand("neither pip nor uv is there: get one of them first"),)
-        first = (*refresh(target), install(target, "python3-venv", why="ensurepip, which Debian keeps apart"))
+        venv = install(target, "python3-venv", why="ensurepip, which Debian keeps apart")
+        first = (*refresh(target), venv._replace(prepares=True))
     argv = (_python(target), "-m", "ensurepip", "--upgrade")
     gone = Inverse(((_python(target), "-m", "pip", "uninstall", "-y", "pip"),))
-    return (*first, Command(argv, "this environment has no pip, and this machine no uv", inverse=gone))
+    why = "this environment has no pip, and this machine no uv"
+    return (*first, Command(argv, why, inverse=gone, prepares=True))
 
 
 _KEEPERS = {  # each with its option that names the project

@@ -40,6 +40,7 @@ class Command(NamedTuple):
     place: str = ""  # "" this machine; else a person types it there: "the container's host", "Windows"
     inverse: Inverse | None = None  # None: nobody thought about it, which is said as such
     staged: tuple[str, ...] = ()  # words of `argv` that are names in the staging directory: downloaded installers
+    prepares: bool = False  # what comes after it leans on it: once is enough, whatever several parts of a plan ask for
 
 
 def _taken_back(step: Command) -> str:

@@ -22,6 +22,7 @@ from compat.spec import BadSpec, Spec, parse_spec
         ("jaxlib==0.4.25+cuda12.cudnn89", Spec("jaxlib", "==0.4.25", "cuda12.cudnn89", ())),
         ("cudnn==9.10.2", Spec("cudnn", "==9.10.2", "", ())),
         ("torch==2.*", Spec("torch", "==2.*", "", ())),
+        ("torch==2.6.0 ,", Spec("torch", "==2.6.0", "", ())),  # as pip takes it
     ],
 )
 def test_what_a_user_writes(text: str, spec: Spec) -> None:
@@ -30,7 +31,11 @@ def test_what_a_user_writes(text: str, spec: Spec) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "==2.0", "torch 2.0", "torch=2.0", "torch==", "torch==2.0+", "-torch", "a;b", "a" * 9 + "["]
+    "text",
+    [
+        *("", "==2.0", "torch 2.0", "torch=2.0", "torch==", "torch==2.0+", "-torch", "a;b", "a" * 9 + "["),
+        *("torch==2.6.0,,", "torch>=2,,<3", "torch>=2, ,<3", "torch,", "torch,>=2", "torch==2.6.0+cu124,,"),
+    ],
 )
 def test_what_is_no_spec(text: str) -> None:
     with pytest.raises(BadSpec, match="no package with a version"):

@@ -266,6 +266,45 @@ def test_platforms(tmp_path: Path) -> None:
         open_image(ImageRequest(str(path), "linux/riscv64"))
 
 
+VARIANTS = ("arm/v6", "arm/v7", "amd64", "amd64/v3", "arm64/v8", "s390x/v" + "9" * 5000)
+
+
+@pytest.mark.parametrize(
+    ("there", "asked", "chosen"),
+    [
+        (VARIANTS, "arm/v7", "arm/v7"),
+        (VARIANTS, "arm/v6", "arm/v6"),
+        (VARIANTS, "arm", "arm/v7"),
+        (VARIANTS, "arm/v8", "arm/v7"),  # the best that runs there
+        (VARIANTS, "arm/v5", ""),
+        (VARIANTS, "amd64", "amd64"),
+        (VARIANTS, "amd64/v2", "amd64"),
+        (VARIANTS, "x86_64/v3", "amd64/v3"),
+        (VARIANTS, "arm64", "arm64/v8"),
+        (VARIANTS, "aarch64/v8", "arm64/v8"),
+        (VARIANTS, "s390x", VARIANTS[-1]),
+        (("arm64", "arm/v7"), "arm64/v8", "arm64"),
+        (("amd64/v2", "arm64"), "amd64", "amd64/v2"),
+    ],
+)
+def test_variants_of_a_machine(there: tuple[str, ...], asked: str, chosen: str, tmp_path: Path) -> None:
+    files, listed = {}, []
+    for one in there:
+        made = oci([LAYER], config_of([LAYER], {"MADE_FOR": one}))
+        [entry] = json.loads(made.pop("index.json"))["manifests"]
+        machine, _, variant = one.partition("/")
+        told = {"os": "linux", "architecture": machine, **({"variant": variant} if variant else {})}
+        listed.append({**entry, "annotations": {}, "platform": told})
+        files.update(made)
+    path = in_folder({**files, "index.json": json.dumps({"manifests": listed}).encode()}, tmp_path / "layout")
+    request = ImageRequest(str(path), f"linux/{asked}")
+    if chosen:
+        assert open_image(request).config.environ["MADE_FOR"] == chosen
+        return
+    with pytest.raises(ImageError, match=r"no image for linux/arm/v5; it has .*linux/arm/v6, linux/arm/v7"):
+        open_image(request)
+
+
 def test_members_of_gzip_follow_one_another(tmp_path: Path) -> None:
     content = gzip.compress(LAYER[:700]) + gzip.compress(LAYER[700:]) + b"\0" * 512
     assert host_of(content, tmp_path).status("/big").size_bytes == 200_000

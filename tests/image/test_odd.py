@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import shutil
 import struct
 import tarfile
 from collections.abc import Callable, Mapping
@@ -129,3 +130,28 @@ def test_estargz(tmp_path: Path) -> None:
     packed = body + gzip.compress(table.getvalue()) + footer
     image = open_image(ImageRequest(str(changed(replaced(packed, f"{OCI}.v1.tar+gzip"), tmp_path))))
     assert ImageHost(image).read_bytes("/opt/a") == b"a" * 5000
+
+
+HELM = "application/vnd.cncf.helm.config.v1+json"
+
+
+def of_type(media: str) -> Spoil:
+    return lambda manifest, _: manifest["config"].update(mediaType=media)
+
+
+@pytest.mark.parametrize("platform", ["", "linux/amd64"])
+def test_what_is_no_image_is_called_so(tmp_path: Path, platform: str) -> None:
+    """Helm's configuration says nothing of a platform."""
+    path = changed(of_type(HELM), tmp_path, b'{"name": "demo", "version": "0.1.0", "apiVersion": "v2"}')
+    with pytest.raises(ImageError, match=r"holds no container image \(config media type 'application/vnd\.cncf\.helm"):
+        open_image(ImageRequest(str(path), platform=platform))
+
+
+@pytest.mark.parametrize("media", ["application/vnd.docker.container.image.v1+json", "application/octet-stream", ""])
+def test_an_image_beside_it_is_read(tmp_path: Path, media: str) -> None:
+    """Docker 1.10 pushed configurations as octet streams."""
+    folders = [changed(of_type(one), tmp_path / str(at)) for at, one in enumerate((HELM, media))]
+    listed = [one for each in folders for one in json.loads((each / "index.json").read_text())["manifests"]]
+    shutil.copytree(folders[0], folders[1], dirs_exist_ok=True)
+    (folders[1] / "index.json").write_text(json.dumps({"manifests": listed}))
+    assert open_image(ImageRequest(str(folders[1]))).config.machine == "amd64"

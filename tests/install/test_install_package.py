@@ -117,7 +117,7 @@ def test_dry_run_wins_over_apply(setting: Setting, capsys: Shown) -> None:
 
 def test_root_is_never_taken_unasked() -> None:
     plan = plan_for(Need("cuda", "==12.8.*"), UBUNTU, Matrix())
-    with pytest.raises(BadOrder, match="root is needed for: sudo apt-get install -y ca-certificates"):
+    with pytest.raises(BadOrder, match="root is needed for: sudo apt-get update"):
         apply_plan(Prepared(plan, UBUNTU, machine()), Means(), "text", TextStyle())
 
 

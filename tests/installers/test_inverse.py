@@ -60,7 +60,7 @@ def test_the_methods_of_cuda_are_among_those_above() -> None:
     assert len([one for one in load_methods() if "CUDA" in one.title]) >= 7
 
 
-KEYRING = ["", "dpkg --purge cuda-keyring"]  # what fetches the package and reads its key stays
+KEYRING = ["", "", "dpkg --purge cuda-keyring"]  # what fetches the package and reads its key stays
 REPO = ["dnf remove -y dnf-plugins-core", "rm -f /etc/yum.repos.d/cuda-rhel9.repo"]
 HEADERS = "dnf remove -y kernel-devel-5.14.0-427.el9.x86_64 kernel-headers"
 STREAM = ["dnf module remove -y nvidia-driver:580-dkms", "dnf module reset -y nvidia-driver"]

@@ -15,10 +15,12 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import ABSENT, AGAIN, WHEELS, Need
 from installers import methods
 from installers.choose import NoMethod, choose, load_methods, plan_for
+from installers.effect import DistributionsInstalled
 from installers.methods.driver import branch_for
 from installers.plan import Target
 from installers.render import commands
 from installers.steps.by_hand import ByHand
+from installers.steps.command import Command
 from tests.installers import target as machines
 from tests.installers.needs import ANYWHERE, LINUX_ONLY, PYTHON, SITE, plans_for, products
 
@@ -468,3 +470,18 @@ def test_another_release_of_what_is_there_comes_with_what_it_requires(there: str
     words = [word for step in plan.steps for word in getattr(step, "argv", ())]
     assert "tensorflow==2.18.0" in words
     assert ("--no-deps" in words) is says.endswith("anew")
+
+
+def test_jax_stays_where_its_extra_brings_the_plugin() -> None:
+    """jax has no GPU code: pip takes plugin and jaxlib that its extra pins; without a release the newest jax comes."""
+    there = machines.UBUNTU._replace(installed=frozenset({"pip", "jax"}), releases=(("jax", "0.7.2"),))
+    python = there.python
+    plan = plan_for(Need("jax", "==0.7.2", python, "cuda12"), there, MATRIX)
+    assert commands(plan, there) == (f"{python} -m pip install 'jax[cuda12]==0.7.2'",)
+    [step] = plan.steps
+    assert isinstance(step, Command)
+    assert step.inverse
+    assert step.inverse.commands == ((python, "-m", "pip", "install", "--no-deps", "jax==0.7.2"),)
+    assert [type(one) for one in plan.effects or ()] == [DistributionsInstalled]
+    newest = commands(plan_for(Need("jax", "", python, "cuda12"), there, MATRIX), there)
+    assert newest[-2:] == (f"{python} -m pip uninstall -y jax", f"{python} -m pip install 'jax[cuda12]'")

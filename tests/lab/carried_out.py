@@ -224,7 +224,9 @@ def _install(spec: Spec, site: str, root: Path, *, anew: bool = False, alone: bo
 
 
 def _extra(spec: Spec, version: str) -> Mapping[str, str]:
-    """NVIDIA's wheels that an extra brings: tensorflow[and-cuda]."""
+    """NVIDIA's wheels that an extra brings, tensorflow[and-cuda]; raises NotCarriedOut for another one."""
+    if spec.extras and spec.name != "tensorflow":
+        raise NotCarriedOut(f"the lab's index does not know the extra of {spec}")
     pins = _row(spec.name, version).pins if spec.extras and spec.name == "tensorflow" else {}
     return {name: pin for name, pin in (pins or {}).items() if name.startswith("nvidia-")}
 

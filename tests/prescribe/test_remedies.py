@@ -12,9 +12,14 @@ from compat.need import Need
 from compat.version import CudaVersion
 from doctor.check.finding import bad
 from doctor.facts import Facts, Machine
+from doctor.prescribe.candidates import Candidate, with_more
 from doctor.prescribe.remedies import prescribe
 from doctor.prescribe.target import target_of
 from doctor.rules.shared.cuda_libraries import requirement_for, wheels_for
+from installers.choose import plan_for
+from installers.plan import Target
+from installers.render import commands
+from tests.installers import target as machines
 from tests.lab.case import run_here
 from tests.lab.cases import CASES
 from tests.machine import SITE, VENV, driver, environment, framework, machine, prediction, seen, system, unseen
@@ -209,3 +214,23 @@ def test_an_archive_comes_in_the_place_of_another_cudnn(tmp_path: Path) -> None:
 def test_a_release_for_the_cuda_that_is_there_comes_before_wheels_of_another(tmp_path: Path) -> None:
     first, *_ = remedies_of("onnxruntime-1.18-cuda-12", "framework-wants-other-cuda", tmp_path / "tree")
     assert first["summary"].startswith("install onnxruntime-gpu==1.19.*")
+
+
+def test_what_several_parts_lean_on_is_brought_once() -> None:
+    """Debian without pip: ensurepip serves all that pip installs after it."""
+    target = machines.UBUNTU._replace(installers=("none",))
+    lines = both(target, Need("jax", "==0.6.2", target.python, "cuda12"), Need("torch", "", target.python))
+    assert [line.split()[-1] for line in lines[:3]] == ["update", "python3-venv", "--upgrade"]
+    assert [line for line in lines[3:] if "pip install" not in line] == []
+    assert len(lines) == 5
+
+
+def test_a_repository_is_added_once() -> None:
+    lines = both(machines.UBUNTU, Need("cuda", "==12.8.*"), Need("cudnn", ">=9.10", "", "12"))
+    assert sum("dpkg -i cuda-keyring.deb" in line for line in lines) == 1
+    assert [line.split()[-1] for line in lines[-3:]] == ["update", "cuda-toolkit-12-8", "cudnn9-cuda-12"]
+
+
+def both(target: Target, *needs: Need) -> tuple[str, ...]:
+    first, more = (Candidate(need, plan_for(need, target, Matrix()), target) for need in needs)
+    return commands(with_more(first, more).plan, target)

@@ -173,6 +173,18 @@ def test_bad_usage_is_one_line(own: Path, argv: list[str], why: str, capsys: pyt
     assert why in said.err
 
 
+@pytest.mark.parametrize(
+    "said", [{}, {"release_label": "13.9.0", "release_product": "cuda"}, {"release_product": "tensorrt", "trt": {}}]
+)
+def test_a_manifest_of_nothing(tmp_path: Path, own: Path, said: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "redistrib_13.9.0.json"
+    path.write_text(json.dumps(said))
+    assert cli.execute(["matrix", "refresh", "--from", str(path)]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert f"--from {path}: no manifest there lists a component of CUDA or cuDNN" in printed.err
+
+
 def test_no_index_and_no_pip(tmp_path: Path, own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True)
     assert cli.execute(["matrix", "refresh", "torch", "--python", str(tmp_path / "env")]) == 2

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
+from doctor.check.finding import Kind, Severity
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.loader import Outcome, Prediction
+from doctor.facts.seen import Fact
 from tests.machine import (
     CUDNN_9_PARTS,
     CUDNN_DIR,
@@ -81,16 +83,19 @@ CTRANSLATE2 = framework(
 )
 SHELL = f"{SITE}/ctranslate2.libs/libcudnn-463fd6d5.so.8.9.7"
 OPS = "libcudnn_ops_infer.so.8"
+ONLY_9 = seen((other("9.10.2"),))
 
 
-def on_ctranslate2(ops: Prediction, *beside: str, version: str = "4.4.0") -> Facts:
+def on_ctranslate2(
+    ops: Prediction, *beside: str, version: str = "4.4.0", copies: Fact[tuple[CudnnCopy, ...]] = ONLY_9
+) -> Facts:
     """CTranslate2, whose wheel brings the main library alone, and NVIDIA's cuBLAS, which shows that a GPU is meant."""
     one = CTRANSLATE2._replace(version=version)
     main = prediction(SHELL, soname="libcudnn-463fd6d5.so.8.9.7", asker="ctranslate2")
     names = ("ctranslate2", "nvidia-cublas-cu12", *beside)
     there = environment(one)._replace(distributions=seen(tuple(distribution(name, "1.0") for name in names)))
     told = loader(predictions=seen((main, ops._replace(asker="ctranslate2"))))
-    return machine(environments=seen((there,)), loader=told, cudnn=seen((other("9.10.2"),)))
+    return machine(environments=seen((there,)), loader=told, cudnn=copies)
 
 
 NO_PART = prediction(soname=OPS, outcome=Outcome.MISSING, intended=unseen(), way=None)._replace(path=unseen("nowhere"))
@@ -100,7 +105,9 @@ NO_PART = prediction(soname=OPS, outcome=Outcome.MISSING, intended=unseen(), way
     ("facts", "kind"),
     [
         (on_ctranslate2(NO_PART, "faster-whisper"), Kind.BAD),
-        (on_ctranslate2(NO_PART), Kind.NOT_APPLICABLE),  # nothing here computes a convolution
+        (on_ctranslate2(NO_PART, copies=seen(())), Kind.NOT_APPLICABLE),  # nothing here computes a convolution
+        (on_ctranslate2(NO_PART, copies=seen((other("9.10.2", OPT, None),))), Kind.NOT_APPLICABLE),  # out of reach
+        (on_ctranslate2(NO_PART, copies=unseen()), Kind.UNKNOWN),
         (on_ctranslate2(NO_PART._replace(intended=seen("/w")), "faster-whisper"), Kind.NOT_APPLICABLE),  # in a wheel
         (on_ctranslate2(NO_PART, "faster-whisper", version="99.0"), Kind.UNKNOWN),  # no row says what it was built with
     ],
@@ -113,5 +120,21 @@ def test_a_main_library_alone(facts: Facts, kind: Kind) -> None:
             f"ctranslate2 4.4.0 needs the parts of cuDNN 8, and {OPS} cannot be found; there is cuDNN 9.10.2"
         )
         assert found.needs[0] == Need("cudnn", ">=8.9,<9", "", "12")
+        assert found.severity is Severity.WARNING
     for code in ("cudnn-wrong-major", "cudnn-for-other-cuda", "cudnn-version-mismatch-loaded-vs-compiled"):
         assert answer(code, facts).kind in {Kind.NOT_APPLICABLE, Kind.UNKNOWN}
+
+
+@pytest.mark.parametrize(("version", "built", "there"), [("4.4.0", 8, "9.10.2"), ("4.6.0", 9, "8.9.7")])
+def test_only_the_other_cudnn_is_named_though_nothing_is_known_to_use_it(version: str, built: int, there: str) -> None:
+    """Whisper may come from a directory of its own; where no cuDNN is there, a GPU translates without one."""
+    copies = seen((other(there),))
+    found = answer(CODE, on_ctranslate2(NO_PART, version=version, copies=copies))
+    assert (found.kind, found.severity) == (Kind.BAD, Severity.WARNING)
+    assert f"the parts of cuDNN {built} where a program asks for it, and" in found.why
+    assert found.why.endswith(f"there is cuDNN {there}")
+
+
+def test_a_cudnn_of_its_major_out_of_the_way_is_no_other_one() -> None:
+    copies = seen((other("9.10.2"), other("8.9.7", "/usr/local/lib", 1)))
+    assert answer(CODE, on_ctranslate2(NO_PART, copies=copies)).kind is Kind.NOT_APPLICABLE

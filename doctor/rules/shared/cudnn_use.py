@@ -31,7 +31,12 @@ _JIT_HAS = ("libcudnn.so.", "libcudnn_graph.so.", "libcudnn_engines_runtime_comp
 def built_for(framework: Framework, facts: Facts, matrix: Matrix) -> Seen[CudnnVersion]:
     """The cuDNN that a framework was compiled against; raises NotApplicable where it uses none, Uncovered."""
     need_own_cuda(framework)
-    _need_use_of_it(framework, facts)
+    need_use_of_it(framework, facts)
+    return compiled_with(framework, facts, matrix)
+
+
+def compiled_with(framework: Framework, facts: Facts, matrix: Matrix) -> Seen[CudnnVersion]:
+    """The same, whether or not anything here shows that it is used."""
     if isinstance(framework.cudnn, Seen):
         return _with_minor(framework, framework.cudnn, facts, matrix)
     if not matrix.has(framework.package):
@@ -67,7 +72,7 @@ def _oldest(specifier: str) -> CudnnVersion | None:
     return None if accepts(specifier, CudnnVersion((oldest.major + 1,))) else oldest
 
 
-def _need_use_of_it(framework: Framework, facts: Facts) -> None:
+def need_use_of_it(framework: Framework, facts: Facts) -> None:
     """Raise NotApplicable for one that loads cuDNN only for another package, where that is not installed.
 
     CuPy does so for Chainer (its installation guide, "Additional CUDA Libraries"). Beside torch the release it was
@@ -155,6 +160,19 @@ def loaded_copy(framework: Framework, facts: Facts) -> CudnnCopy:
     if copy is None:
         raise UnseenError(f"{path} is not among the copies of cuDNN that were read")
     return copy
+
+
+def others_in_reach(framework: Framework, built: CudnnVersion, facts: Facts) -> tuple[CudnnCopy, ...]:
+    """Copies in reach, where every one of a known release is of another major; none where one fits."""
+    reach = [
+        copy
+        for copy in facts.cudnn.get()
+        if value_or(copy.parts, ())
+        and (copy.environment == framework.environment or isinstance(copy.search_rank, Seen))
+    ]
+    if any(value_or(copy.version, built).major == built.major for copy in reach):
+        return ()
+    return tuple(reach)
 
 
 def loaders_of(copy: CudnnCopy, facts: Facts) -> tuple[Framework, ...]:

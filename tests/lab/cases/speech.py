@@ -16,6 +16,7 @@ from tests.lab.parts import WORKSTATION, Part, at, cuda_wheels, cudnn_wheel, pac
 _CUDNN = {"4.4.0": ("libcudnn-463fd6d5.so.8.9.7", "8.9.7"), "4.6.0": ("libcudnn-74a4c495.so.9.1.0", "9.1.0")}
 WHISPER = package("faster-whisper", "1.2.1", requires=("ctranslate2<5,>=4.0",))
 CUDNN_9 = at("/", cudnn_tree.debian_of)
+CUDNN_8 = at("/usr/local/cuda/lib64", cudnn_tree.copy_of, "8.9.7", chain=True)
 CUBLAS = f"{site_of()}/nvidia/cublas/lib"
 CUDNN = f"{site_of()}/nvidia/cudnn/lib"
 
@@ -67,6 +68,31 @@ CASES = (
         CUDNN_9,
         ctranslate2("4.4.0"),
         WHISPER,
+        codes=("cudnn-sublibrary-missing",),
+        environ=CUDA_ON_PATH,
+    ),
+    fault(
+        "ctranslate2-alone-beside-9",
+        "CTranslate2 4.4 without a word of Whisper, and only cuDNN 9 is there",
+        EMPTY,
+        CUDNN_9,
+        ctranslate2("4.4.0"),
+        codes=("cudnn-sublibrary-missing",),
+        environ=CUDA_ON_PATH,
+    ),
+    fault(
+        "ctranslate2-torch-9",
+        "the same beside a torch with the wheel of cuDNN 9",
+        ctranslate2("4.4.0"),
+        codes=("cudnn-sublibrary-missing",),
+        environ=CUDA_ON_PATH,
+    ),
+    fault(
+        "ctranslate2-9-beside-8",
+        "CTranslate2 4.6, which wants cuDNN 9, and only 8 is there",
+        EMPTY,
+        CUDNN_8,
+        ctranslate2("4.6.0"),
         codes=("cudnn-sublibrary-missing",),
         environ=CUDA_ON_PATH,
     ),
