@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 
 from compat.choice import one_of
@@ -12,7 +13,7 @@ from compat.record import NamedTuple
 from doctor.explain import pages
 from doctor.explain.causes import causes_of
 from doctor.explain.document import STATUS, ExplainDocument
-from doctor.explain.evidence import unpacked
+from doctor.explain.evidence import peeked, unpacked
 from doctor.explain.judged import causes_of_report, merged, report_of
 from doctor.explain.reading import ByteSource, Reading, read
 from doctor.formats import TextStyle
@@ -89,10 +90,10 @@ def _reading(subject: str) -> Reading:
     if subject in ("", _STANDARD_INPUT):
         if subject == "" and sys.stdin.isatty():
             raise BadRequest("name a file, a finding's code, or - and paste the message (Ctrl-D ends it)")
-        return _read(sys.stdin.buffer)
+        return _read(sys.stdin.buffer, _STANDARD_INPUT)
     try:
         with open(subject, "rb") as stream:
-            return _read(stream)
+            return _read(stream, subject)
     except BadRequest as error:
         raise BadRequest(f"{subject}: {error}") from error
     except (OSError, ValueError) as error:
@@ -100,8 +101,10 @@ def _reading(subject: str) -> Reading:
         raise BadRequest(f"{subject}: {why[:1].lower()}{why[1:]}") from error
 
 
-def _read(stream: ByteSource) -> Reading:
-    source = unpacked(stream)
+def _read(stream: ByteSource, subject: str) -> Reading:
+    source, files = peeked(unpacked(stream))
+    if files:
+        raise BadRequest(f"it is an archive: gpudoctor check --from {shlex.quote(subject)} reads its files")
     reading = read(source)
     return reading._replace(problem=f"the file {source.why}" if source.why else "")
 

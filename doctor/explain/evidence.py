@@ -23,6 +23,7 @@ STANDARD_INPUT = "-"
 _TEXT_BYTES = 64 << 20  # that are kept of an archive, or a report
 _WHOLE_BYTES = 4 << 20  # of a log; of more, the beginning is kept, and the lines that can matter
 _PIECE_BYTES = 1 << 20
+_GZIPPED_AT_MOST = 3
 _MEMBERS = 20_000
 _MEMBER_BYTES = 16 << 20
 _TEXTS = (
@@ -30,6 +31,7 @@ _TEXTS = (
     *(".desc", ".descr", ".describe", ".status", ".labels", ".list"),  # of must-gathers
 )
 _REPORT = re.compile(rb'\s*\{\s*"schema": *"' + REPORT_SCHEMA.partition("/")[0].encode())
+_Files = Callable[[Any, int], Iterator[Packed]]
 
 
 class Saved(NamedTuple):
@@ -58,10 +60,9 @@ def load(source: str) -> Saved:
 
 def _read(stream: ByteSource) -> Saved:
     whole = unpacked(stream)
-    start = _filled(whole, 1024)
-    kept = _Kept(start, whole)
-    if start[257:262] == b"ustar" or start.startswith(ZIP):
-        return _of_archive(kept, whole, tar_files if start[257:262] == b"ustar" else zip_files)
+    kept, files = peeked(whole)
+    if files:
+        return _of_archive(kept, whole, files)
     text = _filled(kept, _WHOLE_BYTES + 1)
     reading = None
     if len(text) > _WHOLE_BYTES and _REPORT.match(text):
@@ -79,10 +80,13 @@ def _read(stream: ByteSource) -> Saved:
 class _Kept:
     """A stream of which the beginning was read."""
 
-    why = ""  # what is not packed cannot be seen to end early
-
     def __init__(self, start: bytes, stream: ByteSource) -> None:
         self._start, self._at, self._stream = start, 0, stream
+
+    @property
+    def why(self) -> str:
+        """What is wrong with what it is packed in; what is not packed cannot be seen to end early."""
+        return getattr(self._stream, "why", "")
 
     def read(self, size: int) -> bytes:
         if self._at < len(self._start):
@@ -101,11 +105,22 @@ def _filled(stream: ByteSource, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def unpacked(stream: ByteSource) -> _Kept | Inflated:
-    """What a file holds, gzipped or not; `why` says at its end what was wrong with it."""
-    start = _filled(stream, len(GZIP))
-    whole = _Kept(start, stream)
-    return Inflated(whole) if start == GZIP else whole
+def unpacked(stream: ByteSource) -> _Kept:
+    """What a file holds, gzipped or not; `why` says at its end what was wrong with it. Raises BadRequest."""
+    for _ in range(_GZIPPED_AT_MOST + 1):
+        start = _filled(stream, len(GZIP))
+        whole = _Kept(start, stream)
+        if start != GZIP:
+            return whole
+        stream = Inflated(whole)
+    raise BadRequest(f"it is packed by gzip more than {_GZIPPED_AT_MOST} times")
+
+
+def peeked(stream: ByteSource) -> tuple[_Kept, _Files | None]:
+    """A stream as it is, and what reads its files where it is an archive."""
+    start = _filled(stream, 1024)
+    files = tar_files if start[257:262] == b"ustar" else zip_files if start.startswith(ZIP) else None
+    return _Kept(start, stream), files
 
 
 def _of_text(text: bytes) -> Saved:
@@ -123,10 +138,7 @@ def _of_text(text: bytes) -> Saved:
     return Saved(text)
 
 
-_Files = Callable[[Any, int], Iterator[Packed]]
-
-
-def _of_archive(stream: _Kept, whole: _Kept | Inflated, files: _Files) -> Saved:
+def _of_archive(stream: _Kept, whole: _Kept, files: _Files) -> Saved:
     """The texts of an archive, up to its end or to where it cannot be read on; what is no text is passed over."""
     members: list[Member] = []
     unread: list[Unread] = []
@@ -157,15 +169,23 @@ def _collect(files: Iterator[Packed], members: list[Member], unread: list[Unread
             continue
         content, why = one.content, f"is larger than {_MEMBER_BYTES >> 20} MiB" if one.is_larger else one.why
         if content.startswith(GZIP):
-            inner = Inflated(io.BytesIO(content))
-            content = _filled(inner, _MEMBER_BYTES)
-            why = why or inner.why
+            content, damage = _inside(content)
+            why = why or damage
         if why:
             unread.append(Unread(plain_name(one.name), f"it {why}: {len(content):,} bytes of it were read"))
         if content:
             members.append(Member(one.name, content[:left]))
             left -= len(content)
     return ""
+
+
+def _inside(content: bytes) -> tuple[bytes, str]:
+    """What a gzipped file of an archive holds, and what is wrong with it."""
+    try:
+        inner = unpacked(io.BytesIO(content))
+        return _filled(inner, _MEMBER_BYTES), inner.why
+    except BadRequest as error:
+        return b"", str(error).removeprefix("it ")
 
 
 def _is_text(name: str) -> bool:

@@ -11,6 +11,7 @@ GZIP = b"\x1f\x8b"
 UNPACKED_BYTES = 1 << 30  # that are gone through: a small archive may unpack to anything
 ENDS_EARLY, DAMAGED = "ends early", "is damaged"
 _PIECE_BYTES = 16 << 10
+_MEMBER_BYTES = 4 << 10  # that one more of gzip's costs, also where nothing is in it
 _OF_GZIP, _BARE = 31, -15  # zlib's window: with gzip's header and checksum, or without
 
 
@@ -19,10 +20,16 @@ class Inflated:
 
     def __init__(self, stream: Any, *, bare: bool = False) -> None:
         """`bare`: deflated without gzip's frame, one piece of it; `left` is then what was read behind it."""
-        self.why, self.left = "", b""
+        self.left = b""
+        self._why = ""
         self._stream, self._bare, self._room = stream, bare, UNPACKED_BYTES
         self._machine = zlib.decompressobj(_BARE if bare else _OF_GZIP)
         self._input, self._is_over = b"", False
+
+    @property
+    def why(self) -> str:
+        """Of itself, else of the stream that it lies in."""
+        return self._why or getattr(self._stream, "why", "")
 
     def read(self, size: int = -1) -> bytes:
         """So many bytes, or fewer; all where it is below 0; none at the end. Raises BadRequest for too many."""
@@ -69,9 +76,10 @@ class Inflated:
             self._end("")  # what stands behind it is no part of it
             return
         self._machine, self._input = zlib.decompressobj(_OF_GZIP), rest
+        self._room -= _MEMBER_BYTES
 
     def _end(self, why: str) -> None:
-        self.why, self._is_over = why, True
+        self._why, self._is_over = why, True
 
 
 def _up_to_the_damage(machine: Any, content: bytes) -> bytes:

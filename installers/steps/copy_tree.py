@@ -238,7 +238,8 @@ def _name_before(step: CopyTree) -> str:
 def _found(step: CopyTree) -> str:
     either = " -o ".join(f"-name {quote(pattern)}" for pattern in step.patterns)
     named = f"'(' {either} ')'" if len(step.patterns) > 1 else either
-    return f"find {quote(step.into)} -maxdepth 1 {named}"
+    into = f"{step.into.rstrip('/')}/"  # into a link as well: a toolkit's lib64 leads to targets/x86_64-linux/lib
+    return f"find {quote(into)} -maxdepth 1 {named}"
 
 
 def _keeps(step: CopyTree, target: Target) -> Lines:
@@ -269,7 +270,9 @@ def _restores(step: CopyTree, target: Target) -> Lines:
         return (there, *gone, back) if _keeps(step, target) else gone
     root = sudo(target, needs_root=step.needs_root)
     gone = (f"{root}{_found(step)} -delete",)
-    return (*gone, f"{root}tar -xzPf {_name_before(step)}.tar.gz") if _keeps(step, target) else gone
+    kept = f"{_name_before(step)}.tar.gz"
+    whole = f"tar -tzPf {kept} > /dev/null"  # nothing may be removed where it is not there, or was cut short
+    return (whole, *gone, f"{root}tar -xzPf {kept}") if _keeps(step, target) else gone
 
 
 # --- PowerShell -----------------------------------------------------------------------------------------------------

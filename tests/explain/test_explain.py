@@ -6,9 +6,12 @@ import gzip
 import io
 import json
 import random
+import shlex
 import subprocess
 import sys
+import tarfile
 import time
+import zipfile
 from pathlib import Path
 
 import jsonschema
@@ -248,3 +251,19 @@ def test_a_log_of_windows_or_of_gzip(repeats: int, encoding: str) -> None:
 
 def test_other_letters_of_utf_16_stay() -> None:
     assert read(io.BytesIO("не найден\r\n".encode("utf-16"))).lines[0].text == "не найден"
+
+
+@pytest.mark.parametrize("name", ["a report.zip", "a.tar", "a.tgz"])
+def test_of_an_archive_it_says_who_reads_it(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / name
+    (tmp_path / "a.log").write_text(f"{TOO_OLD}\n")
+    if name.endswith("zip"):
+        with zipfile.ZipFile(path, "w") as packed:
+            packed.write(tmp_path / "a.log", "a.log")
+    else:
+        with tarfile.open(path, "w:gz" if name.endswith("tgz") else "w") as archive:
+            archive.add(tmp_path / "a.log", "a.log")
+    assert execute(["explain", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert f"it is an archive: gpudoctor check --from {shlex.quote(str(path))} reads its files" in said
+    assert said.count("\n") == 1

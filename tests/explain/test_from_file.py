@@ -267,3 +267,45 @@ def test_a_bomb_of_nothing_is_one_line(tmp_path: Path, monkeypatch: pytest.Monke
     path = written(tmp_path, "bomb.gz", gzip.compress(bytes(1 << 24), mtime=0))
     for command in (["explain", path], ["check", "--from", path]):
         assert execute(command) == 2
+
+
+def gzipped(content: bytes, times: int) -> bytes:
+    for _ in range(times):
+        content = gzip.compress(content, mtime=0)
+    return content
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 3])
+def test_gzip_within_gzip(tmp_path: Path, times: int) -> None:
+    """A log, an archive and a file of one."""
+    member = gzipped(BUG_REPORT.encode(), times)
+    whole = (
+        BUG_REPORT.encode(),
+        packed({"node/a.log": BUG_REPORT.encode()}, "w"),
+        packed({"node/a.log.gz": member}, "w"),
+    )
+    codes = [codes_of(report_of_file(Options(), written(tmp_path, "a", gzipped(one, times)))) for one in whole]
+    assert codes[0] == codes[1] == codes[2] != set()
+
+
+def test_gzip_without_end(tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="packed by gzip more than 3 times"):
+        load(written(tmp_path, "a.gz", gzipped(BUG_REPORT.encode(), 4)))
+    members = {"node/a.log": BUG_REPORT.encode(), "node/b.log.gz": gzipped(b"x", 4)}
+    [unread] = load(written(tmp_path, "a.tar.gz", packed(members))).unread
+    assert unread.why.startswith("it is packed by gzip more than 3 times")
+
+
+@pytest.mark.parametrize("cut", [20, 200])
+def test_what_ends_early_within_gzip(tmp_path: Path, cut: int) -> None:
+    inner = gzip.compress(BUG_REPORT.encode(), mtime=0)
+    for content in (gzip.compress(inner[:-cut], mtime=0), gzip.compress(inner, 0, mtime=0)[:-cut]):
+        assert "it ends early" in load(written(tmp_path, "a.gz.gz", content)).unread[0].why
+
+
+def test_many_members_of_gzip_with_nothing_in_them(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.gz.gz", gzip.compress(gzip.compress(b"", mtime=0) * 5_000_000, 1))
+    started = time.process_time()
+    with pytest.raises(BadRequest, match="unpacks to more than 1024 MiB"):
+        load(path)
+    assert time.process_time() - started < 10

@@ -27,8 +27,8 @@ ARTICLE = """\
 Install cuDNN 7.6.5.32 for CUDA 10.1 in /usr/local/cuda
 
 Back up first what the copies replace (--apply does so by itself):
-      find /usr/local/cuda/include -maxdepth 1 -name 'cudnn*.h' -print0 | tar -czPf before-include.tar.gz --null -T - &&
-      find /usr/local/cuda/lib64 -maxdepth 1 -name 'libcudnn*' -print0 | tar -czPf before-lib64.tar.gz --null -T -
+      find {cuda}/include/ -maxdepth 1 -name 'cudnn*.h' -print0 | tar -czPf before-include.tar.gz --null -T - &&
+      find {cuda}/lib64/ -maxdepth 1 -name 'libcudnn*' -print0 | tar -czPf before-lib64.tar.gz --null -T -
 
  1. download cudnn-10.1-linux-x64-v7.6.5.32.tgz (digest on which independent
     packagers agree)
@@ -70,9 +70,11 @@ Back up first what the copies replace (--apply does so by itself):
       gpudoctor check
 
 To undo it by hand (after --apply: gpudoctor install rollback):
-      sudo find /usr/local/cuda/lib64 -maxdepth 1 -name 'libcudnn*' -delete &&
+      tar -tzPf before-lib64.tar.gz > /dev/null &&
+      sudo find /usr/local/cuda/lib64/ -maxdepth 1 -name 'libcudnn*' -delete &&
       sudo tar -xzPf before-lib64.tar.gz &&
-      sudo find /usr/local/cuda/include -maxdepth 1 -name 'cudnn*.h' -delete &&
+      tar -tzPf before-include.tar.gz > /dev/null &&
+      sudo find /usr/local/cuda/include/ -maxdepth 1 -name 'cudnn*.h' -delete &&
       sudo tar -xzPf before-include.tar.gz &&
       sudo ldconfig
 """
@@ -84,7 +86,7 @@ def test_the_articles_own_case(capsys: Shown) -> None:
 
     [row] = (one for one in MATRIX.rows("cudnn-archive", "archives") if one.id == "cudnn-10.1-linux-x64-v7.6.5.32.tgz")
     assert execute(["install", "cudnn", "7.6.5", "--cuda-version", "10.1", "--os", "linux"]) == 0
-    assert capsys.readouterr().out == ARTICLE.format(url=row.url, sha256=row.sha256[0])
+    assert capsys.readouterr().out == ARTICLE.format(url=row.url, sha256=row.sha256[0], cuda="/usr/local/cuda")
 
 
 def test_json_holds_the_plan_and_its_commands(capsys: Shown) -> None:

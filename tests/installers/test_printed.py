@@ -27,8 +27,9 @@ def pasted(lines: tuple[str, ...], folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, ""), done
 
 
-@pytest.mark.parametrize("name", ["cuda", "it's a $(CUDA) dir"])
-def test_what_is_pasted_before_and_after_undoes_what_is_pasted_between(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "slash"), [("cuda", ""), ("it's a $(CUDA) dir", "/")])
+def test_what_is_pasted_before_and_after_undoes_what_is_pasted_between(name: str, slash: str, tmp_path: Path) -> None:
+    """The directory of libraries is a link, as in NVIDIA's toolkits."""
     cuda = trees.toolkit(tmp_path).rename(tmp_path / name)
     for kind, files in (("include", ("cudnn.h", "cudnn_new.h")), ("lib", ("libcudnn.so.9.10.2", "libcudnn.so.9.1.0"))):
         (tmp_path / "unpacked" / kind).mkdir(parents=True)
@@ -37,7 +38,7 @@ def test_what_is_pasted_before_and_after_undoes_what_is_pasted_between(name: str
     (tmp_path / "unpacked/lib/libcudnn.so").symlink_to("libcudnn.so.9.10.2")
     copies = (
         CopyTree("unpacked/include", f"{cuda}/include", ("cudnn*.h",), "headers"),
-        CopyTree("unpacked/lib", f"{cuda}/lib64/", ("libcudnn*", "libother*"), "libraries"),
+        CopyTree("unpacked/lib", f"{cuda}/lib64{slash}", ("libcudnn*", "libother*"), "libraries"),
     )
     (tmp_path / "unpacked/lib/libother.so").write_text("new")
     plan = Plan("x", copies)
@@ -47,6 +48,22 @@ def test_what_is_pasted_before_and_after_undoes_what_is_pasted_between(name: str
         pasted(step_lines(step, ROOT), tmp_path)
     assert contents(cuda) != before
     pasted(undone_by(plan, ROOT), tmp_path)
+    assert contents(cuda) == before
+
+
+@pytest.mark.parametrize("cut", [None, 0, 60])
+def test_nothing_is_removed_without_a_whole_backup(cut: int | None, tmp_path: Path) -> None:
+    """Not made, empty, cut short: what is there now is all that there is."""
+    cuda = trees.toolkit(tmp_path)
+    plan = Plan("x", (CopyTree("unpacked", f"{cuda}/lib64", ("libcudnn*",), "libraries"),))
+    pasted(kept_first(plan, ROOT), tmp_path)
+    before, kept = contents(cuda), tmp_path / "before-lib64.tar.gz"
+    content = kept.read_bytes()
+    kept.unlink()
+    if cut is not None:
+        kept.write_bytes(content[:cut])
+    done = subprocess.run(["bash", "-c", "\n".join(undone_by(plan, ROOT))], cwd=tmp_path, capture_output=True)
+    assert done.returncode != 0
     assert contents(cuda) == before
 
 
