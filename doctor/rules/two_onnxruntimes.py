@@ -23,6 +23,7 @@ _BUILDS = (
     "onnxruntime-migraphx",
     _CPU,
 )
+_OF_THE_OTHERS = ("cpu-only-wheel", "cudart-soname-missing")  # they are judged by the files of the one that uses GPUs
 
 
 def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
@@ -39,7 +40,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         _need(keep, others, environment),
         evidence=tuple(Evidence(one.metadata, f"{one.name} {one.version}") for one in (keep, *others)),
         explains=(
-            *(Symptom("cpu-only-wheel", f"{one.name} {one.version}") for one in others),
+            *(Symptom(code, f"{one.name} {one.version}") for one in others for code in _OF_THE_OTHERS),
             *overwritten_among(environment, found),
         ),
     )
