@@ -168,6 +168,8 @@ def _row(release: Release, host: WheelHost, custom: Custom, today: str) -> Frame
     except HostError as error:
         return NotTold(release, str(error))
     needs = needs_of(said, release.platform, pythons or (), custom.companions)
+    if needs.extra and "[" not in traits_of(release.package).asked_as.get(release.package, ""):
+        needs = needs._replace(libraries={}, extra="")  # it is installed without: CuPy takes the system's
     is_cpu = framework.is_cpu_build or (framework.build.value == "" and not needs.has_libraries and _is_pure(release))
     columns = _cpu_columns() if is_cpu else _gpu_columns(framework, needs, host)
     build = "" if framework.build.value == "cuda" else framework.build.value

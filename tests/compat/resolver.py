@@ -176,6 +176,7 @@ def resolve(requirements: list[str], python: str) -> str:
     uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
     command = [uv, "pip", "compile", "-", "--quiet", "--no-header", "--only-binary", ":all:", "--no-annotate"]
     command += ["--python-version", python.rstrip("t"), "--python-platform", "x86_64-manylinux_2_40"]
+    command += ["--no-python-downloads"]  # whichever is here builds what must be built
     for _ in range(_BUILT_AT_MOST):
         done = subprocess.run(command, input="\n".join(requirements), capture_output=True, text=True, timeout=600)
         built = [*filter(_has_no_wheel, _WITHOUT_A_WHEEL.findall(done.stderr))]

@@ -24,8 +24,6 @@ MATRIX = Matrix()
 FRAMEWORKS = [name for name in products() if is_framework(name)]
 ALL_TABLES = [(product, table) for product in products() for table in tables_of(product)]
 VERSION_TYPES = ("CudaVersion", "CudnnVersion", "DriverRelease", "ComputeCapability", "CodeTarget")
-# Branch 430 reports a newer CUDA than the later 435: r430 and r435 say where that was read.
-FALLING_BRANCHES = {(430, 435)}
 
 
 def _raw(product: str) -> dict[str, Any]:
@@ -127,8 +125,7 @@ def test_toolkit_driver_is_at_least_the_floor_and_of_a_known_branch() -> None:
 
 def test_branches_report_ever_newer_cuda() -> None:
     rows = sorted((row for row in MATRIX.rows("driver", "branches") if row.cuda_max), key=lambda row: row.branch)
-    falling = {(one.branch, other.branch) for one, other in pairwise(rows) if one.cuda_max > other.cuda_max}
-    assert falling == FALLING_BRANCHES
+    assert not [other.id for one, other in pairwise(rows) if one.cuda_max > other.cuda_max]
 
 
 def test_branches_end_on_a_date_or_month() -> None:

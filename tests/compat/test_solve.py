@@ -282,6 +282,7 @@ def test_an_older_driver_than_the_one_offered_would_not_do() -> None:
         ("torch tensorflow", "RTX 4090", "550.54.14", "torch 2.15.0", "needs driver 580 or newer"),
         ("torch tensorflow", "B200", "575.57", "torch 2.15.0", "needs driver 580 or newer"),
         ("torch==2.15.0 tensorflow", "B200", "", "torch 2.15.0 (cu132)", "unpack into one directory"),
+        ("cupy-cuda12x>=14.1.0 cudf-cu13", "RTX 4090", "", "cudf-cu13 26.10.2", "are one import package"),
         ("torch", "GT 640M", "", "torch 2.15.0 to 0.4.0", "has no code for sm_30"),
     ],
 )

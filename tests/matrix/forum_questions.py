@@ -512,7 +512,7 @@ LINES: tuple[tuple[str, int, str, str], ...] = (
     ),
     ("torch==2.14.1+cu126 --gpu V100", Y, "pytorch/pytorch#190385", "the issue: 2.14 is the last with CUDA 12.6"),
     ("torch==2.10.0+cu129 --driver 570.86.10", Y, "", NOTES),
-    ("torch==2.11.0+cu129 --gpu T4", Y, "", "public runs of that build on a Tesla T4"),
+    ("torch==2.11.0+cu129 --gpu T4", Y, "", "who pins that build expects it on a Tesla T4"),
     ("torch==2.11.0+cu129 --os linux --python 3.13", Y, "", "torch-2.11.0+cu129-cp313-cp313-manylinux_2_28_x86_64.whl"),
     ("vllm==0.2.6 --gpu P100", N, "vllm-project/vllm#963", VLLM),
     ('vllm --gpu "Tesla P4"', N, "vllm-project/vllm#1431", VLLM),

@@ -325,7 +325,8 @@ def test_a_package_that_is_not_shipped(
     assert refresh("cupy-cuda99x")[0] == 0
     matrix = Matrix(overlay=str(own))
     assert matrix.has("cupy-cuda99x")
-    assert matrix.framework("cupy-cuda99x", "20.0").cuda == "==99.*"
+    row = matrix.framework("cupy-cuda99x", "20.0")
+    assert (row.cuda, row.pins) == ("==99.*", {})  # nobody is told to install it with that extra
 
 
 def test_one_product_stops_no_other(tmp_path: Path, refresh: Run, monkeypatch: pytest.MonkeyPatch) -> None:
