@@ -5,8 +5,13 @@ What a person must do or read stands in comment lines, so that the whole can be 
 
 from __future__ import annotations
 
+import re
+
 from installers.plan import Plan, Target
 from installers.step import Kind, Lines, Shell, Step, kind_of
+
+_PROGRAM = re.compile(r"& |[A-Za-z]:\\|(?!(?:foreach|if|try|while)\b)[a-z]")  # not Verb-Noun, $variable, [type]
+_FAILED = "if ($LASTEXITCODE) { throw 'it failed, and nothing more was done' }"  # a program's status stops nothing
 
 
 def commands(plan: Plan, target: Target) -> Lines:
@@ -35,7 +40,8 @@ def chained(lines: Lines, target: Target) -> Lines:
     if len(lines) < 2:
         return lines
     if target.os_family == "windows":
-        return ("& {", "    $ErrorActionPreference = 'Stop'", *(f"    {line}" for line in lines), "}")
+        checked = [one for line in lines[:-1] for one in ((line, _FAILED) if _PROGRAM.match(line) else (line,))]
+        return ("& {", "    $ErrorActionPreference = 'Stop'", *(f"    {line}" for line in (*checked, lines[-1])), "}")
     last = max((number for number, line in enumerate(lines) if not line.startswith("#")), default=0)
     return tuple(line if line.startswith("#") or number >= last else f"{line} &&" for number, line in enumerate(lines))
 

@@ -92,6 +92,14 @@ def test_in_powershell(folder: Path, archive: Plan) -> None:
         assert told.index("cudnn.tgz") < told.index("Move-Item -LiteralPath")
 
 
+def test_in_powershell_a_program_that_fails_is_the_last() -> None:
+    """Its status stops nothing by itself, unlike a cmdlet's error."""
+    lines = ("# first", "uv pip install a", "Copy-Item b c", "& 'C:\\my python.exe' -m pip uninstall -y a", "$d = 1")
+    block = [line.strip() for line in chained(lines, WINDOWS)][2:-1]
+    check = "if ($LASTEXITCODE) { throw 'it failed, and nothing more was done' }"
+    assert block == ["# first", lines[1], check, lines[2], lines[3], check, lines[4]]
+
+
 def test_what_a_person_downloads_is_said_before_it_is_used(folder: Path) -> None:
     use = (ByHand("download it from that page"), UseFile("cudnn.tgz", "cudnn.tgz", ("0" * 64,), "it asks for a login"))
     plan = remedy(folder, Plan("unpack it", (*use, UNPACK), ())).plan
