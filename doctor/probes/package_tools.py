@@ -79,6 +79,8 @@ def _kept(host: Host, located: Located) -> tuple[str, str]:
     if "/pypoetry/virtualenvs/" in located.prefix:
         return "poetry", ""
     try:
-        return "pipenv", host.read_text(f"{located.prefix}/.project", _PATH_BYTES).strip()
+        project = host.read_text(f"{located.prefix}/.project", _PATH_BYTES).strip()
     except HostError:
         return "", ""
+    is_there = project and host.is_file(f"{project}/Pipfile")  # virtualenvwrapper writes .project, too
+    return ("pipenv", project) if is_there else ("", "")

@@ -9,6 +9,7 @@ from typing import cast
 
 from compat.matrix import Matrix
 from doctor.facts.environment import Distribution
+from doctor.facts.loader import Prediction
 from doctor.frameworks import jax, torch, triton
 from doctor.host import Host
 from doctor.image.config import Config, environ_in
@@ -17,6 +18,7 @@ from doctor.image.within import config_within
 from doctor.install.configure import TheanoAsked, theano_of
 from doctor.install.configured import Machine
 from doctor.loader import levels
+from doctor.loader.link_release import releases_of
 from doctor.probes import (
     configuration,
     distributions,
@@ -25,6 +27,7 @@ from doctor.probes import (
     install_runs,
     metadata,
     package_rules,
+    package_tools,
     prefixes,
     project,
     started,
@@ -36,12 +39,13 @@ from doctor.which import windows
 from doctor.which.product import product_of
 from tests.lab.elf_file import elf_bytes
 from tests.lab.pe_file import pe_bytes
-from tests.machine import framework, machine
+from tests.machine import framework, machine, seen
 
 HOME = "/home/user"
 _SITE = "/odd/lib/python3.12/site-packages"
 _STATE = "/root/.local/state/gpudoctor/journal/20261122-101500-1/journal.jsonl"
 _MENTIONS = "[tool.poetry]\nname = 'x'\n[tool.hatch.envs.default]\npath = '.e'\n"
+_LINK = seen("/odd/libnvJitLink.so.12")
 _FILES: dict[str, bytes | str] = {
     f"{_SITE}/jax/_src/lib/__init__.py": "import cuda_nvcc\n",
     f"{_SITE}/nvidia/cuda_nvcc/bin/ptxas": "",
@@ -85,6 +89,11 @@ _FILES: dict[str, bytes | str] = {
     _STATE: json.dumps({"what": "begin", "summary": "install cuDNN"}) + "\n",
     "/lib/x86_64-linux-gnu/libc.so.6": b"\x7fELF" + struct.pack("<60x") + b"GNU C Library (Debian) version 2.39\n",
     "/bin/sh": elf_bytes(),
+    "/odd/libnvJitLink.so.12": elf_bytes("libnvJitLink.so.12", values={"__nvJitLinkAddData_12_8": 1}),
+    "/odd/virtualenvs/p-x/.project": "/odd/p\n",
+    "/odd/virtualenvs/p-x/pyvenv.cfg": "home = /odd/bin\nversion = 3.12.3\n",
+    "/odd/virtualenvs/p-x/bin/python": elf_bytes(),
+    "/odd/virtualenvs/p-x/lib/python3.12/site-packages/x.py": "",
 }
 FILES = {path: one if isinstance(one, bytes) else one.encode() for path, one in _FILES.items()}
 
@@ -124,6 +133,8 @@ CALLS: tuple[Callable[[Host], object], ...] = (
     lambda host: list(toolkit._from_header(host, "/odd/cuda/include/cuda.h")),
     lambda host: toolkit._is_script(host, "/odd/cuda/bin/nvcc"),
     lambda host: list(dlls.imports_of(host, "/odd/x.dll")),
+    lambda host: package_tools._kept(host, prefixes.locate(host, "/odd/virtualenvs/p-x")),
+    lambda host: releases_of(host, Prediction("/odd", "torch", "libnvJitLink.so.12", _LINK, seen("/odd/other.so"))),
     levels._flags,
     lambda host: driver._runs(host, "nv-fabricmanager"),
     install_runs.look,
