@@ -14,7 +14,7 @@ from doctor.check.encode import REPORT_SCHEMA
 from doctor.explain.archives import ZIP, Packed, tar_files, zip_files
 from doctor.explain.nodes import Member, plain_name, text_of
 from doctor.explain.reading import ByteSource, Reading, read
-from doctor.explain.unpacking import GZIP, Inflated, Pushed
+from doctor.explain.unpacking import MAGIC_BYTES, Inflated, Pushed, packing_of
 from doctor.facts.unread import Unread
 from doctor.host import BadRequest
 from doctor.run.ranks import message_of
@@ -22,11 +22,11 @@ from doctor.run.ranks import message_of
 STANDARD_INPUT = "-"
 _TEXT_BYTES = 64 << 20  # that are kept of an archive, or a report
 _WHOLE_BYTES = 4 << 20  # of a log; of more, the beginning is kept, and the lines that can matter
-_GZIPPED_AT_MOST = 3
+_PACKED_AT_MOST = 3
 _MEMBERS = 20_000
 _MEMBER_BYTES = 16 << 20
 _TEXTS = (
-    *(".log", ".txt", ".out", ".yaml", ".yml", ".json", ".gz", ".csv"),
+    *(".log", ".txt", ".out", ".yaml", ".yml", ".json", ".csv", ".gz", ".xz", ".bz2"),
     *(".desc", ".descr", ".describe", ".status", ".labels", ".list"),  # of must-gathers
 )
 _REPORT = re.compile(rb'\s*\{\s*"schema": *"' + REPORT_SCHEMA.partition("/")[0].encode())
@@ -76,13 +76,14 @@ def _read(stream: ByteSource) -> Saved:
 
 
 def unpacked(stream: ByteSource) -> Pushed:
-    """What a file holds, gzipped or not; `why` says at its end what was wrong with it. Raises BadRequest."""
-    for _ in range(_GZIPPED_AT_MOST + 1):
+    """What a file holds, packed or not; `why` says at its end what was wrong with it. Raises BadRequest."""
+    for _ in range(_PACKED_AT_MOST + 1):
         whole = Pushed(stream)
-        if whole.peek(len(GZIP)) != GZIP:
+        packing = packing_of(whole.peek(MAGIC_BYTES))
+        if packing is None:
             return whole
-        stream = Inflated(whole)
-    raise BadRequest(f"it is packed by gzip more than {_GZIPPED_AT_MOST} times")
+        stream = Inflated(whole, packing)
+    raise BadRequest(f"it is packed more than {_PACKED_AT_MOST} times")
 
 
 def files_of(stream: Pushed) -> _Files | None:
@@ -136,9 +137,8 @@ def _collect(files: Iterator[Packed], members: list[Member], unread: list[Unread
         if not _is_text(one.name):
             continue
         content, why = one.content, f"is larger than {_MEMBER_BYTES >> 20} MiB" if one.is_larger else one.why
-        if content.startswith(GZIP):
-            content, damage = _inside(content)
-            why = why or damage
+        content, damage = _inside(content)
+        why = why or damage
         if why:
             unread.append(Unread(plain_name(one.name), f"it {why}: {len(content):,} bytes of it were read"))
         if content:
@@ -148,7 +148,7 @@ def _collect(files: Iterator[Packed], members: list[Member], unread: list[Unread
 
 
 def _inside(content: bytes) -> tuple[bytes, str]:
-    """What a gzipped file of an archive holds, and what is wrong with it."""
+    """What a file of an archive holds, packed or not, and what is wrong with it."""
     try:
         inner = unpacked(io.BytesIO(content))
         return inner.take(_MEMBER_BYTES), inner.why

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import random
 import tarfile
 import zipfile
@@ -64,6 +66,9 @@ def said(report: Report) -> list[str]:
 MEMBERS = MappingProxyType({"must-gather/nvidia-bug-report.log": BUG_REPORT, "must-gather/pod.log": NOISE})
 ARCHIVES: dict[str, bytes] = {
     "gzip": PACKED,
+    "xz": lzma.compress(BUG_REPORT + NOISE),
+    "bzip2": bz2.compress(BUG_REPORT + NOISE * 4, 1),  # blocks of 100 kB, each read whole or not at all
+    "txz": packed({**MEMBERS}, "w:xz"),
     "tar": packed({**MEMBERS}, "w"),
     "tgz": packed({**MEMBERS}),
     "zip": zipped({**MEMBERS}),
@@ -147,6 +152,8 @@ def test_explain_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (zipped({"a.log": NOISE})[:20], "ends early, and no text in it can be read"),
         (packed({"a.log": NOISE}, "w")[:300], "ends early, and no text in it can be read"),
         (packed({"a.bin": NOISE}), "no text is in the archive"),
+        (b"\x28\xb5\x2f\xfd" + NOISE, "is packed by zstd, which is not read here"),
+        (packed({"a.log": b"\x28\xb5\x2f\xfd" + NOISE}), "no text is in the archive; a.log: it is packed by zstd"),
         (b'{"schema": "gpudoctor.report/1", "facts": {"os"', "is not whole"),
     ],
 )
@@ -167,6 +174,8 @@ def test_every_cut_and_many_wrong_bytes_raise_one_error(tmp_path: Path) -> None:
         lambda: packed(small, "w"),
         lambda: zipped(small),
         lambda: zipped(small, streamed=True),
+        lambda: packed(small, "w:xz"),
+        lambda: bz2.compress(packed(small, "w")),
     )
     rng = random.Random(7)
     for make in made:
