@@ -11,8 +11,49 @@ GZIP = b"\x1f\x8b"
 UNPACKED_BYTES = 1 << 30  # that are gone through: a small archive may unpack to anything
 ENDS_EARLY, DAMAGED = "ends early", "is damaged"
 _PIECE_BYTES = 16 << 10
+_TAKEN_BYTES = 1 << 20
 _MEMBER_BYTES = 4 << 10  # that one more of gzip's costs, also where nothing is in it
 _OF_GZIP, _BARE = 31, -15  # zlib's window: with gzip's header and checksum, or without
+
+
+class Pushed:
+    """A stream to which what was read too far is given back."""
+
+    def __init__(self, stream: Any, ahead: bytes = b"") -> None:
+        self._stream, self._ahead, self._at = stream, ahead, 0
+
+    @property
+    def why(self) -> str:
+        """What is wrong with what it is packed in; what is not packed cannot be seen to end early."""
+        return getattr(self._stream, "why", "")
+
+    def read(self, size: int = -1) -> bytes:
+        """So many bytes, or fewer; none at the end."""
+        if self._at < len(self._ahead):
+            piece = self._ahead[self._at : self._at + size if size >= 0 else None]
+            self._at += len(piece)
+            return piece
+        self._ahead, self._at = b"", 0
+        found: bytes = self._stream.read(size)
+        return found
+
+    def take(self, size: int) -> bytes:
+        """So many, fewer at the end only."""
+        pieces: list[bytes] = []
+        while size > 0 and (piece := self.read(min(size, _TAKEN_BYTES))):
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+    def give_back(self, content: bytes) -> None:
+        """It is read next."""
+        self._ahead, self._at = content + self._ahead[self._at :], 0
+
+    def peek(self, size: int) -> bytes:
+        """So many, which stay to be read."""
+        start = self.take(size)
+        self.give_back(start)
+        return start
 
 
 class Inflated:
