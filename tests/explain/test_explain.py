@@ -14,6 +14,7 @@ import sys
 import tarfile
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -240,7 +241,7 @@ def test_a_log_of_windows_or_packed(repeats: int, encoding: str) -> None:
     """The message stands at its end, however long it is."""
     said = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\r\n"
     text = "step 1 loss 0.5\r\n" * repeats + said
-    packers = {"gzip": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}
+    packers: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}
     if encoding in packers:
         raw = packers[encoding](text.encode())
     elif encoding == "appended":
