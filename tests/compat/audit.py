@@ -40,6 +40,7 @@ from compat.row import (
     CudnnWheelRow,
     FrameworkRow,
     GpuRow,
+    LibraryRow,
     SupportRow,
     ToolkitRow,
     XidRow,
@@ -418,6 +419,23 @@ def _support(row: SupportRow, shelf: Shelf) -> list[str] | None:
     return [] if re.search(named, text) else None
 
 
+def _library(row: LibraryRow, shelf: Shelf) -> list[str] | None:
+    """The file names in the newest wheel that brings it, for both systems."""
+    missing: list[str] = []
+    opened = False
+    for system, name in (("linux", row.soname), ("windows", row.dll)):
+        own = [one for one in shelf.releases(row.wheel) if one.platform == (system, "x86_64")]
+        if own:
+            opened = True
+            host = WheelHost(own[-1].wheels[-1], shelf.web, *own[-1].platform, "")
+            try:
+                there = any(Path(one).name == name for one in host.paths())
+            finally:
+                host.close()
+            missing += [] if there else [f"{row.wheel} {own[-1].version} for {system} has no {name}"]
+    return missing if opened else None
+
+
 _JUDGES: dict[str, Any] = {
     "FrameworkRow": _framework,
     "ComponentRow": _component,
@@ -437,6 +455,7 @@ _JUDGES: dict[str, Any] = {
     "SystemRow": _system,
     "CompilerRow": _compiler,
     "SupportRow": _support,
+    "LibraryRow": _library,
 }
 
 
