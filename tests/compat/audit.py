@@ -32,7 +32,18 @@ from compat.error import GpudoctorError
 from compat.load import columns_of, products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.platform_row import AbsentRow, DeclaredRow, SystemRow
-from compat.row import BranchRow, ChipRow, CudnnRow, CudnnWheelRow, FrameworkRow, GpuRow, ToolkitRow, XidRow
+from compat.row import (
+    BranchRow,
+    ChipRow,
+    CompilerRow,
+    CudnnRow,
+    CudnnWheelRow,
+    FrameworkRow,
+    GpuRow,
+    SupportRow,
+    ToolkitRow,
+    XidRow,
+)
 from doctor.check.encode import encode
 from doctor.host.live import LiveHost
 from doctor.probes.metadata import header, metadata_file
@@ -79,6 +90,7 @@ class Shelf:
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
         self.text_in = cache(self._text_in)
+        self.file_in = cache(self._file_in)
 
     def _releases(self, package: str, withdrawn: bool = False) -> tuple[Release, ...]:
         """Those that a resolver takes, or (`withdrawn`) those that it takes where they alone are asked for."""
@@ -105,6 +117,18 @@ class Shelf:
             return host.read_bytes(path, _TEXT_BYTES).decode(errors="replace") if path else ""
         finally:
             host.close()
+
+    def _file_in(self, package: str, version: str, end: str) -> str:
+        """The text of the file of that name in a release's wheel for Linux, "" where there is none."""
+        own = [one for one in self.releases(package) if one.public == version and one.platform.arch == "x86_64"]
+        for release in (one for one in own if one.platform.os_family == "linux"):
+            host = WheelHost(release.wheels[-1], self.web, *release.platform, "")
+            try:
+                path = next((one for one in host.paths() if one.endswith(end)), "")
+                return host.read_bytes(path, _TEXT_BYTES).decode(errors="replace") if path else ""
+            finally:
+                host.close()
+        return ""
 
     def _row_of(self, release: Release) -> FrameworkRow | NotTold:
         return read(release, self.web, _TODAY, _custom(release.package, MATRIX))
@@ -442,6 +466,34 @@ def _system(row: SystemRow, shelf: Shelf) -> list[str] | None:
     return None if not told or row.glibc is None else [] if row.glibc in told else [f"its glibc is {told[0]}"]
 
 
+def _compiler(row: CompilerRow, shelf: Shelf) -> list[str] | None:
+    """What nvcc's own header refuses, in the wheel that the row is from."""
+    named = re.match(r"nvidia_cuda_nvcc-((\d+)\.[\d.]+) wheel: (crt/host_config\.h)", row.source)
+    if not named:
+        return None
+    package = f"nvidia-cuda-nvcc-cu{named[2]}" if int(named[2]) < 13 else "nvidia-cuda-crt"
+    text = shelf.file_in(package, named[1], named[3])
+    told = {
+        "gcc_max": {int(one) for one in re.findall(r"__GNUC__ > (\d+)", text)},
+        "clang_max": {int(one) - 1 for one in re.findall(r"__clang_major__ >= (\d+)", text)},
+        "msc_max": {int(one) - 1 for one in re.findall(r"_MSC_VER >= (\d+)", text)},
+        "msc_min": {int(one) for one in re.findall(r"_MSC_VER < (\d+) \|\| _MSC_VER", text)},
+    }
+    wrong = [
+        f"{name} is {getattr(row, name)}, in its header {sorted(is_)}"
+        for name, is_ in told.items()
+        if is_ and getattr(row, name) not in is_
+    ]
+    return wrong if text else None
+
+
+def _support(row: SupportRow, shelf: Shelf) -> list[str] | None:
+    """A project's document at the row's tag that names the capability; what it does not name is a reader's."""
+    text = shelf.source(row.source)
+    named = rf"(?i)compute capability {re.escape(str(row.capability_min))} or|- {re.escape(str(row.capability_min))}-"
+    return [] if re.search(named, text) else None
+
+
 _JUDGES: dict[str, Any] = {
     "FrameworkRow": _framework,
     "ComponentRow": _component,
@@ -459,6 +511,8 @@ _JUDGES: dict[str, Any] = {
     "XidRow": _xid,
     "DeclaredRow": _declared,
     "SystemRow": _system,
+    "CompilerRow": _compiler,
+    "SupportRow": _support,
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -344,3 +345,11 @@ def test_a_card_on_the_bus_has_one_chip_and_its_generation() -> None:
 )
 def test_cards_by_their_ids(device: int, name: str) -> None:
     assert MATRIX.generation(MATRIX.chip(device).capability).name == name
+
+
+def test_a_framework_knows_all_of_its_distributions_that_have_builds_for_a_gpu() -> None:
+    """Those that it does not name are never looked at: CuPy 9 was unknown for every card that CUDA 11 was made for."""
+    for row in (one for one in MATRIX.rows("frameworks", "traits") if one.gpu):
+        own = (one for one in products() if any(fnmatch(one, name) for name in row.distributions) and one != row.id)
+        built = {one for one in own if any(build.cuda for build in MATRIX.rows(one, "builds"))}
+        assert built <= set(row.gpu), row.id
