@@ -151,6 +151,37 @@ def test_targets_and_generations_agree() -> None:
         assert row.open_module in {"no", "yes", "only"}, row.id
 
 
+@pytest.mark.parametrize("product", FRAMEWORKS)
+def test_code_is_of_a_card_that_a_compiler_of_its_cuda_knows(product: str) -> None:
+    """A build with code for a newer or older card was compiled by another CUDA than its row says."""
+    known = {row.cuda: {one.capability for one in row.sm} for row in MATRIX.rows("cuda", "targets")}
+    for row in MATRIX.rows(product, "builds"):
+        can = [cards for cuda, cards in known.items() if row.cuda and accepts(row.cuda, cuda)]
+        if can:
+            every = set().union(*can)
+            strange = [one for one in row.targets or () if not min(every) <= one.capability <= max(every)]
+            assert not strange, (row.id, row.cuda, strange)
+
+
+@pytest.mark.parametrize("product", FRAMEWORKS)
+def test_libraries_are_of_one_cuda(product: str) -> None:
+    """What two extras ask for, each for its CUDA, overwrites each other."""
+    for row in MATRIX.rows(product, "builds"):
+        named = {found[1] for name in row.pins or () if (found := re.search(r"^nvidia-.*-cu(\d+)$", name))}
+        assert len(named) <= 1, row.id
+
+
+@pytest.mark.parametrize("product", FRAMEWORKS)
+def test_glibc_is_linux(product: str) -> None:
+    assert not [row.id for row in MATRIX.rows(product, "builds") if row.glibc and "linux" not in row.os]
+
+
+def test_cudnn_has_no_code_that_its_cuda_cannot_make() -> None:
+    for row in MATRIX.rows("cudnn", "builds"):
+        if row.cuda_max and row.capability_max:
+            assert row.capability_max <= MATRIX.targets(row.cuda_max).capability_max, row.id
+
+
 def test_targets_span_their_capabilities() -> None:
     for row in MATRIX.rows("cuda", "targets"):
         capabilities = [target.capability for target in row.sm]
