@@ -106,7 +106,8 @@ class Court:
         left_open = [one.why for one in unknown if _key(one, names) == _key(answer)]
         before = [one.needs for one in self._bad.values() if one.code == answer.code]
         behind = tuple(one for one in (*stands, *new) if one.code == answer.code and one.needs not in before)
-        return Verdict(not stands and not new and not left_open, stands, new, "; ".join(left_open), behind)
+        told = answer.subject == self._start.facts.machine.label or not left_open  # of a machine only running it tells
+        return Verdict(told and not stands and not new, stands, new, "; ".join(left_open), behind)
 
     def _is_new(self, one: Answer, names: Mapping[str, str]) -> bool:
         """Whether it was not wrong before.

@@ -138,10 +138,11 @@ def _undoes(more: Candidate, one: Candidate) -> bool:
 
 def _obstacle(one: Candidate, verdict: Verdict) -> str:
     """Why a remedy is not given, for the person who must find another."""
-    wrong = (verdict.stands or verdict.new)[:1]
-    why = f": {wrong[0].why}" if wrong else ""
-    then = "would not mend it" if verdict.stands else "would mend it, but leave another fault"
-    return f"No remedy is known to work here. To {one.plan.summary} {then}{why}"
+    if wrong := (verdict.stands or verdict.new)[:1]:
+        then = "would not mend it" if verdict.stands else "would mend it, but leave another fault"
+        return f"No remedy is known to work here. To {one.plan.summary} {then}: {wrong[0].why}"
+    unsure = f"Whether it is mended then cannot be told: {verdict.left_open}"
+    return f"No remedy is known to work here. To {one.plan.summary} may mend it. {unsure}"
 
 
 def _remedy(one: Candidate, facts: Facts) -> Remedy:
