@@ -107,7 +107,8 @@ class Court:
         before = [one.needs for one in self._bad.values() if one.code == answer.code]
         behind = tuple(one for one in (*stands, *new) if one.code == answer.code and one.needs not in before)
         told = answer.subject == self._start.facts.machine.label or not left_open  # of a machine only running it tells
-        return Verdict(told and not stands and not new, stands, new, "; ".join(left_open), behind)
+        proven = told and not stands and not new
+        return Verdict(proven=proven, stands=stands, new=new, left_open="; ".join(left_open), behind=behind)
 
     def _is_new(self, one: Answer, names: Mapping[str, str]) -> bool:
         """Whether it was not wrong before.
