@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from compat.record import NamedTuple
-from doctor.explain.unpacking import DAMAGED, ENDS_EARLY, Inflated
+from doctor.explain.unpacking import BARE, DAMAGED, ENDS_EARLY, Inflated, Pushed
 
 ZIP = b"PK\x03\x04"
 _PIECE_BYTES = 64 << 10
@@ -92,7 +92,7 @@ def _all_of(held: Any) -> bytes:
 
 def zip_files(stream: Any, most_bytes: int) -> Iterator[Packed]:
     """The files, by the headers before them; raises ValueError where the listing behind the last one is not there."""
-    left = _Pushed(stream)
+    left = Pushed(stream)
     while (sign := left.take(4)) == ZIP:
         fields = left.take(_LOCAL.size)
         if len(fields) < _LOCAL.size:
@@ -113,9 +113,9 @@ def zip_files(stream: Any, most_bytes: int) -> Iterator[Packed]:
         raise ValueError(ENDS_EARLY if len(sign) < len(ZIP) else DAMAGED)
 
 
-def _unpacked(left: _Pushed, method: int, packed: int, most_bytes: int) -> tuple[Packed, int]:
+def _unpacked(left: Pushed, method: int, packed: int, most_bytes: int) -> tuple[Packed, int]:
     """One file without its name, and its checksum."""
-    source: Inflated | _Part = Inflated(left, bare=True) if method == _DEFLATED else _Part(left, packed)
+    source: Inflated | _Part = Inflated(left, BARE) if method == _DEFLATED else _Part(left, packed)
     content: list[bytes] = []
     size = checksum = 0
     while piece := source.read(_PIECE_BYTES):
@@ -127,7 +127,7 @@ def _unpacked(left: _Pushed, method: int, packed: int, most_bytes: int) -> tuple
     return Packed("", b"".join(content), is_larger=size > most_bytes, why=source.why), checksum
 
 
-def _checksum_behind(left: _Pushed) -> int:
+def _checksum_behind(left: Pushed) -> int:
     """That of a file whose sizes (of 4 or 8 bytes) stand behind it, with or without a sign; 0 where it ends there."""
     found = left.take(24)
     at = 4 if found.startswith(_DESCRIPTOR) else 0
@@ -136,34 +136,10 @@ def _checksum_behind(left: _Pushed) -> int:
     return int.from_bytes(found[at : at + 4], "little") if len(found) == 24 else 0
 
 
-class _Pushed:
-    """A stream to which what was read too far is given back."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._ahead = stream, b""
-
-    def read(self, size: int) -> bytes:
-        if self._ahead:
-            piece, self._ahead = self._ahead[:size], self._ahead[size:]
-            return piece
-        found: bytes = self._stream.read(size)
-        return found
-
-    def take(self, size: int) -> bytes:
-        """So many, fewer at the end only."""
-        found = b""
-        while len(found) < size and (piece := self.read(size - len(found))):
-            found += piece
-        return found
-
-    def give_back(self, content: bytes) -> None:
-        self._ahead = content + self._ahead
-
-
 class _Part:
     """So many bytes of a stream, as they are."""
 
-    def __init__(self, stream: _Pushed, size: int) -> None:
+    def __init__(self, stream: Pushed, size: int) -> None:
         self.why, self.left = "", b""
         self._stream, self._size = stream, size
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 
 from compat.discover import load_one, names_in
@@ -55,6 +55,18 @@ class _Hit(NamedTuple):
     line: Line
 
 
+class _Unwrapped:
+    """One block of the text, in one way to read it."""
+
+    def __init__(self, block: tuple[Line, ...], parts: Sequence[str]) -> None:
+        self._block, self._starts = block, [0, *accumulate(map(len, parts))]
+        self.text = "".join(parts)
+        self.small = self.text.lower()
+
+    def line_at(self, place: int) -> Line:
+        return self._block[bisect_right(self._starts, place) - 1]
+
+
 def families() -> dict[str, Family]:
     """All signatures, by the name of their file."""
     return {name: load_one(signatures, name, "FAMILY", Family) for name in names_in(signatures)}
@@ -63,9 +75,10 @@ def families() -> dict[str, Family]:
 def causes_of(reading: Reading, matrix: Matrix) -> tuple[Cause, ...]:
     """The causes that are worth saying, the surest first; of equal ones that which was printed first."""
     clues = Clues(reading, matrix)
-    hits = list(_hits(reading, clues, general=False))
+    unwrapped = [_Unwrapped(block, parts) for block in reading.blocks for parts in readings(block)]
+    hits = list(_hits(unwrapped, clues, general=False))
     if all(hit.means.confidence < _KNOWN for hit in hits):
-        hits += _hits(reading, clues, general=True)
+        hits += _hits(unwrapped, clues, general=True)
     by_code: dict[str, list[_Hit]] = {}
     for hit in hits:
         by_code.setdefault(hit.means.code, []).append(hit)
@@ -77,19 +90,15 @@ def _rank(cause: Cause) -> tuple[float, int]:
     return (-cause.confidence, cause.matched[0].line)
 
 
-def _hits(reading: Reading, clues: Clues, *, general: bool) -> Iterator[_Hit]:
-    unwrapped = [(block, parts) for block in reading.blocks for parts in readings(block)]
-    blocks = [(block, "".join(parts)) for block, parts in unwrapped]
-    starts = [[0, *accumulate(map(len, parts))] for _, parts in unwrapped]
-    small = [text.lower() for _, text in blocks]
+def _hits(unwrapped: Iterable[_Unwrapped], clues: Clues, *, general: bool) -> Iterator[_Hit]:
     asked = (family for family in families().values() if family.general == general)
     for signature in (one for family in asked for one in family.signatures):
         words = literals(signature.pattern)
         everywhere = (
-            (found, block[bisect_right(offsets, found.start()) - 1])
-            for (block, text), low, offsets in zip(blocks, small, starts, strict=True)
-            if not words or any(word in low for word in words)
-            for found in signature.compiled.finditer(text)
+            (found, one.line_at(found.start()))
+            for one in unwrapped
+            if not words or any(word in one.small for word in words)
+            for found in signature.compiled.finditer(one.text)
         )
         for found, line in islice(everywhere, _MOST_MATCHES):
             yield from (_Hit(one, signature, line) for one in signature.causes(found, clues))

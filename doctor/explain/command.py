@@ -13,7 +13,7 @@ from compat.record import NamedTuple
 from doctor.explain import pages
 from doctor.explain.causes import causes_of
 from doctor.explain.document import STATUS, ExplainDocument
-from doctor.explain.evidence import peeked, unpacked
+from doctor.explain.evidence import files_of, unpacked
 from doctor.explain.judged import causes_of_report, merged, report_of
 from doctor.explain.reading import ByteSource, Reading, read
 from doctor.formats import TextStyle
@@ -102,8 +102,8 @@ def _reading(subject: str) -> Reading:
 
 
 def _read(stream: ByteSource, subject: str) -> Reading:
-    source, files = peeked(unpacked(stream))
-    if files:
+    source = unpacked(stream)
+    if files_of(source):
         raise BadRequest(f"it is an archive: gpudoctor check --from {shlex.quote(subject)} reads its files")
     reading = read(source)
     return reading._replace(problem=f"the file {source.why}" if source.why else "")

@@ -14,7 +14,7 @@ from doctor.check.encode import REPORT_SCHEMA
 from doctor.explain.archives import ZIP, Packed, tar_files, zip_files
 from doctor.explain.nodes import Member, plain_name, text_of
 from doctor.explain.reading import ByteSource, Reading, read
-from doctor.explain.unpacking import GZIP, Inflated
+from doctor.explain.unpacking import MAGIC_BYTES, Inflated, Pushed, packing_of
 from doctor.facts.unread import Unread
 from doctor.host import BadRequest
 from doctor.run.ranks import message_of
@@ -22,12 +22,11 @@ from doctor.run.ranks import message_of
 STANDARD_INPUT = "-"
 _TEXT_BYTES = 64 << 20  # that are kept of an archive, or a report
 _WHOLE_BYTES = 4 << 20  # of a log; of more, the beginning is kept, and the lines that can matter
-_PIECE_BYTES = 1 << 20
-_GZIPPED_AT_MOST = 3
+_PACKED_AT_MOST = 3
 _MEMBERS = 20_000
 _MEMBER_BYTES = 16 << 20
 _TEXTS = (
-    *(".log", ".txt", ".out", ".yaml", ".yml", ".json", ".gz", ".csv"),
+    *(".log", ".txt", ".out", ".yaml", ".yml", ".json", ".csv", ".gz", ".xz", ".bz2"),
     *(".desc", ".descr", ".describe", ".status", ".labels", ".list"),  # of must-gathers
 )
 _REPORT = re.compile(rb'\s*\{\s*"schema": *"' + REPORT_SCHEMA.partition("/")[0].encode())
@@ -60,15 +59,14 @@ def load(source: str) -> Saved:
 
 def _read(stream: ByteSource) -> Saved:
     whole = unpacked(stream)
-    kept, files = peeked(whole)
-    if files:
-        return _of_archive(kept, whole, files)
-    text = _filled(kept, _WHOLE_BYTES + 1)
+    if files := files_of(whole):
+        return _of_archive(whole, files)
+    text = whole.take(_WHOLE_BYTES + 1)
     reading = None
     if len(text) > _WHOLE_BYTES and _REPORT.match(text):
-        text += _filled(kept, _TEXT_BYTES - len(text))
+        text += whole.take(_TEXT_BYTES - len(text))
     elif len(text) > _WHOLE_BYTES:
-        reading = read(_Kept(text, whole))
+        reading = read(Pushed(whole, text))
         text = text[: text.rfind(b"\n") + 1]
     size = reading.size_bytes if reading else len(text)
     unread = (Unread("the file", f"it {whole.why}: {size:,} bytes of text were read"),) if whole.why else ()
@@ -77,50 +75,21 @@ def _read(stream: ByteSource) -> Saved:
     return Saved(text, reading=reading, unread=unread) if reading else _of_text(text)._replace(unread=unread)
 
 
-class _Kept:
-    """A stream of which the beginning was read."""
-
-    def __init__(self, start: bytes, stream: ByteSource) -> None:
-        self._start, self._at, self._stream = start, 0, stream
-
-    @property
-    def why(self) -> str:
-        """What is wrong with what it is packed in; what is not packed cannot be seen to end early."""
-        return getattr(self._stream, "why", "")
-
-    def read(self, size: int) -> bytes:
-        if self._at < len(self._start):
-            piece = self._start[self._at : self._at + size if size >= 0 else None]
-            self._at += len(piece)
-            return piece
-        self._start = b""
-        return self._stream.read(size)
-
-
-def _filled(stream: ByteSource, size: int) -> bytes:
-    pieces: list[bytes] = []
-    while size > 0 and (piece := stream.read(min(size, _PIECE_BYTES))):
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
-
-
-def unpacked(stream: ByteSource) -> _Kept:
-    """What a file holds, gzipped or not; `why` says at its end what was wrong with it. Raises BadRequest."""
-    for _ in range(_GZIPPED_AT_MOST + 1):
-        start = _filled(stream, len(GZIP))
-        whole = _Kept(start, stream)
-        if start != GZIP:
+def unpacked(stream: ByteSource) -> Pushed:
+    """What a file holds, packed or not; `why` says at its end what was wrong with it. Raises BadRequest."""
+    for _ in range(_PACKED_AT_MOST + 1):
+        whole = Pushed(stream)
+        packing = packing_of(whole.peek(MAGIC_BYTES))
+        if packing is None:
             return whole
-        stream = Inflated(whole)
-    raise BadRequest(f"it is packed by gzip more than {_GZIPPED_AT_MOST} times")
+        stream = Inflated(whole, packing)
+    raise BadRequest(f"it is packed more than {_PACKED_AT_MOST} times")
 
 
-def peeked(stream: ByteSource) -> tuple[_Kept, _Files | None]:
-    """A stream as it is, and what reads its files where it is an archive."""
-    start = _filled(stream, 1024)
-    files = tar_files if start[257:262] == b"ustar" else zip_files if start.startswith(ZIP) else None
-    return _Kept(start, stream), files
+def files_of(stream: Pushed) -> _Files | None:
+    """What reads its files, where it is an archive."""
+    start = stream.peek(1024)
+    return tar_files if start[257:262] == b"ustar" else zip_files if start.startswith(ZIP) else None
 
 
 def _of_text(text: bytes) -> Saved:
@@ -138,13 +107,13 @@ def _of_text(text: bytes) -> Saved:
     return Saved(text)
 
 
-def _of_archive(stream: _Kept, whole: _Kept, files: _Files) -> Saved:
+def _of_archive(whole: Pushed, files: _Files) -> Saved:
     """The texts of an archive, up to its end or to where it cannot be read on; what is no text is passed over."""
     members: list[Member] = []
     unread: list[Unread] = []
     why = ""
     try:
-        why = _collect(files(stream, _MEMBER_BYTES), members, unread)
+        why = _collect(files(whole, _MEMBER_BYTES), members, unread)
     except ValueError as error:
         why = whole.why or str(error)
     why = why or whole.why
@@ -168,9 +137,8 @@ def _collect(files: Iterator[Packed], members: list[Member], unread: list[Unread
         if not _is_text(one.name):
             continue
         content, why = one.content, f"is larger than {_MEMBER_BYTES >> 20} MiB" if one.is_larger else one.why
-        if content.startswith(GZIP):
-            content, damage = _inside(content)
-            why = why or damage
+        content, damage = _inside(content)
+        why = why or damage
         if why:
             unread.append(Unread(plain_name(one.name), f"it {why}: {len(content):,} bytes of it were read"))
         if content:
@@ -180,10 +148,10 @@ def _collect(files: Iterator[Packed], members: list[Member], unread: list[Unread
 
 
 def _inside(content: bytes) -> tuple[bytes, str]:
-    """What a gzipped file of an archive holds, and what is wrong with it."""
+    """What a file of an archive holds, packed or not, and what is wrong with it."""
     try:
         inner = unpacked(io.BytesIO(content))
-        return _filled(inner, _MEMBER_BYTES), inner.why
+        return inner.take(_MEMBER_BYTES), inner.why
     except BadRequest as error:
         return b"", str(error).removeprefix("it ")
 

@@ -85,9 +85,8 @@ def _of_text(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Fac
 
 def _judged(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...], bool]:
     """The facts of a text, the answers, and whether a dump or a message in it is known."""
-    told = tell(
-        Reading((), 0, whole=True) if name == REST else _with_the_rest(saved)
-    )  # a dump of any node is none of all
+    # A dump of any node is none of all.
+    told = tell(Reading((), 0, whole=True) if name == REST else _with_the_rest(saved))
     facts = facts_of(told, name, matrix)._replace(unread=saved.unread)
     messages = causes_of(saved.reading or read(io.BytesIO(saved.text)), matrix)
     answers = without_refuted(judge(facts, matrix, rules), facts)

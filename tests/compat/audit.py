@@ -31,16 +31,31 @@ from compat.artefact import ComponentRow, CudaInstallerRow, CudnnArchiveRow, Man
 from compat.error import GpudoctorError
 from compat.load import columns_of, products, tables_of
 from compat.matrix import Matrix, accepts
-from compat.platform_row import AbsentRow, DeclaredRow, SystemRow
-from compat.row import BranchRow, ChipRow, CudnnRow, CudnnWheelRow, FrameworkRow, GpuRow, ToolkitRow, XidRow
+from compat.platform_row import AbsentRow, DeclaredRow, ExtraRow, SystemRow
+from compat.row import (
+    BranchRow,
+    ChipRow,
+    CompilerRow,
+    CudnnRow,
+    CudnnWheelRow,
+    FrameworkRow,
+    GpuRow,
+    LibraryRow,
+    SupportRow,
+    ToolkitRow,
+    XidRow,
+)
 from doctor.check.encode import encode
 from doctor.host.live import LiveHost
+from doctor.probes.metadata import header, metadata_file
 from doctor.refresh import nvidia
 from doctor.refresh.compare import _NOT_COMPARED, _agree
 from doctor.refresh.components import component_rows
 from doctor.refresh.configuration import connection_of
-from doctor.refresh.framework import NotTold, Release, read, releases_of
+from doctor.refresh.framework import NotTold, Release, chosen, pythons_of, pythons_served, read, releases_of
 from doctor.refresh.listing import wheels_of
+from doctor.refresh.requirements import _DECIDING as DECIDING
+from doctor.refresh.requirements import needs_of
 from doctor.refresh.run import _custom
 from doctor.refresh.web import Web
 from doctor.refresh.wheel_host import WheelHost
@@ -49,7 +64,6 @@ MATRIX = Matrix()
 AGREES, DIFFERS, READER = "agrees", "differs", "left to a reader"
 _TODAY = date.today().isoformat()
 _TEXT_BYTES = 4 << 20
-_READ_AT_MOST = 3  # releases of a row that is of many: the first, the last and one between
 
 
 class Outcome(NamedTuple):
@@ -64,20 +78,27 @@ class Outcome(NamedTuple):
 class Shelf:
     """What is opened: the user's package index, a folder with NVIDIA's manifests, one with projects ("" for none)."""
 
-    def __init__(self, manifests: str, sources: str) -> None:
+    def __init__(self, manifests: str, sources: str, at_most: int = 0) -> None:
+        """`at_most` releases of a row that is of many are opened, 0 for all of them."""
         self._connection = connection_of(LiveHost(), (), os.getcwd())
         self.web = Web(self._connection)
         self._manifests = manifests
         self._sources = sources
+        self.at_most = at_most
         self.releases = cache(self._releases)
         self.row_of = cache(self._row_of)
+        self.metadata_of = cache(self._metadata_of)
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
         self.text_in = cache(self._text_in)
+        self.file_in = cache(self._file_in)
 
-    def _releases(self, package: str) -> tuple[Release, ...]:
+    def _releases(self, package: str, withdrawn: bool = False) -> tuple[Release, ...]:
+        """Those that a resolver takes, or (`withdrawn`) those that it takes where they alone are asked for."""
         wheels, _ = wheels_of(package, self._connection.indexes, self.web)
-        return releases_of(package, (one for one in wheels if not one.version.is_prerelease and not one.is_yanked))
+        return releases_of(
+            package, (one for one in wheels if (one.version.is_prerelease or one.is_yanked) == withdrawn)
+        )
 
     def source(self, names: str) -> str:
         """The files "owner/project:path@ref" that lie in the folder of projects, as OWNER/PROJECT/.../path."""
@@ -98,8 +119,33 @@ class Shelf:
         finally:
             host.close()
 
+    def _file_in(self, package: str, version: str, end: str) -> str:
+        """The text of the file of that name in a release's wheel for Linux, "" where there is none."""
+        own = [one for one in self.releases(package) if one.public == version and one.platform.arch == "x86_64"]
+        for release in (one for one in own if one.platform.os_family == "linux"):
+            host = WheelHost(release.wheels[-1], self.web, *release.platform, "")
+            try:
+                path = next((one for one in host.paths() if one.endswith(end)), "")
+                return host.read_bytes(path, _TEXT_BYTES).decode(errors="replace") if path else ""
+            finally:
+                host.close()
+        return ""
+
     def _row_of(self, release: Release) -> FrameworkRow | NotTold:
         return read(release, self.web, _TODAY, _custom(release.package, MATRIX))
+
+    def _metadata_of(self, release: Release) -> FrameworkRow:
+        """What file names and METADATA say of a release that does not say what it was built for."""
+        host = WheelHost(chosen(release.wheels), self.web, *release.platform, "")
+        try:
+            said = header(host, metadata_file(host.distribution))
+        finally:
+            host.close()
+        custom = _custom(release.package, MATRIX)
+        needs = needs_of(said, release.platform, pythons_of(release.wheels) or (), custom.companions)
+        nothing: dict[str, Any] = dict.fromkeys(columns_of(FrameworkRow))
+        told = {"package": release.package, "python": pythons_served(release.wheels, said), "pins": needs.own}
+        return FrameworkRow(**nothing | told)
 
     def _manifests_of(self, product: str) -> dict[str, str]:
         return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
@@ -148,20 +194,74 @@ def audit(place: str, row: Any, shelf: Shelf) -> Outcome:
 
 def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     """The wheels of its releases, on each of its platforms."""
-    own = [
+    own = _of(row, shelf.releases(row.package)) or _of(row, shelf.releases(row.package, True))
+    found: list[str] = []
+    opened: set[str] = set()
+    for place in sorted({one.platform for one in own}):
+        for release in _some([one for one in own if one.platform == place], shelf.at_most):
+            told = shelf.row_of(release)
+            if isinstance(told, NotTold) and row.build in {"", "cpu"}:
+                told = shelf.metadata_of(release)
+            if isinstance(told, FrameworkRow) and (told.build == row.build or _may_be(row.build, told.build)):
+                opened.add(release.public)
+                found += _differences(row, told, f"{release.version} {'/'.join(place)}")
+                found += _left_out(row, told, f"{release.version} {'/'.join(place)}")
+    if opened:
+        return found + _not_served(row, own, opened)
+    by_parts = _by_its_parts(row, shelf)
+    return _named(row, shelf) if by_parts is None else by_parts
+
+
+def _may_be(build: str, told: str) -> bool:
+    """Whether a wheel that names its build otherwise, or not at all, can be the one that the row is about."""
+    return build == "" or (build == "cpu" and not told.startswith("cu"))
+
+
+def _of(row: FrameworkRow, releases: Iterable[Release]) -> list[Release]:
+    return [
         one
-        for one in shelf.releases(row.package)
+        for one in releases
         if accepts(row.versions, one.public) and one.platform.os_family in row.os and one.platform.arch in row.arch
     ]
-    found: list[str] = []
-    opened = False
-    for place in sorted({one.platform for one in own}):
-        for release in _some([one for one in own if one.platform == place]):
-            told = shelf.row_of(release)
-            if isinstance(told, FrameworkRow) and (told.build == row.build or row.build in {"", "cpu"}):
-                opened = True
-                found += _differences(row, told, f"{release.version} {'/'.join(place)}")
-    return found if opened else _named(row, shelf)
+
+
+def _left_out(row: FrameworkRow, told: FrameworkRow, where: str) -> list[str]:
+    """What it requires of packages that other rows are about, or that two of them disagree on, and the row omits."""
+    asked, said = told.pins or {}, row.pins
+    missing = [f"{one}{asked[one]}" for one in asked if one not in (said or {}) and _decides(one)]
+    return [f"{where}: requires {', '.join(missing)} too"] if missing and said is not None else []
+
+
+def _decides(name: str) -> bool:
+    return name in DECIDING or name in products() or name.startswith("nvidia-")
+
+
+def _not_served(row: FrameworkRow, own: list[Release], opened: set[str]) -> list[str]:
+    """Releases that have a wheel for one platform of the row and none for another."""
+    for_any = {one.public for one in own for wheel in one.wheels for tag in wheel.tags if tag.platform == "any"}
+    there = {(one.public, *one.platform) for one in own}
+    return [
+        f"{public} has no wheel for {system}/{machine}"
+        for public in sorted(opened - for_any)
+        for system in row.os
+        for machine in row.arch
+        if (public, system, machine) not in there
+    ]
+
+
+def _by_its_parts(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
+    """The wheels of another project that its source names: for which Pythons there are some of that release."""
+    found: list[str] | None = None
+    for name, version in dict.fromkeys(re.findall(r"(?:^|; )([A-Za-z0-9_]+)-([0-9][^-; ]*)-[^; ]*\.whl", row.source)):
+        project = name.replace("_", "-")
+        own = [] if project == row.package else _of(row, shelf.releases(project))
+        for release in (one for one in own if one.public == version):
+            named = re.findall(r"-cp(\d)(\d+)-(?!abi3)", " ".join(wheel.name for wheel in release.wheels))
+            told = {f"{major}.{minor}" for major, minor in named}
+            found = found or []
+            if told and row.python and told != set(row.python):
+                found.append(f"{project} {version} {'/'.join(release.platform)} is for {', '.join(sorted(told))}")
+    return found
 
 
 def _named(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
@@ -170,8 +270,9 @@ def _named(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     return [] if cuda and re.search(rf"(?i)cuda\D{{0,40}}{re.escape(cuda[0])}\b", text) else None
 
 
-def _some(releases: list[Release]) -> list[Release]:
-    return [releases[at] for at in sorted({0, len(releases) // 2, len(releases) - 1})][:_READ_AT_MOST]
+def _some(releases: list[Release], at_most: int) -> list[Release]:
+    every = {0, len(releases) // 2, len(releases) - 1} if at_most else range(len(releases))
+    return [releases[at] for at in sorted(every)]
 
 
 def _differences(row: Any, told: Any, where: str) -> list[str]:
@@ -366,6 +467,67 @@ def _system(row: SystemRow, shelf: Shelf) -> list[str] | None:
     return None if not told or row.glibc is None else [] if row.glibc in told else [f"its glibc is {told[0]}"]
 
 
+def _compiler(row: CompilerRow, shelf: Shelf) -> list[str] | None:
+    """What nvcc's own header refuses, in the wheel that the row is from."""
+    named = re.match(r"nvidia_cuda_nvcc-((\d+)\.[\d.]+) wheel: (crt/host_config\.h)", row.source)
+    if not named:
+        return None
+    package = f"nvidia-cuda-nvcc-cu{named[2]}" if int(named[2]) < 13 else "nvidia-cuda-crt"
+    text = shelf.file_in(package, named[1], named[3])
+    told = {
+        "gcc_max": {int(one) for one in re.findall(r"__GNUC__ > (\d+)", text)},
+        "clang_max": {int(one) - 1 for one in re.findall(r"__clang_major__ >= (\d+)", text)},
+        "msc_max": {int(one) - 1 for one in re.findall(r"_MSC_VER >= (\d+)", text)},
+        "msc_min": {int(one) for one in re.findall(r"_MSC_VER < (\d+) \|\| _MSC_VER", text)},
+    }
+    wrong = [
+        f"{name} is {getattr(row, name)}, in its header {sorted(is_)}"
+        for name, is_ in told.items()
+        if is_ and getattr(row, name) not in is_
+    ]
+    return wrong if text else None
+
+
+def _support(row: SupportRow, shelf: Shelf) -> list[str] | None:
+    """A project's document at the row's tag that names the capability; what it does not name is a reader's."""
+    text = shelf.source(row.source)
+    named = rf"(?i)compute capability {re.escape(str(row.capability_min))} or|- {re.escape(str(row.capability_min))}-"
+    return [] if re.search(named, text) else None
+
+
+def _library(row: LibraryRow, shelf: Shelf) -> list[str] | None:
+    """The file names in the newest wheel that brings it, for both systems."""
+    missing: list[str] = []
+    opened = False
+    for system, name in (("linux", row.soname), ("windows", row.dll)):
+        own = [one for one in shelf.releases(row.wheel) if one.platform == (system, "x86_64")]
+        if own:
+            opened = True
+            host = WheelHost(own[-1].wheels[-1], shelf.web, *own[-1].platform, "")
+            try:
+                there = any(Path(one).name == name for one in host.paths())
+            finally:
+                host.close()
+            missing += [] if there else [f"{row.wheel} {own[-1].version} for {system} has no {name}"]
+    return missing if opened else None
+
+
+def _extra(row: ExtraRow, shelf: Shelf) -> list[str] | None:
+    """METADATA of the releases on both sides of where it came, or went, and of the newest."""
+    of = {one.public for one in shelf.releases(row.package) if one.platform == ("linux", "x86_64")}
+    released = sorted(of, key=Version)
+    taken = [accepts(row.versions, one) for one in released]
+    edges = {at for at in range(1, len(taken)) if taken[at] != taken[at - 1]}
+    wrong = []
+    for at in sorted({*edges, *(one - 1 for one in edges), len(taken) - 1} if taken else ()):
+        text = shelf.file_in(row.package, released[at], "METADATA").replace("_", "-").replace('"', "'")
+        there = re.search(rf"(?m)^Provides-Extra: {re.escape(row.extra)}\s*$", text) is not None
+        asked = re.search(rf"(?m)^Requires-Dist: {re.escape(row.asks)}.*extra == '{re.escape(row.extra)}'", text)
+        if (there and (not row.asks or asked is not None)) != taken[at]:
+            wrong.append(f"{row.package} {released[at]} {'has' if there else 'has no'} extra {row.extra}")
+    return wrong if taken else None
+
+
 _JUDGES: dict[str, Any] = {
     "FrameworkRow": _framework,
     "ComponentRow": _component,
@@ -383,6 +545,10 @@ _JUDGES: dict[str, Any] = {
     "XidRow": _xid,
     "DeclaredRow": _declared,
     "SystemRow": _system,
+    "CompilerRow": _compiler,
+    "SupportRow": _support,
+    "LibraryRow": _library,
+    "ExtraRow": _extra,
 }
 
 
@@ -404,8 +570,9 @@ def main() -> None:
     parser.add_argument("--since", default="", help="only of rows that were read on this day or later")
     asked = parser.parse_args()
     rows = [one for one in every_row() if one[1].read_on >= asked.since]
-    chosen = rows if asked.all else random.Random(asked.seed).sample(rows, asked.count)
-    found = outcomes((one for one in chosen if one[0].startswith(asked.product)), Shelf(asked.manifests, asked.sources))
+    drawn = rows if asked.all else random.Random(asked.seed).sample(rows, asked.count)
+    shelf = Shelf(asked.manifests, asked.sources, 0 if asked.all else 3)
+    found = outcomes((one for one in drawn if one[0].startswith(asked.product)), shelf)
     for kind in (READER, DIFFERS):
         for one in (one for one in found if one.kind == kind):
             print(f"{kind}: {one.place}[{one.row.id}]", *one.said, sep="\n    ")

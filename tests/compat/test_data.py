@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,37 @@ def test_targets_and_generations_agree() -> None:
         assert row.dropped is (row.cuda_last is not None), row.id
         assert row.driver_dropped is (row.driver_last is not None), row.id
         assert row.open_module in {"no", "yes", "only"}, row.id
+
+
+@pytest.mark.parametrize("product", FRAMEWORKS)
+def test_code_is_of_a_card_that_a_compiler_of_its_cuda_knows(product: str) -> None:
+    """A build with code for a newer or older card was compiled by another CUDA than its row says."""
+    known = {row.cuda: {one.capability for one in row.sm} for row in MATRIX.rows("cuda", "targets")}
+    for row in MATRIX.rows(product, "builds"):
+        can = [cards for cuda, cards in known.items() if row.cuda and accepts(row.cuda, cuda)]
+        if can:
+            every = set().union(*can)
+            strange = [one for one in row.targets or () if not min(every) <= one.capability <= max(every)]
+            assert not strange, (row.id, row.cuda, strange)
+
+
+@pytest.mark.parametrize("product", FRAMEWORKS)
+def test_libraries_are_of_one_cuda(product: str) -> None:
+    """What two extras ask for, each for its CUDA, overwrites each other."""
+    for row in MATRIX.rows(product, "builds"):
+        named = {found[1] for name in row.pins or () if (found := re.search(r"^nvidia-.*-cu(\d+)$", name))}
+        assert len(named) <= 1, row.id
+
+
+@pytest.mark.parametrize("product", FRAMEWORKS)
+def test_glibc_is_linux(product: str) -> None:
+    assert not [row.id for row in MATRIX.rows(product, "builds") if row.glibc and "linux" not in row.os]
+
+
+def test_cudnn_has_no_code_that_its_cuda_cannot_make() -> None:
+    for row in MATRIX.rows("cudnn", "builds"):
+        if row.cuda_max and row.capability_max:
+            assert row.capability_max <= MATRIX.targets(row.cuda_max).capability_max, row.id
 
 
 def test_targets_span_their_capabilities() -> None:
@@ -313,3 +345,11 @@ def test_a_card_on_the_bus_has_one_chip_and_its_generation() -> None:
 )
 def test_cards_by_their_ids(device: int, name: str) -> None:
     assert MATRIX.generation(MATRIX.chip(device).capability).name == name
+
+
+def test_a_framework_knows_all_of_its_distributions_that_have_builds_for_a_gpu() -> None:
+    """Those that it does not name are never looked at: CuPy 9 was unknown for every card that CUDA 11 was made for."""
+    for row in (one for one in MATRIX.rows("frameworks", "traits") if one.gpu):
+        own = (one for one in products() if any(fnmatch(one, name) for name in row.distributions) and one != row.id)
+        built = {one for one in own if any(build.cuda for build in MATRIX.rows(one, "builds"))}
+        assert built <= set(row.gpu), row.id

@@ -362,12 +362,26 @@ def test_an_extension_is_built_for_the_cuda_of_a_torch_from_the_vendor_s_index(b
         assert is_default_build(torch) or {one.row.cuda for one in solution.chosen} == {torch.cuda}
 
 
-@pytest.mark.parametrize("release", ["0.6.4", "0.6.6", "0.7.3", "0.10.0"])
+@pytest.mark.parametrize("release", ["0.6.4", "0.6.6", "0.7.3"])
 def test_what_the_package_index_pairs_goes_together_within_a_major(release: str) -> None:
     """The xformers that vLLM 0.7.3 asks for was built with CUDA 12.1, the torch with 12.4."""
     found = solve(problem(f"vllm=={release}", "A100"))
     assert found is not None
     assert all(not one.row.build or is_default_build(one.row) for one in found.chosen)
+
+
+@pytest.mark.parametrize("card", ["A100", "RTX 5090"])
+def test_an_extension_of_another_cuda_than_its_torch_by_default(card: str) -> None:
+    """vLLM 0.10.0 is compiled by CUDA 12.8 and goes with both builds of the torch that it pins."""
+    found = solve(problem("vllm==0.10.0", card))
+    assert found is not None
+    assert "cu128" in {one.row.build for one in found.chosen}
+
+
+def test_the_plugin_of_a_jax_whose_extras_are_for_two_cudas() -> None:
+    found = solve(problem("jax==0.4.25", "A100"))
+    assert found is not None
+    assert [one.row.package for one in found.chosen] == ["jax-cuda12-plugin"]
 
 
 def test_a_wheel_of_which_only_the_name_is_known_does_not_tell_the_build() -> None:

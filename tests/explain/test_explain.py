@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import random
 import shlex
 import subprocess
@@ -12,6 +14,7 @@ import sys
 import tarfile
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -233,13 +236,14 @@ def test_what_is_known_is_redacted_too(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("repeats", [0, 40_000], ids=["short", "long"])
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "appended", "gzip"])
-def test_a_log_of_windows_or_of_gzip(repeats: int, encoding: str) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "appended", "gzip", "xz", "bz2"])
+def test_a_log_of_windows_or_packed(repeats: int, encoding: str) -> None:
     """The message stands at its end, however long it is."""
     said = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\r\n"
     text = "step 1 loss 0.5\r\n" * repeats + said
-    if encoding == "gzip":
-        raw = gzip.compress(text.encode(), mtime=0)
+    packers: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}
+    if encoding in packers:
+        raw = packers[encoding](text.encode())
     elif encoding == "appended":
         raw = text.removesuffix(said).encode() + said.encode("utf-16-le")
     else:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import random
 import tarfile
 import zipfile
@@ -21,6 +23,7 @@ from doctor.cli import execute
 from doctor.explain.evidence import load
 from doctor.explain.from_file import report_of_file
 from doctor.host import BadRequest
+from tests.explain.test_from_file import packed
 
 CODE = "evidence-incomplete"
 BUS = "ecc-xid-hardware-fault"
@@ -28,16 +31,6 @@ BUG_REPORT = (Path(__file__).parent / "dumps" / "nvidia-bug-report.txt").read_by
 _RANDOM = random.Random(1)
 NOISE = "".join(f"{_RANDOM.random()}\n" for _ in range(5_000)).encode()  # hardly packs
 PACKED = gzip.compress(BUG_REPORT + NOISE, mtime=0)
-
-
-def tarred(members: dict[str, bytes], mode: str = "w:gz") -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
-        for name, content in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return out.getvalue()
 
 
 def zipped(members: dict[str, bytes], *, streamed: bool = False, method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -73,8 +66,11 @@ def said(report: Report) -> list[str]:
 MEMBERS = MappingProxyType({"must-gather/nvidia-bug-report.log": BUG_REPORT, "must-gather/pod.log": NOISE})
 ARCHIVES: dict[str, bytes] = {
     "gzip": PACKED,
-    "tar": tarred({**MEMBERS}, "w"),
-    "tgz": tarred({**MEMBERS}),
+    "xz": lzma.compress(BUG_REPORT + NOISE),
+    "bzip2": bz2.compress(BUG_REPORT + NOISE * 4, 1),  # blocks of 100 kB, each read whole or not at all
+    "txz": packed({**MEMBERS}, "w:xz"),
+    "tar": packed({**MEMBERS}, "w"),
+    "tgz": packed({**MEMBERS}),
     "zip": zipped({**MEMBERS}),
     "zip, streamed": zipped({**MEMBERS}, streamed=True),
     "zip, stored": zipped({**MEMBERS}, method=zipfile.ZIP_STORED),
@@ -124,7 +120,7 @@ def test_a_wrong_checksum_costs_nothing_of_the_text(tmp_path: Path) -> None:
 def test_a_file_within_an_archive(tmp_path: Path) -> None:
     members = {f"{node}/nvidia-bug-report.log.gz": PACKED for node in ("a", "b")}
     members["b/nvidia-bug-report.log.gz"] = PACKED[: len(PACKED) // 2]
-    report = judged(tmp_path, tarred(members))
+    report = judged(tmp_path, packed(members))
     assert {one.subject.partition(":")[0] for one in report.findings if one.code == BUS} == {"a", "b"}
     assert len(said(report)) == 1
     assert said(report)[0].startswith("b_nvidia-bug-report.log.gz: it ends early")
@@ -154,8 +150,10 @@ def test_explain_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     [
         (PACKED[:12], "ends early, and nothing of it can be read"),
         (zipped({"a.log": NOISE})[:20], "ends early, and no text in it can be read"),
-        (tarred({"a.log": NOISE}, "w")[:300], "ends early, and no text in it can be read"),
-        (tarred({"a.bin": NOISE}), "no text is in the archive"),
+        (packed({"a.log": NOISE}, "w")[:300], "ends early, and no text in it can be read"),
+        (packed({"a.bin": NOISE}), "no text is in the archive"),
+        (b"\x28\xb5\x2f\xfd" + NOISE, "is packed by zstd, which is not read here"),
+        (packed({"a.log": b"\x28\xb5\x2f\xfd" + NOISE}), "no text is in the archive; a.log: it is packed by zstd"),
         (b'{"schema": "gpudoctor.report/1", "facts": {"os"', "is not whole"),
     ],
 )
@@ -172,10 +170,12 @@ def test_where_nothing_can_be_read_it_is_one_line(
 def test_every_cut_and_many_wrong_bytes_raise_one_error(tmp_path: Path) -> None:
     small = {"a/nvidia-bug-report.log.gz": gzip.compress(BUG_REPORT, mtime=0), "b.txt": b"x" * 600}
     made: tuple[Callable[[], bytes], ...] = (
-        lambda: tarred(small),
-        lambda: tarred(small, "w"),
+        lambda: packed(small),
+        lambda: packed(small, "w"),
         lambda: zipped(small),
         lambda: zipped(small, streamed=True),
+        lambda: packed(small, "w:xz"),
+        lambda: bz2.compress(packed(small, "w")),
     )
     rng = random.Random(7)
     for make in made:

@@ -48,6 +48,8 @@ def _mutants(first: int, count: int, only: str) -> int:
 
     broken = 0
     some = Readers(tuple(one for one in of_texts() if only in one.name), frozenset())
+    if not some.all:
+        raise SystemExit(f"--only {only}: no reader of bytes is called so")
     with contextlib.nullcontext(some) if only else readers() as found:
         print(f"{len(found.all)} readers of {len({one.name for one in found.all})} kinds", flush=True)
         for failed in failed_of(found.all, first, count):

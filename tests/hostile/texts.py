@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import functools
 import gzip
@@ -418,7 +419,12 @@ _EXPLAINED = (
     *(_MESSAGE.encode(), *(wrapper(_MESSAGE).encode() for wrapper in WRAPPERS.values())),
     *(_DUMP.encode(), WRAPPERS["docker json-file"](_DUMP).encode(), gzip.compress(_MESSAGE.encode(), mtime=0)),
 )
-_ARCHIVES = (gzip.compress(_DUMP.encode(), mtime=0), _must_gather("w"), _must_gather("w:gz"), _zipped_log())
+_ARCHIVES = (
+    gzip.compress(_DUMP.encode(), mtime=0),
+    bz2.compress(_DUMP.encode()),
+    *map(_must_gather, ("w", "w:gz", "w:xz")),
+    _zipped_log(),
+)
 _CARD = "ControlSet001\\Enum\\PCI\\VEN_10DE&DEV_2684\\4&1A"
 TEXTS: dict[str, tuple[Any, ...]] = {
     "SYSTEM hive": (_hive, hive_bytes({"Select": {"Current": 1}, _CARD: {"CompatibleIDs": ["PCI\\VEN_10DE&CC_0300"]}})),

@@ -1,0 +1,76 @@
+"""What the audit of the rows sees beside the columns that a wheel and its row both have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from packaging.tags import parse_tag
+from packaging.version import Version
+
+from compat.row import FrameworkRow
+from doctor.refresh.framework import Release, releases_of
+from doctor.refresh.listing import Wheel
+from tests.compat import audit
+
+
+def _releases(package: str, *tags: str, version: str = "1.0") -> tuple[Release, ...]:
+    name = package.replace("-", "_")
+    return releases_of(
+        package,
+        [Wheel(f"{name}-{version}-{tag}.whl", "", Version(version), (), parse_tag(tag), False, False) for tag in tags],
+    )
+
+
+def _row(**columns: Any) -> FrameworkRow:
+    base = {"package": "torch", "versions": "==1.0", "build": "", "os": ("linux",), "arch": ("x86_64",), "source": ""}
+    row: FrameworkRow = audit.MATRIX.rows("torch", "builds")[0]
+    return row._replace(**{**base, **columns})
+
+
+@pytest.mark.parametrize(
+    ("tags", "said"),
+    [
+        (("cp39-cp39-manylinux2014_x86_64",), ["1.0 has no wheel for linux/sbsa"]),
+        (("cp39-cp39-manylinux2014_x86_64", "cp39-cp39-manylinux2014_aarch64"), []),
+        (("py3-none-any",), []),
+    ],
+)
+def test_a_release_that_lacks_a_platform_of_its_row(tags: tuple[str, ...], said: list[str]) -> None:
+    row = _row(arch=("x86_64", "sbsa"))
+    assert audit._not_served(row, list(_releases("torch", *tags)), {"1.0"}) == said
+
+
+@pytest.mark.parametrize(
+    ("pins", "said"),
+    [
+        ({"numpy": ">=1.0"}, []),
+        ({}, ["1.0: requires numpy>=1.0 too"]),
+        (None, []),  # the row says that nobody knows
+    ],
+)
+def test_what_a_wheel_requires_and_its_row_omits(pins: dict[str, str] | None, said: list[str]) -> None:
+    told = _row(pins={"numpy": ">=1.0", "opencv-python": ""})
+    assert audit._left_out(_row(pins=pins), told, "1.0") == said
+
+
+@pytest.mark.parametrize(("pythons", "differs"), [(("3.9", "3.10"), False), (("3.9",), True)])
+def test_a_row_that_is_from_the_wheels_of_a_part(pythons: tuple[str, ...], differs: bool) -> None:
+    served = {
+        "torch-part": _releases("torch-part", "cp39-none-manylinux_2_28_x86_64", "cp310-none-manylinux_2_28_x86_64")
+    }
+    shelf: Any = type("Shelf", (), {"releases": staticmethod(served.get)})
+    row = _row(source="torch-1.0.tar.gz; torch_part-1.0-cp39-none-manylinux_2_28_x86_64.whl", python=pythons)
+    assert bool(audit._by_its_parts(row, shelf)) is differs
+    assert audit._by_its_parts(row._replace(source="a page"), shelf) is None
+
+
+@pytest.mark.parametrize(("at_most", "opened"), [(0, 5), (3, 3)])
+def test_every_release_of_a_row_or_three(at_most: int, opened: int) -> None:
+    [one] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
+    assert len(audit._some([one] * 5, at_most)) == opened
+
+
+def test_a_wheel_with_cuda_is_no_cpu_build() -> None:
+    assert audit._may_be("cpu", "")
+    assert not audit._may_be("cpu", "cu128")
