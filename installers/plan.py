@@ -41,6 +41,7 @@ class Target(NamedTuple):
     into: str = ""  # the same, where an installer must be told so: pip by --user, uv by --target
     by_pip: bool = False  # pip put it there, though the operating system manages that Python: it is mended in place
     writable: bool = True  # False: this user may not change that directory
+    brings_uv: bool = False  # uv is not in that environment, and is fetched beside it first
     may_be_root: bool = True  # False: this user is in no group that sudo admits, as far as can be seen
 
 

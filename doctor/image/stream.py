@@ -26,6 +26,7 @@ _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a skippable frame's magic n
 _WINDOW_AT_MOST_BYTES = 128 << 20  # of xz and zstd; `zstd --ultra -22` and `xz -9` need that much or less
 _TAR_BLOCK_BYTES = 512
 _CHUNKS_AHEAD = 4
+_FREED_KEPT_BYTES = 4 << 20
 
 
 class Tally:
@@ -197,6 +198,7 @@ def ahead(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
         except BaseException as error:  # noqa: BLE001 - of another thread: it is raised again where the bytes are read
             made.put(error)
 
+    _keep_freed()
     for _ in range(_CHUNKS_AHEAD):
         room.put(True)
     threading.Thread(target=make, daemon=True).start()
@@ -208,6 +210,14 @@ def ahead(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
             room.put(True)
     finally:
         room.put(False)
+
+
+def _keep_freed() -> None:
+    """Have what chunks leave used for the next ones: glibc would give it back to the system, and ask for it anew.
+
+    It keeps up to twice the largest block that was mapped by itself and freed (mallopt(3), M_MMAP_THRESHOLD).
+    """
+    bytes(_FREED_KEPT_BYTES)
 
 
 def packing_of(start: bytes) -> str:

@@ -142,7 +142,8 @@ def _tool(step: object) -> str:
         return ""
     if step.argv[1:3] == ("-m", "pip"):
         return "pip"
-    return "uv" if step.argv[:2] == ("uv", "pip") and "--python" in step.argv else ""
+    is_uv = step.argv[0].rpartition("/")[2] == "uv" and step.argv[1:2] == ("pip",)
+    return "uv" if is_uv and "--python" in step.argv else ""
 
 
 def _forbidden(

@@ -21,6 +21,7 @@ class Place(NamedTuple):
     externally_managed: bool = False
     by_pip: bool = False
     writable: bool = True
+    brings_uv: bool = False
 
 
 def place_of(need: Need, environment: Environment | None) -> Place:
@@ -43,10 +44,15 @@ def place_of(need: Need, environment: Environment | None) -> Place:
                 by_pip=by_pip,
                 writable=writable,
             )
-        if environment.installers == ("uv",):  # pip's --target replaces whole directories, nvidia/ among them
-            return Place(site, site, writable=site not in environment.closed)
+        found_by_uv = _by_uv(site, environment)
+        if found_by_uv:
+            return found_by_uv
         site = ""
     own = site or next((one for one in sites if environment.kind in {"venv", "conda"}), "")
+    if site and not _is_the_users(site, environment) and not _is_below(site, environment.prefix):
+        found_by_uv = _by_uv(site, environment)
+        if found_by_uv:
+            return found_by_uv
     by_pip = managed and bool(site) and not site.startswith(_OF_THE_SYSTEM)
     into = site if _is_the_users(site, environment) else ""
     return Place(
@@ -58,14 +64,31 @@ def place_of(need: Need, environment: Environment | None) -> Place:
     )
 
 
+def _by_uv(site: str, environment: Environment) -> Place | None:
+    """A directory that no Python has for its own: pip's --target replaces all of nvidia/ there, uv one package."""
+    if environment.installers not in {("uv",), ("pip",)}:
+        return None
+    brings_uv = environment.installers == ("pip",)
+    return Place(site, site, writable=site not in environment.closed, brings_uv=brings_uv)
+
+
 def is_reached(place: str, environment: Environment) -> bool:
     """Whether an installer changes it: in an environment pip and uv leave alone what lies outside, in ~/.local too."""
-    return environment.kind not in {"venv", "conda"} or place.startswith(f"{environment.prefix.rstrip('/')}/")
+    return environment.kind not in {"venv", "conda"} or _is_below(place, environment.prefix)
+
+
+def _is_below(place: str, prefix: str) -> bool:
+    return place.startswith(f"{prefix.rstrip('/')}/")
+
+
+_USERS = re.compile(r"/\.local/lib/python[^/]*/|/Python/Python\d+/site-packages$")  # Python's documentation, "site"
 
 
 def _is_the_users(site: str, environment: Environment) -> bool:
-    """Whether `pip install --user` put it there: a Python's other sites lie below its prefix."""
-    return environment.kind not in {"venv", "conda"} and not site.startswith(environment.prefix.rstrip("/"))
+    """Whether `pip install --user` put it there; a directory on PYTHONPATH lies outside of the prefix as well."""
+    if environment.kind in {"venv", "conda"} or _is_below(site, environment.prefix):
+        return False
+    return _USERS.search(site.replace("\\", "/")) is not None
 
 
 def _is_of(site: str, base: Base) -> bool:

@@ -36,6 +36,7 @@ class Verdict(NamedTuple):
     stands: tuple[Answer, ...] = ()  # what would still be wrong of it
     new: tuple[Answer, ...] = ()  # what would be wrong then, and is not now
     left_open: str = ""  # what cannot be told before it is done
+    behind: tuple[Answer, ...] = ()  # of its code, what asks for something else: the rule had named another fault first
 
     @property
     def faults(self) -> int:
@@ -44,7 +45,7 @@ class Verdict(NamedTuple):
 
     def roots(self, answer: Answer) -> tuple[Answer, ...]:
         """What is left beside the finding itself, without what another of it explains."""
-        left = [one for one in (*self.stands, *self.new) if one.code != answer.code]
+        left = [one for one in (*self.stands, *self.new) if one.code != answer.code or one in self.behind]
         symptoms = explained(left)
         return tuple(one for one in left if _key(one) not in symptoms)
 
@@ -103,8 +104,11 @@ class Court:
         new = tuple(one for one in _wrong(after) if self._is_new(one, names))
         unknown = (one for one in after if one.kind is Kind.UNKNOWN and one.code == answer.code)
         left_open = [one.why for one in unknown if _key(one, names) == _key(answer)]
+        before = [one.needs for one in self._bad.values() if one.code == answer.code]
+        behind = tuple(one for one in (*stands, *new) if one.code == answer.code and one.needs not in before)
         told = answer.subject == self._start.facts.machine.label or not left_open  # of a machine only running it tells
-        return Verdict(told and not stands and not new, stands, new, "; ".join(left_open))
+        proven = told and not stands and not new
+        return Verdict(proven=proven, stands=stands, new=new, left_open="; ".join(left_open), behind=behind)
 
     def _is_new(self, one: Answer, names: Mapping[str, str]) -> bool:
         """Whether it was not wrong before.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from compat.error import GpudoctorError
@@ -17,8 +18,10 @@ from installers.plan import Plan
 from installers.render import chained, commands
 from installers.render.bash import quote
 from installers.render.comments import comment
+from installers.step import kind_of
 from installers.steps.by_hand import ByHand
 from installers.steps.download import Download
+from installers.steps.pause import Pause
 
 if TYPE_CHECKING:
     from doctor.prescribe.proof import Court, Verdict
@@ -62,6 +65,8 @@ class _Prescription:
                 continue
             remedy, why = (self._remedy(one), "") if one.is_silent else self._proven(one)
             refused = refused or why
+            if remedy and any(each <= {*(remedy.plan.effects or ())} for each in enough):
+                continue  # with what it leaves behind it is more than another one
             if remedy:
                 given += 1
                 enough += [{*(remedy.plan.effects or ())}] if remedy.proven else []
@@ -101,8 +106,9 @@ class _Prescription:
     def _better(self, one: Candidate, verdict: Verdict) -> Iterator[tuple[Candidate, Verdict]]:
         """With what the rules ask for once it is done, if that leaves less; nothing that undoes what was done."""
         left = verdict.roots(self._answer)
-        if any(one.code == self._answer.code for one in verdict.stands):
-            left = tuple(one for one in left if one in verdict.new)  # the rest waits for what mends the finding itself
+        behind = tuple(one for one in left if one in verdict.behind)
+        if behind or any(one.code == self._answer.code for one in verdict.stands):
+            left = behind or tuple(one for one in left if one in verdict.new)  # the rest waits for the finding itself
         after = self._court.facts_after(one.plan.effects or ())  # what was installed is there, what was removed is not
         for need in (need for fault in left[:1] for need in fault.needs[:_FOLLOW_UPS_AT_MOST]):
             for more in self._served(left[0], need, after):
@@ -148,13 +154,23 @@ def _remedy(one: Candidate, facts: Facts) -> Remedy:
 
 
 def _lines(one: Candidate, facts: Facts) -> tuple[str, ...]:
-    """What is pasted: after a download, or its dry run, that failed nothing more is done.
+    """What is pasted: after a step that failed nothing more is done.
 
-    In an image `bash -e` sees to that by itself.
+    In an image of Linux `bash -e` sees to that by itself. What a person does in between, or elsewhere, parts the lines.
     """
+    steps = one.plan.steps
     lines = commands(one.plan, one.target)
-    fetches = any(isinstance(step, Download) or "--dry-run" in getattr(step, "argv", ()) for step in one.plan.steps)
-    return chained(lines, one.target) if fetches and facts.machine.is_running else lines
+    if not facts.machine.is_running and one.target.os_family != "windows":
+        return lines
+    if any(isinstance(step, Download) or "--dry-run" in getattr(step, "argv", ()) for step in steps):
+        return chained(lines, one.target)
+    changes = any(not kind_of(step).configures for step in steps)
+    is_parted = any(isinstance(step, Pause) or kind_of(step).elsewhere(step) for step in steps)
+    if not changes or is_parted:
+        return lines
+    read_first = takewhile(lambda line: line.endswith("apt-get update") or line.startswith("#"), lines)
+    start = len(tuple(read_first))  # one package list that cannot be read does not keep another package from coming
+    return (*lines[:start], *chained(lines[start:], one.target))
 
 
 def _where_it_belongs(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:

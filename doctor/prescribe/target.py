@@ -38,7 +38,7 @@ def target_of(facts: Facts, need: Need) -> Target:
         user=value_or(system.sudo_user, "") or value_or(system.user, ""),
         kernel=value_or(system.kernel, ""),
         releases=_releases(environment),
-        installers=environment.installers if environment else (),
+        installers=("uv",) if place.brings_uv else environment.installers if environment else (),
         keeper=environment.keeper if environment else "",
         project=environment.project if environment else "",
         conda=environment.conda if environment else "",
@@ -48,6 +48,7 @@ def target_of(facts: Facts, need: Need) -> Target:
         into=place.into,
         by_pip=place.by_pip,
         writable=place.writable,
+        brings_uv=place.brings_uv,
     )
 
 

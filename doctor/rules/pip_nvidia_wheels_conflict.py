@@ -90,9 +90,11 @@ def _excludes(other: Pin, specifier: str) -> bool:
 def _left_bad(left: list[Distribution], environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     majors = ", ".join(sorted({f"cu{cuda_major_of(one.name)}" for one in left}))
     gone = [one.name for one in left]
+    several = len(left) > 1
     anew = as_requirements(_damaged_by_removal(gone, environment), environment, facts, matrix)
     return bad(
-        f"{len(left)} wheels for {majors} are left over: nothing in this environment asks for them "
+        f"{len(left)} wheel{'s' * several} for {majors} {'are' if several else 'is'} left over: nothing in this "
+        f"environment asks for {'them' if several else 'it'} "
         f"({', '.join(gone[:3])}{', ...' if len(gone) > 3 else ''})",
         *(of_the_user(left, environment) or (Need(WHEELS, " ".join(anew), environment.interpreter, " ".join(gone)),)),
         severity=Severity.WARNING,

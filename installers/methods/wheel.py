@@ -365,6 +365,8 @@ def _getting_pip(target: Target) -> tuple[Step, ...]:
 
     Debian and Ubuntu keep it apart: their package python3-venv has it (Debian's README.venv of Python).
     """
+    if target.brings_uv:
+        return (_getting_uv(target),)
     if target.tool or target.installers not in {("ensurepip",), ("none",)}:
         return ()
     first: tuple[Step, ...] = ()
@@ -378,6 +380,22 @@ def _getting_pip(target: Target) -> tuple[Step, ...]:
     why = "this environment has no pip, and this machine no uv"
     return (*first, Command(argv, why, inverse=gone, prepares=True))
 
+
+_UV = "gpudoctor-uv"  # a directory beside, so that nothing is added to the environment
+
+
+def _getting_uv(target: Target) -> Command:
+    """For a directory of `pip install --target`, in which pip itself replaces whole directories, or nothing.
+
+    Source: pip's `_handle_target_dir` (commands/install.py): with --upgrade shutil.rmtree of each top directory.
+    """
+    why = f"into a directory of its own: pip would replace all of nvidia/ in {target.into}, uv one package"
+    return Command(
+        (_python(target), "-m", "pip", "install", "--target", _UV, "uv"), why, inverse=_UV_STAYS, prepares=True
+    )
+
+
+_UV_STAYS = Inverse(left=f"{_UV} may be removed")
 
 _KEEPERS = {  # each with its option that names the project
     "uv": "--project",
@@ -411,7 +429,11 @@ def _installer(target: Target, *arguments: str) -> tuple[str, ...]:
     if _has_pip(target):
         return (_runner(target), "-m", "pip", "install", *_where(target, "--user"), *arguments)
     spelled = tuple("--reinstall" if one == "--force-reinstall" else one for one in arguments)
-    return ("uv", "pip", "install", "--python", _runner(target), *_where(target), *spelled)
+    return (_uv(target), "pip", "install", "--python", _runner(target), *_where(target), *spelled)
+
+
+def _uv(target: Target) -> str:
+    return f"{_UV}/bin/uv" if target.brings_uv else "uv"
 
 
 def _uninstall(target: Target, *names: str) -> Command:
@@ -422,7 +444,7 @@ def _uninstall(target: Target, *names: str) -> Command:
 def _removing(target: Target, *names: str) -> tuple[str, ...]:
     if _has_pip(target):
         return (_runner(target), "-m", "pip", "uninstall", "-y", *_where(target), *names)
-    return ("uv", "pip", "uninstall", "--python", _runner(target), *_where(target), *names)
+    return (_uv(target), "pip", "uninstall", "--python", _runner(target), *_where(target), *names)
 
 
 def _earlier(target: Target, *names: str) -> Inverse:

@@ -31,7 +31,7 @@ from compat.artefact import ComponentRow, CudaInstallerRow, CudnnArchiveRow, Man
 from compat.error import GpudoctorError
 from compat.load import columns_of, products, tables_of
 from compat.matrix import Matrix, accepts
-from compat.platform_row import AbsentRow, DeclaredRow, SystemRow
+from compat.platform_row import AbsentRow, DeclaredRow, ExtraRow, SystemRow
 from compat.row import (
     BranchRow,
     ChipRow,
@@ -40,6 +40,7 @@ from compat.row import (
     CudnnWheelRow,
     FrameworkRow,
     GpuRow,
+    LibraryRow,
     SupportRow,
     ToolkitRow,
     XidRow,
@@ -499,6 +500,39 @@ def _support(row: SupportRow, shelf: Shelf) -> list[str] | None:
     return [] if re.search(named, text) else None
 
 
+def _library(row: LibraryRow, shelf: Shelf) -> list[str] | None:
+    """The file names in the newest wheel that brings it, for both systems."""
+    missing: list[str] = []
+    opened = False
+    for system, name in (("linux", row.soname), ("windows", row.dll)):
+        own = [one for one in shelf.releases(row.wheel) if one.platform == (system, "x86_64")]
+        if own:
+            opened = True
+            host = WheelHost(own[-1].wheels[-1], shelf.web, *own[-1].platform, "")
+            try:
+                there = any(Path(one).name == name for one in host.paths())
+            finally:
+                host.close()
+            missing += [] if there else [f"{row.wheel} {own[-1].version} for {system} has no {name}"]
+    return missing if opened else None
+
+
+def _extra(row: ExtraRow, shelf: Shelf) -> list[str] | None:
+    """METADATA of the releases on both sides of where it came, or went, and of the newest."""
+    of = {one.public for one in shelf.releases(row.package) if one.platform == ("linux", "x86_64")}
+    released = sorted(of, key=Version)
+    taken = [accepts(row.versions, one) for one in released]
+    edges = {at for at in range(1, len(taken)) if taken[at] != taken[at - 1]}
+    wrong = []
+    for at in sorted({*edges, *(one - 1 for one in edges), len(taken) - 1} if taken else ()):
+        text = shelf.file_in(row.package, released[at], "METADATA").replace("_", "-").replace('"', "'")
+        there = re.search(rf"(?m)^Provides-Extra: {re.escape(row.extra)}\s*$", text) is not None
+        asked = re.search(rf"(?m)^Requires-Dist: {re.escape(row.asks)}.*extra == '{re.escape(row.extra)}'", text)
+        if (there and (not row.asks or asked is not None)) != taken[at]:
+            wrong.append(f"{row.package} {released[at]} {'has' if there else 'has no'} extra {row.extra}")
+    return wrong if taken else None
+
+
 _JUDGES: dict[str, Any] = {
     "FrameworkRow": _framework,
     "ComponentRow": _component,
@@ -518,6 +552,8 @@ _JUDGES: dict[str, Any] = {
     "SystemRow": _system,
     "CompilerRow": _compiler,
     "SupportRow": _support,
+    "LibraryRow": _library,
+    "ExtraRow": _extra,
 }
 
 

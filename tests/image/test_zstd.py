@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +81,26 @@ def test_what_breaks_off_below_is_raised() -> None:
     _, chunks = unpacked(broken(), "layer", Tally())
     with pytest.raises(Damaged, match="below"):
         list(chunks)
+
+
+FAULTS = """
+import resource, sys
+from doctor.image.disk import Disk
+from doctor.image.stream import Tally, stretches_of, unpacked
+disk = Disk(sys.argv[1])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+_, chunks = unpacked(stretches_of(disk, 0, disk.size_bytes), "layer", Tally())
+print(sum(map(len, chunks)) // 4096, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc gives memory back so soon")
+def test_memory_is_used_again(tmp_path: Path) -> None:
+    """What is unpacked is not put into pages that the system brings anew each time."""
+    seed = random.Random(1)
+    content = b"".join(seed.randbytes(32 << 10) + bytes(32 << 10) for _ in range(1 << 11))
+    (tmp_path / "layer").write_bytes(zstd.compress(content))
+    argv = (sys.executable, "-c", FAULTS, str(tmp_path / "layer"))
+    pages, faults = map(int, subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split())
+    assert pages == (128 << 20) // 4096
+    assert faults < pages / 8

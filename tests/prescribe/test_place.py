@@ -47,7 +47,8 @@ SYSTEM: dict[str, Any] = {"prefix": "/usr", "kind": "system", "externally_manage
     [
         (OWN, {}, Place(OWN)),
         (OWN, {"closed": (OWN,)}, Place(OWN, writable=False)),
-        (OTHER, {"installers": ("pip",)}, Place()),
+        (OTHER, {"installers": ("pip",)}, Place(OTHER, OTHER, brings_uv=True)),
+        (OTHER, {"installers": ("ensurepip",)}, Place()),
         (OTHER, {"installers": ("uv",)}, Place(OTHER, OTHER)),
         (DEBIAN, {"base": BASE}, Place(DEBIAN, runner=BASE.interpreter, externally_managed=True, by_pip=True)),
         (
@@ -56,6 +57,8 @@ SYSTEM: dict[str, Any] = {"prefix": "/usr", "kind": "system", "externally_manage
             Place(APT, runner=BASE.interpreter, externally_managed=True, writable=False),
         ),
         (DEBIAN, SYSTEM, Place(DEBIAN, externally_managed=True, by_pip=True)),
+        (OTHER, {**SYSTEM, "installers": ("pip",)}, Place(OTHER, OTHER, brings_uv=True)),
+        (OTHER, {**SYSTEM, "installers": ("uv",)}, Place(OTHER, OTHER)),
         (USER, SYSTEM, Place(USER, USER, externally_managed=True, by_pip=True)),
         (APT, SYSTEM, Place(APT, externally_managed=True)),
         ("/elsewhere", {}, Place()),
@@ -82,10 +85,16 @@ def test_nobody_knows_the_environment() -> None:
             {"into": OTHER, "installers": ("uv",)},
             "uv pip install --python /w/bin/python --target /shared nvidia-cudnn-cu12==9.10.2.21",
         ),
+        (
+            {"into": OTHER, "installers": ("uv",), "brings_uv": True},
+            "gpudoctor-uv/bin/uv pip install --python /w/bin/python --target /shared nvidia-cudnn-cu12==9.10.2.21",
+        ),
         ({"externally_managed": True}, ".venv/bin/python -m pip install nvidia-cudnn-cu12==9.10.2.21"),
     ],
 )
 def test_its_command(different: dict[str, Any], line: str) -> None:
     target = UBUNTU._replace(python="/w/bin/python", **different)
     lines = commands(plan_for(CUDNN, target, Matrix()), target)
-    assert [one for one in lines if "pip install" in one and not one.startswith("#")] == [line]
+    got = "/w/bin/python -m pip install --target gpudoctor-uv uv"
+    first = [got] if different.get("brings_uv") else []
+    assert [one for one in lines if "pip install" in one and not one.startswith("#")] == [*first, line]

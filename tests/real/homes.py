@@ -271,7 +271,7 @@ def _old(site: Path, place: Path) -> None:
 
 
 FAULTS: Mapping[str, Fault] = {
-    "missing": Fault(("cudnn-missing",), _gone),
+    "missing": Fault(("cudnn-missing", "cudnn-version-mismatch-loaded-vs-compiled"), _gone),  # apt's is an older one
     "old": Fault(("pip-nvidia-wheels-conflict",), _old),
     "shadowed": Fault(
         ("ld-library-path-shadowing",),

@@ -345,7 +345,9 @@ class Place:
         }
         path = f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"
         whole = {**os.environ, **tools, "PATH": path, **environ, "HOME": f"{self.tree}{HOME}"}
-        ran = subprocess.run(["bash", "-ec", script], env=whole, stdout=subprocess.PIPE, check=True)
+        ran = subprocess.run(
+            ["bash", "-ec", script], cwd=self.tree.parent, env=whole, stdout=subprocess.PIPE, check=True
+        )
         pairs = dict(
             item.rpartition("\n")[2].partition("=")[::2] for item in ran.stdout.decode().split("\0") if "=" in item
         )
