@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import gc
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +21,61 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(ShownAnswers())
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[Any]:
+    """Thousands of collected tests stay: Python's garbage collector needs not walk them time and again."""
+    _parse_once()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Where pytest-cov is to trace nothing of a test, nothing of what it starts from is traced either."""
+    controller = getattr(item.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    if controller is None or item.get_closest_marker("no_cover") is None:
+        return (yield)
+    controller.pause()
+    try:
+        return (yield)
+    finally:
+        controller.resume()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each worker of pytest-xdist takes a long run of tests, so that what a module lays is laid once."""
+    from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
+
+    return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
+
+
+def _parse_once() -> None:
+    """A file of the matrix that has not changed is parsed once a process; imported when coverage measures already."""
+    from compat import load, matrix
+
+    @functools.lru_cache(maxsize=256)
+    def of_state(product: str, data: str, *_: int) -> dict[str, Any]:
+        return load.load_file(product, data)
+
+    def load_file(product: str, data: str = load.DATA) -> dict[str, Any]:
+        try:
+            status = os.stat(os.path.join(data, f"{product}.json"))
+        except OSError:
+            return load.load_file(product, data)  # which says so
+        return of_state(product, data, status.st_ino, status.st_size, status.st_mtime_ns)
+
+    matrix.load_file = load_file  # type: ignore[attr-defined]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A time limit for those that download, install or compute; a test's own `timeout` stays."""
+    """A time limit for those that download, install or compute; a test's own `timeout` stays. The longest is first."""
+    items.sort(key=lambda item: item.name != "test_types")
     for item in items:
         longest = max((_SECONDS[mark.name] for mark in item.iter_markers() if mark.name in _SECONDS), default=0)
         if longest and item.get_closest_marker("timeout") is None:

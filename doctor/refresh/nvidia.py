@@ -169,7 +169,8 @@ def _lying(place: str) -> Iterator[tuple[str, str]]:
     for folder, below, names in folders:
         if len(os.path.relpath(folder, place).split(os.sep)) >= _DEPTH_AT_MOST:
             below.clear()
-        for name in names:
+        below.sort()
+        for name in sorted(names):
             release = re.fullmatch(_MANIFEST, name)
             if release and os.path.isfile(os.path.join(folder, name)):
                 found = True

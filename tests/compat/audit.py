@@ -144,7 +144,12 @@ class Shelf:
         custom = _custom(release.package, MATRIX)
         needs = needs_of(said, release.platform, pythons_of(release.wheels) or (), custom.companions)
         nothing: dict[str, Any] = dict.fromkeys(columns_of(FrameworkRow))
-        told = {"package": release.package, "python": pythons_served(release.wheels, said), "pins": needs.own}
+        told = {
+            "package": release.package,
+            "build": "",
+            "python": pythons_served(release.wheels, said),
+            "pins": needs.own,
+        }
         return FrameworkRow(**nothing | told)
 
     def _manifests_of(self, product: str) -> dict[str, str]:

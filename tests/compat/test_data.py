@@ -171,6 +171,16 @@ def test_libraries_are_of_one_cuda(product: str) -> None:
         assert len(named) <= 1, row.id
 
 
+@pytest.mark.parametrize("product", ["vllm", "xformers"])
+def test_pythons_are_those_of_the_torch_that_is_pinned(product: str) -> None:
+    """A wheel of the stable ABI names every later Python, also those that its torch has no wheel for."""
+    for row in MATRIX.rows(product, "builds"):
+        pin = (row.pins or {}).get("torch", "")
+        if row.python and pin.startswith("=="):
+            own = [one.python for one in MATRIX.framework_rows("torch", pin[2:]) if set(one.os) & set(row.os)]
+            assert set(row.python) <= {one for pythons in own for one in pythons or row.python}, row.id
+
+
 @pytest.mark.parametrize("product", FRAMEWORKS)
 def test_glibc_is_linux(product: str) -> None:
     assert not [row.id for row in MATRIX.rows(product, "builds") if row.glibc and "linux" not in row.os]

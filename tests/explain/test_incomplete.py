@@ -39,7 +39,7 @@ def zipped(members: dict[str, bytes], *, streamed: bool = False, method: int = z
     sink = _Pipe(out) if streamed else out
     with zipfile.ZipFile(sink, "w", method) as archive:
         for name, content in members.items():
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, method)  # of 1980: the name of a test holds its bytes
     return out.getvalue()
 
 

@@ -40,6 +40,7 @@ def plain(text: str) -> str:
     return causes(text)[0].code
 
 
+@pytest.mark.no_cover  # the messages that tests/explain/test_messages.py reads, again
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_what_is_wrapped_has_the_same_cause(name: str) -> None:
     turn = list(WRAPPERS).index(name) % _STEP
@@ -48,6 +49,7 @@ def test_what_is_wrapped_has_the_same_cause(name: str) -> None:
     assert [(text, found[:1]) for text, found in other if not found or found[0].code != plain(text)] == []
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", [name for name in WRAPPERS if name not in _CUT_SHORT])
 def test_a_dump_that_is_wrapped_is_the_same_dump(name: str) -> None:
     for path in DUMPS:

@@ -96,6 +96,7 @@ def test_a_format_that_needs_a_view_serves_those_that_have_it(
         assert "no format 'codes-only'" in said.err
 
 
+@pytest.mark.no_cover  # a sweep over lines that others cover
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_lists_what_is_accepted(
     name: str, commands: dict[str, list[str]], capsys: pytest.CaptureFixture[str]

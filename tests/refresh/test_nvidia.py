@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -202,8 +203,15 @@ def test_no_manifest_lies_there(tmp_path: Path) -> None:
     assert "no manifest of NVIDIA's" in cuda.problems[0]
 
 
-def test_one_broken_manifest_stops_no_other(tmp_path: Path) -> None:
-    """It is named, and the exit status says that something was not read; the others are read all the same."""
+@pytest.mark.parametrize("turned", [False, True])
+def test_one_broken_manifest_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turned: bool) -> None:
+    """It is named, and the exit status says that something was not read; the others are read all the same.
+
+    However the file system lists them: they are told by their names.
+    """
+    walk = os.walk
+    listed = lambda place: ((at, below, sorted(names, reverse=turned)) for at, below, names in walk(place))  # noqa: E731
+    monkeypatch.setattr(os, "walk", listed)
     sound = {"redistrib_99.0.0.json": cuda_manifest("99.0.0", "999.1")}
     lay(tmp_path / "mirror", "cuda", sound | {"redistrib_99.0.1.json": "[]", "redistrib_99.0.2.json": "{"})
     source = Source(Connection((), True), Web(Connection((), True)), Matrix(), TODAY, str(tmp_path / "mirror"))
