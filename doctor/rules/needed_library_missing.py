@@ -65,7 +65,7 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
     if out:
         return (out,)
     if one.soname in _OF_GLIBC and value_or(facts.system.distribution_id, "") == "alpine":
-        text = f"Use a system, or a container image, that has glibc: {framework.label} is built for it, Alpine has musl."
+        text = f"Use a system or container image that has glibc: {framework.label} is built for it, Alpine has musl."
         return (Need("by-hand", text),)
     if system_library(one.soname, matrix):
         return (Need("system-library", AGAIN if one.damaged else "", "", one.soname),)
