@@ -295,6 +295,7 @@ class TraitsRow(NamedTuple):
     brings: dict[str, str]  # an extra -> the distributions of its release that come along, "a-plugin a-lib"
     dependency: bool  # another package mostly asks for it, and its build for the CPU may be what is meant
     cpu_for: tuple[str, ...]  # distributions that ask for its build for the CPU and run it there
+    same_minor: bool  # when imported it refuses what it follows where that is of another CUDA minor, not major alone
     source: str
     read_on: str
     confidence: str

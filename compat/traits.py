@@ -81,6 +81,7 @@ def _default(name: str) -> TraitsRow:
         brings={},
         dependency=False,
         cpu_for=(),
+        same_minor=False,
         source="",
         read_on="",
         confidence="",

@@ -101,7 +101,8 @@ class _Prescription:
         is_machine = self._answer.subject == here and all(new.subject != here for new in verdict.new)
         if self._machine_first is None and is_machine and not verdict.stands:
             then = "; ".join(new.why for new in verdict.new[:1])
-            self._machine_first = self._remedy(one)._replace(left_open=f"afterwards: {then}")
+            left_open = f"afterwards: {then}" if then else verdict.left_open
+            self._machine_first = self._remedy(one)._replace(left_open=left_open)
 
     def _better(self, one: Candidate, verdict: Verdict) -> Iterator[tuple[Candidate, Verdict]]:
         """With what the rules ask for once it is done, if that leaves less; nothing that undoes what was done."""

@@ -180,7 +180,7 @@ def _of_builds(framework: Framework, bases: tuple[Framework, ...], facts: Facts)
     tag = framework.version.partition("+")[2]
     for base in bases:
         build = base.build.get()
-        if not _kind(build) or _fits(tag, build):
+        if not _kind(build) or _fits(tag, build, same_minor=traits_of(framework.package).same_minor):
             continue
         yield Breach(
             f"{framework.label} is a build for {_words(tag)}, {base.label} one for {_words(build)}",
@@ -190,12 +190,12 @@ def _of_builds(framework: Framework, bases: tuple[Framework, ...], facts: Facts)
         )
 
 
-def _fits(tag: str, build: str) -> bool:
-    """Another minor of the same CUDA major is let pass, as the packages' own tests of it do."""
+def _fits(tag: str, build: str, *, same_minor: bool) -> bool:
+    """Another minor of the same CUDA major is let pass where the package's own test of it does, when it is imported."""
     if _kind(tag) != _kind(build):
         return False
     ours, theirs = _cuda(tag), _cuda(build)
-    return not ours or not theirs or ours.major == theirs.major
+    return not ours or not theirs or ours == theirs or (ours.major == theirs.major and not same_minor)
 
 
 def _cuda(tag: str) -> CudaVersion | None:

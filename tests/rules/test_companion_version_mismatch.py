@@ -73,6 +73,21 @@ def test_builds(version: str, build: str, severity: Severity | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("version", "build", "kind"),
+    [
+        ("2.9.1+cu128", "cu128", Kind.OK),
+        ("2.9.1+cu126", "cu128", Kind.BAD),
+        ("2.9.1", "cu128", Kind.OK),
+        ("2.9.1+cpu", "cpu", Kind.OK),
+    ],
+)
+def test_torchaudio_compares_the_minor(version: str, build: str, kind: Kind) -> None:
+    follower = vision(version)._replace(package="torchaudio")
+    found = answer(CODE, beside(follower, torch=framework(version=f"2.9.1+{build}", build=seen(build))))
+    assert found.kind is kind
+
+
+@pytest.mark.parametrize(
     ("asks", "installed", "kind"),
     [
         ("triton==3.5.1", (), Kind.BAD),

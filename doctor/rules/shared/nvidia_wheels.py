@@ -143,8 +143,8 @@ def of_the_user(wheels: Iterable[Distribution], environment: Environment) -> tup
         return ()
     names = ", ".join(sorted(one.name for one in found))
     text = (
-        f"{names} in {found[0].site} come before this environment: run it with PYTHONNOUSERSITE=1, "
-        "or uninstall them with the Python that they were installed by"
+        f"{names} in {found[0].site} come{'s' * (len(found) == 1)} before this environment: run it with "
+        "PYTHONNOUSERSITE=1, or uninstall what lies there with the Python that it was installed by"
     )
     by_hand = Need(BY_HAND, text)
     if any(_is_the_users(one.path, environment) for one in value_or(environment.frameworks, ())):

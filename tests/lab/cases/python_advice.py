@@ -231,6 +231,21 @@ CASES = (
         environ={"PYTHONNOUSERSITE": "1"},
     ),
     fault(
+        "torchaudio-of-another-minor",
+        "torchaudio for CUDA 12.6 beside torch for 12.8: it refuses to be imported",
+        package("torchaudio", "2.9.1+cu126", {"torchaudio/version.py": "__version__ = '2.9.1+cu126'\n"}),
+        codes=("companion-version-mismatch",),
+        first="companion-version-mismatch",
+    ),
+    Case(
+        "torchaudio-of-the-same-minor",
+        "torchaudio for torch's own CUDA",
+        together(
+            WORKSTATION,
+            package("torchaudio", "2.9.1+cu128", {"torchaudio/version.py": "__version__ = '2.9.1+cu128'\n"}),
+        ),
+    ),
+    fault(
         "old-cudnn-and-leftovers",
         "torch's cuDNN wheel is an older one, and two wheels for CUDA 11 are left over: one code, two faults",
         without(f"{site_of()}/nvidia*"),
