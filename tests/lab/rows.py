@@ -113,9 +113,9 @@ ROWS = (
         "pasted by `python -m tests.real.homes` on 2026-11-23, and silent then: a cuDNN wheel missing in "
         "environments of venv, uv projects, poetry, pdm, pipenv, hatch, conda, pixi, beside an editable one, in a "
         "managed Python (PEP 668), the user's own directory, the Python that an environment is made from, and in "
-        "directories of --target and .pth; an old one with venv, uv, conda, apt's cuDNN, a managed Python and a base; "
-        "LD_LIBRARY_PATH before poetry's. An old one in a directory of --target or .pth has words alone: "
-        "pip's --target would replace all of nvidia/",
+        "directories of --target and .pth; in each of these, and beside apt's cuDNN, also an old one, and one that "
+        "LD_LIBRARY_PATH puts first. In a directory of --target or .pth by uv, fetched beside it where only pip is "
+        "there: pip's --target would replace all of nvidia/",
         ("tests/prescribe/test_place.py",),
     ),
 )
