@@ -18,6 +18,9 @@ from doctor.rules.shared.cudnn_use import out_of_variable, told_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, need_linux
 
+# glibc's own libraries, as torch's wheels ask for them (PEP 513 lists the names); musl is one file, named otherwise.
+_OF_GLIBC = frozenset(("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"))
+
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """What its process asks for by its libraries' own lists (DT_NEEDED): without one of them a library is refused."""
@@ -61,6 +64,9 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
     out = out_of_variable(one)
     if out:
         return (out,)
+    if one.soname in _OF_GLIBC and value_or(facts.system.distribution_id, "") == "alpine":
+        text = f"Use a system or container image that has glibc: {framework.label} is built for it, Alpine has musl."
+        return (Need("by-hand", text),)
     if system_library(one.soname, matrix):
         return (Need("system-library", AGAIN if one.damaged else "", "", one.soname),)
     environment = environment_of(framework, facts)

@@ -83,6 +83,14 @@ def test_what_brings_it(one: Any, need: Need) -> None:
     assert answer(CODE, on(one)).needs == (need,)
 
 
+def test_no_wheel_brings_glibc_to_alpine() -> None:
+    alpine = system(distribution_id=seen("alpine"), glibc=unseen())
+    nothing_listed = seen((environment(framework())._replace(incomplete=unseen()),))
+    for soname, product in (("libpthread.so.0", "by-hand"), ("libc10.so", "torch")):
+        needs = answer(CODE, on(lost(soname), system=alpine, environments=nothing_listed)).needs
+        assert [one.product for one in needs] == [product]
+
+
 @pytest.mark.parametrize("incomplete", [unseen(), seen((Incomplete("torch", "2.9.1", ("torch/lib/libc10.so",), ()),))])
 def test_a_library_of_its_own_comes_with_it_anew(incomplete: Any) -> None:
     facts = on(lost("libc10.so"), environments=seen((environment(framework())._replace(incomplete=incomplete),)))
