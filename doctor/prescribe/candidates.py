@@ -18,6 +18,7 @@ from doctor.prescribe.target import may_be_root, target_of
 from installers.choose import plan_for
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
+from installers.steps.check import Check
 
 if TYPE_CHECKING:
     from installers.step import Step
@@ -73,15 +74,14 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
     try:
         usual = candidate(need, facts, matrix)
     except GpudoctorError:
-        from doctor.prescribe.archives import archived  # late: most needs are served
-        from doctor.prescribe.without_root import instead
-
-        wheels = instead(answer, need, facts, matrix)
-        ways_around = chain(archived(need, facts, matrix), wheels)
-        others = list(_made(ways_around, facts, matrix))
+        others = list(_pasted_instead(answer, need, facts, matrix))
         if not others:
             raise
         yield from others
+        return
+    if need.product in {"cudnn", "cuda"} and all(isinstance(step, (ByHand, Check)) for step in usual.plan.steps):
+        yield from _pasted_instead(answer, need, facts, matrix)  # no package is known for this distribution
+        yield usual
         return
     if usual.target.may_be_root:
         yield usual
@@ -93,6 +93,14 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
         return
     yield from _made(instead(answer, need, facts, matrix), facts, matrix)
     yield usual._replace(plan=said_first(usual.plan, usual.target))
+
+
+def _pasted_instead(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
+    """An archive, or wheels, where no package serves."""
+    from doctor.prescribe.archives import archived  # late: most needs are served
+    from doctor.prescribe.without_root import instead
+
+    yield from _made(chain(archived(need, facts, matrix), instead(answer, need, facts, matrix)), facts, matrix)
 
 
 def _made(ways: Iterator[tuple[Need, ...]], facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
@@ -130,8 +138,6 @@ def with_more(one: Candidate, other: Candidate) -> Candidate:
 
     What the second one fetches and unpacks comes first: where that fails, the machine is as it was.
     """
-    from installers.steps.check import Check  # late: few remedies have a second part
-
     effects = (*(one.plan.effects or ()), *(other.plan.effects or ()))
     summary = f"{one.plan.summary}, then {other.plan.summary}"
     first = tuple(step for step in one.plan.steps if not isinstance(step, Check))  # one looks when all is done

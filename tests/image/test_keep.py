@@ -9,7 +9,7 @@ import pytest
 
 from doctor.binaries.fatbin import HEAD, MAGIC
 from doctor.image.disk import _WAITING_AT_MOST_BYTES, Scratch
-from doctor.image.keep import _RESERVED_BYTES, Keeper
+from doctor.image.keep import _RESERVED_BYTES, Keeper, _segments
 
 HELD = 1 << 16
 READ, RUN, WRITTEN = 4, 5, 6
@@ -79,3 +79,13 @@ def test_data_leaves_room_for_what_readers_begin_with() -> None:
     keeper.keep("lib.so", 4096 + data + len(end), chain([memoryview(head)], [block] * 200, [memoryview(end)]))
     assert scratch.read(scratch.size_bytes - len(end), len(end)) == end
     assert scratch.size_bytes < scratch_bytes
+
+
+def test_what_lies_before_code_in_its_segment_is_laid_down() -> None:
+    """libcudnn_graph.so.9 of 9.26: one segment of 127 MiB, whose release is a number at 98 MiB."""
+    size = 134_433_840
+    head = bytearray(64) + struct.pack("<IIQ16xQ16x", 1, 5, 0, 133_100_000)
+    head[:6] = b"\x7fELF\x02\x01"
+    struct.pack_into("<QQ", head, 32, 64, size - 2048)
+    struct.pack_into("<HH", head, 54, 56, 1)
+    assert all(not low <= 102_869_464 < high for low, high in _segments(bytes(head), size).code)

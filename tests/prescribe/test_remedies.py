@@ -20,8 +20,11 @@ from installers.choose import plan_for
 from installers.plan import Target
 from installers.render import commands
 from tests.installers import target as machines
-from tests.lab.case import run_here
+from tests.lab.case import fault, run_here
 from tests.lab.cases import CASES
+from tests.lab.cases.frameworks import EMPTY
+from tests.lab.cases.known import ONNX_GPU
+from tests.lab.parts import files, package
 from tests.machine import SITE, VENV, driver, environment, framework, machine, prediction, seen, system, unseen
 
 MATRIX = Matrix()
@@ -234,3 +237,11 @@ def test_a_repository_is_added_once() -> None:
 def both(target: Target, *needs: Need) -> tuple[str, ...]:
     first, more = (Candidate(need, plan_for(need, target, Matrix()), target) for need in needs)
     return commands(with_more(first, more).plan, target)
+
+
+@pytest.mark.parametrize(("release", "first"), [("gentoo", "curl -fL"), ("ubuntu", "sudo apt-get update")])
+def test_cudnn_without_packages_is_an_archive_before_words(release: str, first: str, tmp_path: Path) -> None:
+    name = files({"/etc/os-release": f'NAME=x\nID={release}\nVERSION_ID="24.04"\n'})
+    case = fault("q", "q", EMPTY, package("onnxruntime-gpu", "1.20.1", ONNX_GPU), name, codes=("cudnn-missing",))
+    (found,) = [one for one in run_here(case, tmp_path).report["findings"] if one["code"] == "cudnn-missing"]
+    assert found["remedies"][0]["commands"][0].startswith(first)
