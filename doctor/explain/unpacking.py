@@ -89,7 +89,7 @@ class _Zlib:
 
 
 class _Guarded:
-    """An unpacker of lzma or bz2, whose own error is told as ours."""
+    """An unpacker of lzma, bz2 or zstd, whose own error is told as ours."""
 
     def __init__(self, machine: Any, error: type[Exception]) -> None:
         self._machine, self._error = machine, error
@@ -117,6 +117,15 @@ def _bzip2() -> _Guarded:
     return _Guarded(bz2.BZ2Decompressor(), OSError)
 
 
+def _zstd() -> _Guarded:
+    from doctor.host.zstd import zstd_of  # late, as above
+
+    zstd = zstd_of(_WINDOW_AT_MOST_BYTES.bit_length() - 1)
+    if zstd is None:
+        raise BadRequest("it is packed by zstd, which nothing reads here: unpack it first, by zstd -d")
+    return _Guarded(zstd.begin(), zstd.error)
+
+
 class Packing(NamedTuple):
     """How a file can be packed."""
 
@@ -128,16 +137,14 @@ BARE = Packing(b"", lambda: _Zlib(_WITHOUT_FRAME))  # deflated without gzip's fr
 _PACKINGS = (
     Packing(b"\x1f\x8b", _Zlib),
     Packing(b"\xfd7zXZ\0", _xz),
+    Packing(b"\x28\xb5\x2f\xfd", _zstd),
     *(Packing(b"BZh%d1AY&SY" % level, _bzip2) for level in range(1, 10)),
 )
-_ZSTD = b"\x28\xb5\x2f\xfd"
 MAGIC_BYTES = max(len(one.magic) for one in _PACKINGS)
 
 
 def packing_of(start: bytes) -> Packing | None:
-    """By the first MAGIC_BYTES, None for what is not packed; raises BadRequest for a packing that is not read here."""
-    if start.startswith(_ZSTD):
-        raise BadRequest("it is packed by zstd, which is not read here: unpack it first, by zstd -d")
+    """By the first MAGIC_BYTES, None for what is not packed."""
     return next((one for one in _PACKINGS if start.startswith(one.magic)), None)
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
 import queue
-import shutil
-import subprocess
 import threading
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -296,26 +293,14 @@ def _unxz(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
 
 
 def _unzstd(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
-    """By Python 3.14's module or its backport, a thread summing meanwhile; else by the system's zstd."""
-    zstd = _zstd_module()
+    """A thread sums meanwhile."""
+    from doctor.host.zstd import zstd_of  # late, as above
+
+    zstd = zstd_of(_WINDOW_AT_MOST_BYTES.bit_length() - 1)
     if zstd is None:
-        yield from _by_program(packed, shown)
-        return
-    window = {zstd.DecompressionParameter.window_log_max: _WINDOW_AT_MOST_BYTES.bit_length() - 1}
-
-    def begin() -> Any:
-        return zstd.ZstdDecompressor(options=window)
-
+        raise ImageError(f"{shown} is packed with zstd: install the library libzstd, or pip install backports.zstd")
     with contextlib.closing(ahead(packed)) as summed_ahead:
-        yield from _one_by_one(summed_ahead, _Kind("zstd", begin, zstd.ZstdError), shown)
-
-
-def _zstd_module() -> Any:
-    """None where Python has none."""
-    for name in ("compression.zstd", "backports.zstd"):
-        with contextlib.suppress(ImportError):
-            return importlib.import_module(name)
-    return None
+        yield from _one_by_one(summed_ahead, _Kind("zstd", zstd.begin, zstd.error), shown)
 
 
 class _Kind(NamedTuple):
@@ -348,49 +333,6 @@ def _one_by_one(packed: Iterator[bytes], kind: _Kind, shown: str) -> Iterator[by
         raise Damaged(f"{shown}: its {kind.name} data is damaged, or needs more than 128 MiB ({error})") from error
     if begun:
         raise Damaged(f"{shown}: its {kind.name} data is cut short")
-
-
-def _by_program(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
-    """By `zstd -dc`, which a thread feeds meanwhile; raises ImageError where there is none."""
-    import threading
-
-    program = shutil.which("zstd")
-    if program is None:
-        raise ImageError(f"{shown} is packed with zstd: install the program `zstd`, or pip install backports.zstd")
-    argv = (program, "-dcq", f"--memory={_WINDOW_AT_MOST_BYTES >> 20}MB")
-    child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    failed: list[BaseException] = []
-    feeder = threading.Thread(target=_pour, args=(packed, child.stdin, failed), daemon=True)
-    feeder.start()
-    try:
-        assert child.stdout is not None  # noqa: S101 - a pipe was asked for
-        assert child.stderr is not None  # noqa: S101
-        while chunk := child.stdout.read(CHUNK_BYTES):
-            yield chunk
-        feeder.join()
-        words = child.stderr.read(4096).decode("utf-8", "replace").strip()
-        if child.wait() and not failed:
-            raise Damaged(f"{shown}: its zstd data is damaged ({words})")
-        if failed:
-            raise failed[0]
-    finally:
-        child.kill()
-        child.wait()
-        for pipe in (child.stdout, child.stderr):
-            if pipe:
-                pipe.close()
-
-
-def _pour(packed: Iterator[bytes], into: Any, failed: list[BaseException]) -> None:
-    try:
-        for chunk in packed:
-            into.write(chunk)
-        into.close()
-    except BrokenPipeError:
-        pass  # the child ended, and says why itself
-    except Exception as error:  # noqa: BLE001 - of another thread: it is raised again where the bytes are read
-        failed.append(error)
-        into.close()
 
 
 _UNPACKERS: dict[str, Unpacker] = {"gzip": _gunzip, "xz": _unxz, "zstd": _unzstd}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from compat.record import NamedTuple
 from compat.version import DriverRelease, VersionError
@@ -126,20 +126,21 @@ def _told_and_signed(stream: BinaryIO, path: str) -> tuple[Fact[dict[str, str]],
 
 def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
     """Unpack a compressed module; why not, where this Python has no such decompressor, or it is too large."""
-    import sys
-
-    reader: BinaryIO | _Xz | _Gz
+    reader: _Stream | _Gz
     if path.endswith(".xz"):
-        reader = _Xz(stream)
+        import lzma  # late: few modules are compressed so
+
+        # lzma.LZMAFile would take as much memory as the file asks for, and read on for ever in zeros behind the end.
+        reader = _Stream(stream, lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 << _WINDOW_LOG_AT_MOST))
     elif path.endswith(".gz"):
         reader = _Gz(stream)
-    elif sys.version_info >= (3, 14):
-        from compression import zstd
-
-        options = {zstd.DecompressionParameter.window_log_max: _WINDOW_LOG_AT_MOST}
-        reader = zstd.ZstdFile(stream, options=options)
     else:
-        return f"{path} is compressed with zstd, which Python reads from 3.14 on; `modinfo {path}` reads it"
+        from doctor.host.zstd import zstd_of  # late, as above
+
+        zstd = zstd_of(_WINDOW_LOG_AT_MOST)
+        if zstd is None:
+            return f"{path} is compressed with zstd, which nothing reads here; `modinfo {path}` reads it"
+        reader = _Stream(stream, zstd.begin())
     try:
         while piece := reader.read(_PIECE_BYTES):
             into.write(piece)
@@ -151,20 +152,14 @@ def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
     return ""
 
 
-class _Xz:
-    """The content of an .xz file.
+class _Stream:
+    """The content of an .xz file, or of one frame of zstd."""
 
-    lzma.LZMAFile would take as much memory as the file asks for, and read on for ever in zeros behind the end.
-    """
-
-    def __init__(self, stream: BinaryIO) -> None:
-        import lzma  # late: few modules are compressed so
-
-        self._stream = stream
-        self._unpacker = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 << _WINDOW_LOG_AT_MOST)
+    def __init__(self, stream: BinaryIO, unpacker: Any) -> None:
+        self._stream, self._unpacker = stream, unpacker
 
     def read(self, at_most_bytes: int) -> bytes:
-        """The next piece, empty at the end; raises LZMAError, EOFError."""
+        """The next piece, empty at the end; raises the unpacker's error, EOFError."""
         content = b""
         while not content and not self._unpacker.eof:
             packed = self._stream.read(_PIECE_BYTES) if self._unpacker.needs_input else b""

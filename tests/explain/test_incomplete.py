@@ -23,6 +23,7 @@ from doctor.cli import execute
 from doctor.explain.evidence import load
 from doctor.explain.from_file import report_of_file
 from doctor.host import BadRequest
+from doctor.host.zstd import zstd_module
 from tests.explain.test_from_file import packed
 
 CODE = "evidence-incomplete"
@@ -30,6 +31,7 @@ BUS = "ecc-xid-hardware-fault"
 BUG_REPORT = (Path(__file__).parent / "dumps" / "nvidia-bug-report.txt").read_bytes()
 _RANDOM = random.Random(1)
 NOISE = "".join(f"{_RANDOM.random()}\n" for _ in range(5_000)).encode()  # hardly packs
+MORE_NOISE = "".join(f"{_RANDOM.random()}\n" for _ in range(25_000)).encode()
 PACKED = gzip.compress(BUG_REPORT + NOISE, mtime=0)
 
 
@@ -69,6 +71,7 @@ ARCHIVES: dict[str, bytes] = {
     "xz": lzma.compress(BUG_REPORT + NOISE),
     "bzip2": bz2.compress(BUG_REPORT + NOISE * 4, 1),  # blocks of 100 kB, each read whole or not at all
     "txz": packed({**MEMBERS}, "w:xz"),
+    "zstd": zstd_module().compress(BUG_REPORT + MORE_NOISE),  # blocks of 128 kB
     "tar": packed({**MEMBERS}, "w"),
     "tgz": packed({**MEMBERS}),
     "zip": zipped({**MEMBERS}),
@@ -152,8 +155,8 @@ def test_explain_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (zipped({"a.log": NOISE})[:20], "ends early, and no text in it can be read"),
         (packed({"a.log": NOISE}, "w")[:300], "ends early, and no text in it can be read"),
         (packed({"a.bin": NOISE}), "no text is in the archive"),
-        (b"\x28\xb5\x2f\xfd" + NOISE, "is packed by zstd, which is not read here"),
-        (packed({"a.log": b"\x28\xb5\x2f\xfd" + NOISE}), "no text is in the archive; a.log: it is packed by zstd"),
+        (b"\x28\xb5\x2f\xfd" + NOISE, "is damaged, and nothing of it can be read"),
+        (packed({"a.log": b"\x28\xb5\x2f\xfd" + NOISE}), "no text is in the archive; a.log: it is damaged"),
         (b'{"schema": "gpudoctor.report/1", "facts": {"os"', "is not whole"),
     ],
 )
@@ -165,6 +168,12 @@ def test_where_nothing_can_be_read_it_is_one_line(
     err = capsys.readouterr().err
     assert what in err
     assert err.count("\n") == 1
+
+
+def test_where_nothing_unpacks_zstd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doctor.host.zstd.zstd_of", lambda _: None)
+    with pytest.raises(BadRequest, match=r"a\.bin: it is packed by zstd, which nothing reads here: unpack it first"):
+        judged(tmp_path, ARCHIVES["zstd"])
 
 
 def test_every_cut_and_many_wrong_bytes_raise_one_error(tmp_path: Path) -> None:

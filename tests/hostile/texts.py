@@ -20,6 +20,7 @@ from typing import Any
 from compat.error import GpudoctorError
 from compat.load import DATA
 from compat.matrix import Matrix
+from doctor.host.zstd import zstd_module
 from doctor.refresh.web import JSON, Page
 from installers.digest import looks_like_page
 from tests.explain.wrappers import WRAPPERS
@@ -422,6 +423,7 @@ _EXPLAINED = (
 _ARCHIVES = (
     gzip.compress(_DUMP.encode(), mtime=0),
     bz2.compress(_DUMP.encode()),
+    zstd_module().compress(_DUMP.encode()),
     *map(_must_gather, ("w", "w:gz", "w:xz")),
     _zipped_log(),
 )

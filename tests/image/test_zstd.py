@@ -1,4 +1,4 @@
-"""zstd by the module and by the program: the same bytes, and the same damage noticed."""
+"""zstd by Python's module and by the system's library: the same bytes, and the same damage noticed."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from pathlib import Path
 
 import pytest
 
-from doctor.image import Damaged
-from doctor.image.stream import Tally, _zstd_module, unpacked
+from doctor.host.zstd import zstd_module
+from doctor.image import Damaged, ImageError
+from doctor.image.stream import Tally, unpacked
 
-zstd = _zstd_module()
+zstd = zstd_module()
 CONTENT = random.Random(0).randbytes(400_000) + bytes(3 << 20) + b"end"
 FRAME = zstd.compress(CONTENT, options={zstd.CompressionParameter.checksum_flag: 1})
 SKIPPABLE = b"\x50\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"index"
-BY = [pytest.param("module"), pytest.param("program", marks=pytest.mark.system)]
+BY = [
+    "module",
+    pytest.param("library", marks=pytest.mark.skipif(sys.platform != "linux", reason="libzstd.so.1 is of Linux")),
+]
 
 
 @pytest.fixture(params=BY)
 def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "program":
-        monkeypatch.setattr("doctor.image.stream._zstd_module", lambda: None)
+    if request.param == "library":
+        monkeypatch.setattr("doctor.host.zstd.zstd_module", lambda: None)
     return str(request.param)
 
 
@@ -81,6 +85,21 @@ def test_what_breaks_off_below_is_raised() -> None:
     _, chunks = unpacked(broken(), "layer", Tally())
     with pytest.raises(Damaged, match="below"):
         list(chunks)
+
+
+@pytest.mark.usefixtures("by")
+def test_a_window_that_is_too_large_is_refused() -> None:
+    options = {zstd.CompressionParameter.window_log: 28, zstd.CompressionParameter.content_size_flag: 0}
+    machine = zstd.ZstdCompressor(options=options)
+    with pytest.raises(Damaged, match="needs more than 128 MiB"):
+        of(machine.compress(CONTENT) + machine.flush())
+
+
+def test_where_nothing_unpacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doctor.host.zstd.zstd_module", lambda: None)
+    monkeypatch.setattr("doctor.host.zstd._LIBRARIES", ("libzstd.so.none",))
+    with pytest.raises(ImageError, match="layer is packed with zstd: install"):
+        of(FRAME)
 
 
 FAULTS = """

@@ -16,6 +16,7 @@ from doctor.facts.loader import CacheEntry, LoaderFacts, SearchDir
 from doctor.facts.seen import Seen, Unseen
 from doctor.host import Host, NotRunnable, Ran
 from doctor.host.live import LiveHost
+from doctor.host.zstd import zstd_module
 from doctor.probes import driver, kernel_module, nvml
 from tests.lab.pe_file import pe_bytes
 from tests.probes.pretend import PretendHost
@@ -225,6 +226,9 @@ def module(release: str = "580.95.05", licence: str = "Dual MIT/GPL", *, signed:
         ("kernel/drivers/video/nvidia.ko", module("550.54.14", "NVIDIA"), ("550.54.14", "proprietary", False)),
         ("extra/nvidia/nvidia.ko.xz", lzma.compress(module(signed=True)), ("580.95.05", "open", True)),
         ("extramodules/nvidia.ko.gz", gzip.compress(module()), ("580.95.05", "open", False)),
+        ("extra/nvidia.ko.zst", zstd_module().compress(module(signed=True)), ("580.95.05", "open", True)),
+        ("extra/nvidia.ko.zst", zstd_module().compress(module())[:-9], (UNSEEN, UNSEEN, UNSEEN)),
+        ("extra/nvidia.ko.zst", b"not zstd", (UNSEEN, UNSEEN, UNSEEN)),
         ("weak-updates/nvidia/nvidia.ko", module(), ("580.95.05", "open", False)),
         ("updates/dkms/nvidia.ko", module("not a number", "Other"), (UNSEEN, UNSEEN, False)),
         ("updates/dkms/nvidia.ko", b"", (UNSEEN, UNSEEN, UNSEEN)),
@@ -281,6 +285,17 @@ def test_a_packed_module_is_only_unpacked_where_no_driver_runs(tmp_path: Path) -
     assert isinstance(packed.release, Unseen)
     (read,) = look(PretendHost(tmp_path, {"/proc/modules": ""})).module_files.get()
     assert value(read.flavour) == "open"
+
+
+def test_zstd_by_the_systems_library_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree: Tree = {f"/lib/modules/{KERNEL}/extra/nvidia.ko.zst": zstd_module().compress(module())}
+    monkeypatch.setattr("doctor.host.zstd.zstd_module", lambda: None)
+    (found,) = look(offline(tmp_path / "library", tree)).module_files.get()
+    assert str(found.release.get()) == "580.95.05"
+    monkeypatch.setattr("doctor.host.zstd._LIBRARIES", ())
+    (found,) = look(offline(tmp_path / "nothing", tree)).module_files.get()
+    assert isinstance(found.release, Unseen)
+    assert "nothing reads here" in found.release.why
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
