@@ -26,7 +26,7 @@ _PACKED_AT_MOST = 3
 _MEMBERS = 20_000
 _MEMBER_BYTES = 16 << 20
 _TEXTS = (
-    *(".log", ".txt", ".out", ".yaml", ".yml", ".json", ".csv", ".gz", ".xz", ".bz2"),
+    *(".log", ".txt", ".out", ".yaml", ".yml", ".json", ".csv", ".gz", ".xz", ".bz2", ".zst"),
     *(".desc", ".descr", ".describe", ".status", ".labels", ".list"),  # of must-gathers
 )
 _REPORT = re.compile(rb'\s*\{\s*"schema": *"' + REPORT_SCHEMA.partition("/")[0].encode())

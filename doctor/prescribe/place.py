@@ -33,26 +33,19 @@ def place_of(need: Need, environment: Environment | None) -> Place:
     site = next(iter(found)) if len(found) == 1 else ""
     base = environment.base
     managed = environment.externally_managed
-    if site and not is_reached(site, environment):
-        if base is not None and _is_of(site, base):
-            by_pip = not site.startswith(_OF_THE_SYSTEM)
-            writable = site not in environment.closed
-            return Place(
-                site=site,
-                runner=base.interpreter,
-                externally_managed=base.externally_managed,
-                by_pip=by_pip,
-                writable=writable,
-            )
-        found_by_uv = _by_uv(site, environment)
-        if found_by_uv:
+    if site and base is not None and not is_reached(site, environment) and _is_of(site, base):
+        return Place(
+            site=site,
+            runner=base.interpreter,
+            externally_managed=base.externally_managed,
+            by_pip=not site.startswith(_OF_THE_SYSTEM),
+            writable=site not in environment.closed,
+        )
+    if site and not _is_below(site, environment.prefix) and not _is_the_users(site, environment):
+        if found_by_uv := _by_uv(site, environment):
             return found_by_uv
-        site = ""
+        site = site if is_reached(site, environment) else ""
     own = site or next((one for one in sites if environment.kind in {"venv", "conda"}), "")
-    if site and not _is_the_users(site, environment) and not _is_below(site, environment.prefix):
-        found_by_uv = _by_uv(site, environment)
-        if found_by_uv:
-            return found_by_uv
     by_pip = managed and bool(site) and not site.startswith(_OF_THE_SYSTEM)
     into = site if _is_the_users(site, environment) else ""
     return Place(
