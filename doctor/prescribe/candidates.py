@@ -79,7 +79,8 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
             raise
         yield from others
         return
-    if need.product in {"cudnn", "cuda"} and all(isinstance(step, (ByHand, Check)) for step in usual.plan.steps):
+    by_hand = all(isinstance(step, (ByHand, Check)) for step in usual.plan.steps)
+    if need.product in {"cudnn", "cuda"} and by_hand and usual.target.os_family == "linux":
         yield from _pasted_instead(answer, need, facts, matrix)  # no package is known for this distribution
         yield usual
         return

@@ -65,8 +65,8 @@ class _Prescription:
                 continue
             remedy, why = (self._remedy(one), "") if one.is_silent else self._proven(one)
             refused = refused or why
-            if remedy and any(each <= {*(remedy.plan.effects or ())} for each in enough):
-                continue  # with what it leaves behind it is more than another one
+            if remedy and self._does_more(remedy, one, tried, enough):
+                continue
             if remedy:
                 given += 1
                 enough += [{*(remedy.plan.effects or ())}] if remedy.proven else []
@@ -76,6 +76,14 @@ class _Prescription:
             yield self._machine_first
         elif not given and not advice and refused:
             yield _in_words(self._answer.needs[0], refused)
+
+    def _does_more(self, remedy: Remedy, one: Candidate, tried: list[Candidate], enough: list[set[Effect]]) -> bool:
+        """Whether with what it leaves behind it is more than another one, which mends by itself."""
+        done = {*(remedy.plan.effects or ())}
+        if done == {*(one.plan.effects or ())}:
+            return False
+        others = (each for each in tried if not each.is_advice and each.plan.effects and {*each.plan.effects} < done)
+        return any(each <= done for each in enough) or any(self._verdict(each).proven for each in others)
 
     def _remedy(self, one: Candidate) -> Remedy:
         """With what its commands meet on this machine."""

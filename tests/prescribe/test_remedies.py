@@ -245,3 +245,10 @@ def test_cudnn_without_packages_is_an_archive_before_words(release: str, first: 
     case = fault("q", "q", EMPTY, package("onnxruntime-gpu", "1.20.1", ONNX_GPU), name, codes=("cudnn-missing",))
     (found,) = [one for one in run_here(case, tmp_path).report["findings"] if one["code"] == "cudnn-missing"]
     assert found["remedies"][0]["commands"][0].startswith(first)
+
+
+def test_what_is_enough_by_itself_is_not_a_part_of_more(tmp_path: Path) -> None:
+    """Windows: the archive alone, not a wheel and then the archive."""
+    case = next(one for one in CASES if one.name == "win-onnxruntime-without-cudnn")
+    (found,) = [one for one in run_here(case, tmp_path).report["findings"] if one["code"] == "cudnn-missing"]
+    assert [one["summary"].partition(" ")[2][:9] for one in found["remedies"]] == ["cuDNN >=9"]
