@@ -64,6 +64,8 @@ EXPECTED = {
     ("tensorflow", "cudnn_accepts"),
     # the tag of the first wheels; the shipped row has what their libraries ask for
     ("torch", "glibc"),
+    # one wheel for every Python; the shipped row has those for which the torch that it pins has a wheel
+    ("xformers", "python"),
 }
 
 
