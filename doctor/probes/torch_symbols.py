@@ -78,7 +78,7 @@ def lacking(host: Host, memory: Cache, path: str, torch: Torch, beside: tuple[st
         if found is None:
             found = _read(host, path, torch, beside)
             lacks = [list(found.names), found.how_many, found.other_abi]
-            memory.put("asked of torch", status, {"torch": list(torch.marks), "lacks": lacks})
+            memory.put("asked of torch", status, {"of": list(torch.marks), "lacks": lacks})
     except (HostError, NotRead, UnseenError) as error:
         return Unseen(f"{path}: {error}")
     except ElfError as error:
@@ -89,7 +89,7 @@ def lacking(host: Host, memory: Cache, path: str, torch: Torch, beside: tuple[st
 def _decoded(said: Any, torch: Torch) -> Lacking | None:
     """What was remembered for these very libraries of torch; None for nothing, and for what we did not write."""
     try:
-        if said["torch"] != list(torch.marks):
+        if said["of"] != list(torch.marks):
             return None
         names, count, other_abi = said["lacks"]
         return Lacking(tuple(map(str, names)), int(count), bool(other_abi))

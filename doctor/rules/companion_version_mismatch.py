@@ -56,9 +56,8 @@ def _symptoms(framework: Framework, facts: Facts) -> Iterator[Symptom]:
     """That it is not imported, and that its libraries were built for another torch or CUDA."""
     yield from import_symptoms(framework)
     own = distribution_of(framework, facts)
-    if own:
-        for what in ("torch", "cuda"):
-            yield Symptom(f"extension-built-for-other-{what}", f"{own.name} {own.version}")
+    for code in ("extension-built-for-other-torch", "extension-built-for-other-cuda"):
+        yield Symptom(code, f"{own.name} {own.version}" if own else framework.label)
 
 
 def _names(bases: tuple[Framework, ...]) -> Iterator[str]:

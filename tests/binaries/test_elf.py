@@ -152,7 +152,7 @@ def test_what_real_libraries_ask_and_define_is_what_pyelftools_says() -> None:
     assert len(paths) > 20
     for path in paths:
         with path.open("rb") as stream, path.open("rb") as again:
-            table = ELFFile(stream).get_section_by_name(".dynsym")
+            table: Any = ELFFile(stream).get_section_by_name(".dynsym")
             symbols = [one for one in table.iter_symbols() if one.name] if table else []
             if not symbols:
                 continue
