@@ -119,9 +119,9 @@ def _of_framework(host: Host, environment: Environment, framework: Framework, pl
                 return Unseen(PATH_UNKNOWN)
             elsewhere = (f"{one}/{name}" for one in dict.fromkeys(places.others) if host.is_file(f"{one}/{name}"))
             fitting = () if where else tuple(one for one in elsewhere if not _other(host, environment, one))
-            found.append(Dll(name, asking.path, where, fitting, answered.foreign))
+            found.append(Dll(name, asking.path, where, fitting, foreign=answered.foreign))
         if _other(host, environment, asking.path):
-            found.append(Dll(asking.path.rpartition("/")[2], asking.path, "", (), asking.path))
+            found.append(Dll(asking.path.rpartition("/")[2], asking.path, "", (), foreign=asking.path))
     return Seen(tuple(found), "imports")
 
 
