@@ -78,7 +78,7 @@ def fix(options: Options, view: TextStyle, talk: Talk | None, means: Means = MEA
     report = again()
     talk.tell(render(report, view))
     failed: list[str] = []
-    last = walk(report, Setting(again, talk, means, view, failed))
+    last = walk(report, Setting(again, talk, means, view, failed=failed))
     if last is not report:
         talk.tell("\n" + render(last, view))
     return exit_status(last, severity) or (EXIT_BAD if failed else EXIT_FINE)
