@@ -48,14 +48,18 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *dict.fromkeys(one.need for one in found),
         severity=found[0].severity,
         evidence=tuple(one.evidence for one in found),
-        explains=(*_linked(framework), *(import_symptoms(framework) if found[0].severity is Severity.ERROR else ())),
+        explains=tuple(_symptoms(framework, facts, found[0].severity)),
     )
 
 
-def _linked(framework: Framework) -> tuple[Symptom, ...]:
-    """What the libraries of another release, or of another build, lack: those that fit come with the right one."""
-    label = f"{framework.package} {framework.version.partition('+')[0]}"
-    return Symptom("extension-built-for-other-cuda", label), Symptom("needed-library-missing", framework.label)
+def _symptoms(framework: Framework, facts: Facts, severity: Severity) -> Iterator[Symptom]:
+    """That its libraries were built for another torch or CUDA, and lack some; an error also keeps it from an import."""
+    if severity is Severity.ERROR:
+        yield from import_symptoms(framework)
+    own = distribution_of(framework, facts)
+    for code in ("extension-built-for-other-torch", "extension-built-for-other-cuda"):
+        yield Symptom(code, f"{own.name} {own.version}" if own else framework.label)
+    yield Symptom("needed-library-missing", framework.label)
 
 
 def _names(bases: tuple[Framework, ...]) -> Iterator[str]:

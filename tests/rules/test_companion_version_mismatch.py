@@ -202,4 +202,4 @@ def test_torch_comes_in_the_newest_build_that_torchaudio_has(audio: str, kind: K
     assert found.kind is kind
     if kind is Kind.BAD:
         assert found.needs == (Need("torch", "==2.15.0", PYTHON, "cu130"),)
-        assert Symptom("extension-built-for-other-cuda", "torchaudio 2.11.0") in found.explains
+        assert Symptom("extension-built-for-other-cuda", f"torchaudio {audio}") in found.explains
