@@ -88,6 +88,7 @@ class Shelf:
         self.releases = cache(self._releases)
         self.row_of = cache(self._row_of)
         self.metadata_of = cache(self._metadata_of)
+        self.glibc_of = cache(self._glibc_of)
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
         self.text_in = cache(self._text_in)
@@ -152,12 +153,36 @@ class Shelf:
         }
         return FrameworkRow(**nothing | told)
 
+    def _glibc_of(self, release: Release) -> str:
+        """The newest glibc that its four largest libraries ask for, in the wheel with the oldest tag."""
+        newest = pythons_of([chosen(release.wheels)])
+        wheel = min((one for one in release.wheels if pythons_of([one]) == newest), key=lambda one: one.name)
+        host = WheelHost(wheel, self.web, *release.platform, "")
+        try:
+            libraries = [one for one in host.paths() if re.search(r"\.so(\.\d+)*$", one)]
+            largest = sorted(libraries, key=lambda one: host.status(one).size_bytes)[-4:]
+            return max((_glibc_asked(host, one) for one in largest), key=Version, default="0")
+        finally:
+            host.close()
+
     def _manifests_of(self, product: str) -> dict[str, str]:
         return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
 
     def _components(self, release: str) -> dict[str, ComponentRow]:
         url = self.manifests("cuda").get(release)
         return {row.id: row for row in component_rows(release, url, MATRIX, self.web, _TODAY)} if url else {}
+
+
+def _glibc_asked(host: WheelHost, path: str) -> str:
+    """The newest of glibc's symbol versions in a library's .dynstr, which stands before its code; "0" for none."""
+    found, tail, left = ["0"], b"", 6
+    with host.open(path) as stream:
+        for piece in iter(lambda: stream.read(1 << 20), b""):
+            found += map(bytes.decode, re.findall(rb"\0GLIBC_(\d+\.\d+)(?=\0)", tail + piece))
+            tail, left = piece[-40:], left - (len(found) > 1)
+            if not left:
+                break
+    return max(found, key=Version)
 
 
 @cache
@@ -205,6 +230,8 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     for place in sorted({one.platform for one in own}):
         for release in _some([one for one in own if one.platform == place], shelf.at_most):
             told = shelf.row_of(release)
+            if isinstance(told, FrameworkRow) and told.glibc and place.arch == "x86_64":
+                told = told._replace(glibc=max(told.glibc, shelf.glibc_of(release), key=Version))
             if isinstance(told, NotTold) and row.build in {"", "cpu"}:
                 told = shelf.metadata_of(release)
             if isinstance(told, FrameworkRow) and (told.build == row.build or _may_be(row.build, told.build)):
