@@ -64,6 +64,7 @@ MATRIX = Matrix()
 AGREES, DIFFERS, READER = "agrees", "differs", "left to a reader"
 _TODAY = date.today().isoformat()
 _TEXT_BYTES = 4 << 20
+_HEAD_BYTES, _HEADS = 6 << 20, 8  # the names of symbol versions stand before the code
 
 
 class Outcome(NamedTuple):
@@ -154,16 +155,16 @@ class Shelf:
         return FrameworkRow(**nothing | told)
 
     def _glibc_of(self, release: Release) -> str:
-        """The newest glibc that its four largest libraries ask for, in the wheel with the oldest tag."""
-        newest = pythons_of([chosen(release.wheels)])
-        wheel = min((one for one in release.wheels if pythons_of([one]) == newest), key=lambda one: one.name)
-        host = WheelHost(wheel, self.web, *release.platform, "")
+        """The newest GLIBC_ that the first libraries of its wheel ask for, "" where none is seen."""
+        host = WheelHost(chosen(release.wheels), self.web, *release.platform, "")
+        found: set[bytes] = set()
         try:
-            libraries = [one for one in host.paths() if re.search(r"\.so(\.\d+)*$", one)]
-            largest = sorted(libraries, key=lambda one: host.status(one).size_bytes)[-4:]
-            return max((_glibc_asked(host, one) for one in largest), key=Version, default="0")
+            for path in [one for one in host.paths() if one.endswith(".so")][:_HEADS]:
+                with host.open(path) as stream:
+                    found.update(re.findall(rb"\0GLIBC_(2\.\d+)(?=\0)", stream.read(_HEAD_BYTES)))
         finally:
             host.close()
+        return str(max(map(Version, map(bytes.decode, found)), default=""))
 
     def _manifests_of(self, product: str) -> dict[str, str]:
         return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
@@ -171,18 +172,6 @@ class Shelf:
     def _components(self, release: str) -> dict[str, ComponentRow]:
         url = self.manifests("cuda").get(release)
         return {row.id: row for row in component_rows(release, url, MATRIX, self.web, _TODAY)} if url else {}
-
-
-def _glibc_asked(host: WheelHost, path: str) -> str:
-    """The newest of glibc's symbol versions in a library's .dynstr, which stands before its code; "0" for none."""
-    found, tail, left = ["0"], b"", 6
-    with host.open(path) as stream:
-        for piece in iter(lambda: stream.read(1 << 20), b""):
-            found += map(bytes.decode, re.findall(rb"\0GLIBC_(\d+\.\d+)(?=\0)", tail + piece))
-            tail, left = piece[-40:], left - (len(found) > 1)
-            if not left:
-                break
-    return max(found, key=Version)
 
 
 @cache
@@ -230,14 +219,13 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     for place in sorted({one.platform for one in own}):
         for release in _some([one for one in own if one.platform == place], shelf.at_most):
             told = shelf.row_of(release)
-            if isinstance(told, FrameworkRow) and told.glibc and place.arch == "x86_64":
-                told = told._replace(glibc=max(told.glibc, shelf.glibc_of(release), key=Version))
             if isinstance(told, NotTold) and row.build in {"", "cpu"}:
                 told = shelf.metadata_of(release)
             if isinstance(told, FrameworkRow) and (told.build == row.build or _may_be(row.build, told.build)):
                 opened.add(release.public)
                 found += _differences(row, told, f"{release.version} {'/'.join(place)}")
                 found += _left_out(row, told, f"{release.version} {'/'.join(place)}")
+                found += _older_glibc(row, release, shelf)
     if opened:
         return found + _not_served(row, own, opened)
     by_parts = _by_its_parts(row, shelf)
@@ -262,6 +250,13 @@ def _left_out(row: FrameworkRow, told: FrameworkRow, where: str) -> list[str]:
     asked, said = told.pins or {}, row.pins
     missing = [f"{one}{asked[one]}" for one in asked if one not in (said or {}) and _decides(one)]
     return [f"{where}: requires {', '.join(missing)} too"] if missing and said is not None else []
+
+
+def _older_glibc(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
+    """What its libraries ask for where the row has an older one; of a draw alone, as megabytes of each are read."""
+    asked = shelf.glibc_of(release) if row.glibc and release.platform.os_family == "linux" and shelf.at_most else ""
+    newer = asked and row.glibc and Version(asked) > Version(row.glibc)
+    return [f"{release.version}: its libraries ask for glibc {asked}, the row for {row.glibc}"] if newer else []
 
 
 def _decides(name: str) -> bool:
