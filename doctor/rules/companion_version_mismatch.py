@@ -11,7 +11,7 @@ from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import how, value_or
@@ -48,8 +48,16 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *dict.fromkeys(one.need for one in found),
         severity=found[0].severity,
         evidence=tuple(one.evidence for one in found),
-        explains=import_symptoms(framework) if found[0].severity is Severity.ERROR else (),
+        explains=tuple(_symptoms(framework, facts)) if found[0].severity is Severity.ERROR else (),
     )
+
+
+def _symptoms(framework: Framework, facts: Facts) -> Iterator[Symptom]:
+    """That it is not imported, and that its libraries were built for another torch or CUDA."""
+    yield from import_symptoms(framework)
+    own = distribution_of(framework, facts)
+    for code in ("extension-built-for-other-torch", "extension-built-for-other-cuda"):
+        yield Symptom(code, f"{own.name} {own.version}" if own else framework.label)
 
 
 def _names(bases: tuple[Framework, ...]) -> Iterator[str]:
