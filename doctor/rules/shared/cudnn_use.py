@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import AGAIN, Need
+from compat.need import ABSENT, AGAIN, Need
 from compat.traits import traits_of
 from compat.version import CudnnVersion
 from doctor.check.finding import Severity
@@ -23,6 +23,7 @@ from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
 
 _WAYS_AT_MOST = 3
+_OF_WINDOWS = ("c:/windows/system32", "c:/windows")
 _WHEEL = re.compile(r"nvidia-cudnn-cu\d+")
 _JIT_LACKS = "engines_precompiled"  # NVIDIA's JIT edition of cuDNN ships without this part
 _JIT_HAS = ("libcudnn.so.", "libcudnn_graph.so.", "libcudnn_engines_runtime_compiled.so.")  # nvidia-cudnn-jit-cu12 9.27
@@ -227,11 +228,31 @@ def set_in(name: str, facts: Facts) -> str:
 
 
 def without(copy: CudnnCopy, variable: str, facts: Facts) -> Need:
-    """The need to take a copy's directory out of a variable."""
+    """The need to take a copy's directory out of a variable; from a directory that others need there, its files."""
+    shared = aside(copy, facts)
+    if shared:
+        return shared
     entry = _variable_entry(copy, facts)
     written = (entry.written or entry.path) if entry else copy.path
     place = entry.set_in if entry else set_in(variable, facts)
     return Need("variable", f"without {written}", place, variable)
+
+
+def is_of_windows(copy: CudnnCopy) -> bool:
+    """Whether a copy lies among Windows' own files, which are searched before Path."""
+    return copy.path.lower() in _OF_WINDOWS
+
+
+def aside(copy: CudnnCopy, facts: Facts) -> Need | None:
+    """The need to put a copy's DLLs aside where they lie among Windows' or a toolkit's; None elsewhere."""
+    parts = value_or(copy.parts, ())
+    if value_or(facts.system.family, "") != "windows" or not parts:
+        return None
+    toolkits = {value_or(one.library_dir, "") for one in value_or(facts.toolkit.toolkits, ())}
+    if not is_of_windows(copy) and copy.path not in toolkits:
+        return None
+    first = parts[0].path.rpartition("/")[2]
+    return Need("files-aside", ABSENT, f"{copy.path}/{first}", f"cudnn*64_{first.rpartition('_')[2]}")
 
 
 def out_of_variable(found: Prediction) -> Need | None:
