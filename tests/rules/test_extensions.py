@@ -234,6 +234,20 @@ def test_bitsandbytes_chooses_by_name(digits: tuple[str, ...], variable: str, ki
         assert answer(ARCH, facts).kind is Kind.NOT_APPLICABLE
 
 
+@pytest.mark.parametrize(
+    ("torch", "spec"),
+    [("2.9.1", "==0.45.3"), ("1.0", "")],  # no release goes with so old a torch
+)
+def test_the_nearest_bitsandbytes_that_has_a_library_for_torch_is_named(torch: str, spec: str) -> None:
+    old = framework("bitsandbytes", "0.44.1", build=seen("cuda"), requires=seen(()))
+    facts = with_extensions(*bitsandbytes("118", "126"))
+    (there,) = facts.environments.get()
+    both = (framework(version=f"{torch}+cu128"), old)
+    needs = answer(CUDA, facts._replace(environments=seen((there._replace(frameworks=seen(both)),)))).needs
+    assert [one.product for one in needs] == ["bitsandbytes"] * bool(spec) + ["by-hand"]
+    assert not spec or needs[0].spec == spec
+
+
 def test_only_the_chosen_library_counts_for_the_gpu() -> None:
     modules = (*bitsandbytes("118", targets="sm_80"), *bitsandbytes("128", targets="sm_120"))
     assert answer(ARCH, with_extensions(*modules, capabilities=("12.0",))).kind is Kind.OK

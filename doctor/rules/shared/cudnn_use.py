@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import ABSENT, AGAIN, Need
+from compat.need import ABSENT, AGAIN, WHEELS, Need
+from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudnnVersion
 from doctor.check.finding import Severity
@@ -16,7 +17,7 @@ from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.loader import FoundBy, Prediction, SearchDir
 from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
-from doctor.rules.shared.builds import build_row, cuda_of, need_own_cuda
+from doctor.rules.shared.builds import build_row, cuda_of, need_own_cuda, other_builds
 from doctor.rules.shared.nvidia_wheels import pins_of
 from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import NotApplicable
@@ -376,6 +377,31 @@ def right_copies(framework: Framework, built: CudnnVersion, facts: Facts, matrix
 def right_copy(framework: Framework, built: CudnnVersion, facts: Facts, matrix: Matrix) -> Need:
     """The first of them."""
     return right_copies(framework, built, facts, matrix)[0]
+
+
+def is_shared(copy: CudnnCopy, framework: Framework, facts: Facts) -> bool:
+    """Whether another framework of the environment requires the wheel that is there."""
+    beside = value_or(environment_of(framework, facts).frameworks, ())
+    return copy.origin == "wheel" and any(one != framework and pin_of(one)[0] for one in beside)
+
+
+def releases_made_for(copy: CudnnCopy, framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """The nearest release of the framework that takes this cuDNN, and the nearest that needs none.
+
+    Raises UnseenError where the release of the copy is not known.
+    """
+    release = copy.version.get().release
+
+    def takes(row: FrameworkRow) -> bool:
+        return bool(row.cudnn_accepts) and accepts(row.cudnn_accepts or "", release)
+
+    def needs_none(row: FrameworkRow) -> bool:
+        return row.cudnn_accepts == ""
+
+    found = (other_builds(framework, facts, matrix, fits)[:1] for fits in (takes, needs_none))
+    # without its extra, whose pins would take the place of theirs
+    python = environment_of(framework, facts).interpreter
+    return tuple(Need(WHEELS, f"{row.package}{row.versions}", python) for rows in found for row in rows)
 
 
 def wheel_need(name: str, specifier: str, framework: Framework, facts: Facts) -> Need:

@@ -49,7 +49,31 @@ WITH_TRITON = package(
     requires=("nvidia-cudnn-cu12==9.10.2.21; platform_system == 'Linux'", "triton==3.5.1; platform_system == 'Linux'"),
 )
 
+
+def torchcodec(version: str, build: str = "") -> Part:
+    """Its metadata asks for no torch; a library for each release of FFmpeg, of which one fits at most."""
+    core = elf_bytes("libtorchcodec_core7.so", needed=("libtorch.so", "libc10.so", "libavcodec.so.61"))
+    tree: Tree = {
+        "torchcodec/__init__.py": "",
+        "torchcodec/version.py": f"__version__ = '{version}{build}'\n",
+        "torchcodec/libtorchcodec_core7.so": core,
+    }
+    return package("torchcodec", version, tree)
+
+
 CASES: tuple[Case, ...] = (
+    fault(
+        "torchcodec-newest",
+        "torchcodec asks for no torch, so the newest came, whose torch is 2.11 and newer",
+        torchcodec("0.17.0", "+cu130"),
+        codes=("companion-version-mismatch",),
+        first="companion-version-mismatch",
+    ),
+    Case(
+        "torchcodec-that-fits",
+        "torchcodec 0.9 beside torch 2.9.1, without the FFmpeg that its libraries are for",
+        together(WORKSTATION, torchcodec("0.9.1")),
+    ),
     fault(
         "numba-for-numpy-1",
         "numba 0.59 is compiled for the ABI of NumPy 1, and NumPy 2 is installed",
