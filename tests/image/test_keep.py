@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from itertools import chain
+from typing import BinaryIO, cast
 
 import pytest
 
-from doctor.binaries.fatbin import HEAD, MAGIC
+from doctor.binaries.fatbin import HEAD, MAGIC, gpu_code_of
+from doctor.binaries.pe import Pe
 from doctor.image.disk import _WAITING_AT_MOST_BYTES, Scratch
-from doctor.image.keep import _RESERVED_BYTES, Keeper, _segments
+from doctor.image.keep import _RESERVED_BYTES, Keeper, Pieces, _segments
+from tests.lab.pe_file import pe_bytes
 
 HELD = 1 << 16
 READ, RUN, WRITTEN = 4, 5, 6
@@ -49,6 +53,35 @@ def test_gpu_code_behind_machine_code(chunk: int, segments: list[tuple[int, int,
     keeper.keep("lib.so", len(content), pieces)
     assert keeper._scratch.size_bytes < len(content) - 3 * HELD + 4096
     assert keeper._scratch.read(0, 1 << 20).count(MAGIC) == 3
+
+
+@pytest.mark.parametrize(("name", "keeps_constants"), [("d3d.dll", False), ("cudnn64_9.dll", True)])
+def test_of_a_dll_only_what_is_asked_for(name: str, keeps_constants: bool) -> None:
+    """An image with Wine has 450 MB of sections that nobody reads."""
+    constants = {f"n{number}": number for number in range(4000)}
+    content = pe_bytes(
+        name, constants, needs=("a.dll",), delayed=("b.dll",), version=(9, 1, 0, 2), gpu_code=bytes(8192) + container()
+    )
+    spool = Scratch(1 << 24)
+    kept = Keeper(spool).keep(name, len(content), iter([memoryview(content)]))
+    library, whole = Pe(cast("BinaryIO", Pieces(len(content), kept, spool))), Pe(io.BytesIO(content))
+    assert (
+        (library.imports, library.delayed_imports) == (whole.imports, whole.delayed_imports) == (("a.dll",), ("b.dll",))
+    )
+    assert library.file_version == (9, 1, 0, 2)
+    with io.BytesIO(content) as there, Pieces(len(content), kept, spool) as here:
+        assert gpu_code_of(library, cast("BinaryIO", here)) == gpu_code_of(whole, there)
+    assert (spool.size_bytes > len(content) - 2 * HELD) is keeps_constants
+
+
+@pytest.mark.parametrize(
+    ("name", "is_whole"),
+    [("env/conda-meta/cudnn-9.json", True), ("usr/local/cuda/version.json", True), ("usr/lib/sdk/api.json", False)],
+)
+def test_large_json_only_where_a_probe_reads_it(name: str, is_whole: bool) -> None:
+    spool = Scratch(1 << 20)
+    Keeper(spool).keep(name, 100_000, iter([memoryview(bytes(100_000))]))
+    assert (spool.size_bytes == 100_000) is is_whole
 
 
 def test_what_is_put_is_read() -> None:
