@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -407,6 +407,17 @@ class Matrix:
         rows: tuple[AbiRow, ...] = self.rows("conflicts", "abi")
         own = (row for row in rows if row.package == package and os_family in row.os)
         return next((row for row in own if accepts(row.versions, version.partition("+")[0])), None)
+
+    def compiled_for(self, package: str, base: str, release: str) -> Iterator[AbiRow]:
+        """The releases of a package that are compiled for this release of another one, the newest first."""
+        for row in self.rows("conflicts", "abi"):
+            if row.package == package and accepts(row.needs.get(base, "<0"), release):
+                yield row
+
+    def newest_build(self, package: str) -> str:
+        """The last build that an index is known to serve of a package that ended, "cu130"; "" for any other."""
+        rows: tuple[WheelIndexRow, ...] = self.rows("index", "wheels")
+        return next((row.build for row in rows if row.package == package), "")
 
     def xid(self, code: int) -> XidRow:
         """An error code of the kernel module; raises Uncovered."""

@@ -66,6 +66,8 @@ def _undo(journal: Journal, state: State, reason: BaseException) -> None:
     try:
         undone = undo(journal, state)
         stays = stay_done(undone.commands)
+        if any(one.reversed for one in undone.commands) and isinstance(reason, InstallError):
+            reason.hint = f"{reason.hint} The environment's packages are as they were before.".strip()
         if stays and isinstance(reason, InstallError):
             reversible = any(one.inverse and one.inverse.commands for one in undone.commands)
             back = f" All of it: gpudoctor install rollback {journal.id} --commands" if reversible else ""

@@ -44,7 +44,7 @@ def run_command(command: Command, output: int | None = None) -> None:
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"`{line}` did not end within {command.timeout_s} s") from error
     except OSError as error:
-        raise CommandFailed(f"`{line}` cannot be run: {error.strerror}") from error
+        raise CommandFailed(f"`{line}` cannot be run: {command.argv[0]}: {error.strerror}") from error
     if code:
         raise CommandFailed(f"`{line}` failed with exit status {code}")
 

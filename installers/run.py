@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,12 +11,13 @@ from compat.record import NamedTuple
 from installers.command import as_root, run_command, settled
 from installers.fetch import PATIENT, Limits
 from installers.journal import Journal, State, record_of_command
+from installers.kept import environments_of, folders_of, keep
 from installers.plan import Plan
 from installers.progress import Progress, Report, silent
 from installers.stamp import link_or_copy
 from installers.step import Step, kind_of
-from installers.steps.command import Command
-from installers.transaction import Item, Transaction
+from installers.steps.command import Command, is_of_packages
+from installers.transaction import SCRATCH_NAME, Item, Transaction
 
 
 class Means(NamedTuple):
@@ -49,12 +51,32 @@ class Run:
     def steps(self, plan: Plan) -> tuple[Step, ...]:
         """Carry out each step; those that only the user can do come back."""
         os.makedirs(self._staging, mode=0o700)
+        mirrors = self._keep_packages(plan)
         for step in plan.steps:
             kind = kind_of(step)
             if kind.apply:
                 kind.apply(step, self)
         self._transaction.close()
+        for path in mirrors:  # a rename first: what is half removed must never be put back
+            os.rename(path, f"{path}.done")
+            shutil.rmtree(f"{path}.done", ignore_errors=True)
         return tuple(step for step in plan.steps if kind_of(step).is_left(step))
+
+    def _keep_packages(self, plan: Plan) -> tuple[str, ...]:
+        """Mirror the environments that pip or uv will change, where that can be; where the mirrors lie."""
+        changing = any(isinstance(step, Command) and is_of_packages(step.argv) for step in plan.steps)
+        found = []
+        for prefix in environments_of(plan) if changing else ():
+            mirror = os.path.join(prefix, f"{SCRATCH_NAME}{self._journal.id}-kept")
+            scratch = ({"what": "scratch", "path": path} for path in (mirror, f"{mirror}.done"))
+            self._journal.append({"what": "times", "path": prefix, "mtime_ns": os.stat(prefix).st_mtime_ns}, *scratch)
+            pairs = [(folder, os.path.join(mirror, str(at))) for at, folder in enumerate(folders_of(prefix))]
+            if all(keep(folder, place) for folder, place in pairs) and pairs:
+                self.record("command", {"mirror": mirror, "pairs": pairs})
+                found.append(mirror)
+            else:
+                shutil.rmtree(mirror, ignore_errors=True)
+        return tuple(found)
 
     def staged(self, name: str) -> str:
         """A path in the staging directory, "" for the directory itself."""

@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 from compat.record import NamedTuple
 from installers.command import as_root, inverses
-from installers.journal import Change, Entry, Journal, JournalError, Ran, State, change_of, history, whole
+from installers.journal import Change, Entry, Journal, JournalError, Ran, Record, State, change_of, history, whole
 from installers.refusal import InstallError
 from installers.stamp import Stamp, copy_as_it_is, is_same, stamp_of
 from installers.step import kind_named
-from installers.steps.command import Command
+from installers.steps.command import Command, is_of_packages
 
 _REVERSAL_S = 3600  # removing a driver's packages builds an initramfs
 
@@ -123,7 +123,9 @@ def undo(journal: Journal, state: State) -> Undone:
     restored: set[str] = set()
     for record in reversed(journal.records()):
         if record["what"] == "own" and (own := kind_named(record["kind"]).undo):
+            covered = _of_mirrored_packages(record, journal)
             own(record["data"])
+            journal.append(*({"what": "reversed", "number": number} for number in covered))
         elif record["what"] == "change":
             change = change_of(record)
             restored.update({change.path} if change.path not in foreign and _revert(change, journal) else ())
@@ -145,6 +147,13 @@ def undo(journal: Journal, state: State) -> Undone:
         commands=journal.commands(),
         kept=journal.kept(),
     )
+
+
+def _of_mirrored_packages(record: Record, journal: Journal) -> tuple[int, ...]:
+    """The commands whose work is taken back with the mirror of an environment's packages, while that is there."""
+    if record["kind"] != "command" or not os.path.isdir(record["data"]["mirror"]):
+        return ()
+    return tuple(one.number for one in journal.commands() if is_of_packages(one.argv) and not one.reversed)
 
 
 def _backups(journal: Journal) -> tuple[str, ...]:

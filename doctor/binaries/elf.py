@@ -33,6 +33,7 @@ _DT_VERNEED, _DT_VERNEEDNUM = 0x6FFFFFFE, 0x6FFFFFFF
 _NEEDED_VERSION_FORMATS = "HHIII", "IHHII"  # Elfxx_Verneed and Elfxx_Vernaux, the same in both classes
 
 _SHT_NOBITS = 8
+_STB_GLOBAL = 1  # a weak symbol may be missing
 
 # Formats of the file header behind its 16 bytes of identity, program header, dynamic entry, symbol, section header.
 _FORMATS_64 = ("HHIQQQIHHHHHH", "IIQQQQQQ", "qQ", "IBBHQQ", "IIQQQQIIQQ")
@@ -49,6 +50,7 @@ _NEEDED_VERSIONS_AT_MOST = 4096  # 55
 _SECTION_NAME_AT_MOST_BYTES = 256  # 30
 _NAMES_AT_MOST_BYTES = 16 << 20  # all names of a file: libtorch_cuda's 10 MiB
 _CHAIN_AT_MOST = 4096  # symbols in one hash bucket: 17
+_ASKED_AT_MOST = 100_000  # symbols of other libraries: libtorch_python's 6,500
 _TEXT_AT_MOST_BYTES = 256  # of what `find_text` gives: its callers look for versions
 _NAME_BLOCK_BYTES = 512  # read at first for a name: most are short
 _BLOCK_BYTES = 1 << 20
@@ -128,6 +130,7 @@ class Elf(Pieces):
         self._sections = (fields[5], *fields[10:13])
         self._segments = self._read_segments(fields[4], fields[8], fields[9])
         self._dynamic = self._read_dynamic()
+        self._gnu: tuple[int, ...] | None = None
 
     @property
     def is_truncated(self) -> bool:
@@ -220,6 +223,28 @@ class Elf(Pieces):
             raise ElfError(f"{name} is not a number ({size} bytes)")
         content = self._at_address(address, size)
         return int.from_bytes(content, self._layout.order)
+
+    def defines(self, name: str) -> bool:
+        """Whether others find a symbol of that name in it; raises ElfError."""
+        return self._symbol(name.encode()) is not None
+
+    def asked(self) -> Iterator[str]:
+        """The symbols that must be found in other libraries, or it is refused; raises ElfError.
+
+        The linker puts what a file does not define before what is hashed (DT_GNU_HASH: `symndx`; glibc, as above).
+        """
+        for number in range(1, self._first_defined()):
+            is_defined, name, _, _ = self._symbol_at(number)
+            if not is_defined and name and self._binding(number) == _STB_GLOBAL:
+                yield self._string(name).decode("utf-8", "replace")
+
+    def _first_defined(self) -> int:
+        """The number at which the symbols begin that the hash table knows, or where they end."""
+        is_gnu = _DT_GNU_HASH in self._dynamic
+        number = self._gnu_header()[1] if is_gnu else self._word_at(self._tag(_DT_HASH) + 4)
+        if number > _ASKED_AT_MOST:
+            raise ElfNotRead(f"more than {_ASKED_AT_MOST} symbols that it does not define")
+        return number
 
     def find_text(self, section: str, prefix: bytes, limit_bytes: int) -> str:
         """The first text in a section that starts with `prefix`, "" for none; raises ElfError.
@@ -376,18 +401,35 @@ class Elf(Pieces):
             name, address, size, _, _, section = fields
         return section != 0, name, address, size
 
+    def _binding(self, number: int) -> int:
+        layout = self._layout.symbol
+        place = 4 if self.bits == 64 else 12  # of st_info
+        return self._at_address(self._tag(_DT_SYMTAB) + number * layout.size + place, 1)[0] >> 4
+
     def _word_at(self, address: int) -> int:
         word: int = self._layout.word.unpack(self._at_address(address, 4))[0]
         return word
 
+    def _gnu_header(self) -> tuple[int, ...]:
+        """Of DT_GNU_HASH: buckets, the first symbol that is hashed, words of the filter, its shift."""
+        if self._gnu is None:
+            content = self._at_address(self._tag(_DT_GNU_HASH), 16)
+            self._gnu = tuple(each[0] for each in self._layout.word.iter_unpack(content))
+        return self._gnu
+
     def _gnu_chain(self, name: bytes) -> Iterator[int]:
         """Numbers of the symbols whose hash is that of the name (DT_GNU_HASH)."""
-        table = self._tag(_DT_GNU_HASH)
-        buckets, first, bloom_words = (self._word_at(table + place) for place in (0, 4, 8))
+        buckets, first, bloom_words, shift = self._gnu_header()
         if not buckets:
             return
-        wanted = _gnu_hash(name)
-        bucket_table = table + 16 + bloom_words * (self.bits // 8)
+        wanted, word_bytes = _gnu_hash(name), self.bits // 8
+        bloom = self._tag(_DT_GNU_HASH) + 16
+        bucket_table = bloom + bloom_words * word_bytes
+        if bloom_words:
+            place = bloom + wanted // self.bits % bloom_words * word_bytes
+            word = int.from_bytes(self._at_address(place, word_bytes), self._layout.order)
+            if not word >> wanted % self.bits & word >> (wanted >> shift) % self.bits & 1:
+                return  # most of what it does not define ends here
         number = self._word_at(bucket_table + wanted % buckets * 4)
         chain_table = bucket_table + buckets * 4
         if number < first:

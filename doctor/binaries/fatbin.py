@@ -45,8 +45,9 @@ _STRETCHES_AT_MOST = 16  # sections or segments: 2
 _CONTAINERS_AT_MOST = 50_000  # 3,015, in cuBLASLt
 _ENTRIES_AT_MOST = 200_000  # 6,275, in cuDNN's engines
 _WRAPPERS_AT_MOST_BYTES = 50_000 * _WRAPPER.size  # one for each container
-_SEARCHED_AT_MOST_BYTES = 64 << 20  # where no header says where the next container begins: 0
+_SEARCHED_AT_MOST_BYTES = 64 << 20  # where no header says where the next container begins: 71 KB
 _BLOCK_BYTES = 1 << 20
+_GAP_BYTES = 256  # read first: linkers for ARM and Windows leave some 100 behind each container (onnxruntime 1.31: 609)
 _SAMPLES = 16  # places at which it is looked whether the file is in memory
 
 
@@ -260,15 +261,17 @@ class _Reader:
 
     def _search(self, place: int, end: int) -> int:
         """The place of the next container's magic number, `end` for none."""
+        size = _GAP_BYTES
         while place < end:
             if self._search_left <= 0:
                 self._note_bound(f"no container in {_SEARCHED_AT_MOST_BYTES >> 20} MiB that were searched for one")
                 return end
-            block = self._file.read(place, min(_BLOCK_BYTES, end - place))
-            self._search_left -= _BLOCK_BYTES if not block else len(block)
+            block = self._file.read(place, min(size, end - place))
+            self._search_left -= len(block) or _BLOCK_BYTES
             found = block.find(MAGIC)
             if found >= 0:
                 return place + found
+            size = min(8 * size, _BLOCK_BYTES)
             place += max(len(block) - len(MAGIC) + 1, 1)  # it may lie across two blocks
         return end
 

@@ -11,6 +11,7 @@ class Dll(NamedTuple):
     asker: str  # path of the library that names it
     found: str  # path in a directory that is searched for it, "" for none
     elsewhere: tuple[str, ...]  # paths of that name in toolkits, wheels, and the directories of cuDNN
+    foreign: str = ""  # where none is found: the first one in a searched directory, for another type of machine
 
 
 class DllNeeds(NamedTuple):

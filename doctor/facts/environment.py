@@ -71,16 +71,25 @@ class Framework(NamedTuple):
         return getattr(self.build, "value", "") == "cpu"
 
 
+class Lacking(NamedTuple):
+    """What a compiled extension asks of torch, and no library of torch's defines: with any of it, no import."""
+
+    names: tuple[str, ...]  # the first ones, mangled
+    how_many: int
+    other_abi: bool = False  # its names are of the other ABI of std::string than torch's
+
+
 class Extension(NamedTuple):
-    """A compiled library with GPU code that works on torch's tensors, from its own file."""
+    """A compiled library that works on torch's tensors, from its own file."""
 
     distribution: str  # the one it belongs to, "xformers"; the file's stem where no RECORD lists it
     version: str  # the distribution's, "" where it is not known
     path: str
-    targets: Fact[tuple[CodeTarget, ...]]  # what most of its kernels were built for
+    targets: Fact[tuple[CodeTarget, ...]]  # what most of its kernels were built for; none: it has no GPU code
     every_target: Fact[tuple[CodeTarget, ...]]  # what any of them was built for
     cudart: Fact[str]  # the CUDA runtime it asks for, "libcudart.so.12"; "" for none: it holds its own
     torch_libraries: Fact[tuple[str, ...]]  # those of torch that it asks for, "libtorch_cuda.so"
+    lacking: Fact[Lacking] = Unseen("it was not held against torch's libraries")
 
     @property
     def label(self) -> str:

@@ -1,8 +1,9 @@
 """CTranslate2: one library beside the package, which holds CUDA's runtime and opens cuBLAS by its name.
 
-Up to 4.6 its wheels bring cuDNN's main library, which opens its parts by their names; only convolutions use it.
-Source: ctranslate2/__init__.py and the texts of libctranslate2-*.so of 4.4.0, 4.6.0 and 4.8.5, an LD_DEBUG trace;
-OpenNMT/CTranslate2: src/cuda/cublas_stub.cc, python/tools/prepare_build_environment_linux.sh of 4.3.1 to 4.8.1.
+Its wheels from 3.0 (for Windows from 3.6) to 4.6.2 use cuDNN, for convolutions alone, and bring its main library, which
+opens its parts by their names. Source: ctranslate2/__init__.py and the texts of libctranslate2-*.so of 4.4.0, 4.6.0 and
+4.8.5, an LD_DEBUG trace; its wheels for Windows; OpenNMT/CTranslate2: src/cuda/cublas_stub.cc,
+python/tools/prepare_build_environment_linux.sh of 4.3.1 to 4.8.1.
 """
 
 from __future__ import annotations

@@ -170,14 +170,17 @@ def riding(*modules: str) -> Loading:
 
 
 def follower(module: str) -> Callable[[Host, Distribution, str], Framework]:
-    """The reader of a package that is compiled against one torch: its version.py names the build, 0.24.1+cu128."""
+    """The reader of a package that is compiled against one torch: its version.py names the build, 0.24.1+cu128.
+
+    Its metadata comes first where that names one: torchaudio 2.11.0+cu132 is a build for 13.0 that runs with 13.2.
+    """
 
     def reader(host: Host, one: Distribution, environment: str) -> Framework:
         try:
             version = constants(host, f"{one.site}/{module}/version.py").get("__version__", "")
         except HostError:
             version = ""
-        same = version.partition("+")[0] == one.version.partition("+")[0]
+        same = one.version == version.partition("+")[0]
         return describe(
             one,
             environment,

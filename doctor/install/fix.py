@@ -9,7 +9,7 @@ from compat.error import GpudoctorError
 from compat.record import NamedTuple
 from doctor.check.command import Options, report_of, severity_of
 from doctor.check.finding import Finding, Kind, Remedy, Report
-from doctor.check.report import exit_status
+from doctor.check.report import EXIT_BAD, EXIT_FINE, exit_status
 from doctor.check.text import render
 from doctor.facts import Facts
 from doctor.formats import TextStyle
@@ -19,6 +19,7 @@ from doctor.install.past_runs import told_of_killed, way_back
 from doctor.output.page import Page
 from doctor.prescribe.target import target_of
 from installers.apply import Applied, apply
+from installers.effect import Effect
 from installers.journal import State
 from installers.plan import Plan, Target
 from installers.run import MEANS, Means
@@ -50,6 +51,7 @@ class Offer(NamedTuple):
     first: int  # so many steps at the beginning are for the person, who does them before answering
     carried: tuple[Step, ...]  # those that can be carried out; empty where all is for the person
     target: Target
+    effects: tuple[Effect, ...] | None
 
 
 class Setting(NamedTuple):
@@ -59,10 +61,11 @@ class Setting(NamedTuple):
     talk: Talk
     means: Means
     view: TextStyle
+    failed: list[str]  # ways that were begun and not carried out to their end
 
 
 def fix(options: Options, view: TextStyle, talk: Talk | None, means: Means = MEANS) -> int:
-    """Report, walk through the findings, and return the exit status of the last report.
+    """Report, walk through the findings, and return the exit status of the last report; 1 also where a way failed.
 
     Raises CannotMend without a `talk`, and for options that name another machine or another form of report.
     """
@@ -74,10 +77,11 @@ def fix(options: Options, view: TextStyle, talk: Talk | None, means: Means = MEA
 
     report = again()
     talk.tell(render(report, view))
-    last = walk(report, Setting(again, talk, means, view))
+    failed: list[str] = []
+    last = walk(report, Setting(again, talk, means, view, failed=failed))
     if last is not report:
         talk.tell("\n" + render(last, view))
-    return exit_status(last, severity)
+    return exit_status(last, severity) or (EXIT_BAD if failed else EXIT_FINE)
 
 
 def _allowed(options: Options, talk: Talk | None) -> Talk:
@@ -131,7 +135,12 @@ def _offer(remedy: Remedy, facts: Facts) -> Offer:
     if remedy.need.product == _RESTART:  # it would end the walk, and this run's journal, halfway
         carried = ()
     return Offer(
-        summary=remedy.summary, steps=steps, first=first, carried=carried, target=target_of(facts, remedy.need)
+        summary=remedy.summary,
+        steps=steps,
+        first=first,
+        carried=carried,
+        target=target_of(facts, remedy.need),
+        effects=remedy.plan.effects,
     )
 
 
@@ -185,7 +194,7 @@ def _choice(offers: tuple[Offer, ...], talk: Talk) -> Offer | str:
 
 def _carried_out(offer: Offer, setting: Setting) -> bool:
     """Whether something may have changed; what fails is told, and the walk goes on."""
-    plan = Plan(offer.summary, offer.carried)
+    plan = Plan(offer.summary, offer.carried, offer.effects)
     as_root = needing_root(Prepared(plan, offer.target, None))
     means = setting.means
     if as_root and not means.as_root:
@@ -197,6 +206,7 @@ def _carried_out(offer: Offer, setting: Setting) -> bool:
     try:
         applied = apply(plan, State(), means)
     except GpudoctorError as error:
+        setting.failed.append(offer.summary)
         setting.talk.tell(_failure(error, setting.view))
     else:
         setting.talk.tell(_left(offer, applied, setting.view))

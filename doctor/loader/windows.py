@@ -18,6 +18,7 @@ from doctor.host.lenient import real_path_of
 from doctor.probes.dlls import (
     PATH_UNKNOWN,
     Folder,
+    answer,
     askers,
     imports_of,
     in_order,
@@ -99,7 +100,8 @@ def _asked(
 def _answer(
     host: Host, environment: Environment, framework: Framework, asked: _Asked, *, is_path_known: bool
 ) -> Prediction:
-    first = next((one for one in asked.folders if host.is_file(f"{one.path}/{asked.name}")), None)
+    answered = answer(host, environment, asked.name, asked.folders)
+    first = answered.folder
     if first:
         there = real_path_of(host, f"{first.path}/{asked.name}")
         own = there if there.startswith(f"{framework.path}/") else ""
@@ -108,9 +110,14 @@ def _answer(
         return told._replace(way=first.way, library=asked.asker, intended=intended)
     if asked.uses_path and not is_path_known:
         return _told(environment, framework, asked.name, Unseen(f"{asked.name}: {PATH_UNKNOWN}"))
+    if answered.unsure:
+        why = f"{answered.foreign} is for another type of machine, and whether the search goes on is not known"
+        return _told(environment, framework, asked.name, Unseen(why))
     why = f"{asked.name}, which {asked.asker or framework.label} asks for, lies in no directory that is searched"
+    if answered.foreign:
+        why += f"; {answered.foreign} is for another type of machine"
     told = _told(environment, framework, asked.name, Unseen(why))
-    return told._replace(outcome=Outcome.MISSING, library=asked.asker)
+    return told._replace(outcome=Outcome.MISSING, library=asked.asker, foreign=answered.foreign)
 
 
 def _told(environment: Environment, framework: Framework, name: str, path: Fact[str]) -> Prediction:

@@ -49,7 +49,10 @@ class Manifest:
     __slots__ = ("is_named", "render", "usual")
 
     def __init__(self, usual: str, is_named: Callable[[str], bool], render: Callable[[Project], str]) -> None:
-        """`usual` is the name it mostly has; `render` raises Unwritable for what such a file cannot hold."""
+        """`usual` is the name it mostly has; `render` raises Unwritable for what such a file cannot hold.
+
+        `is_named` takes no other case of a name by which its tool finds the file.
+        """
         self.usual = usual
         self.is_named = is_named
         self.render = render
@@ -60,7 +63,7 @@ def manifest_for(path: str) -> Manifest:
     from doctor.matrix import manifests  # late: only --write needs them
 
     known = [load_one(manifests, name, "MANIFEST", Manifest) for name in names_in(manifests)]
-    found = next((one for one in known if one.is_named(os.path.basename(path).casefold())), None)
+    found = next((one for one in known if one.is_named(os.path.basename(path))), None)
     if found is None:
         raise Unwritable(f"{path}: the name must be one of {', '.join(one.usual for one in known)}")
     if os.path.lexists(path):

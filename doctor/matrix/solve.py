@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from compat.cards import GpuCard, gpu_card_of
@@ -14,7 +15,7 @@ from doctor.formats import TextStyle
 from doctor.matrix import can
 from doctor.matrix.solve_answer import Place, answer
 from doctor.matrix.solve_view import SCHEMA, SolveDocument
-from doctor.output.write import deliver, format_for, write_file
+from doctor.output.write import deliver, format_for, write_new
 from doctor.rules.shared.products import known_product
 
 _STATUS = {YES: 0, NO: 1, UNKNOWN: 4}
@@ -32,7 +33,7 @@ class SolveRequest(NamedTuple):
     glibc: str = ""
     style: str = "text"
     output: str | None = None
-    write: str = ""  # a project's file to write the set to, "" for none
+    write: str | None = None  # a project's file to write the set to
 
     @property
     def is_elsewhere(self) -> bool:
@@ -47,7 +48,7 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
     A set that is not known to work is not written.
     """
     chosen = format_for(asked.style, SolveDocument)
-    manifest = _manifest_for(asked.write) if asked.write else None
+    manifest = _manifest_for(asked.write, asked.output) if asked.write is not None else None
     matrix = Matrix.of_user()
     specs = tuple(known_product(spec) for spec in parse_specs(asked.specs))
     document: SolveDocument | can.NoCard
@@ -59,15 +60,17 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
         document = SolveDocument(answer(specs, place, matrix), matrix)
         verdict = document.answer.verdict
         if manifest and verdict == YES and document.answer.solution:
-            write_file(asked.write, manifest(document.answer.solution, place.circumstances, matrix))
+            write_new(str(asked.write), manifest(document.answer.solution, place.circumstances, matrix))
     return deliver(document, chosen, asked.output, terminal), _STATUS[verdict]
 
 
-def _manifest_for(path: str) -> Callable[[Solution, Circumstances, Matrix], str]:
-    """What makes of a set the text of such a file; raises Unwritable for a name of none."""
-    from doctor.matrix.manifest import manifest_for, project_of  # late: only --write needs them
+def _manifest_for(path: str, report: str | None) -> Callable[[Solution, Circumstances, Matrix], str]:
+    """What makes of a set the text of such a file; raises Unwritable for a name of none, and for that of the report."""
+    from doctor.matrix.manifest import Unwritable, manifest_for, project_of  # late: only --write needs them
 
     manifest = manifest_for(path)
+    if report is not None and os.path.realpath(report) == os.path.realpath(path):
+        raise Unwritable(f"{path} cannot hold the report as well: name another file for one of them")
     return lambda solution, where, matrix: manifest.render(project_of(solution, where, matrix))
 
 

@@ -127,6 +127,23 @@ def write_file(path: str, text: str) -> None:
         raise NotWritten(f"{path}: {error.strerror or error}") from error
 
 
+def write_new(path: str, text: str) -> None:
+    """Write a file that is not there yet as UTF-8, wholly or not at all; raises NotWritten.
+
+    What came to that name meanwhile is left alone: a link, too, also one that leads nowhere (O_EXCL, open(2)).
+    """
+    try:
+        with open(path, "x", encoding="utf-8", newline="\n") as stream:
+            try:
+                stream.write(text)
+                stream.flush()
+            except OSError:
+                os.unlink(path)
+                raise
+    except OSError as error:
+        raise NotWritten(f"{path}: {error.strerror or error}") from error
+
+
 def _followed(path: str) -> str:
     """Where a path's links lead; raises OSError for a link that another user made.
 

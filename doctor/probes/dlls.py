@@ -3,12 +3,15 @@
 Sources: Microsoft, "Dynamic-link library search order" (a name in KnownDLLs comes from System32 before any search);
 Python 3.8's notes on Windows (what an extension module needs is looked for beside it, beside python.exe, in directories
 that os.add_dll_directory added, in System32, not on PATH).
+A DLL of 32 bits is passed over in a process of 64, and the reverse: the search goes on behind it, and ends with error
+193 where nothing else answers (Windows 10's ntdll.dll, LdrpMapDllSearchPath; Wine's dlls/ntdll/loader.c,
+"continuing search"). One for ARM64 ends the search in Wine 8 with the same error.
 ONNX Runtime opens its providers itself, with PATH; what torch/__init__.py adds is read there (doctor.frameworks.torch).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from compat.record import NamedTuple
 from doctor.binaries.pe import Pe, PeError
@@ -27,6 +30,7 @@ _OF_CUDA = ("cudart64_", "cublas64_", "cublaslt64_", "cufft64_", "curand64_", "c
             "nvrtc64_", "nvjitlink_")  # fmt: skip
 _OF_CPP = ("msvcp140", "vcruntime140")
 _FOLDERS_AT_MOST = 100
+_SIDE_BY_SIDE = ("i386", "x86_64")  # of which a Windows runs both, and passes over the DLLs of the other
 SESSION_MANAGER = r"SYSTEM\CurrentControlSet\Control\Session Manager"
 PATH_UNKNOWN = "PATH is not known, on which a DLL may be"
 
@@ -44,6 +48,14 @@ class Asking(NamedTuple):
     path: str
     uses_path: bool
     folders: tuple[Folder, ...]
+
+
+class Answered(NamedTuple):
+    """What a search for a DLL comes to."""
+
+    folder: Folder | None  # the first with one that the process can load, None for none
+    foreign: str = ""  # where none is: the first file of that name, for another type of machine
+    unsure: bool = False  # one behind it would do, and whether the search comes so far is not known
 
 
 class _Places(NamedTuple):
@@ -93,17 +105,51 @@ def of_wheels(host: Host, environment: Environment) -> list[str]:
 
 def _of_framework(host: Host, environment: Environment, framework: Framework, places: _Places) -> Fact[tuple[Dll, ...]]:
     found: list[Dll] = []
-    beside_python = _of_program(environment).path
     for asking in askers(host, environment, framework, places.path):
         for name in (one for one in imports_of(host, asking.path) if one.lower().startswith((*_OF_CUDA, *_OF_CPP))):
-            folders = [one.path for one in asking.folders]
+            folders = asking.folders
             if name.lower().startswith(_OF_CPP):
-                folders.append(beside_python)  # what the interpreter, or a module that it imports, has loaded before
-            where = next(_lying(host, folders, name), "")
+                # what the interpreter, or a module that it imports, has loaded before
+                folders = (*folders, _of_program(environment))
+            answered = answer(host, environment, name, folders)
+            where = f"{answered.folder.path}/{name}" if answered.folder else ""
+            if answered.unsure:
+                return Unseen(f"{answered.foreign} is for another type of machine: whether {name} is found behind it")
             if not where and asking.uses_path and not places.path:
                 return Unseen(PATH_UNKNOWN)
-            found.append(Dll(name, asking.path, where, () if where else tuple(_lying(host, places.others, name))))
+            elsewhere = (f"{one}/{name}" for one in dict.fromkeys(places.others) if host.is_file(f"{one}/{name}"))
+            fitting = () if where else tuple(one for one in elsewhere if not _other(host, environment, one))
+            found.append(Dll(name, asking.path, where, fitting, foreign=answered.foreign))
+        if _other(host, environment, asking.path):
+            found.append(Dll(asking.path.rpartition("/")[2], asking.path, "", (), foreign=asking.path))
     return Seen(tuple(found), "imports")
+
+
+def answer(host: Host, environment: Environment, name: str, folders: tuple[Folder, ...]) -> Answered:
+    """The first directory whose DLL of that name the environment's process can load."""
+    foreign, ended = "", False
+    for folder in folders:
+        path = f"{folder.path}/{name}"
+        if not host.is_file(path):
+            continue
+        other = _other(host, environment, path)
+        if not other:
+            return Answered(None, foreign, unsure=True) if ended else Answered(folder)
+        foreign, ended = foreign or path, ended or other not in _SIDE_BY_SIDE
+    return Answered(None, foreign)
+
+
+def _other(host: Host, environment: Environment, path: str) -> str:
+    """The type of machine that a DLL is for, where it is another than the process's; "" where that is not known."""
+    own = value_or(environment.machine, "")
+    if not own:
+        return ""
+    try:
+        with host.open(path) as stream:
+            machine = Pe(stream).machine
+    except (HostError, PeError):
+        return ""
+    return machine if machine != own else ""
 
 
 def askers(host: Host, environment: Environment, framework: Framework, path: tuple[str, ...]) -> Iterator[Asking]:
@@ -191,8 +237,3 @@ def imports_of(host: Host, path: str) -> Iterator[str]:
     except (HostError, PeError):
         return
     yield from names
-
-
-def _lying(host: Host, folders: Iterable[str], name: str) -> Iterator[str]:
-    """Files of that name in these directories."""
-    return (f"{folder}/{name}" for folder in dict.fromkeys(folders) if host.is_file(f"{folder}/{name}"))

@@ -23,6 +23,7 @@ from doctor.frameworks import card_of
 from doctor.host import Host, HostError
 from doctor.host.cache import Cache
 from doctor.host.snapshot import memory_of
+from doctor.probes import torch_symbols
 from doctor.probes.metadata import RECORD_AT_MOST_BYTES, fields, header, normal
 
 _NVIDIA_LIBRARIES = ("libcublas", "libcudnn")
@@ -30,8 +31,8 @@ _NVIDIA_LIBRARIES = ("libcublas", "libcudnn")
 _ENDINGS = (b".so,", b".pyd,")  # of a library's name in RECORD, whose digest follows
 _NAME_AT_MOST_BYTES = 1024
 _RECORDED_AT_MOST = 2_000
-# How extensions are named whose package does not say what it extends (detectron2, mmcv, apex).
-_USUAL_NAME = r"(?:.*/)?(?:_C|_ext|[^/]*cuda[^/]*)(?:\.[^/]*)?$|[^/]*$"
+# How extensions are named whose package does not say what it extends (detectron2, mmcv, apex, sgl-kernel, torchcodec).
+_USUAL_NAME = r"(?:.*/)?(?:_C|_ext|[^/]*(?:cuda|torch|fbgemm|_ops)[^/]*)(?:\.[^/]*)?$|[^/]*$"
 _LIBRARIES_AT_MOST = 64  # of one distribution
 _FILES_AT_MOST = 256  # libraries looked at in one environment
 
@@ -178,18 +179,19 @@ def _decoded(said: Any) -> _Binary | None:
 
 
 def _extensions(host: Host, memory: Cache, environment: Environment) -> Fact[tuple[Extension, ...]]:
-    """Libraries with GPU code that belong to a framework's extensions."""
+    """Libraries that belong to a framework's extensions."""
     extended = _extended(environment)
     if extended is None:
         return Unseen("they were not looked for: no CUDA build of a framework is there for them to extend")
     if isinstance(environment.distributions, Unseen):
         return environment.distributions
-    name, linked = extended
-    libraries = _libraries(host, memory, environment, name)
+    framework, linked = extended
+    name = framework.package
+    libraries = list(islice(_libraries(host, memory, environment, name), _FILES_AT_MOST + 1))
+    if len(libraries) > _FILES_AT_MOST:
+        return Unseen(f"{environment.prefix} has more than {_FILES_AT_MOST} libraries that may extend {name}")
     found, unread = [], []
-    for number, library in enumerate(libraries):
-        if number >= _FILES_AT_MOST:
-            return Unseen(f"{environment.prefix} has more than {_FILES_AT_MOST} libraries that may extend {name}")
+    for library in libraries:
         try:
             binary = _binary(host, memory, library.path)
         except (HostError, FatbinError) as error:
@@ -197,31 +199,47 @@ def _extensions(host: Host, memory: Cache, environment: Environment) -> Fact[tup
             continue
         if _is_extension(library, binary, linked):
             found.append(_extension(library, binary, linked))
+    if found:
+        torch = torch_symbols.libraries_of(host, environment, framework)
+        paths = {one.path: one.distribution for one in libraries}
+        found = [_held_against(host, memory, one, torch, paths) for one in found]
     how = "RECORD files and the libraries' own headers"
     return Seen(tuple(sorted(found, key=lambda one: one.path)), "; ".join([how, *sorted(unread)[:3]]))
 
 
-def _extended(environment: Environment) -> tuple[str, tuple[str, ...]] | None:
+def _held_against(
+    host: Host, memory: Cache, one: Extension, torch: torch_symbols.Torch | None, paths: dict[str, str]
+) -> Extension:
+    """With what torch does not define for it; `paths` are all libraries that may be extensions, and their packages."""
+    if isinstance(one.torch_libraries, Unseen):
+        return one._replace(lacking=one.torch_libraries)
+    if torch is None:
+        return one._replace(lacking=Unseen("torch's own libraries were not found"))
+    beside = tuple(path for path, package in paths.items() if package == one.distribution and path != one.path)
+    return one._replace(lacking=torch_symbols.lacking(host, memory, one.path, torch, beside))
+
+
+def _extended(environment: Environment) -> tuple[Framework, tuple[str, ...]] | None:
     """The framework that extensions are compiled for, and how the libraries that they are linked with are named."""
     for one in value_or(environment.frameworks, ()):
         card = card_of(one.package)
         if card and card.extended_by and not one.is_cpu_build:
-            return one.package, card.extended_by
+            return one, card.extended_by
     return None
 
 
 def _is_extension(library: _Library, binary: _Binary, linked: tuple[str, ...]) -> bool:
-    """Whether it has GPU code, and its package or itself asks for the framework."""
+    """Whether itself asks for the framework, or has GPU code and its package asks."""
     asks = any(name.startswith(linked) for name in binary.needed or ())
     has_code = bool(binary.code.pieces or binary.code.others or binary.code.gap)
-    return has_code and (library.is_for or asks)
+    return asks or (has_code and library.is_for)
 
 
 def _extension(library: _Library, binary: _Binary, linked: tuple[str, ...]) -> Extension:
     code, path = binary.code, library.path
     main: Fact[tuple[CodeTarget, ...]] = Seen(code.main_targets, path)
     every: Fact[tuple[CodeTarget, ...]] = Seen(code.targets, path)
-    if code.gap or not code.pieces:
+    if code.gap or (code.others and not code.pieces):
         main = every = Unseen(f"{path}: {code.gap or 'it holds GPU code of a kind that is not read'}")
     elif code.others:
         every = Unseen(f"{path}: {code.others} pieces of its GPU code are neither SASS nor PTX")

@@ -181,7 +181,7 @@ def _row(release: Release, host: WheelHost, custom: Custom, today: str) -> Frame
         os=_systems(release),
         arch=_machines(release),
         python=pythons_served(release.wheels, said),
-        glibc=_glibc(host, release),
+        glibc=_glibc(release),
         pins=needs.own if is_cpu else needs.pins,
         source=f"{host.name}: {', '.join(_short(host.members_read))}",
         read_on=today,
@@ -292,28 +292,36 @@ def _cudnn_accepts(cudnn: Any, needs: Needs) -> str | None:
 
 
 def _libraries(needs: Needs, host: WheelHost, build: str) -> str | None:
-    """Where CUDA's libraries come from; compiled code that neither requires nor holds them takes the system's."""
+    """Where CUDA's libraries come from; compiled code that neither requires nor holds them takes the system's.
+
+    cuDNN alone is not CUDA: CuPy 4 to 8 and MXNet for Windows hold it, and take cuBLAS from the system.
+    """
     if needs.has_libraries or _extends(needs):
         return "wheels"
     if not build:
         return None
     try:
         names = (path.rpartition("/")[2] for path in host.paths())
-        held = any(re.match(r"(lib)?(cudart|cublas|cudnn)[-\w]*\.(so|dll)", name) for name in names)
+        held = any(re.match(r"(lib)?(cudart|cublas)[-\w]*\.(so|dll)", name) for name in names)
     except HostError:
         return None
     return "bundled" if held else "system"
 
 
-def _glibc(host: WheelHost, release: Release) -> str | None:
-    """By the file's tag, the oldest that it names: of "manylinux_2_24.manylinux_2_28", the first is what it needs."""
+def _glibc(release: Release) -> str | None:
+    """By the tags of the files for one Python, the oldest: of "manylinux_2_24.manylinux_2_28" the first.
+
+    numba 0.50 has each wheel twice, as manylinux1 and as manylinux2014: an installer takes the one that fits.
+    """
     if release.platform.os_family != "linux":
         return ""
     if _is_pure(release):
         return None
     legacy = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": "2.17"}
-    found = [f"{one[0]}.{one[1]}" for one in re.findall(r"manylinux_(\d+)_(\d+)", host.name)]
-    found += [version for tag, version in legacy.items() if re.search(rf"{tag}_", host.name)]
+    alike = pythons_of([chosen(release.wheels)])
+    names = " ".join(wheel.name for wheel in release.wheels if pythons_of([wheel]) == alike)
+    found = [f"{one[0]}.{one[1]}" for one in re.findall(r"manylinux_(\d+)_(\d+)", names)]
+    found += [version for tag, version in legacy.items() if f"{tag}_" in names]
     return min(found, key=lambda one: tuple(map(int, one.split("."))), default=None)
 
 

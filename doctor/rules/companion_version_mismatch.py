@@ -11,7 +11,7 @@ from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import how, value_or
@@ -39,7 +39,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     tagged, absent = tuple(_tagged(framework, facts)), tuple(_absent(framework, facts))
     if not pairs and not tagged and not absent:
         raise NotApplicable(f"{framework.label} asks for no companion that is installed")
-    found = [*absent, *_of_releases(framework, pairs, facts, matrix), *_of_builds(framework, tagged, facts)]
+    found = [*absent, *_of_releases(framework, pairs, facts, matrix), *_of_builds(framework, tagged, facts, matrix)]
     if not found:
         return ok(f"{framework.label} fits {', '.join(sorted({one.name for _, one, _ in pairs} | {*_names(tagged)}))}")
     found.sort(key=lambda one: one.severity is not Severity.ERROR)
@@ -48,8 +48,18 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *dict.fromkeys(one.need for one in found),
         severity=found[0].severity,
         evidence=tuple(one.evidence for one in found),
-        explains=import_symptoms(framework) if found[0].severity is Severity.ERROR else (),
+        explains=tuple(_symptoms(framework, facts, found[0].severity)),
     )
+
+
+def _symptoms(framework: Framework, facts: Facts, severity: Severity) -> Iterator[Symptom]:
+    """That its libraries were built for another torch or CUDA, and lack some; an error also keeps it from an import."""
+    if severity is Severity.ERROR:
+        yield from import_symptoms(framework)
+    own = distribution_of(framework, facts)
+    for code in ("extension-built-for-other-torch", "extension-built-for-other-cuda"):
+        yield Symptom(code, f"{own.name} {own.version}" if own else framework.label)
+    yield Symptom("needed-library-missing", framework.label)
 
 
 def _names(bases: tuple[Framework, ...]) -> Iterator[str]:
@@ -139,7 +149,7 @@ def _need(framework: Framework, asked: Pin, there: str, facts: Facts, matrix: Ma
     if traits_of(asked.name).runs_on == framework.package:
         return Need(asked.name, asked.specifier, python)
     if _is_follower(framework, asked.name):
-        return _anew(framework, asked.name, facts)
+        return _anew(framework, asked.name, facts, matrix)
     base = next((one for one in _frameworks(framework, facts) if one.package == asked.name), None)
 
     def fits(row: FrameworkRow) -> bool:
@@ -152,14 +162,22 @@ def _need(framework: Framework, asked: Pin, there: str, facts: Facts, matrix: Ma
 
     for row in other_builds(framework, facts, matrix, fits, driver=False):
         return Need(framework.package, row.versions, python)
+    for abi in matrix.compiled_for(framework.package, asked.name, release_of(there)):
+        return Need(framework.package, abi.versions, python)
     return Need(BY_HAND, f"install the release of {framework.package} that is made for {asked.name} {there}")
 
 
-def _anew(framework: Framework, base: str, facts: Facts) -> Need:
-    """The follower's release and build that go with its framework, which the resolver chooses."""
+def _anew(framework: Framework, base: str, facts: Facts, matrix: Matrix) -> Need:
+    """The follower's release and build that go with its framework, which the resolver chooses.
+
+    Where the follower is not published for a CUDA as new, the framework comes in the follower's newest build.
+    """
     leader = next((one for one in _frameworks(framework, facts) if one.package == base), None)
-    build = value_or(leader.build, "") if leader else ""
-    return Need(framework.package, "", environment_of(framework, facts).interpreter, build)
+    build, python = value_or(leader.build, "") if leader else "", environment_of(framework, facts).interpreter
+    newest, ours = matrix.newest_build(framework.package), _cuda(build)
+    if leader and newest and ours and ours > CudaVersion.from_tag(newest):
+        return Need(base, f"=={release_of(leader.version)}", python, newest)
+    return Need(framework.package, "", python, build)
 
 
 # Builds
@@ -176,7 +194,7 @@ def _kind(tag: str) -> str:
     return next((kind for kind in ("cpu", "cu", "rocm", "xpu") if tag.startswith(kind)), "")
 
 
-def _of_builds(framework: Framework, bases: tuple[Framework, ...], facts: Facts) -> Iterator[Breach]:
+def _of_builds(framework: Framework, bases: tuple[Framework, ...], facts: Facts, matrix: Matrix) -> Iterator[Breach]:
     tag = framework.version.partition("+")[2]
     for base in bases:
         build = base.build.get()
@@ -186,7 +204,7 @@ def _of_builds(framework: Framework, bases: tuple[Framework, ...], facts: Facts)
             f"{framework.label} is a build for {_words(tag)}, {base.label} one for {_words(build)}",
             Evidence(how(base.build), f"{base.label} is built for {_words(build)}"),
             Severity.WARNING if tag == "cpu" else Severity.ERROR,
-            _anew(framework, base.package, facts),
+            _anew(framework, base.package, facts, matrix),
         )
 
 

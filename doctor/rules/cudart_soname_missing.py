@@ -9,7 +9,7 @@ from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
-from doctor.facts.seen import Unseen
+from doctor.facts.seen import Seen, Unseen
 from doctor.rules.shared.builds import finds_wheels, import_symptoms
 from doctor.rules.shared.cuda_libraries import known_cuda, names_of, need_use, not_found, wheels_for
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -44,12 +44,16 @@ def _why(one: Prediction) -> str:
 
 
 def _needs(missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
-    """The wheels that bring them, or the toolkit: first what this release looks for."""
+    """The wheels that bring them, or the toolkit: first what this release looks for.
+
+    Where the rest of them lies in wheels already, one more wheel is nearer than a second CUDA of the system's.
+    """
     wheels = wheels_for(missing, framework, facts, matrix)
     cuda = known_cuda(framework, facts, matrix)
     brings = cuda and {row.soname for row in matrix.rows("libraries", "sonames") if accepts(row.cuda, cuda)}
     toolkit = (Need("cuda", f"=={cuda.major}.*"),) if cuda and brings and missing[0].soname in brings else ()
-    both = (*wheels, *toolkit) if finds_wheels(framework) else (*toolkit, *wheels)
+    in_wheels = any(isinstance(one.intended, Seen) for one in not_found(framework, facts))
+    both = (*wheels, *toolkit) if finds_wheels(framework) or in_wheels else (*toolkit, *wheels)
     return both or (Need("by-hand", f"Install the CUDA release that has {missing[0].soname}."),)
 
 

@@ -10,7 +10,16 @@ from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.seen import value_or
-from doctor.rules.shared.cudnn_use import lacking, loaders_of, mending, need_parts, severity_of, variable_of, without
+from doctor.rules.shared.cudnn_use import (
+    is_of_windows,
+    lacking,
+    loaders_of,
+    mending,
+    need_parts,
+    severity_of,
+    variable_of,
+    without,
+)
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import CUDNN_COPIES
 
@@ -37,9 +46,9 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _needs(copy: CudnnCopy, facts: Facts) -> tuple[Need, ...]:
-    """What nobody loads, and only a variable brings, is kept out before it is completed."""
+    """What nobody loads and only a variable brings, and what lies among Windows' files, is kept out first."""
     variable = variable_of(copy, facts)
-    stray = variable and not copy.owner and not loaders_of(copy, facts)
+    stray = variable and not copy.owner and (not loaders_of(copy, facts) or is_of_windows(copy))
     return (*((without(copy, variable, facts),) if stray else ()), mending(copy, facts))
 
 

@@ -18,6 +18,7 @@ from doctor.rules.shared.cudnn_use import (
     compiled_with,
     is_jit_edition,
     is_lone_main,
+    is_shared,
     lacking,
     loaded_copy,
     main_predictions,
@@ -29,6 +30,7 @@ from doctor.rules.shared.cudnn_use import (
     part_names,
     prediction,
     predictions,
+    releases_made_for,
     right_copies,
     searched,
 )
@@ -73,11 +75,13 @@ def _without_parts(framework: Framework, told: tuple[Prediction, ...], facts: Fa
         raise NotApplicable("a wheel has them, out of reach: wheel-libs-not-on-loader-path")
     copies = tuple(copy for copy in facts.cudnn.get() if value_or(copy.parts, ()))
     there = tuple(dict.fromkeys(str(value_or(copy.version, "of an unknown release")) for copy in copies))
+    shared = tuple(one for one in copies if is_shared(one, framework, facts) and isinstance(one.version, Seen))
     when = "" if is_used else " where a program asks for it"
     beside = f"; there is cuDNN {', '.join(there)}" if there else ""
     return bad(
         f"{framework.label} needs the parts of cuDNN {built.value.major}{when}, and {names_of(lost)} cannot be found"
         f"{beside}",
+        *(need for copy in shared[:1] for need in releases_made_for(copy, framework, facts, matrix)),
         *right_copies(framework, built.value, facts, matrix),
         severity=Severity.WARNING,  # a program may have opened them before
         evidence=(

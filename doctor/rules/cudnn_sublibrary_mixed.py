@@ -11,7 +11,9 @@ from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy, CudnnPart
 from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.cudnn_use import (
+    aside,
     is_main,
+    is_of_windows,
     lacking,
     mending,
     need_parts,
@@ -92,7 +94,8 @@ def _differs(part: CudnnPart, copy: CudnnCopy) -> bool:
 
 def _bad_across(copy: CudnnCopy, other: CudnnCopy, part: CudnnPart, facts: Facts) -> Answer:
     variable = variable_of(other, facts)
-    needs = (without(other, variable, facts),) if variable else ()
+    stray = aside(copy, facts) if is_of_windows(copy) else None
+    needs = (*([stray] if stray else []), *([without(other, variable, facts)] if variable else []))
     return bad(
         f"a process that loads {copy.label} takes {part.name} of {part.version.get()} from {other.path}",
         *needs,

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import BY_HAND, WHEELS, Need
-from compat.row import FrameworkRow
+from compat.need import BY_HAND, Need
 from compat.version import CudnnVersion
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, value_or
-from doctor.rules.shared.builds import build_row, other_builds
+from doctor.facts.seen import Seen
+from doctor.rules.shared.builds import build_row
 from doctor.rules.shared.cudnn_use import (
     built_for,
+    is_shared,
     loaded_copy,
     main_predictions,
     others_in_reach,
-    pin_of,
+    releases_made_for,
     right_copies,
 )
 from doctor.rules.shared.nvidia_wheels import conflict_of
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -65,7 +63,7 @@ def _bad(framework: Framework, copy: CudnnCopy, instead: str, facts: Facts, matr
     return bad(
         f"{framework.label} was built for cuDNN {built.value.major} ({built.value.release}); {instead}",
         *right_copies(framework, built.value, facts, matrix),
-        *_other_releases(framework, copy, facts, matrix),
+        *_another_way(framework, copy, facts, matrix),
         evidence=(
             Evidence(built.how, f"built with cuDNN {built.value}"),
             Evidence(copy.path, copy.label),
@@ -78,21 +76,12 @@ def _bad(framework: Framework, copy: CudnnCopy, instead: str, facts: Facts, matr
     )
 
 
-def _other_releases(framework: Framework, copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Iterator[Need]:
-    """Where another framework of the environment requires the wheel that is there: a release made for that cuDNN."""
-    beside = value_or(environment_of(framework, facts).frameworks, ())
-    if copy.origin != "wheel" or all(one == framework or not pin_of(one)[0] for one in beside):
-        return
-    release = copy.version.get().release
-
-    def fits(row: FrameworkRow) -> bool:
-        return bool(row.cudnn_accepts) and accepts(row.cudnn_accepts or "", release)
-
-    for row in other_builds(framework, facts, matrix, fits)[:1]:
-        # without its extra, whose pins would take the place of theirs
-        yield Need(WHEELS, f"{row.package}{row.versions}", environment_of(framework, facts).interpreter)
+def _another_way(framework: Framework, copy: CudnnCopy, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """Where another framework of the environment requires the wheel that is there."""
+    if not is_shared(copy, framework, facts):
+        return ()
     text = f"Put {framework.package} into an environment of its own: the frameworks beside it need another cuDNN."
-    yield Need(BY_HAND, text)
+    return (*releases_made_for(copy, framework, facts, matrix), Need(BY_HAND, text))
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

@@ -22,6 +22,9 @@ def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:
     modules = in_use(package, facts)
     if not modules:
         raise NotApplicable("it has no library for torch's CUDA: see extension-built-for-other-cuda")
+    modules = tuple(one for one in modules if value_or(one.every_target, one))
+    if not modules:
+        raise NotApplicable(f"{package.label} has no GPU code")
     gpus = visible_gpus(facts)
     jetson = bool(value_or(facts.system.jetson, ""))
     unserved = tuple(gpu for gpu in gpus if not any(_serves(one, gpu, jetson=jetson) for one in modules))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from compat.matrix import Matrix
+from collections.abc import Iterator
+
+from compat.matrix import Matrix, accepts
 from compat.need import Need
+from compat.row import FrameworkRow
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Extension
-from doctor.facts.seen import how
+from doctor.facts.seen import how, value_or
+from doctor.rules.shared.builds import other_builds
 from doctor.rules.shared.extensions import (
     EXTENSION_PACKAGES,
     ExtensionPackage,
@@ -17,14 +21,16 @@ from doctor.rules.shared.extensions import (
     runtime_of,
     wanted_name,
 )
+from doctor.rules.shared.pins import keeps, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import environment_of
 
 
 def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:
     """BAD when none of its libraries asks for the CUDA runtime that torch brings, or can be chosen for it."""
     by_name = chosen_by_name(package)
     if by_name:
-        return _chosen(package, by_name, facts)
+        return _chosen(package, by_name, facts, matrix)
     cuda = package.torch.cuda.get()
     asked = {one: runtime for one in package.modules if (runtime := runtime_of(one))}
     if not asked:
@@ -34,7 +40,7 @@ def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:
     return _bad(package, asked, facts)
 
 
-def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Facts) -> Answer:
+def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Facts, matrix: Matrix) -> Answer:
     wanted = wanted_name(package, facts)
     if wanted in by_name:
         return ok(f"{package.label} has a library for CUDA {_dotted(wanted)}")
@@ -42,9 +48,23 @@ def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Fac
     folder = next(iter(by_name.values())).path.rpartition("/")[0]
     return bad(
         f"{package.label} has no library for CUDA {_dotted(wanted)}, which {package.torch.label} was built with",
+        *_releases_with(wanted, package, facts, matrix),
         Need("by-hand", f"install a release of {package.modules[0].distribution} that has one for {_dotted(wanted)}"),
         evidence=(_torch_evidence(package), Evidence(folder, f"has libraries for CUDA {present}")),
     )
+
+
+def _releases_with(wanted: str, package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Iterator[Need]:
+    """The nearest release with a library for that CUDA which goes with the torch that is there."""
+    name, environment = package.modules[0].distribution, environment_of(package.torch, facts)
+    own = next((one for one in value_or(environment.frameworks, ()) if one.package == name), None)
+
+    def fits(row: FrameworkRow) -> bool:
+        asked = (row.pins or {}).get(package.torch.package, "")
+        return accepts(row.cuda or "<0", _dotted(wanted)) and keeps(asked, release_of(package.torch.version))
+
+    rows = other_builds(own, facts, matrix, fits, driver=False) if own else ()
+    yield from (Need(name, row.versions, environment.interpreter) for row in rows[:1])
 
 
 def _dotted(digits: str) -> str:

@@ -8,10 +8,11 @@ from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, Unseen
+from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.cuda_libraries import wheels_for
 from doctor.rules.shared.cudnn_use import told_of
+from doctor.rules.shared.dlls import needs_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, need_linux
 
@@ -28,6 +29,8 @@ _LOOKS_LIKE = (
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """The loader passes over such a file; where the right one lies behind it in the search, nothing is wrong."""
+    if value_or(facts.system.family, "") == "windows":
+        return _of_windows(framework, facts)
     need_linux(facts)
     told = told_of(framework, facts)
     if not told:
@@ -47,6 +50,28 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
+def _of_windows(framework: Framework, facts: Facts) -> Answer:
+    """A DLL of which no copy fits; where one lies elsewhere, it is the search that is to be mended."""
+    wrong = tuple(one for one in needs_of(framework, facts) if one.foreign and not one.found and not one.elsewhere)
+    if not wrong:
+        return ok(f"no DLL that {framework.label} needs is for another type of machine")
+    paths = dict.fromkeys(one.foreign for one in wrong)
+    first, more = wrong[0].foreign, f", and {len(paths) - 1} more" if len(paths) > 1 else ""
+    own = [one for one in paths if one.startswith(f"{framework.path}/")]
+    by_hand = f"Install what {first} belongs to anew, for this type of machine: 64-bit Windows on x86 is `win_amd64`."
+    return bad(
+        f"{first}, which {framework.label} needs, is for another type of machine{more}: error 193",
+        _anew(framework, facts) if own else Need(BY_HAND, by_hand),
+        evidence=tuple(Evidence(one.foreign, f"{one.asker} needs {one.name}") for one in wrong),
+        explains=(*(Symptom(code, framework.label) for code in _LOOKS_LIKE), *import_symptoms(framework)),
+    )
+
+
+def _anew(framework: Framework, facts: Facts) -> Need:
+    release, _, build = framework.version.partition("+")
+    return Need(framework.package, f"=={release}", environment_of(framework, facts).interpreter, build or AGAIN)
+
+
 def _is_meant(one: Prediction, framework: Framework) -> bool:
     """Whether it is the framework's own file, or that of a wheel which it requires."""
     own = one.foreign.startswith(f"{framework.path}/")
@@ -59,10 +84,8 @@ def _why(one: Prediction) -> str:
 
 def _need(wrong: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> Need:
     """The same releases anew, which the installer takes for this machine."""
-    python = environment_of(framework, facts).interpreter
     if any(one.foreign.startswith(f"{framework.path}/") for one in wrong):
-        release, _, build = framework.version.partition("+")
-        return Need(framework.package, f"=={release}", python, build or AGAIN)
+        return _anew(framework, facts)
     by_hand = Need(BY_HAND, f"Install what {wrong[0].foreign} belongs to anew, for this type of machine.")
     return next(iter(wheels_for(wrong, framework, facts, matrix)), by_hand)
 

@@ -25,6 +25,7 @@ from doctor.probes.dlls import (
     SYSTEM_FOLDERS,
     Asking,
     Folder,
+    answer,
     askers,
     imports_of,
     in_order,
@@ -152,10 +153,12 @@ def _opened_at_once(
 
 
 def _item(host: Host, environment: Environment, asking: Asking, folders: tuple[Folder, ...], name: str) -> Item:
-    lying = [folder for folder in folders if host.is_file(f"{folder.path}/{name}")]
-    if not lying:
+    answered = answer(host, environment, name, folders)
+    if not answered.folder:
         copies = tuple(_others(host, environment, (), name, ""))
         failure = "it lies in no directory that is searched"
+        if answered.foreign:
+            failure = f"{answered.foreign} is for another type of machine"
         return Item(
             name=name,
             path="",
@@ -167,7 +170,9 @@ def _item(host: Host, environment: Environment, asking: Asking, folders: tuple[F
             copies=copies,
             outcome=Outcome.MISSING,
         )
-    first, *later = lying
+    first = answered.folder
+    lying = [folder for folder in folders if host.is_file(f"{folder.path}/{name}")]
+    later = lying[lying.index(first) + 1 :]
     path = f"{first.path}/{name}"
     copies = tuple(_others(host, environment, tuple(later), name, path))
     return Item(

@@ -1,7 +1,8 @@
 """Give a container the GPUs of its host.
 
 Source: NVIDIA Container Toolkit documentation, "Installing the NVIDIA Container Toolkit" and "Support for Container
-Device Interface"; Kubernetes documentation, "Schedule GPUs".
+Device Interface"; Kubernetes documentation, "Schedule GPUs"; Apptainer documentation, "GPU Support": --nv binds the
+host's own driver in, without the toolkit.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     kind = need.where or target.container or "docker"
     toolkit = ByHand(f"{_HOST} needs the NVIDIA Container Toolkit: {matrix.page('container-toolkit').url}")
     steps = _STEPS.get(kind, _other)()
-    steps = steps if kind == "kubernetes" else (toolkit, *steps)
+    steps = steps if kind in _WITHOUT_TOOLKIT else (toolkit, *steps)
     return Plan("start the container with its host's GPUs", steps, (GpusGiven(kind),))
 
 
@@ -72,6 +73,12 @@ def _lxc() -> tuple[Step, ...]:
     )
 
 
+def _apptainer() -> tuple[Step, ...]:
+    return (
+        ByHand("start the container anew with: apptainer exec --nv IMAGE ... (SingularityCE: singularity exec --nv)"),
+    )
+
+
 def _other() -> tuple[Step, ...]:
     return (ByHand("start the container anew with its GPUs: --gpus all (Docker), --nv (Apptainer), a GPU limit (pod)"),)
 
@@ -82,6 +89,8 @@ _STEPS = {
     "containerd": _containerd,
     "kubernetes": _kubernetes,
     "lxc": _lxc,
+    "apptainer": _apptainer,
 }
+_WITHOUT_TOOLKIT = ("kubernetes", "apptainer")
 
 METHOD = Method("a container's GPUs", serves, plan)

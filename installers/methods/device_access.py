@@ -17,6 +17,9 @@ from installers.steps.command import Command, Inverse
 _OPTIONS = "(NVreg_DeviceFileUID|NVreg_DeviceFileGID|NVreg_DeviceFileMode)=[0-9]+"
 _HAS_OPTIONS = ("-exec", "grep", "-qE", _OPTIONS, "{}", ";")
 _WITHOUT_OPTIONS = ("-exec", "sed", "-i.bak", "-E", f"s/{_OPTIONS}//g", "{}", "+")
+_DOCKER = "start the container with its GPUs (docker run --gpus all) and --group-add {group}"
+# Without root, Podman has only the groups of the user who starts it: podman-run(1), --group-add keep-groups.
+_STARTED = {"podman": "start the container with: podman run --device nvidia.com/gpu=all --group-add keep-groups ..."}
 _LOG_IN = ByHand("log out and in again: a running session keeps its groups")
 
 
@@ -32,7 +35,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     effects = tuple(NodeOpened(one, group if group != "root" else "") for one in nodes)
     summary = f"let {target.user or 'this user'} open {', '.join(nodes)}"
     if target.container:
-        text = f"start the container with its GPUs (docker run --gpus all) and --group-add {group or 'GROUP'}"
+        text = _STARTED.get(target.container, _DOCKER).format(group=group or "GROUP")
         return Plan(summary, (ByHand(text),), effects)
     if group and group != "root":
         user = target.user or "USER"

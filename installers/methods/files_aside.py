@@ -1,6 +1,7 @@
 """Put files of a library aside that lie before those of the right release, or in their place.
 
-Source: gcc(1), "Directory Options": the first directory that has a header is taken; ld.so(8): of a name the first file.
+Sources: gcc(1), "Directory Options": the first directory that has a header is taken; ld.so(8): of a name the first
+file; Microsoft, "Move-Item": a pattern in -Path is resolved.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from installers.steps.command import Command, Inverse
 
 
 def serves(need: Need, target: Target) -> bool:
-    """All that a pattern names in a directory; on Linux."""
+    """All that a pattern names in a directory; on Linux and Windows."""
     named = need.product == "files-aside" and need.spec == ABSENT and need.where != "" and need.build != ""
-    return named and target.os_family == "linux"
+    return named and target.os_family in {"linux", "windows"}
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """Into a directory beside, from which they can be brought back; its name keeps compiler and loader out."""
     folder, _, first = need.where.rpartition("/")
     aside = f"{folder}/{first}.aside"
+    if target.os_family == "windows":
+        return _on_windows(need, folder.replace("/", "\\"), f"{first}.aside")
     as_root = not folder.startswith("/home/")
     make = Command(
         ("mkdir", "-p", "--", aside),
@@ -35,6 +38,24 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         f"{need.build} is no longer found there",
         needs_root=as_root,
         inverse=Inverse((_moving(aside, need.build, folder),)),
+    )
+    return Plan(f"put {need.build} in {folder} aside", (make, move), (FileRemoved(need.where, need.build),))
+
+
+def _on_windows(need: Need, folder: str, name: str) -> Plan:
+    """The same by PowerShell, with an administrator's rights."""
+    aside = f"{folder}\\{name}"
+    make = Command(
+        ("New-Item", "-ItemType", "Directory", "-Force", "-Path", aside),
+        "what is put aside can be brought back",
+        needs_root=True,
+        inverse=Inverse((("Remove-Item", "-LiteralPath", aside),), afterwards=True),
+    )
+    move = Command(
+        ("Move-Item", "-Path", f"{folder}\\{need.build}", "-Destination", aside),
+        f"{need.build} is no longer found there",
+        needs_root=True,
+        inverse=Inverse((("Move-Item", "-Path", f"{aside}\\{need.build}", "-Destination", folder),)),
     )
     return Plan(f"put {need.build} in {folder} aside", (make, move), (FileRemoved(need.where, need.build),))
 

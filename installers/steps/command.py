@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
 
 from compat.record import NamedTuple
 from installers.render.bash import joined, quote, script_word, sudo
@@ -41,6 +42,20 @@ class Command(NamedTuple):
     inverse: Inverse | None = None  # None: nobody thought about it, which is said as such
     staged: tuple[str, ...] = ()  # words of `argv` that are names in the staging directory: downloaded installers
     prepares: bool = False  # what comes after it leans on it: once is enough, whatever several parts of a plan ask for
+
+
+def is_of_packages(argv: tuple[str, ...]) -> bool:
+    """Whether it is pip or uv at work on the packages of an environment."""
+    return "pip" in {os.path.basename(argv[0]), *argv[1:3]} and not {"install", "uninstall"}.isdisjoint(argv)
+
+
+def _undo(data: Any) -> None:
+    """The packages of an environment as they were mirrored; nothing where the run ended well and the mirror is gone."""
+    if os.path.isdir(data["mirror"]):
+        from installers.kept import put_back  # late: most runs change no package
+
+        for folder, place in data["pairs"]:
+            put_back(folder, place)
 
 
 def _taken_back(step: Command) -> str:
@@ -112,6 +127,7 @@ KIND = Kind(
     apply=_apply,
     runs=True,
     elsewhere=lambda step: step.place != "",
+    undo=_undo,
     restores=_restores,
     taken_back=_taken_back,
 )

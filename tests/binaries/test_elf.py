@@ -137,7 +137,31 @@ def test_every_class_and_byte_order(machine: str, bits: int, order: str, read_as
     assert elf.find_text(".rodata", b"cudnn_version_", 1 << 20) == "cudnn_version_7_6_5_32_"
     assert elf.find_text(".rodata", b"no such text", 1 << 20) == ""
     assert elf.find_text(".none", b"x", 1 << 20) == ""
+    assert list(elf.asked()) == ["elsewhere"]
+    assert [elf.defines(name) for name in ("one", "big", "elsewhere", "absent")] == [True, True, False, False]
     assert not elf.is_truncated
+
+
+def test_what_is_asked_is_unknown_without_a_hash_table() -> None:
+    with pytest.raises(ElfError, match="no entry"):
+        list(Elf(io.BytesIO(elf_bytes(undefined=("elsewhere",), hash_kind="none"))).asked())
+
+
+def test_what_real_libraries_ask_and_define_is_what_pyelftools_says() -> None:
+    paths = list(islice(_real_libraries(), 60))
+    assert len(paths) > 20
+    for path in paths:
+        with path.open("rb") as stream, path.open("rb") as again:
+            table: Any = ELFFile(stream).get_section_by_name(".dynsym")
+            symbols = [one for one in table.iter_symbols() if one.name] if table else []
+            if not symbols:
+                continue
+            elf, bound = Elf(again), "STB_GLOBAL"
+            asked = {one.name for one in symbols if one["st_shndx"] == "SHN_UNDEF" and one["st_info"]["bind"] == bound}
+            there = {one.name for one in symbols if one["st_shndx"] != "SHN_UNDEF" and one["st_info"]["bind"] == bound}
+            assert set(elf.asked()) == asked, path
+            assert all(map(elf.defines, sorted(there)[:200])), path
+            assert not any(map(elf.defines, sorted(asked - there)[:200])), path
 
 
 @pytest.mark.parametrize(
@@ -174,6 +198,7 @@ def _ask_everything(content: bytes) -> None:
         lambda: elf.needed_versions,
         lambda: elf.value("cudnn_graph_version"),
         lambda: elf.value("absent"),
+        lambda: list(elf.asked()),
         lambda: elf.find_text(".rodata", b"cudnn", 1 << 20),
     ):
         try:

@@ -94,6 +94,14 @@ def test_zeros_between_containers_are_searched() -> None:
     assert found(library(container("sm_80"), gap, container("sm_90"))) == {"sm_80": 1, "sm_90": 1}
 
 
+def test_a_gap_behind_every_container_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in onnxruntime-gpu 1.31 for ARM and Windows, half of whose code was not read: a block for each."""
+    monkeypatch.setattr(fatbin, "_SEARCHED_AT_MOST_BYTES", 64 << 10)
+    pieces = [part for _ in range(100) for part in (container("sm_80"), bytes(120))]
+    code = read_gpu_code(io.BytesIO(library(*pieces, container("sm_90"))))
+    assert ([piece.entries for piece in code.pieces], code.gap) == ([100, 1], "")
+
+
 def without_section_headers(content: bytes) -> bytes:
     """As sstrip leaves it: e_shoff, e_shnum and e_shstrndx are 0."""
     return content[:0x28] + bytes(8) + content[0x30:0x3C] + bytes(4) + content[0x40:]

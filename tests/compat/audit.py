@@ -64,6 +64,7 @@ MATRIX = Matrix()
 AGREES, DIFFERS, READER = "agrees", "differs", "left to a reader"
 _TODAY = date.today().isoformat()
 _TEXT_BYTES = 4 << 20
+_HEAD_BYTES, _HEADS = 6 << 20, 8  # the names of symbol versions stand before the code
 
 
 class Outcome(NamedTuple):
@@ -88,6 +89,7 @@ class Shelf:
         self.releases = cache(self._releases)
         self.row_of = cache(self._row_of)
         self.metadata_of = cache(self._metadata_of)
+        self.glibc_of = cache(self._glibc_of)
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
         self.text_in = cache(self._text_in)
@@ -152,6 +154,18 @@ class Shelf:
         }
         return FrameworkRow(**nothing | told)
 
+    def _glibc_of(self, release: Release) -> str:
+        """The newest GLIBC_ that the first libraries of its wheel ask for, "" where none is seen."""
+        host = WheelHost(chosen(release.wheels), self.web, *release.platform, "")
+        found: set[bytes] = set()
+        try:
+            for path in [one for one in host.paths() if one.endswith(".so")][:_HEADS]:
+                with host.open(path) as stream:
+                    found.update(re.findall(rb"\0GLIBC_(2\.\d+)(?=\0)", stream.read(_HEAD_BYTES)))
+        finally:
+            host.close()
+        return str(max(map(Version, map(bytes.decode, found)), default=""))
+
     def _manifests_of(self, product: str) -> dict[str, str]:
         return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
 
@@ -211,6 +225,7 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
                 opened.add(release.public)
                 found += _differences(row, told, f"{release.version} {'/'.join(place)}")
                 found += _left_out(row, told, f"{release.version} {'/'.join(place)}")
+                found += _older_glibc(row, release, shelf)
     if opened:
         return found + _not_served(row, own, opened)
     by_parts = _by_its_parts(row, shelf)
@@ -235,6 +250,13 @@ def _left_out(row: FrameworkRow, told: FrameworkRow, where: str) -> list[str]:
     asked, said = told.pins or {}, row.pins
     missing = [f"{one}{asked[one]}" for one in asked if one not in (said or {}) and _decides(one)]
     return [f"{where}: requires {', '.join(missing)} too"] if missing and said is not None else []
+
+
+def _older_glibc(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
+    """What its libraries ask for where the row has an older one; of a draw alone, as megabytes of each are read."""
+    asked = shelf.glibc_of(release) if row.glibc and release.platform.os_family == "linux" and shelf.at_most else ""
+    newer = asked and row.glibc and Version(asked) > Version(row.glibc)
+    return [f"{release.version}: its libraries ask for glibc {asked}, the row for {row.glibc}"] if newer else []
 
 
 def _decides(name: str) -> bool:

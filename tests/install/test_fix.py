@@ -168,7 +168,7 @@ class Bench:
 
     def walk(self, *answers: str) -> Person:
         person = Person(*answers)
-        self.last = walk(self.before, Setting(self._again, person.talk, Means(run=self._run), TextStyle()))
+        self.last = walk(self.before, Setting(self._again, person.talk, Means(run=self._run), TextStyle(), failed=[]))
         return person
 
     def _run(self, command: Command) -> None:

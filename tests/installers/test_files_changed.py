@@ -11,8 +11,9 @@ from compat.matrix import Matrix
 from compat.need import ABSENT, Need
 from installers.choose import plan_for
 from installers.plan import Plan
+from installers.render import commands
 from installers.steps.command import Command
-from tests.installers.target import UBUNTU
+from tests.installers.target import UBUNTU, WINDOWS
 
 MATRIX = Matrix()
 
@@ -58,6 +59,15 @@ def test_headers_are_put_aside(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {"cuda.h"}
     taken_back(plan)
     assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_dlls_are_put_aside_by_powershell() -> None:
+    need = Need("files-aside", ABSENT, "C:/Windows/System32/cudnn64_9.dll", "cudnn*64_9.dll")
+    lines = commands(plan_for(need, WINDOWS, MATRIX), WINDOWS)
+    folder = r"C:\Windows\System32"
+    aside = rf"{folder}\cudnn64_9.dll.aside"
+    assert f"New-Item -ItemType Directory -Force -Path {aside}" in lines
+    assert rf"Move-Item -Path '{folder}\cudnn*64_9.dll' -Destination {aside}" in lines
 
 
 def test_links_are_put_aside_too_and_not_the_directory_that_holds_them(tmp_path: Path) -> None:

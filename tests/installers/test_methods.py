@@ -243,6 +243,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
         ("docker", Need("container-gpu"), "docker run --gpus all"),
         ("podman", Need("container-gpu"), "podman run --device nvidia.com/gpu=all"),
         ("kubernetes", Need("container-gpu"), "nvidia.com/gpu: 1"),
+        ("docker", Need("container-gpu", where="apptainer"), "apptainer exec --nv IMAGE"),
         ("docker", Need("shm", str(8 << 30)), "docker run --shm-size=8g"),
         ("kubernetes", Need("shm", str(8 << 30)), "sizeLimit: 8Gi"),
         ("managed", Need("torch", "", "/usr/bin/python3"), "PEP 668"),
@@ -250,6 +251,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
         ("conda", Need("torch", "", PYTHON), "conda"),
         ("ubuntu", Need("device-access", "", "/dev/nvidia0", "root"), "NVreg_DeviceFileMode"),
         ("docker", Need("device-access", "", "/dev/nvidia0", "video"), "--group-add video"),
+        ("podman", Need("device-access", "", "/dev/nvidia0", "video"), "nvidia.com/gpu=all --group-add keep-groups"),
     ],
 )
 def test_what_a_person_must_do(machine: str, need: Need, expected: str) -> None:

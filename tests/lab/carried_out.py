@@ -129,7 +129,7 @@ def _in_bash(remedy: Remedy, case: Case, root: Path) -> Case:
 def _inside(path: str, root: Path) -> Path:
     folder, _, name = path.rpartition("/")
     host = RootHost(str(root))
-    return Path(root, host.real_path(folder).lstrip("/"), name)
+    return Path(root, host.real_path(folder).removeprefix("C:").lstrip("/"), name)
 
 
 def _link(one: effects.LinkMade, case: Case, root: Path, report: Report) -> Case:

@@ -14,6 +14,8 @@ import yaml  # PyYAML
 
 from compat.matrix import Matrix
 from doctor.cli import execute
+from doctor.matrix.manifests.dockerfile import is_named
+from doctor.output.write import NotWritten, write_new
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -84,6 +86,8 @@ def test_a_container_holds_the_cuda_that_is_taken_from_the_system(tmp_path: Path
     ("name", "words", "message"),
     [
         ("packages.lst", ASKED, "the name must be one of Dockerfile, environment.yml"),
+        ("", ASKED, "the name must be one of"),
+        ("PYPROJECT.TOML", ASKED, "the name must be one of"),  # uv does not find it
         ("there/pixi.toml", ASKED, "No such file or directory"),
         ("Dockerfile", ("torch==2.4.1", "--os", "windows"), "a container with CUDA is a Linux one"),
     ],
@@ -91,7 +95,7 @@ def test_a_container_holds_the_cuda_that_is_taken_from_the_system(tmp_path: Path
 def test_bad_input_is_one_line_and_exit_2(
     name: str, words: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert execute(["matrix", "solve", *words, "--write", str(tmp_path / name)]) == 2
+    assert execute(["matrix", "solve", *words, "--write", name and str(tmp_path / name)]) == 2
     shown = capsys.readouterr().err
     assert message in shown
     assert len(shown.splitlines()) == 1
@@ -104,6 +108,28 @@ def test_a_file_that_is_there_is_left_alone(tmp_path: Path, capsys: pytest.Captu
     assert execute(["matrix", "solve", *ASKED, "--write", str(kept)]) == 2
     assert "is there already" in capsys.readouterr().err
     assert kept.read_text(encoding="utf-8") == "mine"
+
+
+def test_the_report_does_not_take_the_place_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    words = ("--write", str(tmp_path / "requirements.txt"), "--output", str(tmp_path / "link/requirements.txt"))
+    assert execute(["matrix", "solve", *ASKED, *words]) == 2
+    assert "cannot hold the report as well" in capsys.readouterr().err
+    assert not (tmp_path / "requirements.txt").exists()
+
+
+def test_a_file_that_came_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    """The solver takes a while: what has the name when the set is written is another program's."""
+    there = tmp_path / "requirements.txt"
+    there.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(NotWritten, match="File exists"):
+        write_new(str(there), "set")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_names_of_dockerfiles() -> None:
+    named = {name: is_named(name) for name in ("Dockerfile", "gpu.Dockerfile", "Dockerfile.gpu", "a.dockerfile.orig")}
+    assert named == {"Dockerfile": True, "gpu.Dockerfile": True, "Dockerfile.gpu": True, "a.dockerfile.orig": False}
 
 
 def test_what_is_not_known_to_work_is_not_written(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_extensions_by_requirement_by_name_and_by_what_they_ask_for(tmp_path: Pa
         wheel("bitsandbytes", "0.48.2", {"bitsandbytes/lib.so": library("sm_75")}, "torch<3,>=2.3"),
         wheel("detectron2", "0.6", {"detectron2/_C.cpython-311-x86_64-linux-gnu.so": code}),
         wheel("other", "1.0", {"other/_C.so": library("sm_80"), "other/deep/x.so": code}),  # does not ask for torch
-        wheel("plain", "1.0", {"plain/_C.so": elf_bytes("x.so", needed=asks)}, "torch"),  # no GPU code
+        wheel("plain", "1.0", {"plain/_C.so": elf_bytes("x.so", needed=asks)}, "torch"),
         wheel("extra", "1.0", {"extra/lib.so": library("sm_80")}, 'torch; extra == "gpu"'),
         {f"{SITE}/my_cuda.cpython-311-x86_64-linux-gnu.so": code},  # by setup.py install
     )
@@ -137,6 +137,7 @@ def test_extensions_by_requirement_by_name_and_by_what_they_ask_for(tmp_path: Pa
         "bitsandbytes/lib.so",
         "detectron2/_C.cpython-311-x86_64-linux-gnu.so",
         "my_cuda.cpython-311-x86_64-linux-gnu.so",
+        "plain/_C.so",
         "xformers/_C.so",
         "xformers/lib/deep.so",
     ]
@@ -144,6 +145,7 @@ def test_extensions_by_requirement_by_name_and_by_what_they_ask_for(tmp_path: Pa
     assert (one.label, texts(one.targets)) == ("xformers 0.0.33", ["sm_80", "sm_90"])
     assert texts(one.every_target) == ["sm_80", "sm_90", "sm_90a"]
     assert (one.cudart.get(), one.torch_libraries.get()) == ("libcudart.so.12", asks[:2])
+    assert texts(found["plain/_C.so"].every_target) == []  # no GPU code
     assert found["bitsandbytes/lib.so"].cudart.get() == ""
     assert found["my_cuda.cpython-311-x86_64-linux-gnu.so"].label == "my_cuda"
 

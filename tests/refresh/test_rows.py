@@ -178,6 +178,20 @@ def test_platforms(tmp_path: Path, tag: str, platforms: list[tuple[str, str]]) -
 
 
 @pytest.mark.parametrize(
+    ("tags", "glibc"),
+    [
+        (["manylinux2014_x86_64"], "2.17"),
+        (["manylinux1_x86_64", "manylinux2014_x86_64"], "2.5"),  # numba 0.50: an installer takes the one that fits
+        (["manylinux_2_27_x86_64", "manylinux_2_17_x86_64.manylinux2014_x86_64"], "2.17"),
+    ],
+)
+def test_glibc_of_wheels_that_are_there_twice(tmp_path: Path, tags: list[str], glibc: str) -> None:
+    for tag in tags:
+        wheel(tmp_path, f"numba-99.0.0-cp312-cp312-{tag}.whl", {})
+    assert [row["glibc"] for row in rows_of(tmp_path, "numba")] == [glibc]
+
+
+@pytest.mark.parametrize(
     ("lines", "pythons", "pins"),
     [
         ("Requires-Dist: nvidia-nccl-cu12 (==2.1)", ("3.12",), {"nvidia-nccl-cu12": "==2.1"}),

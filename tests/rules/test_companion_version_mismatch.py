@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
+from doctor.check.finding import Kind, Severity, Symptom
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
@@ -170,3 +170,36 @@ def test_what_a_companion_was_compiled_for_counts_where_it_asks_for_nothing(audi
         one for one in answers(CODE, beside(follower, torch=framework(version=torch))) if "torchaudio" in one.subject
     )
     assert found.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("codec", "torch", "mended"),
+    [
+        ("0.0.3", "2.4.1", None),
+        ("0.9.1", "2.9.1", None),
+        ("0.17.0", "2.15.0", None),
+        ("0.17.0", "2.9.1", ">=0.8,<0.10"),
+        ("0.9.1", "2.15.0", ">=0.12"),
+        ("0.9.1", "2.4.1", "==0.0.3"),
+    ],
+)
+def test_torchcodec_asks_for_no_torch_and_is_made_for_one(codec: str, torch: str, mended: str | None) -> None:
+    other = vision(codec, requires=seen(()))._replace(package="torchcodec")
+    found = next(
+        one for one in answers(CODE, beside(other, torch=framework(version=torch))) if "torchcodec" in one.subject
+    )
+    assert (found.kind is Kind.BAD) is (mended is not None)
+    if mended:
+        assert (found.severity, found.needs) == (Severity.WARNING, (Need("torchcodec", mended, PYTHON),))
+
+
+@pytest.mark.parametrize(("audio", "kind"), [("2.11.0+cu130", Kind.BAD), ("2.11.0+cu132", Kind.OK)])
+def test_torch_comes_in_the_newest_build_that_torchaudio_has(audio: str, kind: Kind) -> None:
+    """torch 2.15.0 of the package index is for CUDA 13.2, for which torchaudio is not published."""
+    follower = vision(audio, requires=seen(()))._replace(package="torchaudio")
+    torch = framework(version="2.15.0+cu132", build=seen("cu132"))
+    found = next(one for one in answers(CODE, beside(follower, torch=torch)) if "torchaudio" in one.subject)
+    assert found.kind is kind
+    if kind is Kind.BAD:
+        assert found.needs == (Need("torch", "==2.15.0", PYTHON, "cu130"),)
+        assert Symptom("extension-built-for-other-cuda", f"torchaudio {audio}") in found.explains

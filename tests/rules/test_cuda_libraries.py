@@ -97,6 +97,14 @@ def test_healthy(code: str, one: Any) -> None:
     assert answer(code, facts).kind in {Kind.OK, Kind.NOT_APPLICABLE}
 
 
+def test_one_more_wheel_comes_before_a_second_cuda_where_the_rest_is_in_wheels() -> None:
+    alone = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcurand.so.10")))
+    in_a_wheel = lost(ORT, "libcublas.so.12", intended=seen(own("libcublas.so.12")))
+    beside = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcurand.so.10"), in_a_wheel))
+    assert [one.product for one in alone.needs] == ["cuda", "wheels"]
+    assert [one.product for one in beside.needs] == ["wheels", "cuda"]
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_nothing_to_say(code: str) -> None:
     on_cudnn_alone = Kind.OK if code == "wheel-libs-not-on-loader-path" else Kind.NOT_APPLICABLE

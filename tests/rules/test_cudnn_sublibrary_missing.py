@@ -25,7 +25,7 @@ from tests.machine import (
     seen,
     unseen,
 )
-from tests.rules.case import MATRIX, answer
+from tests.rules.case import MATRIX, answer, answers
 from tests.rules.cudnn import BY_VARIABLE, CUDNN_8_PARTS, OPT, loading, nothing_found, other, parts, path_variable
 
 CODE = "cudnn-sublibrary-missing"
@@ -138,3 +138,19 @@ def test_only_the_other_cudnn_is_named_though_nothing_is_known_to_use_it(version
 def test_a_cudnn_of_its_major_out_of_the_way_is_no_other_one() -> None:
     copies = seen((other("9.10.2"), other("8.9.7", "/usr/local/lib", 1)))
     assert answer(CODE, on_ctranslate2(NO_PART, copies=copies)).kind is Kind.NOT_APPLICABLE
+
+
+def test_beside_a_torch_that_pins_its_cudnn_another_release_comes_first() -> None:
+    """The first takes cuDNN 9, the second needs none; torch keeps its own."""
+    facts = on_ctranslate2(NO_PART, "faster-whisper", copies=seen((other("9.10.2")._replace(origin="wheel"),)))
+    (there,) = facts.environments.get()
+    torch = framework(requires=seen(("nvidia-cudnn-cu12==9.10.2.21",)))
+    beside = there._replace(frameworks=seen((*there.frameworks.get(), torch)))
+    needs = next(
+        one for one in answers(CODE, facts._replace(environments=seen((beside,)))) if "ctranslate2" in one.subject
+    ).needs
+    assert [(one.product, one.spec or one.build) for one in needs[:2]] == [
+        ("wheels", "ctranslate2==4.5.0"),
+        ("wheels", "ctranslate2==4.6.3"),
+    ]
+    assert needs[2].product == "cudnn"

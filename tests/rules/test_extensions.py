@@ -1,4 +1,4 @@
-"""extension-built-for-other-arch and extension-built-for-other-cuda."""
+"""extension-built-for-other-arch, extension-built-for-other-cuda and extension-built-for-other-torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compat.version import CodeTarget, CudaVersion
 from doctor.check.finding import Kind, Severity
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
-from doctor.facts.environment import Extension, Variable
+from doctor.facts.environment import Extension, Lacking, Variable
 from tests.machine import (
     SITE,
     configuration,
@@ -28,6 +28,9 @@ from tests.rules.case import MATRIX, answer, answers
 
 ARCH = "extension-built-for-other-arch"
 CUDA = "extension-built-for-other-cuda"
+TORCH = "extension-built-for-other-torch"
+_LACKS = seen(Lacking(("_ZN3c104cuda9SetDeviceEa",), 1))
+_ALL_THERE = seen(Lacking((), 0))
 
 
 def extension(code: str = "sm_80 sm_90 compute_90", name: str = "_C.so", **changes: Any) -> Extension:
@@ -231,7 +234,58 @@ def test_bitsandbytes_chooses_by_name(digits: tuple[str, ...], variable: str, ki
         assert answer(ARCH, facts).kind is Kind.NOT_APPLICABLE
 
 
+@pytest.mark.parametrize(
+    ("torch", "spec"),
+    [("2.9.1", "==0.45.3"), ("1.0", "")],  # no release goes with so old a torch
+)
+def test_the_nearest_bitsandbytes_that_has_a_library_for_torch_is_named(torch: str, spec: str) -> None:
+    old = framework("bitsandbytes", "0.44.1", build=seen("cuda"), requires=seen(()))
+    facts = with_extensions(*bitsandbytes("118", "126"))
+    (there,) = facts.environments.get()
+    both = (framework(version=f"{torch}+cu128"), old)
+    needs = answer(CUDA, facts._replace(environments=seen((there._replace(frameworks=seen(both)),)))).needs
+    assert [one.product for one in needs] == ["bitsandbytes"] * bool(spec) + ["by-hand"]
+    assert not spec or needs[0].spec == spec
+
+
 def test_only_the_chosen_library_counts_for_the_gpu() -> None:
     modules = (*bitsandbytes("118", targets="sm_80"), *bitsandbytes("128", targets="sm_120"))
     assert answer(ARCH, with_extensions(*modules, capabilities=("12.0",))).kind is Kind.OK
     assert answer(ARCH, with_extensions(*modules, capabilities=("8.9",))).kind is Kind.BAD
+
+
+@pytest.mark.parametrize(
+    ("modules", "kind", "severity"),
+    [
+        ((_ALL_THERE,), Kind.OK, None),
+        ((_LACKS,), Kind.BAD, Severity.ERROR),
+        ((_LACKS, _ALL_THERE, _LACKS), Kind.BAD, Severity.ERROR),
+        ((_LACKS, _ALL_THERE), Kind.BAD, Severity.WARNING),
+        ((_LACKS, unseen("damaged")), Kind.BAD, Severity.WARNING),
+        ((_ALL_THERE, unseen("damaged")), Kind.UNKNOWN, None),
+    ],
+)
+def test_other_torch(modules: tuple[Any, ...], kind: Kind, severity: Severity | None) -> None:
+    found = [extension(name=f"_C{number}.so", lacking=one) for number, one in enumerate(modules)]
+    told = answer(TORCH, with_extensions(*found))
+    assert (told.kind, told.severity if kind is Kind.BAD else None) == (kind, severity)
+    if kind is Kind.BAD:
+        assert "undefined symbol _ZN3c104cuda9SetDeviceEa" in told.why
+        assert "for torch 2.9.1" in told.needs[0].spec
+
+
+def test_the_other_abi_is_named() -> None:
+    name = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
+    told = answer(TORCH, with_extensions(extension(lacking=seen(Lacking((name,), 9, other_abi=True)))))
+    assert "other ABI of std::string" in told.why
+    assert f"asks for {name} and 8 more" in told.evidence[0].detail
+
+
+def test_another_torch_explains_another_cuda() -> None:
+    one = extension(cudart=seen("libcudart.so.11.0"), lacking=_LACKS)
+    found = judge(with_extensions(one), MATRIX, load_rules([CUDA, TORCH]))
+    assert explained(found)[CUDA, "xformers 0.0.33"].code == TORCH
+
+
+def test_what_only_the_host_computes_by_has_no_cards() -> None:
+    assert answer(ARCH, with_extensions(extension(""))).kind is Kind.NOT_APPLICABLE

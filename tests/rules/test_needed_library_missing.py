@@ -8,6 +8,7 @@ import pytest
 
 from compat.need import AGAIN, Need
 from doctor.check.finding import Kind
+from doctor.facts.dlls import Dll, DllNeeds
 from doctor.facts.environment import Incomplete
 from doctor.facts.loader import FoundBy, Outcome, Way
 from tests.machine import SITE, VENV, environment, framework, loader, machine, prediction, seen, system, unseen
@@ -117,6 +118,24 @@ FOREIGN = lost("libcublas.so.12", is_cuda=True, intended=seen(CUBLAS), foreign=C
 STRAY = lost("libcublas.so.12", is_cuda=True, foreign="/opt/x/libcublas.so.12")
 
 
+_DLL = f"{SITE}/torch/lib/cudart64_12.dll"
+
+
+def on_windows(dlls: Any = None, **changes: Any) -> Any:
+    """A Windows with the one DLL that torch needs."""
+    one = Dll("cudart64_12.dll", f"{SITE}/torch/lib/torch_cuda.dll", _DLL, ())._replace(**changes)
+    needs = DllNeeds(VENV, "torch", dlls or seen((one,)))
+    return machine(system=system(family=seen("windows")), dlls=seen((needs,)))
+
+
+def test_a_dll_of_torch_s_own_comes_with_it_anew() -> None:
+    found = answer(OTHER, on_windows(found="", foreign=_DLL))
+    assert found.needs == (Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
+    assert "error 193" in found.why
+    strange = answer(OTHER, on_windows(found="", foreign="C:/Windows/System32/cudart64_12.dll"))
+    assert strange.needs[0].product == "by-hand"
+
+
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
@@ -126,7 +145,10 @@ STRAY = lost("libcublas.so.12", is_cuda=True, foreign="/opt/x/libcublas.so.12")
         (on(STRAY), Kind.OK),  # it is the missing one that matters
         (on(NOT_FOLLOWED), Kind.UNKNOWN),
         (machine(loader=loader(predictions=seen(()))), Kind.NOT_APPLICABLE),
-        (on(FOREIGN, system=system(family=seen("windows"))), Kind.NOT_APPLICABLE),
+        (on_windows(), Kind.OK),
+        (on_windows(found="", foreign=_DLL), Kind.BAD),
+        (on_windows(found="", foreign=_DLL, elsewhere=("C:/other/cudart64_12.dll",)), Kind.OK),  # windows-dll-path
+        (on_windows(dlls=unseen("PATH is not known")), Kind.UNKNOWN),
     ],
 )
 def test_kinds_of_machine(facts: Any, kind: Kind) -> None:

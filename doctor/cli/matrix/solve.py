@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, List  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
 
 import typer
 
@@ -27,12 +27,12 @@ def solve(
     style: Format = "text",
     output: Output = None,
     write: Annotated[
-        str,
+        Optional[str],  # noqa: UP045
         typer.Option(
             metavar="FILE",
             help="Write the set to pyproject.toml (uv), pixi.toml, requirements.txt, environment.yml or Dockerfile.",
         ),
-    ] = "",
+    ] = None,
 ) -> None:
     """Find the newest set of versions and builds that works together in one environment, with the commands for it.
 

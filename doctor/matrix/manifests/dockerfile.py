@@ -45,4 +45,10 @@ def _run(project: Project, wanted: list[str]) -> str:
     return f"RUN {shlex.join([*command, *wanted])}"
 
 
-MANIFEST = Manifest("Dockerfile", lambda name: name == "dockerfile" or name.endswith(".dockerfile"), render)
+def is_named(name: str) -> bool:
+    """Dockerfile, gpu.Dockerfile, Dockerfile.gpu."""
+    first, *_, last = name.casefold().split(".") * 2
+    return "dockerfile" in {first, last}
+
+
+MANIFEST = Manifest("Dockerfile", is_named, render)

@@ -22,7 +22,7 @@ def render(project: Project) -> str:
 
 def is_named(name: str) -> bool:
     """environment.yml, environment-gpu.yaml."""
-    return "environment" in name and name.endswith((".yml", ".yaml"))
+    return "environment" in name.casefold() and name.casefold().endswith((".yml", ".yaml"))
 
 
 MANIFEST = Manifest("environment.yml", is_named, render)

@@ -14,7 +14,7 @@ def render(project: Project) -> str:
 
 def is_named(name: str) -> bool:
     """requirements.txt, requirements-gpu.txt, gpu-requirements.txt."""
-    return "requirements" in name and name.endswith(".txt")
+    return "requirements" in name.casefold() and name.casefold().endswith(".txt")
 
 
 MANIFEST = Manifest("requirements.txt", is_named, render)

@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import AGAIN, Need
+from compat.need import ABSENT, AGAIN, WHEELS, Need
+from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudnnVersion
 from doctor.check.finding import Severity
@@ -16,13 +17,14 @@ from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.loader import FoundBy, Prediction, SearchDir
 from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
-from doctor.rules.shared.builds import build_row, cuda_of, need_own_cuda
+from doctor.rules.shared.builds import build_row, cuda_of, need_own_cuda, other_builds
 from doctor.rules.shared.nvidia_wheels import pins_of
 from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
 
 _WAYS_AT_MOST = 3
+_OF_WINDOWS = ("c:/windows/system32", "c:/windows")
 _WHEEL = re.compile(r"nvidia-cudnn-cu\d+")
 _JIT_LACKS = "engines_precompiled"  # NVIDIA's JIT edition of cuDNN ships without this part
 _JIT_HAS = ("libcudnn.so.", "libcudnn_graph.so.", "libcudnn_engines_runtime_compiled.so.")  # nvidia-cudnn-jit-cu12 9.27
@@ -227,11 +229,31 @@ def set_in(name: str, facts: Facts) -> str:
 
 
 def without(copy: CudnnCopy, variable: str, facts: Facts) -> Need:
-    """The need to take a copy's directory out of a variable."""
+    """The need to take a copy's directory out of a variable; from a directory that others need there, its files."""
+    shared = aside(copy, facts)
+    if shared:
+        return shared
     entry = _variable_entry(copy, facts)
     written = (entry.written or entry.path) if entry else copy.path
     place = entry.set_in if entry else set_in(variable, facts)
     return Need("variable", f"without {written}", place, variable)
+
+
+def is_of_windows(copy: CudnnCopy) -> bool:
+    """Whether a copy lies among Windows' own files, which are searched before Path."""
+    return copy.path.lower() in _OF_WINDOWS
+
+
+def aside(copy: CudnnCopy, facts: Facts) -> Need | None:
+    """The need to put a copy's DLLs aside where they lie among Windows' or a toolkit's; None elsewhere."""
+    parts = value_or(copy.parts, ())
+    if value_or(facts.system.family, "") != "windows" or not parts:
+        return None
+    toolkits = {value_or(one.library_dir, "") for one in value_or(facts.toolkit.toolkits, ())}
+    if not is_of_windows(copy) and copy.path not in toolkits:
+        return None
+    first = parts[0].path.rpartition("/")[2]
+    return Need("files-aside", ABSENT, f"{copy.path}/{first}", f"cudnn*64_{first.rpartition('_')[2]}")
 
 
 def out_of_variable(found: Prediction) -> Need | None:
@@ -355,6 +377,31 @@ def right_copies(framework: Framework, built: CudnnVersion, facts: Facts, matrix
 def right_copy(framework: Framework, built: CudnnVersion, facts: Facts, matrix: Matrix) -> Need:
     """The first of them."""
     return right_copies(framework, built, facts, matrix)[0]
+
+
+def is_shared(copy: CudnnCopy, framework: Framework, facts: Facts) -> bool:
+    """Whether another framework of the environment requires the wheel that is there."""
+    beside = value_or(environment_of(framework, facts).frameworks, ())
+    return copy.origin == "wheel" and any(one != framework and pin_of(one)[0] for one in beside)
+
+
+def releases_made_for(copy: CudnnCopy, framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """The nearest release of the framework that takes this cuDNN, and the nearest that needs none.
+
+    Raises UnseenError where the release of the copy is not known.
+    """
+    release = copy.version.get().release
+
+    def takes(row: FrameworkRow) -> bool:
+        return bool(row.cudnn_accepts) and accepts(row.cudnn_accepts or "", release)
+
+    def needs_none(row: FrameworkRow) -> bool:
+        return row.cudnn_accepts == ""
+
+    found = (other_builds(framework, facts, matrix, fits)[:1] for fits in (takes, needs_none))
+    # without its extra, whose pins would take the place of theirs
+    python = environment_of(framework, facts).interpreter
+    return tuple(Need(WHEELS, f"{row.package}{row.versions}", python) for rows in found for row in rows)
 
 
 def wheel_need(name: str, specifier: str, framework: Framework, facts: Facts) -> Need:

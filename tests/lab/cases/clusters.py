@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tests.lab import cudnn_tree
-from tests.lab.case import fault
+from tests.lab import cudnn_tree, stub
+from tests.lab.case import Case, fault
 from tests.lab.cases.frameworks import EMPTY
 from tests.lab.cases.libraries import LONELY
 from tests.lab.cases.python_advice import cpu_onnxruntime
-from tests.lab.parts import HOME, at, files, package, together
+from tests.lab.elf_file import elf_bytes
+from tests.lab.parts import HOME, LIB, WORKSTATION, at, files, mode, package, together, without
 
 NO_ROOT = files(
     {
@@ -26,7 +27,67 @@ LOADED = {
     "_LMFILES_": "/apps/modulefiles/gcc/12.2:/apps/modulefiles/cudnn/9.5.1",
 }
 
+SPACK = f"{HOME}/spack/var/spack/environments/ml/.spack-env/view/lib"
+PODMAN = files({"/run/.containerenv": 'engine="podman-5.2.2"\nname="t"\nrootless=1\n'})
+NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
+
 CASES = (
+    fault(
+        "cluster-module-lmod",
+        "the same with Lmod, whose module is written in Lua",
+        NO_ROOT,
+        at(MODULE_DIRECTORY, cudnn_tree.copy_of, "9.5.1", chain=True),
+        files({"/apps/modulefiles/cudnn/9.5.1.lua": f'prepend_path("LD_LIBRARY_PATH", "{MODULE_DIRECTORY}")\n'}),
+        environ={
+            "LOADEDMODULES": "gcc/12.2:cudnn/9.5.1",
+            "_LMFILES_": "/apps/modulefiles/gcc/12.2.lua:/apps/modulefiles/cudnn/9.5.1.lua",
+            "LMOD_VERSION": "8.7.55",
+            "LD_LIBRARY_PATH": MODULE_DIRECTORY,
+        },
+        codes=("ld-library-path-shadowing",),
+        first="ld-library-path-shadowing",
+    ),
+    fault(
+        "cluster-spack",
+        "the view of an active Spack environment puts an older cuDNN before torch's own",
+        NO_ROOT,
+        at(SPACK, cudnn_tree.copy_of, "9.5.1", chain=True),
+        environ={"SPACK_ENV": SPACK.partition("/.spack-env")[0], "LD_LIBRARY_PATH": SPACK},
+        codes=("ld-library-path-shadowing",),
+        first="ld-library-path-shadowing",
+    ),
+    Case(
+        "cluster-spack-without-cudnn",
+        "the view of an active Spack environment in which no cuDNN is",
+        together(WORKSTATION, NO_ROOT, files({f"{SPACK}/libhwloc.so.15": elf_bytes("libhwloc.so.15")})),
+        environ={"SPACK_ENV": SPACK.partition("/.spack-env")[0], "LD_LIBRARY_PATH": SPACK},
+    ),
+    fault(
+        "podman-rootless-nodes",
+        "a rootless Podman container whose user is in the host's group, and did not keep it",
+        NO_ROOT,
+        PODMAN,
+        mode(0o660, *NODES),
+        environ={"container": "podman"},
+        codes=("device-permissions",),
+        first="device-permissions",
+    ),
+    Case(
+        "podman-rootless",
+        "the same with nodes for everybody",
+        together(WORKSTATION, NO_ROOT, PODMAN),
+        environ={"container": "podman"},
+    ),
+    fault(
+        "apptainer-without-nv",
+        "Apptainer without --nv",
+        NO_ROOT,
+        without(f"{LIB}/libcuda*", f"{LIB}/libnvidia*", "/usr/lib/modules/*", "/usr/bin/nvidia-smi", "/dev/nvidia*"),
+        environ={"APPTAINER_CONTAINER": "/images/torch.sif"},
+        codes=("container-without-gpu-runtime",),
+        first="container-without-gpu-runtime",
+        nvml=stub.machine_env(init=12),
+    ),
     fault(
         "cluster-module",
         "a module of the cluster puts an older cuDNN before torch's own",

@@ -6,15 +6,25 @@ from tests.lab.case import Case, fault
 from tests.lab.cases.healthy import TRITON
 from tests.lab.elf_file import elf_bytes
 from tests.lab.fatbin_file import container
-from tests.lab.parts import WORKSTATION, Part, Tree, package, together
+from tests.lab.parts import WORKSTATION, Part, Tree, files, package, site_of, together
 
 _ASKED = ("libc10.so", "libtorch_cuda.so")
+# What flash-attn asks of c10, by the releases of torch: to 2.6 with the old std::string, and of 2.9.
+_OLD_CHECK = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
+_CHECK = "_ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+_SET_DEVICE, _OLD_SET_DEVICE = "_ZN3c104cuda9SetDeviceEab", "_ZN3c104cuda9SetDeviceEa"
+# torch 2.9.1's own c10, as far as extensions ask of it.
+C10 = files({f"{site_of()}/torch/lib/libc10.so": elf_bytes("libc10.so", values={_CHECK: 1, _SET_DEVICE: 1})})
 
 
-def extension(*targets: str, cudart: str = "libcudart.so.12") -> Part:
+def extension(*targets: str, cudart: str = "libcudart.so.12", asks: tuple[str, ...] = ()) -> Part:
     """flash-attn as it is compiled at home: one module beside the packages."""
     content = elf_bytes(
-        "flash_attn_2_cuda.so", needed=(*_ASKED, cudart), rodata=container(*targets) * 3, rodata_name=".nv_fatbin"
+        "flash_attn_2_cuda.so",
+        needed=(*_ASKED, cudart),
+        undefined=asks,
+        rodata=container(*targets) * 3,
+        rodata_name=".nv_fatbin",
     )
     tree: Tree = {"flash_attn/__init__.py": "", "flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so": content}
     return package("flash-attn", "2.8.3", tree, requires=("torch",))
@@ -39,7 +49,31 @@ WITH_TRITON = package(
     requires=("nvidia-cudnn-cu12==9.10.2.21; platform_system == 'Linux'", "triton==3.5.1; platform_system == 'Linux'"),
 )
 
+
+def torchcodec(version: str, build: str = "") -> Part:
+    """Its metadata asks for no torch; a library for each release of FFmpeg, of which one fits at most."""
+    core = elf_bytes("libtorchcodec_core7.so", needed=("libtorch.so", "libc10.so", "libavcodec.so.61"))
+    tree: Tree = {
+        "torchcodec/__init__.py": "",
+        "torchcodec/version.py": f"__version__ = '{version}{build}'\n",
+        "torchcodec/libtorchcodec_core7.so": core,
+    }
+    return package("torchcodec", version, tree)
+
+
 CASES: tuple[Case, ...] = (
+    fault(
+        "torchcodec-newest",
+        "torchcodec asks for no torch, so the newest came, whose torch is 2.11 and newer",
+        torchcodec("0.17.0", "+cu130"),
+        codes=("companion-version-mismatch",),
+        first="companion-version-mismatch",
+    ),
+    Case(
+        "torchcodec-that-fits",
+        "torchcodec 0.9 beside torch 2.9.1, without the FFmpeg that its libraries are for",
+        together(WORKSTATION, torchcodec("0.9.1")),
+    ),
     fault(
         "numba-for-numpy-1",
         "numba 0.59 is compiled for the ABI of NumPy 1, and NumPy 2 is installed",
@@ -99,6 +133,27 @@ CASES: tuple[Case, ...] = (
         extension("sm_80", cudart="libcudart.so.11.0"),
         codes=("extension-built-for-other-cuda",),
         first="extension-built-for-other-cuda",
+    ),
+    fault(
+        "extension-of-another-torch",
+        "torch was upgraded, and flash-attn still asks for what torch 2.7 defined",
+        C10,
+        extension("sm_80", asks=(_CHECK, _OLD_SET_DEVICE)),
+        codes=("extension-built-for-other-torch",),
+        first="extension-built-for-other-torch",
+    ),
+    fault(
+        "extension-of-another-abi",
+        "flash-attn's wheel with cxx11abiFALSE beside a torch of the new std::string",
+        C10,
+        extension("sm_80", asks=(_OLD_CHECK, _SET_DEVICE)),
+        codes=("extension-built-for-other-torch",),
+        first="extension-built-for-other-torch",
+    ),
+    Case(
+        "extension-of-this-torch",
+        "flash-attn that asks for nothing but what this torch defines",
+        together(WORKSTATION, C10, extension("sm_80", asks=(_CHECK, _SET_DEVICE))),
     ),
     Case(
         "extension-that-fits",
