@@ -32,8 +32,7 @@ _START_BYTES = 8 << 10  # of any other: whether it is a script, and which
 _BLOCK_BYTES = 1 << 20
 
 _READ_NAMES = frozenset(("RECORD", "METADATA", "PKG-INFO", "status", "ld.so.cache", "ld.so.preload", "__init__.py",
-                         "version.json", "variant.json", "kernel.json", "keras.json", "_wheel.json",
-                         "cpp_lib.json"))  # fmt: skip
+                         "version.json", "variant.json", "kernel.json"))  # fmt: skip
 _READ_ENDS = (".txt", ".pth", ".conf", ".cfg", ".toml", ".ini", ".sh", ".ko", ".ko.xz", ".ko.zst", ".ko.gz",
               ".list", ".md5sums", "rc", "profile", "version.py", "info.py", "config.py", ".egg-link")  # fmt: skip
 _READ_FOLDERS = ("/etc/", "/.singularity.d/")
@@ -174,8 +173,10 @@ class Keeper:
         laid = _lay_down(walk, self._scratch, _segments(head, walk.size))
         recorder = _Recorder(walk.size, tuple(laid), self._scratch)
         _ask_readers(name, recorder)
-        found = []
-        for begin, end in _merged([(0, min(_START_BYTES, walk.size)), *recorder.asked]):
+        kept_at = self._spool.put(head)  # of which GPU code may not have been laid down
+        found = [] if kept_at is None else [Stretch(0, len(head), kept_at)]
+        behind = [(max(low, len(head)), high) for low, high in recorder.asked if high > len(head)]
+        for begin, end in _merged(behind):
             kept_at = self._spool.put(recorder.stretch(begin, end - begin))
             if kept_at is not None:
                 found.append(Stretch(begin, end - begin, kept_at))
