@@ -50,11 +50,11 @@ class Disk:
 class Scratch(Disk):
     """A temporary file without a name, which is written at its end; what is small waits in memory for more."""
 
-    def __init__(self, limit_bytes: int) -> None:
-        """Raises OSError."""
+    def __init__(self, limit_bytes: int, waiting_bytes: int = _WAITING_AT_MOST_BYTES) -> None:
+        """Raises OSError. So many bytes may wait."""
         with tempfile.TemporaryFile(prefix="gpudoctor-") as file:
             self._keep(os.dup(file.fileno()))
-        self._limit_bytes = limit_bytes
+        self._limit_bytes, self._waiting_bytes = limit_bytes, waiting_bytes
         self._waiting, self._written = bytearray(), 0
         self.is_full = False
 
@@ -70,9 +70,9 @@ class Scratch(Disk):
             self.is_full = True
             return None
         self.size_bytes += len(content)
-        if len(content) < _WAITING_AT_MOST_BYTES:
+        if len(content) < self._waiting_bytes:
             self._waiting += content
-            if len(self._waiting) >= _WAITING_AT_MOST_BYTES:
+            if len(self._waiting) >= self._waiting_bytes:
                 self._write_out()
         else:
             self._write_out()
@@ -81,6 +81,8 @@ class Scratch(Disk):
 
     def read(self, place: int, size: int) -> bytes:
         """See Disk."""
+        if place >= self._written:
+            return bytes(memoryview(self._waiting)[place - self._written :][:size])
         if self._waiting:
             self._write_out()
         return super().read(place, size)

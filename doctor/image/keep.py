@@ -8,18 +8,20 @@ kept cannot be read later: that is said, and never taken for zeros.
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import functools
 import io
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 from compat.error import GpudoctorError
 from compat.record import NamedTuple
 from doctor.binaries.elf import Elf
-from doctor.binaries.fatbin import HEAD, MAGIC, gpu_code_of
+from doctor.binaries.fatbin import HEAD, MAGIC, SECTIONS, gpu_code_of
 from doctor.image import SCRATCH_AT_MOST_BYTES
 from doctor.image.disk import Disk, Scratch
 
@@ -29,16 +31,19 @@ _NAMED_AT_MOST_BYTES = 8 << 20  # of one that probes read: TensorFlow's RECORD h
 _START_BYTES = 8 << 10  # of any other: whether it is a script, and which
 _BLOCK_BYTES = 1 << 20
 
-_READ_NAMES = frozenset(("RECORD", "METADATA", "PKG-INFO", "status", "ld.so.cache", "ld.so.preload", "__init__.py"))
-_READ_ENDS = (".json", ".txt", ".pth", ".conf", ".cfg", ".toml", ".ini", ".sh", ".ko", ".ko.xz", ".ko.zst", ".ko.gz",
+_READ_NAMES = frozenset(("RECORD", "METADATA", "PKG-INFO", "status", "ld.so.cache", "ld.so.preload", "__init__.py",
+                         "version.json", "variant.json", "kernel.json"))  # fmt: skip
+_READ_ENDS = (".txt", ".pth", ".conf", ".cfg", ".toml", ".ini", ".sh", ".ko", ".ko.xz", ".ko.zst", ".ko.gz",
               ".list", ".md5sums", "rc", "profile", "version.py", "info.py", "config.py", ".egg-link")  # fmt: skip
 _READ_FOLDERS = ("/etc/", "/.singularity.d/")
+_CONDA = "/conda-meta/"  # wherever its prefix lies
 _HEADERS = ("cuda", "cudnn", "nv", "nccl", "NvInfer", "cublas")  # how the names of headers begin that tell a version
 _HEADER_ENDS = (".h", ".hpp", ".cuh")
 _PASSED_OVER = (".pyc", ".pyi", ".py", ".js", ".css", ".svg", ".png", ".html", ".c", ".cc", ".cpp", ".inl", ".mo",
                 ".gz", ".map", ".cmake", ".md", ".rst", *_HEADER_ENDS)  # fmt: skip
 # Libraries that tell their release, or what they were built for, among their constants.
 _CONSTANTS_OF = ("libcudnn.so", "libnccl.so", "libnvinfer.so", "libtorch_python", "ptxas", "nvcc")
+_CONSTANTS_OF_DLLS = tuple(one.removeprefix("lib").removesuffix(".so") for one in _CONSTANTS_OF)
 _SAY_RELEASE = ("/libc.so.6", "/libc.so")  # the C library's own words, which are searched whole: 2 MB
 _CONSTANTS_AT_MOST_BYTES = 16 << 20
 _SYMBOLS = frozenset((".gnu.hash", ".hash", ".dynsym", ".dynstr", ".gnu.version_r"))
@@ -53,6 +58,7 @@ _PT_LOAD, _PT_DYNAMIC = 1, 2
 _PF_X, _PF_W = 1, 2
 _ALWAYS_BYTES = 32 << 20  # the end of a file, and a segment that is written to: what readers begin with lies there
 _NAMES_BEFORE_BYTES, _SECTIONS_AT_MOST_BYTES = 64 << 10, 4 << 20  # around the headers of sections
+_IN_MEMORY_BYTES = 8 << 20  # of what is laid down; most libraries have less, and no file is written for them
 _RESERVED_BYTES = 128 << 20  # of the scratch file, for these: 267 MiB of cuFFT are data that nobody asks for
 
 
@@ -141,7 +147,7 @@ class Keeper:
 
     def __init__(self, spool: Scratch) -> None:
         self._spool = spool
-        self._scratch = Scratch(SCRATCH_AT_MOST_BYTES)
+        self._scratch = Scratch(SCRATCH_AT_MOST_BYTES, _IN_MEMORY_BYTES)
 
     def keep(self, name: str, size: int, pieces: Iterator[memoryview]) -> tuple[Stretch, ...]:
         """Read a file to its end; what is kept of it, nothing where there was no room."""
@@ -167,8 +173,10 @@ class Keeper:
         laid = _lay_down(walk, self._scratch, _segments(head, walk.size))
         recorder = _Recorder(walk.size, tuple(laid), self._scratch)
         _ask_readers(name, recorder)
-        found = []
-        for begin, end in _merged([(0, min(_START_BYTES, walk.size)), *recorder.asked]):
+        kept_at = self._spool.put(head)  # of which GPU code may not have been laid down
+        found = [] if kept_at is None else [Stretch(0, len(head), kept_at)]
+        behind = [(max(low, len(head)), high) for low, high in recorder.asked if high > len(head)]
+        for begin, end in _merged(behind):
             kept_at = self._spool.put(recorder.stretch(begin, end - begin))
             if kept_at is not None:
                 found.append(Stretch(begin, end - begin, kept_at))
@@ -179,7 +187,8 @@ class Keeper:
 def _bytes_wanted(name: str, size: int) -> int:
     """How much of a file that is no library is kept."""
     base = name.rpartition("/")[2]
-    if base in _READ_NAMES or base.endswith(_READ_ENDS) or any(f"/{name}".startswith(one) for one in _READ_FOLDERS):
+    path = f"/{name}"
+    if base in _READ_NAMES or base.endswith(_READ_ENDS) or path.startswith(_READ_FOLDERS) or _CONDA in path:
         return size if size <= _NAMED_AT_MOST_BYTES else _START_BYTES
     if base.endswith(_HEADER_ENDS) and base.startswith(_HEADERS):
         return min(size, _NAMED_AT_MOST_BYTES)
@@ -229,6 +238,8 @@ class _Segments(NamedTuple):
 def _segments(head: bytes, size: int) -> _Segments:
     """Nothing but its end is known of what is no ELF file of 64 bits, or has its program headers elsewhere."""
     needed = [(size - _ALWAYS_BYTES, size)]
+    if head.startswith(_PE):
+        return _segments_of_pe(head, needed)
     if head[:4] != _ELF or head[4:6] != b"\x02\x01" or len(head) < 64:
         return _Segments([], [], needed)
     place, sections = struct.unpack_from("<QQ", head, 32)
@@ -248,6 +259,19 @@ def _segments(head: bytes, size: int) -> _Segments:
             code.append((offset or _LAID_BEFORE_CODE_BYTES, end))  # at 0 lies all that is only read, too
             bare += [(offset, end)] if offset else []
     return _Segments(code, [*bare, (loaded, size)] if loaded else bare, needed)
+
+
+def _segments_of_pe(head: bytes, needed: list[tuple[int, int]]) -> _Segments:
+    """By the names of its sections, as far as its headers lie at its start."""
+    from doctor.binaries.pe import Pe, PeError  # late: few images have DLLs
+
+    try:
+        sections = Pe(io.BytesIO(head)).sections
+    except PeError:
+        return _Segments([], [], needed)
+    code = [(one.offset, one.offset + one.size) for one in sections if one.name == ".text"]
+    bare = [(one.offset, one.offset + one.size) for one in sections if one.name not in SECTIONS]
+    return _Segments(code, bare, needed)
 
 
 def _lay_down(walk: _Walk, scratch: Scratch, segments: _Segments) -> list[Stretch]:
@@ -328,7 +352,7 @@ def _ask_readers(name: str, stream: _Recorder) -> None:
     base = name.rpartition("/")[2]
     try:
         if bytes(stream.stretch(0, 2)) == _PE:
-            _ask_pe(cast("BinaryIO", stream))
+            _ask_pe(stream, base)
             return
         library = Elf(cast("BinaryIO", stream))
     except (GpudoctorError, OSError):
@@ -375,15 +399,21 @@ def _constants(library: Elf, stream: _Recorder, _: str) -> None:
             stream.stretch(one.offset, min(one.size, _CONSTANTS_AT_MOST_BYTES))
 
 
-def _ask_pe(stream: BinaryIO) -> None:
+def _ask_pe(stream: _Recorder, base: str) -> None:
     from doctor.binaries.pe import Pe  # late: few images have DLLs
 
-    library = Pe(stream)
-    for one in library.sections:
-        if one.size <= _SYMBOLS_AT_MOST_BYTES and one.name != ".text":
-            stream.seek(one.offset)
-            stream.read(one.size)
-    gpu_code_of(library, stream)
+    library = Pe(cast("BinaryIO", stream))
+    questions: list[Callable[[], object]] = [
+        lambda: (library.imports, library.delayed_imports),
+        lambda: library.file_version,
+        lambda: gpu_code_of(library, cast("BinaryIO", stream)),
+    ]
+    if base.lower().startswith(_CONSTANTS_OF_DLLS):
+        places = [one for one in library.sections if one.size <= _SYMBOLS_AT_MOST_BYTES and one.name != ".text"]
+        questions += [functools.partial(stream.stretch, one.offset, one.size) for one in places]
+    for question in questions:
+        with contextlib.suppress(GpudoctorError, OSError):
+            question()
 
 
 def _merged(asked: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

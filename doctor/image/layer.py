@@ -6,7 +6,9 @@ Sources: POSIX pax and GNU tar, by `tarfile`; the OCI image specification, "Imag
 from __future__ import annotations
 
 import io
+import struct
 import tarfile
+import zlib
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -22,6 +24,9 @@ _PARTS_AT_MOST = 200_000  # of all sparse files of a layer that is not packed
 _NOTHING = bytes(CHUNK_BYTES)
 _NOT_FILLED_UP = "unexpected end of data"  # tarfile's words where the last block is short
 _BUFFER_BYTES = 8 << 10  # headers lie apart: more would be read for nothing
+_FIELDS = struct.Struct("100s8s8s8s12s12s8sc100s88x155s12x")  # name, six numbers, kind, target, prefix: POSIX, ustar
+_KINDS = frozenset((b"0", b"1", b"2", b"5", b"x", b"L", b"K"))  # file, hard link, link, directory, longer names
+_SUM_AT, _SUM_BYTES = 148, 8
 
 
 class Entry(NamedTuple):
@@ -56,6 +61,28 @@ class _Header(tarfile.TarInfo):
     shown = ""  # as the user knows the archive; tarfile reads the first header before it could be told
 
     @classmethod
+    def frombuf(cls, buf: Any, encoding: str, errors: str) -> Any:
+        """The usual header in a third of tarfile's time, without owner's name and device; any other is tarfile's."""
+        if len(buf) != _FIELDS.size:
+            return super().frombuf(buf, encoding, errors)
+        name, *numbers, kind, target, prefix = _FIELDS.unpack(buf)
+        try:
+            mode, uid, gid, size, mtime, total = [int(one.rstrip(b"\0 "), 8) for one in numbers]
+        except ValueError:
+            return super().frombuf(buf, encoding, errors)
+        if kind not in _KINDS or total != _sum_of(buf):
+            return super().frombuf(buf, encoding, errors)
+        found = cls(name.partition(tarfile.NUL)[0].decode(encoding, errors))
+        if kind == tarfile.DIRTYPE:
+            found.name = found.name.rstrip("/")
+        if prefix[0] and kind not in tarfile.GNU_TYPES:
+            found.name = f"{prefix.partition(tarfile.NUL)[0].decode(encoding, errors)}/{found.name}"
+        found.mode, found.uid, found.gid, found.size, found.mtime = mode, uid, gid, size, mtime
+        found.chksum, found.type = total, kind
+        found.linkname = target.partition(tarfile.NUL)[0].decode(encoding, errors)
+        return found
+
+    @classmethod
     def fromtarfile(cls, tar: tarfile.TarFile) -> _Header:
         try:
             found = super().fromtarfile(tar)
@@ -68,6 +95,16 @@ class _Header(tarfile.TarInfo):
         if found.size < 0:  # tarfile would go back, and read the same header for ever
             raise Damaged(f"{cls.shown}: a damaged tar header (a file of {found.size} bytes)")
         return found
+
+
+def _sum_of(header: bytes) -> int:
+    """Of all bytes, those of the sum itself taken for spaces.
+
+    The lower half of Adler-32 is one more than the sum of bytes modulo 65521, which 256 of them do not reach.
+    """
+    own = sum(header[_SUM_AT : _SUM_AT + _SUM_BYTES])
+    halves = (zlib.adler32(header[:256]) & 0xFFFF) + (zlib.adler32(header[256:]) & 0xFFFF) - 2
+    return halves - own + _SUM_BYTES * ord(" ")
 
 
 class _Headers:

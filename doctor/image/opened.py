@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import shutil
@@ -72,10 +73,15 @@ def open_image(request: ImageRequest) -> Image:
     if not request.reference:
         raise ImageError("the image's name is empty")
     path, name = _path_and_name(request.reference)
+    collects = gc.isenabled()
+    gc.disable()  # it would go through all entries again and again, and none is part of a cycle
     try:
         image = _Opening(path, name, request).open()
     except OSError as error:
         raise ImageError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    finally:
+        if collects:
+            gc.enable()
     return image._replace(config=config_file(request.config)) if request.config else image
 
 

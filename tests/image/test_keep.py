@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from itertools import chain
+from typing import BinaryIO, cast
 
 import pytest
 
-from doctor.binaries.fatbin import HEAD, MAGIC
+from doctor.binaries.fatbin import HEAD, MAGIC, gpu_code_of
+from doctor.binaries.pe import Pe
 from doctor.image.disk import _WAITING_AT_MOST_BYTES, Scratch
-from doctor.image.keep import _RESERVED_BYTES, Keeper, _segments
+from doctor.image.keep import _RESERVED_BYTES, Keeper, Pieces, _segments
+from tests.lab.pe_file import pe_bytes
 
 HELD = 1 << 16
 READ, RUN, WRITTEN = 4, 5, 6
@@ -32,6 +36,12 @@ def container() -> bytes:
     return HEAD.pack(MAGIC, 1, HEAD.size, len(entry) + HELD) + entry + b"k" * HELD
 
 
+def kept(name: str, content: bytes, spool: Scratch) -> BinaryIO:
+    """What is kept of a file, to be read."""
+    stretches = Keeper(spool).keep(name, len(content), iter([memoryview(content)]))
+    return cast("BinaryIO", Pieces(len(content), stretches, spool))
+
+
 @pytest.mark.parametrize("chunk", [1000, 4096, 1 << 20])
 @pytest.mark.parametrize(
     "segments",
@@ -49,6 +59,36 @@ def test_gpu_code_behind_machine_code(chunk: int, segments: list[tuple[int, int,
     keeper.keep("lib.so", len(content), pieces)
     assert keeper._scratch.size_bytes < len(content) - 3 * HELD + 4096
     assert keeper._scratch.read(0, 1 << 20).count(MAGIC) == 3
+
+
+@pytest.mark.parametrize(("name", "keeps_constants"), [("d3d.dll", False), ("cudnn64_9.dll", True)])
+def test_of_a_dll_only_what_is_asked_for(name: str, keeps_constants: bool) -> None:
+    """An image with Wine has 450 MB of sections that nobody reads."""
+    constants = {f"n{number}": number for number in range(4000)}
+    content = pe_bytes(name, constants, needs=("a.dll",), delayed=("b.dll",), version=(9, 1, 0, 2))
+    spool = Scratch(1 << 20)
+    library = Pe(kept(name, content, spool))
+    assert (library.imports, library.delayed_imports, library.file_version) == (("a.dll",), ("b.dll",), (9, 1, 0, 2))
+    assert (spool.size_bytes > len(content) - 4096) is keeps_constants
+
+
+def test_gpu_code_at_the_start_of_a_dll() -> None:
+    """It is not laid down, and the start is kept nevertheless."""
+    content = pe_bytes("a.dll", {"one": 1}, gpu_code=container())
+    spool = Scratch(1 << 20)
+    file, whole = kept("a.dll", content, spool), io.BytesIO(content)
+    assert gpu_code_of(Pe(file), file) == gpu_code_of(Pe(whole), whole)
+    assert spool.size_bytes < HELD / 4
+
+
+@pytest.mark.parametrize(
+    ("name", "is_whole"),
+    [("env/conda-meta/cudnn-9.json", True), ("usr/local/cuda/version.json", True), ("usr/lib/sdk/api.json", False)],
+)
+def test_large_json_only_where_a_probe_reads_it(name: str, is_whole: bool) -> None:
+    spool = Scratch(1 << 20)
+    Keeper(spool).keep(name, 100_000, iter([memoryview(bytes(100_000))]))
+    assert (spool.size_bytes == 100_000) is is_whole
 
 
 def test_what_is_put_is_read() -> None:

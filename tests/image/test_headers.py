@@ -1,0 +1,61 @@
+"""The quick reading of a tar header says what tarfile says, or leaves the header to it."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import tarfile
+from typing import Any, Literal
+
+import pytest
+
+from doctor.image.layer import _Header
+
+FIELDS = ("name", "mode", "uid", "gid", "size", "mtime", "chksum", "type", "linkname")
+FORMATS: tuple[Literal[0, 1, 2], ...] = (0, 1, 2)  # ustar, GNU, pax
+
+
+def headers() -> list[bytes]:
+    """Blocks of archives that tarfile wrote: names that are long or no text, numbers beyond octal digits."""
+    found = []
+    for form in FORMATS:
+        for name in ("usr/lib/a", "d/" * 70 + "name", "l" * 300, "caf\udce9", "folder/"):
+            for kind in (b"0", b"1", b"2", b"5", b"3", b"\0"):
+                one = tarfile.TarInfo(name)
+                one.type, one.linkname, one.mode, one.mtime = kind, "usr/" + "t" * 60, 0o4755, 1_700_000_000
+                one.uid = one.gid = 1 << 30 if form == tarfile.GNU_FORMAT else 65_534
+                with contextlib.suppress(ValueError):  # ustar has no room for it
+                    found.append(one.tobuf(form, "utf-8", "surrogateescape"))
+    return [block[at : at + 512] for block in found for at in range(0, len(block), 512)]
+
+
+def said(kind: Any, block: bytes) -> object:
+    try:
+        one = kind.frombuf(block, "utf-8", "surrogateescape")
+    except tarfile.HeaderError as error:
+        return type(error)
+    return [getattr(one, field) for field in FIELDS]
+
+
+def test_a_header_says_what_tarfile_says() -> None:
+    blocks = headers()
+    seen = [said(_Header, one) for one in blocks]
+    assert seen == [said(tarfile.TarInfo, one) for one in blocks]
+    assert sum(isinstance(one, list) for one in seen) > 60
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_damaged_header_says_what_tarfile_says(seed: int) -> None:
+    """Any byte may be another, with the sum as it was or made right again."""
+    chance = random.Random(seed)
+    for block in headers():
+        damaged = bytearray(block)
+        for _ in range(chance.randrange(3)):
+            damaged[chance.choice([*range(157), 345, 346, chance.randrange(329)])] = chance.choice(
+                b"\0 07_-+x8\x80\xff"
+            )
+        if chance.random() < 0.8:
+            total = sum(damaged) - sum(damaged[148:156]) + 256
+            damaged[148:156] = b"%06o\0 " % total
+        assert said(_Header, bytes(damaged)) == said(tarfile.TarInfo, bytes(damaged))
+    assert said(_Header, b"") == said(tarfile.TarInfo, b"")
