@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from compat.build import gpu_packages, is_cuda_row, oldest_cuda, release_key
@@ -275,9 +276,15 @@ def pool(found: tuple[SolveCandidate, ...], *, sure: bool, own: bool) -> tuple[S
     """What may be chosen, newest first.
 
     `sure` leaves out what is not known to work; `own` leaves out what takes CUDA from the system, where there is
-    another: what is in the system, and which of it a process finds first, no environment can promise.
+    another that is known to bring its own: what is in the system, and which of it a process finds first, no
+    environment can promise.
     """
     verdicts = (YES,) if sure else (YES, UNKNOWN)
     usable = tuple(one for one in found if one.verdict in verdicts)
     bringing = tuple(one for one in usable if one.row.libraries != "system") if own else ()
-    return bringing or usable
+    return bringing if brings_own(bringing) else usable
+
+
+def brings_own(builds: Iterable[SolveCandidate]) -> bool:
+    """Whether one of them is known not to take CUDA from the system."""
+    return any(one.row.libraries not in {None, "system"} for one in builds)

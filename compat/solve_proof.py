@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from compat.reason import BAD, OK, UNKNOWN, Reason
 from compat.record import NamedTuple
 from compat.solve import Problem, Solution
-from compat.solve_builds import SolveCandidate
+from compat.solve_builds import SolveCandidate, brings_own
 from compat.solve_pairs import Field
 
 _MOST_PARTNERS = 3
@@ -48,7 +48,7 @@ def refusals(problem: Problem, solution: Solution | None) -> tuple[Refusal, ...]
 
 def _passed(problem: Problem, package: str, chosen: dict[str, SolveCandidate], usable: Usable) -> Iterator[_Passed]:
     taken = chosen.get(package)
-    own_exists = any(one.row.libraries != "system" for one in usable[package].builds)
+    own_exists = brings_own(usable[package].builds)
     for one in problem.found[package]:
         if taken and one.name == taken.name:
             return
