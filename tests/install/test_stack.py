@@ -94,7 +94,9 @@ TABLE = (
     Case("jax", "GTX 1080", "debian-13", ("jax[cuda12]", "nvidia-cudnn-cu12==9.10.2.21")),
     Case("jax", "RTX 4090", "fedora-41", ("cuda-fedora41.repo", "python3.13 -m venv", "jax[cuda")),
     Case("jax==0.4.30", "A100", "ubuntu-22.04", ("python3.10 -m venv", "jax[cuda12]==0.4.30")),
-    Case("mxnet", "GTX 1080", "ubuntu-18.04", ("cuda-toolkit-11-0", "python3.6 -m venv", "mxnet-cu110==1.9.1")),
+    Case(
+        "mxnet", "GTX 1080", "ubuntu-18.04", ("cuda-toolkit-11-2", "cudnn-", "python3.6 -m venv", "mxnet-cu112==1.9.1")
+    ),
     Case("tensorflow", "RTX 4090", "ubuntu-24.04", ("python3.12 -m venv", "tensorflow[and-cuda]==")),
     Case("tensorflow", "GTX 1080", "ubuntu-22.04", ("python3.10 -m venv", "nvidia-cudnn-cu12==9.10.2.21")),
     Case("tensorflow", "RTX 3090", "windows", ("cuda_11.2", "cudnn-windows-x86_64-8.9", "tensorflow==2.10")),
