@@ -4,8 +4,8 @@ Sources: Microsoft, "Dynamic-link library search order" (a name in KnownDLLs com
 Python 3.8's notes on Windows (what an extension module needs is looked for beside it, beside python.exe, in directories
 that os.add_dll_directory added, in System32, not on PATH).
 A DLL of 32 bits is passed over in a process of 64, and the reverse: the search goes on behind it, and ends with error
-193 where nothing else answers (Windows 10's ntdll.dll, LdrpMapDllSearchPath; Wine's dlls/ntdll/loader.c,
-"continuing search"). One for ARM64 ends the search in Wine 8 with the same error.
+193 where nothing else answers (a published decompilation of Windows' ntdll.dll, LdrpMapDllSearchPath; Wine's
+dlls/ntdll/loader.c, "continuing search"). One for ARM64 ends the search in Wine 8 with the same error.
 ONNX Runtime opens its providers itself, with PATH; what torch/__init__.py adds is read there (doctor.frameworks.torch).
 """
 
