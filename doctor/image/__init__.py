@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from doctor.host import BadRequest
 
-CHUNK_BYTES = (
-    1 << 20
-)  # smaller ones are handed over too often: a thread that has one ready waits for the other's Python
+# Smaller chunks are handed over too often: a thread that has one ready waits for the other's Python.
+CHUNK_BYTES = 1 << 20
 SMALL_BYTES = 4 << 20  # a manifest or configuration; the specification's own limit for a manifest
 ENTRIES_AT_MOST = 500_000  # files of an image; 90,000 in a large one with three frameworks, some 450 bytes each here
 KEPT_AT_MOST_BYTES = 256 << 20  # of temporary space; with the scratch below 512 MiB
