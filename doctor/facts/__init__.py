@@ -58,7 +58,7 @@ class Facts(NamedTuple):
     assumed: tuple[str, ...] = ()  # "driver", "gpus": what the user named for an image or root to run on
     image: Fact[ImageFacts] = Unseen("no image was looked at")
     dockerfile: Fact[DockerfileFacts] = Unseen("no Dockerfile was read")
-    unread: tuple[Unread, ...] = ()  # what of the file of `check --from` could not be read
+    unread: tuple[Unread, ...] = ()  # what of the file of `check --from`, or of an image, could not be read
     policy: Policy = Policy()  # what the project asks of the machine
 
     @property

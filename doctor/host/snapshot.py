@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from doctor.facts.seen import Unseen
+from doctor.facts.unread import Unread
 from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, Missing, Ran, Unreadable
 from doctor.host.base import StatusHost
 from doctor.host.cache import Cache, cache_for
@@ -38,6 +39,7 @@ class Snapshot(StatusHost):
         )
         self.set_by = getattr(host, "set_by", None)  # of an image: the line of its history that set a variable
         self.image_facts = getattr(host, "image_facts", Unseen("no image was looked at"))
+        self.unread: tuple[Unread, ...] = getattr(host, "unread", ())  # of an image: what there was no room for
         self._host = host
         self._status: dict[str, FileStatus | HostError | None] = {}  # None: Missing
         self._names: dict[str, tuple[str, ...] | HostError | None] = {}

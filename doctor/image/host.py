@@ -10,9 +10,11 @@ from typing import BinaryIO, cast
 
 from doctor.facts.image import ImageFacts
 from doctor.facts.seen import Seen
+from doctor.facts.unread import Unread
 from doctor.host import LISTING_LIMIT, READ_LIMIT_BYTES, FileStatus, Missing, Unreadable
 from doctor.host.base import StatusHost
 from doctor.host.root import ResolvingHost, family_of
+from doctor.image import KEPT_AT_MOST_BYTES
 from doctor.image.config import environ_in
 from doctor.image.facts import facts_of
 from doctor.image.keep import Pieces
@@ -42,6 +44,14 @@ class ImageHost(ResolvingHost, StatusHost):
     def image_facts(self) -> Seen[ImageFacts]:
         """What the image says of itself."""
         return Seen(facts_of(self.image), "its manifest and configuration")
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """The image, where there was no room for all that is kept of its packed layers."""
+        why = f"files were passed over, as more than {KEPT_AT_MOST_BYTES >> 20} MiB of it would have been kept"
+        return (
+            (Unread(self.name, f"{why}; --root on its unpacked files reads all"),) if self.image.spool.is_full else ()
+        )
 
     def _node_at(self, parts: list[str]) -> Node:
         """What is there; raises OSError for nothing."""

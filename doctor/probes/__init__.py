@@ -125,6 +125,7 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         code_tools=tools,
         dlls=needed,
         image=host.image_facts if isinstance(host, Snapshot) else Unseen("no image was looked at"),
+        unread=host.unread if isinstance(host, Snapshot) else (),
     )
 
 

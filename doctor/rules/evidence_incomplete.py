@@ -1,4 +1,4 @@
-"""A file that was made elsewhere ends early, is damaged, or holds more than is read."""
+"""A file that was made elsewhere ends early, is damaged, or holds more than is read; or an image, more than is kept."""
 
 from __future__ import annotations
 

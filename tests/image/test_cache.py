@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
-from doctor.check.command import Options
+from doctor.check.command import Options, report_of
+from doctor.check.finding import Kind, Severity
+from doctor.check.report import EXIT_UNKNOWN, exit_status
 from doctor.image import Damaged
 from doctor.image.host import ImageHost
 from doctor.image.opened import ImageRequest, open_image
@@ -65,6 +68,16 @@ def test_the_findings_are_the_same(tmp_path: Path, cache: Path) -> None:
         == said(Options(image=str(folder), no_cache=True), str(folder))
     )
     assert len(list(cache.glob("*.layer"))) == 1
+
+
+def test_what_there_was_no_room_for_is_said(layout: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was "healthy" where the files of all environments came behind those that filled the room."""
+    assert not opened(layout).unread
+    shutil.rmtree(cache)
+    monkeypatch.setattr("doctor.image.opened.KEPT_AT_MOST_BYTES", 6)  # of "one", "two" and "above"
+    report = report_of(Options(image=str(layout)), time.perf_counter())
+    assert [one.code for one in report.answers if one.kind is Kind.UNKNOWN and one.matters] == ["evidence-incomplete"]
+    assert exit_status(report, Severity.ERROR) == EXIT_UNKNOWN
 
 
 @pytest.mark.parametrize("place", [0, 30, 150, 200, -20, -1])
