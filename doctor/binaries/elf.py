@@ -411,7 +411,7 @@ class Elf(Pieces):
             name, info, _, section, address, size = fields
         else:
             name, address, size, info, _, section = fields
-        return _Symbol(section != 0, info >> 4, name, address, size)
+        return _Symbol(is_defined=section != 0, binding=info >> 4, name=name, address=address, size=size)
 
     def _word_at(self, address: int) -> int:
         word: int = self._layout.word.unpack(self._at_address(address, 4))[0]
