@@ -8,7 +8,7 @@ GZIP, WITHOUT_FRAME = 31, -15  # zlib's window: with gzip's header and checksum,
 
 
 class Gunzip:
-    """Unpacks one member of a gzip file, as lzma.LZMADecompressor one stream of xz; what stands behind it is not read."""
+    """Unpacks one member of a gzip file, as lzma.LZMADecompressor does one stream of xz."""
 
     def __init__(self, window: int = GZIP) -> None:
         self.machine = zlib.decompressobj(window)
