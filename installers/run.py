@@ -11,7 +11,7 @@ from compat.record import NamedTuple
 from installers.command import as_root, run_command, settled
 from installers.fetch import PATIENT, Limits
 from installers.journal import Journal, State, record_of_command
-from installers.kept import environments_of, folders_of, keep
+from installers.kept import alive, environments_of, keep_all
 from installers.plan import Plan
 from installers.progress import Progress, Report, silent
 from installers.stamp import link_or_copy
@@ -44,6 +44,7 @@ class Run:
         self._staging = state.path("staging", journal.id)
         self._journal = journal
         self._number = 0
+        self._mirrors: tuple[str, ...] = ()
         self._transaction = Transaction(journal)
         self.put: Callable[[Sequence[Item]], None] = self._transaction.put
         self.change_modes = self._transaction.change_modes
@@ -51,13 +52,13 @@ class Run:
     def steps(self, plan: Plan) -> tuple[Step, ...]:
         """Carry out each step; those that only the user can do come back."""
         os.makedirs(self._staging, mode=0o700)
-        mirrors = self._keep_packages(plan)
+        self._mirrors = self._keep_packages(plan)
         for step in plan.steps:
             kind = kind_of(step)
             if kind.apply:
                 kind.apply(step, self)
         self._transaction.close()
-        for path in mirrors:  # a rename first: what is half removed must never be put back
+        for path in self._mirrors:  # a rename first: what is half removed must never be put back
             os.rename(path, f"{path}.done")
             shutil.rmtree(f"{path}.done", ignore_errors=True)
         return tuple(step for step in plan.steps if kind_of(step).is_left(step))
@@ -66,12 +67,12 @@ class Run:
         """Mirror the environments that pip or uv will change, where that can be; where the mirrors lie."""
         changing = any(isinstance(step, Command) and is_of_packages(step.argv) for step in plan.steps)
         found = []
-        for prefix in environments_of(plan) if changing else ():
+        for prefix in map(os.path.realpath, environments_of(plan) if changing else ()):
             mirror = os.path.join(prefix, f"{SCRATCH_NAME}{self._journal.id}-kept")
             scratch = ({"what": "scratch", "path": path} for path in (mirror, f"{mirror}.done"))
             self._journal.append({"what": "times", "path": prefix, "mtime_ns": os.stat(prefix).st_mtime_ns}, *scratch)
-            pairs = [(folder, os.path.join(mirror, str(at))) for at, folder in enumerate(folders_of(prefix))]
-            if all(keep(folder, place) for folder, place in pairs) and pairs:
+            pairs = keep_all(prefix, mirror)
+            if pairs:
                 self.record("command", {"mirror": mirror, "pairs": pairs})
                 found.append(mirror)
             else:
@@ -100,7 +101,8 @@ class Run:
         command = settled(command._replace(argv=tuple(map(self._word_of(command), command.argv))))
         self._journal.append(record_of_command(self._number, command))
         self.report(Progress("run", command.argv[0], 0, None))
-        self._means.run(as_root(command, self._means.as_root))
+        with alive(self._mirrors):
+            self._means.run(as_root(command, self._means.as_root))
         self._journal.append({"what": "ended", "number": self._number})
 
     def _word_of(self, command: Command) -> Callable[[str], str]:

@@ -58,8 +58,8 @@ class Kind(NamedTuple):
     # Carries it out, with what a run has; None for what only a person can do, as `elsewhere` says of some.
     apply: Callable[[Any, Run], None] | None = None
     elsewhere: Callable[[Any], bool] = lambda _: False
-    # Takes back what it wrote with `Run.record`; changes by `Run.put` and commands are taken back anyway.
-    undo: Callable[[Any], None] | None = None
+    # Takes back what it wrote with `Run.record`, changes by `Run.put` being taken back anyway; True: its commands, too.
+    undo: Callable[[Any], object] | None = None
     reason: Callable[[Any], str] = lambda step: str(step.why)  # "" where the title says it
     told: Callable[[Any], Lines] | None = None  # the lines below the title, where they differ from what is typed
     refuse: Callable[[Any], None] = lambda _: None  # raises InstallError for what can be known before anything is done

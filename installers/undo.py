@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from compat.record import NamedTuple
 from installers.command import as_root, inverses
-from installers.journal import Change, Entry, Journal, JournalError, Ran, Record, State, change_of, history, whole
+from installers.journal import Change, Entry, Journal, JournalError, Ran, State, change_of, history, whole
 from installers.refusal import InstallError
 from installers.stamp import Stamp, copy_as_it_is, is_same, stamp_of
 from installers.step import kind_named
@@ -123,8 +123,7 @@ def undo(journal: Journal, state: State) -> Undone:
     restored: set[str] = set()
     for record in reversed(journal.records()):
         if record["what"] == "own" and (own := kind_named(record["kind"]).undo):
-            covered = _of_mirrored_packages(record, journal)
-            own(record["data"])
+            covered = _of_packages(journal) if own(record["data"]) is True else ()
             journal.append(*({"what": "reversed", "number": number} for number in covered))
         elif record["what"] == "change":
             change = change_of(record)
@@ -149,10 +148,8 @@ def undo(journal: Journal, state: State) -> Undone:
     )
 
 
-def _of_mirrored_packages(record: Record, journal: Journal) -> tuple[int, ...]:
-    """The commands whose work is taken back with the mirror of an environment's packages, while that is there."""
-    if record["kind"] != "command" or not os.path.isdir(record["data"]["mirror"]):
-        return ()
+def _of_packages(journal: Journal) -> tuple[int, ...]:
+    """The commands whose work is taken back with the mirror of an environment's packages."""
     return tuple(one.number for one in journal.commands() if is_of_packages(one.argv) and not one.reversed)
 
 

@@ -5,6 +5,7 @@ ElfError, one that goes beyond a bound of ours ElfNotRead. Sources: System V ABI
 for DT_GNU_HASH, which the ABI does not describe, glibc's `elf/dl-lookup.c`.
 """
 
+import functools
 import struct
 from collections.abc import Iterator
 from typing import BinaryIO, Literal
@@ -108,6 +109,16 @@ class _Segment(NamedTuple):
     offset: int
     address: int
     size: int  # in the file
+
+
+class _Symbol(NamedTuple):
+    """An entry of the dynamic symbol table."""
+
+    is_defined: bool
+    binding: int
+    name: int  # its place in the string table
+    address: int
+    size: int
 
 
 class Elf(Pieces):
@@ -218,10 +229,9 @@ class Elf(Pieces):
         symbol = self._symbol(name.encode())
         if symbol is None:
             return None
-        address, size = symbol
-        if size not in (1, 2, 4, 8):
-            raise ElfError(f"{name} is not a number ({size} bytes)")
-        content = self._at_address(address, size)
+        if symbol.size not in (1, 2, 4, 8):
+            raise ElfError(f"{name} is not a number ({symbol.size} bytes)")
+        content = self._at_address(symbol.address, symbol.size)
         return int.from_bytes(content, self._layout.order)
 
     def defines(self, name: str) -> bool:
@@ -233,10 +243,11 @@ class Elf(Pieces):
 
         The linker puts what a file does not define before what is hashed (DT_GNU_HASH: `symndx`; glibc, as above).
         """
-        for number in range(1, self._first_defined()):
-            is_defined, name, _, _ = self._symbol_at(number)
-            if not is_defined and name and self._binding(number) == _STB_GLOBAL:
-                yield self._string(name).decode("utf-8", "replace")
+        layout = self._layout.symbol
+        table = self._at_address(self._tag(_DT_SYMTAB), self._first_defined() * layout.size)
+        for symbol in map(self._symbol_of, layout.iter_unpack(table)):
+            if not symbol.is_defined and symbol.name and symbol.binding == _STB_GLOBAL:
+                yield self._string(symbol.name).decode("utf-8", "replace")
 
     def _first_defined(self) -> int:
         """The number at which the symbols begin that the hash table knows, or where they end."""
@@ -376,8 +387,8 @@ class Elf(Pieces):
                 raise ElfNotRead(f"a name of more than {_NAME_AT_MOST_BYTES >> 20} MiB")
             size *= 8
 
-    def _symbol(self, name: bytes) -> tuple[int, int] | None:
-        """Address and size of a defined symbol."""
+    def _symbol(self, name: bytes) -> _Symbol | None:
+        """The defined symbol of that name."""
         if _DT_GNU_HASH in self._dynamic:
             candidates = self._gnu_chain(name)
         elif _DT_HASH in self._dynamic:
@@ -386,25 +397,21 @@ class Elf(Pieces):
             return None
         for number in candidates:
             found = self._symbol_at(number)
-            if found[0] and self._string(found[1]) == name:
-                return found[2], found[3]
+            if found.is_defined and self._string(found.name) == name:
+                return found
         return None
 
-    def _symbol_at(self, number: int) -> tuple[bool, int, int, int]:
-        """Whether it is defined, the place of its name, its address and size."""
+    def _symbol_at(self, number: int) -> _Symbol:
         layout = self._layout.symbol
         content = self._at_address(self._tag(_DT_SYMTAB) + number * layout.size, layout.size)
-        fields = layout.unpack(content)
-        if self.bits == 64:
-            name, _, _, section, address, size = fields
-        else:
-            name, address, size, _, _, section = fields
-        return section != 0, name, address, size
+        return self._symbol_of(layout.unpack(content))
 
-    def _binding(self, number: int) -> int:
-        layout = self._layout.symbol
-        place = 4 if self.bits == 64 else 12  # of st_info
-        return self._at_address(self._tag(_DT_SYMTAB) + number * layout.size + place, 1)[0] >> 4
+    def _symbol_of(self, fields: tuple[int, ...]) -> _Symbol:
+        if self.bits == 64:
+            name, info, _, section, address, size = fields
+        else:
+            name, address, size, info, _, section = fields
+        return _Symbol(is_defined=section != 0, binding=info >> 4, name=name, address=address, size=size)
 
     def _word_at(self, address: int) -> int:
         word: int = self._layout.word.unpack(self._at_address(address, 4))[0]
@@ -457,7 +464,9 @@ class Elf(Pieces):
         raise ElfError("its hash table has a bucket without an end")
 
 
+@functools.lru_cache(1024)
 def _gnu_hash(name: bytes) -> int:
+    """Remembered, as the same names are looked for in one library after another."""
     value = 5381
     for byte in name:
         value = (value * 33 + byte) & 0xFFFFFFFF

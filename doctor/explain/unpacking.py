@@ -8,13 +8,13 @@ from typing import Any
 
 from compat.record import NamedTuple
 from doctor.host import BadRequest
+from doctor.host.gunzip import WITHOUT_FRAME, Gunzip
 
 UNPACKED_BYTES = 1 << 30  # that are gone through: a small archive may unpack to anything
 ENDS_EARLY, DAMAGED = "ends early", "is damaged"
 _PIECE_BYTES = 16 << 10
 _TAKEN_BYTES = 1 << 20
 _MEMBER_BYTES = 4 << 10  # that one more of gzip's costs, also where nothing is in it
-_OF_GZIP, _WITHOUT_FRAME = 31, -15  # zlib's window: with gzip's header and checksum, or without
 _WINDOW_AT_MOST_BYTES = 128 << 20  # of xz: `xz -9` needs half of it
 
 
@@ -62,28 +62,13 @@ class _DamagedHere(ValueError):
     """Content that cannot be unpacked on; what stands before is the argument."""
 
 
-class _Zlib:
-    """zlib's unpacker with the methods that those of lzma and bz2 have."""
+class _Zlib(Gunzip):
+    """One that gives what stands before the damage."""
 
-    def __init__(self, window: int = _OF_GZIP) -> None:
-        self._machine = zlib.decompressobj(window)
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._machine.unconsumed_tail
-
-    @property
-    def eof(self) -> bool:
-        return self._machine.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._machine.unused_data
-
-    def decompress(self, content: bytes, size: int) -> bytes:
-        before, content = self._machine.copy(), self._machine.unconsumed_tail + content
+    def decompress(self, content: bytes, max_length: int) -> bytes:
+        before, content = self.machine.copy(), self.machine.unconsumed_tail + content
         try:
-            return self._machine.decompress(content, size)
+            return self.machine.decompress(content, max_length)
         except zlib.error as error:
             raise _DamagedHere(_up_to_the_damage(before, content)) from error
 
@@ -133,7 +118,7 @@ class Packing(NamedTuple):
     machine: Callable[[], Any]
 
 
-BARE = Packing(b"", lambda: _Zlib(_WITHOUT_FRAME))  # deflated without gzip's frame: one piece of it
+BARE = Packing(b"", lambda: _Zlib(WITHOUT_FRAME))  # deflated without gzip's frame: one piece of it
 _PACKINGS = (
     Packing(b"\x1f\x8b", _Zlib),
     Packing(b"\xfd7zXZ\0", _xz),

@@ -73,6 +73,11 @@ class FileStatus(NamedTuple):
     inode: int
     rdev: int = 0  # device number of a device node
 
+    @property
+    def mark(self) -> str:
+        """What tells the file from others, and from what it was before it was written to."""
+        return f"{self.device:x}:{self.inode:x}:{self.size_bytes}:{self.mtime!r}"
+
 
 class Ran(NamedTuple):
     """How a command ended. `status` is its exit status, negative for a signal."""

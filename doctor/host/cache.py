@@ -95,7 +95,7 @@ class Cache:
 
 
 def _key(kind: str, status: FileStatus) -> str:
-    return f"{kind}:{status.device:x}:{status.inode:x}:{status.size_bytes}:{status.mtime!r}"
+    return f"{kind}:{status.mark}"
 
 
 def _read(directory: str) -> dict[str, Any]:

@@ -48,10 +48,10 @@ class ImageHost(ResolvingHost, StatusHost):
     @property
     def unread(self) -> tuple[Unread, ...]:
         """The image, where there was no room for all that is kept of its packed layers."""
+        if not self.image.spool.is_full:
+            return ()
         why = f"files were passed over, as more than {KEPT_AT_MOST_BYTES >> 20} MiB of it would have been kept"
-        return (
-            (Unread(self.name, f"{why}; --root on its unpacked files reads all"),) if self.image.spool.is_full else ()
-        )
+        return (Unread(self.name, f"{why}; --root on its unpacked files reads all"),)
 
     def _node_at(self, parts: list[str]) -> Node:
         """What is there; raises OSError for nothing."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from compat.record import NamedTuple
+from doctor.host.gunzip import Gunzip
 from doctor.image import BOMB_BYTES, BOMB_RATIO, CHUNK_BYTES, UNPACKED_AT_MOST_BYTES, Damaged, ImageError
 from doctor.image.disk import Disk
 
@@ -261,26 +262,7 @@ def refuse_bomb(shown: str, packed: int, given: int) -> None:
 
 def _gunzip(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
     """Every member, one behind the other; what follows the last may only be zeros."""
-    unpack = zlib.decompressobj(31)
-    begun = False
-    for chunk in packed:
-        left = chunk
-        while left:
-            if not begun:
-                left = left.lstrip(b"\0")  # padding between or behind members
-                if not left:
-                    break
-                begun = True
-            try:
-                yield unpack.decompress(left, CHUNK_BYTES)
-            except zlib.error as error:
-                raise Damaged(f"{shown}: its gzip data is damaged ({error})") from error
-            left = unpack.unconsumed_tail
-            if unpack.eof:
-                left, begun = unpack.unused_data, False
-                unpack = zlib.decompressobj(31)
-    if begun:
-        raise Damaged(f"{shown}: its gzip data is cut short")
+    yield from _one_by_one(packed, _Kind("gzip", Gunzip, zlib.error, padding=b"\0", why=""), shown)
 
 
 def _unxz(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
@@ -310,6 +292,7 @@ class _Kind(NamedTuple):
     begin: Callable[[], Any]
     error: type[Exception]
     padding: bytes = b""  # what may lie between and behind them
+    why: str = f", or needs more than {_WINDOW_AT_MOST_BYTES >> 20} MiB"  # what else its error can mean
 
 
 def _one_by_one(packed: Iterator[bytes], kind: _Kind, shown: str) -> Iterator[bytes]:
@@ -330,7 +313,7 @@ def _one_by_one(packed: Iterator[bytes], kind: _Kind, shown: str) -> Iterator[by
                     left, begun = unpack.unused_data, False
                     unpack = kind.begin()
     except kind.error as error:
-        raise Damaged(f"{shown}: its {kind.name} data is damaged, or needs more than 128 MiB ({error})") from error
+        raise Damaged(f"{shown}: its {kind.name} data is damaged{kind.why} ({error})") from error
     if begun:
         raise Damaged(f"{shown}: its {kind.name} data is cut short")
 

@@ -126,14 +126,15 @@ def _told_and_signed(stream: BinaryIO, path: str) -> tuple[Fact[dict[str, str]],
 
 def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
     """Unpack a compressed module; why not, where this Python has no such decompressor, or it is too large."""
-    reader: _Stream | _Gz
     if path.endswith(".xz"):
         import lzma  # late: few modules are compressed so
 
         # lzma.LZMAFile would take as much memory as the file asks for, and read on for ever in zeros behind the end.
         reader = _Stream(stream, lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 << _WINDOW_LOG_AT_MOST))
     elif path.endswith(".gz"):
-        reader = _Gz(stream)
+        from doctor.host.gunzip import Gunzip  # late, as above
+
+        reader = _Stream(stream, Gunzip())
     else:
         from doctor.host.zstd import zstd_of  # late, as above
 
@@ -153,7 +154,7 @@ def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
 
 
 class _Stream:
-    """The content of an .xz file, or of one frame of zstd."""
+    """The content of an .xz or .gz file, or of one frame of zstd."""
 
     def __init__(self, stream: BinaryIO, unpacker: Any) -> None:
         self._stream, self._unpacker = stream, unpacker
@@ -164,26 +165,6 @@ class _Stream:
         while not content and not self._unpacker.eof:
             packed = self._stream.read(_PIECE_BYTES) if self._unpacker.needs_input else b""
             if self._unpacker.needs_input and not packed:
-                raise EOFError("it ends too early")
-            content = self._unpacker.decompress(packed, at_most_bytes)
-        return content
-
-
-class _Gz:
-    """The content of a .gz file; gzip.GzipFile would read zeros behind the end one by one."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        import zlib  # late: few modules are compressed so
-
-        self._stream = stream
-        self._unpacker = zlib.decompressobj(wbits=31)
-
-    def read(self, at_most_bytes: int) -> bytes:
-        """The next piece, empty at the end; raises zlib.error, EOFError."""
-        content = b""
-        while not content and not self._unpacker.eof:
-            packed = self._unpacker.unconsumed_tail or self._stream.read(_PIECE_BYTES)
-            if not packed:
                 raise EOFError("it ends too early")
             content = self._unpacker.decompress(packed, at_most_bytes)
         return content

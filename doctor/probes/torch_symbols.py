@@ -21,7 +21,7 @@ from doctor.binaries.elf import Elf, ElfError
 from doctor.binaries.fatbin import unbuffered
 from doctor.facts.environment import Environment, Framework, Lacking
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError
-from doctor.host import FileStatus, Host, HostError
+from doctor.host import Host, HostError
 from doctor.host.cache import Cache
 from doctor.host.lenient import names_of
 
@@ -57,17 +57,13 @@ def libraries_of(host: Host, environment: Environment, framework: Framework) -> 
     order = sorted(found, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
     paths = tuple(found[name] for name in order)
     try:
-        return Torch(paths, tuple(_mark(host.status(path)) for path in paths))
+        return Torch(paths, tuple(host.status(path).mark for path in paths))
     except HostError:
         return None
 
 
 def _is_library(name: str) -> bool:
     return _LIBRARIES.fullmatch(name) is not None
-
-
-def _mark(status: FileStatus) -> str:
-    return f"{status.device:x}:{status.inode:x}:{status.size_bytes}:{status.mtime!r}"
 
 
 def lacking(host: Host, memory: Cache, path: str, torch: Torch, beside: tuple[str, ...]) -> Fact[Lacking]:
@@ -105,7 +101,7 @@ def _read(host: Host, path: str, torch: Torch, beside: tuple[str, ...]) -> Lacki
         left = asked
         for library in torch.paths:
             if not left:
-                return Lacking((), 0)
+                break
             left = _not_in(_open(host, library, opened), left)
         if not left:
             return Lacking((), 0)

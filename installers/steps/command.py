@@ -49,13 +49,21 @@ def is_of_packages(argv: tuple[str, ...]) -> bool:
     return "pip" in {os.path.basename(argv[0]), *argv[1:3]} and not {"install", "uninstall"}.isdisjoint(argv)
 
 
-def _undo(data: Any) -> None:
-    """The packages of an environment as they were mirrored; nothing where the run ended well and the mirror is gone."""
-    if os.path.isdir(data["mirror"]):
-        from installers.kept import put_back  # late: most runs change no package
+def _undo(data: Any) -> bool:
+    """The packages of an environment as they were mirrored; False where they stay as the run, or a person, left them.
 
-        for folder, place in data["pairs"]:
-            put_back(folder, place)
+    Where the run ended well the mirror is gone.
+    """
+    if not os.path.isdir(data["mirror"]):
+        return False
+    from installers.kept import Pair, is_ours, put_back  # late: most runs change no package
+
+    pairs = tuple(Pair(*one) for one in data["pairs"])
+    if not is_ours(data["mirror"], pairs):
+        return False
+    for pair in pairs:
+        put_back(pair)
+    return True
 
 
 def _taken_back(step: Command) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ from installers.apply import apply
 from installers.command import CommandFailed
 from installers.effect import DistributionsInstalled, Effect, NodesMade
 from installers.journal import State
-from installers.kept import environments_of, folders_of, keep, put_back
+from installers.kept import Pair, environments_of, folders_of, keep, keep_all, put_back
 from installers.plan import Plan
 from installers.run import MEANS
 from installers.steps.command import Command, Inverse, is_of_packages
@@ -91,8 +94,161 @@ def test_putting_back_can_be_done_again(prefix: Path, tmp_path: Path) -> None:
     (Path(folder) / "other/lib.so.1").unlink()
     (Path(folder) / "empty").rmdir()
     for _ in range(2):
-        put_back(folder, str(tmp_path / "mirror"))
+        put_back(Pair(folder, str(tmp_path / "mirror")))
         assert digest_of(Path(folder)) == before
+
+
+def _other_kind(site: Path) -> None:
+    """A directory, a file and a link become something else; the new link leads to somebody's files."""
+    shutil.rmtree(site / "old")
+    (site / "old").symlink_to(site.parents[3] / "somebody")
+    (site / "other/lib.so.1").unlink()
+    (site / "other/lib.so.1").mkdir()
+    (site / "other/lib.so.1/part").write_text("new")
+    (site / "other/linked").unlink()
+    (site / "other/linked").mkdir()
+    (site / "other/linked/part").write_text("new")
+    (site / "empty").rmdir()
+    (site / "empty").write_text("new")
+
+
+def _in_place(site: Path) -> None:
+    with (site / "easy-install.pth").open("w") as opened:
+        opened.write("/b\n")
+
+
+def _outside(site: Path) -> None:
+    (site.parents[2] / "share/man/man1/old.1").unlink()
+
+
+def _all_of_it(site: Path) -> None:
+    shutil.rmtree(site / "other")
+    shutil.rmtree(site / "odd\nname \udcff")
+
+
+@pytest.mark.parametrize("change", [_other_kind, _in_place, _outside, _all_of_it])
+def test_whatever_became_of_it(change: Callable[[Path], None], prefix: Path, tmp_path: Path) -> None:
+    site = prefix / "lib/python3.12/site-packages"
+    somebody = tmp_path / "somebody/__init__.py"
+    for path, text in (
+        (somebody, "precious"),
+        (site / "easy-install.pth", "/a\n/b\n"),
+        (site / "old-1.dist-info/RECORD", "old/__init__.py,,\n../../../share/man/man1/old.1,,\n../../../../no,,\n"),
+        (prefix / "share/man/man1/old.1", "page"),
+        (prefix / "share/mine", "mine"),
+        (site / "odd\nname \udcff/part\tof it", "odd"),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    before = digest_of(prefix, new_times=False)
+    pairs = keep_all(str(prefix), f"{prefix}/.mirror")
+    change(site)
+    for pair in pairs:
+        put_back(pair)
+    shutil.rmtree(prefix / ".mirror")
+    assert digest_of(prefix, new_times=False) == before
+    assert somebody.read_text() == "precious"
+
+
+def test_the_owner_of_directories_and_links_is_kept(prefix: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root can give files away")
+    other = prefix / "lib/python3.12/site-packages/other"
+    for path in (other, other / "lib.so"):
+        os.chown(path, 1234, 1234, follow_symlinks=False)
+    pairs = keep_all(str(prefix), f"{prefix}/.mirror")
+    shutil.rmtree(other)
+    for pair in pairs:
+        put_back(pair)
+    assert [path.lstat().st_uid for path in (other, other / "lib.so", other / "lib.so.1")] == [1234, 1234, os.geteuid()]
+
+
+@pytest.mark.parametrize(
+    ("real", "link", "kept"),
+    [
+        ("lib64/python3.12/site-packages", "", True),
+        ("lib/pypy3.10/site-packages", "", True),
+        ("Lib/site-packages", "", True),
+        ("packages", "lib/python3.12/site-packages", True),
+        ("../others", "lib/python3.12/site-packages", False),
+        ("../others/python3.12/site-packages", "lib", False),
+    ],
+)
+def test_where_packages_lie(real: str, link: str, kept: bool, tmp_path: Path) -> None:
+    """What is kept without the packages would be called put back."""
+    prefix = tmp_path / "venv"
+    module = prefix / real / "one.py"
+    module.parent.mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    module.write_text("one")
+    if link:
+        (prefix / link).parent.mkdir(parents=True, exist_ok=True)
+        (prefix / link).symlink_to(prefix / real if link != "lib" else (prefix / real).parents[1])
+    pairs = keep_all(str(prefix), f"{prefix}/.mirror")
+    module.unlink()
+    for pair in pairs:
+        put_back(pair)
+    assert module.exists() is kept
+    assert bool(pairs) is kept
+
+
+@pytest.mark.parametrize("after_s", [0, 3600])
+def test_what_was_mended_by_hand_since_stays(
+    after_s: int, prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run is killed, its user installs by hand what they need; the next run comes weeks later."""
+    state = State(str(tmp_path / "state"))
+    child = os.fork()
+    if not child:
+        apply(order(prefix, f"{HALF}; kill -9 $PPID"), state)
+        os._exit(0)
+    os.waitpid(child, 0)
+    (mirror,) = prefix.glob(".gpudoctor-*-kept")
+    os.utime(mirror, (time.time() - after_s, time.time() - after_s))
+    site = prefix / "lib/python3.12/site-packages"
+    (site / "new/mine").write_text("of later")
+    with state.lock():
+        (undone,) = recover(state)
+    assert (site / "new/mine").exists() is bool(after_s)
+    assert [one.reversed for one in undone.commands] == [not after_s]
+    assert not [*prefix.glob(".gpudoctor*")]
+
+
+def test_byte_code_written_since_is_nobodys_work(prefix: Path, tmp_path: Path) -> None:
+    state = State(str(tmp_path / "state"))
+    before = digest_of(prefix)
+    child = os.fork()
+    if not child:
+        apply(order(prefix, f"{HALF}; kill -9 $PPID"), state)
+        os._exit(0)
+    os.waitpid(child, 0)
+    (mirror,) = prefix.glob(".gpudoctor-*-kept")
+    shutil.rmtree(prefix / "lib/python3.12/site-packages/new")
+    os.utime(mirror, (time.time() - 3600, time.time() - 3600))
+    (prefix / "lib/python3.12/site-packages/other/__pycache__").mkdir()
+    (prefix / "lib/python3.12/site-packages/other/__pycache__/one.pyc").write_text("code")
+    with state.lock():
+        recover(state)
+    assert digest_of(prefix) == before
+
+
+def test_what_leads_elsewhere_since_is_left_alone(prefix: Path, tmp_path: Path) -> None:
+    """Root takes a run back in an environment whose owner put a link in the way meanwhile."""
+    state = State(str(tmp_path / "state"))
+    child = os.fork()
+    if not child:
+        apply(order(prefix, f"{HALF}; kill -9 $PPID"), state)
+        os._exit(0)
+    os.waitpid(child, 0)
+    site = prefix / "lib/python3.12/site-packages"
+    site.rename(tmp_path / "away")
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    (etc / "passwd").write_text("root")
+    site.symlink_to(etc)
+    with state.lock():
+        recover(state)
+    assert [path.name for path in etc.iterdir()] == ["passwd"]
 
 
 def test_without_second_names_nothing_is_kept(prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

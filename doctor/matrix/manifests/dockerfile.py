@@ -47,8 +47,8 @@ def _run(project: Project, wanted: list[str]) -> str:
 
 def is_named(name: str) -> bool:
     """Dockerfile, gpu.Dockerfile, Dockerfile.gpu."""
-    first, *_, last = name.casefold().split(".") * 2
-    return "dockerfile" in {first, last}
+    parts = name.casefold().split(".")
+    return "dockerfile" in (parts[0], parts[-1])
 
 
 MANIFEST = Manifest("Dockerfile", is_named, render)
