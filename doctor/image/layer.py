@@ -213,14 +213,14 @@ def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) 
     return Layer(tuple(found), disk, end.is_there)
 
 
-def _refuse_more(file: io.BufferedReader, shown: str) -> None:
+def _refuse_more(file: Any, shown: str) -> None:
     """Raise Damaged for a header behind the zeros that end a tar: a sector of zeros would hide all that follows."""
     for _ in range(0, _BEHIND_AT_MOST_BYTES, tarfile.BLOCKSIZE):
         block = file.read(tarfile.BLOCKSIZE)
         if len(block) < tarfile.BLOCKSIZE:
             return
         if any(block):
-            with contextlib.suppress(tarfile.HeaderError):  # type: ignore[attr-defined]
+            with contextlib.suppress(tarfile.HeaderError):
                 _Header.frombuf(block, "utf-8", "surrogateescape")
                 raise Damaged(f"{shown}: entries lie behind the zeros that end it")
 
