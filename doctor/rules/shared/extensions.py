@@ -92,6 +92,13 @@ def in_use(package: ExtensionPackage, facts: Facts) -> tuple[Extension, ...]:
     return (found,) if found else ()
 
 
+def asked_of_torch(distribution: str, environment: Environment) -> frozenset[str]:
+    """The libraries of torch that the extensions of a distribution ask for; none where they were not read."""
+    extensions = value_or(environment.extensions, ())
+    mine = (one.torch_libraries for one in extensions if one.distribution == distribution)
+    return frozenset(name for names in mine for name in value_or(names, ()))
+
+
 def runtime_of(module: Extension) -> Runtime | None:
     """The CUDA runtime that a library expects from elsewhere, None where it expects none; raises UnseenError."""
     match = re.match(_RUNTIME, module.cudart.get())
