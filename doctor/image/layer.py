@@ -24,6 +24,8 @@ _PATH_AT_MOST_CHARS = 4096
 _HEADER_AT_MOST_BYTES = 8 << 20  # a header, its extensions and the map of a sparse file: names have 4 KiB
 _PARTS_AT_MOST = 200_000  # of all sparse files of a layer that is not packed
 _NOTHING = bytes(CHUNK_BYTES)
+_LAST_PLACE = (1 << 63) - 1  # of a file that any system has
+_PAX_RECORD = re.compile(rb"([1-9]\d{0,9}) [^=]+=", re.DOTALL)
 _NOT_FILLED_UP = "unexpected end of data"  # tarfile's words where the last block is short
 _BEHIND_AT_MOST_BYTES = 64 << 20  # of what lies behind the end of a layer that is not packed
 _BUFFER_BYTES = 8 << 10  # headers lie apart: more would be read for nothing
@@ -59,7 +61,7 @@ class Layer(NamedTuple):
 
     entries: tuple[Entry, ...]
     source: Disk
-    has_end: bool = True  # the zeros behind the last entry, which a tar that was cut short between two lacks
+    has_end: bool = True  # a tar's zeros, and nothing behind them: one that was cut short between two entries has none
 
 
 class End:
@@ -112,9 +114,26 @@ class _Header(tarfile.TarInfo):
             raise Damaged(f"{cls.shown}: a damaged tar header ({error})") from error
         except (ValueError, LookupError, OverflowError, RecursionError) as error:
             raise Damaged(f"{cls.shown}: a damaged tar header ({type(error).__name__})") from error
-        if found.size < 0:  # tarfile would go back, and read the same header for ever
+        if found.size < 0 or tar.offset > _LAST_PLACE:  # tarfile would go back, and read the same header for ever
             raise Damaged(f"{cls.shown}: a damaged tar header (a file of {found.size} bytes)")
         return found
+
+    def _proc_pax(self, tarfile: Any) -> Any:
+        """See tarfile, which reads the records next, and passes over what is none."""
+        tarfile.fileobj.pax_bytes = self.size
+        return super()._proc_pax(tarfile)  # type: ignore[misc]
+
+
+def _are_records(content: bytes) -> bool:
+    """Whether all of it is "LENGTH KEY=VALUE" and a line end, as POSIX has it for pax; no sum is of these."""
+    at, content = 0, content.rstrip(b"\0")
+    while at < len(content):
+        found = _PAX_RECORD.match(content, at)
+        end = at + int(found[1]) if found else 0
+        if not found or end <= found.end() or content[end - 1 : end] != b"\n":
+            return False
+        at = end
+    return True
 
 
 def _refuse_numbers(header: bytes) -> None:
@@ -141,6 +160,7 @@ class _Headers:
         self.tell, self.seek = file.tell, file.seek
         self.left = _HEADER_AT_MOST_BYTES
         self._read, self._shown = file.read, shown
+        self.pax_bytes = -1  # of what is read next, if that is pax records
 
     def read(self, size: int) -> bytes:
         """Raises Damaged for a header of absurd size."""
@@ -148,6 +168,10 @@ class _Headers:
         if size < 0 or self.left < 0:
             raise Damaged(f"{self._shown}: a header of more than {_HEADER_AT_MOST_BYTES >> 20} MiB")
         found: bytes = self._read(size)
+        if 0 <= self.pax_bytes <= size:
+            if not _are_records(found[: self.pax_bytes]):
+                raise Damaged(f"{self._shown}: a damaged tar header (a pax record that makes no sense)")
+            self.pax_bytes = -1
         return found
 
 
@@ -185,8 +209,9 @@ def read_packed(feed: Feed, spool: Scratch) -> Layer:
             if holes <= BOMB_BYTES:  # more is no image; it is not kept, and said so where it is asked for
                 stretches = keeper.keep(member.name, member.size, _filled(feed, parts, member.size))
         found.append(_entry(member, stretches, feed.shown))
+    has_end = end.is_there and not _has_more(feed)
     feed.drain()
-    return Layer(tuple(found), spool, end.is_there)
+    return Layer(tuple(found), spool, has_end)
 
 
 def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) -> Layer:
@@ -208,21 +233,22 @@ def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) 
             if known <= _PARTS_AT_MOST:
                 stretches = tuple(_stretches(parts, member.size, place + member.offset_data))
         found.append(_entry(member, stretches, shown))
-    if end.is_there:
-        _refuse_more(file, shown)
+    if end.is_there and _has_more(file):
+        raise Damaged(f"{shown}: entries lie behind the zeros that end it")
     return Layer(tuple(found), disk, end.is_there)
 
 
-def _refuse_more(file: Any, shown: str) -> None:
-    """Raise Damaged for a header behind the zeros that end a tar: a sector of zeros would hide all that follows."""
+def _has_more(file: Any) -> bool:
+    """Whether a header lies behind the zeros that end a tar: a sector of zeros hides all that follows it."""
     for _ in range(0, _BEHIND_AT_MOST_BYTES, tarfile.BLOCKSIZE):
         block = file.read(tarfile.BLOCKSIZE)
         if len(block) < tarfile.BLOCKSIZE:
-            return
+            return False
         if any(block):
             with contextlib.suppress(tarfile.HeaderError):
                 _Header.frombuf(block, "utf-8", "surrogateescape")
-                raise Damaged(f"{shown}: entries lie behind the zeros that end it")
+                return True
+    return False
 
 
 def _parts(member: tarfile.TarInfo, shown: str) -> list[tuple[int, int]]:

@@ -159,7 +159,7 @@ class _Opening:
         if not layer.entries:
             raise Damaged(f"{self._path}: an empty {kind.removeprefix('root ')}")
         if not layer.has_end:  # no digest speaks of it, as of a layer of umoci's, which has none either
-            raise Damaged(f"{self._path}: a tar that is cut short: the zeros that end one are not there")
+            raise Damaged(f"{self._path}: cut short, or spoilt: it has no zeros at its end, or entries behind them")
         tree = Tree(iter((layer,)), whiteouts=False)
         return self._image(kind, Chosen((), "", Config(), ()), tree)
 
