@@ -5,7 +5,9 @@ Sources: POSIX pax and GNU tar, by `tarfile`; the OCI image specification, "Imag
 
 from __future__ import annotations
 
+import contextlib
 import io
+import re
 import struct
 import tarfile
 import zlib
@@ -23,10 +25,14 @@ _HEADER_AT_MOST_BYTES = 8 << 20  # a header, its extensions and the map of a spa
 _PARTS_AT_MOST = 200_000  # of all sparse files of a layer that is not packed
 _NOTHING = bytes(CHUNK_BYTES)
 _NOT_FILLED_UP = "unexpected end of data"  # tarfile's words where the last block is short
+_BEHIND_AT_MOST_BYTES = 64 << 20  # of what lies behind the end of a layer that is not packed
 _BUFFER_BYTES = 8 << 10  # headers lie apart: more would be read for nothing
 _FIELDS = struct.Struct("100s8s8s8s12s12s8sc100s88x155s12x")  # name, six numbers, kind, target, prefix: POSIX, ustar
 _KINDS = frozenset((b"0", b"1", b"2", b"5", b"x", b"L", b"K"))  # file, hard link, link, directory, longer names
 _SUM_AT, _SUM_BYTES = 148, 8
+_NUMBERS = (slice(100, 108), slice(108, 116), slice(116, 124), slice(124, 136), slice(136, 148), slice(148, 156))
+_OCTAL = re.compile(rb" *[0-7]* *")  # int() takes signs, underscores and a prefix as well
+_BASE_256 = (b"\x80", b"\xff")
 
 
 class Entry(NamedTuple):
@@ -53,17 +59,28 @@ class Layer(NamedTuple):
 
     entries: tuple[Entry, ...]
     source: Disk
+    has_end: bool = True  # the zeros behind the last entry, which a tar that was cut short between two lacks
+
+
+class End:
+    """Of a tar that was read: whether the zeros are there that mark it."""
+
+    is_there = False
 
 
 class _Header(tarfile.TarInfo):
     """A header that is damaged ends the reading with a word; tarfile takes it for the end of the archive."""
 
     shown = ""  # as the user knows the archive; tarfile reads the first header before it could be told
+    end: End
 
     @classmethod
     def frombuf(cls, buf: Any, encoding: str, errors: str) -> Any:
         """The usual header in a third of tarfile's time, without owner's name and device; any other is tarfile's."""
         if len(buf) != _FIELDS.size:
+            return super().frombuf(buf, encoding, errors)
+        if buf[100:156].translate(None, b"01234567 \0"):
+            _refuse_numbers(buf)
             return super().frombuf(buf, encoding, errors)
         name, *numbers, kind, target, prefix = _FIELDS.unpack(buf)
         try:
@@ -86,7 +103,10 @@ class _Header(tarfile.TarInfo):
     def fromtarfile(cls, tar: tarfile.TarFile) -> _Header:
         try:
             found = super().fromtarfile(tar)
-        except (tarfile.EOFHeaderError, tarfile.EmptyHeaderError):  # type: ignore[attr-defined]
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            cls.end.is_there = True
+            raise
+        except tarfile.EmptyHeaderError:  # type: ignore[attr-defined]
             raise
         except tarfile.HeaderError as error:
             raise Damaged(f"{cls.shown}: a damaged tar header ({error})") from error
@@ -95,6 +115,13 @@ class _Header(tarfile.TarInfo):
         if found.size < 0:  # tarfile would go back, and read the same header for ever
             raise Damaged(f"{cls.shown}: a damaged tar header (a file of {found.size} bytes)")
         return found
+
+
+def _refuse_numbers(header: bytes) -> None:
+    """Raise InvalidHeaderError for a number that is neither octal nor of base 256, as GNU's tar and Go's reader do."""
+    for field in (header[place] for place in _NUMBERS):
+        if not field.startswith(_BASE_256) and not _OCTAL.fullmatch(field.partition(tarfile.NUL)[0]):
+            raise tarfile.InvalidHeaderError("a number that is none")  # type: ignore[attr-defined]
 
 
 def _sum_of(header: bytes) -> int:
@@ -124,12 +151,12 @@ class _Headers:
         return found
 
 
-def members(file: Any, shown: str) -> Iterator[tarfile.TarInfo]:
+def members(file: Any, shown: str, end: End) -> Iterator[tarfile.TarInfo]:
     """The headers of a tar, each before its content is read; raises Damaged, ImageError for too many."""
     found: tarfile.TarInfo | None = None
     headers: Any = _Headers(file, shown)
     try:
-        header = type("_HeaderOf", (_Header,), {"shown": shown})
+        header = type("_HeaderOf", (_Header,), {"shown": shown, "end": end})
         tar = tarfile.TarFile(fileobj=headers, mode="r", tarinfo=header, errors="surrogateescape")
         for _ in range(ENTRIES_AT_MOST + 1):
             headers.left = _HEADER_AT_MOST_BYTES
@@ -148,8 +175,8 @@ def members(file: Any, shown: str) -> Iterator[tarfile.TarInfo]:
 def read_packed(feed: Feed, spool: Scratch) -> Layer:
     """A layer that streams by; what probes may read of its files is kept in the spool. Raises Damaged."""
     keeper = Keeper(spool)
-    found, holes = [], 0
-    for member in members(feed, feed.shown):
+    found, holes, end = [], 0, End()
+    for member in members(feed, feed.shown, end):
         stretches: tuple[Stretch, ...] = ()
         if member.isreg():
             parts = _parts(member, feed.shown)
@@ -159,7 +186,7 @@ def read_packed(feed: Feed, spool: Scratch) -> Layer:
                 stretches = keeper.keep(member.name, member.size, _filled(feed, parts, member.size))
         found.append(_entry(member, stretches, feed.shown))
     feed.drain()
-    return Layer(tuple(found), spool)
+    return Layer(tuple(found), spool, end.is_there)
 
 
 def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) -> Layer:
@@ -169,8 +196,9 @@ def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) 
     """
     there = disk.size_bytes - place if size is None else size
     pieces = Pieces(there, (Stretch(0, there, place),), disk)
-    found, known = [], 0
-    for member in members(io.BufferedReader(pieces, _BUFFER_BYTES), shown):
+    found, known, end = [], 0, End()
+    file = io.BufferedReader(pieces, _BUFFER_BYTES)
+    for member in members(file, shown, end):
         stretches: tuple[Stretch, ...] = ()
         if member.isreg():
             parts = _parts(member, shown)
@@ -180,7 +208,21 @@ def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) 
             if known <= _PARTS_AT_MOST:
                 stretches = tuple(_stretches(parts, member.size, place + member.offset_data))
         found.append(_entry(member, stretches, shown))
-    return Layer(tuple(found), disk)
+    if end.is_there:
+        _refuse_more(file, shown)
+    return Layer(tuple(found), disk, end.is_there)
+
+
+def _refuse_more(file: Any, shown: str) -> None:
+    """Raise Damaged for a header behind the zeros that end a tar: a sector of zeros would hide all that follows."""
+    for _ in range(0, _BEHIND_AT_MOST_BYTES, tarfile.BLOCKSIZE):
+        block = file.read(tarfile.BLOCKSIZE)
+        if len(block) < tarfile.BLOCKSIZE:
+            return
+        if any(block):
+            with contextlib.suppress(tarfile.HeaderError):
+                _Header.frombuf(block, "utf-8", "surrogateescape")
+                raise Damaged(f"{shown}: entries lie behind the zeros that end it")
 
 
 def _parts(member: tarfile.TarInfo, shown: str) -> list[tuple[int, int]]:
