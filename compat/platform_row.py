@@ -56,7 +56,7 @@ class AbsentRow(NamedTuple):
     id: str
     package: str  # "" is every package that uses CUDA
     versions: str  # PEP 440 specifier on the package's release; "" is every one
-    os: tuple[str, ...]
+    os: tuple[str, ...]  # "windows"; "musl" is a Linux with that C library
     arch: tuple[str, ...]  # () is every one
     cards: tuple[ComputeCapability, ...]  # those that it holds for, () is every one
     gpu_only: bool  # whether builds without GPU code may be there all the same

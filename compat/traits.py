@@ -73,6 +73,7 @@ def _default(name: str) -> TraitsRow:
         module="",
         opens="",
         finds_wheels="",
+        nearest="",
         preload={},
         instead={},
         own_tools=False,

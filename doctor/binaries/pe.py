@@ -144,9 +144,13 @@ class Pe(Pieces):
         )
 
     def _offset_of(self, address: int) -> int:
+        one = self._section_of(address)
+        return one.offset + address - one.address
+
+    def _section_of(self, address: int) -> Section:
         for one in self.sections:
             if one.address <= address < one.address + one.size:
-                return one.offset + address - one.address
+                return one
         raise PeError(f"address {address:#x} lies in no section of the file")
 
     def _export(self, name: bytes) -> int | None:
@@ -169,8 +173,8 @@ class Pe(Pieces):
         return None
 
     def _text_at(self, address: int) -> bytes:
-        offset = self._offset_of(address)
-        there = self.size_bytes - offset
+        section, offset = self._section_of(address), self._offset_of(address)
+        there = min(section.offset + section.size, self.size_bytes) - offset  # the next may not have been kept
         text, end, _ = self._read(offset, min(_NAME_AT_MOST_BYTES, there)).partition(b"\0")
         if not end and there > _NAME_AT_MOST_BYTES:
             raise PeNotRead(f"a name of more than {_NAME_AT_MOST_BYTES} bytes")

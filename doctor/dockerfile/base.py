@@ -21,6 +21,7 @@ _FRAMEWORK = re.compile(r"([a-z-]+)/\1:(\d+\.\d+\.\d+)-cuda(\d+\.\d+)-cudnn\d+-(
 _FRAMEWORK_ALONE = re.compile(r"([a-z-]+)/\1:(\d+\.\d+\.\d+)-gpu(?:-jupyter)?")
 _PYTHON = re.compile(r"python:(3\.\d+)(?:\.\d+)?(?:-.*)?")
 _SYSTEM = re.compile(r"(ubuntu|debian|rockylinux|almalinux|fedora):(\d+(?:\.\d+)?)(?:[.-].*)?")
+_ALPINE = re.compile(r"alpine(?::(\d+\.\d+)?.*)?|[a-z\d]+:(?:.+-)?alpine(\d+\.\d+)?")  # official images: no slash
 _PLAIN = frozenset({"python", "ubuntu", "debian", "rockylinux", "almalinux", "fedora", "alpine"})
 
 
@@ -52,20 +53,26 @@ def base_of(name: str, source: str) -> Base:
         return Base(told, found[4] == "devel", framework=f"{found[1]}=={found[2]}+cu{found[3].replace('.', '')}")
     if found := _FRAMEWORK_ALONE.fullmatch(bare):
         return Base(told, None, framework=f"{found[1]}=={found[2]}")
+    alpine = _ALPINE.fullmatch(bare)
     repository = bare.partition(":")[0]
     if repository in _PLAIN:
         python, system = _PYTHON.fullmatch(bare), _SYSTEM.fullmatch(bare)
+        identity = _IDS.get(system[1], system[1]) if system else ""
         return Base(
             told,
             False,
             python=python[1] if python else "",
-            distribution=(_IDS.get(system[1], system[1]), system[2]) if system else ("", ""),
+            distribution=_alpine(alpine) if alpine else (identity, system[2] if system else ""),
             is_plain=True,
         )
-    return Base(told, None)
+    return Base(told, None, distribution=_alpine(alpine) if alpine else ("", ""))
 
 
 _IDS = {"rockylinux": "rocky"}
+
+
+def _alpine(found: re.Match[str]) -> tuple[str, str]:
+    return "alpine", found[1] or found[2] or ""
 
 
 def _distribution(system: str) -> tuple[str, str]:

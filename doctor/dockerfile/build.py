@@ -12,7 +12,7 @@ from compat.record import NamedTuple
 from doctor.dockerfile import STAGES_AT_MOST, VALUE_AT_MOST_CHARS, DockerfileError
 from doctor.dockerfile.base import Base, base_of
 from doctor.dockerfile.context import Context, Copied
-from doctor.dockerfile.expand import LITERAL, OPEN, expand, is_open, shown, words
+from doctor.dockerfile.expand import LITERAL, OPEN, OpenQuote, expand, is_open, shown, words
 from doctor.dockerfile.parse import Instruction, Script
 from doctor.dockerfile.run import Ran, run
 from doctor.facts.dockerfile import DockerfileLine
@@ -90,6 +90,13 @@ class Dockerfile:
         """File and line of a character of an instruction."""
         return f"{self._name}:{one.line_at(at)}"
 
+    def _words(self, one: Instruction, text: str) -> list[tuple[int, str]]:
+        """Raises DockerfileError where BuildKit does: at the end of the instruction it still looks for a quote."""
+        try:
+            return words(text, self._escape)
+        except OpenQuote as error:
+            raise DockerfileError(f"{self.source(one)}: {one.keyword}: a quote {error}") from error
+
     def _stages(self, script: Script) -> list[Stage]:
         found: list[Stage] = []
         bodies: list[list[Instruction]] = []
@@ -112,7 +119,7 @@ class Dockerfile:
 
     def _stage(self, one: Instruction, number: int) -> Stage:
         flags, start = _flags(one.text)
-        said = [text for _, text in words(one.text[start:], self._escape)]
+        said = [text for _, text in self._words(one, one.text[start:])]
         if len(said) not in (1, 3) or (len(said) == 3 and said[1].lower() != "as"):
             raise DockerfileError(f"{self.source(one)}: FROM takes an image and, after AS, a name")
         image = expand(said[0], self._global)
@@ -198,7 +205,7 @@ class Dockerfile:
     def _pairs(self, one: Instruction, known: Mapping[str, str]) -> dict[str, tuple[str, int]]:
         """What ENV or ARG gives, and where; every value is made of what was known before the line."""
         found: dict[str, tuple[str, int]] = {}
-        said = words(one.text, self._escape)
+        said = self._words(one, one.text)
         if one.keyword == "ENV" and said and "=" not in said[0][1]:  # the old form: one name, the rest is its value
             name, _, rest = one.text.strip().partition(" ")
             return {name: (expand(rest.strip(), known)[:VALUE_AT_MOST_CHARS], 0)}
@@ -210,7 +217,7 @@ class Dockerfile:
 
     def _copy(self, one: Instruction, built: Built, stage: Stage) -> None:
         flags, start = _flags(one.text)
-        said = [expand(text, built.known) for _, text in words(one.text[start:].partition("\n")[0], self._escape)]
+        said = [expand(text, built.known) for _, text in self._words(one, one.text[start:].partition("\n")[0])]
         if len(said) < 2:
             return
         *sources, to = said

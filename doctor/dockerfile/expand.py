@@ -67,10 +67,14 @@ def is_missing(value: str) -> bool:
     return value.startswith(OPEN) and value.endswith(OPEN) and value.count(OPEN) == 2
 
 
+class OpenQuote(ValueError):
+    """A quote that its instruction does not close. Source: moby/buildkit, frontend/dockerfile/shell/lex.go."""
+
+
 def words(text: str, escape: str) -> list[tuple[int, str]]:
     """The words of ENV, ARG, FROM and COPY: offset, and text without quotes.
 
-    A dollar sign in single quotes, or escaped, is LITERAL.
+    A dollar sign in single quotes, or escaped, is LITERAL. Raises OpenQuote.
     """
     found: list[tuple[int, str]] = []
     at, begun, quote = 0, -1, ""
@@ -91,6 +95,8 @@ def words(text: str, escape: str) -> list[tuple[int, str]]:
             else:
                 made.append(LITERAL if quote == "'" and one == "$" else one)
         at += 1
+    if quote:
+        raise OpenQuote(f"{quote} has no end, which ends the build")
     if begun >= 0:
         found.append((begun, "".join(made)))
     return found

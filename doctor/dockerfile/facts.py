@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform as this
+from collections.abc import Iterator
 from typing import Any
 
 from compat.choice import NoSuchName
@@ -17,7 +18,7 @@ from doctor.dockerfile.compose import Service
 from doctor.dockerfile.expand import is_open, shown
 from doctor.dockerfile.run import Pinned
 from doctor.facts import Facts, Machine
-from doctor.facts.dockerfile import DockerfileCompile, DockerfileFacts, DockerfileTree
+from doctor.facts.dockerfile import DockerfileAsked, DockerfileCompile, DockerfileFacts, DockerfileTree
 from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
 from doctor.facts.image import ImageFacts
@@ -73,9 +74,12 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
         dlls=_HIDDEN,
         install_runs=_HIDDEN,
         image=Seen(_image(built), asked.name),
-        dockerfile=Seen(told, asked.name),
+        dockerfile=_HIDDEN,
     )
-    return bare._replace(environments=Seen(tuple(_environments(built, bare, matrix)), asked.name))
+    told = told._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
+    return bare._replace(
+        environments=Seen(tuple(_environments(built, bare, matrix)), asked.name), dockerfile=Seen(told, asked.name)
+    )
 
 
 def _system(built: Built, platform: str) -> SystemFacts:
@@ -198,6 +202,22 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         caches=tuple(ran.caches),
         unread=tuple(ran.unread),
     )
+
+
+def _on_musl(dockerfile: Dockerfile, facts: Facts) -> Iterator[DockerfileAsked]:
+    """What pip or uv is asked for where Alpine's own Python runs it: conda brings one of glibc."""
+    for _, each in sorted(dockerfile.used.items()):
+        if each.base.distribution[0] != "alpine" or any(one.tool == "conda" for one in each.ran.pinned):
+            continue
+        for one in each.ran.asked:
+            text, _, marker = one.spec.partition(";")
+            try:
+                spec = known_product(parse_spec(text))
+            except (GpudoctorError, NoSuchName):
+                continue
+            is_there = any(spec.name in name for name in each.ran.apk)
+            if "conda" not in one.environment and not is_there and _holds(marker.strip(), each.base.python, facts):
+                yield DockerfileAsked(spec.name, spec.versions, one.source, each.base.told)
 
 
 class _Held(NamedTuple):

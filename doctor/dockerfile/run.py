@@ -76,6 +76,8 @@ class Ran:
         self.caches: list[DockerfileLine] = []
         self.unread: list[DockerfileLine] = []
         self.pinned: list[Pinned] = []
+        self.asked: list[Pinned] = []  # of an index that is known, by a command that must succeed
+        self.apk: set[str] = set()
 
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
@@ -83,7 +85,8 @@ class Ran:
         made.nvcc = self.nvcc
         for name in ("drivers", "trees", "exports", "caches", "unread", "pinned"):
             setattr(made, name, list(getattr(self, name)))
-        return made  # without what was compiled, which stands in its own stage
+        made.apk = set(self.apk)
+        return made  # without what was compiled and asked for, which stands in its own stage
 
     def take(self, other: Ran, sources: tuple[str, ...]) -> None:
         """COPY --from of these paths: environments below them come along, and a toolkit may."""
@@ -158,6 +161,7 @@ def _package(word: Word, call: Call, ran: Ran, source: str) -> None:
         ran.unread.append(DockerfileLine(f"installs {shown(word.text)}", source))
         return
     if call.program == "apk":
+        ran.apk.add(name)
         return
     if _DRIVER.fullmatch(name) and not call.may_not_run:
         toolkit = _TOOLKIT.fullmatch(name.replace("-runtime", ""))
@@ -196,7 +200,10 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
         if call.may_not_run:
             ran.pinned = [each for each in ran.pinned if name_of(each.spec) != name_of(one.spec)]
             continue
-        ran.pinned.append(Pinned(one.spec, build, pins.environment, tool=pins.tool, source=one.source))
+        pinned = Pinned(one.spec, build, pins.environment, tool=pins.tool, source=one.source)
+        ran.pinned.append(pinned)
+        if build is not None and not call.may_fail:
+            ran.asked.append(pinned)
         if name_of(one.spec).startswith("nvidia-cuda-nvcc"):
             ran.nvcc = True if ran.nvcc else None
 

@@ -39,6 +39,15 @@ class DockerfileCompile(NamedTuple):
     base: DockerfileBase
 
 
+class DockerfileAsked(NamedTuple):
+    """A package that pip or uv is asked for, by the Python of a stage whose C library is musl."""
+
+    package: str  # "torch"
+    versions: str  # "==2.9.1", "" for any
+    source: str
+    base: DockerfileBase
+
+
 class DockerfileService(NamedTuple):
     """A service of a compose file, which is started from the image."""
 
@@ -59,4 +68,5 @@ class DockerfileFacts(NamedTuple):
     paths: tuple[DockerfileLine, ...]  # of LD_LIBRARY_PATH, that do not do what they look like
     caches: tuple[DockerfileLine, ...]  # that stay in a layer of the image
     unread: tuple[DockerfileLine, ...]  # that may install anything: scripts, names that only the build knows
+    on_musl: tuple[DockerfileAsked, ...] = ()  # in every stage that is built for it
     service: DockerfileService | None = None  # of the compose file that names the Dockerfile

@@ -19,7 +19,7 @@ from doctor.host import Host, HostError
 from doctor.loader.steps import Package, Step
 from doctor.probes.metadata import requires
 
-_CUBLAS = {"4": "libcublas.so.12"}  # by the major of the release
+_CUBLAS = {"2": "libcublas.so.11", "3": "libcublas.so.11", "4": "libcublas.so.12"}  # by the major of the release
 _LIBRARIES = "ctranslate2.libs"
 
 

@@ -158,6 +158,8 @@ class _Opening:
             raise ImageError(f"{self._path} is a {kind}, whose platform nobody chooses")
         if not layer.entries:
             raise Damaged(f"{self._path}: an empty {kind.removeprefix('root ')}")
+        if not layer.has_end:  # no digest speaks of it, as of a layer of umoci's, which has none either
+            raise Damaged(f"{self._path}: cut short, or spoilt: it has no zeros at its end, or entries behind them")
         tree = Tree(iter((layer,)), whiteouts=False)
         return self._image(kind, Chosen((), "", Config(), ()), tree)
 

@@ -12,7 +12,7 @@ from doctor.host.root import RootHost
 from doctor.image import SMALL_BYTES, Damaged, ImageError
 from doctor.image.cache import LayerCache
 from doctor.image.disk import Disk, Scratch
-from doctor.image.layer import Layer, members, read_packed, read_plain
+from doctor.image.layer import End, Layer, members, read_packed, read_plain
 from doctor.image.stream import Feed, Tally, chunks_of, hasher, packing_of, stretches_of, summed, unpacked
 from doctor.image.tree import parts_of
 
@@ -161,7 +161,7 @@ class StreamStore:
         self._spool, self._tally = spool, tally
         self.entries = 0
         held = 0
-        for member in members(feed, feed.shown):
+        for member in members(feed, feed.shown, End()):
             self.entries += 1
             name = "/".join(parts_of(member.name))
             if member.issym() or member.islnk():

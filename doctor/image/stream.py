@@ -23,8 +23,8 @@ _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a skippable frame's magic number; the first is 0x50 to 0x5f
 _WINDOW_AT_MOST_BYTES = 128 << 20  # of xz and zstd; `zstd --ultra -22` and `xz -9` need that much or less
 _TAR_BLOCK_BYTES = 512
-_CHUNKS_AHEAD = 4
-_FREED_KEPT_BYTES = 4 << 20
+_CHUNKS_AHEAD = 16  # small files take Python longer than unpacking, and large ones less
+_FREED_KEPT_BYTES = 16 << 20
 
 
 class Tally:

@@ -278,6 +278,7 @@ LAYOUTS: dict[str, Layout] = {
             ("asked for as", lambda row: ", ".join(row.asked_as.values())),
             *_columns(module="directory", opens="opens CUDA at"),
             ("finds wheels", lambda row: exact(row.finds_wheels)),
+            ("nearest library", lambda row: exact(row.nearest)),
             ("or a program calls", lambda row: ", ".join(f"{call} ({one})" for call, one in row.preload.items())),
             *_columns(own_tools="carries ptxas", extended="is extended", cudnn_with="cuDNN only beside"),
         ),

@@ -284,10 +284,13 @@ def _incomplete_without(environment: Environment, name: str) -> Fact[tuple[Incom
 
 
 def _extensions_without(environment: Environment, name: str) -> Fact[tuple[Extension, ...]]:
-    """The GPU code of other packages; what comes instead cannot be told before it is there."""
+    """The GPU code of other packages; what comes instead cannot be told before it is there, nor what it defines."""
     if isinstance(environment.extensions, Unseen):
         return environment.extensions
-    return Seen(tuple(one for one in environment.extensions.value if one.distribution != name), _NOTE)
+    kept = tuple(one for one in environment.extensions.value if one.distribution != name)
+    if traits_of(name).extended:
+        kept = tuple(one._replace(lacking=Unseen(f"{name} is not there yet")) for one in kept)
+    return Seen(kept, _NOTE)
 
 
 def _left(overlaps: tuple[Overlap, ...], name: str) -> tuple[Overlap, ...]:

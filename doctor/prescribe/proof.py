@@ -21,6 +21,7 @@ from doctor.prescribe.world import World, seen_again
 from doctor.rules.shared.rule import Rule
 
 if TYPE_CHECKING:
+    from doctor.prescribe.dependents import Dependents
     from doctor.prescribe.obstacles import Obstacles
     from installers.effect import Effect
     from installers.plan import Plan
@@ -87,6 +88,7 @@ class Court:
         self._causes = explained(answers)
         self._seen: dict[tuple[Effect, ...], tuple[Facts, tuple[Answer, ...], Mapping[str, str]]] = {}
         self._obstacles: Obstacles | None = None
+        self._dependents: Dependents | None = None
 
     def can_judge(self, answer: Answer) -> bool:
         """Whether the finding is one that a rule found: what a library answered when it was run is not."""
@@ -124,6 +126,16 @@ class Court:
     def facts_after(self, effects: tuple[Effect, ...]) -> Facts:
         """What a second look would see."""
         return self._after(effects)[0]
+
+    def broken_by(self, effects: tuple[Effect, ...]) -> str:
+        """What another package asks for and would have no more, as a clause; "" for nothing."""
+        if self._start.host is None:
+            return ""
+        if self._dependents is None:
+            from doctor.prescribe.dependents import Dependents  # late, as obstacles
+
+            self._dependents = Dependents(self._start.host)
+        return self._dependents.broken(self._start.facts, self.facts_after(effects))
 
     def with_obstacles(self, plan: Plan) -> Plan:
         """The plan, with what its commands meet on this machine said first."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from compat.matrix import Matrix
 from compat.record import NamedTuple
+from compat.traits import traits_of
 from compat.version import DriverRelease
 from doctor.facts import Facts
 from doctor.facts.driver import DriverLibrary
@@ -102,7 +103,7 @@ def seen_again(world: World) -> Facts:
 def _without_replaced(
     environments: Fact[tuple[Environment, ...]], replaced: frozenset[tuple[str, str]]
 ) -> Fact[tuple[Environment, ...]]:
-    """What a framework will open that is not installed yet, its files cannot say."""
+    """What a framework will open that is not installed yet, its files cannot say, nor those of what runs on it."""
     if isinstance(environments, Unseen) or not replaced:
         return environments
     return Seen(
@@ -111,7 +112,9 @@ def _without_replaced(
             if isinstance(one.frameworks, Unseen)
             else one._replace(
                 frameworks=Seen(
-                    tuple(each for each in one.frameworks.value if (one.prefix, each.package) not in replaced),
+                    tuple(
+                        each for each in one.frameworks.value if not _is_replaced(each.package, one.prefix, replaced)
+                    ),
                     one.frameworks.how,
                 )
             )
@@ -119,6 +122,10 @@ def _without_replaced(
         ),
         environments.how,
     )
+
+
+def _is_replaced(package: str, prefix: str, replaced: frozenset[tuple[str, str]]) -> bool:
+    return not replaced.isdisjoint({(prefix, package), (prefix, traits_of(package).runs_on)})
 
 
 def _driver_libraries(host: Host, search: LoaderFacts, release: Fact[DriverRelease]) -> Fact[tuple[DriverLibrary, ...]]:

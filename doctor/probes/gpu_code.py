@@ -182,7 +182,7 @@ def _extensions(host: Host, memory: Cache, environment: Environment) -> Fact[tup
     """Libraries that belong to a framework's extensions."""
     extended = _extended(environment)
     if extended is None:
-        return Unseen("they were not looked for: no CUDA build of a framework is there for them to extend")
+        return Unseen("they were not looked for: no framework is there for them to extend")
     if isinstance(environment.distributions, Unseen):
         return environment.distributions
     framework, linked = extended
@@ -199,7 +199,7 @@ def _extensions(host: Host, memory: Cache, environment: Environment) -> Fact[tup
             continue
         if _is_extension(library, binary, linked):
             found.append(_extension(library, binary, linked))
-    if found:
+    if found and not framework.is_cpu_build:
         torch = torch_symbols.libraries_of(host, environment, framework)
         paths = {one.path: one.distribution for one in libraries}
         found = [_held_against(host, memory, one, torch, paths) for one in found]
@@ -223,7 +223,7 @@ def _extended(environment: Environment) -> tuple[Framework, tuple[str, ...]] | N
     """The framework that extensions are compiled for, and how the libraries that they are linked with are named."""
     for one in value_or(environment.frameworks, ()):
         card = card_of(one.package)
-        if card and card.extended_by and not one.is_cpu_build:
+        if card and card.extended_by:
             return one, card.extended_by
     return None
 

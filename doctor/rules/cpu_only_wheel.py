@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from compat.build import accepted_cudas, gpu_packages, name_of
+from collections.abc import Iterator
+
+from compat.build import accepted_cudas, gpu_packages, name_of, release_key
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.seen import Seen, how, value_or
 from doctor.rules.shared.builds import cuda_need_of, installed, nearest_and_newest, need_of, other_builds
+from doctor.rules.shared.extensions import asked_of_torch, runtime_of
 from doctor.rules.shared.gpu_code import code_for
+from doctor.rules.shared.pins import keeps, pin
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
 
@@ -69,7 +73,20 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             Evidence(how(framework.build), "built for the CPU only"),
             Evidence(how(facts.gpus) or how(facts.pci), f"an NVIDIA GPU is {_where(facts)}"),
         ),
+        explains=tuple(_symptoms(framework, facts)),
     )
+
+
+def _symptoms(framework: Framework, facts: Facts) -> Iterator[Symptom]:
+    """What was compiled for a build with GPU code lacks that build's libraries; what comes anew with it fits then."""
+    environment = environment_of(framework, facts)
+    for one in _riders(framework, environment):
+        asked, told = asked_of_torch(one.package, environment), value_or(facts.loader.predictions, ())
+        mine = (each for each in told if (each.environment, each.asker) == (one.environment, one.package))
+        if any(each.missing and each.soname in asked for each in mine):
+            yield Symptom("needed-library-missing", one.label)
+        if one.package in traits_of(framework.package).followers:
+            yield Symptom("companion-version-mismatch", one.label)
 
 
 def _where(facts: Facts) -> str:
@@ -83,20 +100,47 @@ def _gpu_builds(environment: Environment) -> tuple[str, ...]:
 
 
 def _builds(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[FrameworkRow, ...]:
-    has_code = code_for(value_or(facts.gpus, ()), framework, facts)
-
-    majors = _majors_beside(environment_of(framework, facts))
+    environment = environment_of(framework, facts)
+    has_code, majors = code_for(value_or(facts.gpus, ()), framework, facts), _majors_beside(environment)
 
     def fits(row: FrameworkRow) -> bool:
         return (row.targets is None or has_code(row)) and (not majors or _takes(row, majors, matrix))
 
-    return nearest_and_newest(other_builds(framework, facts, matrix, fits))
+    rows = other_builds(framework, facts, matrix, fits)
+    asked = _asked_of_it(framework, environment)
+    rows = tuple(row for row in rows if all(keeps(one, row.versions.lstrip("=")) for one in asked)) or rows
+    return nearest_and_newest(_same_cuda_first(rows, environment))
+
+
+def _riders(framework: Framework, environment: Environment) -> tuple[Framework, ...]:
+    frameworks = value_or(environment.frameworks, ())
+    return tuple(one for one in frameworks if traits_of(one.package).runs_on == framework.package)
+
+
+def _asked_of_it(framework: Framework, environment: Environment) -> tuple[str, ...]:
+    """The releases that riders are pinned to; a follower comes anew with it, and its pin goes."""
+    followers = traits_of(framework.package).followers
+    staying = (one for one in _riders(framework, environment) if one.package not in followers)
+    asked = (pin(text) for one in staying for text in value_or(one.requires, ()))
+    return tuple(one.specifier for one in asked if one and one.name == framework.package and not one.optional)
+
+
+def _same_cuda_first(rows: tuple[FrameworkRow, ...], environment: Environment) -> tuple[FrameworkRow, ...]:
+    """Of the builds of the nearest release, that for the very CUDA of what is there."""
+    cudas = {f"=={one.cuda.value}" for one in value_or(environment.frameworks, ()) if isinstance(one.cuda, Seen)}
+    near = [row for row in rows if release_key(row.versions) == release_key(rows[0].versions) and row.cuda in cudas]
+    return (*near[:1], *(row for row in rows if row not in near[:1]))
 
 
 def _majors_beside(environment: Environment) -> frozenset[int]:
-    """The CUDA majors that the frameworks of an environment use: wheels of two unpack into the same directories."""
-    frameworks = value_or(environment.frameworks, ())
-    return frozenset(one.cuda.value.major for one in frameworks if isinstance(one.cuda, Seen))
+    """The CUDA majors that an environment uses: wheels of two unpack into the same directories.
+
+    An extension asks for the runtime of one, and finds no other's.
+    """
+    frameworks, extensions = value_or(environment.frameworks, ()), value_or(environment.extensions, ())
+    majors = {one.cuda.value.major for one in frameworks if isinstance(one.cuda, Seen)}
+    runtimes = (runtime_of(one) for one in extensions if isinstance(one.cudart, Seen))
+    return frozenset(majors.union(one.major for one in runtimes if one))
 
 
 def _takes(row: FrameworkRow, majors: frozenset[int], matrix: Matrix) -> bool:

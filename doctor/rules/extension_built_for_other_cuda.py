@@ -19,6 +19,7 @@ from doctor.rules.shared.extensions import (
     building_again,
     chosen_by_name,
     runtime_of,
+    taken,
     wanted_name,
 )
 from doctor.rules.shared.pins import keeps, release_of
@@ -42,8 +43,8 @@ def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:
 
 def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Facts, matrix: Matrix) -> Answer:
     wanted = wanted_name(package, facts)
-    if wanted in by_name:
-        return ok(f"{package.label} has a library for CUDA {_dotted(wanted)}")
+    if found := taken(package, by_name, facts):
+        return ok(f"{package.label} takes its library for CUDA {_dotted(found)}")
     present = ", ".join(sorted(map(_dotted, by_name), key=lambda text: [int(part) for part in text.split(".")]))
     folder = next(iter(by_name.values())).path.rpartition("/")[0]
     return bad(

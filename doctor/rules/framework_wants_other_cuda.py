@@ -7,11 +7,13 @@ from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import Need
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
+from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.facts.loader import Prediction
+from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
 from doctor.facts.toolkit import Toolkit
 from doctor.rules.shared.builds import (
     build_row,
@@ -24,6 +26,7 @@ from doctor.rules.shared.builds import (
     other_builds,
     platform_of,
 )
+from doctor.rules.shared.cuda_libraries import names_of, predicted, wheels_for
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
 
@@ -56,8 +59,19 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     fitting = next((one for one in found if accepts(wanted, one.cuda)), None)
     if fitting:
         return ok(f"{framework.label} needs CUDA {_plain(wanted)}: {fitting.cuda} is in {fitting.where}")
+    asked = _asked(framework, facts)
+    if asked and not any(one.missing and isinstance(one.intended, Unseen) for one in asked):
+        return ok(f"{framework.label} needs CUDA {_plain(wanted)}: {names_of(asked)} of it are here")
     _need_every_version(facts)
     return _bad(framework, facts, matrix, wanted, found)
+
+
+def _asked(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
+    """CUDA's libraries that it asks for by name, which holds the major; () where that is not known."""
+    try:
+        return predicted(framework, facts)
+    except (UnseenError, NotApplicable):
+        return ()
 
 
 def brings_its_own(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
@@ -132,7 +146,7 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
     return bad(
         f"{framework.label} needs CUDA {_plain(wanted)}, and this machine has {here or 'none'}{advice}",
         *_in_order(
-            _needs(framework, build_row(framework, facts, matrix), facts),
+            _needs(framework, build_row(framework, facts, matrix), facts, matrix),
             tuple(need_of(row, framework, facts) for row in rows),
             framework,
             facts,
@@ -146,10 +160,21 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
 
 
 def _in_order(own: tuple[Need, ...], fitting: tuple[Need, ...], framework: Framework, facts: Facts) -> tuple[Need, ...]:
-    """The build for the CUDA that is here first where a framework beside it has that CUDA from its wheels."""
+    """The build for the CUDA that is here first where a framework beside it has that CUDA from its wheels.
+
+    So it does where another package asked for the framework: nobody chose its release, and the newest comes first.
+    """
+    if _is_asked_by_others(framework):
+        return (*reversed(fitting), *own)
     environment = environment_of(framework, facts)
     beside = any(one != framework and isinstance(one.cuda, Seen) for one in value_or(environment.frameworks, ()))
     return (*fitting, *own) if beside and _wheels(environment) else (*own, *fitting)
+
+
+def _is_asked_by_others(framework: Framework) -> bool:
+    """Whether it mostly comes with another package; a build for GPUs under a name of its own a person asked for."""
+    traits = traits_of(framework.package)
+    return traits.dependency and framework.package not in traits.gpu
 
 
 def _plain(specifier: str) -> str:
@@ -157,15 +182,20 @@ def _plain(specifier: str) -> str:
     return specifier.removeprefix("==").replace(",", ", ")
 
 
-def _needs(framework: Framework, row: FrameworkRow, facts: Facts) -> tuple[Need, ...]:
-    """Its own extra with the wheels, where it has one; and a toolkit of the version it needs."""
+def _needs(framework: Framework, row: FrameworkRow, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """Its own extra with the wheels, where it has one; and a toolkit of the version it needs.
+
+    Where it comes with another package and asks for no more than one wheel brings, that is nearer than a toolkit.
+    """
     toolkit = Need("cuda", known(row, "cuda"))
     if framework.package.endswith("-plugin"):
         return cuda_need_of(framework.package, framework, facts), toolkit
     if is_extra_for_libraries(framework) and row.pins:
         python = environment_of(framework, facts).interpreter
         return Need(framework.package, f"=={framework.version}", python), toolkit
-    return (toolkit,)
+    lost = tuple(one for one in _asked(framework, facts) if one.missing) if _is_asked_by_others(framework) else ()
+    wheels = wheels_for(lost, framework, facts, matrix) if lost else ()
+    return (*(one for one in wheels if " " not in one.spec), toolkit)
 
 
 RULE = Rule(FRAMEWORKS, check)

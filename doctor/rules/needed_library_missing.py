@@ -15,6 +15,7 @@ from doctor.facts.seen import Unseen, value_or
 from doctor.rules.shared.builds import import_symptoms, is_of_the_base
 from doctor.rules.shared.cuda_libraries import absent_pins
 from doctor.rules.shared.cudnn_use import out_of_variable, told_of
+from doctor.rules.shared.extensions import asked_of_torch
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, need_linux
 
@@ -70,6 +71,10 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
     if system_library(one.soname, matrix):
         return (Need("system-library", AGAIN if one.damaged else "", "", one.soname),)
     environment = environment_of(framework, facts)
+    base = _cpu_base(framework, environment)
+    if base and one.soname in asked_of_torch(framework.package, environment):
+        text = f"{base.label} is a CPU build, and {framework.label} was compiled for one with CUDA"
+        return (Need("by-hand", f"{text}: change one of the two for a build of the other's kind."),)
     python = environment.interpreter
     absent = () if one.damaged else absent_pins(framework, facts, matrix)
     release, _, build = framework.version.partition("+")
@@ -79,6 +84,12 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
     if one.damaged or _may_be_its_own(one.soname, environment):
         return (whole,)
     return (Need("by-hand", f"Install the package of the system that has {one.soname}: none of Python's lists it."),)
+
+
+def _cpu_base(framework: Framework, environment: Environment) -> Framework | None:
+    """The build for the CPU that a framework runs on; None for another build, and for what runs on none."""
+    base, beside = traits_of(framework.package).runs_on, value_or(environment.frameworks, ())
+    return next((one for one in beside if one.package == base and one.is_cpu_build), None)
 
 
 def _may_be_its_own(soname: str, environment: Environment) -> bool:

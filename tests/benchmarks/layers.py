@@ -8,6 +8,7 @@ of all processes; the least of the rounds is what the machine's other users dist
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -20,7 +21,6 @@ from typing import NamedTuple
 from doctor.image.stream import packing_of
 
 _PROGRAMS = {"gzip": "gzip -dc", "zstd": "zstd -dc", "xz": "xz -dc", "": "cat"}
-_LAYER_AT_LEAST_BYTES = 1 << 20
 
 
 class Took(NamedTuple):
@@ -40,13 +40,16 @@ def took(argv: list[str]) -> Took:
 
 
 def listing(layout: Path) -> list[str]:
-    """The command that lists every layer of the layout."""
+    """The command that lists every layer of the layout, in order."""
+    blobs = layout / "blobs"
+    index = json.loads((layout / "index.json").read_bytes())
+    manifest = json.loads((blobs / index["manifests"][0]["digest"].replace(":", "/")).read_bytes())
     lines = ["set -o pipefail"]
-    for blob in sorted((layout / "blobs/sha256").iterdir()):
-        if blob.stat().st_size >= _LAYER_AT_LEAST_BYTES:
-            with blob.open("rb") as stream:
-                kind = packing_of(stream.read(8))
-            lines.append(f"{_PROGRAMS[kind]} {blob} | tar -t")
+    for layer in manifest["layers"]:
+        blob = blobs / layer["digest"].replace(":", "/")
+        with blob.open("rb") as stream:
+            kind = packing_of(stream.read(8))
+        lines.append(f"{_PROGRAMS[kind]} {blob} | tar -t")
     return ["bash", "-c", "\n".join(lines)]
 
 

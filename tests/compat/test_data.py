@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from itertools import combinations, pairwise
@@ -15,6 +16,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from compat import schema
+from compat.build import is_cuda_row, is_default_build
 from compat.load import DATA, columns_of, is_framework, parser_of, products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.row import FRAMEWORK_TABLES, CompilerRow, CudnnBuildRow, CudnnRow, FrameworkRow, ToolkitRow
@@ -363,3 +365,14 @@ def test_a_framework_knows_all_of_its_distributions_that_have_builds_for_a_gpu()
         own = (one for one in products() if any(fnmatch(one, name) for name in row.distributions) and one != row.id)
         built = {one for one in own if any(build.cuda for build in MATRIX.rows(one, "builds"))}
         assert built <= set(row.gpu), row.id
+
+
+def test_the_package_index_has_one_cuda_build_of_each_torch() -> None:
+    """The source of a row says so by a wheel's name: naming it for another column made every build the default."""
+    found = Counter(
+        (row.versions, row.os, row.arch)
+        for row in MATRIX.rows("torch", "builds")
+        if is_cuda_row(row) and is_default_build(row)
+    )
+    assert found
+    assert not [one for one, count in found.items() if count > 1]

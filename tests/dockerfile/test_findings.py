@@ -18,6 +18,8 @@ from tests.rules.case import answer
 DEVEL = "nvidia/cuda:12.8.1-devel-ubuntu24.04"
 RUNTIME = "FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\n"
 PLAIN = "FROM python:3.12-slim\n"
+ALPINE = "FROM python:3.12-alpine3.20\n"
+TORCH = "RUN pip install --no-cache-dir torch\n"
 # code, Dockerfile, its line, and what it is once the advice is followed
 BROKEN = [
     ("dockerfile-nvcc-missing", f"{RUNTIME}RUN nvcc a.cu\n", 2, f"FROM {DEVEL}\nRUN nvcc a.cu\n"),
@@ -31,6 +33,10 @@ BROKEN = [
     ("dockerfile-library-path", f"{PLAIN}RUN export LD_LIBRARY_PATH=/x\n", 2, f"{PLAIN}ENV LD_LIBRARY_PATH=/x\n"),
     ("dockerfile-library-path", f"{PLAIN}ENV A=1 \\\n LD_LIBRARY_PATH='/x:$LD_LIBRARY_PATH'\n", 3, PLAIN),
     ("dockerfile-library-path", f"{PLAIN}ENV LD_LIBRARY_PATH ~/lib\n", 2, f"{PLAIN}ENV LD_LIBRARY_PATH /root/lib\n"),
+    ("dockerfile-glibc-missing", f"{ALPINE}{TORCH}", 2, f"{PLAIN}{TORCH}"),
+    ("dockerfile-glibc-missing", f"FROM alpine\nRUN apk add py3-pip\n{TORCH}", 3, f"FROM debian\n{TORCH}"),
+    ("dockerfile-glibc-missing", "FROM node:alpine AS a\nFROM a\nRUN uv pip install jax[cuda12]==0.7.2\n", 3, PLAIN),
+    ("dockerfile-glibc-missing", f"{ALPINE}{TORCH}{PLAIN}COPY --from=0 /x /x\n", 2, PLAIN),
     ("stub-libcuda-on-path", f"FROM {DEVEL}\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n", 2, f"FROM {DEVEL}\n"),
     ("container-image-bakes-driver-libs", "FROM ubuntu:22.04\nRUN apt-get install -y nvidia-utils-550\n", 2, PLAIN),
     ("container-image-bakes-driver-libs", "FROM ubuntu:22.04\nRUN apt install -y cuda-12-8\n", 2,
@@ -54,17 +60,29 @@ def test_the_line_is_named(code: str, text: str, line: int, mended: str, tmp_pat
 
 
 OPEN = [
+    ("dockerfile-glibc-missing", f"{ALPINE}RUN sh miniconda.sh\n{TORCH}"),
     ("dockerfile-nvcc-missing", "ARG BASE\nFROM $BASE\nRUN nvcc a.cu\n"),
     ("dockerfile-nvcc-missing", f"{RUNTIME}RUN ./setup.sh\nRUN nvcc a.cu\n"),
     ("dockerfile-two-toolkits", f"FROM {DEVEL}\nRUN apt-get install -y cuda-toolkit\n"),
     ("container-image-bakes-driver-libs", "FROM ubuntu\nARG PACKAGES\nRUN apt-get install -y $PACKAGES\n"),
 ]
 FINE = [
+    ("dockerfile-glibc-missing", f"{ALPINE}RUN pip install --no-cache-dir numba\n"),
     ("dockerfile-nvcc-missing", f"FROM {DEVEL}\nRUN nvcc a.cu\n"),
     ("dockerfile-two-toolkits", f"FROM {DEVEL}\nRUN apt-get install -y cuda-nvcc-12-8\n"),
     ("dockerfile-library-path", f"{PLAIN}ENV LD_LIBRARY_PATH=/x\n"),
     ("dockerfile-caches-left", PLAIN),
     ("container-image-bakes-driver-libs", "FROM ubuntu\nRUN apt-get install -y curl\n"),
+]
+SILENT = [
+    f"{PLAIN}{TORCH}{ALPINE}COPY --from=0 /usr/local /x\n",
+    f"FROM continuumio/miniconda3:4.10.3-alpine\n{TORCH}",
+    f"FROM alpine\nRUN apk add py3-torch\n{TORCH}",
+    f"{ALPINE}RUN conda install -y python=3.12 cudatoolkit=11.8\n{TORCH}",
+    f"{ALPINE}RUN pip install numpy\n",
+    f"{ALPINE}RUN pip install torch --find-links /wheels\n",
+    f"{ALPINE}RUN pip install torch || true\n",
+    f"{ALPINE}RUN pip install 'torch; platform_machine == \"aarch64\"'\n",
 ]
 BAD = [
     ("dockerfile-nvcc-missing", f"{RUNTIME}RUN nvcc a.cu\n"),
@@ -169,3 +187,30 @@ def test_the_values_of_arg_lines(given: tuple[str, ...], release: str, built_for
 def test_what_is_no_value_of_an_arg_line(given: str, tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="as an ARG line names it"):
         facts(tmp_path, "FROM ubuntu:22.04\n", build_args=(given,))
+
+
+@pytest.mark.parametrize("text", SILENT)
+def test_what_may_bring_glibc_is_not_blamed(text: str, tmp_path: Path) -> None:
+    assert "dockerfile-glibc-missing" not in found(report(tmp_path, text))
+
+
+REFUSED = [
+    ('ENV LD_LIBRARY_PATH="/opt/lib:/x\n', 2, 'ENV: a quote "'),
+    ("ENV A=1 \\\n B='x\n", 2, "ENV: a quote '"),
+    ("ENV A it's\n", 2, "ENV: a quote '"),
+    ('ARG A="x\n', 2, 'ARG: a quote "'),
+    ("COPY it's /x\n", 2, "COPY: a quote '"),
+    ('RUN true\nFROM "debian\n', 3, 'FROM: a quote "'),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "what"), REFUSED)
+def test_a_quote_that_stays_open_ends_the_build(text: str, line: int, what: str, tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match=f"Dockerfile:{line}: {what} has no end"):
+        report(tmp_path, f"{PLAIN}{text}")
+
+
+def test_an_open_quote_where_nothing_is_built_is_none(tmp_path: Path) -> None:
+    """BuildKit reads the words of a stage when it builds it; quotes within others, escaped or in a list are none."""
+    text = f'{PLAIN}ENV A="x\n{PLAIN}ENV A="it\'s" B=\\" C=\'"\'\nCOPY ["it\'s", "/x"]\nRUN echo "\n'
+    assert not found(report(tmp_path, text))

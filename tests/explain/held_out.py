@@ -152,7 +152,7 @@ REPORTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "ImportError: /home/u/miniconda3/envs/mlenv/lib/python3.11/site-packages/flash_attn_2_cuda.cpyth"
             "on-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
         ),
-        ("extension-built-for-other-cuda", "companion-version-mismatch"),
+        ("extension-built-for-other-torch",),
     ),
     (
         "Dao-AILab/flash-attention#1832",
@@ -165,7 +165,7 @@ REPORTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "o: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_tr"
             "aitsIcESaIcEEE"
         ),
-        ("extension-built-for-other-cuda", "companion-version-mismatch"),
+        ("extension-built-for-other-torch",),
     ),
     (
         "NVIDIA/nvidia-docker#1424",

@@ -346,6 +346,19 @@ MESSAGES: tuple[tuple[str, str], ...] = (
         "ImportError: /x/torchvision/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailE",
         "companion-version-mismatch",
     ),
+    (
+        "ImportError: /x/xformers/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs",
+        "extension-built-for-other-torch",
+    ),
+    (
+        "OSError: /x/torchcodec/libtorchcodec_core7.so: undefined symbol: aoti_torch_dtype_complex128",
+        "extension-built-for-other-torch",
+    ),
+    (
+        "OSError: /x/torch_scatter/_version_cuda.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSs",
+        "extension-built-for-other-torch",
+    ),
+    ("ImportError: /x/torch/lib/libtorch_python.so: undefined symbol: _ZN3c104cuda9SetDeviceEi", "corrupted-install"),
     ("OSError: torch/lib/libtorch_cuda.so: file too short", "corrupted-install"),
     ("libdevice not found at ./libdevice.10.bc", "libdevice-not-found"),
     # the toolkit

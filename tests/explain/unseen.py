@@ -178,7 +178,7 @@ UNSEEN: tuple[tuple[str, tuple[str, ...]], ...] = (
             "ImportError: /usr/local/lib/python3.8/dist-packages/flash_attn_2_cuda.cpython-38-x86_64-li"
             "nux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
         ),
-        ("extension-built-for-other-cuda", "companion-version-mismatch"),
+        ("extension-built-for-other-torch",),
     ),
     (
         (

@@ -369,10 +369,81 @@ def test_windows_of_an_encoding(tmp_path: Path) -> None:
         assert host.status("/code.py").size_bytes == 100_000
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_last_file_that_is_not_filled_up(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+@pytest.mark.parametrize("packing", ["", "gzip"])
+def test_a_last_file_that_is_not_filled_up(packing: str, tmp_path: Path) -> None:
     """As `umoci insert` writes a layer; Go's reader takes it, too."""
     content = tar_with({"etc/a": b"abc"})[:515]
-    assert host_of(pack(content), tmp_path).read_bytes("/etc/a") == b"abc"
+
+    def host(layer: bytes) -> ImageHost:
+        return host_of(tar_with(oci([layer], config_of([layer]), packing)), tmp_path)
+
+    assert host(content).read_bytes("/etc/a") == b"abc"
     with pytest.raises(Damaged):
-        host_of(pack(content[:-1]), tmp_path)
+        host(content[:-1])
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_root_tar_that_is_cut_short_between_two_files(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """No digest speaks of it: what a full disk or a killed `docker export` leaves was a smaller image, and healthy."""
+    content = tar_with({"etc/a": b"abc", "etc/b": b"abc"})
+    assert host_of(pack(content[: 4 * 512 + 512]), tmp_path).names("/etc") == ("a", "b")
+    for size in (2 * 512, 2 * 512 - 100, 4 * 512):
+        with pytest.raises(Damaged, match="cut short"):
+            host_of(pack(content[:size]), tmp_path)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("zeros", [1, 2, 8])
+def test_zeros_in_the_place_of_a_header(zeros: int, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """What a bad sector leaves hides nothing; what is no header may stand behind the end."""
+    content = tar_with({"etc/a": b"abc", "etc/b": b"b" * 512 * zeros, "etc/c": b"abc"})
+    spoilt = content[: 2 * 512] + bytes(zeros * 512) + content[(2 + zeros) * 512 :]
+    with pytest.raises(Damaged, match=r"behind (the zeros|them)"):
+        host_of(pack(spoilt), tmp_path)
+    assert host_of(pack(content + b"x" * 1024), tmp_path).names("/etc") == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("number", [b"0000_000003", b"+0000000003", b"-0000000003", b"0o000000003", b"00000000 3"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_number_that_docker_refuses(number: bytes, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Python's int() takes them; GNU's tar and Go's archive/tar take digits."""
+    content = bytearray(tar_with({"a": b"abc"}))
+    content[124:136] = number.ljust(12, b"\0")
+    content[148:156] = b"%06o\0 " % (sum(content[:148]) + sum(content[156:512]) + 256)
+    with pytest.raises(Damaged, match="header"):
+        host_of(pack(bytes(content)), tmp_path)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_device_of_any_size(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Of base 256 a size may be larger than any place in a file."""
+    content = bytearray(tar_with({"dev": "", "etc/a": b"abc"}, {"dev": b"9"}))
+    content[124:136] = b"\x80" + b"\x7f" * 11
+    content[148:156] = b"%06o\0 " % (sum(content[:148]) + sum(content[156:512]) + 256)
+    with pytest.raises(Damaged, match=r"header|ends in the middle"):
+        host_of(pack(bytes(content)), tmp_path)
+
+
+RECORDS = {
+    "good": b"16 path=etc/new\n",
+    "no length": b"x path=etc/new\n",
+    "no end": b"16 path=etc/new ",
+    "too long": b"99 path=etc/new\n",
+    "too short": b"3 path=etc/new\n",
+    "behind another": b"16 path=etc/new\n15 uid_5000000\n",
+    "a line in it": b"18 path=etc/new\nx\n",
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_pax_records_that_make_no_sense(name: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """tarfile passes over them, and the file would have its short name; GNU's tar and Go's reader refuse."""
+    records, header = RECORDS[name], tarfile.TarInfo("PaxHeaders/x")
+    header.type, header.size = tarfile.XHDTYPE, len(records)
+    content = pack(header.tobuf(tarfile.USTAR_FORMAT) + records.ljust(512, b"\0") + tar_with({"etc/old": b"abc"}))
+    if name in {"good", "a line in it"}:
+        assert [one.startswith("new") for one in host_of(content, tmp_path).names("/etc")] == [True]
+        return
+    with pytest.raises(Damaged, match="pax record"):
+        host_of(content, tmp_path)

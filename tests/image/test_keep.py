@@ -81,6 +81,12 @@ def test_gpu_code_at_the_start_of_a_dll() -> None:
     assert spool.size_bytes < HELD / 4
 
 
+def test_a_name_right_before_the_gpu_code_of_a_dll() -> None:
+    """It ends in its own section: no more is asked for."""
+    content = pe_bytes("a.dll", {f"n{one}": one for one in range(4000)}, gpu_code=container(), needs=("b.dll",))
+    assert Pe(kept("a.dll", content, Scratch(1 << 20))).imports == ("b.dll",)
+
+
 @pytest.mark.parametrize(
     ("name", "is_whole"),
     [("env/conda-meta/cudnn-9.json", True), ("usr/local/cuda/version.json", True), ("usr/lib/sdk/api.json", False)],

@@ -28,6 +28,7 @@ from tests.lab.cases.frameworks import CUPY
 from tests.lab.cases.known import ONNX
 from tests.lab.cases.libraries import FINDING
 from tests.lab.cases.other_cuda import nccl
+from tests.lab.cases.speech import ctranslate2
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import HOME
 from tests.lab.pe_file import pe_bytes
@@ -251,10 +252,10 @@ def _wheel(spec: Spec, version: str, site: str) -> tuple[parts.Part, Mapping[str
             spec.name, version or "2.27.5", {"nvidia/nccl/lib/libnccl.so.2": nccl("12.9")}, site=site
         ), {}
     sonames = [row.soname for row in MATRIX.rows("libraries", "sonames") if row.wheel == spec.name]
-    if sonames and spec.name.endswith("-cu12"):
+    if sonames and (major := re.search(r"-cu(1[12])$", spec.name)):
         folder = spec.name.removeprefix("nvidia-").rpartition("-cu")[0].replace("-", "_")
         tree = {f"nvidia/{folder}/lib/{name}": elf_bytes(name) for name in sonames}
-        return parts.package(spec.name, version or "12.9.0", tree, site=site), {}
+        return parts.package(spec.name, version or f"{major[1]}.8.0", tree, site=site), {}
     if spec.name == "numpy" and spec.versions == "<2":
         return parts.package("numpy", "1.26.4", {"numpy/__init__.py": ""}, site=site), {}
     if spec.name in _FOLLOWERS and version:
@@ -264,8 +265,9 @@ def _wheel(spec: Spec, version: str, site: str) -> tuple[parts.Part, Mapping[str
     if spec.name == "onnxruntime-gpu" and version:
         provider = {"onnxruntime/capi/libonnxruntime_providers_cuda.so": elf_bytes(needed=("libcudnn.so.9",))}
         return parts.package(spec.name, version, {**ONNX, **provider}, site=site), {}
-    if spec.name.startswith("cupy-cuda") and version:
-        return parts.package(spec.name, version, CUPY, site=site), {}
+    if spec.name.startswith(("cupy-cuda", "ctranslate2")) and version:
+        is_cupy = spec.name != "ctranslate2"
+        return parts.package(spec.name, version, CUPY, site=site) if is_cupy else ctranslate2(version), {}
     if spec.name == "nvidia-cuda-nvcc-cu12":
         root = "nvidia/cuda_nvcc"
         tree = {f"{root}/bin/ptxas": parts.ptxas("12.9.86"), f"{root}/{parts.LIBDEVICE}": b"BC"}

@@ -34,6 +34,7 @@ ELSEWHERE = {
     "container-without-compute": "the same",
     "compose-gpu-not-reserved": "tests/dockerfile; a tree has no compose file",
     "dockerfile-caches-left": "tests/dockerfile; a tree has no Dockerfile",
+    "dockerfile-glibc-missing": "the same",
     "dockerfile-library-path": "the same",
     "dockerfile-nvcc-missing": "the same",
     "dockerfile-two-toolkits": "the same",

@@ -28,6 +28,7 @@ TF_PAGE = "https://www.tensorflow.org/install/source#gpu, tested build configura
 TF_WINDOWS = "https://www.tensorflow.org/install/pip#windows-native: 2.10 is the last with a GPU on native Windows"
 JAX_PAGE = "jax-ml/jax:docs/installation.md: platforms; CUDA 12 from driver 525 and SM 5.2, 13 from 580 and SM 7.5"
 ORT_PAGE = "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html, requirements"
+TF_WHEEL = "libtensorflow_framework.so of the wheel"
 TRT_MATRIX = "NVIDIA, TensorRT support matrix"
 TRT_PAGE = "NVIDIA, TensorRT release notes 10.5.0 (Volta was removed), and file names of its wheels"
 NOTES = (
@@ -246,6 +247,20 @@ LINES: tuple[tuple[str, int, str, str], ...] = (
     ("onnxruntime-gpu==1.20.1 cuda==11.8", N, "", ORT_PAGE),
     ("onnxruntime-gpu==1.16.3 cuda==11.8 cudnn==8.9.7", Y, "microsoft/onnxruntime#18973", ORT_PAGE),
     ("onnxruntime-gpu==1.16.3 cuda==12.1", N, "", ORT_PAGE),
+    # the cuDNN that a wheel was built with stands in its library, beside the message with which it refuses another
+    ("tensorflow-gpu==1.6.0 cuda==9.0 cudnn==7.1.1 --python 3.6 --os linux", N, "", TF_WHEEL),
+    (
+        "tensorflow-gpu==1.12.0 cuda==9.0 cudnn==7.0.5 --python 3.6 --os linux",
+        N,
+        "jade-hpc-gpu/jade-hpc-gpu.github.io#86",
+        TF_WHEEL,
+    ),
+    (
+        "tensorflow-gpu==1.14.0 cuda==10.0 cudnn==7.3.1 --python 3.6 --os linux",
+        Y,
+        "tensorflow/tensorflow#41091",
+        TF_WHEEL,
+    ),
     # TensorRT: NVIDIA's wheels, of which the package index has the part for Python
     ("tensorrt==10.7.0 --gpu 8.9 --python 3.10", Y, "", TRT_PAGE),
     ("tensorrt-cu12==10.8.0.43 --gpu 12.0 --os windows --python 3.11", Y, "", TRT_PAGE),

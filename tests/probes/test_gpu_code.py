@@ -166,8 +166,15 @@ def test_code_that_is_not_read_is_not_guessed(tmp_path: Path) -> None:
     assert isinstance(found["a/windows.pyd"].cudart, Unseen)
 
 
-@pytest.mark.parametrize("tree", [{}, torch(cuda="None"), wheel("numpy", "2.0", {"numpy/_C.so": library("sm_80")})])
-def test_without_a_cuda_torch_nothing_is_looked_for(tmp_path: Path, tree: Tree) -> None:
+def test_beside_a_build_for_the_cpu_it_is_read_what_they_ask_for(tmp_path: Path) -> None:
+    files = {"a/_C.so": elf_bytes("_C.so", needed=("libtorch_cuda.so", "libcudart.so.12"))}
+    (one,) = extensions_of(look(planted(tmp_path, torch(cuda="None"), wheel("a", "1", files, "torch")))).values()
+    assert (one.cudart.get(), one.torch_libraries.get()) == ("libcudart.so.12", ("libtorch_cuda.so",))
+    assert isinstance(one.lacking, Unseen)
+
+
+@pytest.mark.parametrize("tree", [{}, wheel("numpy", "2.0", {"numpy/_C.so": library("sm_80")})])
+def test_without_torch_nothing_is_looked_for(tmp_path: Path, tree: Tree) -> None:
     assert isinstance(look(planted(tmp_path, tree)).extensions, Unseen)
 
 

@@ -153,6 +153,33 @@ def beside(name: str, wheel: str = OLD_CUDNN) -> Callable[[Path], None]:
     return lambda prefix: lay((wheel,), prefix.parent / name)
 
 
+def for_the_cpu(prefix: Path) -> None:
+    """torch as the index of builds for the CPU has it: without the libraries with GPU code, and named so."""
+    site = site_of(prefix)
+    lost("torch/lib/*cuda*.so*")(prefix)
+    (info,) = site.glob("torch-*.dist-info")
+    version = info.name.removeprefix("torch-").removesuffix(".dist-info")
+    metadata = re.sub(
+        r"(?m)^(Version: .*)$|^Requires-Dist: (?:nvidia|triton).*\n", _as_of_cpu, (info / "METADATA").read_text()
+    )
+    record = (line for line in (info / "RECORD").read_text().splitlines(keepends=True) if "cuda" not in line)
+    for path, text in (
+        (
+            site / "torch/version.py",
+            f"__version__ = '{version}+cpu'\ndebug = False\ncuda = None\nhip = None\nxpu = None\n",
+        ),
+        (info / "METADATA", metadata),
+        (info / "RECORD", "".join(record).replace(info.name, f"torch-{version}+cpu.dist-info")),
+    ):
+        path.unlink()  # a link to the distilled wheel
+        path.write_text(text)
+    info.rename(site / f"torch-{version}+cpu.dist-info")
+
+
+def _as_of_cpu(found: re.Match[str]) -> str:
+    return f"{found[1]}+cpu" if found[1] else ""
+
+
 OLD = f"{_MINE}/old/nvidia/cudnn/lib"
 SCENARIOS: Mapping[str, Scenario] = {
     "torch-onnxruntime-cpu": Scenario(
@@ -255,6 +282,9 @@ SCENARIOS: Mapping[str, Scenario] = {
     ),
     "torchaudio-newest": Scenario(
         "companion-version-mismatch", (*TORCH, "torchaudio==2.11.0"), offers=(*of(TORCH, "torch"), "torchaudio==2.9.1")
+    ),
+    "torch-cpu-below-xformers": Scenario(
+        "cpu-only-wheel", ("torch==2.9.1", "xformers==0.0.33.post2"), for_the_cpu, offers=TORCH
     ),
     "jax-plugin-old": Scenario(
         "jax-plugin-version-mismatch",

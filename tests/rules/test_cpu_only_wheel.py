@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from compat.need import AGAIN, Need
 from compat.version import CodeTarget, CudaVersion
-from doctor.check.finding import Kind, Severity
+from doctor.check.finding import Kind, Severity, Symptom
 from doctor.facts import Machine
-from doctor.facts.environment import Framework
+from doctor.facts.environment import Extension, Framework
+from doctor.facts.loader import Outcome
 from tests.machine import (
     VENV,
     distribution,
@@ -16,7 +19,9 @@ from tests.machine import (
     environment,
     framework,
     gpu,
+    loader,
     machine,
+    prediction,
     seen,
     system,
     unseen,
@@ -158,3 +163,44 @@ def test_a_build_for_the_cuda_of_the_framework_beside_it(package: str, version: 
     found = next(one for one in answers(CODE, facts) if package in one.subject)
     assert found.severity is Severity.WARNING
     assert expected in (found.needs[0].spec, found.needs[0].build)
+
+
+def extension(name: str, cudart: str = "libcudart.so.12") -> Extension:
+    """A compiled extension of torch."""
+    asked = seen(("libtorch_cuda.so",))
+    return Extension(name, "1", f"{VENV}/{name}/_C.so", seen(()), seen(()), seen(cudart), asked)
+
+
+def riding(name: str, **changes: Any) -> Framework:
+    """What runs on torch."""
+    usual = {"build": seen("cuda"), "cuda": unseen("no word"), "requires": seen(("torch",)), "targets": unseen("none")}
+    return framework(name, "1", **(usual | changes))
+
+
+@pytest.mark.parametrize(
+    ("rider", "found", "need"),
+    [
+        (riding("xformers", cuda=seen(CudaVersion(12, 8))), (), Need("torch", "==2.9.1", PYTHON, "cu128")),
+        (riding("xformers", requires=seen(("torch==2.8.0",))), (), Need("torch", "==2.8.0", PYTHON, "cu129")),
+        (riding("torchvision", requires=seen(("torch==2.8.0",))), (), Need("torch", "==2.9.1", PYTHON, "cu130")),
+        (riding("flash-attn"), (extension("flash-attn"),), Need("torch", "==2.9.1", PYTHON, "cu129")),
+        (
+            riding("flash-attn"),
+            (extension("flash-attn", "libcudart.so.13"),),
+            Need("torch", "==2.9.1", PYTHON, "cu130"),
+        ),
+    ],
+)
+def test_the_torch_that_its_extensions_are_for(rider: Framework, found: tuple[Extension, ...], need: Need) -> None:
+    here = environment(cpu(), rider, python=seen("3.11.4"), extensions=seen(found))
+    found_bad = next(one for one in answers(CODE, machine(environments=seen((here,)))) if one.kind is Kind.BAD)
+    assert found_bad.needs[0] == need
+
+
+@pytest.mark.parametrize(("soname", "explained"), [("libtorch_cuda.so", True), ("libavcodec.so.61", False)])
+def test_it_explains_what_extensions_lack_of_torch(soname: str, explained: bool) -> None:
+    lost = prediction(soname=soname, asker="flash-attn", outcome=Outcome.MISSING, path=unseen("no"))
+    here = environment(cpu(), riding("flash-attn"), extensions=seen((extension("flash-attn"),)))
+    facts = machine(environments=seen((here,)), loader=loader(predictions=seen((lost,))))
+    found = next(one for one in answers(CODE, facts) if one.kind is Kind.BAD)
+    assert (Symptom("needed-library-missing", "flash-attn 1") in found.explains) is explained

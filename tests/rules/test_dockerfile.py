@@ -8,6 +8,7 @@ import pytest
 
 from doctor.check.finding import Answer, Kind
 from doctor.facts.dockerfile import (
+    DockerfileAsked,
     DockerfileBase,
     DockerfileCompile,
     DockerfileFacts,
@@ -42,6 +43,7 @@ def tree(cuda: str) -> DockerfileTree:
     [
         "compose-gpu-not-reserved",
         "dockerfile-caches-left",
+        "dockerfile-glibc-missing",
         "dockerfile-library-path",
         "dockerfile-nvcc-missing",
         "dockerfile-two-toolkits",
@@ -113,3 +115,16 @@ def test_compose_gpu_not_reserved(gpus: Fact[str], kind: Kind, said: str) -> Non
     found = judged("compose-gpu-not-reserved", service=refused)
     assert (found.kind, "is not started" in found.why) == (Kind.BAD, True)
     assert judged("compose-gpu-not-reserved").kind is Kind.NOT_APPLICABLE
+
+
+def test_dockerfile_glibc_missing() -> None:
+    code = "dockerfile-glibc-missing"
+    base = DockerfileBase("public.ecr.aws/docker/library/python:3.12-alpine3.20", "Dockerfile:1", "", "", "")
+    torch, numpy = (DockerfileAsked(name, "", "Dockerfile:2", base) for name in ("torch", "numpy"))
+    assert judged(code).kind is Kind.NOT_APPLICABLE
+    assert judged(code, on_musl=(numpy,)).kind is Kind.OK
+    found = judged(code, on_musl=(numpy, torch))
+    assert (found.kind, found.evidence[0].source) == (Kind.BAD, "Dockerfile:2")
+    assert "public.ecr.aws/docker/library/python:3.12-slim" in found.needs[0].spec
+    script = DockerfileLine("runs ./miniconda.sh", "Dockerfile:2")
+    assert judged(code, on_musl=(torch,), unread=(script,)).kind is Kind.UNKNOWN

@@ -248,6 +248,25 @@ def test_the_nearest_bitsandbytes_that_has_a_library_for_torch_is_named(torch: s
     assert not spec or needs[0].spec == spec
 
 
+@pytest.mark.parametrize(
+    ("digits", "variable", "kind", "opened"),
+    [
+        (("118", "121", "126", "130"), "", Kind.OK, "12.6"),
+        (("118", "129"), "", Kind.OK, "12.9"),
+        (("118", "130"), "", Kind.BAD, ""),
+        (("118", "126"), "127", Kind.BAD, ""),
+    ],
+)
+def test_bitsandbytes_from_0_50_takes_the_nearest_of_the_major(
+    digits: tuple[str, ...], variable: str, kind: Kind, opened: str
+) -> None:
+    variables = (Variable("BNB_CUDA_VERSION", variable, ""),) if variable else ()
+    modules = tuple(one._replace(version="0.50.2") for one in bitsandbytes(*digits))
+    found = answer(CUDA, with_extensions(*modules, configuration=configuration(variables=seen(variables))))
+    assert found.kind is kind
+    assert opened in found.why
+
+
 def test_only_the_chosen_library_counts_for_the_gpu() -> None:
     modules = (*bitsandbytes("118", targets="sm_80"), *bitsandbytes("128", targets="sm_120"))
     assert answer(ARCH, with_extensions(*modules, capabilities=("12.0",))).kind is Kind.OK

@@ -6,13 +6,28 @@ from typing import Any
 
 import pytest
 
+from compat.build import release_key
 from compat.need import Need
 from compat.version import CudaVersion
 from doctor.check.finding import Kind
 from doctor.facts import Facts, Machine
 from doctor.facts.environment import Framework
+from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.toolkit import ToolkitFacts
-from tests.machine import VENV, distribution, environment, framework, machine, seen, toolkit, toolkits, unseen
+from tests.machine import (
+    SITE,
+    VENV,
+    distribution,
+    environment,
+    framework,
+    loader,
+    machine,
+    prediction,
+    seen,
+    toolkit,
+    toolkits,
+    unseen,
+)
 from tests.rules.case import answer
 
 CODE = "framework-wants-other-cuda"
@@ -143,3 +158,49 @@ def test_the_cuda_of_a_framework_beside_it_comes_before_a_toolkit(beside: bool) 
         facts = facts._replace(environments=seen((there,)))
     products = [need.product for need in answer(CODE, facts).needs]
     assert products.index("onnxruntime-gpu") < products.index("cuda") if beside else products[0] == "cuda"
+
+
+def ctranslate2(release: str, *told: Prediction, cuda: str = "12.8.1") -> Facts:
+    """CTranslate2, which asks for cuBLAS by its name and is there because another package wants it."""
+    loading = loader(predictions=seen(told))
+    return with_framework(built("ctranslate2", release), toolkit=toolkits(toolkit(cuda)), loader=loading)
+
+
+def cublas(major: int) -> Prediction:
+    name = f"libcublas.so.{major}"
+    where = seen(f"{SITE}/nvidia/cublas/lib/{name}")
+    return prediction(asker="ctranslate2", soname=name, intended=where)._replace(path=where)
+
+
+def aside(one: Prediction) -> Prediction:
+    """In a wheel, where it does not look."""
+    return one._replace(path=unseen("no"), outcome=Outcome.MISSING)
+
+
+def lost(one: Prediction) -> Prediction:
+    return aside(one)._replace(intended=unseen("no"))
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        ((cublas(11),), Kind.OK),  # LD_LIBRARY_PATH names the wheel: no runtime is asked for, it is inside
+        ((aside(cublas(11)),), Kind.OK),  # wheel-libs-not-on-loader-path
+        ((lost(cublas(11)),), Kind.BAD),
+        ((), Kind.BAD),
+    ],
+)
+def test_the_libraries_that_it_asks_for_are_enough(told: tuple[Prediction, ...], kind: Kind) -> None:
+    assert answer(CODE, ctranslate2("3.24.0", *told)).kind is kind
+
+
+def test_what_others_ask_for_comes_in_the_newest_release_for_the_cuda_that_is_here() -> None:
+    needs = answer(CODE, ctranslate2("3.24.0", lost(cublas(11)))).needs
+    assert [one.product for one in needs] == ["ctranslate2", "ctranslate2", "wheels", "cuda"]
+    assert release_key(needs[0].spec) > release_key(needs[1].spec)
+
+
+def test_one_wheel_comes_before_a_toolkit_where_no_release_fits() -> None:
+    needs = answer(CODE, ctranslate2("4.8.5", lost(cublas(12)), cuda="13.0.2")).needs
+    assert needs[0] == Need("wheels", "nvidia-cublas-cu12", PYTHON)
+    assert needs[1].product == "cuda"

@@ -37,7 +37,10 @@ FAMILY = Family(
             given=r"PyTorch and torch(?:vision|audio|text) were",
         ),
         Means(
-            _OTHER, "{who}{name} is built for another torch or CUDA", 0.9, unless=r"PyTorch and torch(?:vision|audio)"
+            _OTHER,
+            "{who}{name} is built for another torch or CUDA",
+            0.86,
+            unless=r"PyTorch and torch(?:vision|audio)",
         ),
         source=(
             "pytorch/vision: extension.py; pytorch/audio: _extension; rusty1s/pytorch_scatter: "

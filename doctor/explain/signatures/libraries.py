@@ -88,6 +88,24 @@ def _lacking(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
         yield Means("ld-library-path-shadowing", f"{says}: LD_LIBRARY_PATH may bring it", 0.6)
 
 
+_TORCHS_OWN = r"libtorch(?:_cpu|_cuda|_cuda_linalg|_python|_nvshmem|_global_deps)?|libc10(?:_cuda)?|libcaffe2\w*"
+
+
+def _of_torch(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
+    """Whose library asks torch for a name that it does not define: torch's own, a follower's, or an extension's."""
+    path, who = found["path"] or "", found["who"]
+    if path.endswith("torch/lib/") or re.fullmatch(_TORCHS_OWN, who):
+        yield Means("corrupted-install", "torch's own libraries are of two releases, one over the other", 0.8)
+        return
+    if re.search(r"torch(?:vision|audio|text)", path + who):
+        yield Means("companion-version-mismatch", "a package beside torch was built for another release of it", 0.9)
+    old = "Ss" in found["symbol"] and "cxx11" not in found["symbol"]
+    abi = ", with the old ABI of std::string" if old else ""
+    name = f"{path.rstrip('/').rpartition('/')[2]}/{who.partition('.')[0]}".lstrip("/")
+    says = f"{name} was built for another torch{abi}: the one that is loaded does not define {found['symbol'][:60]}"
+    yield Means("extension-built-for-other-torch", says, 0.88)
+
+
 def _several(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """TensorFlow names each library that it could not open."""
     names = set(re.findall(r"Could not (?:dlopen|load)(?: dynamic)? library '([^']+)'", clues.text))
@@ -298,9 +316,9 @@ FAMILY = Family(
         source="glibc: elf/dl-lookup.c",
     ),
     Signature(
-        r"\.so[.\d]*['\"]?: undefined symbol: _Z\w*(?:c10|5torch|2at\d|6caffe2)\w*",
-        Means(_EXTENSION, "a compiled extension was built for another torch", 0.7),
-        Means("companion-version-mismatch", "a package beside torch was built for another release of it", 0.75),
+        r"(?P<path>[^\s'\"(]*/)?(?P<who>[^\s'\"(/]+)\.so[.\d]*['\"]?: undefined symbol: "
+        r"(?P<symbol>_Z\w*(?:c10|5torch|2at\d|6caffe2)\w*|(?:aoti_)?torch_\w+)",
+        decide=_of_torch,
         source="glibc: elf/dl-lookup.c",
     ),
     Signature(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from compat.record import NamedTuple
 from compat.traits import traits_of
@@ -12,6 +12,7 @@ from compat.version import CudaVersion
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Extension, Framework
 from doctor.facts.seen import Seen, value_or
+from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import Subjects
 
 _CHOSEN_BY_NAME = r"libbitsandbytes_cuda(\d{2,3})(?:_nocublaslt)?\."
@@ -88,8 +89,32 @@ def in_use(package: ExtensionPackage, facts: Facts) -> tuple[Extension, ...]:
     by_name = chosen_by_name(package)
     if not by_name:
         return package.modules
-    found = by_name.get(wanted_name(package, facts))
+    found = by_name.get(taken(package, by_name, facts))
     return (found,) if found else ()
+
+
+def taken(package: ExtensionPackage, by_name: Mapping[str, Extension], facts: Facts) -> str:
+    """The digits of the library that bitsandbytes opens, "" where it finds none; raises UnseenError.
+
+    Releases that take the nearest of torch's major take the newest older one first; the variable is taken as it is.
+    """
+    wanted, own = wanted_name(package, facts), package.modules[0]
+    cuda = package.torch.cuda.get()
+    if wanted in by_name or wanted != f"{cuda.major}{cuda.minor}":
+        return wanted if wanted in by_name else ""
+    releases = traits_of(own.distribution).nearest
+    if not releases or not own.version or not keeps(releases, own.version):
+        return ""
+    minors = sorted(int(digits[-1]) for digits in by_name if digits[:-1] == str(cuda.major))
+    older = [minor for minor in minors if minor < cuda.minor]
+    return f"{cuda.major}{(older or minors)[-1 if older else 0]}" if minors else ""
+
+
+def asked_of_torch(distribution: str, environment: Environment) -> frozenset[str]:
+    """The libraries of torch that the extensions of a distribution ask for; none where they were not read."""
+    extensions = value_or(environment.extensions, ())
+    mine = (one.torch_libraries for one in extensions if one.distribution == distribution)
+    return frozenset(name for names in mine for name in value_or(names, ()))
 
 
 def runtime_of(module: Extension) -> Runtime | None:

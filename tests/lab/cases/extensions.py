@@ -6,7 +6,7 @@ from tests.lab.case import Case, fault
 from tests.lab.cases.healthy import TRITON
 from tests.lab.elf_file import elf_bytes
 from tests.lab.fatbin_file import container
-from tests.lab.parts import WORKSTATION, Part, Tree, files, package, site_of, together
+from tests.lab.parts import WORKSTATION, Part, Tree, files, package, site_of, together, torch, without
 
 _ASKED = ("libc10.so", "libtorch_cuda.so")
 # What flash-attn asks of c10, by the releases of torch: to 2.6 with the old std::string, and of 2.9.
@@ -36,10 +36,42 @@ def torchvision(version: str = "0.24.1+cu128", torch: str = "2.9.1") -> Part:
     return package("torchvision", version.partition("+")[0], tree, requires=(f"torch (=={torch})",))
 
 
+def xformers(version: str, torch: str, cuda: int = 1208) -> Part:
+    """As its wheel: cpp_lib.json says its CUDA, 1208 for 12.8."""
+    module = elf_bytes(
+        "_C.so", needed=("libc10.so", "libtorch_cpu.so"), rodata=container("sm_80"), rodata_name=".nv_fatbin"
+    )
+    tree: Tree = {
+        "xformers/__init__.py": "",
+        "xformers/_C.so": module,
+        "xformers/cpp_lib.json": f'{{"version": {{"cuda": {cuda}, "torch": "{torch}"}}, "env": {{}}}}',
+    }
+    return package("xformers", version, tree, requires=(f"torch=={torch}",))
+
+
 def numba(version: str, numpy: str) -> Part:
     """Numba, whose metadata was read without its limit for NumPy, and NumPy."""
     tree: Tree = {"numba/__init__.py": "", "numba/_version.py": f"# {version}\n"}
     return together(package("numba", version, tree), package("numpy", numpy, {"numpy/__init__.py": ""}))
+
+
+# A build for the CPU, as far as extensions ask of it: each library needs the one before it.
+_OF_CPU = ("libc10.so", "libtorch_cpu.so", "libtorch.so", "libtorch_python.so")
+CPU_TORCH = together(
+    without(f"{site_of()}/torch*", f"{site_of()}/nvidia*"),
+    torch("2.9.1+cpu"),
+    files(
+        {
+            f"{site_of()}/torch/_C.cpython-312-x86_64-linux-gnu.so": elf_bytes(
+                "_C.so", needed=_OF_CPU[-1:], rpath="$ORIGIN/lib"
+            ),
+            **{
+                f"{site_of()}/torch/lib/{name}": elf_bytes(name, needed=_OF_CPU[max(at - 1, 0) : at], rpath="$ORIGIN")
+                for at, name in enumerate(_OF_CPU)
+            },
+        }
+    ),
+)
 
 
 # torch's wheel says of itself, besides its cuDNN, what compiles for it.
@@ -149,6 +181,22 @@ CASES: tuple[Case, ...] = (
         extension("sm_80", asks=(_OLD_CHECK, _SET_DEVICE)),
         codes=("extension-built-for-other-torch",),
         first="extension-built-for-other-torch",
+    ),
+    fault(
+        "extension-beside-torch-for-the-cpu",
+        "flash-attn for CUDA 12 beside a torch that came from the index of CPU builds",
+        CPU_TORCH,
+        extension("sm_80"),
+        codes=("cpu-only-wheel", "needed-library-missing"),
+        first="cpu-only-wheel",
+    ),
+    fault(
+        "xformers-beside-torch-for-the-cpu",
+        "xformers 0.0.33.post2 beside the CPU build of the torch that it is pinned to",
+        CPU_TORCH,
+        xformers("0.0.33.post2", "2.9.1"),
+        codes=("cpu-only-wheel",),
+        first="cpu-only-wheel",
     ),
     Case(
         "extension-of-this-torch",

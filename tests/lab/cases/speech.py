@@ -11,9 +11,10 @@ from tests.lab.cases.eras import CUDA_ON_PATH
 from tests.lab.cases.frameworks import EMPTY
 from tests.lab.cases.libraries import LONELY
 from tests.lab.elf_file import elf_bytes
-from tests.lab.parts import WORKSTATION, Part, at, cuda_wheels, cudnn_wheel, package, site_of, together
+from tests.lab.parts import WORKSTATION, Part, at, cuda_wheels, cudnn_wheel, package, site_of, together, toolkit
 
 _CUDNN = {"4.4.0": ("libcudnn-463fd6d5.so.8.9.7", "8.9.7"), "4.6.0": ("libcudnn-74a4c495.so.9.1.0", "9.1.0")}
+_CU11 = ("libcublas.so.11", "libcublasLt.so.11")
 WHISPER = package("faster-whisper", "1.2.1", requires=("ctranslate2<5,>=4.0",))
 CUDNN_9 = at("/", cudnn_tree.debian_of)
 CUDNN_8 = at("/usr/local/cuda/lib64", cudnn_tree.copy_of, "8.9.7", chain=True)
@@ -60,6 +61,46 @@ CASES = (
         LONELY,
         ctranslate2("4.8.5"),
         codes=("cudart-soname-missing",),
+    ),
+    fault(
+        "ctranslate2-3-cuda-12",
+        "CTranslate2 3.24, which wants CUDA 11, and the machine has 12: a newer one takes it",
+        EMPTY,
+        ctranslate2("3.24.0"),
+        codes=("framework-wants-other-cuda",),
+        environ=CUDA_ON_PATH,
+    ),
+    fault(
+        "ctranslate2-3-pinned",
+        "the same below a faster-whisper that takes no newer one: wheels of CUDA 11",
+        EMPTY,
+        ctranslate2("3.24.0"),
+        package("faster-whisper", "0.10.1", requires=("ctranslate2<4,>=3.22",)),
+        codes=("framework-wants-other-cuda",),
+        first="framework-wants-other-cuda",
+        environ=CUDA_ON_PATH,
+    ),
+    Case(
+        "ctranslate2-3-wheels-named",
+        "CTranslate2 3.24 with the one wheel of CUDA 11 that it asks for, in LD_LIBRARY_PATH",
+        together(
+            WORKSTATION,
+            LONELY,
+            ctranslate2("3.24.0"),
+            package(
+                "nvidia-cublas-cu11", "11.11.3.6", {f"nvidia/cublas/lib/{name}": elf_bytes(name) for name in _CU11}
+            ),
+        ),
+        environ={"LD_LIBRARY_PATH": CUBLAS},
+    ),
+    fault(
+        "ctranslate2-cuda-13",
+        "CTranslate2 4.8, which wants CUDA 12, and the machine has 13",
+        LONELY,
+        toolkit("13.0.1"),
+        ctranslate2("4.8.5"),
+        codes=("framework-wants-other-cuda",),
+        first="framework-wants-other-cuda",
     ),
     fault(
         "ctranslate2-cudnn-8-beside-9",

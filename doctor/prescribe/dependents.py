@@ -1,0 +1,63 @@
+"""Installed packages whose requirements a remedy would break: pip and uv warn of them, and install all the same.
+
+Those of frameworks are held against their companions by the rules; here are the others, which `check` does not judge.
+Source: pip's user guide, "Dependency resolution"; `pip check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Facts
+from doctor.facts.environment import Distribution, Environment
+from doctor.facts.seen import value_or
+from doctor.host import Host, HostError
+from doctor.probes.metadata import fields, header, metadata_file
+from doctor.rules.shared.pins import Pin, applies, keeps, pin
+
+
+class Dependents:
+    """The requirements of an environment's packages, each file read once, when a remedy changes a release."""
+
+    def __init__(self, host: Host) -> None:
+        """The machine that the packages are on."""
+        self._host = host
+        self._read: dict[str, str] = {}
+
+    def broken(self, before: Facts, after: Facts) -> str:
+        """The first requirement that holds before and not after, as a clause; "" for none."""
+        then = {one.prefix: one for one in value_or(after.environments, ())}
+        return next((text for one in value_or(before.environments, ()) for text in self._in(one, then, after)), "")
+
+    def _in(self, environment: Environment, then: dict[str, Environment], facts: Facts) -> Iterator[str]:
+        old, new = _versions(environment), _versions(then.get(environment.prefix, environment))
+        changed = {name: (was, new[name]) for name, was in old.items() if new.get(name, was) != was and new[name]}
+        if not changed:
+            return
+        judged = {one.package for one in value_or(environment.frameworks, ())}
+        for one in value_or(environment.distributions, ()):
+            if one.name in judged or one.hidden_by or new.get(one.name) != one.version:
+                continue
+            for asked in self._asked(one, changed):
+                kept, keeps_on = (keeps(asked.specifier, version) for version in changed[asked.name])
+                if kept and not keeps_on and applies(asked, facts.system, environment):
+                    yield f"{one.name} {one.version} asks for {asked.name}{asked.specifier}"
+
+    def _asked(self, one: Distribution, names: dict[str, tuple[str, str]]) -> Iterator[Pin]:
+        if one.metadata not in self._read:
+            self._read[one.metadata] = self._header(one)
+        text = self._read[one.metadata]
+        if any(name in text for name in names):
+            found = (pin(line) for line in fields(text, "Requires-Dist"))
+            yield from (each for each in found if each and each.name in names and not each.optional)
+
+    def _header(self, one: Distribution) -> str:
+        """Empty for what is not a wheel's, or cannot be read."""
+        try:
+            return header(self._host, metadata_file(one)) if one.kind == "wheel" else ""
+        except HostError:
+            return ""
+
+
+def _versions(environment: Environment) -> dict[str, str]:
+    return {one.name: one.version for one in value_or(environment.distributions, ()) if not one.hidden_by}

@@ -1,0 +1,51 @@
+"""A Dockerfile installs a framework on Alpine, which has no glibc."""
+
+from __future__ import annotations
+
+import re
+
+from compat.matrix import Matrix
+from compat.need import Need
+from compat.platform import absent
+from compat.reason import Circumstances
+from doctor.check.finding import Answer, Evidence, bad, ok, unknown
+from doctor.facts import Facts, Machine
+from doctor.rules.shared.dockerfile import dockerfile_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
+
+_MUSL = Circumstances(os_family="musl", arch="")
+_PYTHON = re.compile(r"(.*\bpython:.*)-alpine[\d.]*")
+
+
+def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
+    """What pip is asked for in each stage that starts from Alpine, of which a row says that no release has wheels."""
+    told = dockerfile_of(facts)
+    if not told.on_musl:
+        raise NotApplicable("no line installs a Python package on Alpine")
+    rows = [(one, absent(one.package, one.versions, _MUSL, matrix)) for one in told.on_musl]
+    found = [(one, row) for one, row in rows if row]
+    if not found:
+        return ok("none of the packages that are installed on Alpine is known to have no wheels for musl")
+    if told.unread:
+        line = told.unread[0]
+        return unknown(f"{line.source} {line.what}, which may bring another Python, of glibc")
+    (first, row), base = found[0], found[0][0].base
+    return bad(
+        f"{first.source} installs {first.package} on Alpine: {row.summary}, so pip finds none",
+        Need("by-hand", f"{base.source}: start from {_with_glibc(base.image)}, which has glibc."),
+        evidence=(
+            *(Evidence(one.source, f"{one.package}: {row.summary}") for one, row in found),
+            Evidence(base.source, f"FROM {base.image}, whose C library is musl"),
+            Evidence(f"matrix, platform.absent[{row.id}]", row.note),
+        ),
+    )
+
+
+def _with_glibc(image: str) -> str:
+    """The same release of Python on Debian."""
+    found = _PYTHON.fullmatch(image)
+    return f"{found[1]}-slim" if found else "an image of Debian or Ubuntu"
+
+
+RULE = Rule(MACHINE, check, matters=False)  # what a script brings is seen in the image itself
