@@ -2,6 +2,9 @@
 
 Its libraries name none of CUDA's; those are opened by name, by libtensorflow_framework.so.2. Source: tensorflow/tsl
 `dso_loader.cc` (the names), LD_DEBUG traces of 2.18.0; the search path of its wheels names nvidia/*/lib from 2.14 on.
+The files of 1.15, 2.0 and 2.1 are in tensorflow_core, `tensorflow` being a module that leads there; their build_info.py
+writes CUDA 10.0 as "10" and 10.1 as "10.1" (wheels tensorflow-gpu 1.15.5, 2.0.0, 2.1.0, whose libtensorflow_framework
+has the text "10.0" or "10.1" that it makes the names with).
 """
 
 from __future__ import annotations
@@ -19,11 +22,13 @@ from doctor.probes.code_tools import xla_tools
 from doctor.probes.metadata import constants, requires, start_of
 
 _BYTES = 64 << 10
+_CORE = "tensorflow_core"
 
 
 def read(host: Host, one: Distribution, environment: str) -> Framework:
     """CUDA, cuDNN and code targets by build_info.py; by the distribution's name where that file is too old."""
-    path = f"{one.site}/tensorflow/python/platform/build_info.py"
+    module = _CORE if host.is_dir(f"{one.site}/{_CORE}/python") else "tensorflow"
+    path = f"{one.site}/{module}/python/platform/build_info.py"
     try:
         said = _said(host, path)
         why = f"{path} does not say it"
@@ -34,7 +39,7 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
     return describe(
         one,
         environment,
-        "tensorflow",
+        module,
         build=build,
         requires=requires(host, one),
         cuda=_cuda(said, path, why) if has_cuda else None,
@@ -75,6 +80,7 @@ def _digits(text: str) -> str:
 
 def _cuda(said: dict[str, str], path: str, why: str) -> Fact[CudaVersion]:
     text = _digits(said.get("cuda_version") or said.get("cuda_version_number", ""))
+    text = f"{text}.0" if text == "10" and f"/{_CORE}/" in path else text
     if not text:
         return Unseen(why)
     try:
@@ -106,7 +112,10 @@ _FRAMEWORK = (
     "tensorflow_core/libtensorflow_framework.so.2",
     "tensorflow/libtensorflow_framework.so",
 )
+_OTHERS = ("tensorflow/python/_pywrap_tensorflow_internal.so", f"{_CORE}/python/_pywrap_tensorflow_internal.so",
+           "tensorflow/libtensorflow_cc.so.2")  # fmt: skip
 # By the CUDA that a release was built with; the endings are the SONAMEs of CUDA's own libraries.
+_CUDA_10_0 = tuple(f"lib{name}.so.10.0" for name in ("cudart", "cublas", "cufft", "curand", "cusolver", "cusparse"))
 _NAMES = {
     "10": ("libcudart.so.10.{minor}", "libcublas.so.10", "libcufft.so.10", "libcurand.so.10", "libcusolver.so.10",
            "libcusparse.so.10"),
@@ -121,14 +130,14 @@ def steps(package: Package) -> Iterator[Step]:
     """The import opens the driver and the runtime; the rest comes with the first look for GPUs, if there are any."""
     main = next((found for path in _FRAMEWORK if (found := package.files(path))), ())
     yield Step(main, "TensorFlow's own core library", needed=True)
-    for pattern in ("tensorflow/python/_pywrap_tensorflow_internal.so", "tensorflow/libtensorflow_cc.so.2"):
+    for pattern in _OTHERS:
         yield Step(package.files(pattern), "import tensorflow")
     asker = "libtensorflow_framework.so"
     yield Step(("libcuda.so.1",), "TensorFlow opens the driver by its name", asker)
     cuda, cudnn = package.framework.cuda, package.framework.cudnn
     names: tuple[str, ...] = ()
     if isinstance(cuda, Seen):
-        names = _NAMES.get(str(cuda.value.major), ())
+        names = _CUDA_10_0 if cuda.value == CudaVersion(10, 0) else _NAMES.get(str(cuda.value.major), ())
         names = tuple(name.format(minor=cuda.value.minor) for name in names)
     if isinstance(cudnn, Seen):
         names = (*names, f"libcudnn.so.{cudnn.value.major}")

@@ -156,13 +156,14 @@ def _of_the_system(host: Host, search: LoaderFacts) -> Iterator[Place]:
 
 
 def _of_the_loader(search: LoaderFacts) -> Iterator[Place]:
-    """The directories of LD_LIBRARY_PATH or PATH, and those that the cache names for a cuDNN."""
+    """The directories of LD_LIBRARY_PATH or PATH, and those of a cuDNN that LD_PRELOAD or the cache names."""
     for one in value_or(search.search, ()):
         if one.exists:
             yield Place(one.path, "directory", header_dirs(one.path))
-    for entry in value_or(search.cache, ()):
-        if entry.soname.startswith("libcudnn"):
-            path = entry.path.rpartition("/")[0]
+    cached = (entry.path for entry in value_or(search.cache, ()) if entry.soname.startswith("libcudnn"))
+    for file in (*value_or(search.preload, ()), *cached):
+        path, _, name = file.rpartition("/")
+        if path and name.startswith("libcudnn"):
             yield Place(path, "directory", header_dirs(path))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.matrix import Matrix, accepts
+from compat.matrix import Matrix
 from compat.need import Need
 from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
@@ -11,7 +11,7 @@ from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen, Unseen
 from doctor.rules.shared.builds import finds_wheels, import_symptoms
-from doctor.rules.shared.cuda_libraries import known_cuda, names_of, need_use, not_found, wheels_for
+from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, of_own_cuda, toolkit_for, wheels_for
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -29,6 +29,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         for one in not_found(framework, facts)
         if isinstance(one.intended, Unseen) and not one.soname.startswith(_OF_OTHER_RULES)
     )
+    missing = of_own_cuda(missing, framework, facts, matrix)
     if not missing:
         return ok(f"the loader finds what {framework.label} asks for, or a wheel has it")
     return bad(
@@ -44,16 +45,16 @@ def _why(one: Prediction) -> str:
 
 
 def _needs(missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
-    """The wheels that bring them, or the toolkit: first what this release looks for.
+    """A toolkit that is here already, the wheels that bring them, or one to install: first what this release looks for.
 
     Where the rest of them lies in wheels already, one more wheel is nearer than a second CUDA of the system's.
     """
     wheels = wheels_for(missing, framework, facts, matrix)
-    cuda = known_cuda(framework, facts, matrix)
-    brings = cuda and {row.soname for row in matrix.rows("libraries", "sonames") if accepts(row.cuda, cuda)}
-    toolkit = (Need("cuda", f"=={cuda.major}.*"),) if cuda and brings and missing[0].soname in brings else ()
+    toolkit = toolkit_for(missing[0].soname, framework, facts, matrix)
     in_wheels = any(isinstance(one.intended, Seen) for one in not_found(framework, facts))
+    here = tuple(one for one in toolkit if one.product == "variable")
     both = (*wheels, *toolkit) if finds_wheels(framework) or in_wheels else (*toolkit, *wheels)
+    both = tuple(dict.fromkeys((*here, *both)))
     return both or (Need("by-hand", f"Install the CUDA release that has {missing[0].soname}."),)
 
 

@@ -11,9 +11,9 @@ from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Outcome
-from doctor.facts.seen import Seen, UnseenError, value_or
-from doctor.rules.shared.builds import build_row, need_own_cuda
-from doctor.rules.shared.cuda_libraries import has_wheels
+from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
+from doctor.rules.shared.builds import build_row, finds_wheels, need_own_cuda
+from doctor.rules.shared.cuda_libraries import has_wheels, with_directories
 from doctor.rules.shared.cudnn_use import built_for, main_predictions, need_to_ask, pin_of, right_copies
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
@@ -73,9 +73,13 @@ def _bad(
     if not pinned:
         _need_use(framework, facts)
     wanted = f"{pinned}{specifier}" if pinned else f"cuDNN {built.value.major} ({built.value.release} or newer)"
-    lies = tuple(Evidence(copy.path, f"{copy.label}: not where this process searches") for copy in elsewhere)
+    near = () if pinned or finds_wheels(framework) else _lying_here(built.value, facts)
+    both = dict.fromkeys((*elsewhere, *near))
+    lies = tuple(Evidence(copy.path, f"{copy.label}: not where this process searches") for copy in both)
+    fault = "the one that is here lies where it does not search" if near else "no copy of it is found"
     return bad(
-        f"{framework.label} needs {wanted}, and no copy of it is found",
+        f"{framework.label} needs {wanted}, and {fault}",
+        *(with_directories((copy.path,), facts) for copy in near),
         *right_copies(framework, built.value, facts, matrix),
         severity=Severity.ERROR if pinned or facts.machine.kind == "live" else Severity.WARNING,
         evidence=(Evidence(built.how, f"built with cuDNN {built.value}"), *lies),
@@ -84,6 +88,18 @@ def _bad(
             Symptom("tf-cannot-dlopen-gpu-libs", framework.label),
             *_emptied(framework, pinned, facts),
         ),
+    )
+
+
+def _lying_here(built: CudnnVersion, facts: Facts) -> tuple[CudnnCopy, ...]:
+    """Copies in toolkits and directories of the system's, which LD_LIBRARY_PATH would name; no path reaches wheels."""
+    if value_or(facts.system.family, "") != "linux":
+        return ()
+    return tuple(
+        copy
+        for copy in facts.cudnn.get()
+        if copy.origin in {"toolkit", "directory"} and isinstance(copy.search_rank, Unseen)
+        if (release := value_or(copy.version, None)) and release.major == built.major and release >= built
     )
 
 

@@ -8,7 +8,7 @@ from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, Unseen
-from doctor.rules.shared.cuda_libraries import need_use, not_found, wheels_for
+from doctor.rules.shared.cuda_libraries import need_use, not_found, of_own_cuda, toolkit_for, wheels_for
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -19,8 +19,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     missing = tuple(one for one in not_found(framework, facts) if one.soname.startswith("libnvrtc"))
     if not missing or isinstance(missing[0].intended, Seen):
         return ok(f"the loader finds the NVRTC of {framework.label}, or a wheel has it")
-    one = missing[0]
-    needs = wheels_for((one,), framework, facts, matrix)  # what is asked for after it is another CUDA's
+    one = of_own_cuda(missing, framework, facts, matrix)[0]
+    # What is asked for after it is another CUDA's.
+    needs = (*wheels_for((one,), framework, facts, matrix), *toolkit_for(one.soname, framework, facts, matrix))
     return bad(
         f"{framework.label} compiles kernels with {one.soname}, and the loader finds no such file",
         *(needs or (Need("by-hand", f"Install the CUDA release that has {one.soname}."),)),

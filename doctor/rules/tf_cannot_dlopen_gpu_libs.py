@@ -8,8 +8,8 @@ from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Unseen
-from doctor.rules.shared.builds import build_row, cuda_of
-from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, wheels_for
+from doctor.rules.shared.builds import build_row, cuda_of, finds_wheels
+from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, toolkit_for, wheels_for
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -30,9 +30,11 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"{framework.label} finds every library that it insists on")
     knows_wheels = bool(build_row(framework, facts, matrix).pins)  # its extra, and where it looks
     by_wheels = wheels_for(lacks, framework, facts, matrix) if knows_wheels else ()
+    toolkit = toolkit_for(lacks[0].soname, framework, facts, matrix)
+    here = tuple(one for one in toolkit if one.product == "variable")
     return bad(
         f"{framework.label} will not use the GPU: it opens {names_of(lacks)}, and the loader finds no such file",
-        *by_wheels,
+        *((*by_wheels, *here) if finds_wheels(framework) else (*here, *by_wheels)),
         Need("cuda", f"=={cuda}.*"),
         evidence=(
             Evidence(f"matrix, {row.id}", f"opens {', '.join(sorted(insists))}"),

@@ -6,12 +6,13 @@ from compat.matrix import Matrix
 from compat.need import AGAIN, BY_HAND, Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.cuda_libraries import wheels_for
-from doctor.rules.shared.cudnn_use import told_of
+from doctor.rules.shared.cudnn_use import told_of, wheel_need
 from doctor.rules.shared.dlls import needs_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, need_linux
@@ -46,7 +47,11 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         f"{wrong[0].foreign}, which {framework.label} needs, is for another type of machine{more}",
         _need(wrong, framework, facts, matrix),
         evidence=tuple(Evidence(one.foreign, _why(one)) for one in wrong),
-        explains=(*(Symptom(code, framework.label) for code in _LOOKS_LIKE), *import_symptoms(framework)),
+        explains=(
+            *(Symptom(code, framework.label) for code in _LOOKS_LIKE),
+            *(Symptom("cudnn-install-incomplete", one.label) for one in _copies(wrong, facts)),
+            *import_symptoms(framework),
+        ),
     )
 
 
@@ -87,7 +92,15 @@ def _need(wrong: tuple[Prediction, ...], framework: Framework, facts: Facts, mat
     if any(one.foreign.startswith(f"{framework.path}/") for one in wrong):
         return _anew(framework, facts)
     by_hand = Need(BY_HAND, f"Install what {wrong[0].foreign} belongs to anew, for this type of machine.")
-    return next(iter(wheels_for(wrong, framework, facts, matrix)), by_hand)
+    owners = (one.owner.partition(" ") for one in _copies(wrong, facts) if one.origin == "wheel" and one.owner)
+    cudnn = (wheel_need(name, f"=={version}", framework, facts) for name, _, version in owners)
+    return (*cudnn, *wheels_for(wrong, framework, facts, matrix), by_hand)[0]
+
+
+def _copies(wrong: tuple[Prediction, ...], facts: Facts) -> tuple[CudnnCopy, ...]:
+    """The copies of cuDNN whose parts these are."""
+    folders = {one.foreign.rpartition("/")[0] for one in wrong}
+    return tuple(one for one in value_or(facts.cudnn, ()) if one.path in folders)
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

@@ -363,13 +363,17 @@ def _has_pip(target: Target) -> bool:
 def _getting_pip(target: Target) -> tuple[Step, ...]:
     """Python brings pip along, and puts it into an environment that has none.
 
-    Debian and Ubuntu keep it apart: their package python3-venv has it (Debian's README.venv of Python).
+    Debian and Ubuntu keep it apart: their package python3-venv has it (Debian's README.venv of Python); for the
+    system's own Python it refuses, and names python3-pip (their ensurepip/__init__.py).
     """
     if target.brings_uv:
         return (_getting_uv(target),)
     if target.tool or target.installers not in {("ensurepip",), ("none",)}:
         return ()
     first: tuple[Step, ...] = ()
+    if manager_of(target) == "apt" and re.fullmatch(r"/usr/bin/python[\d.]*", _python(target)):
+        pip = install(target, "python3-pip", why="this Python has no pip, and this machine no uv")
+        return (*refresh(target), pip._replace(prepares=True))
     if target.installers == ("none",):
         if manager_of(target) != "apt":
             return (ByHand("neither pip nor uv is there: get one of them first"),)

@@ -412,6 +412,14 @@ PINNED = Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON)
                 f"{PYTHON} -m pip install nvidia-cudnn-cu12==9.10.2.21",
             ],
         ),
+        (  # Debian's ensurepip refuses for the system's own Python
+            machines.UBUNTU._replace(installers=("ensurepip",), python="/usr/bin/python3"),
+            [
+                "sudo apt-get update",
+                "sudo apt-get install -y python3-pip",
+                "/usr/bin/python3 -m pip install nvidia-cudnn-cu12==9.10.2.21",
+            ],
+        ),
     ],
 )
 def test_what_installs_is_what_is_there(machine: Target, expected: list[str]) -> None:

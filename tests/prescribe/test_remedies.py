@@ -20,11 +20,13 @@ from installers.choose import plan_for
 from installers.plan import Target
 from installers.render import commands
 from tests.installers import target as machines
+from tests.lab import cudnn_tree
 from tests.lab.case import fault, run_here
 from tests.lab.cases import CASES
+from tests.lab.cases.eras import tensorflow as old_tensorflow
 from tests.lab.cases.frameworks import EMPTY
 from tests.lab.cases.known import ONNX_GPU
-from tests.lab.parts import files, package
+from tests.lab.parts import Part, at, files, package, site_of, toolkit, without
 from tests.machine import SITE, VENV, driver, environment, framework, machine, prediction, seen, system, unseen
 
 MATRIX = Matrix()
@@ -252,3 +254,38 @@ def test_what_is_enough_by_itself_is_not_a_part_of_more(tmp_path: Path) -> None:
     case = next(one for one in CASES if one.name == "win-onnxruntime-without-cudnn")
     (found,) = [one for one in run_here(case, tmp_path).report["findings"] if one["code"] == "cudnn-missing"]
     assert [one["summary"].partition(" ")[2][:9] for one in found["remedies"]] == ["cuDNN >=9"]
+
+
+NO_PYTHON_PACKAGES = without(f"{site_of()}/*", "/usr/local/cuda*")
+
+
+def test_what_a_forgotten_path_hides_is_not_fetched_again(tmp_path: Path) -> None:
+    """CUDA and cuDNN lie in /usr/local/cuda-11.2, as the runfile and the archive put them."""
+    lies = at("/usr/local/cuda-11.2/lib64", cudnn_tree.copy_of, "8.1.1", chain=True)
+    parts = (NO_PYTHON_PACKAGES, toolkit("11.2.2"), lies, old_tensorflow("2.10.0", "11.2", "8"))
+    (found,) = remedies_on("cudnn-missing", tmp_path, *parts)
+    assert found[0]["commands"] == ["export LD_LIBRARY_PATH=/usr/local/cuda-11.2/lib64"]
+
+
+def test_a_part_of_cudnn_for_another_machine_is_that_of_its_wheel(tmp_path: Path) -> None:
+    part = cudnn_tree.part_bytes("cnn", "9.10.2", machine="aarch64")
+    wrong = files({f"{site_of()}/nvidia/cudnn/lib/libcudnn_cnn.so.9": part})
+    (found,) = remedies_on("wrong-machine-library", tmp_path, wrong)
+    assert found[0]["commands"][0].endswith("--reinstall --no-deps nvidia-cudnn-cu12==9.10.2.21")
+
+
+@pytest.mark.parametrize(("version", "found"), [("8.6.0", []), ("9.1.0", ["unset LD_PRELOAD"])])
+def test_a_preloaded_cudnn(version: str, found: list[str], tmp_path: Path) -> None:
+    """One of another major is mapped beside the right one, and takes no name of it."""
+    soname = f"/opt/cudnn/libcudnn.so.{version[0]}"
+    case = fault("q", "q", at("/opt/cudnn", cudnn_tree.copy_of, version, chain=True), codes=())
+    outcome = run_here(case._replace(environ={"LD_PRELOAD": soname}), tmp_path)
+    roots = [one for one in outcome.report["findings"] if not one["explained_by"]]
+    assert [line for one in roots for line in one["remedies"][0]["commands"]] == found
+    assert outcome.status == bool(found)
+    assert [text for text in outcome.open if "cudnn" in text] == []
+
+
+def remedies_on(code: str, root: Path, *different: Part) -> list[list[dict[str, Any]]]:
+    findings = run_here(fault("q", "q", *different, codes=(code,)), root).report["findings"]
+    return [one["remedies"] for one in findings if one["code"] == code]

@@ -12,7 +12,7 @@ from doctor.check.finding import Kind, Severity
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
 from doctor.facts.environment import Variable
-from doctor.facts.loader import FoundBy, Outcome, Prediction, Way
+from doctor.facts.loader import FoundBy, Outcome, Prediction, SearchDir, Way
 from tests.machine import (
     RUNPATH,
     SITE,
@@ -41,6 +41,7 @@ CODES = (
 )
 FOLDERS = {"libcudart": "cuda_runtime", "libcublasLt": "cublas", "libnvJitLink": "nvjitlink", "libnvrtc": "cuda_nvrtc"}
 OPT = "/usr/local/cuda-12.4/lib64"
+HERE = Need("variable", "=/usr/local/cuda-12.8/lib64", "", "LD_LIBRARY_PATH")  # the toolkit, which no path names
 TENSORFLOW = framework(
     "tensorflow", "2.16.1", cuda=seen(CudaVersion(12, 3)), requires=seen(("nvidia-cublas-cu12; extra",))
 )
@@ -101,7 +102,7 @@ def test_one_more_wheel_comes_before_a_second_cuda_where_the_rest_is_in_wheels()
     alone = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcurand.so.10")))
     in_a_wheel = lost(ORT, "libcublas.so.12", intended=seen(own("libcublas.so.12")))
     beside = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcurand.so.10"), in_a_wheel))
-    assert [one.product for one in alone.needs] == ["cuda", "wheels"]
+    assert [one.product for one in alone.needs] == ["variable", "cuda", "wheels"]
     assert [one.product for one in beside.needs] == ["wheels", "cuda"]
 
 
@@ -132,12 +133,46 @@ def test_a_soname_is_missing() -> None:
         == "cupy-cuda12x 13.6.0 asks for libcublas.so.12 and libcudart.so.12, and the loader finds no such file"
     )
     wheels = Need("wheels", "nvidia-cublas-cu12 nvidia-cuda-runtime-cu12", f"{VENV}/bin/python")
-    assert found.needs == (Need("cuda", "==12.*"), wheels)  # CuPy looks into wheels from 14 on
+    assert found.needs == (HERE, Need("cuda", "==12.*"), wheels)  # CuPy looks into wheels from 14 on
+
+
+@pytest.mark.parametrize(
+    ("toolkits_here", "searched", "first"),
+    [
+        (toolkits(), (), "variable"),
+        (toolkits(), ("/usr/local/cuda-12.8/lib64",), "cuda"),  # it is searched: that would change nothing
+        (toolkits(toolkit("11.8.0")), (), "cuda"),
+        (toolkits(toolkit(kind="conda")), (), "cuda"),
+        (toolkits()._replace(toolkits=unseen()), (), "cuda"),
+    ],
+)
+def test_a_toolkit_that_no_path_names_comes_before_a_second_one(
+    toolkits_here: Any, searched: tuple[str, ...], first: str
+) -> None:
+    asked = on(CUPY, lost(CUPY, "libcublas.so.12"))
+    search = seen(tuple(SearchDir(path=one, why="LD_LIBRARY_PATH", exists=True) for one in searched))
+    facts = asked._replace(toolkit=toolkits_here, loader=asked.loader._replace(search=search))
+    assert answer("cudart-soname-missing", facts).needs[0].product == first
+    missing = on(CUPY, lost(CUPY, "libnvrtc.so.12"))
+    facts = missing._replace(toolkit=toolkits_here, loader=missing.loader._replace(search=search))
+    assert ("variable" in [one.product for one in answer("nvrtc-missing", facts).needs]) is (first == "variable")
+
+
+def test_until_cuda_10_no_other_minor_version_serves() -> None:
+    old = framework("cupy-cuda101", "7.8.0", cuda=seen(CudaVersion(10, 1)), requires=seen(()), path=f"{SITE}/cupy")
+    found = answer("nvrtc-missing", on(old, told(old, "libcudart.so.10.1"), lost(old, "libnvrtc.so.10.1")))
+    assert found.needs == (Need("cuda", "==10.1.*"),)
+
+
+def test_the_names_of_another_cuda_that_are_tried_as_well_are_not_what_is_missing() -> None:
+    """cuda.pathfinder tries libcublas.so.13 before .12, whatever CuPy is for."""
+    found = answer("cudart-soname-missing", on(CUPY, lost(CUPY, "libcublas.so.13"), lost(CUPY, "libcublas.so.12")))
+    assert found.why == "cupy-cuda12x 13.6.0 asks for libcublas.so.12, and the loader finds no such file"
 
 
 def test_onnxruntime_takes_a_toolkit_first() -> None:
     found = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcudart.so.12")))
-    assert [need.product for need in found.needs] == ["cuda", "wheels"]
+    assert [need.product for need in found.needs] == ["variable", "cuda", "wheels"]
 
 
 def test_what_only_a_stray_library_asks_for_is_no_wheel_out_of_reach() -> None:
@@ -237,7 +272,9 @@ def test_tensorflow_lacks_them() -> None:
     found = answer("tf-cannot-dlopen-gpu-libs", on(TENSORFLOW, lost(TENSORFLOW, "libcufft.so.11")))
     assert found.kind is Kind.BAD
     assert found.needs[0] == Need("wheels", "nvidia-cufft-cu12", f"{VENV}/bin/python")
-    assert found.needs[1] == Need("cuda", "==12.3.*")
+    assert found.needs[1:] == (HERE, Need("cuda", "==12.3.*"))
+    older = TENSORFLOW._replace(version="2.10.0", cuda=seen(CudaVersion(12, 3)))  # looks into no wheel
+    assert answer("tf-cannot-dlopen-gpu-libs", on(older, lost(older, "libcufft.so.11"))).needs[0] == HERE
 
 
 def test_tensorflow_goes_on_without_tensorrt() -> None:
@@ -359,6 +396,8 @@ def test_a_library_that_no_row_names_comes_by_the_pin_that_is_not_there() -> Non
 
 
 def test_the_nvrtc_that_is_asked_for_first_is_what_is_missing() -> None:
-    """CuPy for CUDA 13 asks for that of CUDA 12 after its own."""
-    found = answer("nvrtc-missing", on(CUPY, lost(CUPY, "libnvrtc.so.13"), lost(CUPY, "libnvrtc.so.12")))
-    assert [need.spec for need in found.needs] == ["nvidia-cuda-nvrtc"]
+    """CuPy for CUDA 13 asks for that of CUDA 12 after its own, and CuPy 14 for CUDA 12 for that of 13 before it."""
+    for_13 = CUPY._replace(package="cupy-cuda13x")
+    for one, wheel in ((for_13, "nvidia-cuda-nvrtc"), (CUPY, "nvidia-cuda-nvrtc-cu12")):
+        found = answer("nvrtc-missing", on(one, lost(one, "libnvrtc.so.13"), lost(one, "libnvrtc.so.12")))
+        assert found.needs[0].spec == wheel

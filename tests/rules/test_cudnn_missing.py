@@ -8,6 +8,7 @@ from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
 from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts, Machine
+from doctor.facts.environment import Framework
 from tests.machine import VENV, distribution, environment, framework, loader, machine, seen, toolkits, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, nothing_found, other
@@ -61,3 +62,24 @@ def test_on_an_image_a_library_of_the_system_is_a_warning() -> None:
     assert found.severity is Severity.WARNING
     wheel = Need("nvidia-cudnn-cu12", "==8.9.4.25", f"{VENV}/bin/python")
     assert found.needs == (wheel, Need("cudnn", ">=8.9,<9", "", "12"))
+
+
+@pytest.mark.parametrize(
+    ("version", "framework_there", "first"),
+    [
+        (
+            "8.9.7",
+            framework("tensorflow", "2.10.0", cudnn=seen(CudnnVersion.parse("8.1")), requires=seen(())),
+            "variable",
+        ),
+        ("8.0.5", framework("tensorflow", "2.10.0", cudnn=seen(CudnnVersion.parse("8.1")), requires=seen(())), "cudnn"),
+        ("9.5.1", framework("tensorflow", "2.10.0", cudnn=seen(CudnnVersion.parse("8.1")), requires=seen(())), "cudnn"),
+        ("9.10.2", TORCH, "nvidia-cudnn-cu12"),  # its own wheel
+    ],
+)
+def test_a_copy_that_no_path_names_is_not_fetched_again(version: str, framework_there: Framework, first: str) -> None:
+    """TensorFlow as it was until 2.13: cuDNN lies in the toolkit, and LD_LIBRARY_PATH was forgotten."""
+    found = answer(CODE, nothing_found(framework_there, other(version, OPT, None)))
+    assert found.needs[0].product == first
+    assert (OPT in found.needs[0].spec) is (first == "variable")
+    assert ("where it does not search" in found.why) is (first == "variable")

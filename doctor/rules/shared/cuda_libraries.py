@@ -130,6 +130,54 @@ def wheels_for(missing: tuple[Prediction, ...], framework: Framework, facts: Fac
     return (Need("wheels", " ".join(both), environment_of(framework, facts).interpreter),)
 
 
+def toolkit_for(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """What makes a toolkit bring a library: one that is here first, then one to install; () where rows know neither.
+
+    Where a library's name carries the minor version, as until CUDA 10, no other minor version serves.
+    """
+    cuda = known_cuda(framework, facts, matrix)
+    rows = _rows_of(cuda, matrix) if cuda else ()
+    if cuda is None or soname not in {row.soname for row in rows}:
+        return ()
+    by_minor = any(row.cuda == f"=={cuda}" for row in rows)
+    wanted = f"=={cuda}.*" if by_minor else f"=={cuda.major}.*"
+    here = _toolkits_here(wanted, facts) if not _has_own_wheels(framework, facts, matrix) else ()
+    return (*(with_directories((one,), facts) for one in here), Need("cuda", wanted))
+
+
+def _rows_of(cuda: CudaVersion, matrix: Matrix) -> tuple[LibraryRow, ...]:
+    rows: tuple[LibraryRow, ...] = matrix.rows("libraries", "sonames")
+    return tuple(row for row in rows if accepts(row.cuda, cuda))
+
+
+def _toolkits_here(wanted: str, facts: Facts) -> tuple[str, ...]:
+    """The directories of the system's toolkits that fit, and that the loader does not search."""
+    if value_or(facts.system.family, "") != "linux":
+        return ()
+    searched = {one.path for one in value_or(facts.loader.search, ())}
+    fitting = (
+        value_or(one.library_dir, "")
+        for one in value_or(facts.toolkit.toolkits, ())
+        if one.kind in {"directory", "hpc-sdk"} and isinstance(one.cuda, Seen) and accepts(wanted, one.cuda.value)
+    )
+    return tuple(one for one in fitting if one and one not in searched)
+
+
+def _has_own_wheels(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
+    """Whether it requires CUDA's libraries as wheels, or some of them are there."""
+    required = any(one.name.startswith("nvidia-") and not one.optional for one in pins_of(framework, facts, matrix))
+    return required or any(isinstance(one.intended, Seen) for one in told_of(framework, facts))
+
+
+def of_own_cuda(
+    missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix
+) -> tuple[Prediction, ...]:
+    """Those of the CUDA that a build is for; all where none is: cuda.pathfinder tries the names of 13 in one for 12."""
+    cuda = known_cuda(framework, facts, matrix)
+    names = {row.soname for row in _rows_of(cuda, matrix)} if cuda else set()
+    return tuple(one for one in missing if one.soname in names) or missing
+
+
 def absent_pins(framework: Framework, facts: Facts, matrix: Matrix) -> list[str]:
     """What a framework always requires of NVIDIA's wheels, and is not there: a process ends at the first."""
     environment = environment_of(framework, facts)

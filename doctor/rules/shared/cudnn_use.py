@@ -109,7 +109,22 @@ def told_of(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
     """All predictions of a framework's process; raises UnseenError."""
     environment, package = framework.environment, framework.package
     told = facts.loader.predictions.get()
-    return tuple([one for one in told if one.asker == package and one.environment == environment])
+    return _asked_for([one for one in told if one.asker == package and one.environment == environment])
+
+
+def _asked_for(told: list[Prediction]) -> tuple[Prediction, ...]:
+    """Without a preloaded cuDNN of another major beside the one that is asked for: both are mapped, each for its own.
+
+    The names of cuDNN's functions carry its SONAME as their version (readelf -V, libcudnn.so.8 of 8.5.0.96).
+    """
+    mains = [one for one in told if is_main(one.soname)]
+    preloaded = {_major_in(one) for one in mains if one.way and one.way.rule is FoundBy.PRELOAD}
+    asked = {_major_in(one) for one in mains} - preloaded
+    return tuple([one for one in told if not (asked and _major_in(one) in preloaded)])
+
+
+def _major_in(one: Prediction) -> str:
+    return one.soname.rpartition(".so.")[2]
 
 
 def main_predictions(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:

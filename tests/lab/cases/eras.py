@@ -89,6 +89,18 @@ CUDA_ON_PATH = {"LD_LIBRARY_PATH": "/usr/local/cuda/lib64"}
 THEANORC = "[global]\ndevice = gpu\nfloatX = float32\n\n[lib]\ncnmem = 0.8\n"
 
 
+# As tensorflow-gpu 1.15.5, 2.0.0 and 2.1.0 lay it; CUDA 10.0 is written "10" there.
+_CORE: Tree = {
+    "tensorflow/__init__.py": "",
+    "tensorflow_core/python/platform/build_info.py": "is_cuda_build = True\ncuda_version_number = '10'\n"
+    "cudnn_version_number = '7'\n",
+    "tensorflow_core/libtensorflow_framework.so.1": elf_bytes("libtensorflow_framework.so.1"),
+    "tensorflow_core/python/_pywrap_tensorflow_internal.so": elf_bytes(
+        "_pywrap_tensorflow_internal.so", needed=("libtensorflow_framework.so.1",), runpath="$ORIGIN/.."
+    ),
+}
+
+
 def tf1(cuda: str, cudnn: str, python: str = "python3.7") -> Part:
     """Ubuntu 18.04, GTX 1080, tensorflow-gpu 1.15."""
     major = ".".join(cuda.split(".")[:2])
@@ -101,7 +113,7 @@ def tf1(cuda: str, cudnn: str, python: str = "python3.7") -> Part:
         at(f"/usr/local/cuda-{major}/lib64", cudnn_tree.copy_of, cudnn, chain=True),
         at(f"/usr/local/cuda-{major}/include", cudnn_tree.header_of, cudnn),
         venv(python=python),
-        tensorflow("1.15.0", "10.0", "7", site=site_of(VENV, python)),
+        package("tensorflow-gpu", "1.15.0", _CORE, site=site_of(VENV, python)),
     )
 
 
