@@ -22,7 +22,7 @@ from doctor.prescribe.foreseen import Foreseen
 from doctor.prescribe.foreseen_framework import first_release, framework_of_row, version_of
 from doctor.prescribe.place import is_reached
 from doctor.prescribe.world import World
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST
+from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.pins import keeps
 from installers.effect import DistributionsInstalled
@@ -313,5 +313,5 @@ def _files_of(host: Host, changes: Changes, one: Distribution, frameworks: tuple
         site = here.real_path(one.site)
     except HostError:
         return (one.metadata,)
-    paths = (line.partition(",")[0] for line in lines)
+    paths = (listed(line)[0] for line in lines)
     return (one.metadata, *(f"{site}/{path}" for path in paths if path and not path.startswith(("..", "/"))))

@@ -13,7 +13,7 @@ from doctor.host.lines import lines_of
 from doctor.probes import dpkg
 from doctor.probes.cudnn_library import parse_name
 from doctor.probes.cudnn_places import Place
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST
+from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
 
 _CONDA_AT_MOST_BYTES = (
     1 << 20
@@ -77,8 +77,8 @@ def owner_among(packages: Iterable[Package], paths: Iterable[str], sizes: Mappin
 def _of_record(host: Host, place: Place, distribution: Distribution) -> Package:
     """Raises HostError: without RECORD (eggs, conda's own) nothing tells what belongs to the wheel."""
     record = f"{distribution.metadata}/RECORD"
-    listed = lines_of(host, record, RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST)
-    files = dict(islice(_record_lines(listed, place.site), _FILES_AT_MOST))
+    lines = lines_of(host, record, RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST)
+    files = dict(islice(_record_lines(lines, place.site), _FILES_AT_MOST))
     is_cudnn = distribution.name.startswith("nvidia-cudnn")
     return Package(
         label=f"{distribution.name} {distribution.version}",
@@ -90,11 +90,10 @@ def _of_record(host: Host, place: Place, distribution: Distribution) -> Package:
 
 
 def _record_lines(lines: Iterable[str], site: str) -> Iterator[tuple[str, int | None]]:
-    """Files of cuDNN with their sizes; paths with commas or quotes are none of cuDNN's."""
+    """Files of cuDNN with their sizes."""
     for line in lines:
-        path, _, rest = line.partition(",")
+        path, _, size = listed(line)
         if _is_cudnn_file(path):
-            size = rest.rpartition(",")[2]
             yield f"{site}/{path}", int(size) if size.isascii() and size.isdigit() and len(size) < 16 else None
 
 

@@ -24,7 +24,7 @@ from doctor.host import Host, HostError
 from doctor.host.cache import Cache
 from doctor.host.snapshot import memory_of
 from doctor.probes import torch_symbols
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES, fields, header, normal
+from doctor.probes.metadata import RECORD_AT_MOST_BYTES, fields, header, normal, unquoted
 
 _NVIDIA_LIBRARIES = ("libcublas", "libcudnn")
 
@@ -307,7 +307,7 @@ def _is_package_record(said: Any) -> bool:
 
 def _read_package(host: Host, one: Distribution, extended: str) -> dict[str, Any]:
     """Raises HostError."""
-    content = host.read_bytes(f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES)
+    content = unquoted(host.read_bytes(f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES))
     inside = [
         name for name in islice(_recorded(content), _RECORDED_AT_MOST) if ".." not in name and not name.startswith("/")
     ]

@@ -20,7 +20,7 @@ from doctor.facts.seen import Fact, Seen
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import text_of
 from doctor.host.snapshot import remembered
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES
+from doctor.probes.metadata import RECORD_AT_MOST_BYTES, unquoted
 
 _KIND, _MODULES = "libraries of RECORD", "modules of RECORD, three levels"
 _ENDS = (".so", ".pyd,", ".dll,")
@@ -76,10 +76,15 @@ def _lacking(host: Host, one: Distribution, *, has_modules: bool) -> Incomplete 
 
 def _libraries(host: Host, one: Distribution) -> list[list[Any]]:
     """Path below the site directory and size in bytes, 0 where it is not said; raises HostError."""
-    text = host.read_text(f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES)
+    text = _text(host, one)
     lines = dict.fromkeys(islice(_candidates(text, _ENDS), _CANDIDATES_AT_MOST))
     found = filter(None, map(re.compile(_LIBRARY).fullmatch, lines))
     return [[one[1], int(one[2] or 0)] for one in found if not one[1].startswith(("..", "/"))]
+
+
+def _text(host: Host, one: Distribution) -> str:
+    """Raises HostError."""
+    return unquoted(host.read_bytes(f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES)).decode("utf-8", "replace")
 
 
 def _lost_modules(host: Host, one: Distribution) -> Iterator[str]:
@@ -101,7 +106,7 @@ def _lost_modules(host: Host, one: Distribution) -> Iterator[str]:
 
 def _modules(host: Host, one: Distribution) -> dict[str, list[str]]:
     """Names by directory, below the site directory: the packages, and what lies right in them; raises HostError."""
-    text = host.read_text(f"{one.metadata}/RECORD", RECORD_AT_MOST_BYTES)
+    text = _text(host, one)
     found: dict[str, list[str]] = {}
     for line in dict.fromkeys(islice(_candidates(text, _MODULE_ENDS), _CANDIDATES_AT_MOST)):
         folder, _, name = line.partition(",")[0].rpartition("/")

@@ -16,6 +16,7 @@ _HEADER_BYTES = 256 << 10  # the fields come before the long description
 _SOURCE_BYTES = 256 << 10
 RECORD_AT_MOST_BYTES = 8 << 20  # the largest known RECORD, tensorflow's, has 2 MB
 RECORD_LINES_AT_MOST = 60_000
+_QUOTED = re.compile(rb'(?m)^"([^",\n]*)",')
 _REQUIREMENTS_AT_MOST = 500
 _EXTRAS_AT_MOST = 50  # cuda-toolkit 13.2 has 29
 _OF_CUDA = ("nvidia-", "cuda-", "libtpu", "pygpu")
@@ -246,11 +247,28 @@ class Recorded(NamedTuple):
     size_bytes: str  # as written, "" where there is none
 
 
+def unquoted(record: bytes) -> bytes:
+    """A RECORD with every path bare: a CSV writer may quote all of them, as in torchcodec 0.8.1 (PEP 376: csv).
+
+    One with a comma, a quote or a line end keeps its quotes: no reader of ours looks for such a file.
+    """
+    return _QUOTED.sub(rb"\1,", record) if b'"' in record else record
+
+
+def listed(line: str) -> tuple[str, str, str]:
+    """Path, digest and size of a line of RECORD, "" for what it does not say; no path where it is none."""
+    parts = line.rsplit(",", 2)
+    if len(parts) < 3:
+        return "", "", ""
+    path, digest, size = parts
+    return (path[1:-1].replace('""', '"') if path.startswith('"') else path), digest, size.strip()
+
+
 def record(host: Host, distribution: Distribution) -> dict[str, Recorded]:
     """The files that a wheel lists as its own, by path relative to its site directory; raises HostError."""
     found = {}
     for line in lines_of(host, f"{distribution.metadata}/RECORD", RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST):
-        parts = line.rsplit(",", 2)
-        if len(parts) == 3 and parts[0]:
-            found[parts[0].strip('"').replace('""', '"')] = Recorded(parts[1], parts[2].strip())
+        path, digest, size = listed(line)
+        if path:
+            found[path] = Recorded(digest, size)
     return found

@@ -17,7 +17,7 @@ from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.seen import Seen, value_or
 from doctor.host import Host, HostError
 from doctor.host.lines import lines_of
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST
+from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
 from doctor.rules.shared.cudnn_use import is_main, mending
 from doctor.verify import cause as codes
 
@@ -29,10 +29,12 @@ def changed(copy: CudnnCopy, host: Host, *, every: bool) -> tuple[str, ...]:
     """Libraries whose content is not what the wheel lists: the main one, or all; () where no wheel lists them."""
     if not isinstance(copy.missing, Seen) or not copy.missing.how.endswith(_RECORD):
         return ()
-    listed = _digests(copy.missing.how, host)
+    digests = _digests(copy.missing.how, host)
     paths = [part.path for part in value_or(copy.parts, ()) if every or is_main(part.name)]
     site = posixpath.dirname(posixpath.dirname(copy.missing.how))
-    return tuple(path for path in paths if _differs(path, listed.get(posixpath.relpath(path, _real(site, host))), host))
+    return tuple(
+        path for path in paths if _differs(path, digests.get(posixpath.relpath(path, _real(site, host))), host)
+    )
 
 
 def _real(path: str, host: Host) -> str:
@@ -49,14 +51,13 @@ def _digests(record: str, host: Host) -> dict[str, str]:
 
 def _digest_lines(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     for line in lines:
-        path, _, rest = line.partition(",")
-        digest = rest.partition(",")[0]
+        path, digest, _ = listed(line)
         if digest.startswith("sha256="):
             yield path, digest.removeprefix("sha256=")
 
 
-def _differs(path: str, listed: str | None, host: Host) -> bool:
-    if not listed:
+def _differs(path: str, digest: str | None, host: Host) -> bool:
+    if not digest:
         return False
     found = hashlib.sha256()
     try:
@@ -65,7 +66,7 @@ def _differs(path: str, listed: str | None, host: Host) -> bool:
                 found.update(piece)
     except (HostError, OSError):
         return False  # that it cannot be read is for the trial to say
-    return base64.urlsafe_b64encode(found.digest()).rstrip(b"=").decode() != listed
+    return base64.urlsafe_b64encode(found.digest()).rstrip(b"=").decode() != digest
 
 
 def of_contents(copy: CudnnCopy, host: Host, facts: Facts, *, every: bool) -> Iterator[Answer]:
