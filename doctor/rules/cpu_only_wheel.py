@@ -13,10 +13,17 @@ from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.seen import Seen, how, value_or
-from doctor.rules.shared.builds import cuda_need_of, installed, nearest_and_newest, need_of, other_builds
+from doctor.rules.shared.builds import (
+    cuda_need_of,
+    installed,
+    nearest_and_newest,
+    need_of,
+    other_builds,
+    riders,
+    suits_riders,
+)
 from doctor.rules.shared.extensions import asked_of_torch, runtime_of
 from doctor.rules.shared.gpu_code import code_for
-from doctor.rules.shared.pins import keeps, pin
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
 
@@ -80,7 +87,7 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 def _symptoms(framework: Framework, facts: Facts) -> Iterator[Symptom]:
     """What was compiled for a build with GPU code lacks that build's libraries; what comes anew with it fits then."""
     environment = environment_of(framework, facts)
-    for one in _riders(framework, environment):
+    for one in riders(framework, environment):
         asked, told = asked_of_torch(one.package, environment), value_or(facts.loader.predictions, ())
         mine = (each for each in told if (each.environment, each.asker) == (one.environment, one.package))
         if any(each.missing and each.soname in asked for each in mine):
@@ -107,22 +114,8 @@ def _builds(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Framewo
         return (row.targets is None or has_code(row)) and (not majors or _takes(row, majors, matrix))
 
     rows = other_builds(framework, facts, matrix, fits)
-    asked = _asked_of_it(framework, environment)
-    rows = tuple(row for row in rows if all(keeps(one, row.versions.lstrip("=")) for one in asked)) or rows
+    rows = tuple(row for row in rows if suits_riders(row, framework, environment)) or rows
     return nearest_and_newest(_same_cuda_first(rows, environment))
-
-
-def _riders(framework: Framework, environment: Environment) -> tuple[Framework, ...]:
-    frameworks = value_or(environment.frameworks, ())
-    return tuple(one for one in frameworks if traits_of(one.package).runs_on == framework.package)
-
-
-def _asked_of_it(framework: Framework, environment: Environment) -> tuple[str, ...]:
-    """The releases that riders are pinned to; a follower comes anew with it, and its pin goes."""
-    followers = traits_of(framework.package).followers
-    staying = (one for one in _riders(framework, environment) if one.package not in followers)
-    asked = (pin(text) for one in staying for text in value_or(one.requires, ()))
-    return tuple(one.specifier for one in asked if one and one.name == framework.package and not one.optional)
 
 
 def _same_cuda_first(rows: tuple[FrameworkRow, ...], environment: Environment) -> tuple[FrameworkRow, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from compat.build import covers, oldest_cuda
 from compat.matrix import Matrix, accepts
 from compat.need import Need
 from compat.row import FrameworkRow
@@ -11,7 +12,7 @@ from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Extension
 from doctor.facts.seen import how, value_or
-from doctor.rules.shared.builds import other_builds
+from doctor.rules.shared.builds import need_of, other_builds, riders, suits_riders
 from doctor.rules.shared.extensions import (
     EXTENSION_PACKAGES,
     ExtensionPackage,
@@ -38,7 +39,7 @@ def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable(f"{package.label} asks for no CUDA runtime beside its own")
     if any(runtime.is_of(cuda) for runtime in asked.values()):
         return ok(f"{package.label} and {package.torch.label} use the runtime of CUDA {cuda}")
-    return _bad(package, asked, facts)
+    return _bad(package, asked, facts, matrix)
 
 
 def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Facts, matrix: Matrix) -> Answer:
@@ -57,31 +58,68 @@ def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Fac
 
 def _releases_with(wanted: str, package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Iterator[Need]:
     """The nearest release with a library for that CUDA which goes with the torch that is there."""
+    return _releases(package, facts, matrix, lambda row: accepts(row.cuda or "<0", _dotted(wanted)))
+
+
+def _releases(
+    package: ExtensionPackage, facts: Facts, matrix: Matrix, fits: Callable[[FrameworkRow], bool]
+) -> Iterator[Need]:
     name, environment = package.modules[0].distribution, environment_of(package.torch, facts)
     own = next((one for one in value_or(environment.frameworks, ()) if one.package == name), None)
 
-    def fits(row: FrameworkRow) -> bool:
+    def goes_with(row: FrameworkRow) -> bool:
         asked = (row.pins or {}).get(package.torch.package, "")
-        return accepts(row.cuda or "<0", _dotted(wanted)) and keeps(asked, release_of(package.torch.version))
+        return fits(row) and keeps(asked, release_of(package.torch.version))
 
-    rows = other_builds(own, facts, matrix, fits, driver=False) if own else ()
+    rows = other_builds(own, facts, matrix, goes_with, driver=False) if own else ()
     yield from (Need(name, row.versions, environment.interpreter) for row in rows[:1])
+
+
+def _pins_torch(row: FrameworkRow, package: ExtensionPackage) -> bool:
+    """Whether it is a wheel, made for one torch: what everybody compiles himself has no such pin."""
+    return package.torch.package in (row.pins or {})
+
+
+def _builds_of_torch(package: ExtensionPackage, majors: set[int], facts: Facts, matrix: Matrix) -> Iterator[Need]:
+    """The build of torch for the extension's CUDA: of the same release, or where no build of the extension is for it.
+
+    That nobody publishes one for this torch is known of packages with rows alone: what was built at home for an older
+    torch is built again.
+    """
+    torch, environment = package.torch, environment_of(package.torch, facts)
+    name = package.modules[0].distribution
+    rows: tuple[FrameworkRow, ...] = matrix.rows(name, "builds") if matrix.has(name) else ()
+    is_rider = any(one.package == name for one in riders(torch, environment))
+    is_published = is_rider and any(_pins_torch(row, package) for row in rows)
+
+    def fits(row: FrameworkRow) -> bool:
+        near = covers(row, torch.version) or is_published
+        return near and oldest_cuda(row, matrix).major in majors and suits_riders(row, torch, environment)
+
+    yield from (need_of(row, torch, facts) for row in other_builds(torch, facts, matrix, fits)[:1])
 
 
 def _dotted(digits: str) -> str:
     return f"{digits[:-1]}.{digits[-1]}"
 
 
-def _bad(package: ExtensionPackage, asked: dict[Extension, Runtime], facts: Facts) -> Answer:
+def _bad(package: ExtensionPackage, asked: dict[Extension, Runtime], facts: Facts, matrix: Matrix) -> Answer:
     cuda = package.torch.cuda.get()
     linked = ", ".join(sorted({str(runtime) for runtime in asked.values()}))
     advice = (
         f"install the build of {package.modules[0].distribution} for torch with CUDA {cuda}, or "
         f"{building_again(package, facts)}"
     )
+
+    def is_for(row: FrameworkRow) -> bool:
+        return _pins_torch(row, package) and oldest_cuda(row, matrix).major == cuda.major
+
+    releases = tuple(_releases(package, facts, matrix, is_for))
+    majors = {runtime.major for runtime in asked.values()}
     files = tuple(Evidence(one.path, f"asks for {one.cudart.get()}") for one in asked)
     return bad(
         f"{package.label} was linked with CUDA {linked}, {package.torch.label} with CUDA {cuda}",
+        *(releases or _builds_of_torch(package, majors, facts, matrix)),
         Need("by-hand", advice),
         evidence=(*files, _torch_evidence(package)),
     )

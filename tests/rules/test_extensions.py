@@ -15,6 +15,7 @@ from tests.machine import (
     SITE,
     configuration,
     distribution,
+    driver,
     environment,
     framework,
     gpu,
@@ -308,3 +309,30 @@ def test_another_torch_explains_another_cuda() -> None:
 
 def test_what_only_the_host_computes_by_has_no_cards() -> None:
     assert answer(ARCH, with_extensions(extension(""))).kind is Kind.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("torch", "label", "cudart", "branch", "need"),
+    [
+        # no xformers for CUDA 13 and this torch is published
+        ("2.14.1+cu130", "xformers 0.0.35", "libcudart.so.12", 580, ("torch", "==2.14.1", "cu126")),
+        ("2.15.0+cu132", "xformers 0.0.35", "libcudart.so.12", 580, ("torch", "==2.14.1", "cu126")),
+        ("2.9.0+cu130", "xformers 0.0.33.post1", "libcudart.so.12", 580, ("xformers", "==0.0.33", "")),
+        ("2.13.0+cu126", "torchcodec 0.14.0", "libcudart.so.13", 580, ("torch", "==2.13.0", "cu132")),
+        ("2.13.0+cu126", "torchcodec 0.14.0", "libcudart.so.13", 550, None),  # that driver runs no CUDA 13
+        ("2.9.1+cu128", "flash-attn 2.8.3", "libcudart.so.11.0", 580, None),  # everybody compiles it himself
+        ("2.9.1+cu128", "my-ops 1.0", "libcudart.so.11.0", 580, None),  # built at home for an older torch
+    ],
+)
+def test_a_build_that_goes_with_the_other(
+    torch: str, label: str, cudart: str, branch: int, need: tuple[str, str, str] | None
+) -> None:
+    name, version = label.split()
+    build = torch.partition("+")[2]
+    base = framework("torch", torch, build=seen(build), cuda=seen(CudaVersion.from_tag(build)))
+    own = framework(name, version, build=seen("cuda"), cuda=unseen("none"), requires=seen(("torch>=2.9",)))
+    module = extension(cudart=seen(cudart))._replace(distribution=name, version=version)
+    frameworks = (base, own) if name != "my-ops" else (base,)
+    here = environment(*frameworks, python=seen("3.12.4"), extensions=seen((module,)))
+    first, *_ = answer(CUDA, machine(environments=seen((here,)), driver=driver(f"{branch}.95.05"))).needs
+    assert (first.product, first.spec, first.build) == need if need else first.product == "by-hand"

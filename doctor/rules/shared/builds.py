@@ -16,7 +16,7 @@ from doctor.check.finding import Symptom
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment, Framework, Import
 from doctor.facts.seen import Seen, value_or
-from doctor.rules.shared.pins import keeps
+from doctor.rules.shared.pins import keeps, pin
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import environment_of
 
@@ -225,6 +225,21 @@ def imported(tried: Import, facts: Facts) -> tuple[Environment, Framework | None
     environment = next(one for one in facts.environments.get() if one.prefix == tried.environment)
     frameworks = value_or(environment.frameworks, ())
     return environment, next((one for one in frameworks if one.package == tried.package), None)
+
+
+def riders(framework: Framework, environment: Environment) -> tuple[Framework, ...]:
+    """What runs on a framework, and is compiled for its builds with GPU code."""
+    frameworks = value_or(environment.frameworks, ())
+    return tuple(one for one in frameworks if traits_of(one.package).runs_on == framework.package)
+
+
+def suits_riders(row: FrameworkRow, framework: Framework, environment: Environment) -> bool:
+    """Whether riders take this release of what they run on; a follower comes anew with it, and its pin goes."""
+    followers = traits_of(framework.package).followers
+    staying = (one for one in riders(framework, environment) if one.package not in followers)
+    asked = (pin(text) for one in staying for text in value_or(one.requires, ()))
+    pins = (one.specifier for one in asked if one and one.name == framework.package and not one.optional)
+    return all(keeps(one, row.versions.lstrip("=")) for one in pins)
 
 
 def installed(environment: Environment) -> Iterator[Distribution]:
