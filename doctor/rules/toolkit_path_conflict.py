@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, value_or
 from doctor.facts.toolkit import Toolkit, ToolkitName
@@ -35,6 +35,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         *_needs(compared, toolkits, facts),
         severity=Severity.WARNING,
         evidence=tuple(Evidence(one.name, f"{one.value} is in {toolkits[one.leads_to.get()].label}") for one in names),
+        explains=tuple(Symptom("host-compiler-unsupported", one.label) for one in _left(compared, toolkits, facts)),
     )
 
 
@@ -71,6 +72,22 @@ def _needs(compared: list[ToolkitName], toolkits: dict[str, Toolkit], facts: Fac
         yield Need("variable", f"={root}", _set_in(other.name, facts), other.name)
     if first.name == _NVCC and isinstance(nvcc, Seen) and not path:
         yield Need("by-hand", f"put {nvcc.value.rpartition('/')[0]} first in PATH")
+
+
+def _left(compared: list[ToolkitName], toolkits: dict[str, Toolkit], facts: Facts) -> tuple[Toolkit, ...]:
+    """Those that no name leads to any more where the others follow the first: which compiler they take matters no more.
+
+    None where the first name is the one to follow.
+    """
+    first = compared[0]
+    if first.name == _NVCC and (
+        toolkits[first.leads_to.get()].kind == "distribution" or _outvoted(first, toolkits, facts)
+    ):
+        return ()
+    follow = {one.name for one in compared[1:]}
+    kept = {value_or(one.leads_to, "") for one in value_or(facts.toolkit.names, ()) if one.name not in follow}
+    paths = dict.fromkeys(one.leads_to.get() for one in compared[1:])
+    return tuple(toolkits[path] for path in paths if path not in kept)
 
 
 def _outvoted(first: ToolkitName, toolkits: dict[str, Toolkit], facts: Facts) -> bool:

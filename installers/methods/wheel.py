@@ -83,7 +83,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         return _again(need, target, matrix)
     need = need._replace(build=need.build or _build_followed(need.product, inside) or _build_kept(need, inside))
     steps = (*first, *_guarded(inside, (*_getting_pip(inside), *_install(need, inside, matrix))))
-    steps += _kept(inside, _requirement(need, inside, matrix))
+    served = parse_spec(f"{need.product}{need.spec}")._replace(build=need.build)
+    steps += _kept(inside, _requirement(need, inside, matrix), index=index_of(served, matrix)[1])
     return Plan(_summary(need), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
 
 
@@ -410,8 +411,10 @@ _KEEPERS = {  # each with its option that names the project
 }
 
 
-def _kept(target: Target, *requirements: str, removed: bool = False) -> tuple[Step, ...]:
-    """What its own tool must be told as well, or it brings the earlier state back.
+def _kept(target: Target, *requirements: str, removed: bool = False, index: str = "") -> tuple[Step, ...]:
+    """What its own tool must be told as well, or it brings the earlier state back; uv also which index serves a build.
+
+    `uv add --index NAME=URL` writes that index as the source of what is added over one that was there (uv 0.13.9).
 
     Sources: the command lines of uv (`add --project`), poetry (`add --directory`), pdm (`add --project`),
     pipenv (`install`, in its directory) and pixi (`add --manifest-path`).
@@ -423,7 +426,9 @@ def _kept(target: Target, *requirements: str, removed: bool = False) -> tuple[St
     where = (option, target.project) if target.project and option else ()
     names = tuple(parse_spec(one).name for one in requirements) if removed else requirements
     verb = ("uninstall" if removed else "install") if target.keeper == "pipenv" else "remove" if removed else "add"
-    told = shlex.join((target.keeper, verb, *pypi, *where, *names))
+    named = index.rstrip("/").rpartition("/")[2]
+    source = ("--index", f"{named}={index}") if index and target.keeper == "uv" and not removed else ()
+    told = shlex.join((target.keeper, verb, *pypi, *where, *source, *names))
     told += f" (in {target.project})" if target.project and not option else ""
     text = f"{target.keeper} keeps this environment as its lock file says; where the project names it, also: {told}"
     return (ByHand(text),)

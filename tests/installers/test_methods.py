@@ -443,6 +443,13 @@ def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> N
     assert ("uninstall" if keeper == "pipenv" else "remove") in last
 
 
+def test_uv_is_told_which_index_serves_a_build() -> None:
+    """A project whose source is the index of CPU builds would get the CPU build again by its next sync."""
+    target = machines.UBUNTU._replace(installers=("uv",), keeper="uv", project="/w/p")
+    told = everything(Need("torch", "==2.9.1", PYTHON, "cu130"), target)[-1]
+    assert told.endswith("uv add --project /w/p --index cu130=https://download.pytorch.org/whl/cu130 torch==2.9.1")
+
+
 @pytest.mark.parametrize(
     ("conda", "keeper", "line"),
     [

@@ -93,3 +93,21 @@ def test_nothing_is_made_to_follow_usr() -> None:
 
 def test_unseen_is_unknown() -> None:
     assert answer(CODE, machine(toolkit=toolkits(names=unseen("failed")))).kind is Kind.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("names", "explained"),
+    [
+        ((named("nvcc on PATH", NEW.path), named("CUDA_HOME", OLD.path), LINK_NEW), [OLD.label]),
+        # a name that does not compete leads to the old one still
+        ((named("nvcc on PATH", NEW.path), named("CUDA_HOME", OLD.path), named("/usr/local/cuda", OLD.path)), []),
+        ((NVCC_OLD, HOME_NEW, LINK_NEW), []),  # PATH is what changes
+    ],
+)
+def test_the_compiler_of_a_toolkit_that_is_left_matters_no_more(
+    names: tuple[ToolkitName, ...], explained: list[str]
+) -> None:
+    found = answer(CODE, machine(toolkit=toolkits(*ALL, names=seen(names)), configuration=PATH))
+    assert [(one.code, one.subject) for one in found.explains] == [
+        ("host-compiler-unsupported", one) for one in explained
+    ]
