@@ -7,7 +7,7 @@ import hashlib
 import os
 
 from installers.progress import Progress, Report, silent
-from installers.refusal import InstallError
+from installers.refusal import InstallError, written
 
 CHUNK_BYTES = 1 << 20
 _PAGE_STARTS = (b"<!doctype", b"<html", b"<head", b"<?xml")
@@ -67,7 +67,7 @@ def copy_verified(path: str, to: str, expected: tuple[str, ...], report: Report 
     if os.path.exists(path) and not os.path.isfile(path):
         raise OSError(errno.EINVAL, "it is no file", path)
     found, done_bytes = hashlib.sha256(), 0
-    with open(path, "rb") as file, open(to, "xb") as copy:
+    with open(path, "rb") as file, written(to), open(to, "xb") as copy:
         total_bytes = os.fstat(file.fileno()).st_size
         while chunk := file.read(CHUNK_BYTES):
             if done_bytes == 0 and looks_like_page(chunk[:512]):

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from compat.record import NamedTuple
 from installers.digest import CHUNK_BYTES, DigestMismatch, LoginPage, looks_like_page, require
 from installers.progress import Progress, Report, silent
-from installers.refusal import InstallError
+from installers.refusal import InstallError, written
 
 if TYPE_CHECKING:
     import requests
@@ -95,7 +95,8 @@ class _Part:
 
     def add(self, chunk: bytes) -> None:
         """Append; the file is in append mode, so where it was read does not matter. Raises TooSlow."""
-        self._file.write(chunk)
+        with written(self._download.to):
+            self._file.write(chunk)
         self._count(chunk)
         self._report(Progress("download", self._download.to, self.size_bytes, self._download.size_bytes))
         self._refuse_slowness(len(chunk))

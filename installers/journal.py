@@ -20,6 +20,7 @@ from typing import Any
 from compat.error import GpudoctorError
 from compat.own import NotOurs, own_directory
 from compat.record import NamedTuple
+from installers.refusal import written
 from installers.stamp import Stamp, sync
 from installers.steps.command import Command, Inverse
 
@@ -106,7 +107,7 @@ class Journal:
 
     def append(self, *records: Record) -> None:
         """Write records and wait until they are on the disk; raises OSError."""
-        with open(self._path, "ab+") as file:
+        with written(self._path), open(self._path, "ab+") as file:
             _drop_torn_line(file.fileno())
             file.seek(0)
             last = _checksum_of(file.read().split(b"\n")[-2:-1])

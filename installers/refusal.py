@@ -54,6 +54,20 @@ def plainly() -> Iterator[None]:
         raise refused(error) from error
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextlib.contextmanager
+def written(path: str) -> Iterator[None]:
+    """That there is no room names the file: what fails in a write through a descriptor names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL and error.filename is None:
+            error.filename = path
+        raise
+
+
 _HIGHER = (
     "End the programs that have it open (a running Python); else run the same command as administrator (right-click "
     "the terminal), or choose a directory of your own."

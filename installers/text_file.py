@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from installers.refusal import CannotChange
+from installers.refusal import CannotChange, written
 
 if TYPE_CHECKING:
     from installers.run import Run
@@ -46,7 +46,7 @@ def _text_of(path: str) -> str | None:
 
 def _write(text: str, path: str, to: str) -> None:
     """With the mode and owner of the file whose place it takes."""
-    with open(to, "wb") as file:
+    with written(to), open(to, "wb") as file:
         file.write(text.encode("utf-8", "surrogateescape"))
     import stat  # late: printing needs none of it
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from compat.record import NamedTuple
 from installers.archive import Member, UnsafeArchive, clean_name, damage_named, is_absolute, members
 from installers.progress import Progress, Report, silent
+from installers.refusal import written
 
 
 class Bounds(NamedTuple):
@@ -88,7 +89,7 @@ class _Tree:
     def _file(self, member: Member) -> None:
         path = self._path(member.name)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        with open(os.open(path, flags, 0o600), "wb") as file:
+        with written(path), open(os.open(path, flags, 0o600), "wb") as file:
             for chunk in member.chunks:
                 self._written_bytes += len(chunk)
                 if self._written_bytes > self._limit_bytes:
