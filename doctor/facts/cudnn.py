@@ -42,6 +42,7 @@ class CudnnCopy(NamedTuple):
     broken_links: Fact[tuple[CudnnLink, ...]]
     search_rank: Fact[int]  # place of its directory in the loader's order, 0 first; Unseen: not searched
     companions: Fact[tuple[str, ...]] = Unseen("they were not looked for")  # zlibwapi.dll, beside it or on PATH
+    foreign_companion: str = ""  # the first file of such a name, where it is for another type of machine
 
     @property
     def label(self) -> str:

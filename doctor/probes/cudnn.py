@@ -3,7 +3,7 @@
 Libraries of one major in one directory are one copy: Debian's libcudnn8 and libcudnn9 lie side by side and are two.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from compat.record import NamedTuple
 from compat.version import CudnnVersion
@@ -20,7 +20,7 @@ from doctor.probes.cudnn_library import RESOURCE, LibraryName, Reading, parse_na
 from doctor.probes.cudnn_owner import Package, owner_among, packages_of
 from doctor.probes.cudnn_places import Place, named_place, places
 
-_COMPANION = "zlibwapi.dll"
+_COMPANION, _COMPANION_MACHINE = "zlibwapi.dll", "x86_64"
 _LATER = Unseen("it was not asked yet")
 _LIBRARIES_AT_MOST = 200  # in one directory; a release has 9, each under three names
 # The part that speaks for a copy: the one whose symbol is read first, and the order in which parts are shown.
@@ -193,6 +193,7 @@ def _copy(host: Host, around: _Directory, major: int) -> CudnnCopy:
         broken_links=Seen(tuple(_broken_links(around.path, entries, chosen, readings)), around.path),
         search_rank=_LATER,
         companions=_companions(host, around),
+        foreign_companion=next((path for path in _named_companion(host, around) if _is_foreign(host, path)), ""),
     )
 
 
@@ -208,12 +209,31 @@ def _companions(host: Host, around: _Directory) -> Fact[tuple[str, ...]]:
     """Libraries of others that cuDNN on Windows loads, in its directory, the system's or one of PATH's."""
     if host.os_family != "windows":
         return Seen((), "none is known but on Windows")
-    for folder in (around.path, "C:/Windows/System32", *around.searched):
-        if host.is_file(f"{folder}/{_COMPANION}"):
-            return Seen((_COMPANION,), folder)
+    for path in _named_companion(host, around):
+        if not _is_foreign(host, path):
+            return Seen((_COMPANION,), path.rpartition("/")[0])
     if not host.is_live and not around.searched:
         return Unseen("the PATH of an image is not known")
     return Seen((), "PATH")
+
+
+def _named_companion(host: Host, around: _Directory) -> Iterator[str]:
+    folders = (around.path, "C:/Windows/System32", *around.searched) if host.os_family == "windows" else ()
+    return (path for path in (f"{folder}/{_COMPANION}" for folder in folders) if host.is_file(path))
+
+
+def _is_foreign(host: Host, path: str) -> bool:
+    """Whether a DLL is known to be for another machine than cuDNN's, of which all from 7 on are for x86-64.
+
+    Windows passes over it, and goes on with the search (`doctor.probes.dlls`).
+    """
+    from doctor.binaries.pe import Pe, PeError  # late: only Windows has them
+
+    try:
+        with host.open(path) as stream:
+            return Pe(stream).machine != _COMPANION_MACHINE
+    except (HostError, PeError):
+        return False
 
 
 def _rank(ranks: Fact[Mapping[str, int]], directory: str) -> Fact[int]:

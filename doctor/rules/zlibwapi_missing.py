@@ -26,13 +26,15 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     if not lacks:
         return ok(f"{', '.join(wanted)} is found")
     page = matrix.page("zlib").url
+    foreign = copy.foreign_companion
+    where = f"{foreign} is for another type of machine" if foreign else "which lies neither beside it nor on PATH"
     return bad(
-        f"cuDNN {version} in {copy.path} needs {lacks[0]}, which lies neither beside it nor on PATH",
+        f"cuDNN {version} in {copy.path} needs {lacks[0]}{': ' if foreign else ', '}{where}",
         Need("by-hand", f"Download the 64-bit {lacks[0]} ({page}) and put it into {copy.path}."),
         severity=severity_of(copy, facts),
         evidence=(
             Evidence("matrix, cudnn.companions", f"cuDNN {version} loads {lacks[0]} on Windows"),
-            Evidence(copy.path, f"has no {lacks[0]}; no directory on PATH has it"),
+            Evidence(foreign or copy.path, where if foreign else f"has no {lacks[0]}; no directory on PATH has it"),
         ),
     )
 

@@ -392,6 +392,20 @@ def test_windows(tmp_path: Path) -> None:
     assert {one.companions.get() for one in at(tmp_path)} == {("zlibwapi.dll",)}
 
 
+@pytest.mark.parametrize(("beside", "in_system", "found"), [("i386", "", ()), ("i386", "x86_64", ("zlibwapi.dll",))])
+def test_a_zlib_of_32_bits_is_passed_over(tmp_path: Path, beside: str, in_system: str, found: tuple[str, ...]) -> None:
+    folder = tmp_path / "Program Files/NVIDIA GPU Computing Toolkit/CUDA/v11.8/bin"
+    dlls_of(folder, "8.9.2")
+    system = tmp_path / "Windows/System32"
+    system.mkdir(parents=True)
+    (folder / "zlibwapi.dll").write_bytes(pe_bytes("zlibwapi.dll", machine=beside))
+    if in_system:
+        (system / "zlibwapi.dll").write_bytes(pe_bytes("zlibwapi.dll", machine=in_system))
+    copy = only(at(tmp_path, PATH="C:\\Windows"))
+    assert copy.companions.get() == found
+    assert copy.foreign_companion.endswith("v11.8/bin/zlibwapi.dll")
+
+
 def test_hostile_trees_end_in_facts(tmp_path: Path) -> None:
     folder = tmp_path / "opt/lib"
     folder.mkdir(parents=True)

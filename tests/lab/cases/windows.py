@@ -302,6 +302,23 @@ CASES = (
         codes=("zlibwapi-missing",),
     ),
     machine(
+        "zlibwapi-32-bit",
+        "cuDNN 8.9.2 beside the 32-bit zlibwapi.dll, which a 64-bit process passes over",
+        toolkit("11.8.0"),
+        cudnn("8.9.2", "11.8"),
+        files({f"{_V11}/bin/zlibwapi.dll": pe_bytes("zlibwapi.dll", machine="i386")}),
+        environ={"PATH": on_path(f"{_V11}/bin")},
+        codes=("zlibwapi-missing",),
+    ),
+    machine(
+        "zlibwapi-64-bit",
+        "cuDNN 8.9.2 beside the 64-bit one",
+        toolkit("11.8.0"),
+        cudnn("8.9.2", "11.8"),
+        files({f"{_V11}/bin/zlibwapi.dll": pe_bytes("zlibwapi.dll")}),
+        environ={"PATH": on_path(f"{_V11}/bin")},
+    ),
+    machine(
         "zlibwapi-not-needed",
         "cuDNN 8.9.7, which has zlib inside",
         toolkit("11.8.0"),
