@@ -22,6 +22,7 @@ from doctor.host.root import RootHost
 from doctor.probes import cudnn, loader
 from doctor.probes.cudnn_library import parse_name
 from tests.lab.cudnn_tree import conda_of, copy_of, debian_of, dlls_of, header_of, link, part_bytes, wheel_of
+from tests.lab.pe_file import pe_bytes
 from tests.wheels import WINDOWS, fetch, unpack
 
 SITE = "/venv/lib/python3.12/site-packages"
