@@ -21,6 +21,7 @@ from doctor.loader import levels
 from doctor.loader.link_release import releases_of
 from doctor.probes import (
     configuration,
+    cudnn,
     distributions,
     dlls,
     driver,
@@ -133,6 +134,7 @@ CALLS: tuple[Callable[[Host], object], ...] = (
     lambda host: list(toolkit._from_header(host, "/odd/cuda/include/cuda.h")),
     lambda host: toolkit._is_script(host, "/odd/cuda/bin/nvcc"),
     lambda host: list(dlls.imports_of(host, "/odd/x.dll")),
+    lambda host: cudnn._is_foreign(host, "/odd/x.dll"),
     lambda host: package_tools._kept(host, prefixes.locate(host, "/odd/virtualenvs/p-x")),
     lambda host: releases_of(host, Prediction("/odd", "torch", "libnvJitLink.so.12", _LINK, seen("/odd/other.so"))),
     levels._flags,

@@ -121,6 +121,24 @@ def test_remedy_fits_gpu_and_driver(built: Framework, card: object, release: str
     assert answer(CODE, facts).needs[0] == need
 
 
+@pytest.mark.parametrize(
+    ("release", "installed", "needs"),
+    [
+        # what the package index has for ARM up to 2.10 is for the CPU; from 2.11 on it is for CUDA
+        ("580.95.05", "2.10.0+cpu", [("==2.10.0", "cu130"), ("==2.15.0", "cu132")]),
+        ("580.95.05", "2.15.0+cpu", [("==2.15.0", "cu132")]),
+        ("550.54.14", "2.10.0+cpu", [("==2.10.0", "cu128"), ("==2.13.0", "cu126")]),
+        ("550.54.14", "2.15.0+cpu", [("==2.13.0", "cu126")]),
+    ],
+)
+def test_a_server_with_arm(release: str, installed: str, needs: list[tuple[str, str]]) -> None:
+    here = environment(cpu("torch", installed), python=seen("3.12.4"))
+    card = gpu("NVIDIA GH200 480GB", "9.0")
+    arm = system(machine=seen("aarch64"))
+    facts = machine(system=arm, gpus=seen((card,)), driver=driver(release), environments=seen((here,)))
+    assert [(one.spec, one.build) for one in answer(CODE, facts).needs] == needs
+
+
 @pytest.mark.parametrize(("release", "extra"), [("580.95.05", "cuda13"), ("570.86.10", "cuda12")])
 def test_remedy_for_jaxlib_is_the_extra_that_the_driver_runs(release: str, extra: str) -> None:
     jaxlib = cpu("jaxlib", "0.9.0")
