@@ -240,6 +240,18 @@ SCENARIOS: Mapping[str, Scenario] = {
     ),
     "cupy-no-cuda": Scenario("framework-wants-other-cuda", CUPY, more=(NO_ROOT,), offers=CUDA_12_9, row=14),
     "onnxruntime-no-cuda": Scenario("framework-wants-other-cuda", ONNX_GPU, more=(NO_ROOT,), offers=CUDA_12_9, row=14),
+    "ctranslate2-no-cuda": Scenario(
+        "framework-wants-other-cuda",
+        ("ctranslate2==3.24.0", "numpy==1.26.4"),
+        more=(NO_ROOT,),
+        offers=("nvidia-cublas-cu11==11.11.3.6",),
+    ),
+    "ctranslate2-3-cuda-12": Scenario(
+        "framework-wants-other-cuda",
+        ("ctranslate2==3.24.0", "numpy==1.26.4", *(one for one in TORCH if one.startswith("nvidia-"))),
+        more=(NO_ROOT,),
+        offers=("ctranslate2==4.8.5",),
+    ),
     "onnxruntime-cuda-11-no-cudnn": Scenario(
         "cudnn-missing",
         ("onnxruntime-gpu==1.18.1", *CUDA_11_8),
