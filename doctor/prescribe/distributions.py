@@ -168,10 +168,12 @@ def with_installed(world: World, environment: Environment, coming: Coming, site:
     framework = _framework(coming, environment, world, site)
     same = any((one.environment, one.label) == (environment.prefix, coming.label) for one in world.removed)
     if framework and coming.row and not same:  # of the same release the first look has told
-        from doctor.prescribe.foreseen_requests import requests  # late: the loader's habits
+        from doctor.prescribe.foreseen_requests import again, requests  # late: the loader's habits
 
         own = _own_cudnn(coming.row, framework, made, world.matrix)
-        world = world._replace(asked=(*world.asked, *requests(coming.row, environment.prefix, own=own)))
+        named = requests(coming.row, environment.prefix, own=own)
+        opened = again(coming.row, environment.prefix, world.facts, world.matrix)
+        world = world._replace(asked=(*world.asked, *named, *opened))
     made.files[f"{metadata}/RECORD"] = "".join(f"{path},,\n" for path in paths).encode()
     world = world.with_changes(made.onto(world.changes))
     environment = environment._replace(

@@ -6,12 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from compat.row import FrameworkRow
+from compat.build import is_cuda_row, oldest_cuda
+from compat.matrix import Matrix, accepts
+from compat.row import FrameworkRow, LibraryRow
 from compat.traits import traits_of
+from doctor.facts import Facts
 from doctor.facts.environment import Environment
 from doctor.facts.loader import LoaderFacts, Outcome, Prediction
 from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.host import Host
+from doctor.host.lenient import names_of
 from doctor.loader.habits import habits
 from doctor.loader.simulate import start
 
@@ -35,6 +39,23 @@ def requests(row: FrameworkRow, prefix: str, *, own: bool) -> Iterator[tuple[str
         yield from ((prefix, row.package, f"libcudnn.so.{major}") for major in majors)
 
 
+def again(row: FrameworkRow, prefix: str, facts: Facts, matrix: Matrix) -> Iterator[tuple[str, str, str]]:
+    """Environment, package, name: what the release before it opened of CUDA when a program called it, for the new CUDA.
+
+    Of one that another package asks for, and that leaves it to the loader to find them (CTranslate2).
+    """
+    traits = traits_of(row.package)
+    if traits.opens != "call" or not traits.dependency or row.package in traits.gpu or not is_cuda_row(row):
+        return
+    told = (
+        one for one in value_or(facts.loader.predictions, ()) if (one.environment, one.asker) == (prefix, row.package)
+    )
+    stems = {one.soname.partition(".so")[0] for one in told if one.is_cuda and "cudnn" not in one.soname}
+    cuda = oldest_cuda(row, matrix)
+    libraries: tuple[LibraryRow, ...] = matrix.rows("libraries", "sonames")
+    yield from ((prefix, row.package, one.soname) for one in libraries if one.stem in stems and accepts(one.cuda, cuda))
+
+
 def missing(world: World, host: Host, search: LoaderFacts) -> Iterator[Prediction]:
     """A prediction for each of them that is nowhere on the loader's path."""
     known = {one.prefix: one for one in value_or(world.facts.environments, ())}
@@ -52,6 +73,7 @@ def missing(world: World, host: Host, search: LoaderFacts) -> Iterator[Predictio
 
 
 def _in_a_wheel(name: str, environment: Environment, host: Host) -> Seen[str] | None:
-    """cuDNN's file in a wheel of the environment."""
-    paths = (f"{site}/nvidia/cudnn/lib/{name}" for site in value_or(environment.sites, ()))
+    """The file in a wheel of the environment."""
+    nvidia = (f"{site}/nvidia" for site in value_or(environment.sites, ()))
+    paths = (f"{folder}/{one}/lib/{name}" for folder in nvidia for one in names_of(host, folder))
     return next((Seen(path, path) for path in paths if host.is_file(path)), None)

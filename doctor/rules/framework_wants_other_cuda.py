@@ -141,6 +141,7 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
         return any(accepts(row.cuda or "", one.cuda) for one in found)
 
     rows = nearest_and_newest(other_builds(framework, facts, matrix, fits)) if found else ()
+    rows = rows[::-1] if _is_asked_by_others(framework) else rows
     here = ", ".join(f"{one.cuda} ({one.where})" for one in found)
     advice = f"; {name_of(rows[0])} takes the CUDA that is here" if rows else ""
     return bad(
@@ -165,7 +166,7 @@ def _in_order(own: tuple[Need, ...], fitting: tuple[Need, ...], framework: Frame
     So it does where another package asked for the framework: nobody chose its release, and the newest comes first.
     """
     if _is_asked_by_others(framework):
-        return (*reversed(fitting), *own)
+        return (*fitting, *own)
     environment = environment_of(framework, facts)
     beside = any(one != framework and isinstance(one.cuda, Seen) for one in value_or(environment.frameworks, ()))
     return (*fitting, *own) if beside and _wheels(environment) else (*own, *fitting)

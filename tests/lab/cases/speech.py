@@ -71,6 +71,14 @@ CASES = (
         environ=CUDA_ON_PATH,
     ),
     fault(
+        "ctranslate2-3-cuda-12-in-wheels",
+        "the same with the wheels of CUDA 12, in which the newer one does not look",
+        LONELY,
+        ctranslate2("3.24.0"),
+        cuda_wheels(),
+        codes=("framework-wants-other-cuda",),
+    ),
+    fault(
         "ctranslate2-3-pinned",
         "the same below a faster-whisper that takes no newer one: wheels of CUDA 11",
         EMPTY,
