@@ -105,8 +105,9 @@ def of_dockerfile(text: str, name: str = "Dockerfile") -> Report:
 
 
 BASE = "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\n"
+QUOTE, ESCAPED = '"', '\\"'  # an open quote is no Dockerfile
 HOSTILE_LINES = (
-    f"ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:/x{NAME}",
+    f"ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:/x{NAME.replace(QUOTE, ESCAPED)}",
     f"RUN apt-get update && apt-get install -y cuda-toolkit-12-4 'nvidia-driver-{NAME}'",
     f"RUN pip install 'torch=={NAME}' 'torch==2.9.1+cu126' 'jax[cuda12{NAME}]==0.4'",
 )
