@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ _SECONDS = {"slow": 1800, "system": 900, "gpu": 900}  # instead of pyproject.tom
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Every rule's answers are counted."""
+    """Every rule's answers are counted; what tests start is stopped by SIGINT, also of a suite in the background."""
     config.pluginmanager.register(ShownAnswers())
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's `&` sets it, and children inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
