@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import queue
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -25,6 +26,7 @@ _WINDOW_AT_MOST_BYTES = 128 << 20  # of xz and zstd; `zstd --ultra -22` and `xz 
 _TAR_BLOCK_BYTES = 512
 _CHUNKS_AHEAD = 16  # small files take Python longer than unpacking, and large ones less
 _FREED_KEPT_BYTES = 16 << 20
+_SWITCH_S = 1e-4  # how long a thread with the next chunk waits for Python's lock; 5 ms without
 
 
 class Tally:
@@ -197,6 +199,7 @@ def ahead(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
             made.put(error)
 
     _keep_freed()
+    sys.setswitchinterval(_SWITCH_S)
     for _ in range(_CHUNKS_AHEAD):
         room.put(True)
     threading.Thread(target=make, daemon=True).start()

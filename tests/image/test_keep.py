@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import struct
 from itertools import chain
 from typing import BinaryIO, cast
@@ -11,6 +12,7 @@ import pytest
 
 from doctor.binaries.fatbin import HEAD, MAGIC, gpu_code_of
 from doctor.binaries.pe import Pe
+from doctor.image import keep
 from doctor.image.disk import _WAITING_AT_MOST_BYTES, Scratch
 from doctor.image.keep import _RESERVED_BYTES, Keeper, Pieces, _segments
 from tests.lab.pe_file import pe_bytes
@@ -135,3 +137,16 @@ def test_what_lies_before_code_in_its_segment_is_laid_down() -> None:
     struct.pack_into("<QQ", head, 32, 64, size - 2048)
     struct.pack_into("<HH", head, 54, 56, 1)
     assert all(not low <= 102_869_464 < high for low, high in _segments(bytes(head), size).code)
+
+
+@pytest.mark.parametrize("has_memmem", [True, False])
+def test_where_containers_begin(monkeypatch: pytest.MonkeyPatch, *, has_memmem: bool) -> None:
+    """As plain search finds it, by the C library and without, wherever in a block it lies."""
+    if not has_memmem:
+        monkeypatch.setattr(keep, "_memmem", lambda: None)
+    seed = random.Random(7)
+    for _ in range(2_000):
+        parts = [seed.choice((MAGIC, MAGIC[:3], b"\0" * 60, seed.randbytes(seed.randrange(200)))) for _ in range(4)]
+        content = b"".join(parts)
+        begin = seed.randrange(len(content) + 1)
+        assert keep._searched(memoryview(content)[begin:]) == content[begin:].find(MAGIC)
