@@ -37,11 +37,11 @@ def run(argv: tuple[str, ...], keep: Callable[[bytes], None]) -> int:
         started = start(Order(argv, wiring, {int(one) for one in mask}))
         signals.start()
         pumps = [Pump(one, keep) for one in wiring.streams]
-        for pump in pumps:
-            pump.start()
         with (
             _OwnTerminal(started, wiring, signals) if wiring.terminal >= 0 else _Shared(started, wiring, signals) as one
         ):
+            for pump in pumps:  # what answers what is shown comes to a terminal that is ready for it
+                pump.start()
             status = one.end()
             for pump in pumps:
                 pump.finish()
