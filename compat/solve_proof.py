@@ -76,7 +76,12 @@ def _why_not(problem: Problem, one: SolveCandidate, chosen: dict[str, SolveCandi
         clash = problem.against(other, one)
         if clash:
             return _Passed(one, f"{clash.about} {other.name}", clash.reason)
-    return _blocked(problem, one, usable) or _lacking(problem, one, usable) or _jointly(problem, one, chosen)
+    return (
+        _blocked(problem, one, usable)
+        or _lacking(problem, one, usable)
+        or _behind(problem, one, usable)
+        or _jointly(problem, one, chosen)
+    )
 
 
 def _before(package: str, chosen: dict[str, SolveCandidate]) -> list[SolveCandidate]:
@@ -107,6 +112,22 @@ def _lacking(problem: Problem, one: SolveCandidate, usable: Usable) -> _Passed |
         if package in pins and not usable[package].going(one, view, sure=True):
             what = f"asks for {package}{pins[package]}, of which no build is known to work here"
             return _Passed(one, what, Reason(BAD, what, (one.name,), one.row.source))
+    return None
+
+
+def _behind(problem: Problem, one: SolveCandidate, usable: Usable) -> _Passed | None:
+    """Another package that was asked for, of which no build goes with what this one pins itself."""
+    pins = one.row.pins or {}
+    for pinned in (package for package in problem.required if package in pins):
+        fitting = [other for other in usable[pinned].builds if not problem.against(one, other)]
+        for package in (name for name in usable if name != one.asked and name not in problem.required):
+            view, others = problem.view(pinned, package), usable[package]
+            if not fitting or any(others.going(each, view, sure=True) for each in fitting):
+                continue
+            kinds = _subjects(problem, fitting[0], others.builds)
+            joined = _joined(package, list(kinds.values()))
+            reason = joined._replace(what=f"asks for {pinned}{pins[pinned]}: {joined.what}")
+            return _Passed(one, f"{pinned}, {package}: {', '.join(kinds)}", reason)
     return None
 
 

@@ -58,7 +58,7 @@ PYTHONS = ("", "3.10", "3.11", "3.12", "3.13")
 # What is against a set and no resolver knows of; everything else a clash can be about is a distribution or "python".
 BEYOND = re.compile(
     r"no code for|no longer builds|does not know|no longer drives|directory|overwrite|needs driver|older than|"
-    r"is a CPU build|supports cards|takes CUDA .* from the system|brings only PTX|brings CUDA"
+    r"is a CPU build|supports cards|takes CUDA .* from the system|brings only PTX|brings CUDA|is built for CUDA"
 )
 
 
@@ -66,6 +66,7 @@ BEYOND = re.compile(
 # is available and vllm>=0.33.0 depends on certifi>=2026.10.19".
 _LAGS = re.compile(
     r"Because only (?!nvidia-|cuda-|torch|jax|tensorflow|numpy|numba|triton|xformers)\S+ is available and"
+    r"|vllm-nccl-cu12"  # of vLLM 0.4: what builds it fetches NCCL from a site that an index does not stand for
 )
 
 

@@ -284,6 +284,7 @@ def test_an_older_driver_than_the_one_offered_would_not_do() -> None:
         ("torch==2.15.0 tensorflow", "B200", "", "torch 2.15.0 (cu132)", "unpack into one directory"),
         ("cupy-cuda12x>=14.1.0 cudf-cu13", "RTX 4090", "", "cudf-cu13 26.10.2", "are one import package"),
         ("torch", "GT 640M", "", "torch 2.15.0 to 0.4.0", "has no code for sm_30"),
+        ("vllm==0.5.5 bitsandbytes<=0.35.2", "RTX 4090", "", "vllm 0.5.5", "2.4.0: no bitsandbytes goes with it"),
     ],
 )
 def test_why_not(asked: str, gpu: str, driver: str, span: str, what: str) -> None:
