@@ -47,16 +47,12 @@ class _Step(NamedTuple):
 def changes(task: Task, matrix: Matrix, pairs: Pairs | None = None) -> tuple[Change, ...]:
     """Single changes that make a set possible; pairs of them where no single one does.
 
-    `pairs` are those of the problem that has no solution. Where no change helps, those after which nobody knows that
-    there is none: the `doubts` of their sets say so.
+    `pairs` are those of the problem that has no solution. Where no change helps, single ones after which nobody knows
+    that there is none: the `doubts` of their sets say so.
     """
     apart = _Apart(matrix, Pairs(task.circumstances, matrix) if pairs is None else pairs)
-    for sure in (True, False):
-        search = _Search(matrix, apart, sure=sure)
-        found = search.single(task) or search.pairs(task)
-        if found:
-            return found
-    return ()
+    known = _Search(matrix, apart, sure=True)
+    return known.single(task) or known.pairs(task) or _Search(matrix, apart, sure=False).single(task)
 
 
 class _Apart:
