@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from compat.load import RowReader, load_file
 from compat.row import TraitsRow
+from compat.specifier import accepts
+from compat.version import CudaVersion
 
 
 @lru_cache(maxsize=1024)
@@ -29,6 +31,19 @@ def module_of(name: str) -> str:
 def is_known(name: str) -> bool:
     """Whether a row names a distribution, as one of a framework or as one that changes with it."""
     return name in _followers() or traits_of(name).source != ""
+
+
+def nearest_library(name: str, version: str, cuda: CudaVersion, there: Collection[str]) -> str:
+    """The digits of the library that is opened where that of torch's CUDA is missing, "" for none.
+
+    Releases that take the nearest of torch's major take the newest older one first; `there` are digits, "128".
+    """
+    releases = traits_of(name).nearest
+    if not releases or not version[:1].isdigit() or not accepts(releases, version):
+        return ""
+    minors = sorted(int(digits[-1]) for digits in there if digits[:-1] == str(cuda.major))
+    older = [minor for minor in minors if minor < cuda.minor]
+    return f"{cuda.major}{(older or minors)[-1 if older else 0]}" if minors else ""
 
 
 @lru_cache(maxsize=1)

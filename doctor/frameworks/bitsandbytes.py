@@ -6,8 +6,9 @@ Source: bitsandbytes/cextension.py of 0.50.2 (get_cuda_bnb_library_path).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from compat.traits import nearest_library
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.frameworks import Card, Loading, describe, torch
@@ -23,8 +24,7 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
         names = host.names(folder)
     except HostError as error:
         return describe(one, environment, "bitsandbytes", build=Unseen(str(error)), requires=requires(host, one))
-    found = {match[1] for name in names if (match := re.search(r"bitsandbytes_cuda(\d{2,3})", name))}
-    versions = sorted((int(digits[:-1]), int(digits[-1])) for digits in found)
+    versions = sorted((int(digits[:-1]), int(digits[-1])) for digits in _digits(names))
     text = ", ".join(f"{major}.{minor}" for major, minor in versions)
     build: Fact[str] = Seen("cuda", folder) if versions else Seen("cpu", f"no CUDA library in {folder}")
     return describe(
@@ -38,14 +38,21 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
     )
 
 
+def _digits(names: Iterable[str]) -> set[str]:
+    """Of the CUDA versions that names of libraries have, "128"."""
+    return {match[1] for name in names if (match := re.search(r"bitsandbytes_cuda(\d{2,3})", name))}
+
+
 def steps(package: Package) -> Iterator[Step]:
-    """torch first, then the library for torch's CUDA, unless a variable names another CUDA's."""
+    """torch first, then the library for torch's CUDA, or nearest to it, unless a variable names another CUDA's."""
     base = package.beside("torch")
     yield from torch.steps(base) if base else ()
     cuda = base.framework.cuda if base else None
     digits = package.host.environ.get("BNB_CUDA_VERSION", "")
     if not digits and isinstance(cuda, Seen):
-        digits = f"{cuda.value.major}{cuda.value.minor}"
+        one, there = package.framework, _digits(package.files("bitsandbytes/libbitsandbytes_cuda*.so"))
+        own = f"{cuda.value.major}{cuda.value.minor}"
+        digits = own if own in there else nearest_library(one.package, one.version, cuda.value, there)
     library = package.files(f"bitsandbytes/libbitsandbytes_cuda{digits}.so") if digits else ()
     yield Step(library, "bitsandbytes opens the library for torch's CUDA")
 

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from compat.discover import load_one, names_in
+from compat.version import CudaVersion
 from doctor import frameworks
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Seen, Unseen
+from doctor.frameworks import bitsandbytes
 from doctor.frameworks.torchaudio import CARD
 from doctor.host.root import RootHost
 from doctor.loader.steps import Package
@@ -517,3 +519,25 @@ def test_the_sox_part_of_torchaudio_is_not_opened_by_its_import(tmp_path: Path) 
     assert CARD.loading
     opened = {path.rpartition("/")[2] for step in CARD.loading.steps(there) for path in step.opens}
     assert opened == {"_torchaudio.so", "libtorchaudio.so", "libtorchaudio.abi3.so"}
+
+
+@pytest.mark.parametrize(
+    ("version", "has", "cuda", "opened"),
+    [
+        ("0.50.2", ("126", "128", "130"), "12.9", "128"),
+        ("0.50.2", ("126", "128", "130"), "12.4", "126"),
+        ("0.50.2", ("126", "128", "130"), "12.8", "128"),
+        ("0.50.2", ("130",), "12.8", ""),
+        ("0.49.0", ("126", "128"), "12.9", ""),
+    ],
+)
+def test_the_library_that_bitsandbytes_opens(
+    tmp_path: Path, version: str, has: tuple[str, ...], cuda: str, opened: str
+) -> None:
+    """cextension.py of 0.50.2: where there is none for torch's CUDA, the nearest of its major."""
+    tree: Tree = {f"{SITE}/bitsandbytes/libbitsandbytes_cuda{one}.so": b"" for one in has}
+    base = machine.framework("torch", "2.9.0", path=f"{SITE}/torch", cuda=machine.seen(CudaVersion.parse(cuda)))
+    own = machine.framework("bitsandbytes", version, path=f"{SITE}/bitsandbytes")
+    there = Package(offline(tmp_path, tree), own, machine.environment(base, own))
+    *_, last = bitsandbytes.steps(there)
+    assert [path.rpartition("cuda")[2] for path in last.opens] == ([f"{opened}.so"] if opened else [])

@@ -7,12 +7,11 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from compat.record import NamedTuple
-from compat.traits import traits_of
+from compat.traits import nearest_library, traits_of
 from compat.version import CudaVersion
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Extension, Framework
 from doctor.facts.seen import Seen, value_or
-from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import Subjects
 
 _CHOSEN_BY_NAME = r"libbitsandbytes_cuda(\d{2,3})(?:_nocublaslt)?\."
@@ -96,18 +95,13 @@ def in_use(package: ExtensionPackage, facts: Facts) -> tuple[Extension, ...]:
 def taken(package: ExtensionPackage, by_name: Mapping[str, Extension], facts: Facts) -> str:
     """The digits of the library that bitsandbytes opens, "" where it finds none; raises UnseenError.
 
-    Releases that take the nearest of torch's major take the newest older one first; the variable is taken as it is.
+    The variable is taken as it is.
     """
     wanted, own = wanted_name(package, facts), package.modules[0]
     cuda = package.torch.cuda.get()
     if wanted in by_name or wanted != f"{cuda.major}{cuda.minor}":
         return wanted if wanted in by_name else ""
-    releases = traits_of(own.distribution).nearest
-    if not releases or not own.version or not keeps(releases, own.version):
-        return ""
-    minors = sorted(int(digits[-1]) for digits in by_name if digits[:-1] == str(cuda.major))
-    older = [minor for minor in minors if minor < cuda.minor]
-    return f"{cuda.major}{(older or minors)[-1 if older else 0]}" if minors else ""
+    return nearest_library(own.distribution, own.version, cuda, by_name)
 
 
 def asked_of_torch(distribution: str, environment: Environment) -> frozenset[str]:
