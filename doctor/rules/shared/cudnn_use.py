@@ -45,7 +45,7 @@ def compiled_with(framework: Framework, facts: Facts, matrix: Matrix) -> Seen[Cu
         raise NotApplicable(f"{framework.package} is not known to use cuDNN by itself")
     row = build_row(framework, facts, matrix)
     if row.cudnn_accepts == "":
-        raise NotApplicable(f"{framework.label} uses no cuDNN")
+        raise NotApplicable(f"{framework.label} asks for no cuDNN")
     version = row.cudnn or _oldest(row.cudnn_accepts or "")
     if version is None:
         raise UnseenError(f"neither {framework.label} nor the matrix says which cuDNN it was built with")
