@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from compat.version import CodeTarget, CudaVersion, CudnnVersion, VersionError
 from doctor.facts.environment import Distribution, Framework
@@ -95,9 +96,11 @@ def _cudnn(said: dict[str, str], path: str, why: str) -> Fact[CudnnVersion]:
 
 
 def _targets(said: dict[str, str], path: str, why: str) -> Fact[tuple[CodeTarget, ...]]:
+    """Its "compute_80" is machine code and PTX: so in the libraries of 2.3.4 to 2.21.0, for Windows of 2.8 to 2.10."""
     names = re.findall(r"(?:sm|compute)_\w+", said.get("cuda_compute_capabilities", ""))
+    both = ((f"sm_{one[8:]}", one) if one.startswith("compute_") else (one,) for one in names)
     try:
-        found = tuple(map(CodeTarget.parse, names))
+        found = tuple(map(CodeTarget.parse, dict.fromkeys(chain.from_iterable(both))))
     except VersionError as error:
         return Unseen(f"{path}: {error}")
     return Seen(found, path) if found else Unseen(why)

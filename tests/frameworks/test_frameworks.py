@@ -184,7 +184,7 @@ SMS = ["sm_60", "sm_70", "sm_80", "sm_89", "compute_90"]
                 ("is_rocm_build", False),
             ),
             ("cuda", "12.5", "9"),
-            "sm_60 sm_70 sm_80 sm_89 compute_90",
+            "sm_60 sm_70 sm_80 sm_89 sm_90 compute_90",
         ),
         (
             "tensorflow-gpu",

@@ -186,14 +186,14 @@ QUESTIONS = (
     ),
     Question(
         'tensorflow==2.15.0 --gpu "RTX 4090" --driver 525.60.13',
-        NO,
-        ("brings only PTX of CUDA 12.2 for sm_89", "compiles PTX up to 12.0"),
-        "build_info.py of tensorflow 2.15.0: sm_75 and compute_80, CUDA 12.2; CUDA Compatibility: PTX is excepted",
+        YES,
+        ("has code for sm_89", "driver 525.60.13 runs CUDA 12.2"),
+        "libtensorflow_cc.so.2 of tensorflow 2.15.0: machine code for 8.0, which 8.9 runs; CUDA 12 starts on 525.60.13",
     ),
     Question(
         'tensorflow==2.15.0 --gpu "RTX 4090" --driver 535.183.01',
         YES,
-        ("brings PTX for sm_89",),
+        ("has code for sm_89",),
         "the same; R535 is the branch of CUDA 12.2",
     ),
     # Blackwell
@@ -242,8 +242,8 @@ QUESTIONS = (
     Question(
         'tensorflow==2.10.1 --os windows --gpu "RTX 3080"',
         YES,
-        ("brings PTX for sm_86",),
-        "source_windows.md: 2.10 is tested with CUDA 11.2; build_info.py of the Windows wheel: sm_75 and compute_80",
+        ("has code for sm_86",),
+        "source_windows.md: 2.10 is tested with CUDA 11.2; the library of the Windows wheel has machine code for 8.0",
         "source_windows.md",
     ),
     Question(
