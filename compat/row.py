@@ -255,7 +255,7 @@ class FrameworkRow(NamedTuple):
     cuda: str | None  # PEP 440 specifier on the CUDA version it needs; "" for a CPU build
     cudnn: CudnnVersion | None  # the one it was compiled against
     cudnn_accepts: str | None  # PEP 440 specifier on the one it loads; "" where it uses none
-    libraries: str | None  # CUDA libraries come "bundled", from "wheels" or from the "system"; "" for none
+    libraries: str | None  # CUDA: "bundled", in "wheels" it requires (NVIDIA's, torch's), the "system"'s; "" for none
     targets: tuple[CodeTarget, ...] | None  # what its kernels were built for
     glibc: str | None  # "2.28"
     pins: dict[str, str] | None  # distribution -> PEP 440 specifier

@@ -13,6 +13,7 @@ from compat.solve import Solution
 from compat.solve_builds import SolveCandidate
 from compat.solve_changes import Change
 from compat.solve_proof import Refusal
+from compat.traits import traits_of
 from doctor.formats import TextStyle
 from doctor.matrix import can
 from doctor.matrix.solve_answer import Place, SolveAnswer
@@ -112,7 +113,9 @@ def _libraries(row: FrameworkRow) -> str:
         parts += [f"{name} {_plain(wanted)}".rstrip() for name, wanted in own.items()]
     elif row.cudnn or row.cudnn_accepts:
         parts.append(f"cuDNN {row.cudnn or _plain(row.cudnn_accepts or '')}")
-    origin = {"bundled": "inside its wheel", "wheels": "as wheels of NVIDIA's", "system": "from the system"}
+    beside = traits_of(row.package).runs_on
+    wheels = f"that of {beside}" if traits_of(beside).extended else "as wheels of NVIDIA's"
+    origin = {"bundled": "inside its wheel", "wheels": wheels, "system": "from the system"}
     return ", ".join(parts) + (f", {origin[row.libraries]}" if row.libraries in origin else "")
 
 
