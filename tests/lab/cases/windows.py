@@ -96,6 +96,22 @@ def onnxruntime(version: str = "1.22.0", cuda: str = "12", cudnn: str = "9", sit
     )
 
 
+def tensorflow(version: str, site: str) -> Part:
+    """One of the last with CUDA for Windows, up to 2.10."""
+    return package(
+        "tensorflow",
+        version,
+        {
+            "tensorflow/__init__.py": "",
+            "tensorflow/python/platform/build_info.py": "is_cuda_build = True\ncuda_version = '64_112'\n"
+            "cudnn_version = '64_8'\n",
+            "tensorflow/python/_pywrap_tensorflow_internal.pyd": pe_bytes("t.pyd", needs=RUNTIME),
+        },
+        site=site,
+        tags="cp310-cp310-win_amd64",
+    )
+
+
 def cpu_onnxruntime(prefix: str, version: str = "1.16.3") -> Part:
     """ONNX Runtime for the CPU, of which there were wheels of 32 bits."""
     tree = {
@@ -453,18 +469,7 @@ CASES = (
     machine(
         "tensorflow-2.10",
         "the last TensorFlow with CUDA for Windows, its CUDA and cuDNN on Path",
-        package(
-            "tensorflow",
-            "2.10.1",
-            {
-                "tensorflow/__init__.py": "",
-                "tensorflow/python/platform/build_info.py": "is_cuda_build = True\ncuda_version = '64_112'\n"
-                "cudnn_version = '64_8'\n",
-                "tensorflow/python/_pywrap_tensorflow_internal.pyd": pe_bytes("t.pyd", needs=RUNTIME),
-            },
-            site="/Python310/Lib/site-packages",
-            tags="cp310-cp310-win_amd64",
-        ),
+        tensorflow("2.10.1", site="/Python310/Lib/site-packages"),
         python("/Python310", "310"),
         toolkit("11.2.2"),
         cudnn("8.1.1", "11.2"),
