@@ -25,6 +25,7 @@ from installers import effect as effects
 from installers.requirement import exact_version
 from tests.lab import cudnn_tree, index, parts
 from tests.lab.case import HEALTHY_NVML, Case, Examined, examine
+from tests.lab.cases import windows
 from tests.lab.elf_file import elf_bytes
 from tests.lab.index import MATRIX, NotCarriedOut
 from tests.lab.parts import HOME
@@ -263,6 +264,10 @@ def _toolkit(one: effects.ToolkitInstalled, case: Case, root: Path, report: Repo
     if not release or not one.spec.startswith("=="):
         raise NotCarriedOut(f"the lab lays one release of CUDA, not {one.spec}")
     release = release if release.count(".") > 1 else f"{release}.0"
+    if value_or(report.facts.system.family, "") == "windows":
+        windows.toolkit(release)(root)
+        home = one.directory.replace("\\", "/")
+        return _added(effects.EntryAdded("PATH", f"{home}/bin"), case, root, report)
     parts.toolkit(release, usual=one.linked, path=one.directory)(root)
     return case
 
