@@ -356,16 +356,20 @@ def _product(row: GpuRow, shelf: Shelf) -> list[str] | None:
     """The chips of the cards that pci.ids gives this name, and their compute capability."""
     lines = _devices(shelf.source("pciutils/pciids:pci.ids"))
     name = row.name.casefold().removeprefix("nvidia ").removesuffix(" laptop gpu")
-    called = [
-        one
-        for one, text in lines.items()
-        if re.search(rf"\[(.* / )?{re.escape(name)}\b( /.*| max-q.*)?\]", text.casefold())
-    ]
-    found = {chip.capability for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & set(called)}
+    called = {one for one, text in lines.items() if name in _names(text)}
+    found = {chip.capability for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & called}
     if not found:
         return None
-    strange = found.isdisjoint(row.capabilities)
-    return [f"the cards of that name are of {sorted(map(str, found))}"] if strange else []
+    strange = found - set(row.capabilities)
+    return [f"cards of that name are of {sorted(map(str, strange))} too"] if strange else []
+
+
+def _names(text: str) -> set[str]:
+    """The names in "GF108M [GeForce GT 620M/630M/635M/640M LE]", of which only the first is written out."""
+    inside = re.search(r"\[(.*)\]", re.sub(r" (max-q|mobile|oem|v2|rev\. ?\d)\b", "", text.casefold()))
+    first, *others = re.split(r" ?/ ?", inside[1]) if inside else [""]
+    series = re.match(r"(.*?)[a-z]?\d", first)
+    return {first} | {f"{series[1]}{one}" if series and re.match(r"[a-z]?\d", one) else one for one in others}
 
 
 @cache

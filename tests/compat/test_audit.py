@@ -74,3 +74,17 @@ def test_every_release_of_a_row_or_three(at_most: int, opened: int) -> None:
 def test_a_wheel_with_cuda_is_no_cpu_build() -> None:
     assert audit._may_be("cpu", "")
     assert not audit._may_be("cpu", "cu128")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("AD102 [GeForce RTX 4090]", {"geforce rtx 4090"}),
+        ("GM206 [GeForce GTX 750 v2]", {"geforce gtx 750"}),
+        ("GF108M [GeForce GT 620M/640M LE]", {"geforce gt 620m", "geforce gt 640m le"}),
+        ("GP106M [GeForce GTX 1060 Mobile / Quadro P3000]", {"geforce gtx 1060", "quadro p3000"}),
+        ("TU116 High Definition Audio Controller", {""}),
+    ],
+)
+def test_names_of_a_device_in_pci_ids(text: str, names: set[str]) -> None:
+    assert audit._names(text) == names
