@@ -379,7 +379,7 @@ def _product(row: GpuRow, shelf: Shelf) -> list[str] | None:
 
 def _names(text: str) -> set[str]:
     """The names in "GF108M [GeForce GT 620M/630M/635M/640M LE]", of which only the first is written out."""
-    inside = re.search(r"\[(.*)\]", re.sub(r" (max-q|mobile|oem|v2|rev\. ?\d)\b", "", text.casefold()))
+    inside = re.search(r"\[(.*)\]", re.sub(r" (max-q|mobile|oem|rev\. ?\d)\b", "", text.casefold()))
     first, *others = re.split(r" ?/ ?", inside[1]) if inside else [""]
     series = re.match(r"(.*?)[a-z]?\d", first)
     return {first} | {f"{series[1]}{one}" if series and re.match(r"[a-z]?\d", one) else one for one in others}

@@ -82,7 +82,7 @@ def test_a_wheel_with_cuda_is_no_cpu_build() -> None:
     ("text", "names"),
     [
         ("AD102 [GeForce RTX 4090]", {"geforce rtx 4090"}),
-        ("GM206 [GeForce GTX 750 v2]", {"geforce gtx 750"}),
+        ("GM206 [GeForce GTX 750 v2]", {"geforce gtx 750 v2"}),
         ("GF108M [GeForce GT 620M/640M LE]", {"geforce gt 620m", "geforce gt 640m le"}),
         ("GP106M [GeForce GTX 1060 Mobile / Quadro P3000]", {"geforce gtx 1060", "quadro p3000"}),
         ("TU116 High Definition Audio Controller", {""}),
