@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import cache
@@ -322,15 +322,28 @@ def _component(row: ComponentRow, shelf: Shelf) -> list[str] | None:
 
 
 def _archive(row: CudnnArchiveRow, shelf: Shelf) -> list[str] | None:
-    """NVIDIA's manifest of the release: the digest of the file of that name."""
+    """NVIDIA's manifest of the release: the digest, the size and the place of the file of that name."""
     url = shelf.manifests("cudnn").get(str(row.version.release))
     page = shelf.web.page(url, nvidia.MANIFEST_BYTES) if url else None
-    if not page:
+    listed = _files(json.loads(page.content)) if page else ()
+    told = next((one for one in listed if one["relative_path"].endswith(f"/{row.id}")), None)
+    if told is None:
         return _in_source(row.sha256, row, shelf)
-    text = page.content.decode()
-    if row.id not in text:
-        return _in_source(row.sha256, row, shelf)
-    return [] if any(digest in text for digest in row.sha256) else ["its digest is not in the manifest"]
+    differs = {
+        "digest": told["sha256"] not in row.sha256,
+        "size": row.size_bytes != int(told["size"]),
+        "place": not row.url.endswith(f"/{told['relative_path']}"),
+    }
+    return [f"its {name} in the manifest is another" for name, is_other in differs.items() if is_other]
+
+
+def _files(content: Any) -> Iterator[dict[str, Any]]:
+    """Each file that a manifest lists, on whatever level."""
+    if isinstance(content, dict):
+        if "relative_path" in content:
+            yield content
+        for one in content.values():
+            yield from _files(one)
 
 
 def _installer(row: CudaInstallerRow, shelf: Shelf) -> list[str] | None:
@@ -356,16 +369,20 @@ def _product(row: GpuRow, shelf: Shelf) -> list[str] | None:
     """The chips of the cards that pci.ids gives this name, and their compute capability."""
     lines = _devices(shelf.source("pciutils/pciids:pci.ids"))
     name = row.name.casefold().removeprefix("nvidia ").removesuffix(" laptop gpu")
-    called = [
-        one
-        for one, text in lines.items()
-        if re.search(rf"\[(.* / )?{re.escape(name)}\b( /.*| max-q.*)?\]", text.casefold())
-    ]
-    found = {chip.capability for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & set(called)}
+    called = {one for one, text in lines.items() if name in _names(text)}
+    found = {chip.capability for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & called}
     if not found:
         return None
-    strange = found.isdisjoint(row.capabilities)
-    return [f"the cards of that name are of {sorted(map(str, found))}"] if strange else []
+    strange = found - set(row.capabilities)
+    return [f"cards of that name are of {sorted(map(str, strange))} too"] if strange else []
+
+
+def _names(text: str) -> set[str]:
+    """The names in "GF108M [GeForce GT 620M/630M/635M/640M LE]", of which only the first is written out."""
+    inside = re.search(r"\[(.*)\]", re.sub(r" (max-q|mobile|oem|rev\. ?\d)\b", "", text.casefold()))
+    first, *others = re.split(r" ?/ ?", inside[1]) if inside else [""]
+    series = re.match(r"(.*?)[a-z]?\d", first)
+    return {first} | {f"{series[1]}{one}" if series and re.match(r"[a-z]?\d", one) else one for one in others}
 
 
 @cache
