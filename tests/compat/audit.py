@@ -30,7 +30,7 @@ from packaging.version import Version
 from compat.artefact import ComponentRow, CudaInstallerRow, CudnnArchiveRow, ManifestRow, StatusRow
 from compat.error import GpudoctorError
 from compat.load import columns_of, products, tables_of
-from compat.matrix import Matrix, accepts
+from compat.matrix import Matrix, Uncovered, accepts
 from compat.platform_row import AbsentRow, DeclaredRow, ExtraRow, SystemRow
 from compat.row import (
     BranchRow,
@@ -346,10 +346,29 @@ def _in_source(either: Iterable[str], row: Any, shelf: Shelf) -> list[str] | Non
 
 
 def _chip(row: ChipRow, shelf: Shelf) -> list[str] | None:
-    """The device ids that pci.ids gives to the chip."""
+    """The device ids that pci.ids gives to the chip, and what NVIDIA calls their cards."""
     lines = _devices(shelf.source(row.source))
     wrong = [one for one in row.devices if one in lines and not lines[one].casefold().startswith(row.id)]
-    return [f"{one} is {lines[one]} in pci.ids" for one in wrong] if lines else None
+    listed = _listed(shelf.source("NVIDIA/open-gpu-kernel-modules:README.md"))
+    nameless = [name for name in listed if listed[name] & set(row.devices) and not _is_product(name, row)]
+    said = [f"{one} is {lines[one]} in pci.ids" for one in wrong]
+    return said + [f"{one} is no product of {row.capability}" for one in nameless] if lines or listed else None
+
+
+@cache
+def _listed(text: str) -> dict[str, set[str]]:
+    """The cards of NVIDIA's own list by the name that the driver reports: "NVIDIA T1200 Laptop GPU" -> {"1fbc"}."""
+    found: dict[str, set[str]] = {}
+    for name, device in re.findall(r"^\| (NVIDIA .*?) +\| ([0-9A-F]{4})\b", text, re.MULTILINE):
+        found.setdefault(name, set()).add(device.lower())
+    return found
+
+
+def _is_product(name: str, row: ChipRow) -> bool:
+    try:
+        return row.capability in MATRIX.gpu(name).capabilities
+    except Uncovered:
+        return False
 
 
 def _product(row: GpuRow, shelf: Shelf) -> list[str] | None:
@@ -402,6 +421,9 @@ _HEADERS: dict[str, tuple[str, str, Callable[[str], bool]]] = {
 def _status(row: StatusRow, shelf: Shelf) -> list[str] | None:
     """The header, in the newest wheel, that gives the name its number."""
     package, header, is_of = _HEADERS[row.library]
+    came = _came_with(row.name, shelf) if row.library == "cuda" else None
+    if came and came > Version("10.1") and row.versions != f">={came}":  # which numbered them anew
+        return [f"{row.name} came with CUDA {came}"]
     if not is_of(row.versions):
         told = re.search(rf"\b{row.name}\s*=\s*(0x[0-9a-f]+|\d+)", shelf.source(row.source))
         return None if not told else [] if int(told[1], 0) == row.code else [f"{row.name} is {told[1]} in its source"]
@@ -410,6 +432,13 @@ def _status(row: StatusRow, shelf: Shelf) -> list[str] | None:
     if not found:
         return [f"{package} has no {row.name} in {header}"] if text else None
     return [] if int(found[1]) == row.code else [f"{row.name} is {found[1]} in {header}"]
+
+
+def _came_with(name: str, shelf: Shelf) -> Version | None:
+    """The CUDA whose runtime has an error first, by the column "A" of HIPIFY's table."""
+    table = shelf.source("ROCm/HIPIFY:docs/tables/CUDA_Runtime_API_functions_supported_by_HIP.md")
+    told = re.search(rf"(?m)^\|`{name}`\|([\d.]+)\|", table)
+    return Version(told[1]) if told else None
 
 
 def _cudnn_wheels(row: CudnnWheelRow, shelf: Shelf) -> list[str]:

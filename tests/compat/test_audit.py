@@ -74,3 +74,24 @@ def test_every_release_of_a_row_or_three(at_most: int, opened: int) -> None:
 def test_a_wheel_with_cuda_is_no_cpu_build() -> None:
     assert audit._may_be("cpu", "")
     assert not audit._may_be("cpu", "cu128")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("NVIDIA T1200 Laptop GPU", []), ("NVIDIA T9", ["NVIDIA T9 is no product of 7.5"])]
+)
+def test_a_name_of_the_driver_that_is_no_product(name: str, said: list[str]) -> None:
+    [chip] = (one for one in audit.MATRIX.rows("chip", "devices") if "1fbc" in one.devices)
+    listed = f"| Product Name | PCI ID |\n| {name}    | 1FBC      |\n"
+    shelf: Any = type("Shelf", (), {"source": staticmethod(lambda names: listed if "README" in names else "")})
+    assert audit._chip(chip, shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"), [(">=11.1", []), (">=10.1", ["cudaErrorStubLibrary came with CUDA 11.1"])]
+)
+def test_an_error_that_came_later(versions: str, said: list[str]) -> None:
+    [row] = (one for one in audit.MATRIX.rows("status", "codes") if one.id == "cuda-34")
+    shelf: Any = type("Shelf", (), {})()
+    shelf.source = lambda _: "|`cudaErrorStubLibrary`|11.1| | | |`hipErrorStubLibrary`|\n"
+    shelf.text_in = lambda *_: "    cudaErrorStubLibrary    =     34,"
+    assert audit._status(row._replace(versions=versions), shelf) == said
