@@ -95,3 +95,18 @@ def test_an_error_that_came_later(versions: str, said: list[str]) -> None:
     shelf.source = lambda _: "|`cudaErrorStubLibrary`|11.1| | | |`hipErrorStubLibrary`|\n"
     shelf.text_in = lambda *_: "    cudaErrorStubLibrary    =     34,"
     assert audit._status(row._replace(versions=versions), shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (("2.17", "2.17"), ["glibc is null, read is 2.17"]),
+        (("2.17", ""), []),  # of a release for Linux and one for Windows
+        ((None,), []),
+        ((), []),
+    ],
+)
+def test_what_a_wheel_tells_and_its_row_does_not(read: tuple[str | None, ...], said: list[str]) -> None:
+    [release] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
+    row = _row(glibc=None)
+    assert audit._untold(row, [(release, row._replace(glibc=one)) for one in read]) == said
