@@ -114,3 +114,39 @@ def test_an_archive_beside_the_manifest(column: str, value: Any, said: list[str]
         size_bytes=7,
     )
     assert audit._archive(row._replace(**{column: value}), shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("NVIDIA T1200 Laptop GPU", []), ("NVIDIA T9", ["NVIDIA T9 is no product of 7.5"])]
+)
+def test_a_name_of_the_driver_that_is_no_product(name: str, said: list[str]) -> None:
+    [chip] = (one for one in audit.MATRIX.rows("chip", "devices") if "1fbc" in one.devices)
+    listed = f"| Product Name | PCI ID |\n| {name}    | 1FBC      |\n"
+    shelf: Any = type("Shelf", (), {"source": staticmethod(lambda names: listed if "README" in names else "")})
+    assert audit._chip(chip, shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"), [(">=11.1", []), (">=10.1", ["cudaErrorStubLibrary came with CUDA 11.1"])]
+)
+def test_an_error_that_came_later(versions: str, said: list[str]) -> None:
+    [row] = (one for one in audit.MATRIX.rows("status", "codes") if one.id == "cuda-34")
+    shelf: Any = type("Shelf", (), {})()
+    shelf.source = lambda _: "|`cudaErrorStubLibrary`|11.1| | | |`hipErrorStubLibrary`|\n"
+    shelf.text_in = lambda *_: "    cudaErrorStubLibrary    =     34,"
+    assert audit._status(row._replace(versions=versions), shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (("2.17", "2.17"), ["glibc is null, read is 2.17"]),
+        (("2.17", ""), []),  # of a release for Linux and one for Windows
+        ((None,), []),
+        ((), []),
+    ],
+)
+def test_what_a_wheel_tells_and_its_row_does_not(read: tuple[str | None, ...], said: list[str]) -> None:
+    [release] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
+    row = _row(glibc=None)
+    assert audit._untold(row, [(release, row._replace(glibc=one)) for one in read]) == said

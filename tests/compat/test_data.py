@@ -185,7 +185,7 @@ def test_pythons_are_those_of_the_torch_that_is_pinned(product: str) -> None:
 
 @pytest.mark.parametrize("product", FRAMEWORKS)
 def test_glibc_is_linux(product: str) -> None:
-    assert not [row.id for row in MATRIX.rows(product, "builds") if row.glibc and "linux" not in row.os]
+    assert not [row.id for row in MATRIX.rows(product, "builds") if row.glibc != "" and "linux" not in row.os]
 
 
 def test_cudnn_has_no_code_that_its_cuda_cannot_make() -> None:
@@ -199,6 +199,13 @@ def test_targets_span_their_capabilities() -> None:
         capabilities = [target.capability for target in row.sm]
         assert (min(capabilities), max(capabilities)) == (row.capability_min, row.capability_max), row.id
         assert str(row.cuda) in {str(one.cuda) for one in _toolkits()}
+
+
+def test_a_package_that_holds_a_repository_is_for_machines_that_have_the_repository() -> None:
+    for row in MATRIX.rows("index", "local"):
+        for version in row.versions or ("42",):
+            for machine in row.arches:
+                assert MATRIX.repository(row.distribution, version, machine).distribution == row.distribution
 
 
 def test_gpu_names_are_unambiguous() -> None:
