@@ -25,6 +25,7 @@ _PIECE_BYTES = 1 << 20
 BY_NAME = "name of the distribution"  # how readers say that cupy-cuda112 is for CUDA 11.2 and no other
 _SUFFIXES = {
     ("linux", "sbsa"): "-sbsa",
+    ("linux", "jetson"): "-jetson",
     ("windows", "x86_64"): "-windows",
     ("macos", "x86_64"): "-macos",
     ("macos", "sbsa"): "-macos-arm64",
@@ -105,7 +106,7 @@ def pythons_of(wheels: Iterable[Wheel]) -> tuple[str, ...] | None:
 
 
 def pythons_served(wheels: Iterable[Wheel], header: str) -> tuple[str, ...] | None:
-    """The CPython versions of today that an installer takes one of the files for; None where any does.
+    """The CPython versions that an installer takes one of the files for; None where any does.
 
     A wheel of the stable ABI (cp38-abi3, PEP 425) serves its CPython and the later ones, one without an ABI (py3-none)
     every Python 3; `Requires-Python` in METADATA says which of them the release admits. Neither is said to serve a
@@ -155,7 +156,7 @@ def read(release: Release, web: Web, today: str, custom: Custom = PLAIN) -> Fram
         return NotTold(release, web.over)
     if custom.names_builds or isinstance(row, NotTold) or not row.build.startswith("cu"):
         return row
-    return row._replace(build="", id=_id(release, ""))
+    return row._replace(build="", id=_id(release._replace(platform=_place(release.platform, row.cuda)), ""))
 
 
 def _row(release: Release, host: WheelHost, custom: Custom, today: str) -> FrameworkRow | NotTold:
@@ -173,6 +174,7 @@ def _row(release: Release, host: WheelHost, custom: Custom, today: str) -> Frame
     is_cpu = framework.is_cpu_build or (framework.build.value == "" and not needs.has_libraries and _is_pure(release))
     columns = _cpu_columns() if is_cpu else _gpu_columns(framework, needs, host)
     build = "" if framework.build.value == "cuda" else framework.build.value
+    release = release._replace(platform=_place(release.platform, columns["cuda"]))
     return FrameworkRow(
         id=_id(release, build),
         package=release.package,
@@ -208,6 +210,18 @@ def _systems(release: Release) -> tuple[str, ...]:
 
 def _machines(release: Release) -> tuple[str, ...]:
     return ("x86_64", "sbsa") if _is_pure(release) else (release.platform.arch,)
+
+
+def _place(platform: Platform, cuda: str | None) -> Platform:
+    """Where it runs. CUDA for ARM servers begins with 11.0: a wheel of an older one is for Jetson (CuPy's for 10.2)."""
+    older = platform == Platform("linux", "sbsa") and re.match(r"==(\d|10)\.", cuda or "")
+    return Platform("linux", "jetson") if older else platform
+
+
+def speaks_of(row: FrameworkRow, platform: Platform) -> bool:
+    """Whether a row is about the wheels for a platform, of which those for ARM may be for Jetson alone."""
+    for_jetson = platform.arch == "sbsa" and row.arch == ("jetson",) and row.build == ""
+    return platform.os_family in row.os and (platform.arch in row.arch or for_jetson)
 
 
 def _short(members: list[str]) -> list[str]:

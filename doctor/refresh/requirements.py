@@ -19,7 +19,7 @@ _LINE_AT_MOST_CHARS = 4000  # int() refuses 4,300 digits with an error that is n
 _REQUIREMENTS_AT_MOST = 500
 # What frameworks disagree about when they are installed together, although it has no GPU code.
 _DECIDING = {"llvmlite", "ml-dtypes", "numpy", "protobuf"}
-_PYTHON_MINORS = range(8, 16)
+_PYTHON_MINORS = range(5, 16)
 _LIBRARIES = ("nvidia-", "cuda-toolkit")
 _SYSTEMS = {"linux": ("Linux", "linux", "posix"), "windows": ("Windows", "win32", "nt"),
             "macos": ("Darwin", "darwin", "posix")}  # fmt: skip
@@ -150,7 +150,7 @@ def _environments(os_family: str, arch: str, pythons: tuple[str, ...]) -> list[d
 
 
 def admitted(header: str) -> tuple[str, ...]:
-    """The Python versions of today that Requires-Python admits, where the file names do not say them."""
+    """The Python versions from 3.5 on that Requires-Python admits, where the file names do not say them."""
     said = fields(header, "Requires-Python")
     try:
         specifier = SpecifierSet(said[0] if said else "")

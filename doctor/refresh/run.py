@@ -19,7 +19,7 @@ from doctor.probes.metadata import normal
 from doctor.refresh import nvidia, table
 from doctor.refresh.compare import SAME, Change, compare
 from doctor.refresh.components import component_rows
-from doctor.refresh.framework import PLAIN, Custom, NotTold, Release, joined, read, releases_of
+from doctor.refresh.framework import PLAIN, Custom, NotTold, Release, joined, read, releases_of, speaks_of
 from doctor.refresh.index import Connection
 from doctor.refresh.listing import wheels_of
 from doctor.refresh.web import Unreachable, Web
@@ -170,7 +170,7 @@ def _known(package: str, served: list[Version], shipped: Matrix) -> list[Version
 def _covered(release: Release, shipped: Matrix) -> bool:
     """Whether a row speaks of a release on a platform."""
     rows = shipped.framework_rows(release.package, release.public)
-    return any(release.platform.os_family in row.os and release.platform.arch in row.arch for row in rows)
+    return any(speaks_of(row, release.platform) for row in rows)
 
 
 def _rows(releases: list[Release], source: Source, progress: Progress) -> tuple[list[Any], list[str]]:

@@ -52,7 +52,7 @@ from doctor.refresh import nvidia
 from doctor.refresh.compare import _NOT_COMPARED, _agree
 from doctor.refresh.components import component_rows
 from doctor.refresh.configuration import connection_of
-from doctor.refresh.framework import NotTold, Release, chosen, pythons_of, pythons_served, read, releases_of
+from doctor.refresh.framework import NotTold, Release, chosen, pythons_of, pythons_served, read, releases_of, speaks_of
 from doctor.refresh.listing import wheels_of
 from doctor.refresh.requirements import _DECIDING as DECIDING
 from doctor.refresh.requirements import needs_of
@@ -261,11 +261,7 @@ def _may_be(build: str, told: str) -> bool:
 
 
 def _of(row: FrameworkRow, releases: Iterable[Release]) -> list[Release]:
-    return [
-        one
-        for one in releases
-        if accepts(row.versions, one.public) and one.platform.os_family in row.os and one.platform.arch in row.arch
-    ]
+    return [one for one in releases if accepts(row.versions, one.public) and speaks_of(row, one.platform)]
 
 
 def _left_out(row: FrameworkRow, told: FrameworkRow, where: str) -> list[str]:
@@ -295,7 +291,7 @@ def _not_served(row: FrameworkRow, own: list[Release], opened: set[str]) -> list
         for public in sorted(opened - for_any)
         for system in row.os
         for machine in row.arch
-        if (public, system, machine) not in there
+        if (public, system, "sbsa" if machine == "jetson" else machine) not in there  # their wheels have one tag
     ]
 
 

@@ -16,7 +16,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from compat import schema
-from compat.build import is_cuda_row, is_default_build
+from compat.build import accepted_cudas, is_cuda_row, is_default_build
 from compat.load import DATA, columns_of, is_framework, parser_of, products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.row import FRAMEWORK_TABLES, CompilerRow, CudnnBuildRow, CudnnRow, FrameworkRow, ToolkitRow
@@ -186,6 +186,24 @@ def test_pythons_are_those_of_the_torch_that_is_pinned(product: str) -> None:
 @pytest.mark.parametrize("product", FRAMEWORKS)
 def test_glibc_is_linux(product: str) -> None:
     assert not [row.id for row in MATRIX.rows(product, "builds") if row.glibc != "" and "linux" not in row.os]
+
+
+@pytest.mark.parametrize("product", FRAMEWORKS)
+def test_cuda_for_arm_servers_begins_with_11(product: str) -> None:
+    """An older one for ARM is Jetson's, as CuPy's wheels for CUDA 10.2 are."""
+    first = min(row.cuda for row in MATRIX.rows("cuda-installer", "installers") if row.arch == "sbsa")
+    own = [row for row in MATRIX.rows(product, "builds") if row.cuda and "sbsa" in row.arch]
+    assert not [row.id for row in own if max(accepted_cudas(row, MATRIX)) < first]
+
+
+def test_tensorrt_requires_the_package_of_its_cuda() -> None:
+    """From 10 on its archive holds none but that requirement, of the same release."""
+    for row in MATRIX.rows("tensorrt", "builds"):
+        release = row.versions.removeprefix("==")
+        if row.libraries == "wheels" and accepts(">=10", release):
+            [(name, asked)] = [pin for pin in row.pins.items() if pin[0].startswith("tensorrt-cu")]
+            assert name.removeprefix("tensorrt-cu") == str(accepted_cudas(row, MATRIX)[0].major), row.id
+            assert accepts(asked, release), row.id
 
 
 def test_cudnn_has_no_code_that_its_cuda_cannot_make() -> None:

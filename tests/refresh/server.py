@@ -47,10 +47,13 @@ class Server(NamedTuple):
     requests: list[str]  # "GET /simple/torch/ bytes=-65536"
 
 
-def wheel(folder: Path, name: str, members: Mapping[str, str | bytes], requires: tuple[str, ...] = ()) -> Path:
+def wheel(
+    folder: Path, name: str, members: Mapping[str, str | bytes], requires: tuple[str, ...] = (), python: str = ""
+) -> Path:
     """A small wheel with these members and requirements ("x; extra == 'y'" needs no other line)."""
     project, version = name.split("-")[:2]
     lines = ["Metadata-Version: 2.1", f"Name: {project}", f"Version: {version}"]
+    lines += [f"Requires-Python: {python}"] * bool(python)
     extras = dict.fromkeys(re.findall(r'extra == "([^"]+)"', " ".join(requires)))
     lines += [f"Provides-Extra: {extra}" for extra in extras]
     lines += [f"Requires-Dist: {one}" for one in requires]

@@ -248,6 +248,22 @@ def test_compatible_release(specifier: str, expected: str) -> None:
     assert spelled_out(specifier) == expected
 
 
+@pytest.mark.parametrize(
+    ("asked", "pythons"),
+    [(">=3.6, <3.9", ["3.6", "3.7", "3.8"]), (">=3.13", ["3.13", "3.14", "3.15"])],  # DALI up to 1.27 takes 3.6
+)
+def test_pythons_by_what_the_wheel_requires(tmp_path: Path, asked: str, pythons: list[str]) -> None:
+    wheel(tmp_path, "nvidia_dali_cuda110-99.0.0-1-py3-none-manylinux2014_x86_64.whl", {}, python=asked)
+    assert [row["python"] for row in rows_of(tmp_path, "nvidia-dali-cuda110")] == [pythons]
+
+
+@pytest.mark.parametrize(("cuda", "arch"), [("102", "jetson"), ("110", "sbsa")])
+def test_arm_before_cuda_11_is_jetson(tmp_path: Path, cuda: str, arch: str) -> None:
+    wheel(tmp_path, f"cupy_cuda{cuda}-99.0.0-cp312-cp312-manylinux2014_aarch64.whl", {})
+    [row] = rows_of(tmp_path, f"cupy-cuda{cuda}", Custom(names_builds=False))
+    assert (row["arch"], row["id"]) == ([arch], f"cupy-cuda{cuda}-99.0.0-{arch}")
+
+
 def test_a_library_for_each_cuda(tmp_path: Path) -> None:
     files = {f"bitsandbytes/libbitsandbytes_cuda{cuda}.dll": "" for cuda in ("118", "124", "130")}
     wheel(tmp_path, "bitsandbytes-99.0-py3-none-win_amd64.whl", files, ("torch>=2.3",))
