@@ -33,7 +33,7 @@ from doctor.rules.shared.products import known_product
 NOT_SHOWN = "a Dockerfile does not show it: check the image that is built, with --image"
 _HIDDEN = Unseen(NOT_SHOWN)
 _PATH = "LD_LIBRARY_PATH"
-_NVIDIA = "NVIDIA_"
+_NVIDIA, _REQUIRE, _RELEASE = "NVIDIA_", "NVIDIA_REQUIRE_CUDA", "CUDA_VERSION"
 _PYTHON = "python"
 
 
@@ -158,6 +158,9 @@ def _is_left_out(folder: str, built: Built) -> bool:
 def _image(built: Built) -> ImageFacts:
     """Its configuration, as far as its own lines and an official base decide it."""
     given = {name: value for name, value in built.env.items() if name.startswith(_NVIDIA) and not is_open(value)}
+    requires, release = built.env.get(_REQUIRE), built.env.get(_RELEASE, built.base.told.release)
+    if not requires and release and not is_open(release) and (built.base.is_plain or requires is not None):
+        given[_RELEASE] = release  # which NVIDIA's runtime reads where nothing is required
     return ImageFacts(
         format="Dockerfile",
         names=(),

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from compat.matrix import Matrix
+from doctor.check.assumed import with_assumed
 from doctor.check.document import CheckDocument
 from doctor.check.encode import encode_report
 from doctor.check.finding import Kind
@@ -48,6 +50,32 @@ BROKEN = [
     ("python-version-no-wheel", f"{PLAIN}RUN pip install --no-cache-dir torch==1.13.1\n", 1,
      "FROM python:3.11\nRUN pip install --no-cache-dir torch==1.13.1\n"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "driver", "gpus", "kind"),
+    [
+        (RUNTIME, "550.54.14", ("RTX 4090",), Kind.BAD),
+        (RUNTIME, "570.86.15", ("RTX 4090",), Kind.OK),
+        (RUNTIME, "550.54.14", ("H100 PCIe",), Kind.UNKNOWN),  # its branches of the driver are in no row
+        (RUNTIME, "550.54.14", (), Kind.UNKNOWN),
+        (RUNTIME, "", (), Kind.NOT_APPLICABLE),
+        (f"{RUNTIME}ENV NVIDIA_DISABLE_REQUIRE=true\n", "550.54.14", ("RTX 4090",), Kind.OK),
+        (f"{RUNTIME}ENV NVIDIA_REQUIRE_CUDA=cuda>=12.4\n", "550.54.14", ("RTX 4090",), Kind.OK),
+        (f"{RUNTIME}ENV NVIDIA_REQUIRE_CUDA=\n", "550.54.14", ("H100 PCIe",), Kind.BAD),  # CUDA_VERSION of its base
+        (f"{RUNTIME}ARG A\nENV NVIDIA_REQUIRE_CUDA=cuda>=$A\n", "550.54.14", ("RTX 4090",), Kind.NOT_APPLICABLE),
+        ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n", "535.183.01", ("RTX 4090",), Kind.UNKNOWN),  # has GeForce in it
+        ("FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-devel\n", "550.54.14", ("RTX 4090",), Kind.BAD),
+        ("FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime\n", "550.54.14", ("RTX 4090",), Kind.NOT_APPLICABLE),
+        (f"{PLAIN}ENV CUDA_VERSION=cu121\n", "", (), Kind.BAD),
+        (f"{PLAIN}ENV CUDA_VERSION=12.1.1\n", "470.57.02", (), Kind.BAD),
+        ("FROM me/mine\nENV CUDA_VERSION=cu121\n", "", (), Kind.NOT_APPLICABLE),  # which may require something itself
+    ],
+)
+def test_what_a_base_image_requires(text: str, driver: str, gpus: tuple[str, ...], kind: Kind, tmp_path: Path) -> None:
+    said = facts(tmp_path, text)
+    said = with_assumed(said, Matrix(), driver, gpus) if driver or gpus else said
+    assert answer("container-requirement-unmet", said).kind is kind
 
 
 @pytest.mark.parametrize(("code", "text", "line", "mended"), BROKEN)
