@@ -6,6 +6,7 @@ import platform as this
 from collections.abc import Iterator
 from typing import Any
 
+from compat.build import gpu_packages
 from compat.choice import NoSuchName
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
@@ -255,6 +256,8 @@ def _put(places: dict[str, dict[str, _Held]], one: Pinned, python: str, facts: F
         return
     held = places.setdefault(one.environment if not is_open(one.environment) else "", {})
     held.pop(spec.name, None)
+    if not spec.extras and not spec.build and spec.name not in gpu_packages(spec.name):
+        return  # jax and onnxruntime alone are for the CPU: their GPU code is in another package
     is_exact = spec.versions.startswith("==") and not set(spec.versions[2:]) & set("*,=<>!~")
     if is_open(one.spec) or not is_exact or holds is None:
         return

@@ -18,6 +18,7 @@ from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
 _REQUIRE, _DISABLE = "NVIDIA_REQUIRE_CUDA", "NVIDIA_DISABLE_REQUIRE"
+_TURN_OFF = f"In the Dockerfile: ENV {_DISABLE}=true"
 # Since this release nvidia/cuda names no driver branch for GeForce and TITAN. Source: NVIDIA_REQUIRE_CUDA of its images
 # for 12.1 and 12.4 (both in it), 12.5, 12.6, 12.8 and 13.0 (unknown, grid, tesla, nvidia, quadro, quadrortx, nvidiartx,
 # vapps, vpc, vcs, vws and cloudgaming alone).
@@ -78,9 +79,10 @@ def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix
     """Say what comes nearest: the alternative with the fewest conditions that do not hold."""
     seen = Evidence(said_by(name, facts), f"{name}={value[:200]}")
     if not found.decides:
+        release = _release(value)
         return bad(
             f"containers of this image do not start: NVIDIA's runtime reads {name}, and {value[:40]!r} is no release",
-            Need("by-hand", f"In the Dockerfile: ENV {name}={_release(value) or '12.4.1, as a release is written'}"),
+            Need("by-hand", f"In the Dockerfile: ENV {_REQUIRE}=cuda>={release}" if release else _TURN_OFF),
             evidence=(seen,),
         )
     failed = found.decides
@@ -107,7 +109,7 @@ def _needs(wanted: str, matrix: Matrix) -> tuple[Need, ...]:
     do = f"install driver >={min(fit)}, which runs CUDA {found[1]}" if found and fit else f"bring about {wanted}"
     return (
         Need("by-hand", f"On the machine that runs it: {do}."),
-        Need("by-hand", f"Where the requirement is too strict, in the Dockerfile: ENV {_DISABLE}=true"),
+        Need("by-hand", f"Where that is too strict: {_TURN_OFF}"),
     )
 
 

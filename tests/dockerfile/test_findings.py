@@ -47,7 +47,10 @@ BROKEN = [
     ("container-image-bakes-driver-libs", f"{PLAIN}RUN ./NVIDIA-Linux-x86_64-550.54.14.run -s\n", 2, PLAIN),
     ("container-gpus-hidden", f"FROM {DEVEL}\nENV NVIDIA_VISIBLE_DEVICES=void\n", 2, f"FROM {DEVEL}\n"),
     ("container-without-compute", f"FROM {DEVEL}\n\nENV NVIDIA_DRIVER_CAPABILITIES video\n", 3, f"FROM {DEVEL}\n"),
-    ("python-version-no-wheel", f"{PLAIN}RUN pip install --no-cache-dir torch==1.13.1\n", 1,
+    ("framework-not-published",
+     f"{PLAIN}RUN pip install --no-cache-dir torch==2.7.1 --index-url https://download.pytorch.org/whl/cu124\n", 2,
+     f"{PLAIN}RUN pip install --no-cache-dir torch==2.7.1 --index-url https://download.pytorch.org/whl/cu126\n"),
+    ("python-version-no-wheel", f"{PLAIN}RUN pip install --no-cache-dir torch==1.13.1\n", 2,
      "FROM python:3.11\nRUN pip install --no-cache-dir torch==1.13.1\n"),
 ]  # fmt: skip
 
@@ -93,6 +96,10 @@ OPEN = [
     ("dockerfile-nvcc-missing", f"{RUNTIME}RUN ./setup.sh\nRUN nvcc a.cu\n"),
     ("dockerfile-two-toolkits", f"FROM {DEVEL}\nRUN apt-get install -y cuda-toolkit\n"),
     ("container-image-bakes-driver-libs", "FROM ubuntu\nARG PACKAGES\nRUN apt-get install -y $PACKAGES\n"),
+    ("container-image-bakes-driver-libs", "FROM ubuntu\nARG V\nRUN apt-get install -y cuda-$V\n"),
+    ("container-image-bakes-driver-libs", "FROM ubuntu\nARG V\nRUN apt-get install -y cuda-12-$V\n"),
+    ("container-image-bakes-driver-libs", "FROM ubuntu\nARG V\nRUN apt-get install -y nvidia-driver-$V\n"),
+    ("dockerfile-nvcc-missing", f"{RUNTIME}ARG V\nRUN apt-get install -y cuda-$V\nRUN nvcc a.cu\n"),
 ]
 FINE = [
     ("dockerfile-glibc-missing", f"{ALPINE}RUN pip install --no-cache-dir numba\n"),
@@ -101,6 +108,11 @@ FINE = [
     ("dockerfile-library-path", f"{PLAIN}ENV LD_LIBRARY_PATH=/x\n"),
     ("dockerfile-caches-left", PLAIN),
     ("container-image-bakes-driver-libs", "FROM ubuntu\nRUN apt-get install -y curl\n"),
+    (
+        "container-image-bakes-driver-libs",
+        "FROM ubuntu\nARG V\nRUN apt-get install -y cuda-nvcc-$V libcublas-$V curl=$V\n",
+    ),
+    ("dockerfile-nvcc-missing", f"{RUNTIME}ARG V\nRUN apt-get install -y cuda-nvcc-$V\nRUN nvcc a.cu\n"),
 ]
 SILENT = [
     f"{PLAIN}{TORCH}{ALPINE}COPY --from=0 /usr/local /x\n",
@@ -215,6 +227,22 @@ def test_the_values_of_arg_lines(given: tuple[str, ...], release: str, built_for
 def test_what_is_no_value_of_an_arg_line(given: str, tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="as an ARG line names it"):
         facts(tmp_path, "FROM ubuntu:22.04\n", build_args=(given,))
+
+
+@pytest.mark.parametrize(
+    ("line", "packages"),
+    [
+        ("jax==0.4.25 jaxlib==0.4.25+cuda11.cudnn86", ["jaxlib"]),
+        ("jax==0.4.30", []),
+        ("jax[cuda12]==0.4.30", ["jax-cuda12-plugin"]),
+        ("onnxruntime==1.20.1", []),
+        ("onnxruntime-gpu==1.20.1", ["onnxruntime-gpu"]),
+        ("mxnet==1.9.1 tensorflow==2.17.0", ["tensorflow"]),
+    ],
+)
+def test_a_package_for_the_cpu_is_not_that_for_gpus(line: str, packages: list[str], tmp_path: Path) -> None:
+    environments = facts(tmp_path, f"{PLAIN}RUN pip install {line}\n").environments.get()
+    assert [one.package for each in environments for one in each.frameworks.get()] == packages
 
 
 @pytest.mark.parametrize("text", SILENT)

@@ -143,7 +143,8 @@ def test_what_is_to_be_written_instead() -> None:
     def needs(**given: Any) -> str:
         return answer("container-requirement-unmet", image(**given)).needs[0].spec
 
-    assert needs(CUDA_VERSION="cu121") == "In the Dockerfile: ENV CUDA_VERSION=12.1"
+    assert needs(CUDA_VERSION="cu121") == "In the Dockerfile: ENV NVIDIA_REQUIRE_CUDA=cuda>=12.1"
+    assert needs(CUDA_VERSION="latest") == "In the Dockerfile: ENV NVIDIA_DISABLE_REQUIRE=true"
     assert needs(NVIDIA_REQUIRE_CUDA="cuda >= 12.0") == 'In the Dockerfile: ENV NVIDIA_REQUIRE_CUDA="cuda>=12.0"'
 
 
