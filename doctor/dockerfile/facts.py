@@ -205,6 +205,7 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         paths=(*((built.path_fault,) if built.path_fault else ()), *ran.exports),
         caches=tuple(ran.caches),
         unread=tuple(ran.unread),
+        may_bring=(*ran.may_bring, *ran.unread),
     )
 
 

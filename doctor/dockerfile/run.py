@@ -80,6 +80,7 @@ class Ran:
         self.exports: list[DockerfileLine] = []
         self.caches: list[DockerfileLine] = []
         self.unread: list[DockerfileLine] = []
+        self.may_bring: list[DockerfileLine] = []
         self.pinned: list[Pinned] = []
         self.asked: list[Pinned] = []  # of an index that is known, by a command that must succeed
         self.apk: set[str] = set()
@@ -88,7 +89,7 @@ class Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
         made.nvcc = self.nvcc
-        for name in ("drivers", "trees", "exports", "caches", "unread", "pinned"):
+        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned"):
             setattr(made, name, list(getattr(self, name)))
         made.apk = set(self.apk)
         return made  # without what was compiled and asked for, which stands in its own stage

@@ -22,6 +22,8 @@ RUNTIME = "FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\n"
 PLAIN = "FROM python:3.12-slim\n"
 ALPINE = "FROM python:3.12-alpine3.20\n"
 TORCH = "RUN pip install --no-cache-dir torch\n"
+ORT = "RUN pip install --no-cache-dir onnxruntime-gpu==1.20.1\n"
+CUDNN = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\n"
 # code, Dockerfile, its line, and what it is once the advice is followed
 BROKEN = [
     ("dockerfile-nvcc-missing", f"{RUNTIME}RUN nvcc a.cu\n", 2, f"FROM {DEVEL}\nRUN nvcc a.cu\n"),
@@ -45,6 +47,12 @@ BROKEN = [
      "FROM ubuntu:22.04\nRUN apt install -y cuda-toolkit-12-8\n"),
     ("container-image-bakes-driver-libs", f"{PLAIN}COPY lib/libcuda.so.1 /usr/lib/\n", 2, PLAIN),
     ("container-image-bakes-driver-libs", f"{PLAIN}RUN ./NVIDIA-Linux-x86_64-550.54.14.run -s\n", 2, PLAIN),
+    ("dockerfile-libraries-missing", f"{RUNTIME}{ORT}", 2, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}{ORT}", 2, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"{CUDNN.replace('-cudnn-runtime', '-base')}{ORT}", 2, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"FROM nvidia/cuda:12.3.2-cudnn8-runtime-ubuntu22.04\n{ORT}", 2, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\n{ORT}", 1, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"{RUNTIME}RUN pip install tensorflow==2.12.0\n", 2, f"{RUNTIME}"),
     ("container-gpus-hidden", f"FROM {DEVEL}\nENV NVIDIA_VISIBLE_DEVICES=void\n", 2, f"FROM {DEVEL}\n"),
     ("container-without-compute", f"FROM {DEVEL}\n\nENV NVIDIA_DRIVER_CAPABILITIES video\n", 3, f"FROM {DEVEL}\n"),
     ("framework-not-published",
@@ -91,6 +99,13 @@ def test_the_line_is_named(code: str, text: str, line: int, mended: str, tmp_pat
 
 
 OPEN = [
+    ("dockerfile-libraries-missing", f"FROM me/mine\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{RUNTIME}RUN apt-get install -y libcudnn9-cuda-12\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}COPY --from=me/mine /x /y\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}COPY lib /usr/local/lib\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}RUN ./setup.sh\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}RUN pip install torch\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}RUN pip install 'onnxruntime-gpu[cuda,cudnn]==1.20.1'\n"),
     ("dockerfile-glibc-missing", f"{ALPINE}RUN sh miniconda.sh\n{TORCH}"),
     ("dockerfile-nvcc-missing", "ARG BASE\nFROM $BASE\nRUN nvcc a.cu\n"),
     ("dockerfile-nvcc-missing", f"{RUNTIME}RUN ./setup.sh\nRUN nvcc a.cu\n"),
@@ -102,6 +117,12 @@ OPEN = [
     ("dockerfile-nvcc-missing", f"{RUNTIME}ARG V\nRUN apt-get install -y cuda-$V\nRUN nvcc a.cu\n"),
 ]
 FINE = [
+    ("dockerfile-libraries-missing", f"{CUDNN}COPY app.py /app/\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{RUNTIME}RUN pip install --no-cache-dir cupy-cuda12x==13.3.0\n"),
+    (
+        "dockerfile-libraries-missing",
+        "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN pip install --no-cache-dir tensorflow==2.12.0\n",
+    ),
     ("dockerfile-glibc-missing", f"{ALPINE}RUN pip install --no-cache-dir numba\n"),
     ("dockerfile-nvcc-missing", f"FROM {DEVEL}\nRUN nvcc a.cu\n"),
     ("dockerfile-two-toolkits", f"FROM {DEVEL}\nRUN apt-get install -y cuda-nvcc-12-8\n"),
