@@ -11,7 +11,7 @@ import pytest
 
 from doctor.image.layer import _Header
 
-FIELDS = ("name", "mode", "uid", "gid", "size", "mtime", "chksum", "type", "linkname")
+FIELDS = ("name", "mode", "uid", "gid", "size", "mtime", "type", "linkname")
 FORMATS: tuple[Literal[0, 1, 2], ...] = (0, 1, 2)  # ustar, GNU, pax
 
 
