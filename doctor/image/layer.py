@@ -94,10 +94,10 @@ def usual_header(block: bytes, at: int) -> _Usual | None:
     except ValueError:
         return None
     path = name.partition(b"\0")[0].decode(_ENCODING, _ERRORS)
-    if kind == tarfile.DIRTYPE:
-        path = path.rstrip("/")
     if prefix[0] and kind not in tarfile.GNU_TYPES:
         path = f"{prefix.partition(tarfile.NUL)[0].decode(_ENCODING, _ERRORS)}/{path}"
+    if kind == tarfile.DIRTYPE:
+        path = path.rstrip("/")
     to = target.partition(b"\0")[0].decode(_ENCODING, _ERRORS) if target[0] else ""
     return path, mode, uid, gid, size, mtime, kind, to
 

@@ -34,6 +34,8 @@ def said(kind: Any, block: bytes) -> object:
         one = kind.frombuf(block, "utf-8", "surrogateescape")
     except tarfile.HeaderError as error:
         return type(error)
+    if one.isdir():
+        one.name = one.name.rstrip("/")  # as tarfile does in the end
     return [getattr(one, field) for field in FIELDS]
 
 
