@@ -24,6 +24,14 @@ LINUX_ONLY = (
     Need("kernel-module", "reloaded", "", "nvidia_uvm"),
     Need("kernel-module", "rebuilt"),
     Need("kernel-module", "signed", "", "nvidia"),
+    Need("kernel-module", "signed", "6.8.0-88-generic", "nvidia akmods"),
+    Need("kernel-module", "signed", "6.4.0-150600.23-default", "nvidia kmp"),
+    Need("kernel-module", "built", "6.8.0-88-generic", "nvidia gcc-12"),
+    *(
+        Need("module-package", how, "6.8.0-88-generic", source)
+        for source in ("akmods", "linux-modules-nvidia-580-open", "kmod", "kmp", "pacman", "runfile", "other")
+        for how in ("", "built")
+    ),
     Need("nouveau", ABSENT),
     Need("nouveau", ABSENT, "", "nova_core"),
     Need("device-nodes"),
