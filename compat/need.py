@@ -32,6 +32,7 @@ class Need(NamedTuple):
     | link | text of the link | path of the link | |
     | file | ABSENT | path | |
     | files-aside | ABSENT | path of the first of them | pattern of all, "cudnn*.h" |
+    | driver-leftovers | "runfile" where that laid them, "" | path of one of them | pattern of all, "lib*.so.575.57" |
     | modprobe-line | ABSENT | file | the line as it stands |
     | gpu-switch | "on" | | "prime-select", "envycontrol", "supergfxctl" |
     | mig | "off" | number of the GPU | |

@@ -334,6 +334,16 @@ _OPTIONS = r"\s*options\s+nvidia(?:[-_]current\w*)?\s"
 _BLOCKS = r"\s*(?:blacklist\s+nvidia|alias\s+nvidia\s+off|install\s+nvidia\s+\S*/(?:false|true))\s*(?:#.*)?"
 
 
+# Sources: Documentation/admin-guide/kernel-parameters.txt (module_blacklist); modprobe(8) (modprobe.blacklist). The
+# second alone does not stop modprobe from loading a module that is named.
+_COMMAND_LINE = "/proc/cmdline"
+_WORDS = ("module_blacklist=", "modprobe.blacklist=")
+
+
+def _keeps(word: str) -> bool:
+    return word.startswith(_WORDS) and "nvidia" in word.partition("=")[2].split(",")
+
+
 class Modprobe(NamedTuple):
     """What modprobe.d says of the module nvidia."""
 
@@ -354,7 +364,11 @@ def modprobe(host: Host) -> Modprobe:
     paths = [chosen[name] for name in sorted(chosen)]
     lines = [(path, line.strip()) for path in paths for line in _lines(host, path) if "nvidia" in line]
     options = tuple(line for _, line in lines if re.match(_OPTIONS, f"{line} "))
-    blocked = tuple(f"{path}: {line}" for path, line in lines if re.fullmatch(_BLOCKS, line))
+    words = text_of(host, _COMMAND_LINE, _CONF_AT_MOST_BYTES).split() if host.is_live else []
+    blocked = (
+        *(f"{path}: {line}" for path, line in lines if re.fullmatch(_BLOCKS, line)),
+        *(f"{_COMMAND_LINE}: {word}" for word in words if _keeps(word)),
+    )
     return Modprobe(Seen(options, "modprobe.d"), Seen(blocked, "modprobe.d"))
 
 

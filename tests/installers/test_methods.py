@@ -141,6 +141,17 @@ READY = "linux-modules-nvidia"
             Need("kernel-module", "rebuilt", "6.8", "nvidia gcc-12"),
             "sudo apt-get install -y linux-headers-6.8 gcc-12",
         ),
+        (
+            "fedora",
+            Need("modprobe-line", ABSENT, "/proc/cmdline", "module_blacklist=nvidia"),
+            "sudo grubby --update-kernel=ALL --remove-args=module_blacklist=nvidia",
+        ),
+        (
+            "silverblue",
+            Need("modprobe-line", ABSENT, "/proc/cmdline", "module_blacklist=nvidia"),
+            "sudo rpm-ostree kargs --delete=module_blacklist=nvidia",
+        ),
+        ("ubuntu", Need("driver-leftovers", "runfile", "/usr/lib/libcuda.so.1.0", "lib*.so.1.0"), "sudo ldconfig"),
         ("fedora", Need("module-package", "", "6.17", "akmods"), "sudo akmods --force --kernels 6.17"),
         (
             "ubuntu",

@@ -374,7 +374,8 @@ def _restarted(one: Any, case: Case, root: Path, report: Report) -> Case:
     if not modules:
         raise NotCarriedOut("no module lies there to start")
     kernel = modules[0].relative_to(root / "usr/lib/modules").parts[0]
-    (root / "proc/sys/kernel/osrelease").write_text(f"{kernel}\n")
+    if (root / "proc/sys/kernel").is_dir():  # a disk has none
+        (root / "proc/sys/kernel/osrelease").write_text(f"{kernel}\n")
     said = re.search(rb"version=([\d.]+)", modules[0].read_bytes())
     release = said[1].decode() if said else "580.95.05"
     (root / "dev" / "kmsg").unlink(missing_ok=True)
@@ -386,6 +387,17 @@ def _restarted(one: Any, case: Case, root: Path, report: Report) -> Case:
         nvml |= {"STUB_NVML_GPUS": "1"} if "STUB_NVML_GPU0" in nvml else _usual_card()
     nvml["STUB_NVML_DRIVER"] = release
     return case._replace(nvml=nvml)
+
+
+def _left(one: effects.LibrariesRemoved, case: Case, root: Path, report: Report) -> Case:
+    """What ldconfig makes of those that are left: the newest of each name is linked."""
+    folder, release = root / one.path.lstrip("/").rpartition("/")[0], one.path.partition(".so.")[2]
+    for path in folder.glob(f"lib*.so.{release}"):
+        path.unlink()
+    for link in (path for path in folder.glob("lib*.so.1") if path.is_symlink() and not path.exists()):
+        link.unlink()
+        link.symlink_to(max(path.name for path in folder.glob(f"{link.name.removesuffix('.1')}.*")))
+    return case._replace(nvml={**case.nvml, "STUB_NVML_INIT": "0", **_usual_card(), "STUB_NVML_GPUS": "1"})
 
 
 def _built(one: effects.ModuleBuilt, case: Case, root: Path, report: Report) -> Case:
@@ -514,6 +526,7 @@ _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.CudnnInstalled: _cudnn,
     effects.ToolkitInstalled: _toolkit,
     effects.DriverInstalled: _driver,
+    effects.LibrariesRemoved: _left,
     effects.Restarted: _restarted,
     effects.ModuleLoaded: _restarted,
     effects.ModuleReloaded: _reloaded,

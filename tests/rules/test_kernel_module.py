@@ -257,11 +257,26 @@ def test_driver_library_mismatch(facts: Facts, kind: Kind) -> None:
     assert answer("driver-library-mismatch", facts).kind is kind
 
 
-def test_a_mismatch_is_never_mended_by_installing() -> None:
-    broken = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER))
-    assert {need.product for need in answer("driver-library-mismatch", broken).needs} == {"restart", "by-hand"}
+def test_a_mismatch_is_mended_by_a_restart_where_the_next_start_takes_the_other_module() -> None:
+    newer = seen((module()._replace(release=seen(DriverRelease.parse("570.86.10"))),))
+    broken = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER, module_files=newer))
+    unknown = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER, module_files=unseen()))
+    for facts in (broken, unknown):
+        assert [need.product for need in answer("driver-library-mismatch", facts).needs] == ["restart", "by-hand"]
     inside = broken._replace(system=CONTAINER)
     assert [need.product for need in answer("driver-library-mismatch", inside).needs] == ["by-hand"]
+    lxc = answer("driver-library-mismatch", broken._replace(system=system(container=seen("lxc"))))
+    assert "--no-kernel-modules" in lxc.needs[0].spec
+
+
+def test_a_mismatch_that_a_restart_would_bring_back() -> None:
+    same = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER))
+    found = answer("driver-library-mismatch", same)
+    assert found.needs == (Need("driver", "==570.86.10"),)
+    beside = seen((*OTHER.value, driver_library()._replace(loads=False)))
+    left = answer("driver-library-mismatch", machine(driver=driver(nvml=seen(MISMATCH), libraries=beside)))
+    path = "/usr/lib/x86_64-linux-gnu/libcuda.so.570.86.10"
+    assert left.needs == (Need("driver-leftovers", "", path, "lib*.so.570.86.10"),)
 
 
 @pytest.mark.parametrize(

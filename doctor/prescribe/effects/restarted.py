@@ -12,6 +12,8 @@ from installers.effect import Restarted
 
 def apply(effect: Restarted, world: World) -> World:
     """The module that is installed for the kernel is the one that runs; what is kept away is not loaded."""
+    if effect.what == "wsl" and world.has_new_driver:
+        return started(world)  # Windows' own driver is in use then
     if effect.what != "machine":
         return world
     facts = world.facts
