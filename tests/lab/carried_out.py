@@ -282,7 +282,8 @@ def _driver(one: effects.DriverInstalled, case: Case, root: Path, report: Report
     if not release:
         raise NotCarriedOut(f"the lab has no driver {one.spec}")
     cuda = str(MATRIX.branch(parts_release(release)).cuda_max)
-    parts.together(parts.UNLOADED, parts.driver(release, flavour=one.flavour or _usual_flavour(report)))(root)
+    flavour = one.flavour or _usual_flavour(report)
+    parts.together(parts.UNLOADED, parts.driver(release, flavour=flavour, kernel=_kernel(root)))(root)
     major, minor = map(int, cuda.split("."))
     answers = {"STUB_NVML_INIT": "0", "STUB_NVML_DRIVER": release, "STUB_NVML_CUDA": str(1000 * major + 10 * minor)}
     return _restarted(one, case._replace(nvml={**case.nvml, **answers, "STUB_NVML_ABORT": ""}), root, report)
@@ -305,11 +306,28 @@ def _usual_card() -> dict[str, str]:
     return {name: value for name, value in HEALTHY_NVML.items() if name.startswith("STUB_NVML_GPU")}
 
 
+def _kernel(root: Path) -> str:
+    """The one that runs; on a disk the newest."""
+    if not (root / "proc/sys/kernel/osrelease").exists():
+        return max((path.name for path in root.glob("usr/lib/modules/*")), default=parts.KERNEL)
+    return (root / "proc/sys/kernel/osrelease").read_text().strip()
+
+
+def _modules(root: Path) -> list[Path]:
+    """The driver's modules on disk, that of the running kernel first, then the newest."""
+    found = [*root.glob("usr/lib/modules/*/**/nvidia.ko"), *root.glob("usr/lib/modules/*/**/nvidia-current.ko")]
+    kernels = root / "usr/lib/modules"
+    return sorted(found, key=lambda one: (one.relative_to(kernels).parts[0] == _kernel(root), str(one)), reverse=True)
+
+
 def _restarted(one: Any, case: Case, root: Path, report: Report) -> Case:
     """The module that is on disk is the one that runs, bound to the card; the log is new."""
-    modules = list(root.glob("usr/lib/modules/*/updates/dkms/nvidia.ko"))
+    modules = _modules(root)
     if not modules:
         raise NotCarriedOut("no module lies there to start")
+    kernel = modules[0].relative_to(root / "usr/lib/modules").parts[0]
+    if (root / "proc/sys/kernel").is_dir():  # a disk has none
+        (root / "proc/sys/kernel/osrelease").write_text(f"{kernel}\n")
     said = re.search(rb"version=([\d.]+)", modules[0].read_bytes())
     release = said[1].decode() if said else "580.95.05"
     (root / "dev" / "kmsg").unlink(missing_ok=True)
@@ -323,8 +341,19 @@ def _restarted(one: Any, case: Case, root: Path, report: Report) -> Case:
     return case._replace(nvml=nvml)
 
 
+def _left(one: effects.LibrariesRemoved, case: Case, root: Path, report: Report) -> Case:
+    """What ldconfig makes of those that are left: the newest of each name is linked."""
+    folder, release = root / one.path.lstrip("/").rpartition("/")[0], one.path.partition(".so.")[2]
+    for path in folder.glob(f"lib*.so.{release}"):
+        path.unlink()
+    for link in (path for path in folder.glob("lib*.so.1") if path.is_symlink() and not path.exists()):
+        link.unlink()
+        link.symlink_to(max(path.name for path in folder.glob(f"{link.name.removesuffix('.1')}.*")))
+    return case._replace(nvml={**case.nvml, "STUB_NVML_INIT": "0", **_usual_card(), "STUB_NVML_GPUS": "1"})
+
+
 def _built(one: effects.ModuleBuilt, case: Case, root: Path, report: Report) -> Case:
-    modules = list(root.glob("usr/lib/modules/*/updates/dkms/nvidia.ko"))
+    modules = _modules(root)
     said = re.search(rb"version=([\d.]+)", modules[0].read_bytes()) if modules else None
     if said is None:
         raise NotCarriedOut("no module lies there to build again")
@@ -343,6 +372,7 @@ def _opened(one: effects.NodeOpened, case: Case, root: Path, report: Report) -> 
     if one.group:
         raise NotCarriedOut("the lab's user is in the groups that he is in")
     parts.mode(0o666, one.path)(root)
+    case = case._replace(closed=tuple(path for path in case.closed if path != one.path))
     return case._replace(nvml={**case.nvml, "STUB_NVML_INIT": "0", **_usual_card()})
 
 
@@ -362,11 +392,11 @@ def _reloaded(one: effects.ModuleReloaded, case: Case, root: Path, report: Repor
 
 def _signed(one: effects.ModuleSigned, case: Case, root: Path, report: Report) -> Case:
     """The module is signed, and the kernel takes it."""
-    modules = list(root.glob("usr/lib/modules/*/updates/dkms/nvidia.ko"))
+    modules = _modules(root)
     said = re.search(rb"version=([\d.]+)", modules[0].read_bytes()) if modules else None
     if said is None:
         raise NotCarriedOut("no module lies there to sign")
-    parts.module_file(said[1].decode(), signed=True)(root)
+    parts.module_file(said[1].decode(), signed=True, kernel=_kernel(root))(root)
     return case
 
 
@@ -451,6 +481,7 @@ _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.CudnnInstalled: _cudnn,
     effects.ToolkitInstalled: _toolkit,
     effects.DriverInstalled: _driver,
+    effects.LibrariesRemoved: _left,
     effects.Restarted: _restarted,
     effects.ModuleLoaded: _restarted,
     effects.ModuleReloaded: _reloaded,
