@@ -15,6 +15,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import ABSENT, AGAIN, WHEELS, Need
 from installers import methods
 from installers.choose import NoMethod, choose, load_methods, plan_for
+from installers.cuda_order import NoSuchToolkit
 from installers.effect import DistributionsInstalled
 from installers.methods.driver import branch_for
 from installers.plan import Target
@@ -573,3 +574,18 @@ def test_jax_stays_where_its_extra_brings_the_plugin() -> None:
     assert [type(one) for one in plan.effects or ()] == [DistributionsInstalled]
     newest = commands(plan_for(Need("jax", "", python, "cuda12"), there, MATRIX), there)
     assert newest[-2:] == (f"{python} -m pip uninstall -y jax", f"{python} -m pip install 'jax[cuda12]'")
+
+
+@pytest.mark.parametrize(
+    ("spec", "release"),
+    [("==12.8.1", "12.8.1"), (">=12.5,<13", "12.5.1"), (">=11.2,<12", "11.8.0"), ("==11.2", "")],
+)
+def test_cuda_as_wheels_of_a_range(spec: str, release: str) -> None:
+    """Of a range whose lower end has none, the newest: one major's releases run beside each other."""
+    need = Need("cuda", spec, "/home/u/.venv/lib/python3.11/site-packages/nvidia")
+    target = machines.UBUNTU._replace(python="/home/u/.venv/bin/python")
+    if release:
+        assert plan_for(need, target, Matrix()).summary == f"install CUDA {release} as wheels"
+        return
+    with pytest.raises(NoSuchToolkit):
+        plan_for(need, target, Matrix())
