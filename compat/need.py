@@ -29,6 +29,7 @@ class Need(NamedTuple):
     | device-access | "" | paths of the nodes | group that owns it; "label" where SELinux closes them |
     | container-gpu | "" | container kind | |
     | variable | "" to unset it, "=value", or "without /dir" for path-like ones | file and line that sets it | name |
+    | alternative | where it shall lead | the name that programs use, "/usr/local/cuda" | |
     | link | text of the link | path of the link | |
     | file | ABSENT | path | |
     | files-aside | ABSENT | path of the first of them | pattern of all, "cudnn*.h" |

@@ -46,6 +46,7 @@ LINUX_ONLY = (
     Need("container-gpu", "", "container"),
     Need("device-access", "", "/dev/nvidia0 /dev/nvidiactl", "root"),
     Need("files-aside", ABSENT, "/usr/local/cuda-12.8/include/cudnn_version.h", "cudnn*.h"),
+    Need("alternative", "/usr/local/cuda-12.4", "/usr/local/cuda"),
     Need("driver-leftovers", "", "/usr/lib64/libcuda.so.575.57.08", "lib*.so.575.57.08"),
     Need("driver-leftovers", "runfile", "/usr/lib64/libcuda.so.575.57.08", "lib*.so.575.57.08"),
     Need("modprobe-line", ABSENT, "/etc/modprobe.d/mine.conf", "blacklist nvidia # test"),

@@ -152,6 +152,14 @@ READY = "linux-modules-nvidia"
             "sudo rpm-ostree kargs --delete=module_blacklist=nvidia",
         ),
         ("ubuntu", Need("driver-leftovers", "runfile", "/usr/lib/libcuda.so.1.0", "lib*.so.1.0"), "sudo ldconfig"),
+        ("rocky", Need("fabric-manager", "==580.95.05"), "sudo dnf install -y nvidia-fabricmanager-580.95.05"),
+        ("rocky", Need("fabric-manager", "==570.195.03"), "sudo dnf install -y nvidia-fabric-manager-570.195.03"),
+        ("fedora", Need("host-compiler", "", "", "g++-14"), "sudo dnf install -y gcc14-c++"),
+        (
+            "ubuntu",
+            Need("alternative", "/usr/local/cuda-12.4", "/usr/local/cuda"),
+            "sudo update-alternatives --install /usr/local/cuda cuda /usr/local/cuda-12.4 124",
+        ),
         ("fedora", Need("module-package", "", "6.17", "akmods"), "sudo akmods --force --kernels 6.17"),
         (
             "ubuntu",
