@@ -22,7 +22,8 @@ class Need(NamedTuple):
     | environment | its Python, "==3.12.*", "==3.13t.*", "" (any) | its directory | |
     | kernel-module | "loaded", "reloaded", "rebuilt", "built" (not loaded yet), "signed" | kernel release or "" | \
       "nvidia", "nvidia_uvm"; behind it packages that a build lacks, "nvidia gcc-12", or who makes what is signed |
-    | module-package | "", or "built" (not loaded yet) | kernel release | who brings it: DriverFacts.module_source |
+    | module-package | "", "built" (not loaded yet), or the release, "==580.95.05" | kernel release | who brings it: \
+      DriverFacts.module_source, or "nvidia-dkms-580-open" |
     | nouveau | ABSENT | | |
     | restart | "" | | |
     | device-nodes | "" | | |

@@ -273,6 +273,10 @@ def test_a_mismatch_that_a_restart_would_bring_back() -> None:
     same = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER))
     found = answer("driver-library-mismatch", same)
     assert found.needs == (Need("driver", "==570.86.10"),)
+    path = f"/lib/modules/{KERNEL}/kernel/nvidia-580-open/nvidia.ko"
+    ready = same._replace(driver=same.driver._replace(module_files=seen((module()._replace(path=path),))))
+    built = Need("module-package", "==570.86.10", KERNEL, "nvidia-dkms-570-open")
+    assert answer("driver-library-mismatch", ready).needs == (built,)
     beside = seen((*OTHER.value, driver_library()._replace(loads=False)))
     left = answer("driver-library-mismatch", machine(driver=driver(nvml=seen(MISMATCH), libraries=beside)))
     path = "/usr/lib/x86_64-linux-gnu/libcuda.so.570.86.10"
