@@ -129,6 +129,8 @@ READY = "linux-modules-nvidia"
         ("debian", Need("driver", "==550.*"), "sudo apt-get install -y cuda-drivers-550"),
         ("fedora", Need("driver", "==470.*"), "sudo dnf install -y akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
         ("kali", Need("driver"), "sudo apt-get install -y nvidia-driver"),
+        ("sid", Need("driver"), "sudo apt-get install -y nvidia-driver"),
+        ("fedora-next", Need("driver"), "sudo dnf install -y akmod-nvidia xorg-x11-drv-nvidia-cuda"),
         ("kali", Need("driver", "==470.*"), "sudo apt-get install -y nvidia-tesla-470-driver"),
         ("tumbleweed", Need("driver"), f"{ZYPPER} nvidia-open-driver-G07-signed-kmp-meta nvidia-userspace-meta-G07"),
         ("tumbleweed", Need("driver", "==580.*"), f"{ZYPPER} nvidia-driver-G06-kmp-meta nvidia-userspace-meta-G06"),
