@@ -130,6 +130,8 @@ READY = "linux-modules-nvidia"
         ("debian", Need("driver", "==550.*"), "sudo apt-get install -y cuda-drivers-550"),
         ("fedora", Need("driver", "==470.*"), "sudo dnf install -y akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
         ("kali", Need("driver"), "sudo apt-get install -y nvidia-driver"),
+        ("sid", Need("driver"), "sudo apt-get install -y nvidia-driver"),
+        ("fedora-next", Need("driver"), "sudo dnf install -y akmod-nvidia xorg-x11-drv-nvidia-cuda"),
         ("kali", Need("driver", "==470.*"), "sudo apt-get install -y nvidia-tesla-470-driver"),
         ("tumbleweed", Need("driver"), f"{ZYPPER} nvidia-open-driver-G07-signed-kmp-meta nvidia-userspace-meta-G07"),
         ("tumbleweed", Need("driver", "==580.*"), f"{ZYPPER} nvidia-driver-G06-kmp-meta nvidia-userspace-meta-G06"),
@@ -153,6 +155,14 @@ READY = "linux-modules-nvidia"
             "sudo rpm-ostree kargs --delete=module_blacklist=nvidia",
         ),
         ("ubuntu", Need("driver-leftovers", "runfile", "/usr/lib/libcuda.so.1.0", "lib*.so.1.0"), "sudo ldconfig"),
+        ("rocky", Need("fabric-manager", "==580.95.05"), "sudo dnf install -y nvidia-fabricmanager-580.95.05"),
+        ("rocky", Need("fabric-manager", "==570.195.03"), "sudo dnf install -y nvidia-fabric-manager-570.195.03"),
+        ("fedora", Need("host-compiler", "", "", "g++-14"), "sudo dnf install -y gcc14-c++"),
+        (
+            "ubuntu",
+            Need("alternative", "/usr/local/cuda-12.4", "/usr/local/cuda"),
+            "sudo update-alternatives --install /usr/local/cuda cuda /usr/local/cuda-12.4 124",
+        ),
         ("fedora", Need("module-package", "", "6.17", "akmods"), "sudo akmods --force --kernels 6.17"),
         (
             "ubuntu",
