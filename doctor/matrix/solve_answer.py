@@ -123,6 +123,11 @@ def install_commands(solution: Solution, where: Circumstances, matrix: Matrix) -
     return {tool: _commands(tool, solution, where, matrix) for tool in tools}
 
 
+def requirement(one: SolveCandidate) -> str:
+    """What to ask an installer for, by the extra that was named where that decides who brings CUDA."""
+    return f"{one.asked}[{one.extra}]{one.versions}" if one.extra else requirement_of(one.row, one.versions)
+
+
 def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
     """Whether a package index is known to have a build: its wheel was read, or the matrix names an index."""
     if not one.row.build or is_default_build(one.row):
@@ -136,7 +141,7 @@ def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
 
 def _commands(tool: str, solution: Solution, where: Circumstances, matrix: Matrix) -> tuple[str, ...]:
     target = _target(tool, where)
-    wanted = dict.fromkeys((*(requirement_of(one.row, one.versions) for one in solution.chosen), *solution.pins))
+    wanted = dict.fromkeys((*map(requirement, solution.chosen), *solution.pins))
     needs = (
         Need("environment", f"=={solution.python}.*" if solution.python else "", _FOLDER),
         Need(WHEELS, " ".join(wanted), target.python),
