@@ -150,3 +150,19 @@ def test_what_a_wheel_tells_and_its_row_does_not(read: tuple[str | None, ...], s
     [release] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
     row = _row(glibc=None)
     assert audit._untold(row, [(release, row._replace(glibc=one)) for one in read]) == said
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"glibc": "2.17", "cudnn_accepts": ">=7,<8"}, 0),
+        ({"glibc": "2.5", "cudnn_accepts": ">=7,<8"}, 1),
+        ({"glibc": None, "cudnn_accepts": None}, 0),
+        ({"glibc": "2.17", "cudnn_accepts": ""}, 1),  # as if cuDNN were inside
+        ({"glibc": "2.17", "cudnn_accepts": ">=8,<9"}, 1),
+    ],
+)
+def test_what_the_libraries_of_a_wheel_ask_for(columns: dict[str, Any], said: int) -> None:
+    [release] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
+    shelf: Any = type("Shelf", (), {"at_most": 3, "heads_of": staticmethod(lambda _: ("2.17", frozenset({7})))})
+    assert len(audit._asked(_row(**columns), release, shelf)) == said
