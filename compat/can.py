@@ -29,7 +29,7 @@ from compat.reason import (
     verdict_of,
 )
 from compat.record import NamedTuple
-from compat.row import CudnnBuildRow, FrameworkRow, ToolkitRow
+from compat.row import CudnnBuildRow, FrameworkRow, ToolkitRow, WheelIndexRow
 from compat.spec import Spec
 from compat.traits import traits_of
 from compat.version import CudaVersion, CudnnVersion
@@ -72,11 +72,14 @@ class Case(NamedTuple):
 
     cards: tuple[str, ...]  # "NVIDIA GeForce GT 640 (sm_30)"
     answers: tuple[CanAnswer, ...]
+    together: Reason | None = None  # whether several frameworks go into one environment, where each does alone
 
     @property
     def verdict(self) -> str:
         """All answers taken together: one no is a no."""
-        return max((answer.verdict for answer in self.answers), key=_ORDER.__getitem__)
+        joint = (verdict_of((self.together,)),) if self.together else ()
+        verdicts: tuple[str, ...] = (*(answer.verdict for answer in self.answers), *joint)
+        return max(verdicts, key=_ORDER.__getitem__)
 
 
 class Reply(NamedTuple):
@@ -101,8 +104,20 @@ def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: Circumstance
     for chips in every[:_MOST_CHIPS]:
         labels = tuple(card.label(chip) for card, chip in zip(cards, chips, strict=True))
         here = where._replace(capabilities=tuple(dict.fromkeys(chips)))
-        cases.append(Case(labels, tuple(answer(spec, here, matrix) for spec in specs)))
+        answers = tuple(answer(spec, here, matrix) for spec in specs)
+        cases.append(Case(labels, answers, _together(specs, answers, here, matrix)))
     return Reply(tuple(cases), len(every) <= _MOST_CHIPS)
+
+
+def _together(
+    specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], where: Circumstances, matrix: Matrix
+) -> Reason | None:
+    if len(specs) < 2 or any(one.verdict != YES for one in answers):
+        return None
+    from compat.can_together import together  # late: the solver is only for several frameworks
+
+    rows = tuple(one.best.build for one in answers if one.best and one.best.build)
+    return together(specs, rows, where, matrix)
 
 
 def _with_companions(specs: tuple[Spec, ...], where: Circumstances, matrix: Matrix) -> Circumstances:
@@ -120,7 +135,7 @@ def _with_companions(specs: tuple[Spec, ...], where: Circumstances, matrix: Matr
 
 def answer(spec: Spec, where: Circumstances, matrix: Matrix) -> CanAnswer:
     """Judge the published builds that a spec means: the newest release that fits, else the nearest to it."""
-    found = ranked(spec, where, matrix)
+    found = ranked(spec, where, matrix) or [*_known_absent(spec, where, matrix)]
     if not found:
         return _nothing(spec, where, matrix)
     best = found[0]
@@ -217,7 +232,9 @@ def _framework(row: FrameworkRow, spec: Spec, where: Circumstances, matrix: Matr
     name = row_name(row.package, "builds", row)
     brought = brought_by(spec, row.package, matrix)
     names_gpu = is_cuda_row(row) and bool(spec.build or brought or _NAMED_FOR_CUDA.search(spec.name))
-    reasons = fit(row, where._replace(names_gpu=names_gpu), matrix, brought).reasons
+    is_here = where.os_family in row.os and where.arch in row.arch
+    one = row if is_here or not re.fullmatch(r"==[\d.]+", spec.versions) else row._replace(versions=spec.versions)
+    reasons = fit(one, where._replace(names_gpu=names_gpu), matrix, brought).reasons  # elsewhere, of this release alone
     return BuildVerdict(
         name=name_of(row),
         row=name,
@@ -325,9 +342,36 @@ def _cudnn_cuda(row: CudnnBuildRow, where: Circumstances) -> Iterator[Reason]:
     yield Reason(OK if serves_major else BAD, what, (row_name("cudnn", "builds", row),), row.source)
 
 
+def _known_absent(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildVerdict]:
+    """No row of builds, and one that says why: there is none for this platform, or the index of its CUDA ended."""
+    release = _first_version(spec)
+    reasons = (*_absent(spec.name, release, where, matrix), *_unserved(spec, release, matrix))
+    if spec.versions.startswith("==") and reasons:
+        name = f"{spec.name} {release}" + (f" ({spec.build})" if spec.build else "")
+        yield BuildVerdict(name, reasons[0].rows[0], release_key(release), is_gpu=True, reasons=reasons[:1], note="")
+
+
+def _unserved(spec: Spec, release: str, matrix: Matrix) -> Iterator[Reason]:
+    """A release that is there, for a CUDA whose index is known and begins or ends with another release."""
+    served: list[WheelIndexRow] = [
+        row for row in matrix.rows("index", "wheels") if (row.package, row.build) == (spec.name, spec.build)
+    ]
+    others = (row for row in matrix.rows(spec.name, "builds") if is_cuda_row(row) and covers(row, release))
+    if not re.fullmatch(r"cu\d+", spec.build) or not served or not any(others):
+        return
+    if not any(accepts(row.versions, release) for row in served):
+        what = f"the index of {spec.build} has {spec.name} {' or '.join(row.versions for row in served)}"
+        rows = tuple(row_name("index", "wheels", row) for row in served)
+        yield Reason(BAD, what, rows, "; ".join(dict.fromkeys(row.source for row in served)))
+
+
+def _first_version(spec: Spec) -> str:
+    return spec.versions.lstrip("=<>!~").partition(",")[0].removesuffix(".*")
+
+
 def _nothing(spec: Spec, where: Circumstances, matrix: Matrix) -> CanAnswer:
     """No row: unknown, with the nearest that there is."""
-    version = spec.versions.lstrip("=<>!~").partition(",")[0].removesuffix(".*")
+    version = _first_version(spec)
     reason = Reason(UNKNOWN, f"no matrix row covers {spec}", (), "")
     try:
         if spec.name not in {"cuda", "cudnn"}:

@@ -339,6 +339,23 @@ class _Judged:
             return
         for reason in _starts(cuda, self._where, self._matrix):
             yield reason._replace(rows=(self._name, *reason.rows))
+        yield from self._takes_its_ptx()
+
+    def _takes_its_ptx(self) -> Iterator[Reason]:
+        """The driver compiles the PTX that the system's CUDA makes, where that is what the framework hands it."""
+        driver, cuda, row = self._where.driver, self._where.cuda, self._row
+        if driver is None or cuda is None or row.libraries != "system" or not traits_of(row.package).driver_compiles:
+            return
+        try:
+            branch = self._matrix.branch(driver, self._where.os_family)
+        except Uncovered as error:
+            yield self._say(UNKNOWN, str(error))
+            return
+        if branch.cuda_max is None or branch.cuda_max < cuda:
+            kind, knows = (BAD, branch.cuda_max) if branch.cuda_max else (UNKNOWN, "an unknown CUDA")
+            what = f"hands the driver PTX of CUDA {cuda}; {driver} compiles that of {knows} and older"
+            name = row_name("driver", "branches", branch)
+            yield self._say(kind, what, name, source=f"{traits_of(row.package).source}; {branch.source}")
 
     def _cudnn_code(self) -> Iterator[Reason]:
         """Whether the cuDNN that it brings has code for the cards: the one it names, else the newest that it takes."""

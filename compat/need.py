@@ -20,16 +20,19 @@ class Need(NamedTuple):
     | a Python distribution, "torch" | PEP 440 specifier, "" (any), ABSENT | the environment's interpreter | \
       "cu128", "cpu"; AGAIN to install it anew |
     | environment | its Python, "==3.12.*", "==3.13t.*", "" (any) | its directory | |
-    | kernel-module | "loaded", "reloaded", "rebuilt", "signed" | kernel release or "" | "nvidia", "nvidia_uvm" |
+    | kernel-module | "loaded", "reloaded", "rebuilt", "built" (not loaded yet), "signed" | kernel release or "" | \
+      "nvidia", "nvidia_uvm"; behind it packages that a build lacks, "nvidia gcc-12", or who makes what is signed |
+    | module-package | "", or "built" (not loaded yet) | kernel release | who brings it: DriverFacts.module_source |
     | nouveau | ABSENT | | |
     | restart | "" | | |
     | device-nodes | "" | | |
-    | device-access | "" | paths of the nodes | group that owns it |
+    | device-access | "" | paths of the nodes | group that owns it; "label" where SELinux closes them |
     | container-gpu | "" | container kind | |
     | variable | "" to unset it, "=value", or "without /dir" for path-like ones | file and line that sets it | name |
     | link | text of the link | path of the link | |
     | file | ABSENT | path | |
     | files-aside | ABSENT | path of the first of them | pattern of all, "cudnn*.h" |
+    | driver-leftovers | "runfile" where that laid them, "" | path of one of them | pattern of all, "lib*.so.575.57" |
     | modprobe-line | ABSENT | file | the line as it stands |
     | gpu-switch | "on" | | "prime-select", "envycontrol", "supergfxctl" |
     | mig | "off" | number of the GPU | |

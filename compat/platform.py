@@ -66,19 +66,17 @@ def absent(package: str, specifier: str, where: Circumstances, matrix: Matrix) -
     `specifier` is that of a row of builds: every release that it names must be absent.
     """
     named = [clause.strip().lstrip("=<>!~").removesuffix(".*") for clause in specifier.split(",") if clause.strip()]
-    return next(
-        (
-            row
-            for row in _rows(matrix, "platform", "absent")
-            if row.package in {"", package}
-            and where.os_family in row.os
-            and (not row.arch or where.arch in row.arch)
-            and (not row.cards or set(where.capabilities) & set(row.cards))
-            and (row.package or package not in {"cuda", "cudnn"})
-            and all(accepts(row.versions, one) for one in named if release_key(one))
-        ),
-        None,
-    )
+    found = [
+        row
+        for row in _rows(matrix, "platform", "absent")
+        if row.package in {"", package}
+        and where.os_family in row.os
+        and (not row.arch or where.arch in row.arch)
+        and (not row.cards or set(where.capabilities) & set(row.cards))
+        and (row.package or package not in {"cuda", "cudnn"})
+        and all(accepts(row.versions, one) for one in named if release_key(one))
+    ]
+    return min(found, key=lambda row: (row.gpu_only, not row.package), default=None)  # what says most comes first
 
 
 def jetpack_of(l4t: str, matrix: Matrix) -> JetpackRow | None:

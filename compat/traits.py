@@ -81,6 +81,7 @@ def _default(name: str) -> TraitsRow:
         runs_on="",
         gpu=(),
         compiles=False,
+        driver_compiles=False,
         tagged=False,
         any_python=False,
         asked_as={},

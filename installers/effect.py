@@ -99,6 +99,12 @@ class DriverInstalled(NamedTuple):
     held: bool = False  # later upgrades stay within it
 
 
+class LibrariesRemoved(NamedTuple):
+    """The libraries of another driver are gone, and the links lead to those that are left."""
+
+    path: str  # of one of them, whose release is in its name
+
+
 class ModuleLoaded(NamedTuple):
     """A kernel module is loaded."""
 
@@ -248,6 +254,7 @@ Effect = Union[
     FileRemoved,
     DirectorySearched,
     DriverInstalled,
+    LibrariesRemoved,
     ModuleLoaded,
     ModuleReloaded,
     ModuleBuilt,

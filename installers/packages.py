@@ -117,4 +117,15 @@ def kernel_headers(target: Target, kernel: str) -> tuple[str, ...]:
         return (f"kernel-devel-{kernel}" if kernel else "kernel-devel", "kernel-headers")
     if manager == "zypper":
         return ("kernel-default-devel",)
-    return ("linux-headers",)
+    return (f"{_arch_kernel(kernel)}-headers",)
+
+
+def _arch_kernel(release: str) -> str:
+    """The package of a kernel by its release: 6.12.57-1-lts is of linux-lts, 6.17.5-arch1-1 of linux.
+
+    Sources: Arch Wiki, "Kernel"; Manjaro's kernels are called linux612.
+    """
+    numbers, last = release.split("."), release.rpartition("-")[2]
+    if last == "MANJARO" and len(numbers) > 1:
+        return f"linux{numbers[0]}{numbers[1]}"
+    return f"linux-{last}" if last.isalpha() else "linux"

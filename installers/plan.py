@@ -42,6 +42,7 @@ class Target(NamedTuple):
     by_pip: bool = False  # pip put it there, though the operating system manages that Python: it is mended in place
     writable: bool = True  # False: this user may not change that directory
     brings_uv: bool = False  # uv is not in that environment, and is fetched beside it first
+    driver_by: str = ""  # who brought the driver that is there: "runfile", "rpmfusion", "" for anybody else
     may_be_root: bool = True  # False: this user is in no group that sudo admits, as far as can be seen
 
 

@@ -131,7 +131,7 @@ def _of_dockerfile(options: Options, rules: Rules, matrix: Matrix, policy: Polic
         options.dockerfile or "", options.target, options.platform, options.build_args, matrix
     )._replace(policy=policy)
     facts = _assumed(facts, options, matrix)
-    answers = under_policy(facts, tuple(map(as_shown, judge(facts, matrix, rules))))
+    answers = under_policy(facts, tuple(as_shown(one, facts) for one in judge(facts, matrix, rules)))
     return make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
 
 

@@ -46,6 +46,15 @@ class Stage(NamedTuple):
     instructions: tuple[Instruction, ...]
 
 
+# What a RUN or COPY line names that may bring libraries of CUDA: its own names, and what installs more than it names.
+_MAY_BRING = re.compile(
+    r"cuda|cudnn|cublas|nvidia|nvinfer|tensorrt|torch|conda|mamba|pixi|poetry|pipenv|pdm |uv sync|setup\.py|install \."
+    r"| -[re] |--requirement|--editable|accelerate|ultralytics|diffusers|sentence.transformers|timm|lightning",
+    re.IGNORECASE,
+)
+_BRINGS_NONE = re.compile(r"cupy-cuda\d+x?|NVIDIA_\w+|CUDA_VISIBLE_DEVICES")
+
+
 class Built:
     """What a stage has come to."""
 
@@ -187,6 +196,8 @@ class Dockerfile:
             flags, start = _flags(one.text)
             text = " " * start + one.text[start:]  # offsets stay those of the instruction
             run(text, flags, built.known, built.ran, lambda at: self.source(one, at))
+            if found := _MAY_BRING.search(_BRINGS_NONE.sub("", one.text)):
+                built.ran.may_bring.append(DockerfileLine(f"names {found[0]}", self.source(one)))
         elif one.keyword == "WORKDIR":
             built.ran.files.workdir = built.ran.files.at(expand(one.text.strip(), built.known))
         elif one.keyword in {"COPY", "ADD"}:
@@ -221,6 +232,9 @@ class Dockerfile:
         if len(said) < 2:
             return
         *sources, to = said
+        is_local = "from" not in flags and not any("://" in text or _MAY_BRING.search(text) for text in sources)
+        if not is_local or re.match(r"/(?:usr|opt|lib|etc)\b", to):
+            built.ran.may_bring.append(DockerfileLine(f"copies to {shown(to)}", self.source(one)))
         for text in sources:
             if _NO_DRIVER.search(text) and "stubs/" not in text:
                 built.ran.drivers.append(DockerfileLine(f"{one.keyword} {shown(text)}", self.source(one)))

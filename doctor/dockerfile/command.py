@@ -8,7 +8,7 @@ import stat
 from collections.abc import Mapping
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Kind
+from doctor.check.finding import Answer, Evidence, Kind
 from doctor.dockerfile import FILE_AT_MOST_BYTES, VALUE_AT_MOST_CHARS, DockerfileError
 from doctor.dockerfile.build import Dockerfile
 from doctor.dockerfile.compose import Service, compose_parts, is_compose, service_of
@@ -16,6 +16,9 @@ from doctor.dockerfile.context import Context
 from doctor.dockerfile.facts import NOT_SHOWN, Asked, facts_of
 from doctor.dockerfile.parse import parse
 from doctor.facts import Facts
+from doctor.facts.seen import value_or
+
+_LINE = re.compile(r"pinned in (.+?:\d+)(?:, by conda)?")
 
 
 def facts_of_file(path: str, target: str, platform: str, build_args: tuple[str, ...], matrix: Matrix) -> Facts:
@@ -64,10 +67,20 @@ def _given(build_args: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def as_shown(answer: Answer) -> Answer:
-    """What no Dockerfile can show leaves no doubt about this one; only the image that is built can answer it."""
-    hidden = answer.kind is Kind.UNKNOWN and answer.why == NOT_SHOWN
-    return answer._replace(matters=False) if hidden else answer
+def as_shown(answer: Answer, facts: Facts) -> Answer:
+    """What no Dockerfile can show leaves no doubt about this one; only the image that is built can answer it.
+
+    What is wrong with a framework names the line that pins it.
+    """
+    if answer.kind is Kind.UNKNOWN and answer.why == NOT_SHOWN:
+        return answer._replace(matters=False)
+    if answer.kind is not Kind.BAD:
+        return answer
+    pins = [one for each in value_or(facts.environments, ()) for one in value_or(each.frameworks, ())]
+    line = next((_LINE.fullmatch(one.note) for one in pins if one.label == answer.subject), None)
+    if line is None or any(line[1] in one.source for one in answer.evidence):
+        return answer
+    return answer._replace(evidence=(*answer.evidence, Evidence(line[1], answer.subject)))
 
 
 def _content(path: str) -> bytes:

@@ -6,6 +6,7 @@ import platform as this
 from collections.abc import Iterator
 from typing import Any
 
+from compat.build import gpu_packages
 from compat.choice import NoSuchName
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
@@ -33,7 +34,7 @@ from doctor.rules.shared.products import known_product
 NOT_SHOWN = "a Dockerfile does not show it: check the image that is built, with --image"
 _HIDDEN = Unseen(NOT_SHOWN)
 _PATH = "LD_LIBRARY_PATH"
-_NVIDIA = "NVIDIA_"
+_NVIDIA, _REQUIRE, _RELEASE = "NVIDIA_", "NVIDIA_REQUIRE_CUDA", "CUDA_VERSION"
 _PYTHON = "python"
 
 
@@ -158,6 +159,9 @@ def _is_left_out(folder: str, built: Built) -> bool:
 def _image(built: Built) -> ImageFacts:
     """Its configuration, as far as its own lines and an official base decide it."""
     given = {name: value for name, value in built.env.items() if name.startswith(_NVIDIA) and not is_open(value)}
+    requires, release = built.env.get(_REQUIRE), built.env.get(_RELEASE, built.base.told.release)
+    if not requires and release and not is_open(release) and (built.base.is_plain or requires is not None):
+        given[_RELEASE] = release  # which NVIDIA's runtime reads where nothing is required
     return ImageFacts(
         format="Dockerfile",
         names=(),
@@ -201,6 +205,7 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         paths=(*((built.path_fault,) if built.path_fault else ()), *ran.exports),
         caches=tuple(ran.caches),
         unread=tuple(ran.unread),
+        may_bring=(*ran.may_bring, *ran.unread),
     )
 
 
@@ -252,6 +257,8 @@ def _put(places: dict[str, dict[str, _Held]], one: Pinned, python: str, facts: F
         return
     held = places.setdefault(one.environment if not is_open(one.environment) else "", {})
     held.pop(spec.name, None)
+    if not spec.extras and not spec.build and spec.name not in gpu_packages(spec.name):
+        return  # jax and onnxruntime alone are for the CPU: their GPU code is in another package
     is_exact = spec.versions.startswith("==") and not set(spec.versions[2:]) & set("*,=<>!~")
     if is_open(one.spec) or not is_exact or holds is None:
         return

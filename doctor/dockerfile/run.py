@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from compat.record import NamedTuple
 from doctor.dockerfile.context import Copied, moved
-from doctor.dockerfile.expand import is_open, shown
+from doctor.dockerfile.expand import OPEN, is_open, shown
 from doctor.dockerfile.pins import Pins, python_packages, system_packages
 from doctor.dockerfile.requirements import Environment, Line, Listed, constrained, environment, name_of, requirements
 from doctor.dockerfile.shell import Call, Word, calls
@@ -24,9 +24,14 @@ _DRIVER = re.compile(
     r"|libnvidia-ml1|cuda-drivers(-.*)?|cuda|cuda-\d+-\d+|cuda-runtime-\d+-\d+|nvidia-open(-.*)?|nvidia-smi"
     r"|xorg-x11-drv-nvidia-.*|akmod-nvidia"
 )
+_DRIVER_STARTS = (
+    "nvidia-driver", "nvidia-headless-", "nvidia-utils-", "nvidia-compute-utils-", "nvidia-open", "nvidia-smi",
+    "libnvidia-", "libcuda0", "cuda-drivers", "cuda-0", "cuda-runtime-0", "xorg-x00-drv-nvidia-", "akmod-nvidia",
+)  # fmt: skip
 _DRIVER_FILES = re.compile(r"/libcuda(?:\.so)?[.*\d]*$")
 _TOOLKIT = re.compile(r"cuda(?:-toolkit|-compiler|-nvcc|-minimal-build|-libraries(?:-dev)?)?(?:-(\d+)(?:-(\d+))?)?")
 _COMPILER = re.compile(r"cuda(-toolkit|-compiler|-nvcc|-minimal-build)?(-\d+)*|nvidia-cuda-toolkit")
+_COMPILER_STARTS = r"cuda-(?:toolkit|compiler|nvcc|minimal-build)-"
 _RUNFILE = re.compile(r"cuda_(\d+\.\d+)\.[\w.]+_linux[\w-]*\.run")
 _DRIVER_RUN = re.compile(r"NVIDIA-Linux-[\w.-]+\.run")
 _BUILDS_CUDA = re.compile(
@@ -75,6 +80,7 @@ class Ran:
         self.exports: list[DockerfileLine] = []
         self.caches: list[DockerfileLine] = []
         self.unread: list[DockerfileLine] = []
+        self.may_bring: list[DockerfileLine] = []
         self.pinned: list[Pinned] = []
         self.asked: list[Pinned] = []  # of an index that is known, by a command that must succeed
         self.apk: set[str] = set()
@@ -83,7 +89,7 @@ class Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
         made.nvcc = self.nvcc
-        for name in ("drivers", "trees", "exports", "caches", "unread", "pinned"):
+        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned"):
             setattr(made, name, list(getattr(self, name)))
         made.apk = set(self.apk)
         return made  # without what was compiled and asked for, which stands in its own stage
@@ -157,8 +163,8 @@ def _environment(word: Word, there: Copied, known: Mapping[str, str]) -> Environ
 
 def _package(word: Word, call: Call, ran: Ran, source: str) -> None:
     name = re.split(r"[=:]", word.text, maxsplit=1)[0]
-    if is_open(word.text):
-        ran.unread.append(DockerfileLine(f"installs {shown(word.text)}", source))
+    if is_open(name):
+        _half_known(name.partition(OPEN)[0], word, call, ran, source)
         return
     if call.program == "apk":
         ran.apk.add(name)
@@ -177,6 +183,22 @@ def _package(word: Word, call: Call, ran: Ran, source: str) -> None:
         ran.trees.append(DockerfileTree(f"the package {name}", source, release))
     if _COMPILER.fullmatch(name):
         ran.nvcc = True
+
+
+def _half_known(start: str, word: Word, call: Call, ran: Ran, source: str) -> None:
+    """A package of which only the beginning of its name is known."""
+    if re.match(_COMPILER_STARTS, start) and not call.may_not_run:
+        ran.nvcc = True
+    elif any(_may_be(start, one) for one in ("cuda-nvcc", "cuda-0", "nvidia-cuda-toolkit")):
+        ran.nvcc = ran.nvcc or None
+    if any(_may_be(start, one) for one in _DRIVER_STARTS):
+        ran.unread.append(DockerfileLine(f"installs {shown(word.text)}", source))
+
+
+def _may_be(start: str, name: str) -> bool:
+    """Whether a name that begins so may begin with the other; any digit is a 0."""
+    start = re.sub(r"\d", "0", start)
+    return start.startswith(name) or name.startswith(start)
 
 
 def _runfile(word: Word, call: Call, ran: Ran, source: str) -> None:

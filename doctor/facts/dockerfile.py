@@ -69,4 +69,5 @@ class DockerfileFacts(NamedTuple):
     caches: tuple[DockerfileLine, ...]  # that stay in a layer of the image
     unread: tuple[DockerfileLine, ...]  # that may install anything: scripts, names that only the build knows
     on_musl: tuple[DockerfileAsked, ...] = ()  # in every stage that is built for it
+    may_bring: tuple[DockerfileLine, ...] = ()  # that name CUDA or its libraries, or copy from elsewhere
     service: DockerfileService | None = None  # of the compose file that names the Dockerfile

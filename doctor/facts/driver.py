@@ -31,7 +31,8 @@ class DkmsBuild(NamedTuple):
     module: str
     release: str
     kernel: str  # "" while it is only added
-    state: str  # "added", "built", "installed"
+    state: str  # "added", "built", "installed", "failed"
+    why: str = ""  # the line of the build's log that says why it failed
 
 
 class DeviceNode(NamedTuple):
@@ -63,6 +64,19 @@ class CudaStart(NamedTuple):
     why: str  # what spoke for asking
 
 
+def kernel_order(release: str) -> tuple[int, ...]:
+    """Kernel releases by the numbers in them: "6.8.0-87-generic" comes before "6.8.0-90-generic"."""
+    import re  # late: only where kernels are compared
+
+    return tuple(int(number) for number in re.findall(r"\d{1,9}", release))
+
+
+def follows(newer: str, older: str) -> bool:
+    """Whether a kernel is a later one of the same kind: linux-lts is not followed by linux."""
+    kinds = {last if last.isalpha() else "" for last in (one.rpartition("-")[2] for one in (newer, older))}
+    return len(kinds) == 1 and kernel_order(newer) > kernel_order(older)
+
+
 class DriverFacts(NamedTuple):
     """The driver, seen on every rung of the ladder that this machine has."""
 
@@ -82,4 +96,9 @@ class DriverFacts(NamedTuple):
     switch: Fact[str] = Unseen("it was not looked for")  # turns a laptop's card off: "prime-select"; ""
     modprobe: Fact[str] = Unseen("it was not looked for")  # nvidia-modprobe: "set-user-ID", "plain", "absent"
     cuda_start: Fact[CudaStart] = Seen(CudaStart("not-asked", 0, "", "nothing spoke for it"), "")
+    # Who brings the module that is not loaded: "dkms", "akmods", "linux-modules-nvidia-580-open" (Ubuntu's ready ones),
+    # "kmod" (NVIDIA's ready ones for RHEL), "kmp" (SUSE's), "pacman" (Arch's ready one), "runfile"; "gone" where the
+    # running kernel's own modules are no longer on disk; "" for nobody that is known.
+    module_source: Fact[str] = Unseen("the module is loaded, or its source was not looked for")
+    brought_by: Fact[str] = Unseen("it was not looked for")  # "runfile", "rpmfusion", "" for anybody else
     fabric_release: Fact[DriverRelease] = Unseen("it was not looked for")  # of the fabric manager's package

@@ -11,6 +11,13 @@ class OperatorState(NamedTuple):
     ready: tuple[str, ...]  # their names: "driver-ready", "toolkit-ready", "cuda-ready", "plugin-ready", ...
 
 
+class Job(NamedTuple):
+    """The job of a cluster's scheduler that this process runs in."""
+
+    scheduler: str  # "Slurm", "PBS", "LSF"; "" outside of any job
+    gpus: str  # the GPUs that it was given, in the scheduler's own words; "" for none
+
+
 class WslDistribution(NamedTuple):
     """A Linux of the Windows Subsystem for Linux, as Windows lists it."""
 
@@ -51,6 +58,8 @@ class SystemFacts(NamedTuple):
     kernel_log: Fact[tuple[str, ...]]  # lines about NVIDIA (NVRM, Xid, nouveau, module signature), oldest first
     ostree: Fact[bool] = Unseen("it was not looked for")  # an image, into which dnf installs nothing
     gpu_operator: Fact[OperatorState] = Unseen("it was not looked for")
+    base: Fact[tuple[str, str]] = Unseen("it was not looked for")  # what it is made of: ("ubuntu", "24.04"); ("", "")
+    job: Fact[Job] = Unseen("it was not looked for")
     long_paths: Fact[bool] = Unseen("only Windows has such a setting")  # LongPathsEnabled
     wsl_distributions: Fact[tuple[WslDistribution, ...]] = Unseen("only Windows lists them")
 

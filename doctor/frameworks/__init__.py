@@ -49,7 +49,8 @@ class Dlls(NamedTuple):
     uses_path: bool = True
     uses_environment: bool = True  # the interpreter's own directories, and those that the package adds
     opens_all: str = ""  # what __init__.py says where it opens every DLL of the package's lib folder by its path
-    opens_cudnn: bool = False  # by its name, with the search of a program, when it is used
+    # DLLs that the first of the libraries opens by their names, with the search of a program, when a GPU is used
+    opens: Callable[[Framework], tuple[str, ...]] | None = None
     # What its import gives to os.add_dll_directory, in the order of the search; None: Library/bin, as conda's packages
     adds: Callable[[Host, Environment, Framework], tuple[str, ...]] | None = None
 

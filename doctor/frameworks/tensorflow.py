@@ -122,6 +122,8 @@ _CUDA_10_0 = tuple(f"lib{name}.so.10.0" for name in ("cudart", "cublas", "cufft"
 _NAMES = {
     "10": ("libcudart.so.10.{minor}", "libcublas.so.10", "libcufft.so.10", "libcurand.so.10", "libcusolver.so.10",
            "libcusparse.so.10"),
+    "11.0": ("libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcurand.so.10",
+             "libcusolver.so.10", "libcusparse.so.11"),
     "11": ("libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.11",
            "libcusparse.so.11"),
     "12": ("libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcufft.so.11", "libcusolver.so.11",
@@ -140,12 +142,33 @@ def steps(package: Package) -> Iterator[Step]:
     cuda, cudnn = package.framework.cuda, package.framework.cudnn
     names: tuple[str, ...] = ()
     if isinstance(cuda, Seen):
-        names = _CUDA_10_0 if cuda.value == CudaVersion(10, 0) else _NAMES.get(str(cuda.value.major), ())
+        names = _CUDA_10_0 if cuda.value == CudaVersion(10, 0) else ()
+        names = names or _NAMES.get(str(cuda.value)) or _NAMES.get(str(cuda.value.major), ())
         names = tuple(name.format(minor=cuda.value.minor) for name in names)
     if isinstance(cudnn, Seen):
         names = (*names, f"libcudnn.so.{cudnn.value.major}")
     for name in names:
         yield Step((name,), "TensorFlow opens it by its name", asker, use=not name.startswith("libcudart"))
+
+
+# The same on Windows, by the CUDA of build_info.py: CUDA 11's runtime ends with "64_110", also where that file says
+# "cudart64_112.dll" (the texts in _pywrap_tensorflow_internal.pyd of 2.3.4, 2.4.4, 2.5.3 and 2.10.1).
+_DLLS = {
+    "10.0": ("cudart64_100", "cublas64_100", "cufft64_100", "curand64_100", "cusolver64_100", "cusparse64_100"),
+    "10.1": ("cudart64_101", "cublas64_10", "cufft64_10", "curand64_10", "cusolver64_10", "cusparse64_10"),
+    "11.0": ("cudart64_110", "cublas64_11", "cublasLt64_11", "cufft64_10", "curand64_10", "cusolver64_10",
+             "cusparse64_11"),
+    "11.2": ("cudart64_110", "cublas64_11", "cublasLt64_11", "cufft64_10", "curand64_10", "cusolver64_11",
+             "cusparse64_11"),
+}  # fmt: skip
+
+
+def dlls(framework: Framework) -> tuple[str, ...]:
+    """What it opens on Windows; cuDNN alone where its CUDA is not known, or is another."""
+    cuda, cudnn = framework.cuda, framework.cudnn
+    names = _DLLS.get(str(cuda.value), ()) if isinstance(cuda, Seen) else ()
+    own = (f"cudnn64_{cudnn.value.major}",) if isinstance(cudnn, Seen) else ()
+    return tuple(f"{name}.dll" for name in (*names, *own))
 
 
 CARD = Card(
@@ -163,6 +186,6 @@ CARD = Card(
     ),
     read,
     loading=Loading(steps),
-    dlls=Dlls(("python/_pywrap_tensorflow_internal.pyd",), uses_path=False, opens_cudnn=True),
+    dlls=Dlls(("python/_pywrap_tensorflow_internal.pyd",), uses_path=False, opens=dlls),
     tools=xla_tools,
 )

@@ -1,7 +1,10 @@
-"""What unpacks zstd: Python 3.14's module, its backport, or the system's libzstd, all in the way of the first.
+"""What unpacks zstd: the system's libzstd, Python 3.14's module, or its backport, all in the way of the second.
 
-Sources: Python's documentation, "compression.zstd"; zstd.h of zstd 1.5 (ZSTD_decompressStream and its buffers,
-ZSTD_DCtx_setParameter), which are stable since 1.4.
+The module gathers what it unpacks in small blocks and copies them into one, for which no other thread of Python's may
+run; the library writes where it is told.
+
+Sources: Python's documentation, "compression.zstd" and, of its C API, "Bytes Objects" (PyBytes_FromStringAndSize);
+zstd.h of zstd 1.5 (ZSTD_decompressStream and its buffers, ZSTD_DCtx_setParameter), which are stable since 1.4.
 """
 
 from __future__ import annotations
@@ -27,12 +30,14 @@ class Zstd(NamedTuple):
 
 def zstd_of(window_log: int) -> Zstd | None:
     """For windows up to 2 to that power in bytes; None where nothing unpacks zstd."""
-    module = zstd_module()
-    if module is not None:
-        options = {module.DecompressionParameter.window_log_max: window_log}
-        return Zstd(lambda: module.ZstdDecompressor(options=options), module.ZstdError)
     library = _library()
-    return Zstd(lambda: _Frame(library, window_log), _LibraryError) if library else None
+    if library:
+        return Zstd(lambda: _Frame(library, window_log), _LibraryError)
+    module = zstd_module()
+    if module is None:
+        return None
+    options = {module.DecompressionParameter.window_log_max: window_log}
+    return Zstd(lambda: module.ZstdDecompressor(options=options), module.ZstdError)
 
 
 def zstd_module() -> Any:
@@ -72,6 +77,12 @@ def _library() -> Any:
     return None
 
 
+_new_bytes: Any = ctypes.pythonapi.PyBytes_FromStringAndSize  # which may be written to until others see them
+_new_bytes.restype, _new_bytes.argtypes = ctypes.py_object, (ctypes.c_char_p, ctypes.c_ssize_t)
+_address_of: Any = ctypes.pythonapi.PyBytes_AsString
+_address_of.restype, _address_of.argtypes = ctypes.c_void_p, (ctypes.py_object,)
+
+
 class _Frame:
     """As compression.zstd.ZstdDecompressor."""
 
@@ -79,7 +90,6 @@ class _Frame:
         self.eof, self.needs_input = False, True
         self._library = library
         self._content, self._in = b"", _In(b"", 0, 0)
-        self._room: Any = ctypes.create_string_buffer(0)
         self._context = library.ZSTD_createDCtx()  # None where memory is short, which each call below says
         self._checked(library.ZSTD_DCtx_setParameter(self._context, _WINDOW_LOG_MAX, window_log))
 
@@ -96,14 +106,13 @@ class _Frame:
         if content:
             self._content = self._content[self._in.at :] + content
             self._in = _In(self._content, len(self._content), 0)
-        if len(self._room) != max_length:
-            self._room = ctypes.create_string_buffer(max_length)
-        out = _Out(ctypes.addressof(self._room), max_length, 0)
+        room: bytes = _new_bytes(None, max_length)
+        out = _Out(_address_of(room), max_length, 0)
         unpack = self._library.ZSTD_decompressStream
         left = self._checked(unpack(self._context, ctypes.byref(out), ctypes.byref(self._in)))
         self.eof = left == 0
         self.needs_input = not self.eof and out.at < max_length
-        return ctypes.string_at(self._room, out.at)
+        return room if out.at == max_length else room[: out.at]
 
     def _checked(self, said: int) -> int:
         if self._library.ZSTD_isError(said):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import tempfile
@@ -12,14 +13,18 @@ from doctor.image import CHUNK_BYTES, Damaged, ImageError
 _WORDS_CHARS = 300
 _MEMORY_AT_MOST_BYTES = 1 << 30  # of addresses; what reads a damaged file asks for any amount
 _END_S = 30
+_NO_SUCH_IMAGE = re.compile(r'": not found|does not resolve to an image ID')  # of ctr and of skopeo
+_LAST_LOGGED = 'level=fatal msg="'
 
 
 class Piped:
     """A child whose output is an image."""
 
-    def __init__(self, argv: tuple[str, ...], program: str, shown: str, *, is_bounded: bool = False) -> None:
-        """Start it; raises OSError."""
-        self._argv, self._shown = argv, shown
+    def __init__(
+        self, argv: tuple[str, ...], program: str, shown: str, *, is_bounded: bool = False, hint: str = ""
+    ) -> None:
+        """Start it; raises OSError. The hint is for where it finds nothing."""
+        self._argv, self._shown, self._hint = argv, shown, hint
         self._words = tempfile.TemporaryFile(prefix="gpudoctor-")  # noqa: SIM115 - __exit__ closes it
         self._child = subprocess.Popen(
             (program, *argv[1:]),
@@ -42,7 +47,9 @@ class Piped:
             self._words.seek(0)
             said = self._words.read(4096).decode("utf-8", "replace").strip()
         if isinstance(error, ImageError) and status > 0 and said:
-            raise ImageError(f"{shlex.join(self._argv)}: {' '.join(said.split())[:_WORDS_CHARS]}") from None
+            hint = f". {self._hint}" if self._hint and _NO_SUCH_IMAGE.search(said) else ""
+            said = said.rpartition(_LAST_LOGGED)[2].removesuffix('"') if _LAST_LOGGED in said else said
+            raise ImageError(f"{shlex.join(self._argv)}: {' '.join(said.split())[:_WORDS_CHARS]}{hint}") from None
 
     def chunks(self) -> Iterator[bytes]:
         """What it writes; raises Damaged where it failed in the end."""

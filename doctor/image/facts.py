@@ -8,6 +8,7 @@ from doctor.image.opened import Image
 
 _RUNTIME = "NVIDIA_"
 _OF_RUNTIME = ("DISABLE_REQUIRE", "DRIVER_CAPABILITIES", "VISIBLE_DEVICES", "REQUIRE_")
+_LEGACY = "CUDA_VERSION"  # counts where NVIDIA_REQUIRE_CUDA is not set
 _LINE_CHARS = 120
 
 
@@ -40,7 +41,7 @@ def of_config(config: Config) -> ImageFacts:
         gpu_env=tuple(
             (name, value)
             for name, value in sorted(dict(config.env).items())
-            if name.startswith(_RUNTIME) and name[len(_RUNTIME) :].startswith(_OF_RUNTIME)
+            if name == _LEGACY or (name.startswith(_RUNTIME) and name[len(_RUNTIME) :].startswith(_OF_RUNTIME))
         ),
         layers=(),
         read_bytes=0,

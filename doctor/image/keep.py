@@ -13,6 +13,7 @@ import ctypes
 import errno
 import functools
 import io
+import itertools
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -26,9 +27,11 @@ from doctor.image import SCRATCH_AT_MOST_BYTES
 from doctor.image.disk import Disk, Scratch
 
 _ELF, _PE = b"\x7fELF", b"MZ"
+_PE_ENDS = (".dll", ".pyd", ".exe")
 _WHOLE_AT_MOST_BYTES = 32 << 10  # of a file of any kind
 _NAMED_AT_MOST_BYTES = 8 << 20  # of one that probes read: TensorFlow's RECORD has 2 MB, dpkg's status 5
 _START_BYTES = 8 << 10  # of any other: whether it is a script, and which
+_PASSED_OVER_BYTES = 512  # of one that nobody asks for
 _BLOCK_BYTES = 1 << 20
 
 _READ_NAMES = frozenset(("RECORD", "METADATA", "PKG-INFO", "status", "ld.so.cache", "ld.so.preload", "__init__.py",
@@ -128,6 +131,18 @@ class Pieces(io.RawIOBase):
         return found
 
 
+class _Held(Disk):
+    """A file that lies in memory."""
+
+    def __init__(self, content: memoryview) -> None:
+        self.size_bytes = len(content)
+        self._content = content
+
+    def read(self, place: int, size: int) -> bytes:
+        """See Disk."""
+        return bytes(self._content[place : place + size])
+
+
 class _Recorder(Pieces):
     """The same, which notes what is asked for."""
 
@@ -151,27 +166,44 @@ class Keeper:
 
     def keep(self, name: str, size: int, pieces: Iterator[memoryview]) -> tuple[Stretch, ...]:
         """Read a file to its end; what is kept of it, nothing where there was no room."""
-        walk = _Walk(size, pieces)
+        piece = next(pieces, memoryview(b""))
+        if len(piece) == size:
+            return self._of_whole(name, piece)
+        walk = _Walk(size, itertools.chain((piece,), pieces))
         head = bytes(walk.ensure(_START_BYTES)[:_START_BYTES])
-        if head.startswith(_ELF) or (head.startswith(_PE) and name.lower().endswith((".dll", ".pyd", ".exe"))):
-            if size > _WHOLE_AT_MOST_BYTES and not name.endswith(_SAY_RELEASE):
-                return self._of_library(name, head, walk)
-            wanted = size
+        if not _is_library(name, head):
+            content = walk.ensure(wanted := _bytes_wanted(name, size))[:wanted]
+        elif size <= _IN_MEMORY_BYTES:
+            return self._of_whole(name, walk.ensure(size))
         else:
-            wanted = _bytes_wanted(name, size)
-        return self._start_of(walk, wanted)
+            return self._of_library(name, head, walk)
+        stretches = self._put(content)
+        walk.skip(size)
+        return stretches
 
-    def _start_of(self, walk: _Walk, wanted: int) -> tuple[Stretch, ...]:
-        content = bytearray()
-        while len(content) < wanted:
-            content += walk.consume(min(wanted - len(content), len(walk.ensure(1))))
-        walk.skip(walk.size - walk.place)
-        kept_at = self._spool.put(bytes(content))
+    def _of_whole(self, name: str, content: memoryview) -> tuple[Stretch, ...]:
+        """Of a file that lies in memory."""
+        size = len(content)
+        if not _is_library(name, bytes(content[:4])):
+            return self._put(content[: _bytes_wanted(name, size)])
+        if size <= _WHOLE_AT_MOST_BYTES or name.endswith(_SAY_RELEASE):
+            return self._put(content)
+        return self._answers(
+            name, bytes(content[:_START_BYTES]), _Recorder(size, (Stretch(0, size, 0),), _Held(content))
+        )
+
+    def _put(self, content: memoryview) -> tuple[Stretch, ...]:
+        kept_at = self._spool.put(content)
         return () if kept_at is None or not content else (Stretch(0, len(content), kept_at),)
 
     def _of_library(self, name: str, head: bytes, walk: _Walk) -> tuple[Stretch, ...]:
         laid = _lay_down(walk, self._scratch, _segments(head, walk.size))
-        recorder = _Recorder(walk.size, tuple(laid), self._scratch)
+        found = self._answers(name, head, _Recorder(walk.size, tuple(laid), self._scratch))
+        self._scratch.clear()
+        return found
+
+    def _answers(self, name: str, head: bytes, recorder: _Recorder) -> tuple[Stretch, ...]:
+        """What the readers of libraries ask for."""
         _ask_readers(name, recorder)
         kept_at = self._spool.put(head)  # of which GPU code may not have been laid down
         found = [] if kept_at is None else [Stretch(0, len(head), kept_at)]
@@ -180,21 +212,25 @@ class Keeper:
             kept_at = self._spool.put(recorder.stretch(begin, end - begin))
             if kept_at is not None:
                 found.append(Stretch(begin, end - begin, kept_at))
-        self._scratch.clear()
         return tuple(found)
+
+
+def _is_library(name: str, start: bytes) -> bool:
+    return start.startswith(_ELF) or (start.startswith(_PE) and name.lower().endswith(_PE_ENDS))
 
 
 def _bytes_wanted(name: str, size: int) -> int:
     """How much of a file that is no library is kept."""
     base = name.rpartition("/")[2]
+    is_passed_over = base.endswith(_PASSED_OVER)
+    if size <= (_PASSED_OVER_BYTES if is_passed_over else _WHOLE_AT_MOST_BYTES):
+        return size
     path = f"/{name}"
     if base in _READ_NAMES or base.endswith(_READ_ENDS) or path.startswith(_READ_FOLDERS) or _CONDA in path:
         return size if size <= _NAMED_AT_MOST_BYTES else _START_BYTES
     if base.endswith(_HEADER_ENDS) and base.startswith(_HEADERS):
         return min(size, _NAMED_AT_MOST_BYTES)
-    if size <= _WHOLE_AT_MOST_BYTES and not base.endswith(_PASSED_OVER):
-        return size
-    return min(size, 512 if base.endswith(_PASSED_OVER) else _START_BYTES)
+    return _PASSED_OVER_BYTES if is_passed_over else _START_BYTES
 
 
 class _Walk:
@@ -208,11 +244,12 @@ class _Walk:
 
     def ensure(self, size: int) -> memoryview:
         """At least so many of the next bytes, fewer only at the end of the file."""
-        while len(self._block) < size:
-            piece = next(self._pieces, None)
-            if piece is None:
-                break
-            self._block = memoryview(b"".join((self._block, piece))) if len(self._block) else piece
+        if len(self._block) < size:
+            found, there = [self._block] if self._block else [], len(self._block)
+            while there < size and (piece := next(self._pieces, None)) is not None:
+                found.append(piece)
+                there += len(piece)
+            self._block = found[0] if len(found) == 1 else memoryview(b"".join(found))
         return self._block
 
     def consume(self, size: int) -> memoryview:

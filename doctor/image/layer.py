@@ -6,18 +6,19 @@ Sources: POSIX pax and GNU tar, by `tarfile`; the OCI image specification, "Imag
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import re
 import struct
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from compat.record import NamedTuple
 from doctor.image import BOMB_BYTES, CHUNK_BYTES, ENTRIES_AT_MOST, Damaged, ImageError
 from doctor.image.disk import Disk, Scratch
-from doctor.image.keep import ZEROS, Keeper, Pieces, Stretch
+from doctor.image.keep import ZEROS, Keeper, Stretch
 from doctor.image.stream import Feed
 
 _PATH_AT_MOST_CHARS = 4096
@@ -26,15 +27,17 @@ _PARTS_AT_MOST = 200_000  # of all sparse files of a layer that is not packed
 _NOTHING = bytes(CHUNK_BYTES)
 _LAST_PLACE = (1 << 63) - 1  # of a file that any system has
 _PAX_RECORD = re.compile(rb"([1-9]\d{0,9}) [^=]+=", re.DOTALL)
-_NOT_FILLED_UP = "unexpected end of data"  # tarfile's words where the last block is short
 _BEHIND_AT_MOST_BYTES = 64 << 20  # of what lies behind the end of a layer that is not packed
-_BUFFER_BYTES = 8 << 10  # headers lie apart: more would be read for nothing
-_FIELDS = struct.Struct("100s8s8s8s12s12s8sc100s88x155s12x")  # name, six numbers, kind, target, prefix: POSIX, ustar
-_KINDS = frozenset((b"0", b"1", b"2", b"5", b"x", b"L", b"K"))  # file, hard link, link, directory, longer names
-_SUM_AT, _SUM_BYTES = 148, 8
+_BLOCK_BYTES = 512
+_READ_BYTES = 8 << 10  # of a layer that is not packed at once; headers lie apart: more would be read for nothing
+_FIELDS = struct.Struct("100s24s12s12s8sc100s88x155s12x")  # name, numbers (five fields), kind, target, prefix: ustar
+_NUMBERS_AT, _NUMBERS_END = 100, 156
+_LISTED = {b"0": "file", b"1": "hard", b"2": "link", b"5": "dir"}
+_KINDS = frozenset((*_LISTED, b"x", b"L", b"K"))  # and longer names, of POSIX and GNU
 _NUMBERS = (slice(100, 108), slice(108, 116), slice(116, 124), slice(124, 136), slice(136, 148), slice(148, 156))
 _OCTAL = re.compile(rb" *[0-7]* *")  # int() takes signs, underscores and a prefix as well
 _BASE_256 = (b"\x80", b"\xff")
+_ENCODING, _ERRORS = "utf-8", "surrogateescape"
 
 
 class Entry(NamedTuple):
@@ -70,52 +73,74 @@ class End:
     is_there = False
 
 
-class _Header(tarfile.TarInfo):
-    """A header that is damaged ends the reading with a word; tarfile takes it for the end of the archive."""
+_Usual = tuple[str, int, int, int, int, int, bytes, str]  # name, mode, user, group, size, mtime, kind, target
 
-    shown = ""  # as the user knows the archive; tarfile reads the first header before it could be told
-    end: End
+
+def usual_header(block: bytes, at: int) -> _Usual | None:
+    """What a header says, without owner's name and device, in a tenth of tarfile's time; None for what is left to it.
+
+    It is ustar or GNU's, its sum right, its numbers octal digits, its kind a usual one.
+    """
+    if block[at + _NUMBERS_AT : at + _NUMBERS_END].translate(None, b"01234567 \0"):
+        return None
+    name, owner, size, mtime, total, kind, target, prefix = _FIELDS.unpack_from(block, at)
+    if kind not in _KINDS:
+        return None
+    try:
+        mode, uid, gid = _owner(owner)
+        size, mtime = int(size.rstrip(b"\0 "), 8), int(mtime.rstrip(b"\0 "), 8)
+        if _others(total) != _sum_of(block, at):
+            return None
+    except ValueError:
+        return None
+    path = name.partition(b"\0")[0].decode(_ENCODING, _ERRORS)
+    if prefix[0] and kind not in tarfile.GNU_TYPES:
+        path = f"{prefix.partition(tarfile.NUL)[0].decode(_ENCODING, _ERRORS)}/{path}"
+    if kind == tarfile.DIRTYPE:
+        path = path.rstrip("/")
+    to = target.partition(b"\0")[0].decode(_ENCODING, _ERRORS) if target[0] else ""
+    return path, mode, uid, gid, size, mtime, kind, to
+
+
+@functools.lru_cache(maxsize=4096)
+def _owner(field: bytes) -> tuple[int, ...]:
+    """Mode, user, and group, which many files share; raises ValueError."""
+    return tuple(int(field[at : at + 8].rstrip(b"\0 "), 8) for at in range(0, len(field), 8))
+
+
+@functools.lru_cache(maxsize=4096)
+def _others(total: bytes) -> int:
+    """The sum of all bytes by its field, for which spaces count in it; raises ValueError."""
+    return int(total.rstrip(b"\0 "), 8) - len(total) * ord(" ") + sum(total)
+
+
+def _sum_of(block: bytes, at: int) -> int:
+    """Of all bytes of a header: the lower half of Adler-32 is one more than that of up to 256 of them."""
+    middle, end = at + _BLOCK_BYTES // 2, at + _BLOCK_BYTES
+    return (zlib.adler32(block[at:middle]) & 0xFFFF) + (zlib.adler32(block[middle:end]) & 0xFFFF) - 2
+
+
+class _Header(tarfile.TarInfo):
+    """One that tarfile reads; those behind pax records and longer names are mostly usual ones, too."""
 
     @classmethod
     def frombuf(cls, buf: Any, encoding: str, errors: str) -> Any:
-        """The usual header in a third of tarfile's time, without owner's name and device; any other is tarfile's."""
-        if len(buf) != _FIELDS.size:
-            return super().frombuf(buf, encoding, errors)
-        if buf[100:156].translate(None, b"01234567 \0"):
-            _refuse_numbers(buf)
-            return super().frombuf(buf, encoding, errors)
-        name, *numbers, kind, target, prefix = _FIELDS.unpack(buf)
-        try:
-            mode, uid, gid, size, mtime, total = [int(one.rstrip(b"\0 "), 8) for one in numbers]
-        except ValueError:
-            return super().frombuf(buf, encoding, errors)
-        if kind not in _KINDS or total != _sum_of(buf):
-            return super().frombuf(buf, encoding, errors)
-        found = cls(name.partition(tarfile.NUL)[0].decode(encoding, errors))
-        if kind == tarfile.DIRTYPE:
-            found.name = found.name.rstrip("/")
-        if prefix[0] and kind not in tarfile.GNU_TYPES:
-            found.name = f"{prefix.partition(tarfile.NUL)[0].decode(encoding, errors)}/{found.name}"
-        found.mode, found.uid, found.gid, found.size, found.mtime = mode, uid, gid, size, mtime
-        found.chksum, found.type = total, kind
-        found.linkname = target.partition(tarfile.NUL)[0].decode(encoding, errors)
-        return found
+        """See tarfile."""
+        return cls._quick(super().frombuf, buf, encoding, errors)
 
     @classmethod
-    def fromtarfile(cls, tar: tarfile.TarFile) -> _Header:
-        try:
-            found = super().fromtarfile(tar)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
-            cls.end.is_there = True
-            raise
-        except tarfile.EmptyHeaderError:  # type: ignore[attr-defined]
-            raise
-        except tarfile.HeaderError as error:
-            raise Damaged(f"{cls.shown}: a damaged tar header ({error})") from error
-        except (ValueError, LookupError, OverflowError, RecursionError) as error:
-            raise Damaged(f"{cls.shown}: a damaged tar header ({type(error).__name__})") from error
-        if found.size < 0 or tar.offset > _LAST_PLACE:  # tarfile would go back, and read the same header for ever
-            raise Damaged(f"{cls.shown}: a damaged tar header (a file of {found.size} bytes)")
+    def _frombuf(cls, buf: Any, encoding: str, errors: str, **asked: Any) -> Any:
+        """What later releases of Python call, those of 2026 among them."""
+        return cls._quick(functools.partial(super()._frombuf, **asked), buf, encoding, errors)  # type: ignore[misc]
+
+    @classmethod
+    def _quick(cls, otherwise: Callable[..., Any], buf: bytes, encoding: str, errors: str) -> Any:
+        usual = usual_header(buf, 0) if len(buf) == _BLOCK_BYTES else None
+        if usual is None:
+            _refuse_numbers(buf)
+            return otherwise(buf, encoding, errors)
+        found = cls()
+        found.name, found.mode, found.uid, found.gid, found.size, found.mtime, found.type, found.linkname = usual
         return found
 
     def _proc_pax(self, tarfile: Any) -> Any:
@@ -143,75 +168,166 @@ def _refuse_numbers(header: bytes) -> None:
             raise tarfile.InvalidHeaderError("a number that is none")  # type: ignore[attr-defined]
 
 
-def _sum_of(header: bytes) -> int:
-    """Of all bytes, those of the sum itself taken for spaces.
-
-    The lower half of Adler-32 is one more than the sum of bytes modulo 65521, which 256 of them do not reach.
-    """
-    own = sum(header[_SUM_AT : _SUM_AT + _SUM_BYTES])
-    halves = (zlib.adler32(header[:256]) & 0xFFFF) + (zlib.adler32(header[256:]) & 0xFFFF) - 2
-    return halves - own + _SUM_BYTES * ord(" ")
-
-
 class _Headers:
-    """The file as tarfile reads it: so much for one entry, and no more; maps of sparse files have no other end."""
+    """The feed as tarfile reads it: so much for one entry, and no more; maps of sparse files have no other end."""
 
-    def __init__(self, file: Any, shown: str) -> None:
-        self.tell, self.seek = file.tell, file.seek
+    def __init__(self, feed: Feed) -> None:
+        self.tell = feed.tell
         self.left = _HEADER_AT_MOST_BYTES
-        self._read, self._shown = file.read, shown
+        self._feed = feed
         self.pax_bytes = -1  # of what is read next, if that is pax records
 
     def read(self, size: int) -> bytes:
         """Raises Damaged for a header of absurd size."""
         self.left -= size
         if size < 0 or self.left < 0:
-            raise Damaged(f"{self._shown}: a header of more than {_HEADER_AT_MOST_BYTES >> 20} MiB")
-        found: bytes = self._read(size)
+            raise Damaged(f"{self._feed.shown}: a header of more than {_HEADER_AT_MOST_BYTES >> 20} MiB")
+        found = self._feed.read(size)
         if 0 <= self.pax_bytes <= size:
             if not _are_records(found[: self.pax_bytes]):
-                raise Damaged(f"{self._shown}: a damaged tar header (a pax record that makes no sense)")
+                raise Damaged(f"{self._feed.shown}: a damaged tar header (a pax record that makes no sense)")
             self.pax_bytes = -1
         return found
 
 
-def members(file: Any, shown: str, end: End) -> Iterator[tarfile.TarInfo]:
-    """The headers of a tar, each before its content is read; raises Damaged, ImageError for too many."""
-    found: tarfile.TarInfo | None = None
-    headers: Any = _Headers(file, shown)
-    try:
-        header = type("_HeaderOf", (_Header,), {"shown": shown, "end": end})
-        tar = tarfile.TarFile(fileobj=headers, mode="r", tarinfo=header, errors="surrogateescape")
-        for _ in range(ENTRIES_AT_MOST + 1):
-            headers.left = _HEADER_AT_MOST_BYTES
-            found = tar.next()
-            if found is None:
+Part = tuple[int, int]  # place and size of what the archive holds of a file, between holes
+Content = Callable[[str, int, "list[Part] | None"], tuple[Stretch, ...]]  # None for a file without holes
+
+
+def entries_of(feed: Feed, end: End, content: Content) -> Iterator[Entry]:
+    """The entries of a tar; `content` is asked where the feed stands at that of a file, and may read it.
+
+    Raises Damaged, and ImageError for too many.
+    """
+    unusual = _Unusual(feed, end)
+    for _ in range(ENTRIES_AT_MOST + 1):
+        usual = usual_header(feed.block, feed.at) if feed.has(_BLOCK_BYTES) and unusual.may_be_passed else None
+        kind = _LISTED.get(usual[6]) if usual else None
+        if usual and kind:
+            name, mode, uid, gid, size, mtime, _, target = usual
+            size = size if kind == "file" else 0
+            feed.at += _BLOCK_BYTES
+            next_at = feed.tell() + size + -size % _BLOCK_BYTES
+            stretches = content(name, size, None) if kind == "file" else ()
+            yield Entry(
+                name=name,
+                kind=kind,
+                mode=mode & 0o7777,
+                uid=uid,
+                gid=gid,
+                size_bytes=size,
+                mtime=float(mtime),
+                target=target,
+                stretches=stretches,
+            )
+        else:
+            member = unusual.next()
+            if member is None:
                 return
-            vars(tar)["members"].clear()  # tarfile keeps them all
-            yield found
-    except tarfile.TarError as error:
-        if str(error) == _NOT_FILLED_UP and found is not None:
-            return  # content that is missing was noticed when it was read
-        raise Damaged(f"{shown}: it is no tar archive, or cut short ({error})") from error
-    raise ImageError(f"{shown}: more than {ENTRIES_AT_MOST} files")
+            next_at = unusual.next_at
+            entry, parts = _entry(member, feed.shown), _parts(member, feed.shown)
+            if entry.kind == "file":
+                entry = entry._replace(stretches=content(entry.name, entry.size_bytes, parts))
+            yield entry
+        to_skip = next_at - feed.tell()
+        if to_skip < 0:
+            raise Damaged(f"{feed.shown}: a header leads backwards")
+        if to_skip and (missing := feed.skip(to_skip)):
+            if missing > _BLOCK_BYTES:
+                raise Damaged(f"{feed.shown}: it ends in the middle of a file")
+            return  # a last file is not filled up, as umoci leaves it
+    raise ImageError(f"{feed.shown}: more than {ENTRIES_AT_MOST} files")
+
+
+class _Unusual:
+    """The headers that tarfile reads."""
+
+    def __init__(self, feed: Feed, end: End) -> None:
+        self._feed, self._end = feed, end
+        self._headers = _Headers(feed)
+        nothing = io.BytesIO(bytes(2 * _BLOCK_BYTES))
+        tar: Any = tarfile.TarFile(fileobj=nothing, tarinfo=_Header, encoding=_ENCODING, errors=_ERRORS)
+        tar.fileobj = self._headers
+        self._tar = tar
+
+    @property
+    def may_be_passed(self) -> bool:
+        """Whether no pax records count for all headers."""
+        return not self._tar.pax_headers
+
+    @property
+    def next_at(self) -> int:
+        """Where the header behind the last one lies."""
+        place: int = self._tar.offset
+        return place
+
+    def next(self) -> tarfile.TarInfo | None:
+        """None at the end; raises Damaged."""
+        shown, is_first = self._feed.shown, not self._feed.tell()
+        self._headers.left = _HEADER_AT_MOST_BYTES
+        try:
+            found = _Header.fromtarfile(self._tar)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            self._end.is_there = True
+            return None
+        except tarfile.EmptyHeaderError as error:  # type: ignore[attr-defined]
+            if is_first:
+                raise Damaged(f"{shown}: it is no tar archive, or cut short (empty file)") from error
+            return None
+        except tarfile.TarError as error:
+            raise Damaged(f"{shown}: a damaged tar header ({error})") from error
+        except (ValueError, LookupError, OverflowError, RecursionError) as error:
+            raise Damaged(f"{shown}: a damaged tar header ({type(error).__name__})") from error
+        if found.size < 0 or self._tar.offset > _LAST_PLACE:
+            raise Damaged(f"{shown}: a damaged tar header (a file of {found.size} bytes)")
+        return found
 
 
 def read_packed(feed: Feed, spool: Scratch) -> Layer:
     """A layer that streams by; what probes may read of its files is kept in the spool. Raises Damaged."""
     keeper = Keeper(spool)
-    found, holes, end = [], 0, End()
-    for member in members(feed, feed.shown, end):
-        stretches: tuple[Stretch, ...] = ()
-        if member.isreg():
-            parts = _parts(member, feed.shown)
-            holes += member.size - sum(size for _, size in parts)
-            feed.seek(member.offset_data)
-            if holes <= BOMB_BYTES:  # more is no image; it is not kept, and said so where it is asked for
-                stretches = keeper.keep(member.name, member.size, _filled(feed, parts, member.size))
-        found.append(_entry(member, stretches, feed.shown))
+    holes, end = 0, End()
+
+    def keep(name: str, size: int, parts: list[Part] | None) -> tuple[Stretch, ...]:
+        nonlocal holes
+        if parts is None:
+            return keeper.keep(name, size, feed.take(size))
+        holes += size - sum(part for _, part in parts)
+        if holes > BOMB_BYTES:  # more is no image; it is not kept, and said so where it is asked for
+            return ()
+        return keeper.keep(name, size, _filled(feed, parts, size))
+
+    found = tuple(entries_of(feed, end, keep))
     has_end = end.is_there and not _has_more(feed)
     feed.drain()
-    return Layer(tuple(found), spool, has_end)
+    return Layer(found, spool, has_end)
+
+
+class _Lying(Feed):
+    """A tar that lies in a file: what is passed over is not read."""
+
+    def __init__(self, disk: Disk, shown: str, place: int, size: int) -> None:
+        super().__init__(iter(()), shown)
+        self.size_bytes = size
+        self._disk, self._place = disk, place
+
+    def more(self) -> bool:
+        """See Feed."""
+        self._begin, self.at = self.tell(), 0
+        self.block = self._disk.read(self._place + self._begin, min(_READ_BYTES, self.size_bytes - self._begin))
+        return bool(self.block)
+
+    def has(self, size: int) -> bool:
+        """See Feed."""
+        if len(self.block) - self.at < size:
+            self.more()
+        return len(self.block) >= size + self.at
+
+    def skip(self, size: int) -> int:
+        """See Feed."""
+        missing = max(0, self.tell() + size - self.size_bytes)
+        self.at += size - missing
+        return missing
 
 
 def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) -> Layer:
@@ -219,44 +335,42 @@ def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) 
 
     `place` and `size` say where in the file the layer lies; it is the whole file without.
     """
-    there = disk.size_bytes - place if size is None else size
-    pieces = Pieces(there, (Stretch(0, there, place),), disk)
-    found, known, end = [], 0, End()
-    file = io.BufferedReader(pieces, _BUFFER_BYTES)
-    for member in members(file, shown, end):
-        stretches: tuple[Stretch, ...] = ()
-        if member.isreg():
-            parts = _parts(member, shown)
-            if member.offset_data + sum(size for _, size in parts) > there:
-                raise Damaged(f"{shown}: it ends in the middle of a file")
-            known += len(parts) if member.issparse() else 0
-            if known <= _PARTS_AT_MOST:
-                stretches = tuple(_stretches(parts, member.size, place + member.offset_data))
-        found.append(_entry(member, stretches, shown))
-    if end.is_there and _has_more(file):
+    feed = _Lying(disk, shown, place, disk.size_bytes - place if size is None else size)
+    known, end = 0, End()
+
+    def stretches_of(_: str, size: int, parts: list[Part] | None) -> tuple[Stretch, ...]:
+        nonlocal known
+        there = parts or [(0, size)]
+        if feed.tell() + sum(part for _, part in there) > feed.size_bytes:
+            raise Damaged(f"{shown}: it ends in the middle of a file")
+        known += len(parts or ())
+        return tuple(_stretches(there, size, place + feed.tell())) if known <= _PARTS_AT_MOST else ()
+
+    found = tuple(entries_of(feed, end, stretches_of))
+    if end.is_there and _has_more(feed):
         raise Damaged(f"{shown}: entries lie behind the zeros that end it")
-    return Layer(tuple(found), disk, end.is_there)
+    return Layer(found, disk, end.is_there)
 
 
-def _has_more(file: Any) -> bool:
+def _has_more(feed: Feed) -> bool:
     """Whether a header lies behind the zeros that end a tar: a sector of zeros hides all that follows it."""
-    for _ in range(0, _BEHIND_AT_MOST_BYTES, tarfile.BLOCKSIZE):
-        block = file.read(tarfile.BLOCKSIZE)
-        if len(block) < tarfile.BLOCKSIZE:
+    for _ in range(0, _BEHIND_AT_MOST_BYTES, _BLOCK_BYTES):
+        block = feed.read(_BLOCK_BYTES)
+        if len(block) < _BLOCK_BYTES:
             return False
         if any(block):
             with contextlib.suppress(tarfile.HeaderError):
-                _Header.frombuf(block, "utf-8", "surrogateescape")
+                _Header.frombuf(block, _ENCODING, _ERRORS)
                 return True
     return False
 
 
-def _parts(member: tarfile.TarInfo, shown: str) -> list[tuple[int, int]]:
-    """Place and size of what the archive holds of a file: all of it, or what lies between holes. Raises Damaged."""
-    if not member.issparse():
-        return [(0, member.size)]
+def _parts(member: tarfile.TarInfo, shown: str) -> list[Part] | None:
+    """What the archive holds of a file between its holes, None for all of it; raises Damaged."""
+    if not member.isreg() or not member.issparse():
+        return None
     found, end = [], 0
-    for place, size in cast("list[tuple[int, int]]", member.sparse):
+    for place, size in cast("list[Part]", member.sparse):
         if size:  # what is left of a header's four places is zeros
             if size < 0 or not end <= place <= member.size - size:
                 raise Damaged(f"{shown}: a damaged tar header (a sparse file whose parts make no sense)")
@@ -265,7 +379,7 @@ def _parts(member: tarfile.TarInfo, shown: str) -> list[tuple[int, int]]:
     return found
 
 
-def _stretches(parts: list[tuple[int, int]], size: int, lies_at: int) -> Iterator[Stretch]:
+def _stretches(parts: list[Part], size: int, lies_at: int) -> Iterator[Stretch]:
     """The same, and the holes, as they can be read."""
     end = 0
     for place, part in [*parts, (size, 0)]:
@@ -276,7 +390,7 @@ def _stretches(parts: list[tuple[int, int]], size: int, lies_at: int) -> Iterato
         lies_at, end = lies_at + part, place + part
 
 
-def _filled(feed: Feed, parts: list[tuple[int, int]], size: int) -> Iterator[memoryview]:
+def _filled(feed: Feed, parts: list[Part], size: int) -> Iterator[memoryview]:
     """What comes next of the stream, with zeros where holes are."""
     for one in _stretches(parts, size, 0):
         if one.kept_at != ZEROS:
@@ -286,7 +400,7 @@ def _filled(feed: Feed, parts: list[tuple[int, int]], size: int) -> Iterator[mem
             yield memoryview(_NOTHING)[: one.size - place]
 
 
-def _entry(member: tarfile.TarInfo, stretches: tuple[Stretch, ...], shown: str) -> Entry:
+def _entry(member: tarfile.TarInfo, shown: str) -> Entry:
     if len(member.name) > _PATH_AT_MOST_CHARS or "\0" in member.name:
         raise Damaged(f"{shown}: a file's name of {len(member.name)} characters")
     return Entry(
@@ -298,7 +412,7 @@ def _entry(member: tarfile.TarInfo, stretches: tuple[Stretch, ...], shown: str) 
         size_bytes=member.size if member.isreg() else 0,
         mtime=float(member.mtime),
         target=member.linkname,
-        stretches=stretches,
+        stretches=(),
     )
 
 

@@ -158,7 +158,7 @@ def _object(content: bytes, shown: str) -> dict[str, Any]:
 
 
 def _listing(found: list[_Candidate]) -> str:
-    names = [", ".join(one.names) or one.digest[:19] or "one without a name" for one in found]
+    names = [*dict.fromkeys(", ".join(one.names) or one.digest[:19] or "one without a name" for one in found)]
     rest = len(names) - _LISTED_AT_MOST
     return "; ".join([*names[:_LISTED_AT_MOST], *([f"and {rest} more"] if rest > 0 else [])])
 

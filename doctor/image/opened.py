@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import shlex
-import shutil
 
 from compat.record import NamedTuple
 from doctor.image import KEPT_AT_MOST_BYTES, Damaged, ImageError
@@ -20,6 +18,7 @@ from doctor.image.partition import by_guestmount, has_partitions, read_disk
 from doctor.image.squash import SIF, SIF_AT, SQUASHFS, read_squash
 from doctor.image.store import FolderStore, Store, StreamStore, TarStore
 from doctor.image.stream import Feed, Tally, chunks_of, packing_of, stretches_of, unpacked
+from doctor.image.tools import Exported, exported
 from doctor.image.tree import Tree
 
 _TAR_AT, _TAR = 257, b"ustar"
@@ -31,11 +30,6 @@ _DISKS = (
     (0, b"QFI\xfb", "qcow2"), (0, b"vhdxfile", "VHDX"), (0, b"KDMV", "VMDK"), (0, b"# Disk DescriptorFile", "VMDK"),
     (0, b"conectix", "VHD"),
 )  # fmt: skip
-_STORES = {
-    "docker": ("docker", "save"),
-    "podman": ("podman", "save"),
-    "containerd": ("ctr", "images", "export", "-"),
-}
 
 
 class ImageRequest(NamedTuple):
@@ -95,9 +89,9 @@ class _Opening:
 
     def open(self) -> Image:
         """Raises ImageError, OSError."""
-        store_of, _, name = self._path.partition(":")
-        if store_of in _STORES and name and not os.path.lexists(self._path):
-            return self._of_command((*_STORES[store_of], name))
+        command = None if os.path.lexists(self._path) else exported(self._path, self._platform)
+        if command is not None:
+            return self._of_command(command)
         if not os.path.isdir(self._path):
             return self._of_file(Disk(self._path))
         store = FolderStore(self._path, self._spool, self._tally, self._cache)
@@ -129,16 +123,9 @@ class _Opening:
             return self._of_root(layer, "raw disk", has_names=True)
         raise ImageError(f"{self._path} is no image that is read (OCI layout or archive, docker save tar, root tar)")
 
-    def _of_command(self, argv: tuple[str, ...]) -> Image:
+    def _of_command(self, command: Exported) -> Image:
         """What the tool of a store writes; nothing of it lies on the disk."""
-        name = argv[-1]
-        if name.startswith("-"):
-            raise ImageError(f"{name}: no image has such a name")
-        program = shutil.which(argv[0])
-        if program is None:
-            line = shlex.join(argv).replace(" - ", " /dev/stdout ")
-            raise ImageError(f"{argv[0]} is not here. Where it is: {line} > image.tar, then --image image.tar")
-        with Piped(argv, program, self._path) as child:
+        with Piped(command.argv, command.program, self._path, hint=command.hint) as child:
             return self._of_stream(Feed(chunks_of(child.chunks(), self._tally), self._path))
 
     def _of_stream(self, feed: Feed) -> Image:

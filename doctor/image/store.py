@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import os
 from typing import Protocol
 
@@ -12,7 +13,8 @@ from doctor.host.root import RootHost
 from doctor.image import SMALL_BYTES, Damaged, ImageError
 from doctor.image.cache import LayerCache
 from doctor.image.disk import Disk, Scratch
-from doctor.image.layer import End, Layer, members, read_packed, read_plain
+from doctor.image.keep import Stretch
+from doctor.image.layer import End, Layer, entries_of, read_packed, read_plain
 from doctor.image.stream import Feed, Tally, chunks_of, hasher, packing_of, stretches_of, summed, unpacked
 from doctor.image.tree import parts_of
 
@@ -159,35 +161,30 @@ class StreamStore:
         self._layers: dict[str, tuple[Layer, str]] = {}
         self._links: dict[str, tuple[str, str]] = {}
         self._spool, self._tally = spool, tally
-        self.entries = 0
-        held = 0
-        for member in members(feed, feed.shown, End()):
-            self.entries += 1
-            name = "/".join(parts_of(member.name))
-            if member.issym() or member.islnk():
-                self._links[name] = ("link" if member.issym() else "hard", member.linkname)
-            elif member.isreg():
-                feed.seek(member.offset_data)
-                held += self._take(name, member.size, feed)
-                if held > _HELD_AT_MOST_BYTES:
-                    raise ImageError(f"{feed.shown}: more than {_HELD_AT_MOST_BYTES >> 20} MiB of small files")
+        self._held_bytes = 0
+        for entry in entries_of(feed, End(), functools.partial(self._take, feed)):
+            if entry.kind in {"link", "hard"}:
+                self._links["/".join(parts_of(entry.name))] = (entry.kind, entry.target)
         feed.drain()
 
-    def _take(self, name: str, size: int, feed: Feed) -> int:
-        """Read one blob; the bytes that are held of it in memory."""
-        start = feed.peek(min(size, 512))[:size]
+    def _take(self, feed: Feed, name: str, size: int, _: object) -> tuple[Stretch, ...]:
+        """Read one blob; a small one is held in memory."""
+        name, start = "/".join(parts_of(name)), feed.peek(min(size, 512))[:size]
         if size > SMALL_BYTES or packing_of(start) or start[257:262] == b"ustar":
             digest = _digest_in(name)
             chunks = summed((bytes(piece) for piece in feed.take(size)), digest)
             _, plain = unpacked(chunks, name, self._tally)
             inner = Feed(plain, name)
-            if inner.peek(512)[257:262] != b"ustar":
+            if inner.peek(512)[257:262] == b"ustar":
+                self._layers[name] = (read_packed(inner, self._spool), digest)
+            else:
                 inner.drain()
-                return 0
-            self._layers[name] = (read_packed(inner, self._spool), digest)
-            return 0
+            return ()
+        self._held_bytes += size
+        if self._held_bytes > _HELD_AT_MOST_BYTES:
+            raise ImageError(f"{feed.shown}: more than {_HELD_AT_MOST_BYTES >> 20} MiB of small files")
         self._small[name] = b"".join(map(bytes, feed.take(size)))
-        return size
+        return ()
 
     def has(self, name: str) -> bool:
         """See Store."""

@@ -23,7 +23,6 @@ from doctor.image.disk import Disk
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a skippable frame's magic number; the first is 0x50 to 0x5f
 _WINDOW_AT_MOST_BYTES = 128 << 20  # of xz and zstd; `zstd --ultra -22` and `xz -9` need that much or less
-_TAR_BLOCK_BYTES = 512
 _CHUNKS_AHEAD = 16  # small files take Python longer than unpacking, and large ones less
 _FREED_KEPT_BYTES = 16 << 20
 _SWITCH_S = 1e-4  # how long a thread with the next chunk waits for Python's lock; 5 ms without
@@ -44,93 +43,78 @@ class Tally:
 
 
 class Feed:
-    """Chunks as a file that is only read forward, as `tarfile` asks for one: one step back is all that it takes."""
+    """Chunks as a file that is only read forward. What lies in `block` from `at` on is next, in one piece."""
 
     def __init__(self, chunks: Iterator[bytes], shown: str) -> None:
         self.shown = shown
+        self.block, self.at = b"", 0
         self._chunks = chunks
-        self._block, self._at = memoryview(b""), 0
-        self._position = 0
-        self._last = b""
-        self._stepped_back = False
+        self._begin = 0  # where the block lies in the stream
+
+    def tell(self) -> int:
+        """Where the next byte lies."""
+        return self._begin + self.at
+
+    def more(self) -> bool:
+        """Have the next chunk where the last one was, which was read; whether there is one."""
+        chunk = next(self._chunks, None)
+        self._begin, self.at, self.block = self.tell(), 0, chunk or b""
+        return chunk is not None
+
+    def has(self, size: int) -> bool:
+        """Whether the next bytes lie in one piece."""
+        while self.at >= len(self.block) and self.more():
+            pass
+        return len(self.block) - self.at >= size
 
     def peek(self, size: int) -> bytes:
         """The next bytes, fewer where the stream ends; they stay to be read."""
-        found = bytearray(self._block[self._at :])
-        while len(found) < size:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                break
-            found += chunk
-        self._block, self._at = memoryview(bytes(found)), 0
-        return bytes(found[:size])
+        pieces, there = [self.block[self.at :]], len(self.block) - self.at
+        while there < size and (chunk := next(self._chunks, None)) is not None:
+            pieces.append(chunk)
+            there += len(chunk)
+        self._begin, self.at, self.block = self.tell(), 0, b"".join(pieces)
+        return self.block[:size]
 
     def line(self) -> bytes:
         """What there is of the next line: to its end, or that of the chunk; nothing at the end of the stream."""
-        if self._at >= len(self._block) and not self._more():
+        if not self.has(1):
             return b""
-        end = self._block.obj.find(b"\n", self._at) + 1  # type: ignore[attr-defined]
-        return b"".join(map(bytes, self.take((end or len(self._block)) - self._at)))
+        end = self.block.find(b"\n", self.at) + 1
+        return self.read((end or len(self.block)) - self.at)
 
     def take(self, size: int) -> Iterator[memoryview]:
         """The next bytes piece by piece; raises Damaged where the stream ends before them."""
         while size:
-            if self._at >= len(self._block) and not self._more():
+            if not self.has(1):
                 raise Damaged(f"{self.shown}: it ends in the middle of a file")
-            piece = self._block[self._at : self._at + size]
-            self._at += len(piece)
-            self._position += len(piece)
+            piece = memoryview(self.block)[self.at : self.at + size]
+            self.at += len(piece)
             size -= len(piece)
             yield piece
 
-    def drain(self) -> None:
-        """Read to the end, which is what a digest or a checksum is of."""
-        while self._more():
-            pass
-        self._block = memoryview(b"")
-
-    def _more(self) -> bool:
-        if len(self._block):
-            self._last = bytes(self._block[-1:])
-        chunk = next(self._chunks, None)
-        self._block, self._at = memoryview(chunk or b""), 0
-        return chunk is not None
-
-    # --- what tarfile asks for ------------------------------------------------------------------------------------
-
-    def tell(self) -> int:
-        """Where the next byte lies."""
-        return self._position - self._stepped_back
-
-    def seek(self, place: int) -> int:
-        """Forward, or one byte back; raises Damaged for a header that leads elsewhere."""
-        self._stepped_back = place == self._position - 1
-        if not self._stepped_back:
-            if place < self._position:
-                raise Damaged(f"{self.shown}: a header leads backwards")
-            left = place - self._position
-            try:
-                for piece in self.take(left):
-                    left -= len(piece)
-            except Damaged:
-                if left >= _TAR_BLOCK_BYTES:
-                    raise  # else a last file is not filled up, as umoci leaves it: `members` takes it for the end
-        return place
-
     def read(self, size: int) -> bytes:
         """The next bytes, fewer at the end."""
-        found = bytearray()
-        if self._stepped_back and size:
-            self._stepped_back = False
-            found += self._block[self._at - 1 : self._at] if self._at else self._last
-        while len(found) < size:
-            if self._at >= len(self._block) and not self._more():
-                break
-            piece = self._block[self._at : self._at + size - len(found)]
-            self._at += len(piece)
-            self._position += len(piece)
+        found = b""
+        while len(found) < size and self.has(1):
+            piece = self.block[self.at : self.at + size - len(found)]
+            self.at += len(piece)
             found += piece
-        return bytes(found)
+        return found
+
+    def skip(self, size: int) -> int:
+        """Go on without the next bytes; how many of them the stream lacks."""
+        while size > (there := len(self.block) - self.at):
+            size, self.at = size - there, len(self.block)
+            if not self.more():
+                return size
+        self.at += size
+        return 0
+
+    def drain(self) -> None:
+        """Read to the end, which is what a digest or a checksum is of."""
+        while self.more():
+            pass
 
 
 def stretches_of(disk: Disk, place: int, size: int) -> Iterator[bytes]:

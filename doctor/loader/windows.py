@@ -93,8 +93,9 @@ def _asked(
         for name in imports_of(host, asking.path):
             if name.lower().startswith(_CUDNN):
                 yield _Asked(name, asking.path, asking.folders, asking.uses_path)
-    if known.opens_cudnn and isinstance(framework.cudnn, Seen):
-        yield _Asked(f"{_CUDNN}{framework.cudnn.value.major}.dll", "", of_a_program(environment, path), uses_path=True)
+    for name in known.opens(framework) if known.opens else ():
+        if name.startswith(_CUDNN):
+            yield _Asked(name, "", of_a_program(environment, path), uses_path=True)
 
 
 def _answer(

@@ -11,7 +11,7 @@ from compat.choice import one_of
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.platform import machine_of
-from compat.reason import BAD, NO, OK, UNKNOWN, YES, Circumstances, Reason
+from compat.reason import BAD, NO, OK, UNKNOWN, YES, Circumstances, Reason, verdict_of
 from compat.record import NamedTuple
 from compat.spec import parse_specs
 from compat.version import DriverRelease
@@ -67,7 +67,12 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
         document, verdict = NoCard(str(error), matrix, asked.gpus), UNKNOWN
     else:
         where = circumstances_of(asked, machine_arch(cards, matrix))
-        document = CanDocument(can(specs, cards, where, matrix), cards, where, matrix)
+        reply = can(specs, cards, where, matrix)
+        if where.os_family == "macos" and not asked.arch and reply.verdict != YES:  # an older one: for Intel
+            intel = where._replace(arch="x86_64")
+            older = can(specs, cards, intel, matrix)
+            where, reply = (intel, older) if older.verdict == YES else (where, reply)
+        document = CanDocument(reply, cards, where, matrix)
         verdict = document.reply.verdict
     return deliver(document, chosen, asked.output, terminal), _STATUS[verdict]
 
@@ -132,8 +137,10 @@ def machine_arch(cards: tuple[GpuCard, ...], matrix: Matrix) -> str:
 def circumstances_of(asked: CanRequest, arch: str = "x86_64") -> Circumstances:
     """Raises VersionError, BadVersion and NoSuchName; `arch` is meant where none was named."""
     machine = _SPOKEN_ARCHES.get(asked.arch.casefold(), asked.arch)
+    os_family = one_of("operating system", asked.os_family or _this_system(), _SYSTEMS)
+    arch = "sbsa" if os_family == "macos" else arch  # the Macs of today
     return Circumstances(
-        os_family=one_of("operating system", asked.os_family or _this_system(), _SYSTEMS),
+        os_family=os_family,
         arch=one_of("architecture", machine or arch, _ARCHES),
         python=_dotted("Python", asked.python),
         driver=DriverRelease.parse(asked.driver) if asked.driver else None,
@@ -165,7 +172,12 @@ def encoded(reply: Reply, cards: tuple[GpuCard, ...], where: Circumstances, matr
         "verdict": reply.verdict,
         "circumstances": circumstances_json(cards, where),
         "cases": [
-            {"gpus": list(case.cards), "verdict": case.verdict, "answers": list(map(_answer_json, case.answers))}
+            {
+                "gpus": list(case.cards),
+                "verdict": case.verdict,
+                "answers": list(map(_answer_json, case.answers)),
+                "together": reason_json(case.together) if case.together else None,
+            }
             for case in reply.cases
         ],
     }
@@ -225,6 +237,11 @@ def _page(reply: Reply, cards: tuple[GpuCard, ...], where: Circumstances, matrix
         for answer in case.answers:
             page.gap()
             _write_answer(page, answer, case, where)
+        if case.together:
+            page.gap()
+            specs = " and ".join(answer.spec for answer in case.answers)
+            page.paragraph(f"{verdict_of((case.together,))}: {specs} in one environment", hang=2)
+            _write_reason(page, case.together)
     _write_sources(page, reply, cards, matrix)
     return page.text()
 
@@ -292,6 +309,7 @@ def _write_sources(page: Page, reply: Reply, cards: tuple[GpuCard, ...], matrix:
         for answer in case.answers
         for reason in (answer.best.reasons if answer.best else answer.reasons)
     ]
+    reasons += [case.together for case in reply.cases if case.together]
     page.references("Sources", {card.row: card.source for card in cards if card.row} | sources_of(reasons, matrix))
 
 

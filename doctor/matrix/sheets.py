@@ -274,6 +274,7 @@ LAYOUTS: dict[str, Layout] = {
         (
             *_columns(id="framework", distributions="distributions", one_directory="one directory"),
             *_columns(runs_on="runs on the CUDA of", gpu="GPU code from", compiles="compiles for the card"),
+            *_columns(driver_compiles="the driver compiles"),
             *_columns(tagged="versions name the build", any_python="pure Python", followers="change with it"),
             ("asked for as", lambda row: ", ".join(row.asked_as.values())),
             *_columns(module="directory", opens="opens CUDA at"),

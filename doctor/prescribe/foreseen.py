@@ -23,6 +23,7 @@ from doctor.probes.constants import memory_of_text
 from doctor.probes.cudnn_library import foretold
 
 _OWN_DIRECTORY = "$ORIGIN"
+_DEEPER = 13  # CUDA major from which a toolkit of Windows has its DLLs in bin/x64 (NVIDIA's archives of cuda_cudart)
 # What wheels beside CUDA's own bring, {} is the CUDA major. Source: RECORD of nvidia-cuda-cupti-cu12 12.8.90,
 # nvidia-cuda-cupti 13.2.86, nvidia-cufile-cu12 1.13.1.3, nvidia-cufile 1.17.1.22, nvidia-cusparselt-cu12 0.7.1, -cu13
 # 0.8.1, nvidia-nvshmem-cu13 3.7.2.
@@ -142,14 +143,23 @@ class Foreseen:
         program = ".exe" if self._windows else ""
         for path in (f"bin/nvcc{program}", f"bin/ptxas{program}", "nvvm/libdevice/libdevice.10.bc"):
             self.libraries[f"{root}/{path}"] = {}
-        for row in () if self._windows else self._rows():  # the rows name no DLLs
-            if _is_for(row, cuda):
+        for row in self._rows():
+            if not _is_for(row, cuda):
+                continue
+            if self._windows and row.dll:
+                self.libraries[f"{root}/{dlls_below(cuda)}/{row.dll}"] = {}
+            elif not self._windows:
                 self.library(f"{root}/lib64", row.soname)
                 self.links[f"{root}/lib64/{row.soname.partition('.so')[0]}.so"] = row.soname
 
     def _rows(self) -> Iterator[LibraryRow]:
         rows: tuple[LibraryRow, ...] = self._matrix.rows("libraries", "sonames")
         return iter(rows)
+
+
+def dlls_below(cuda: CudaVersion) -> str:
+    """Where the DLLs of a toolkit lie; from CUDA 13 on one directory deeper."""
+    return "bin/x64" if cuda.major >= _DEEPER else "bin"
 
 
 def _is_for(row: LibraryRow, cuda: CudaVersion) -> bool:

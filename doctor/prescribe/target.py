@@ -22,8 +22,8 @@ def target_of(facts: Facts, need: Need) -> Target:
     cuda = value_or(facts.driver.cuda, None)
     return Target(
         os_family=value_or(system.family, ""),
-        distribution=_distribution(facts),
-        distribution_version=value_or(system.distribution_version, ""),
+        distribution=_distribution(facts)[0],
+        distribution_version=_distribution(facts)[1],
         arch=_arch(facts),
         wsl=value_or(system.wsl, 0) > 0,
         live=facts.machine.kind == "live",
@@ -43,6 +43,7 @@ def target_of(facts: Facts, need: Need) -> Target:
         project=environment.project if environment else "",
         conda=environment.conda if environment else "",
         may_be_root=may_be_root(facts),
+        driver_by=value_or(facts.driver.brought_by, ""),
         runner=place.runner,
         site=place.site,
         into=place.into,
@@ -52,10 +53,16 @@ def target_of(facts: Facts, need: Need) -> Target:
     )
 
 
-def _distribution(facts: Facts) -> str:
-    """ "fedora-ostree" for Silverblue, Kinoite, Bazzite: the package manager of Fedora installs nothing there."""
-    name = value_or(facts.system.distribution_id, "")
-    return f"{name}-ostree" if value_or(facts.system.ostree, False) else name
+def _distribution(facts: Facts) -> tuple[str, str]:
+    """Of a derivative what it is made of, as its packages are those; a rolling one (Kali) keeps its own name.
+
+    "fedora-ostree" for Silverblue, Kinoite, Bazzite: the package manager of Fedora installs nothing there.
+    """
+    name, version = value_or(facts.system.distribution_id, ""), value_or(facts.system.distribution_version, "")
+    base, of_base = value_or(facts.system.base, ("", ""))
+    if base and of_base:
+        return base, of_base
+    return f"{name}-ostree" if value_or(facts.system.ostree, False) else name, version
 
 
 def may_be_root(facts: Facts) -> bool:

@@ -104,25 +104,42 @@ def of_wheels(host: Host, environment: Environment) -> list[str]:
 
 
 def _of_framework(host: Host, environment: Environment, framework: Framework, places: _Places) -> Fact[tuple[Dll, ...]]:
-    found: list[Dll] = []
+    found: list[Dll | Unseen] = []
     for asking in askers(host, environment, framework, places.path):
         for name in (one for one in imports_of(host, asking.path) if one.lower().startswith((*_OF_CUDA, *_OF_CPP))):
-            folders = asking.folders
-            if name.lower().startswith(_OF_CPP):
-                # what the interpreter, or a module that it imports, has loaded before
-                folders = (*folders, _of_program(environment))
-            answered = answer(host, environment, name, folders)
-            where = f"{answered.folder.path}/{name}" if answered.folder else ""
-            if answered.unsure:
-                return Unseen(f"{answered.foreign} is for another type of machine: whether {name} is found behind it")
-            if not where and asking.uses_path and not places.path:
-                return Unseen(PATH_UNKNOWN)
-            elsewhere = (f"{one}/{name}" for one in dict.fromkeys(places.others) if host.is_file(f"{one}/{name}"))
-            fitting = () if where else tuple(one for one in elsewhere if not _other(host, environment, one))
-            found.append(Dll(name, asking.path, where, fitting, foreign=answered.foreign))
+            # the C++ runtime also from what the interpreter, or a module that it imports, has loaded before
+            more = (_of_program(environment),) if name.lower().startswith(_OF_CPP) else ()
+            asked = asking._replace(folders=(*asking.folders, *more))
+            found.append(_found(host, environment, name, asked, places))
         if _other(host, environment, asking.path):
             found.append(Dll(asking.path.rpartition("/")[2], asking.path, "", (), foreign=asking.path))
-    return Seen(tuple(found), "imports")
+    found += (_found(host, environment, *one, places) for one in _opened(environment, framework, places.path))
+    told = [one for one in found if not isinstance(one, Unseen)]
+    unsure = next((one for one in found if isinstance(one, Unseen)), None)
+    return unsure or Seen(tuple(told), "imports")
+
+
+def _found(host: Host, environment: Environment, name: str, asking: Asking, places: _Places) -> Dll | Unseen:
+    """Where one of them is; Unseen where that depends on what is not known."""
+    answered = answer(host, environment, name, asking.folders)
+    where = f"{answered.folder.path}/{name}" if answered.folder else ""
+    if answered.unsure:
+        return Unseen(f"{answered.foreign} is for another type of machine: whether {name} is found behind it")
+    if not where and asking.uses_path and not places.path:
+        return Unseen(PATH_UNKNOWN)
+    elsewhere = (f"{one}/{name}" for one in dict.fromkeys(places.others) if host.is_file(f"{one}/{name}"))
+    fitting = () if where else tuple(one for one in elsewhere if not _other(host, environment, one))
+    return Dll(name, asking.path, where, fitting, foreign=answered.foreign)
+
+
+def _opened(environment: Environment, framework: Framework, path: tuple[str, ...]) -> Iterator[tuple[str, Asking]]:
+    """The names that a framework's code opens when it uses a GPU: a CPU build none."""
+    card = card_of(framework.package)
+    if not card or not card.dlls or not card.dlls.opens or framework.is_cpu_build:
+        return
+    asker = f"{framework.path}/{card.dlls.libraries[0]}"
+    for name in card.dlls.opens(framework):
+        yield name, Asking(asker, uses_path=True, folders=of_a_program(environment, path))
 
 
 def answer(host: Host, environment: Environment, name: str, folders: tuple[Folder, ...]) -> Answered:

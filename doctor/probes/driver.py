@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from compat.record import NamedTuple
 from compat.version import CudaVersion, DriverRelease, VersionError
-from doctor.facts.driver import DeviceNode, DriverFacts, DriverLibrary, ModuleFile
+from doctor.facts.driver import DeviceNode, DkmsBuild, DriverFacts, DriverLibrary, ModuleFile
 from doctor.facts.loader import LoaderFacts
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
@@ -37,7 +37,7 @@ def look(host: Host, search: LoaderFacts, told: Told) -> DriverFacts:
     release, cuda = _release(host, module, found, told)
     loaded = _modules_loaded(host)
     module_files = _module_files(host, loaded)
-    settings = kernel_module.modprobe(host)
+    settings, dkms = kernel_module.modprobe(host), kernel_module.dkms(host)
     return DriverFacts(
         release=release,
         module_release=module,
@@ -46,7 +46,9 @@ def look(host: Host, search: LoaderFacts, told: Told) -> DriverFacts:
         libraries=Seen(found, "file names"),
         modules_loaded=loaded,
         module_files=module_files,
-        dkms=kernel_module.dkms(host),
+        dkms=dkms,
+        module_source=_module_source(host, loaded, module_files, dkms),
+        brought_by=_brought_by(host),
         nodes=(nodes := _nodes(host)),
         modprobe=_modprobe(host, nodes),
         nvml=told.nvml,
@@ -138,6 +140,26 @@ def _module_files(host: Host, loaded: Fact[tuple[str, ...]]) -> Fact[tuple[Modul
         kernels = [*(kernel for kernel in kernels if kernel != running), running]
     is_loaded = isinstance(loaded, Seen) and "nvidia" in loaded.value
     return kernel_module.files(host, kernels, unpack="" if is_loaded else running)
+
+
+def _module_source(
+    host: Host, loaded: Fact[tuple[str, ...]], found: Fact[tuple[ModuleFile, ...]], dkms: Fact[tuple[DkmsBuild, ...]]
+) -> Fact[str]:
+    if host.os_family != "linux" or (isinstance(loaded, Seen) and "nvidia" in loaded.value):
+        return Unseen("the module is loaded, or this is not Linux")
+    paths = [one.path for one in found.value] if isinstance(found, Seen) else []
+    builds = [one for one in dkms.value if one.module.startswith("nvidia")] if isinstance(dkms, Seen) else []
+    return Seen(kernel_module.source(host, paths, has_dkms=bool(builds)), "/lib/modules")
+
+
+def _brought_by(host: Host) -> Fact[str]:
+    """NVIDIA's installer leaves its program, RPM Fusion's packages the source that akmods builds from."""
+    if host.os_family != "linux":
+        return Seen("", host.os_family)
+    if host.exists("/usr/bin/nvidia-uninstall"):
+        return Seen("runfile", "/usr/bin/nvidia-uninstall")
+    is_akmod = any(name.startswith("nvidia") for name in names_of(host, "/usr/src/akmods"))
+    return Seen("rpmfusion" if is_akmod else "", "/usr/src/akmods")
 
 
 _SWITCHES = ("prime-select", "envycontrol", "supergfxctl")  # Ubuntu's nvidia-prime, EnvyControl, asusctl's

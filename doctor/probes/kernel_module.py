@@ -17,7 +17,7 @@ from compat.version import DriverRelease, VersionError
 from doctor.facts.driver import DkmsBuild, ModuleFile
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
-from doctor.host.lenient import names_of
+from doctor.host.lenient import names_of, text_of
 
 _KERNELS_AT_MOST = 8
 _FOLDERS_AT_MOST = 64
@@ -243,7 +243,7 @@ def _builds(host: Host, module: str) -> Iterator[DkmsBuild]:
     names = names_of(host, base)[:_FILES_AT_MOST]
     installed = {_target(host, f"{base}/{name}") for name in names if name.startswith("kernel-")}
     for release in (name for name in names if not name.startswith("kernel-") and name[:1].isdigit()):
-        built = list(_built(host, module, release, installed))
+        built = [*_built(host, module, release, installed), *_failed(host, module, release)]
         yield from built or [DkmsBuild(module, release, "", "added")]
 
 
@@ -257,12 +257,67 @@ def _built(host: Host, module: str, release: str, installed: set[str]) -> Iterat
                 yield DkmsBuild(module, release, kernel, state)
 
 
+_LOG_AT_MOST_BYTES = 4 << 20
+_LOG_OF = r"make\.log for \S{1,100} for kernel (\S{1,100})"  # its first line
+_WRONG = r"(?m)^.{0,300}?(?:\berror:|: not found|No such file or directory|\bfatal:).{0,200}$"
+
+
+def _failed(host: Host, module: str, release: str) -> Iterator[DkmsBuild]:
+    """The directory of a build is kept, with its log, where it failed."""
+    try:
+        text = host.read_text(f"{_DKMS}/{module}/{release}/build/make.log", _LOG_AT_MOST_BYTES)
+    except HostError:
+        return
+    kernel, wrong = re.search(_LOG_OF, text[:1000]), re.search(_WRONG, text)
+    if kernel:
+        yield DkmsBuild(module, release, kernel[1], "failed")._replace(why=wrong[0].strip() if wrong else "")
+
+
 def _target(host: Host, path: str) -> str:
     """The last three parts of where a link leads: release, kernel, architecture."""
     try:
         return "/".join(host.link_target(path).rstrip("/").split("/")[-3:])
     except HostError:
         return ""
+
+
+# Who brings it
+
+_READY = r"/kernel/(nvidia-\d+(?:-server)?(?:-open)?)/"
+
+
+def source(host: Host, paths: list[str], *, has_dkms: bool) -> str:
+    """By where the module lies for other kernels, and who is there to make one; see DriverFacts.module_source.
+
+    Sources: dkms(8); kmodtool of akmods (extra/NAME); Ubuntu's linux-modules-nvidia-*; NVIDIA's
+    yum-packaging-precompiled-kmod; openSUSE's SDB:NVIDIA_drivers; Arch's nvidia-open; nvidia-installer's help.
+    """
+    running = text_of(host, "/proc/sys/kernel/osrelease", _CONF_AT_MOST_BYTES).strip() if host.is_live else ""
+    if running and paths and not names_of(host, f"/lib/modules/{running}"):
+        return "gone"
+    if has_dkms or any("/dkms/" in path for path in paths):
+        return "dkms"
+    ready = next((found for path in paths if (found := re.search(_READY, path))), None)
+    if ready:
+        return f"linux-modules-{ready[1]}"
+    if any("/extra/nvidia" in path for path in paths) and _is_program(host, "akmods"):
+        return "akmods"
+    if any("/kernel/drivers/video/" in path for path in paths) and _is_program(host, "nvidia-installer"):
+        return "runfile"
+    return next((name for part, name in _BY_FOLDER if any(part in path for path in paths)), "")
+
+
+# Below /lib/modules/<kernel>, in this order: SUSE's lie in the same directory as those of DKMS' parent.
+_BY_FOLDER = (
+    ("/extra/drivers/video/nvidia/", "kmod"),
+    ("/extramodules/", "pacman"),
+    ("/weak-updates/updates/", "kmp"),
+    ("/updates/nvidia", "kmp"),
+)
+
+
+def _is_program(host: Host, name: str) -> bool:
+    return any(host.exists(f"{folder}/{name}") for folder in ("/usr/sbin", "/usr/bin"))
 
 
 # Options
@@ -277,6 +332,16 @@ _CONF_FOLDERS = (
 _OPTIONS = r"\s*options\s+nvidia(?:[-_]current\w*)?\s"
 # What keeps the module from being loaded: by its alias on the bus, or at all.
 _BLOCKS = r"\s*(?:blacklist\s+nvidia|alias\s+nvidia\s+off|install\s+nvidia\s+\S*/(?:false|true))\s*(?:#.*)?"
+
+
+# Sources: Documentation/admin-guide/kernel-parameters.txt (module_blacklist); modprobe(8) (modprobe.blacklist). The
+# second alone does not stop modprobe from loading a module that is named.
+_COMMAND_LINE = "/proc/cmdline"
+_WORDS = ("module_blacklist=", "modprobe.blacklist=")
+
+
+def _keeps(word: str) -> bool:
+    return word.startswith(_WORDS) and "nvidia" in word.partition("=")[2].split(",")
 
 
 class Modprobe(NamedTuple):
@@ -299,7 +364,11 @@ def modprobe(host: Host) -> Modprobe:
     paths = [chosen[name] for name in sorted(chosen)]
     lines = [(path, line.strip()) for path in paths for line in _lines(host, path) if "nvidia" in line]
     options = tuple(line for _, line in lines if re.match(_OPTIONS, f"{line} "))
-    blocked = tuple(f"{path}: {line}" for path, line in lines if re.fullmatch(_BLOCKS, line))
+    words = text_of(host, _COMMAND_LINE, _CONF_AT_MOST_BYTES).split() if host.is_live else []
+    blocked = (
+        *(f"{path}: {line}" for path, line in lines if re.fullmatch(_BLOCKS, line)),
+        *(f"{_COMMAND_LINE}: {word}" for word in words if _keeps(word)),
+    )
     return Modprobe(Seen(options, "modprobe.d"), Seen(blocked, "modprobe.d"))
 
 

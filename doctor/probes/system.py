@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from compat.record import NamedTuple
 from doctor.facts.seen import Fact, Seen, Unseen
-from doctor.facts.system import OperatorState, SystemFacts, common_machine
+from doctor.facts.system import Job, OperatorState, SystemFacts, common_machine
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import names_of
 
@@ -61,6 +61,8 @@ def look(host: Host) -> SystemFacts:
         kernel_log=_kernel_log(host),
         ostree=Seen(host.exists(_BOOTED if host.is_live else _DEPLOYED), "files of ostree"),
         gpu_operator=_gpu_operator(host),
+        base=_base(distribution),
+        job=_job(host),
     )
     if host.os_family != "windows":
         return facts
@@ -83,6 +85,25 @@ def _gpu_operator(host: Host) -> Fact[OperatorState]:
     except HostError as error:
         return Unseen(str(error))
     return Seen(OperatorState(True, tuple(sorted(one for one in names if one.endswith("-ready")))), _VALIDATIONS)
+
+
+# Sources: srun(1), "OUTPUT ENVIRONMENT VARIABLES"; the PBS Professional User's Guide, "Environment Variables"; IBM
+# Spectrum LSF, "Environment variables set for job execution". None of them keeps a job's GPUs elsewhere.
+_JOBS = (
+    ("SLURM_JOB_ID", "Slurm", ("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS_ON_NODE")),
+    ("PBS_JOBID", "PBS", ()),
+    ("LSB_JOBID", "LSF", ()),
+)
+
+
+def _job(host: Host) -> Fact[Job]:
+    if not host.is_live:
+        return Unseen(NOTHING_RUNS)
+    for name, scheduler, given in _JOBS:
+        if host.environ.get(name):
+            gpus = next((host.environ[one] for one in given if host.environ.get(one)), "")
+            return Seen(Job(scheduler, gpus), name)
+    return Seen(Job("", ""), "environment")
 
 
 # The distribution
@@ -130,6 +151,39 @@ def _entry(release: Fact[dict[str, str]], *names: str) -> Fact[str]:
         if release.value.get(name):
             return Seen(release.value[name], release.how)
     return Unseen(f"{release.how} does not say {names[0]}")
+
+
+# Releases by their code names, which derivatives name: Linux Mint 22 says UBUNTU_CODENAME=noble, LMDE 6
+# DEBIAN_CODENAME=bookworm. Sources: os-release(5); the files of base-files of these distributions.
+_CODENAMES = {
+    "xenial": "16.04",
+    "bionic": "18.04",
+    "focal": "20.04",
+    "jammy": "22.04",
+    "noble": "24.04",
+    "resolute": "26.04",
+    "buster": "10",
+    "bullseye": "11",
+    "bookworm": "12",
+    "trixie": "13",
+    "forky": "14",
+    "chimaera": "11",
+    "daedalus": "12",
+    "excalibur": "13",  # Devuan's own names
+}
+
+
+def _base(release: Fact[dict[str, str]]) -> Fact[tuple[str, str]]:
+    """What a distribution is made of: its packages are those of that one, and NVIDIA's repository serves them."""
+    if isinstance(release, Unseen):
+        return release
+    said, like = release.value, release.value.get("ID_LIKE", "").split()
+    ubuntu, debian = said.get("UBUNTU_CODENAME", ""), said.get("DEBIAN_CODENAME", said.get("VERSION_CODENAME", ""))
+    if said.get("ID") in {"ubuntu", "debian"} or not {"ubuntu", "debian"} & {*like}:
+        return Seen(("", ""), release.how)
+    if ubuntu in _CODENAMES:
+        return Seen(("ubuntu", _CODENAMES[ubuntu]), release.how)
+    return Seen(("", "") if "ubuntu" in like else ("debian", _CODENAMES.get(debian, "")), release.how)
 
 
 # The kernel and the C library

@@ -25,14 +25,24 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if _VARIABLE not in given:
         return ok(f"{_VARIABLE} is left to whoever starts a container")
     value = given[_VARIABLE].strip()
-    if value not in _HIDES:
+    hides = _hides([name.strip() for name in value.split(",") if name.strip()])
+    if hides is None:
         return ok(f"{_VARIABLE}={value}")
     return bad(
         f"the image sets {_VARIABLE}={value}, which hides the GPUs wherever --gpus does not override it",
         Need("by-hand", f"In the Dockerfile: ENV {_VARIABLE}=all"),
         severity=Severity.WARNING,
-        evidence=(Evidence(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}: {_HIDES[value]}"),),
+        evidence=(Evidence(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}: {_HIDES[hides]}"),),
     )
+
+
+def _hides(names: list[str]) -> str | None:
+    """What in a list hides all GPUs: void anywhere, none before all. Source: NVIDIA/nvidia-container-toolkit,
+    internal/config/image/cuda_image.go and devices.go.
+    """
+    if not names or "void" in names:
+        return "void" if names else ""
+    return "none" if next((name for name in names if name in {"all", "none"}), "") == "none" else None
 
 
 RULE = Rule(MACHINE, check)

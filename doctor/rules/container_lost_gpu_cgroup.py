@@ -18,6 +18,24 @@ _LASTING = (
 )
 
 
+_BY_KIND = {
+    "lxc": (
+        "The container's control group does not let the GPU's nodes: the major number of nvidia-uvm changes from start "
+        "to start. On the host 'ls -l /dev/nvidia*' shows the numbers: have a line 'lxc.cgroup2.devices.allow: c "
+        "NUMBER:* rwm' for each in the container's configuration (Proxmox: /etc/pve/lxc/ID.conf), and restart it. LXD "
+        "and Incus see to it themselves: 'lxc config device add CONTAINER gpu gpu'."
+    ),
+    "kubernetes": (
+        "Delete the pod, so that it is created anew. So that it lasts: let the node's container runtime give GPUs by "
+        "CDI (GPU operator: cdi.enabled=true and cdi.default=true)."
+    ),
+    "podman": (
+        "Create the container anew. So that it lasts: give it the GPUs by CDI: 'podman run --device "
+        "nvidia.com/gpu=all'."
+    ),
+}
+
+
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Nodes and libraries are there, yet NVML says "Unknown Error": the control group no longer allows the nodes.
 
@@ -30,7 +48,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("NVML does not complain of it")
     return bad(
         "this container has the GPU's nodes, but may no longer use them",
-        Need("by-hand", _LASTING),
+        Need("by-hand", _BY_KIND.get(container(facts), _LASTING)),
         evidence=(
             *nvml_evidence(facts),
             Evidence(how(facts.system.container), container(facts)),

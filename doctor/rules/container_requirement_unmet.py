@@ -3,118 +3,149 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from compat.matrix import Matrix
 from compat.need import Need
-from compat.record import NamedTuple
+from compat.version import CudaVersion
 from doctor.check.finding import Answer, Evidence, bad, ok, unknown
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import UnseenError, value_or
+from doctor.facts.dockerfile import DockerfileBase
+from doctor.facts.gpu import Gpu
+from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.image import image_of, said_by
+from doctor.rules.shared.requires import LEGACY, Condition, Outcome, Values, brands, evaluate, is_off, requirements
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
-_REQUIRE, _DISABLE = "NVIDIA_REQUIRE_", "NVIDIA_DISABLE_REQUIRE"
-_CONDITION = re.compile(r"(cuda|driver|arch|brand)(<=|>=|!=|=|<|>)(.+)")
-_HOLDS: dict[str, Callable[[int], bool]] = {
-    "<": lambda order: order < 0,
-    ">": lambda order: order > 0,
-    "<=": lambda order: order <= 0,
-    ">=": lambda order: order >= 0,
-    "=": lambda order: order == 0,
-    "!=": lambda order: order != 0,
-}
-
-
-class _Condition(NamedTuple):
-    """One comparison of an expression, and whether it holds."""
-
-    text: str
-    holds: bool | None  # None where it cannot be told
-    why: str
+_REQUIRE, _DISABLE = "NVIDIA_REQUIRE_CUDA", "NVIDIA_DISABLE_REQUIRE"
+_TURN_OFF = f"In the Dockerfile: ENV {_DISABLE}=true"
+# Since this release nvidia/cuda names no driver branch for GeForce and TITAN. Source: NVIDIA_REQUIRE_CUDA of its images
+# for 12.1 and 12.4 (both in it), 12.5, 12.6, 12.8 and 13.0 (unknown, grid, tesla, nvidia, quadro, quadrortx, nvidiartx,
+# vapps, vpc, vcs, vws and cloudgaming alone).
+_WITHOUT_GEFORCE = CudaVersion.parse("12.5")
+_CONSUMER = {"geforce", "titan", "titanrtx"}
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
-    """Every NVIDIA_REQUIRE_* must hold; in each, blanks separate alternatives and commas what must hold together."""
+    """Every requirement must hold on each GPU."""
     given = dict(image_of(facts).gpu_env)
-    asked = {name: value for name, value in given.items() if name.startswith(_REQUIRE) and value.strip()}
-    if not asked:
+    base = _base(facts)
+    asked = requirements(given)
+    if not asked and base is None:
         raise NotApplicable("the image requires nothing of driver and GPU")
-    if given.get(_DISABLE, "").lower() in {"1", "true"}:
+    if is_off(given):
         return ok(f"{_DISABLE} turns its requirements off")
-    if not facts.assumed:
-        raise NotApplicable("--assume-driver and --assume-gpu say where it shall run")
+    gpus: tuple[Gpu | None, ...] = value_or(facts.gpus, ()) if "gpus" in facts.assumed else ()
     open_ones = []
     for name, value in asked.items():
-        found = [[_condition(one, facts, matrix) for one in group.split(",") if one] for group in value.split()]
-        if any(all(one.holds for one in group) for group in found):
-            continue
-        if all(any(one.holds is False for one in group) for group in found):
-            return _refused(name, value, found, said_by(name, facts))
-        open_ones += [one.why for group in found for one in group if one.holds is None]
-    if open_ones:
-        return unknown(open_ones[0])
-    return ok(f"{', '.join(asked)}: met")
+        for gpu in gpus or (None,):
+            found = _on_gpu(value, gpu, facts) if value else Outcome(False)
+            if found.holds is False:
+                return _refused(name, given[name], found, facts, matrix)
+            open_ones += [one.why for one in found.decides]
+    if not facts.assumed:
+        raise NotApplicable("--assume-driver and --assume-gpu say where it shall run")
+    if base is not None:
+        return _on_base(base, gpus, facts, matrix)
+    return unknown(open_ones[0]) if open_ones else ok(f"{', '.join(asked)}: met")
 
 
-def _refused(name: str, value: str, found: list[list[_Condition]], place: str) -> Answer:
+def _on_gpu(value: str, gpu: Gpu | None, facts: Facts) -> Outcome:
+    """The same for each brand that a GPU may have, else unknown."""
+    try:
+        known = brands(value_or(gpu.name, "")) if gpu else ("",)
+    except UnseenError:
+        known = ("",)
+    found = [evaluate(value, _values(gpu, brand, facts)) for brand in known]
+    if len({one.holds for one in found}) == 1:
+        return found[0]
+    return Outcome(None, (Condition(value, None, f"whether its brand is {' or '.join(known)} is in no row"),))
+
+
+def _values(gpu: Gpu | None, brand: str, facts: Facts) -> Values:
+    def of(key: str) -> str:
+        if key in {"driver", "cuda"}:
+            if "driver" not in facts.assumed:  # what lies in an image is not what it shall run on
+                raise UnseenError("no driver was named, --assume-driver does it")
+            return str(facts.driver.release.get() if key == "driver" else facts.driver.cuda.get())
+        if gpu is None:
+            raise UnseenError("no GPU was named, --assume-gpu does it")
+        return str(gpu.capability.get()) if key == "arch" else brand or brands(value_or(gpu.name, ""))[0]
+
+    return of
+
+
+def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix) -> Answer:
     """Say what comes nearest: the alternative with the fewest conditions that do not hold."""
-    best = min(found, key=lambda group: sum(one.holds is False for one in group))
-    failed = [one for one in best if one.holds is False]
+    seen = Evidence(said_by(name, facts), f"{name}={value[:200]}")
+    if not found.decides:
+        release = _release(value)
+        return bad(
+            f"containers of this image do not start: NVIDIA's runtime reads {name}, and {value[:40]!r} is no release",
+            Need("by-hand", f"In the Dockerfile: ENV {_REQUIRE}=cuda>={release}" if release else _TURN_OFF),
+            evidence=(seen,),
+        )
+    failed = found.decides
+    if failed[0].is_invalid:
+        line = re.sub(r" *(<=|>=|!=|=|<|>) *", r"\1", value)
+        return bad(
+            f"containers of this image do not start: in {name}, {failed[0].why}",
+            Need("by-hand", f'In the Dockerfile: ENV {name}="{line}"' if line != value else f"Mend {name}."),
+            evidence=(seen,),
+        )
+    wanted = " and ".join(one.text for one in failed)
+    told = f"{name}={value[:40]} stands for {wanted}" if name == LEGACY else f"{name} asks for {wanted}"
     return bad(
-        f"containers of this image do not start there: {name} asks for {' and '.join(one.text for one in failed)}, "
-        f"and {failed[0].why}",
-        Need("by-hand", f"On the machine that runs it: bring about {' and '.join(one.text for one in failed)}."),
-        Need("by-hand", f"Where the requirement is too strict: docker run -e {_DISABLE}=true."),
-        evidence=(
-            Evidence(place, f"{name}={value[:200]}"),
-            *(Evidence("assumed", one.why) for one in failed),
-        ),
+        f"containers of this image do not start there: {told}, and {failed[0].why}",
+        *_needs(wanted, matrix),
+        evidence=(seen, *(Evidence("assumed", one.why) for one in failed)),
     )
 
 
-def _condition(text: str, facts: Facts, matrix: Matrix) -> _Condition:
-    match = _CONDITION.fullmatch(text.strip())
-    if not match:
-        return _Condition(text, None, f"what {text[:60]!r} asks for is not known to gpudoctor")
-    key, sign, wanted = match.groups()
-    try:
-        values = _values(key, facts, matrix)
-    except UnseenError as error:
-        return _Condition(text, None, f"{text}: {error}")
-    if key == "brand":
-        held = [_HOLDS[sign](0 if value == wanted else 1) for value in values]
-    else:
-        held = [_HOLDS[sign](_order(value, wanted)) for value in values]
-    return _Condition(text, all(held), f"{key} is {', '.join(values)}")
+def _needs(wanted: str, matrix: Matrix) -> tuple[Need, ...]:
+    found = re.fullmatch(r"cuda>=(\d+\.\d+)(?:\.\d+)*", wanted)
+    rows = matrix.rows("driver", "branches") if found else ()
+    fit = [one.branch for one in rows if one.cuda_max and found and one.cuda_max >= CudaVersion.parse(found[1])]
+    do = f"install driver >={min(fit)}, which runs CUDA {found[1]}" if found and fit else f"bring about {wanted}"
+    return (
+        Need("by-hand", f"On the machine that runs it: {do}."),
+        Need("by-hand", f"Where that is too strict: {_TURN_OFF}"),
+    )
 
 
-def _values(key: str, facts: Facts, matrix: Matrix) -> list[str]:
-    """What the assumed driver and GPUs have; raises UnseenError, Uncovered."""
-    if key == "driver":
-        return [str(facts.driver.release.get())]
-    if key == "cuda":
-        return [str(facts.driver.cuda.get())]
-    gpus = facts.gpus.get()
-    if key == "arch":
-        return [str(gpu.capability.get()) for gpu in gpus]
-    return [_brand(value_or(gpu.name, ""), matrix) for gpu in gpus]
+def _release(value: str) -> str:
+    """The release in a name such as cu121."""
+    found = re.fullmatch(r"cu(?:da)?[-_]?(\d{2})[._-]?(\d)", value.lower())
+    return f"{found[1]}.{found[2]}" if found else ""
 
 
-def _brand(name: str, matrix: Matrix) -> str:
-    """As NVML calls it; known for certain of GeForce alone. Raises UnseenError for others."""
-    if "GeForce" in name:
-        return "geforce"
-    raise UnseenError(f"the brand that NVML gives {name} is in no row")
+def _base(facts: Facts) -> DockerfileBase | None:
+    """A Dockerfile's base image that requires a CUDA release by a variable of its own."""
+    if not isinstance(facts.dockerfile, Seen):
+        return None
+    is_set = any(one.name == _REQUIRE for one in value_or(facts.configuration.variables, ()))
+    base = facts.dockerfile.value.base
+    return base if base.release and not is_set else None
 
 
-def _order(one: str, other: str) -> int:
-    """Compare dotted numbers; a part that is missing is 0."""
-    first, second = ([int(part) for part in re.findall(r"\d+", text)[:4]] for text in (one, other))
-    length = max(len(first), len(second))
-    left, right = (numbers + [0] * (length - len(numbers)) for numbers in (first, second))
-    return (left > right) - (left < right)
+def _on_base(base: DockerfileBase, gpus: tuple[Gpu | None, ...], facts: Facts, matrix: Matrix) -> Answer:
+    """Its driver branches for other GPUs than GeForce are in no row."""
+    cuda = CudaVersion.parse(".".join(base.release.split(".")[:2]))
+    found = evaluate(f"cuda>={cuda}", _values(None, "", facts))
+    if found.holds:
+        return ok(f"{base.image} requires cuda>={cuda}: met")
+    names = [value_or(gpu.name, "") for gpu in gpus if gpu is not None]
+    is_listed = cuda < _WITHOUT_GEFORCE or not any(set(brands(name)) <= _CONSUMER for name in names)
+    if found.holds is None or is_listed:
+        return unknown(f"{base.image} requires cuda>={cuda}, or branches of the driver that are in no row")
+    return bad(
+        f"containers of this image do not start there: {base.image} requires cuda>={cuda}, and {found.decides[0].why}",
+        *_needs(f"cuda>={cuda}", matrix),
+        evidence=(
+            Evidence(base.source, f"FROM {base.image}, which sets NVIDIA_REQUIRE_CUDA"),
+            Evidence("assumed", f"{found.decides[0].why}; the branches it takes besides are not for {names[0]}"),
+        ),
+    )
 
 
 RULE = Rule(MACHINE, check)

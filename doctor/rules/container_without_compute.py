@@ -12,13 +12,24 @@ from doctor.rules.shared.subjects import MACHINE
 
 _VARIABLE = "NVIDIA_DRIVER_CAPABILITIES"
 _ENOUGH = {"compute", "all"}
+# Any other name ends the runtime's hook. Source: NVIDIA/nvidia-container-toolkit, internal/config/image/capabilities.go
+# and cmd/nvidia-container-runtime-hook/container_config.go ("unsupported capabilities found").
+_KNOWN = {"compute", "compat32", "graphics", "utility", "video", "display", "ngx"}
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
-    """Unset and empty stand for utility and compute; a list counts as it is."""
+    """Unset and empty stand for utility and compute; a list counts as it is, all with anything beside it."""
     value = dict(image_of(facts).gpu_env).get(_VARIABLE, "")
     need_cuda_inside(facts)
     names = {name.strip() for name in value.split(",") if name.strip()}
+    strange = sorted(names - _KNOWN) if "all" not in names else []
+    if strange:
+        line = ",".join(sorted((names & _KNOWN) | {"compute", "utility"}))
+        return bad(
+            f"the image asks for {_VARIABLE}={value}: {strange[0]!r} is no capability, and its containers do not start",
+            Need("by-hand", f"In the Dockerfile: ENV {_VARIABLE}={line}"),
+            evidence=(Evidence(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
+        )
     if not names or names & _ENOUGH:
         return ok(f"{_VARIABLE}={value} brings libcuda" if names else f"{_VARIABLE} is not set, which brings libcuda")
     line = ",".join(sorted(names | {"compute", "utility"}))

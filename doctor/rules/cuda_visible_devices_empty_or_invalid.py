@@ -5,12 +5,12 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.record import NamedTuple
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.environment import Variable
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, value_or
-from doctor.rules.shared.conditions import container, variable
+from doctor.rules.shared.conditions import ask_for_gpus, container, variable, without_gpus
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu
 
@@ -40,6 +40,13 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     first = setting.value.split(",")[0].strip()
     if first.startswith("MIG-"):
         raise NotApplicable("it names MIG instances: mig-misconfigured looks at them")
+    if not _may_name(first) and without_gpus(facts):
+        return bad(
+            f"{without_gpus(facts)} gave this job no GPU, and says so: {_NAME}={setting.value}",
+            ask_for_gpus(),
+            evidence=_evidence(setting),
+            explains=(Symptom("device-permissions"),),
+        )
     if not _may_name(first):
         return _hidden(setting, f"{first!r} names no GPU" if first else "it is empty")
     if setting.value.strip() == "0" and not isinstance(facts.gpus, Seen):

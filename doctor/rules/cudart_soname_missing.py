@@ -12,6 +12,7 @@ from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen, Unseen
 from doctor.rules.shared.builds import finds_wheels, import_symptoms
 from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, of_own_cuda, toolkit_for, wheels_for
+from doctor.rules.shared.dlls import cuda_there
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -24,6 +25,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if own:
         raise NotApplicable(f"{framework.package} goes on without them: {own}")
     need_use(framework, facts)
+    if facts.system.family.get() == "windows":
+        return cuda_there(framework, facts, matrix, import_symptoms(framework))
     missing = tuple(
         one
         for one in not_found(framework, facts)

@@ -8,12 +8,18 @@ from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DeviceNode
 from doctor.facts.seen import Unseen, UnseenError, how, value_or
-from doctor.rules.shared.conditions import container, nvml_code, nvml_evidence
+from doctor.rules.shared.conditions import ask_for_gpus, container, nvml_code, nvml_evidence, without_gpus
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu, need_linux
 
 _NO_PERMISSION = 4  # NVML_ERROR_NO_PERMISSION, nvml.h
 _GROUP_MAY = 0o060
+_EVERYBODY_MAY = 0o006
+_BY_SERVICE = (
+    "Its mode lets everybody, so something else closes it to this process: the control group of a service or job, or "
+    "SELinux. In a unit of systemd take out PrivateDevices=yes, or add DeviceAllow=/dev/nvidia* rw, and start it "
+    "anew; 'sudo ausearch -m avc -ts recent' shows what SELinux refused."
+)
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
@@ -26,8 +32,10 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     closed = _closed(facts)
     if not closed and nvml_code(facts) != _NO_PERMISSION:
         return ok("this user may open the nodes that CUDA needs")
+    user, what = value_or(facts.system.user, "this user"), closed[0].path if closed else "the device nodes"
+    given = f": {without_gpus(facts)} gave this job no GPU" if _is_open_by_mode(closed) and without_gpus(facts) else ""
     return bad(
-        f"{value_or(facts.system.user, 'this user')} may not open {closed[0].path if closed else 'the device nodes'}",
+        f"{user} may not open {what}{given}",
         *_needs(facts, closed),
         evidence=(*(Evidence(node.path, _mode(node)) for node in closed), *_user(facts), *nvml_evidence(facts)),
         explains=(Symptom("container-without-gpu-runtime"),),
@@ -50,10 +58,20 @@ def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
     return tuple(shut)
 
 
+def _is_open_by_mode(closed: tuple[DeviceNode, ...]) -> bool:
+    """Whether no mode keeps them closed, so that changing it helps nobody."""
+    return all(node.mode & _EVERYBODY_MAY == _EVERYBODY_MAY for node in closed)
+
+
 def _needs(facts: Facts, closed: tuple[DeviceNode, ...]) -> tuple[Need, ...]:
-    everybody = Need("device-access", "", " ".join(node.path for node in closed) or "/dev/nvidiactl", "root")
+    inside, paths = container(facts), " ".join(node.path for node in closed) or "/dev/nvidiactl"
+    if _is_open_by_mode(closed) and (closed or inside):
+        if without_gpus(facts):
+            return (ask_for_gpus(),)
+        return (Need("device-access", "", paths, "label") if inside else Need("by-hand", _BY_SERVICE),)
+    everybody = Need("device-access", "", paths, "root")
     if value_or(facts.system.is_root, False):
-        return (Need("container-gpu", "", container(facts)),) if container(facts) else (everybody,)
+        return (Need("container-gpu", "", inside),) if inside else (everybody,)
     grouped = [node for node in closed if node.group not in {"", "root"} and node.mode & _GROUP_MAY == _GROUP_MAY]
     if closed and len(grouped) == len(closed):
         return (Need("device-access", "", grouped[0].path, grouped[0].group), everybody)

@@ -7,7 +7,7 @@ from compat.need import Need
 from compat.version import DriverRelease
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.driver import DriverLibrary
+from doctor.facts.driver import DriverLibrary, ModuleFile, kernel_order
 from doctor.facts.seen import Seen, Unseen, how, value_or
 from doctor.rules.shared.conditions import (
     container,
@@ -28,6 +28,11 @@ _RELOAD = (
     "nvidia_modeset nvidia_uvm nvidia', then 'sudo modprobe nvidia'."
 )
 _ANEW = "Create this container anew: the GPU runtime then gives it the libraries of the driver that is loaded."
+_OWN_LIBRARIES = (
+    "Install the libraries of the host's driver {release} in this container, without a module: 'sudo sh "
+    "./NVIDIA-Linux-*-{release}.run --no-kernel-modules'; or let LXD or Incus bring them in: 'lxc config set CONTAINER "
+    "nvidia.runtime=true', and restart it."
+)
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
@@ -66,19 +71,58 @@ def _mismatch(facts: Facts, others: tuple[DriverLibrary, ...]) -> Answer:
     libraries = (
         f"{others[0].stem} is {others[0].release}" if others else "the driver's libraries are of another release"
     )
-    aside = _aside(facts, others)
-    why = "the driver was changed while its module stayed loaded"
-    if aside:
-        why = f"Debian's alternative 'nvidia' leads past {aside.path}"
+    why, needs = _cause(facts, others)
     return bad(
         f"{loaded}, but {libraries}: {why}",
-        *([_alternative(aside)] if aside else _needs(facts)),
+        *needs,
         evidence=(
             *nvml_evidence(facts),
             *((Evidence(how(module), f"module {module.value}"),) if isinstance(module, Seen) else ()),
             *(Evidence(one.path, f"release {one.release}, the one that loads") for one in others),
+            *(Evidence(one.path, f"release {one.release.get()}, for this kernel") for one in _unlike(facts, others)),
         ),
-        explains=(Symptom("fabric-manager-not-running"),),
+        explains=(Symptom("fabric-manager-not-running"), Symptom("nvml-error")),
+    )
+
+
+def _cause(facts: Facts, others: tuple[DriverLibrary, ...]) -> tuple[str, tuple[Need, ...]]:
+    """A restart mends it where the module on disk is that of the libraries, or nobody knows that it is another."""
+    aside = _aside(facts, others)
+    if aside:
+        return f"Debian's alternative 'nvidia' leads past {aside.path}", (_alternative(aside),)
+    if container(facts) or not _unlike(facts, others):
+        return "the driver was changed while its module stayed loaded", _needs(facts)
+    right = _beside(facts, others[0])
+    if right:
+        pattern = f"lib*.so.{others[0].release}"
+        runfile = value_or(facts.driver.brought_by, "") == "runfile"
+        needs = (Need("driver-leftovers", "runfile" if runfile else "", others[0].path, pattern),)
+        return f"{others[0].path} was left by another installation, before {right.path}", needs
+    newer = Need("driver", f"=={others[0].release}")
+    return "packages of two drivers are mixed, and a restart loads the same module again", (newer,)
+
+
+def _unlike(facts: Facts, others: tuple[DriverLibrary, ...]) -> tuple[ModuleFile, ...]:
+    """The modules that the next start would take, where they are of another release than the libraries, too."""
+    kernel = value_or(facts.system.kernel, "")
+    here = [one for one in value_or(facts.driver.module_files, ()) if one.kernel == kernel]
+    known = [one for one in here if isinstance(one.release, Seen)]
+    newest = max((one.kernel for one in value_or(facts.driver.module_files, ())), key=kernel_order, default="")
+    if not others or len(known) < len(here) or newest != kernel:
+        return ()
+    return tuple(known) if all(one.release.get() != others[0].release for one in known) else ()
+
+
+def _beside(facts: Facts, other: DriverLibrary) -> DriverLibrary | None:
+    """The library of the module's release, in the same directory as the one that loads."""
+    release, folder = value_or(facts.driver.module_release, None), other.path.rpartition("/")[0]
+    return next(
+        (
+            one
+            for one in value_or(facts.driver.libraries, ())
+            if one.stem == other.stem and one.release == release and one.path.rpartition("/")[0] == folder
+        ),
+        None,
     )
 
 
@@ -109,6 +153,9 @@ def _alternative(aside: DriverLibrary) -> Need:
 
 def _needs(facts: Facts) -> tuple[Need, ...]:
     """A restart loads the module that belongs to the libraries; nothing is to be installed."""
+    release = value_or(facts.driver.module_release, None)
+    if container(facts) == "lxc" and release:
+        return (Need("by-hand", _OWN_LIBRARIES.format(release=release)),)
     if container(facts):
         return (Need("by-hand", _ANEW),)
     return (Need("restart"), Need("by-hand", _RELOAD))

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import re
+
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.row import FrameworkRow
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.rules.shared.builds import build_row, platform_of
+from doctor.facts.seen import value_or
+from doctor.rules.shared.builds import build_row, need_of, platform_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import PLANNED_FRAMEWORKS
 
+_CUDA_BUILD = re.compile(r"cu\d+")
+
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
-    """Look for a row of the release on this platform; UNKNOWN where no row has the release at all."""
+    """Look for a row of the release on this platform, and of torch's build; UNKNOWN where no row has the release."""
     platform, public = platform_of(facts), framework.version.partition("+")[0]
     rows = matrix.framework_rows(framework.package, public)
     here = [row for row in rows if platform.os_family in row.os and platform.arch in row.arch]
+    if (
+        here
+        and platform.arch == "x86_64"
+        and _is_of_index(framework)
+        and value_or(framework.build, "") not in {row.build for row in here}
+    ):
+        return _not_as_this_build(framework, here, facts)
     if here or not rows:
         return ok(f"{framework.label} is published for {platform}: {build_row(framework, facts, matrix).id}")
     elsewhere = sorted({f"{system} {arch}" for row in rows for system in row.os for arch in row.arch})
@@ -26,6 +39,23 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         evidence=tuple(
             Evidence(f"matrix, {row.id}", f"for {', '.join(row.os)} on {', '.join(row.arch)}") for row in rows
         ),
+    )
+
+
+def _is_of_index(framework: Framework) -> bool:
+    """Whether its rows are all that its index has: those of torch for CUDA on x86_64."""
+    return framework.package == "torch" and _CUDA_BUILD.fullmatch(value_or(framework.build, "")) is not None
+
+
+def _not_as_this_build(framework: Framework, here: list[FrameworkRow], facts: Facts) -> Answer:
+    asked = int(value_or(framework.build, "cu0")[2:])
+    builds = [row for row in here if _CUDA_BUILD.fullmatch(row.build)] or here
+    builds.sort(key=lambda row: abs(int(re.sub(r"\D", "", row.build) or 0) - asked))
+    return bad(
+        f"{framework.label} was never published: {framework.version.partition('+')[0]} is there for "
+        f"{', '.join(sorted(row.build for row in builds))}",
+        need_of(builds[0], framework, facts),
+        evidence=tuple(Evidence(f"matrix, {row.id}", f"built for {row.build}") for row in builds),
     )
 
 

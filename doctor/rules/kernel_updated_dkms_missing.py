@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import BY_HAND, Need
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts, Machine
+from doctor.facts.driver import DkmsBuild, follows, kernel_order
 from doctor.facts.seen import how, value_or
+from doctor.rules.shared.cards import driver_needed, generations, last_branch
 from doctor.rules.shared.conditions import module_is_loaded, need_own_kernel
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_linux
+
+_GONE, _DKMS = "gone", "dkms"
+_RIVALS = frozenset({"nouveau", "nova_core"})
+_COMPILER = r"((?:gcc|g\+\+|clang)-\d{1,2})'?: (?:command )?(?:not found|No such file)"
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
@@ -25,46 +31,90 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if kernel in others:
         return ok(f"an nvidia module is installed for kernel {kernel}")
     answer = bad(
-        f"no nvidia module is built for kernel {kernel}"
-        + (f", only for {', '.join(sorted(others))}" if others else "; DKMS knows the driver but has built nothing"),
-        *_needs(kernel, others),
+        _summary(facts, kernel, others),
+        *_needs(facts, matrix, kernel, others),
         evidence=_evidence(facts, kernel),
         explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes"), Symptom("nouveau-in-use")),
     )
     return answer if live else answer._replace(severity=Severity.WARNING)
 
 
+def _builds(facts: Facts) -> tuple[DkmsBuild, ...]:
+    return tuple(one for one in value_or(facts.driver.dkms, ()) if one.module.startswith("nvidia"))
+
+
 def _kernels(facts: Facts) -> frozenset[str]:
     """Kernels with a module of their own; raises NotApplicable where neither file nor DKMS knows one."""
-    files, dkms = facts.driver.module_files.get(), value_or(facts.driver.dkms, ())
-    builds = [build for build in dkms if build.module.startswith("nvidia")]
+    files, builds = facts.driver.module_files.get(), _builds(facts)
     if not files and not builds:
         raise NotApplicable("no nvidia kernel module is installed, for any kernel")
     return frozenset({one.kernel for one in files} | {one.kernel for one in builds if one.state == "installed"})
 
 
-def _needs(kernel: str, others: frozenset[str]) -> tuple[Need, ...]:
-    """A newer kernel that has its module only wants a restart into it."""
-    rebuilt = Need("kernel-module", "rebuilt", kernel, "nvidia")
-    newer = any(_order(other) > _order(kernel) for other in others)
-    return (Need("restart"), rebuilt) if newer else (rebuilt,)
+def _failed(facts: Facts, kernel: str) -> DkmsBuild | None:
+    return next((one for one in _builds(facts) if (one.kernel, one.state) == (kernel, "failed")), None)
 
 
-def _order(kernel: str) -> tuple[int, ...]:
-    import re
+def _summary(facts: Facts, kernel: str, others: frozenset[str]) -> str:
+    of = f", only for {', '.join(sorted(others))}" if others else "; DKMS knows the driver but has built nothing"
+    if value_or(facts.driver.module_source, "") == _GONE:
+        return f"the modules of the running kernel {kernel} were removed; the nvidia module is there{of}"
+    failed = _failed(facts, kernel)
+    if failed:
+        return f"no nvidia module is built for kernel {kernel}{of}: DKMS failed to build {failed.release} for it"
+    return f"no nvidia module is built for kernel {kernel}{of}"
 
-    return tuple(int(number) for number in re.findall(r"\d{1,9}", kernel))
+
+def _needs(facts: Facts, matrix: Matrix, kernel: str, others: frozenset[str]) -> tuple[Need, ...]:
+    """A newer kernel that has its module only wants a restart into it; else whoever makes modules here makes one."""
+    source = value_or(facts.driver.module_source, _DKMS)
+    if source == _GONE:
+        return (Need("restart"),)
+    older = [other for other in others if kernel_order(other) < kernel_order(kernel)]
+    back = (_started(max(older, key=kernel_order)),) if older and facts.machine.kind == "live" else ()
+    restart = (Need("restart"),) if any(follows(other, kernel) for other in others) else ()
+    return (*restart, *_made(facts, matrix, kernel, source), *back)
+
+
+def _made(facts: Facts, matrix: Matrix, kernel: str, source: str) -> tuple[Need, ...]:
+    """While another driver holds the card the new module cannot be loaded: modprobe fails."""
+    held = any(card.driver in _RIVALS for card in value_or(facts.pci, ()))
+    failed = _failed(facts, kernel)
+    if source not in {_DKMS, ""}:
+        return (Need("module-package", "built" if held else "", kernel, source),)
+    rebuilt = Need("kernel-module", "built" if held else "rebuilt", kernel, "nvidia")
+    if failed is None:
+        return (rebuilt,) if source else (driver_needed(facts, matrix),)
+    import re  # late: few builds fail
+
+    compiler = re.search(_COMPILER, failed.why)
+    return (rebuilt._replace(build=f"nvidia {compiler[1]}"),) if compiler else _newer(facts, matrix, failed)
+
+
+def _newer(facts: Facts, matrix: Matrix, failed: DkmsBuild) -> tuple[Need, ...]:
+    """A later branch, where one drives the card: the one that is there is older than the kernel."""
+    branch, last = int(failed.release.partition(".")[0]), last_branch(generations(facts, matrix))
+    need = driver_needed(facts, matrix)
+    if last is not None and last <= branch:
+        text = f"Keep a kernel that driver {branch} can be built for: no newer branch drives this card."
+        return (Need(BY_HAND, text),)
+    return (need if last is not None else need._replace(spec=f">={branch + 1}"),)
+
+
+def _started(kernel: str) -> Need:
+    text = f"Or start kernel {kernel}, which has its module, from the boot menu (GRUB: 'Advanced options')."
+    return Need(BY_HAND, text)
 
 
 def _evidence(facts: Facts, kernel: str) -> tuple[Evidence, ...]:
-    builds = (build for build in value_or(facts.driver.dkms, ()) if build.module.startswith("nvidia"))
     return (
         Evidence(how(facts.system.kernel), f"kernel {kernel}"),
         *(Evidence(one.path, f"for kernel {one.kernel}") for one in value_or(facts.driver.module_files, ())[:4]),
         *(
             Evidence("DKMS", f"{one.module} {one.release}: {one.state}" + (f" for {one.kernel}" if one.kernel else ""))
-            for one in builds
+            for one in _builds(facts)
         ),
+        *(Evidence("make.log", one.why) for one in _builds(facts) if one.why and one.kernel == kernel),
     )
 
 

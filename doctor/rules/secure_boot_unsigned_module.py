@@ -65,10 +65,14 @@ def _module_of_this_kernel(facts: Facts) -> ModuleFile:
 def _refused(facts: Facts, proof: Evidence) -> Answer:
     return bad(
         "Secure Boot is on, and the kernel does not accept the nvidia module's signature",
-        Need("kernel-module", "signed", value_or(facts.system.kernel, ""), "nvidia"),
+        Need("kernel-module", "signed", value_or(facts.system.kernel, ""), _made_by(facts)),
         evidence=(Evidence(how(facts.system.secure_boot) or "firmware", "Secure Boot is on"), proof),
         explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes"), Symptom("nouveau-in-use")),
     )
+
+
+def _made_by(facts: Facts) -> str:
+    return f"nvidia {value_or(facts.driver.module_source, '')}".rstrip()
 
 
 RULE = Rule(MACHINE, check)

@@ -10,6 +10,7 @@ from doctor.facts.environment import Framework
 from doctor.facts.seen import Unseen
 from doctor.rules.shared.builds import build_row, cuda_of, finds_wheels
 from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, toolkit_for, wheels_for
+from doctor.rules.shared.dlls import cuda_there
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -19,6 +20,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not framework.package.startswith(("tensorflow", "tf-nightly")):
         raise NotApplicable("only TensorFlow does so")
     need_use(framework, facts)
+    if facts.system.family.get() == "windows":
+        return cuda_there(framework, facts, matrix)
     missing = not_found(framework, facts)
     if not missing:
         return ok(f"{framework.label} finds every library that it opens")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import WHEELS, Need
 from compat.row import FrameworkRow
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
@@ -15,7 +15,8 @@ from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_gpu
 
 _WSL, _OF_DOCKER = 2, "docker-desktop"  # Docker's own distributions are nobody's to work in
-_PACKAGES = ("tensorflow", "tensorflow-gpu", "tensorflow-intel")
+_WHOLE = "tensorflow-intel"
+_PACKAGES = ("tensorflow", "tensorflow-gpu", _WHOLE)
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -25,7 +26,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if facts.system.family.get() != "windows":
         raise NotApplicable("only on native Windows")
     names = {one.name for one in installed(environment_of(framework, facts))}
-    if framework.package == "tensorflow-intel" and "tensorflow" in names:
+    if framework.package == _WHOLE and "tensorflow" in names:
         raise NotApplicable("judged by the tensorflow package that brought it")
     if facts.machine.is_running:
         need_gpu(facts)
@@ -65,8 +66,14 @@ def _bad(framework: Framework, facts: Facts, last: FrameworkRow) -> Answer:
 
 
 def _old(last: FrameworkRow, environment: Environment) -> Need:
-    """The last release with CUDA; in words where it has no wheel for the environment's Python."""
+    """The last release with CUDA; in words where it has no wheel for the environment's Python.
+
+    Later ones keep their files in tensorflow-intel (METADATA of tensorflow 2.11.0 to 2.18.0 for Windows), which would
+    stay, and own the same files.
+    """
     if has_wheel(last, environment):
+        if any(one.name == _WHOLE for one in installed(environment)):
+            return Need(WHEELS, f"{last.package}{last.versions}", environment.interpreter, _WHOLE)
         return Need(last.package, last.versions, environment.interpreter)
     pythons = last.python or ()
     return Need(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.dlls import Dll
@@ -44,13 +45,16 @@ def _for_its_cuda(dll: Dll, framework: Framework, facts: Facts) -> Dll:
 
 
 def _needs(framework: Framework, folders: list[str]) -> tuple[Need, ...]:
-    """A conda environment's own directories come by its activation, and never onto the Path of all programs."""
+    """A conda environment's own directories come by its activation, and never onto the Path of all programs.
+
+    What a program adds by os.add_dll_directory serves Python's imports; what a framework opens later it does not.
+    """
     if all(one.startswith(f"{framework.environment}/Library/") for one in folders):
         return (Need("by-hand", f"Run the program after `conda activate {framework.environment}`."),)
-    return (
-        Need("variable", f"with {';'.join(folders)}", "", "PATH"),
-        Need("by-hand", f"Call os.add_dll_directory(r'{folders[0]}') before the framework is imported."),
-    )
+    added = f"Call os.add_dll_directory(r'{folders[0]}') before the framework is imported."
+    by_import = traits_of(framework.package).opens == "import"
+    own = (Need("by-hand", added),) if by_import else ()
+    return (Need("variable", f"with {';'.join(folders)}", "", "PATH"), *own)
 
 
 def _missing(framework: Framework, astray: list[Dll]) -> tuple[Symptom, ...]:

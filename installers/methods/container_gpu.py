@@ -69,7 +69,13 @@ def _kubernetes() -> tuple[Step, ...]:
 
 def _lxc() -> tuple[Step, ...]:
     return (
-        ByHand("lxc config device add CONTAINER gpu gpu; lxc config set CONTAINER nvidia.runtime=true; restart it"),
+        ByHand(
+            "LXD: lxc config device add CONTAINER gpu gpu; lxc config set CONTAINER nvidia.runtime=true; restart it"
+        ),
+        ByHand(
+            "without LXD or Incus (Proxmox): pass /dev/nvidia* in, and install the libraries of the host's own driver "
+            "release in the container (its runfile with --no-kernel-modules)"
+        ),
     )
 
 

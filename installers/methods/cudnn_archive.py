@@ -12,10 +12,10 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from compat.error import GpudoctorError
-from compat.matrix import Matrix, Uncovered
+from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import Need
 from compat.record import NamedTuple
-from compat.version import CudaVersion, CudnnVersion, VersionError
+from compat.version import CudaVersion, CudnnVersion
 from installers.effect import CudnnInstalled
 from installers.method import ARCHIVE, PREFIX, Method, Name
 from installers.own_directory import findable
@@ -65,6 +65,7 @@ class Order(NamedTuple):
     archive: str = ""  # file of the user's, in place of a download
     sha256: str = ""  # digest that the user trusts, for a file that no row knows
     own: bool = False  # the directory is the user's own, outside those where programs look
+    dlls: str = ""  # where the DLLs go on Windows; below the CUDA directory as the archive has them by default
 
 
 class NoSuchArchive(GpudoctorError):
@@ -88,14 +89,22 @@ def serves(need: Need, target: Target) -> bool:
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
-    """The archive's own plan for a release in a CUDA directory; elsewhere where to get it, and how to copy it."""
-    home, version = _home_around(need.where), exact_version(need.spec)
-    if home and version:
-        try:
-            return archive_plan(Order(CudnnVersion.parse(version), need.build, home), target, matrix)
-        except (NoSuchArchive, Uncovered, VersionError):
-            pass  # what follows says where a person may find it
-    return _by_hand(need, target, matrix)
+    """The archive's own plan for a release in a CUDA directory; elsewhere where to get it, and how to copy it.
+
+    Of several releases that will do it takes the newest with an archive for the directory's CUDA. Raises NoSuchArchive
+    where none was built for that CUDA, for what is copied there must go with it.
+    """
+    home = _home_around(need.where)
+    need = need._replace(build=need.build or _cuda_of(home))
+    version = exact_version(need.spec) or _newest(need, target, matrix)
+    if not (home and version and need.build):
+        return _by_hand(need, target, matrix)
+    order = Order(CudnnVersion.parse(version), need.build, home, dlls=need.where.replace("/", "\\"))
+    _require_cuda(order, _builds(order, matrix))
+    try:
+        return archive_plan(order, target, matrix)
+    except (NoSuchArchive, Uncovered):
+        return _by_hand(need, target, matrix)  # it says where a person may find it
 
 
 def _home_around(directory: str) -> str:
@@ -104,15 +113,38 @@ def _home_around(directory: str) -> str:
     return (found[1] or found[2].replace("/", "\\")) if found else ""
 
 
+def _cuda_of(home: str) -> str:
+    """The CUDA of a directory, by its usual name: "11.8" of /usr/local/cuda-11.8; "" of others."""
+    found = re.search(r"(?:cuda-|\\v)(\d+\.\d+)(?:\.\d+)?$", home)
+    return found[1] if found else ""
+
+
+def _newest(need: Need, target: Target, matrix: Matrix) -> str:
+    """The newest release within a specifier with an archive for that CUDA and this machine; "" where there is none."""
+    if not need.spec or not need.build:
+        return ""
+    rows: tuple[CudnnArchiveRow, ...] = matrix.rows("cudnn-archive", "archives")
+    here = tuple(row for row in rows if (row.os, row.arch) == (target.os_family, target.arch))
+    fit = (row.version for row in here if accepts(need.spec, str(row.version)))
+    known = (one for one in sorted({*fit}, reverse=True) if _for_cuda(_of(one, here), need.build, matrix))
+    return str(next(known, ""))
+
+
+def _of(version: CudnnVersion, rows: tuple[CudnnArchiveRow, ...]) -> tuple[CudnnArchiveRow, ...]:
+    return tuple(row for row in rows if row.version == version)
+
+
 def _by_hand(need: Need, target: Target, matrix: Matrix) -> Plan:
     wanted = f"cuDNN{spoken(need.spec)}{f' for CUDA {need.build}' if need.build else ''}"
-    keep = "" if target.os_family == "windows" else ", links as links (cp -P), readable by all (chmod a+r)"
+    is_windows = target.os_family == "windows"
+    where = need.where.replace("/", "\\") if is_windows else need.where
+    keep = "" if is_windows else ", links as links (cp -P), readable by all (chmod a+r)"
     found = CudnnInstalled(need.spec, int(need.build.partition(".")[0] or 0), need.where)
     steps = (
         ByHand(f"download the archive of {wanted} from {_page(wanted_version(need.spec), matrix)}"),
-        ByHand(f"copy all of its libraries to {need.where}{keep}, in place of those of any other release"),
+        ByHand(f"copy all of its libraries to {where}{keep}, in place of those of any other release"),
     )
-    return Plan(f"install {wanted} in {need.where}", steps, (found,))
+    return Plan(f"install {wanted} in {where}", steps, (found,))
 
 
 def archive_plan(order: Order, target: Target, matrix: Matrix) -> Plan:
@@ -125,17 +157,19 @@ def archive_plan(order: Order, target: Target, matrix: Matrix) -> Plan:
     summary = f"install cuDNN {source.version} for CUDA {source.cuda} in {home_of(order, source.cuda, target)}"
     copying = _windows if target.os_family == "windows" else _linux
     home = home_of(order, source.cuda, target)
-    steps = (*driver_first(source.cuda, target), *source.steps, *copying(source, home, target, own=order.own))
+    libraries = _libraries(order, source, home, target)
+    copies = copying(source, home, libraries, target, own=order.own)
+    steps = (*driver_first(source.cuda, target), *source.steps, *copies)
     searched = order.own and f"{home}/".startswith(_OF_ROOT)
-    found = CudnnInstalled(f"=={source.version}", _major(source.cuda), _libraries(source, home, target), searched)
+    found = CudnnInstalled(f"=={source.version}", _major(source.cuda), libraries, searched)
     return Plan(summary, steps, (found,))
 
 
-def _libraries(source: _Source, home: str, target: Target) -> str:
+def _libraries(order: Order, source: _Source, home: str, target: Target) -> str:
     """Where what programs load lies then."""
     if target.os_family != "windows":
         return f"{home}/lib64"
-    return f"{home}\\{(source.layout.dlls or '').replace('/', chr(92)) or 'bin'}"
+    return order.dlls or f"{home}\\{(source.layout.dlls or '').replace('/', chr(92)) or 'bin'}"
 
 
 def home_of(order: Order, cuda: str, target: Target) -> str:
@@ -205,8 +239,7 @@ def _was_made(order: Order, matrix: Matrix) -> bool:
     """Whether NVIDIA made an archive for just that CUDA, of which no row knows the address."""
     if not _one_a_minor(order.version) or "." not in order.cuda:
         return False
-    rows: tuple[CudnnBuildRow, ...] = matrix.rows("cudnn", "builds")
-    asked, same = CudaVersion.parse(order.cuda), [row for row in rows if row.version.agrees_with(order.version)]
+    asked, same = CudaVersion.parse(order.cuda), _builds(order, matrix)
     return any(asked in {row.cuda_min, row.cuda_max} for row in same)  # what lies between was not always built
 
 
@@ -265,11 +298,19 @@ def _require_built(order: Order, matrix: Matrix) -> None:
     """Raise NoSuchArchive for a release or a CUDA that NVIDIA never had; of cuDNN 1 no row tells."""
     if order.version.major == 1:
         return
-    rows: tuple[CudnnBuildRow, ...] = matrix.rows("cudnn", "builds")
-    builds = [row for row in rows if row.version.agrees_with(order.version)]
+    builds = _builds(order, matrix)
     if not builds:
         raise NoSuchArchive(f"no row knows a cuDNN {order.version}: --archive FILE names one that you have")
-    if not any(_is_for(row, order.cuda) for row in builds):
+    _require_cuda(order, builds)
+
+
+def _builds(order: Order, matrix: Matrix) -> list[CudnnBuildRow]:
+    rows: tuple[CudnnBuildRow, ...] = matrix.rows("cudnn", "builds")
+    return [row for row in rows if row.version.agrees_with(order.version)]
+
+
+def _require_cuda(order: Order, builds: list[CudnnBuildRow]) -> None:
+    if builds and not any(_is_for(row, order.cuda) for row in builds):
         spoken_ranges = ", ".join(dict.fromkeys(_range(row) for row in builds))
         raise NoSuchArchive(f"cuDNN {order.version} is not built for CUDA {order.cuda}, but for {spoken_ranges}")
 
@@ -382,8 +423,8 @@ def _inside(source: _Source, directory: str, arch: str) -> str:
     return "/".join(filter(None, (UNPACKED, root, directory)))
 
 
-def _linux(source: _Source, home: str, target: Target, *, own: bool) -> tuple[Step, ...]:
-    headers, libraries = f"{home}/include", f"{home}/lib64"
+def _linux(source: _Source, home: str, libraries: str, target: Target, *, own: bool) -> tuple[Step, ...]:
+    headers = f"{home}/include"
     root = f"{home}/".startswith(_OF_ROOT)
     mode = (f"{headers}/cudnn*.h", f"{libraries}/libcudnn*")
     return (
@@ -420,10 +461,9 @@ def _loader(libraries: str, root: bool) -> tuple[Step, ...]:
     return (RefreshLoader("the loader finds what its cache lists", root), line) if root else (line,)
 
 
-def _windows(source: _Source, home: str, target: Target, *, own: bool) -> tuple[Step, ...]:
-    dlls = source.layout.dlls or ""
+def _windows(source: _Source, home: str, libraries: str, target: Target, *, own: bool) -> tuple[Step, ...]:
     pairs = (
-        (dlls, f"{home}\\{dlls.replace('/', chr(92)) or 'bin'}", "cudnn*.dll", "what programs load"),
+        (source.layout.dlls or "", libraries, "cudnn*.dll", "what programs load"),
         (source.layout.headers, f"{home}\\include", "cudnn*.h", "what programs are compiled against"),
         (source.layout.libs_windows or "", f"{home}\\lib\\x64", "cudnn*.lib", "what programs are linked against"),
     )
@@ -441,10 +481,10 @@ def _windows(source: _Source, home: str, target: Target, *, own: bool) -> tuple[
         for inside, into, pattern, why in pairs
     ]
     path = AddToPath(
-        pairs[0][1],
+        libraries,
         "Windows looks for DLLs there; the CUDA installer enters its own directories, an archive enters none",
     )
-    return (*copies, *_companions(source), path, _check(source, pairs[0][1]))
+    return (*copies, *_companions(source), path, _check(source, libraries))
 
 
 def _companions(source: _Source) -> tuple[Step, ...]:

@@ -20,6 +20,15 @@ _WITHOUT_OPTIONS = ("-exec", "sed", "-i.bak", "-E", f"s/{_OPTIONS}//g", "{}", "+
 _DOCKER = "start the container with its GPUs (docker run --gpus all) and --group-add {group}"
 # Without root, Podman has only the groups of the user who starts it: podman-run(1), --group-add keep-groups.
 _STARTED = {"podman": "start the container with: podman run --device nvidia.com/gpu=all --group-add keep-groups ..."}
+# podman-run(1) and docker-run(1), --security-opt; container_selinux(8), the boolean; NVIDIA's own example for Podman.
+_UNLABELLED = {
+    "podman": "podman run --device nvidia.com/gpu=all --security-opt=label=disable ...",
+    "docker": "docker run --gpus all --security-opt label=disable ...",
+}
+_LABEL = (
+    "start the container anew with: {command}\nor let all containers use devices, on the host: sudo setsebool -P "
+    "container_use_devices on"
+)
 _LOG_IN = ByHand("log out and in again: a running session keeps its groups")
 
 
@@ -32,8 +41,12 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """Through the group that owns the node; without such a group, through its mode."""
     node, group = need.where or "/dev/nvidia0", need.build
     nodes = tuple(node.split())
-    effects = tuple(NodeOpened(one, group if group != "root" else "") for one in nodes)
+    effects = tuple(NodeOpened(one, group if group not in {"root", "label"} else "") for one in nodes)
     summary = f"let {target.user or 'this user'} open {', '.join(nodes)}"
+    if target.container and group == "label":
+        command = _UNLABELLED.get(target.container, "--security-opt label=disable (Docker's and Podman's option)")
+        why = "the nodes' mode lets everybody: SELinux on the host, or the container's device rules, close them"
+        return Plan(summary, (ByHand(_LABEL.format(command=command), why),), effects)
     if target.container:
         text = _STARTED.get(target.container, _DOCKER).format(group=group or "GROUP")
         return Plan(summary, (ByHand(text),), effects)

@@ -1,11 +1,13 @@
 """Install or update the NVIDIA driver from the distribution's or NVIDIA's packages.
 
 Sources: Ubuntu Server documentation, "NVIDIA drivers installation" (`ubuntu-drivers install nvidia:BRANCH`); Debian
-Wiki, "NvidiaGraphicsDrivers"; NVIDIA Driver Installation Guide, chapters by distribution, "Kernel Modules" and "Version
-locking" (`nvidia-open`, `cuda-drivers`, module streams `open-dkms`, `latest-dkms`, `BRANCH-dkms`, `BRANCH-open`,
-`nvidia-driver-pinning-BRANCH`, `dnf versionlock`); its packaging guide for RHEL 7 (`nvidia-driver-latest-dkms`,
-`nvidia-driver-branch-BRANCH`); the packages of ubuntu-drivers-common in Ubuntu 16.04 to 26.04; zypper's manual
-(`NAME<VERSION`); Arch Wiki, "NVIDIA".
+Wiki, "NvidiaGraphicsDrivers", and Debian's and Kali's own packages; NVIDIA Driver Installation Guide, chapters by
+distribution, "Kernel Modules" and "Version locking" (`nvidia-open`, `cuda-drivers`, module streams `open-dkms`,
+`latest-dkms`, `BRANCH-dkms`, `BRANCH-open`, `nvidia-driver-pinning-BRANCH`, `dnf versionlock`); its packaging guide for
+RHEL 7 (`nvidia-driver-latest-dkms`, `nvidia-driver-branch-BRANCH`); the packages of ubuntu-drivers-common in Ubuntu
+16.04 to 26.04; RPM Fusion, "Howto/NVIDIA"; zypper's manual (`NAME<VERSION`); openSUSE's SDB:NVIDIA_drivers
+(`openSUSE-repos-Tumbleweed-NVIDIA`, G06 for branch 580, G07 for newer ones); Arch Wiki, "NVIDIA"; nvidia-installer's
+help (`nvidia-uninstall` is the same program).
 """
 
 from __future__ import annotations
@@ -46,11 +48,25 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     Where any driver will do, the distribution's own choice for the card is the best.
     """
     branch = branch_for(need.spec, matrix) if need.spec or need.build else 0
-    steps = _WRITERS[manager_of(target)](need, target, matrix, branch)
+    steps = (*_taken_away(target), *_WRITERS[manager_of(target)](need, target, matrix, branch))
     flavour = "NVIDIA driver with the open kernel module" if need.build == "open" else "NVIDIA driver"
     summary = f"install the {flavour}{',' if need.spec else ''}{spoken(need.spec)}"
-    done = any(isinstance(step, Command) for step in steps)
+    done = isinstance(steps[-1], Command)  # else a person installs it
     return Plan(summary, (*steps, _RESTART), (_effect(need, target, branch), Restarted()) if done else ())
+
+
+def _taken_away(target: Target) -> tuple[Step, ...]:
+    """What NVIDIA's runfile laid goes first: libraries of two releases would stay beside each other."""
+    if target.driver_by != "runfile":
+        return ()
+    left = Inverse(left="the driver that NVIDIA's runfile installed comes back by that runfile alone")
+    argv = ("nvidia-uninstall", "--silent")
+    return (Command(argv, "NVIDIA's runfile installed the driver that is here", needs_root=True, inverse=left),)
+
+
+def _is_legacy(branch: int, matrix: Matrix) -> bool:
+    rows: tuple[BranchRow, ...] = matrix.rows("driver", "branches")
+    return any((row.branch, row.kind) == (branch, "legacy") for row in rows)
 
 
 def _effect(need: Need, target: Target, branch: int) -> DriverInstalled:
@@ -79,12 +95,17 @@ def branch_for(specifier: str, matrix: Matrix) -> int:
 
 def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
+    if target.distribution == "kali":
+        return _kali(need, target, matrix, headers, branch)
     if target.distribution == "debian":
         return _debian(need, target, matrix, headers, branch)
     offered = _offered(branch, target, matrix)
     flavour = f"-{need.build}" if need.build else ""
+    name = f"nvidia-driver-{branch}{flavour}"
     if offered and (not offered.brings[target.distribution_version] or flavour not in offered.flavours):
-        return (_elsewhere(f"nvidia-driver-{branch}{flavour}", offered, target, matrix),)
+        return (_elsewhere(name, offered, target, matrix),)
+    if offered and _is_legacy(branch, matrix) and _moved(offered, target):
+        return (_elsewhere(name, offered, target, matrix),)
     return (*_moved(offered, target), *_ubuntu(need, target, headers, branch))
 
 
@@ -110,13 +131,20 @@ def _offered(branch: int, target: Target, matrix: Matrix) -> OwnDriverRow | None
 
 
 def _elsewhere(name: str, row: OwnDriverRow, target: Target, matrix: Matrix) -> ByHand:
-    """No package of that name was ever there: what has it."""
+    """No package of that name is there, or it brings a branch that dropped the card: what has it."""
+    here = target.distribution_version
     at = [version for version, brings in row.brings.items() if brings == row.branch]
     have = f"; {', '.join(at)} have" if at and name.endswith(str(row.branch)) else ""
-    return ByHand(
-        f"install the driver with NVIDIA's runfile from {matrix.page('driver').url}, or upgrade the system",
-        f"{_system(target)} has no {name}{have}",
-    )
+    upgrade = ", or upgrade the system" if not at or max(map(_numbers, at)) > _numbers(here) else ""
+    url = matrix.page("driver").url
+    brings, lacks = row.brings[here], f"{_system(target)} has no {name}{have}"
+    if brings not in {0, row.branch}:
+        lacks = f"{name} of {_system(target)} brings {brings}, which is for newer cards{have}"
+    return ByHand(f"install the driver with NVIDIA's runfile from {url}{upgrade} ({lacks})", lacks)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(one) for one in version.split(".") if one.isdigit())
 
 
 def _system(target: Target) -> str:
@@ -139,6 +167,9 @@ def _moved(row: OwnDriverRow | None, target: Target) -> tuple[ByHand, ...]:
 
 def _debian(need: Need, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
     """NVIDIA's repository: a Debian release keeps the driver branch that it came with."""
+    own = _offered(branch, target, matrix)
+    if own:
+        return _debian_own(own, target, matrix, headers)
     package, steps = _meta(need), (*add_repository(target, matrix), headers)
     if not need.spec:
         return (*steps, install(target, package, why=_WHY))
@@ -148,12 +179,33 @@ def _debian(need: Need, target: Target, matrix: Matrix, headers: Command, branch
     return (*steps, pin, install(target, package, why=_WHY))
 
 
+_OF_DEBIAN = {390: "nvidia-legacy-390xx-driver", 470: "nvidia-tesla-470-driver"}
+
+
+def _debian_own(row: OwnDriverRow, target: Target, matrix: Matrix, headers: Command) -> tuple[Step, ...]:
+    """Branches that NVIDIA's repository for that release never had."""
+    package = _OF_DEBIAN[row.branch]
+    if not row.brings[target.distribution_version]:
+        return (_elsewhere(package, row, target, matrix),)
+    parts = ByHand("enable Debian's components contrib and non-free in its apt sources, if they are not enabled yet")
+    return (parts, *refresh(target), headers, install(target, package, why=_WHY))
+
+
+def _kali(need: Need, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
+    """Kali's own packages, which are those of Debian unstable; none of them drives what needs the open module."""
+    if need.build == "open":
+        return (ByHand(f"install the driver with NVIDIA's runfile from {matrix.page('driver').url}"),)
+    return (*refresh(target), headers, install(target, _OF_DEBIAN.get(branch, "nvidia-driver"), why=_WHY))
+
+
 def _meta(need: Need) -> str:
     return "nvidia-open" if need.build == "open" else "cuda-drivers"
 
 
 def _dnf(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
+    if target.distribution == "fedora" and (target.driver_by == "rpmfusion" or _is_legacy(branch, matrix)):
+        return _rpm_fusion(need, target, branch)
     steps = (*add_repository(target, matrix), *third_party(target, matrix), headers)
     major = target.distribution_version.partition(".")[0]
     if target.distribution == "amzn" or (target.distribution != "fedora" and major in {"8", "9"}):
@@ -162,6 +214,19 @@ def _dnf(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step,
         return (*steps, Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream)))
     lock = _locked(target, branch) if need.spec else ()
     return (*steps, *lock, install(target, _meta(need), why=_WHY))
+
+
+def _rpm_fusion(need: Need, target: Target, branch: int) -> tuple[Step, ...]:
+    """Its packages conflict with NVIDIA's own; a branch that dropped cards is a package apart."""
+    suffix = f"-{branch}xx" if need.spec.startswith("==") else ""
+    names = (f"akmod-nvidia{suffix}", f"xorg-x11-drv-nvidia{suffix}-cuda")
+    enabled = ByHand("enable RPM Fusion's nonfree repository, which has the driver, if it is not enabled yet")
+    if target.driver_by != "rpmfusion":
+        return (enabled, install(target, *names, why=_WHY))
+    undo = Inverse(left="dnf history undo last brings the former packages back, where the repository still has them")
+    argv = ("dnf", "install", "--refresh", "--allowerasing", "-y", *names)
+    build = Command(("akmods", "--force"), "build its module now", needs_root=True, timeout_s=1800, inverse=undo)
+    return (Command(argv, "RPM Fusion's driver is here", needs_root=True, timeout_s=3600, inverse=undo), build)
 
 
 def _yum(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
@@ -190,17 +255,41 @@ def _locked(target: Target, branch: int) -> tuple[Step, ...]:
 
 
 def _zypper(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
+    if target.distribution == "opensuse-tumbleweed":
+        return _tumbleweed(need, target, matrix, branch)
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
     package = f"{_meta(need)}<{branch + 1}" if need.spec else _meta(need)
     return (*add_repository(target, matrix), headers, install(target, package, why=_WHY))
 
 
+def _tumbleweed(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
+    """NVIDIA's repository of graphics drivers, which a package of openSUSE names; it has no legacy branch but 580."""
+    if need.spec.startswith("==") and _is_legacy(branch, matrix):
+        url = matrix.page("driver").url
+        return (ByHand(f"install the driver {branch} with NVIDIA's runfile from {url}", "no package has it"),)
+    old = need.spec.startswith("==")
+    names = (
+        ("nvidia-driver-G06-kmp-meta", "nvidia-userspace-meta-G06")
+        if old
+        else ("nvidia-open-driver-G07-signed-kmp-meta", "nvidia-userspace-meta-G07")
+    )
+    keys = Command(("zypper", "--gpg-auto-import-keys", "refresh"), "its signing key", needs_root=True)
+    argv = ("zypper", "--non-interactive", "install", "--auto-agree-with-licenses", *names)
+    undo = Inverse((("zypper", "--non-interactive", "remove", *names),))
+    return (
+        install(target, "openSUSE-repos-Tumbleweed-NVIDIA", why="NVIDIA's repository for it"),
+        keys._replace(inverse=Inverse(left="the keys that were taken in stay: rpm -qa gpg-pubkey* lists them")),
+        Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=undo),
+    )
+
+
 def _pacman(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     """Arch carries one release, with the open module, for Turing and newer; older cards use the AUR."""
     if need.spec.startswith("=="):
-        text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR"
-        return (ByHand(text, "the distribution's own repositories carry the newest branch only"),)
-    return (install(target, *kernel_headers(target, ""), "nvidia-open-dkms", "nvidia-utils", why=_WHY),)
+        headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
+        text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR; let them replace nvidia-open"
+        return (headers, ByHand(text, "the distribution's own repositories carry the newest branch only"))
+    return (install(target, *kernel_headers(target, target.kernel), "nvidia-open-dkms", "nvidia-utils", why=_WHY),)
 
 
 def _stream_left(stream: str) -> Inverse:

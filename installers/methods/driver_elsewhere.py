@@ -18,6 +18,8 @@ from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 
 _LEGACY = ("340", "390", "470", "580")  # akmod-nvidia-470xx
+_MUSL = frozenset({"alpine", "postmarketos", "chimera"})
+_UNIVERSAL_BLUE = frozenset({"bazzite-ostree", "bluefin-ostree", "aurora-ostree"})
 _TRANSACTIONAL = frozenset({"opensuse-microos", "opensuse-aeon", "opensuse-kalpa", "opensuse-leap-micro"})
 
 
@@ -45,8 +47,13 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if target.os_family == "windows":
         text = f"download and install the {wanted} from {url}, then restart Windows"
         return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
+    if target.distribution in _UNIVERSAL_BLUE:
+        return _rebased(need, target, wanted)
     if target.distribution.endswith("-ostree"):
         return _ostree(need, wanted)
+    if target.distribution in _MUSL:
+        text = f"use a distribution with glibc: NVIDIA publishes no driver for {target.distribution.capitalize()}"
+        return Plan(f"install the {wanted}", (ByHand(text, "its libraries need glibc, which musl is not"),), ())
     if target.distribution == "nixos":
         return _nixos(need, wanted)
     if target.distribution in _TRANSACTIONAL:
@@ -59,6 +66,17 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         return Plan(f"install the {wanted}", (ByHand(text),), ())
     text = f"install the {wanted} with your system's packages, or from {url}; then restart"
     return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
+
+
+def _rebased(need: Need, target: Target, wanted: str) -> Plan:
+    """Universal Blue's images with the driver have names of their own."""
+    name = target.distribution.removesuffix("-ostree")
+    image = f"{name}-nvidia{'' if need.spec.startswith('==') else '-open'}"
+    text = (
+        f"change to the image {image}, which has the driver: 'rpm-ostree status' names the image that is in use; the "
+        f"new one is the same with {image} in place of {name}, by 'sudo rpm-ostree rebase NEW'; then restart"
+    )
+    return Plan(f"install the {wanted}", (ByHand(text, "its images come with the driver, or without it"),), ())
 
 
 def _ostree(need: Need, wanted: str) -> Plan:

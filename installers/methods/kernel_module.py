@@ -1,8 +1,9 @@
 """Load, rebuild or sign the kernel module.
 
 Sources: dkms(8), "autoinstall"; Ubuntu Wiki, "UEFI/SecureBoot/Signing" (`update-secureboot-policy --enroll-key`);
-Debian Wiki, "SecureBoot" (`/var/lib/dkms/mok.pub`); RPM Fusion, "Howto/Secure Boot" (`kmodgenca`, akmods'
-`public_key.der`).
+Debian Wiki, "SecureBoot" (`/var/lib/dkms/mok.pub`; its shim-signed-common 1.51 has an update-secureboot-policy without
+that option); RPM Fusion, "Howto/Secure Boot" (`kmodgenca`, akmods' `public_key.der`); openSUSE's SDB:NVIDIA_drivers
+(`/usr/share/nvidia-pubkeys`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _REVOKED = Inverse(
     "only the request is taken back; a key that the firmware trusts already leaves with mokutil --delete",
 )
 _KEY_STAYS = Inverse(left="the key stays in /etc/pki/akmods, where the next module is signed with it")
+_AS_BUILT = Inverse(left="the module stays, with its signature")
+_OF_DEBIAN = frozenset({"debian", "kali", "devuan", "raspbian", "parrot"})
+_KMP_KEYS = "mokutil --import /usr/share/nvidia-pubkeys/*.der"
 _FIRMWARE = ByHand("or turn Secure Boot off in the firmware's set-up")
 
 
@@ -33,21 +37,24 @@ def serves(need: Need, target: Target) -> bool:
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """By what must become true of the module."""
-    name = need.build or "nvidia"
+    name, *lacking = (need.build or "nvidia").split()
     if target.container or target.wsl:
         where = "Windows: restart WSL with `wsl --shutdown`" if target.wsl else "the container's host: load it there"
         return Plan(f"see to the {name} module", (ByHand(f"the kernel module belongs to {where}"),), ())
     if need.spec == "reloaded":
         return _reloaded(name)
-    if need.spec == "rebuilt":
-        return _rebuilt(need.where or target.kernel, name, target)
+    if need.spec in {"rebuilt", "built"}:
+        loads = target.live and need.spec == "rebuilt"
+        return _rebuilt(need.where or target.kernel, name, target, lacking, loads=loads)
     if need.spec == "signed":
-        steps = (*_enrol(target), _ENROL, _FIRMWARE)
+        source = lacking[0] if lacking else ""
+        steps = (*_enrol(target, source, need.where or target.kernel), _ENROL, _FIRMWARE)
         return Plan("enrol the key that signs the NVIDIA module", steps, (Restarted(), ModuleSigned()))
-    return Plan(f"load the {name} kernel module", (_modprobe(name),), (ModuleLoaded(name),))
+    return Plan(f"load the {name} kernel module", (modprobe(name),), (ModuleLoaded(name),))
 
 
-def _modprobe(name: str) -> Command:
+def modprobe(name: str) -> Command:
+    """Load a module."""
     out = Inverse((("modprobe", "-r", name),), "it stays while a program uses it")
     return Command(("modprobe", name), "load it with what it depends on", needs_root=True, timeout_s=60, inverse=out)
 
@@ -60,16 +67,16 @@ def _reloaded(name: str) -> Plan:
         timeout_s=60,
         inverse=Inverse((("modprobe", name),)),
     )
-    return Plan(f"load the {name} kernel module anew", (out, _modprobe(name)), (ModuleReloaded(name),))
+    return Plan(f"load the {name} kernel module anew", (out, modprobe(name)), (ModuleReloaded(name),))
 
 
-def _rebuilt(kernel: str, name: str, target: Target) -> Plan:
+def _rebuilt(kernel: str, name: str, target: Target, lacking: list[str], *, loads: bool) -> Plan:
     which = ("-k", kernel) if kernel else ()
     headers: tuple[Step, ...] = ()
     if manager_of(target):
         headers = (
             *refresh(target),
-            install(target, *kernel_headers(target, kernel), why="what DKMS builds against"),
+            install(target, *kernel_headers(target, kernel), *lacking, why="what DKMS builds against"),
         )
     steps = (
         *headers,
@@ -80,25 +87,39 @@ def _rebuilt(kernel: str, name: str, target: Target) -> Plan:
             timeout_s=1800,
             inverse=Inverse(left="what it built stays: `dkms status` lists it, `dkms remove` takes one away"),
         ),
-        *((_modprobe(name),) if target.live else ()),
+        *((modprobe(name),) if loads else ()),
     )
-    effects = (ModuleBuilt(kernel), ModuleLoaded(name))
+    effects = (ModuleBuilt(kernel), *((ModuleLoaded(name),) if loads or not target.live else ()))
     return Plan(f"rebuild the NVIDIA module{f' for kernel {kernel}' if kernel else ''}", steps, effects)
 
 
-def _enrol(target: Target) -> tuple[Step, ...]:
+def _enrol(target: Target, source: str, kernel: str) -> tuple[Step, ...]:
+    """The key of whoever makes the modules; Debian's own update-secureboot-policy knows no key."""
     manager = manager_of(target)
-    if manager == "apt" and target.distribution != "debian":
+    if source == "akmods" or (source == "" and target.distribution == "fedora"):
+        return _akmods_key(kernel)
+    if source == "kmp":
+        return (
+            Command(("sh", "-c", _KMP_KEYS), "asks for a password to be given once", needs_root=True)._replace(
+                inverse=_REVOKED
+            ),
+        )
+    if manager == "apt" and target.distribution not in _OF_DEBIAN:
         argv: tuple[str, ...] = ("update-secureboot-policy", "--enroll-key")
         return (Command(argv, "ask the firmware to trust the key DKMS signs with", needs_root=True, inverse=_REVOKED),)
-    if target.distribution == "fedora":
-        return (
-            Command(("kmodgenca", "-a"), "make akmods' key, if there is none", needs_root=True, inverse=_KEY_STAYS),
-            _import("/etc/pki/akmods/certs/public_key.der"),
-        )
-    if manager in {"apt", "yum", "dnf"}:
+    if source == "dkms" or (source == "" and manager in {"apt", "yum", "dnf"}):
         return (_import("/var/lib/dkms/mok.pub"),)
     return (ByHand("enrol the certificate that your distribution signs the module with: mokutil --import FILE.der"),)
+
+
+def _akmods_key(kernel: str) -> tuple[Step, ...]:
+    """A module that was built before there was a key is not signed: it is built again."""
+    again = ("akmods", "--force", "--rebuild", *(("--kernels", kernel) if kernel else ()))
+    return (
+        Command(("kmodgenca", "-a"), "make akmods' key, if there is none", needs_root=True, inverse=_KEY_STAYS),
+        Command(again, "signed with that key", needs_root=True, timeout_s=1800, inverse=_AS_BUILT),
+        _import("/etc/pki/akmods/certs/public_key.der"),
+    )
 
 
 def _import(certificate: str) -> Command:

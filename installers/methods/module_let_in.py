@@ -1,7 +1,8 @@
 """Let modprobe load the driver's module again: a laptop's switch, or a line of modprobe.d, keeps it away.
 
-Sources: modprobe.d(5), "blacklist" and "install"; the helps of prime-select, envycontrol and supergfxctl; NVIDIA Driver
-Installation Guide, "Disable Nouveau" (the initial disk carries a copy of modprobe's settings).
+Sources: modprobe.d(5), "blacklist" and "install"; grubby(8), rpm-ostree(1), grub-mkconfig(8); the helps of
+prime-select, envycontrol and supergfxctl; NVIDIA Driver Installation Guide, "Disable Nouveau" (the initial disk carries
+a copy of modprobe's settings).
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from compat.need import ABSENT, Need
 from installers.effect import Restarted
 from installers.method import Method
 from installers.methods.restart import again
-from installers.packages import initial_disk
+from installers.packages import initial_disk, manager_of
 from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 
+_COMMAND_LINE = "/proc/cmdline"
 _ON = {"prime-select": ("on-demand",), "envycontrol": ("-s", "hybrid"), "supergfxctl": ("-m", "Hybrid")}
 _OFF = {"prime-select": ("intel",), "envycontrol": ("-s", "integrated"), "supergfxctl": ("-m", "Integrated")}
 
@@ -36,12 +40,35 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         back = Inverse(((tool, *_OFF[tool]),), "restart the machine")
         on = Command((tool, *_ON[tool]), f"the card was switched off with {tool}", needs_root=True, inverse=back)
         return Plan(f"switch the card on with {tool}, then restart", (on, restart), effects)
+    if need.where == _COMMAND_LINE:
+        return _from_start(need.build, target)
     literal = re.sub(r"([][\\.^$*+?(){}|#])", r"\\\1", need.build)
     argv = ("sed", "-i.bak", "-E", f"s#^[[:space:]]*({literal})[[:space:]]*$#\\# \\1#", need.where)
     back = Inverse((("mv", "--", f"{need.where}.bak", need.where),))
     out = Command(argv, "the line does nothing then; the file as it was lies beside it", needs_root=True, inverse=back)
     steps = (out, initial_disk(target), restart)
     return Plan(f"take '{need.build}' out of {need.where}, then restart", steps, effects)
+
+
+def _from_start(word: str, target: Target) -> Plan:
+    """The boot loader's argument; in words where it names more than NVIDIA's modules, or the loader is not known."""
+    summary, effects = f"take '{word}' from the kernel's command line, then restart", (Restarted("machine"),)
+    is_ours = all(name.startswith("nvidia") for name in word.partition("=")[2].split(","))
+    manager = "ostree" if target.distribution.endswith("-ostree") else manager_of(target)
+    if is_ours and manager in _ARGUMENTS:
+        start, remove, add = _ARGUMENTS[manager]
+        back = Inverse(((*start, f"{add}{word}"),), "restart the machine")
+        step: Step = Command((*start, f"{remove}{word}"), "from the next start on", needs_root=True, inverse=back)
+        return Plan(summary, (step, again(target)), effects)
+    made = _MADE_ANEW.get(manager, "sudo grub-mkconfig -o /boot/grub/grub.cfg")
+    text = f"take nvidia's names out of '{word}' in GRUB_CMDLINE_LINUX* of /etc/default/grub, then: {made}"
+    why = "the kernel refuses the modules that its command line names"
+    return Plan(summary, (ByHand(text, why), again(target)), effects)
+
+
+_GRUBBY = (("grubby", "--update-kernel=ALL"), "--remove-args=", "--args=")
+_ARGUMENTS = {"ostree": (("rpm-ostree", "kargs"), "--delete=", "--append="), "dnf": _GRUBBY, "yum": _GRUBBY}
+_MADE_ANEW = {"apt": "sudo update-grub", "zypper": "sudo grub2-mkconfig -o /boot/grub2/grub.cfg"}
 
 
 METHOD = Method("a kernel module that is kept away", serves, plan)

@@ -10,9 +10,11 @@ from compat.matrix import Matrix
 from compat.need import ABSENT, Need
 from installers.effect import ModuleKeptAway, Restarted
 from installers.method import Method
+from installers.methods.restart import again
 from installers.packages import initial_disk
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
 from installers.steps.write_file import WriteFile
 
 
@@ -27,6 +29,15 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if target.container:
         text = f"on the container's host, keep {module} from taking the card: install the NVIDIA driver there"
         return Plan(f"keep {module} from taking the card", (ByHand(text),), ())
+    if target.distribution.endswith("-ostree"):
+        return _by_arguments(module, target)
+    if target.distribution == "nixos":
+        text = f"have this line in /etc/nixos/configuration.nix; then sudo nixos-rebuild boot, and restart\n{_NIX}"
+        return Plan(
+            f"keep {module} from taking the card",
+            (ByHand(text.format(module=module)),),
+            (ModuleKeptAway(module), Restarted()),
+        )
     blacklist = WriteFile(
         f"/etc/modprobe.d/blacklist-{module}.conf",
         (f"blacklist {module}", *((f"options {module} modeset=0",) if module == "nouveau" else ())),
@@ -34,6 +45,18 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         needs_root=True,
     )
     steps = (blacklist, initial_disk(target), ByHand("restart the machine"))
+    return Plan(f"keep {module} from taking the card", steps, (ModuleKeptAway(module), Restarted()))
+
+
+_NIX = 'boot.blacklistedKernelModules = [ "{module}" ];'
+
+
+def _by_arguments(module: str, target: Target) -> Plan:
+    """The initial disk of an image is not made on the machine: the kernel's command line keeps the module away."""
+    kept = [f"--append-if-missing={name}.blacklist={module}" for name in ("rd.driver", "modprobe")]
+    back = Inverse((("rpm-ostree", "kargs", *(one.replace("append-if-missing", "delete") for one in kept)),))
+    argv = ("rpm-ostree", "kargs", *kept)
+    steps = (Command(argv, "from the next start on", needs_root=True, inverse=back), again(target))
     return Plan(f"keep {module} from taking the card", steps, (ModuleKeptAway(module), Restarted()))
 
 

@@ -6,12 +6,9 @@ the one that stays must come last.
 
 from __future__ import annotations
 
-import re
-
-from compat.matrix import Matrix
+from compat.matrix import Matrix, accepts
 from compat.need import ABSENT, AGAIN, WHEELS, Need
 from compat.spec import Spec, parse_spec
-from compat.traits import traits_of
 from installers.method import Method
 from installers.methods import wheel
 from installers.plan import Plan, Target
@@ -44,14 +41,9 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
 
 
 def _is_another_release(one: Spec, target: Target) -> bool:
-    """Whether another release of a package with an extra for CUDA comes: as it is spelled here, without the extra."""
+    """Whether what is there is not what is wanted: an installer takes another release, and all that one requires."""
     there = dict(target.releases).get(one.name, "")
-    exact = one.versions.removeprefix("==")
-    return bool(there) and re.fullmatch(r"[\d.]+", exact) is not None and exact != there and _has_extra(one.name)
-
-
-def _has_extra(name: str) -> bool:
-    return traits_of(name).asked_as.get(name, "").startswith(f"{name}[")
+    return bool(there) and not accepts(one.versions, there.partition("+")[0])
 
 
 def _summary(removed: list[str], wanted: list[str], again: bool) -> str:

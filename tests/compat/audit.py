@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import cache
@@ -30,7 +30,7 @@ from packaging.version import Version
 from compat.artefact import ComponentRow, CudaInstallerRow, CudnnArchiveRow, ManifestRow, StatusRow
 from compat.error import GpudoctorError
 from compat.load import columns_of, products, tables_of
-from compat.matrix import Matrix, accepts
+from compat.matrix import Matrix, Uncovered, accepts
 from compat.platform_row import AbsentRow, DeclaredRow, ExtraRow, SystemRow
 from compat.row import (
     BranchRow,
@@ -61,7 +61,7 @@ from doctor.refresh.web import Web
 from doctor.refresh.wheel_host import WheelHost
 
 MATRIX = Matrix()
-AGREES, DIFFERS, READER = "agrees", "differs", "left to a reader"
+AGREES, DIFFERS, READER, LESS = "agrees", "differs", "left to a reader", "says less"
 _TODAY = date.today().isoformat()
 _TEXT_BYTES = 4 << 20
 _HEAD_BYTES, _HEADS = 6 << 20, 8  # the names of symbol versions stand before the code
@@ -72,8 +72,8 @@ class Outcome(NamedTuple):
 
     place: str  # "torch.builds"
     row: Any
-    kind: str  # AGREES, DIFFERS or READER
-    said: tuple[str, ...]  # the differences, or what there was to open
+    kind: str  # AGREES, DIFFERS, READER or LESS
+    said: tuple[str, ...]  # the differences, what there was to open, or what could be known
 
 
 class Shelf:
@@ -208,28 +208,51 @@ def audit(place: str, row: Any, shelf: Shelf) -> Outcome:
         return Outcome(place, row, READER, (str(error),))
     if said is None:
         return Outcome(place, row, READER, (row.source,))
-    return Outcome(place, row, DIFFERS if said else AGREES, tuple(said))
+    if said:
+        return Outcome(place, row, DIFFERS, tuple(said))
+    less = _untold(row, _opened(row, shelf)) if isinstance(row, FrameworkRow) else []
+    return Outcome(place, row, LESS if less else AGREES, tuple(less))
 
 
 def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     """The wheels of its releases, on each of its platforms."""
-    own = _of(row, shelf.releases(row.package)) or _of(row, shelf.releases(row.package, True))
     found: list[str] = []
-    opened: set[str] = set()
+    opened = _opened(row, shelf)
+    for release, told in opened:
+        where = f"{release.version} {'/'.join(release.platform)}"
+        found += [*_differences(row, told, where), *_left_out(row, told, where), *_older_glibc(row, release, shelf)]
+    if opened:
+        return found + _not_served(row, _own(row, shelf), {release.public for release, _ in opened})
+    by_parts = _by_its_parts(row, shelf)
+    return _named(row, shelf) if by_parts is None else by_parts
+
+
+def _own(row: FrameworkRow, shelf: Shelf) -> list[Release]:
+    return _of(row, shelf.releases(row.package)) or _of(row, shelf.releases(row.package, True))
+
+
+def _opened(row: FrameworkRow, shelf: Shelf) -> list[tuple[Release, FrameworkRow]]:
+    """Its releases, or three of them on each platform, with what is read of their wheels."""
+    own = _own(row, shelf)
+    found: list[tuple[Release, FrameworkRow]] = []
     for place in sorted({one.platform for one in own}):
         for release in _some([one for one in own if one.platform == place], shelf.at_most):
             told = shelf.row_of(release)
             if isinstance(told, NotTold) and row.build in {"", "cpu"}:
                 told = shelf.metadata_of(release)
             if isinstance(told, FrameworkRow) and (told.build == row.build or _may_be(row.build, told.build)):
-                opened.add(release.public)
-                found += _differences(row, told, f"{release.version} {'/'.join(place)}")
-                found += _left_out(row, told, f"{release.version} {'/'.join(place)}")
-                found += _older_glibc(row, release, shelf)
-    if opened:
-        return found + _not_served(row, own, opened)
-    by_parts = _by_its_parts(row, shelf)
-    return _named(row, shelf) if by_parts is None else by_parts
+                found.append((release, told))
+    return found
+
+
+def _untold(row: FrameworkRow, opened: list[tuple[Release, FrameworkRow]]) -> list[str]:
+    """Columns that are null although the wheels that were opened all say the same."""
+    found = []
+    for name in columns_of(FrameworkRow):
+        values = [encode(getattr(told, name)) for _, told in opened]
+        if getattr(row, name) is None and values and values[0] is not None and values == values[:1] * len(values):
+            found.append(f"{name} is null, read is {values[0]}")
+    return found
 
 
 def _may_be(build: str, told: str) -> bool:
@@ -318,15 +341,28 @@ def _component(row: ComponentRow, shelf: Shelf) -> list[str] | None:
 
 
 def _archive(row: CudnnArchiveRow, shelf: Shelf) -> list[str] | None:
-    """NVIDIA's manifest of the release: the digest of the file of that name."""
+    """NVIDIA's manifest of the release: the digest, the size and the place of the file of that name."""
     url = shelf.manifests("cudnn").get(str(row.version.release))
     page = shelf.web.page(url, nvidia.MANIFEST_BYTES) if url else None
-    if not page:
+    listed = _files(json.loads(page.content)) if page else ()
+    told = next((one for one in listed if one["relative_path"].endswith(f"/{row.id}")), None)
+    if told is None:
         return _in_source(row.sha256, row, shelf)
-    text = page.content.decode()
-    if row.id not in text:
-        return _in_source(row.sha256, row, shelf)
-    return [] if any(digest in text for digest in row.sha256) else ["its digest is not in the manifest"]
+    differs = {
+        "digest": told["sha256"] not in row.sha256,
+        "size": row.size_bytes != int(told["size"]),
+        "place": not row.url.endswith(f"/{told['relative_path']}"),
+    }
+    return [f"its {name} in the manifest is another" for name, is_other in differs.items() if is_other]
+
+
+def _files(content: Any) -> Iterator[dict[str, Any]]:
+    """Each file that a manifest lists, on whatever level."""
+    if isinstance(content, dict):
+        if "relative_path" in content:
+            yield content
+        for one in content.values():
+            yield from _files(one)
 
 
 def _installer(row: CudaInstallerRow, shelf: Shelf) -> list[str] | None:
@@ -342,26 +378,49 @@ def _in_source(either: Iterable[str], row: Any, shelf: Shelf) -> list[str] | Non
 
 
 def _chip(row: ChipRow, shelf: Shelf) -> list[str] | None:
-    """The device ids that pci.ids gives to the chip."""
+    """The device ids that pci.ids gives to the chip, and what NVIDIA calls their cards."""
     lines = _devices(shelf.source(row.source))
     wrong = [one for one in row.devices if one in lines and not lines[one].casefold().startswith(row.id)]
-    return [f"{one} is {lines[one]} in pci.ids" for one in wrong] if lines else None
+    listed = _listed(shelf.source("NVIDIA/open-gpu-kernel-modules:README.md"))
+    nameless = [name for name in listed if listed[name] & set(row.devices) and not _is_product(name, row)]
+    said = [f"{one} is {lines[one]} in pci.ids" for one in wrong]
+    return said + [f"{one} is no product of {row.capability}" for one in nameless] if lines or listed else None
+
+
+@cache
+def _listed(text: str) -> dict[str, set[str]]:
+    """The cards of NVIDIA's own list by the name that the driver reports: "NVIDIA T1200 Laptop GPU" -> {"1fbc"}."""
+    found: dict[str, set[str]] = {}
+    for name, device in re.findall(r"^\| (NVIDIA .*?) +\| ([0-9A-F]{4})\b", text, re.MULTILINE):
+        found.setdefault(name, set()).add(device.lower())
+    return found
+
+
+def _is_product(name: str, row: ChipRow) -> bool:
+    try:
+        return row.capability in MATRIX.gpu(name).capabilities
+    except Uncovered:
+        return False
 
 
 def _product(row: GpuRow, shelf: Shelf) -> list[str] | None:
     """The chips of the cards that pci.ids gives this name, and their compute capability."""
     lines = _devices(shelf.source("pciutils/pciids:pci.ids"))
     name = row.name.casefold().removeprefix("nvidia ").removesuffix(" laptop gpu")
-    called = [
-        one
-        for one, text in lines.items()
-        if re.search(rf"\[(.* / )?{re.escape(name)}\b( /.*| max-q.*)?\]", text.casefold())
-    ]
-    found = {chip.capability for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & set(called)}
+    called = {one for one, text in lines.items() if name in _names(text)}
+    found = {chip.capability for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & called}
     if not found:
         return None
-    strange = found.isdisjoint(row.capabilities)
-    return [f"the cards of that name are of {sorted(map(str, found))}"] if strange else []
+    strange = found - set(row.capabilities)
+    return [f"cards of that name are of {sorted(map(str, strange))} too"] if strange else []
+
+
+def _names(text: str) -> set[str]:
+    """The names in "GF108M [GeForce GT 620M/630M/635M/640M LE]", of which only the first is written out."""
+    inside = re.search(r"\[(.*)\]", re.sub(r" (max-q|mobile|oem|rev\. ?\d)\b", "", text.casefold()))
+    first, *others = re.split(r" ?/ ?", inside[1]) if inside else [""]
+    series = re.match(r"(.*?)[a-z]?\d", first)
+    return {first} | {f"{series[1]}{one}" if series and re.match(r"[a-z]?\d", one) else one for one in others}
 
 
 @cache
@@ -398,6 +457,9 @@ _HEADERS: dict[str, tuple[str, str, Callable[[str], bool]]] = {
 def _status(row: StatusRow, shelf: Shelf) -> list[str] | None:
     """The header, in the newest wheel, that gives the name its number."""
     package, header, is_of = _HEADERS[row.library]
+    came = _came_with(row.name, shelf) if row.library == "cuda" else None
+    if came and came > Version("10.1") and row.versions != f">={came}":  # which numbered them anew
+        return [f"{row.name} came with CUDA {came}"]
     if not is_of(row.versions):
         told = re.search(rf"\b{row.name}\s*=\s*(0x[0-9a-f]+|\d+)", shelf.source(row.source))
         return None if not told else [] if int(told[1], 0) == row.code else [f"{row.name} is {told[1]} in its source"]
@@ -406,6 +468,13 @@ def _status(row: StatusRow, shelf: Shelf) -> list[str] | None:
     if not found:
         return [f"{package} has no {row.name} in {header}"] if text else None
     return [] if int(found[1]) == row.code else [f"{row.name} is {found[1]} in {header}"]
+
+
+def _came_with(name: str, shelf: Shelf) -> Version | None:
+    """The CUDA whose runtime has an error first, by the column "A" of HIPIFY's table."""
+    table = shelf.source("ROCm/HIPIFY:docs/tables/CUDA_Runtime_API_functions_supported_by_HIP.md")
+    told = re.search(rf"(?m)^\|`{name}`\|([\d.]+)\|", table)
+    return Version(told[1]) if told else None
 
 
 def _cudnn_wheels(row: CudnnWheelRow, shelf: Shelf) -> list[str]:
@@ -596,7 +665,7 @@ def main() -> None:
     drawn = rows if asked.all else random.Random(asked.seed).sample(rows, asked.count)
     shelf = Shelf(asked.manifests, asked.sources, 0 if asked.all else 3)
     found = outcomes((one for one in drawn if one[0].startswith(asked.product)), shelf)
-    for kind in (READER, DIFFERS):
+    for kind in (READER, LESS, DIFFERS):
         for one in (one for one in found if one.kind == kind):
             print(f"{kind}: {one.place}[{one.row.id}]", *one.said, sep="\n    ")
     print(f"of {len(rows)} rows, seed {asked.seed}: {dict(Counter(one.kind for one in found))}", file=sys.stderr)

@@ -22,6 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from packaging.specifiers import SpecifierSet
+
 from compat.cards import gpu_card_of
 from compat.matrix import Matrix, Uncovered
 from compat.reason import Circumstances
@@ -75,7 +77,7 @@ _LAGS = re.compile(
 _WITHOUT_A_WHEEL = re.compile(
     r"Wheels are required for `(?!nvidia-|cuda-|torch|jax|tensorflow|numpy|numba|triton|xformers|vllm|cupy)([\w.-]+)`"
 )
-_BUILT_AT_MOST = 6
+_BUILT_AT_MOST = 12
 
 # A wheel that only keeps a name: with nothing else for the platform, a resolver takes "cudf-cu13==0.0.0a0".
 _PLACEHOLDER = re.compile(r"(?m)^\S+==0\.0\.(?:0|\d+\.?(?:a|dev))\S*$")
@@ -180,7 +182,8 @@ def resolve(requirements: list[str], python: str) -> str:
     command += ["--no-python-downloads"]  # whichever is here builds what must be built
     for _ in range(_BUILT_AT_MOST):
         done = subprocess.run(command, input="\n".join(requirements), capture_output=True, text=True, timeout=600)
-        built = [*filter(_has_no_wheel, _WITHOUT_A_WHEEL.findall(done.stderr))]
+        said = " ".join(done.stderr.split())
+        built = [name for name in _WITHOUT_A_WHEEL.findall(said) if _has_no_wheel(name, _range_of(name, said))]
         if done.returncode == 0 or not built:
             break
         command += [f"--no-binary={name}" for name in built]
@@ -194,10 +197,19 @@ def resolve(requirements: list[str], python: str) -> str:
     return f"takes a release that has no such extra: {', '.join(lacking)} is left out" if lacking else ""
 
 
+def _range_of(name: str, said: str) -> str:
+    """The releases that were asked for: "we can conclude that clang>=5.0,<6.dev0 cannot be used"."""
+    found = re.search(rf"\b{re.escape(name)}([<>=!~]\S+) cannot be used", said)
+    return found[1] if found else ""
+
+
 @cache
-def _has_no_wheel(name: str) -> bool:
+def _has_no_wheel(name: str, versions: str) -> bool:
+    """Whether these releases have no wheel for Python 3: clang 5.0, which TensorFlow 2.6 asks for."""
     connection = connection_of(LiveHost(), (), "")
-    return not wheels_of(name, connection.indexes, Web(connection))[0]
+    wheels = wheels_of(name, connection.indexes, Web(connection))[0]
+    admitted = [one for one in wheels if SpecifierSet(versions).contains(one.version, prereleases=True)]
+    return not any(tag.interpreter[2:3] == "3" for wheel in admitted for tag in wheel.tags)
 
 
 def outcomes(count: int, first: int) -> Iterator[Outcome]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from packaging.tags import parse_tag
 from packaging.version import Version
 
 from compat.row import FrameworkRow
+from compat.version import CudnnVersion
 from doctor.refresh.framework import Release, releases_of
 from doctor.refresh.listing import Wheel
 from tests.compat import audit
@@ -74,3 +76,77 @@ def test_every_release_of_a_row_or_three(at_most: int, opened: int) -> None:
 def test_a_wheel_with_cuda_is_no_cpu_build() -> None:
     assert audit._may_be("cpu", "")
     assert not audit._may_be("cpu", "cu128")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("AD102 [GeForce RTX 4090]", {"geforce rtx 4090"}),
+        ("GM206 [GeForce GTX 750 v2]", {"geforce gtx 750 v2"}),
+        ("GF108M [GeForce GT 620M/640M LE]", {"geforce gt 620m", "geforce gt 640m le"}),
+        ("GP106M [GeForce GTX 1060 Mobile / Quadro P3000]", {"geforce gtx 1060", "quadro p3000"}),
+        ("TU116 High Definition Audio Controller", {""}),
+    ],
+)
+def test_names_of_a_device_in_pci_ids(text: str, names: set[str]) -> None:
+    assert audit._names(text) == names
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("id", "cudnn-a.tar.xz", []),
+        ("size_bytes", 8, ["its size in the manifest is another"]),
+        ("url", "https://h/cudnn/redist/b/cudnn-a.tar.xz", ["its place in the manifest is another"]),
+        ("sha256", ("1" * 64,), ["its digest in the manifest is another"]),
+    ],
+)
+def test_an_archive_beside_the_manifest(column: str, value: Any, said: list[str]) -> None:
+    file = {"relative_path": "cudnn/a/cudnn-a.tar.xz", "sha256": "0" * 64, "size": "7"}
+    content = json.dumps({"release_date": "2024-01-01", "cudnn": {"linux-x86_64": {"cuda12": file}}}).encode()
+    web = type("Web", (), {"page": lambda *_: type("Page", (), {"content": content})})()
+    shelf: Any = type("Shelf", (), {"manifests": lambda *_: {"9.10.2": "file:"}, "web": web})()
+    row = audit.MATRIX.rows("cudnn-archive", "archives")[0]._replace(
+        id="cudnn-a.tar.xz",
+        version=CudnnVersion((9, 10, 2, 21)),
+        url="https://h/redist/cudnn/a/cudnn-a.tar.xz",
+        sha256=("0" * 64,),
+        size_bytes=7,
+    )
+    assert audit._archive(row._replace(**{column: value}), shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("NVIDIA T1200 Laptop GPU", []), ("NVIDIA T9", ["NVIDIA T9 is no product of 7.5"])]
+)
+def test_a_name_of_the_driver_that_is_no_product(name: str, said: list[str]) -> None:
+    [chip] = (one for one in audit.MATRIX.rows("chip", "devices") if "1fbc" in one.devices)
+    listed = f"| Product Name | PCI ID |\n| {name}    | 1FBC      |\n"
+    shelf: Any = type("Shelf", (), {"source": staticmethod(lambda names: listed if "README" in names else "")})
+    assert audit._chip(chip, shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"), [(">=11.1", []), (">=10.1", ["cudaErrorStubLibrary came with CUDA 11.1"])]
+)
+def test_an_error_that_came_later(versions: str, said: list[str]) -> None:
+    [row] = (one for one in audit.MATRIX.rows("status", "codes") if one.id == "cuda-34")
+    shelf: Any = type("Shelf", (), {})()
+    shelf.source = lambda _: "|`cudaErrorStubLibrary`|11.1| | | |`hipErrorStubLibrary`|\n"
+    shelf.text_in = lambda *_: "    cudaErrorStubLibrary    =     34,"
+    assert audit._status(row._replace(versions=versions), shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (("2.17", "2.17"), ["glibc is null, read is 2.17"]),
+        (("2.17", ""), []),  # of a release for Linux and one for Windows
+        ((None,), []),
+        ((), []),
+    ],
+)
+def test_what_a_wheel_tells_and_its_row_does_not(read: tuple[str | None, ...], said: list[str]) -> None:
+    [release] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
+    row = _row(glibc=None)
+    assert audit._untold(row, [(release, row._replace(glibc=one)) for one in read]) == said

@@ -219,6 +219,13 @@ def test_targets_span_their_capabilities() -> None:
         assert str(row.cuda) in {str(one.cuda) for one in _toolkits()}
 
 
+def test_a_package_that_holds_a_repository_is_for_machines_that_have_the_repository() -> None:
+    for row in MATRIX.rows("index", "local"):
+        for version in row.versions or ("42",):
+            for machine in row.arches:
+                assert MATRIX.repository(row.distribution, version, machine).distribution == row.distribution
+
+
 def test_gpu_names_are_unambiguous() -> None:
     owner: dict[str, str] = {}
     for row in MATRIX.rows("gpu", "products"):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from compat.matrix import Matrix
+from doctor.check.assumed import with_assumed
 from doctor.check.document import CheckDocument
 from doctor.check.encode import encode_report
 from doctor.check.finding import Kind
@@ -20,6 +22,8 @@ RUNTIME = "FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\n"
 PLAIN = "FROM python:3.12-slim\n"
 ALPINE = "FROM python:3.12-alpine3.20\n"
 TORCH = "RUN pip install --no-cache-dir torch\n"
+ORT = "RUN pip install --no-cache-dir onnxruntime-gpu==1.20.1\n"
+CUDNN = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\n"
 # code, Dockerfile, its line, and what it is once the advice is followed
 BROKEN = [
     ("dockerfile-nvcc-missing", f"{RUNTIME}RUN nvcc a.cu\n", 2, f"FROM {DEVEL}\nRUN nvcc a.cu\n"),
@@ -43,11 +47,46 @@ BROKEN = [
      "FROM ubuntu:22.04\nRUN apt install -y cuda-toolkit-12-8\n"),
     ("container-image-bakes-driver-libs", f"{PLAIN}COPY lib/libcuda.so.1 /usr/lib/\n", 2, PLAIN),
     ("container-image-bakes-driver-libs", f"{PLAIN}RUN ./NVIDIA-Linux-x86_64-550.54.14.run -s\n", 2, PLAIN),
+    ("dockerfile-libraries-missing", f"{RUNTIME}{ORT}", 2, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}{ORT}", 2, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"{CUDNN.replace('-cudnn-runtime', '-base')}{ORT}", 2, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"FROM nvidia/cuda:12.3.2-cudnn8-runtime-ubuntu22.04\n{ORT}", 2, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\n{ORT}", 1, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"{RUNTIME}RUN pip install tensorflow==2.12.0\n", 2, f"{RUNTIME}"),
     ("container-gpus-hidden", f"FROM {DEVEL}\nENV NVIDIA_VISIBLE_DEVICES=void\n", 2, f"FROM {DEVEL}\n"),
     ("container-without-compute", f"FROM {DEVEL}\n\nENV NVIDIA_DRIVER_CAPABILITIES video\n", 3, f"FROM {DEVEL}\n"),
-    ("python-version-no-wheel", f"{PLAIN}RUN pip install --no-cache-dir torch==1.13.1\n", 1,
+    ("framework-not-published",
+     f"{PLAIN}RUN pip install --no-cache-dir torch==2.7.1 --index-url https://download.pytorch.org/whl/cu124\n", 2,
+     f"{PLAIN}RUN pip install --no-cache-dir torch==2.7.1 --index-url https://download.pytorch.org/whl/cu126\n"),
+    ("python-version-no-wheel", f"{PLAIN}RUN pip install --no-cache-dir torch==1.13.1\n", 2,
      "FROM python:3.11\nRUN pip install --no-cache-dir torch==1.13.1\n"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "driver", "gpus", "kind"),
+    [
+        (RUNTIME, "550.54.14", ("RTX 4090",), Kind.BAD),
+        (RUNTIME, "570.86.15", ("RTX 4090",), Kind.OK),
+        (RUNTIME, "550.54.14", ("H100 PCIe",), Kind.UNKNOWN),  # its branches of the driver are in no row
+        (RUNTIME, "550.54.14", (), Kind.UNKNOWN),
+        (RUNTIME, "", (), Kind.NOT_APPLICABLE),
+        (f"{RUNTIME}ENV NVIDIA_DISABLE_REQUIRE=true\n", "550.54.14", ("RTX 4090",), Kind.OK),
+        (f"{RUNTIME}ENV NVIDIA_REQUIRE_CUDA=cuda>=12.4\n", "550.54.14", ("RTX 4090",), Kind.OK),
+        (f"{RUNTIME}ENV NVIDIA_REQUIRE_CUDA=\n", "550.54.14", ("H100 PCIe",), Kind.BAD),  # CUDA_VERSION of its base
+        (f"{RUNTIME}ARG A\nENV NVIDIA_REQUIRE_CUDA=cuda>=$A\n", "550.54.14", ("RTX 4090",), Kind.NOT_APPLICABLE),
+        ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n", "535.183.01", ("RTX 4090",), Kind.UNKNOWN),  # has GeForce in it
+        ("FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-devel\n", "550.54.14", ("RTX 4090",), Kind.BAD),
+        ("FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime\n", "550.54.14", ("RTX 4090",), Kind.NOT_APPLICABLE),
+        (f"{PLAIN}ENV CUDA_VERSION=cu121\n", "", (), Kind.BAD),
+        (f"{PLAIN}ENV CUDA_VERSION=12.1.1\n", "470.57.02", (), Kind.BAD),
+        ("FROM me/mine\nENV CUDA_VERSION=cu121\n", "", (), Kind.NOT_APPLICABLE),  # which may require something itself
+    ],
+)
+def test_what_a_base_image_requires(text: str, driver: str, gpus: tuple[str, ...], kind: Kind, tmp_path: Path) -> None:
+    said = facts(tmp_path, text)
+    said = with_assumed(said, Matrix(), driver, gpus) if driver or gpus else said
+    assert answer("container-requirement-unmet", said).kind is kind
 
 
 @pytest.mark.parametrize(("code", "text", "line", "mended"), BROKEN)
@@ -60,19 +99,41 @@ def test_the_line_is_named(code: str, text: str, line: int, mended: str, tmp_pat
 
 
 OPEN = [
+    ("dockerfile-libraries-missing", f"FROM me/mine\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{RUNTIME}RUN apt-get install -y libcudnn9-cuda-12\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}COPY --from=me/mine /x /y\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}COPY lib /usr/local/lib\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}RUN ./setup.sh\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}RUN pip install torch\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}RUN pip install 'onnxruntime-gpu[cuda,cudnn]==1.20.1'\n"),
     ("dockerfile-glibc-missing", f"{ALPINE}RUN sh miniconda.sh\n{TORCH}"),
     ("dockerfile-nvcc-missing", "ARG BASE\nFROM $BASE\nRUN nvcc a.cu\n"),
     ("dockerfile-nvcc-missing", f"{RUNTIME}RUN ./setup.sh\nRUN nvcc a.cu\n"),
     ("dockerfile-two-toolkits", f"FROM {DEVEL}\nRUN apt-get install -y cuda-toolkit\n"),
     ("container-image-bakes-driver-libs", "FROM ubuntu\nARG PACKAGES\nRUN apt-get install -y $PACKAGES\n"),
+    ("container-image-bakes-driver-libs", "FROM ubuntu\nARG V\nRUN apt-get install -y cuda-$V\n"),
+    ("container-image-bakes-driver-libs", "FROM ubuntu\nARG V\nRUN apt-get install -y cuda-12-$V\n"),
+    ("container-image-bakes-driver-libs", "FROM ubuntu\nARG V\nRUN apt-get install -y nvidia-driver-$V\n"),
+    ("dockerfile-nvcc-missing", f"{RUNTIME}ARG V\nRUN apt-get install -y cuda-$V\nRUN nvcc a.cu\n"),
 ]
 FINE = [
+    ("dockerfile-libraries-missing", f"{CUDNN}COPY app.py /app/\n{ORT}"),
+    ("dockerfile-libraries-missing", f"{RUNTIME}RUN pip install --no-cache-dir cupy-cuda12x==13.3.0\n"),
+    (
+        "dockerfile-libraries-missing",
+        "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN pip install --no-cache-dir tensorflow==2.12.0\n",
+    ),
     ("dockerfile-glibc-missing", f"{ALPINE}RUN pip install --no-cache-dir numba\n"),
     ("dockerfile-nvcc-missing", f"FROM {DEVEL}\nRUN nvcc a.cu\n"),
     ("dockerfile-two-toolkits", f"FROM {DEVEL}\nRUN apt-get install -y cuda-nvcc-12-8\n"),
     ("dockerfile-library-path", f"{PLAIN}ENV LD_LIBRARY_PATH=/x\n"),
     ("dockerfile-caches-left", PLAIN),
     ("container-image-bakes-driver-libs", "FROM ubuntu\nRUN apt-get install -y curl\n"),
+    (
+        "container-image-bakes-driver-libs",
+        "FROM ubuntu\nARG V\nRUN apt-get install -y cuda-nvcc-$V libcublas-$V curl=$V\n",
+    ),
+    ("dockerfile-nvcc-missing", f"{RUNTIME}ARG V\nRUN apt-get install -y cuda-nvcc-$V\nRUN nvcc a.cu\n"),
 ]
 SILENT = [
     f"{PLAIN}{TORCH}{ALPINE}COPY --from=0 /usr/local /x\n",
@@ -187,6 +248,22 @@ def test_the_values_of_arg_lines(given: tuple[str, ...], release: str, built_for
 def test_what_is_no_value_of_an_arg_line(given: str, tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="as an ARG line names it"):
         facts(tmp_path, "FROM ubuntu:22.04\n", build_args=(given,))
+
+
+@pytest.mark.parametrize(
+    ("line", "packages"),
+    [
+        ("jax==0.4.25 jaxlib==0.4.25+cuda11.cudnn86", ["jaxlib"]),
+        ("jax==0.4.30", []),
+        ("jax[cuda12]==0.4.30", ["jax-cuda12-plugin"]),
+        ("onnxruntime==1.20.1", []),
+        ("onnxruntime-gpu==1.20.1", ["onnxruntime-gpu"]),
+        ("mxnet==1.9.1 tensorflow==2.17.0", ["tensorflow"]),
+    ],
+)
+def test_a_package_for_the_cpu_is_not_that_for_gpus(line: str, packages: list[str], tmp_path: Path) -> None:
+    environments = facts(tmp_path, f"{PLAIN}RUN pip install {line}\n").environments.get()
+    assert [one.package for each in environments for one in each.frameworks.get()] == packages
 
 
 @pytest.mark.parametrize("text", SILENT)

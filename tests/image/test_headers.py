@@ -11,7 +11,7 @@ import pytest
 
 from doctor.image.layer import _Header
 
-FIELDS = ("name", "mode", "uid", "gid", "size", "mtime", "chksum", "type", "linkname")
+FIELDS = ("name", "mode", "uid", "gid", "size", "mtime", "type", "linkname")
 FORMATS: tuple[Literal[0, 1, 2], ...] = (0, 1, 2)  # ustar, GNU, pax
 
 
@@ -34,6 +34,8 @@ def said(kind: Any, block: bytes) -> object:
         one = kind.frombuf(block, "utf-8", "surrogateescape")
     except tarfile.HeaderError as error:
         return type(error)
+    if one.isdir():
+        one.name = one.name.rstrip("/")  # as tarfile does in the end
     return [getattr(one, field) for field in FIELDS]
 
 

@@ -38,13 +38,22 @@ def container() -> bytes:
     return HEAD.pack(MAGIC, 1, HEAD.size, len(entry) + HELD) + entry + b"k" * HELD
 
 
-def kept(name: str, content: bytes, spool: Scratch) -> BinaryIO:
+@pytest.fixture(params=["held in memory", "laid down"])
+def step(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How much of a library is given at once; one that comes in pieces and is large is laid down."""
+    if request.param == "held in memory":
+        return 1 << 20
+    monkeypatch.setattr(keep, "_IN_MEMORY_BYTES", 0)
+    return 3000
+
+
+def kept(name: str, content: bytes, spool: Scratch, step: int) -> BinaryIO:
     """What is kept of a file, to be read."""
-    stretches = Keeper(spool).keep(name, len(content), iter([memoryview(content)]))
-    return cast("BinaryIO", Pieces(len(content), stretches, spool))
+    pieces = (memoryview(content)[at : at + step] for at in range(0, len(content), step))
+    return cast("BinaryIO", Pieces(len(content), Keeper(spool).keep(name, len(content), pieces), spool))
 
 
-@pytest.mark.parametrize("chunk", [1000, 4096, 1 << 20])
+@pytest.mark.parametrize("chunk", [1000, 4096, 1 << 16])
 @pytest.mark.parametrize(
     "segments",
     [
@@ -53,7 +62,10 @@ def kept(name: str, content: bytes, spool: Scratch) -> BinaryIO:
         [],
     ],
 )
-def test_gpu_code_behind_machine_code(chunk: int, segments: list[tuple[int, int, int]]) -> None:
+def test_gpu_code_behind_machine_code(
+    monkeypatch: pytest.MonkeyPatch, chunk: int, segments: list[tuple[int, int, int]]
+) -> None:
+    monkeypatch.setattr(keep, "_IN_MEMORY_BYTES", 0)
     content = elf(*segments) + b"c" * 8192 + container() * 3 + b"end" * 100
     keeper = Keeper(Scratch(1 << 20))
     keeper._scratch.clear = lambda: None  # type: ignore[method-assign]
@@ -64,29 +76,29 @@ def test_gpu_code_behind_machine_code(chunk: int, segments: list[tuple[int, int,
 
 
 @pytest.mark.parametrize(("name", "keeps_constants"), [("d3d.dll", False), ("cudnn64_9.dll", True)])
-def test_of_a_dll_only_what_is_asked_for(name: str, keeps_constants: bool) -> None:
+def test_of_a_dll_only_what_is_asked_for(step: int, name: str, keeps_constants: bool) -> None:
     """An image with Wine has 450 MB of sections that nobody reads."""
     constants = {f"n{number}": number for number in range(4000)}
     content = pe_bytes(name, constants, needs=("a.dll",), delayed=("b.dll",), version=(9, 1, 0, 2))
     spool = Scratch(1 << 20)
-    library = Pe(kept(name, content, spool))
+    library = Pe(kept(name, content, spool, step))
     assert (library.imports, library.delayed_imports, library.file_version) == (("a.dll",), ("b.dll",), (9, 1, 0, 2))
     assert (spool.size_bytes > len(content) - 4096) is keeps_constants
 
 
-def test_gpu_code_at_the_start_of_a_dll() -> None:
+def test_gpu_code_at_the_start_of_a_dll(step: int) -> None:
     """It is not laid down, and the start is kept nevertheless."""
     content = pe_bytes("a.dll", {"one": 1}, gpu_code=container())
     spool = Scratch(1 << 20)
-    file, whole = kept("a.dll", content, spool), io.BytesIO(content)
+    file, whole = kept("a.dll", content, spool, step), io.BytesIO(content)
     assert gpu_code_of(Pe(file), file) == gpu_code_of(Pe(whole), whole)
     assert spool.size_bytes < HELD / 4
 
 
-def test_a_name_right_before_the_gpu_code_of_a_dll() -> None:
+def test_a_name_right_before_the_gpu_code_of_a_dll(step: int) -> None:
     """It ends in its own section: no more is asked for."""
     content = pe_bytes("a.dll", {f"n{one}": one for one in range(4000)}, gpu_code=container(), needs=("b.dll",))
-    assert Pe(kept("a.dll", content, Scratch(1 << 20))).imports == ("b.dll",)
+    assert Pe(kept("a.dll", content, Scratch(1 << 20), step)).imports == ("b.dll",)
 
 
 @pytest.mark.parametrize(

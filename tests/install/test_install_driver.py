@@ -38,9 +38,8 @@ def lines(plan: Plan) -> list[str]:
         (("8.9",), "580", "", "ubuntu-drivers install nvidia:580"),
         (("8.9",), "580", "open", "apt-get install -y nvidia-driver-580-open"),
         (("12.0",), "580", "", "apt-get install -y nvidia-driver-580-open"),
-        (("3.7",), "", "", "ubuntu-drivers install nvidia:470"),
         (("8.9", "6.1"), "", "", "ubuntu-drivers install nvidia:580"),
-        (("6.1",), "470", "", "ubuntu-drivers install nvidia:470"),
+        (("6.1",), "535", "", "ubuntu-drivers install nvidia:535"),
         ((), "580", "", "ubuntu-drivers install nvidia:580"),
     ],
 )
@@ -160,3 +159,13 @@ def test_a_branch_of_the_repositorys_time_is_planned(system: str, branch: str) -
 def test_a_stack_does_not_end_in_a_driver_that_was_never_packaged(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["install", "stack", "torch", "--gpu", "Tesla K80", "--distribution", "fedora-42"]) == 2
     assert "they never had it" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_branch_that_is_another_by_now_is_not_installed() -> None:
+    """nvidia-driver-470 of Ubuntu 24.04 brings 535, which drives no Kepler."""
+    facts = machine(gpus=seen((gpu("card 3.7", "3.7"),)))
+    plan = driver_plan("", "", machines.UBUNTU, facts, MATRIX)
+    assert not lines(plan)
+    assert "brings 535" in getattr(plan.steps[0], "text", "")
+    older = driver_plan("", "", machines.UBUNTU._replace(distribution_version="22.04"), facts, MATRIX)
+    assert "ubuntu-drivers install nvidia:470" in lines(older)

@@ -24,6 +24,14 @@ LINUX_ONLY = (
     Need("kernel-module", "reloaded", "", "nvidia_uvm"),
     Need("kernel-module", "rebuilt"),
     Need("kernel-module", "signed", "", "nvidia"),
+    Need("kernel-module", "signed", "6.8.0-88-generic", "nvidia akmods"),
+    Need("kernel-module", "signed", "6.4.0-150600.23-default", "nvidia kmp"),
+    Need("kernel-module", "built", "6.8.0-88-generic", "nvidia gcc-12"),
+    *(
+        Need("module-package", how, "6.8.0-88-generic", source)
+        for source in ("akmods", "linux-modules-nvidia-580-open", "kmod", "kmp", "pacman", "runfile", "other")
+        for how in ("", "built")
+    ),
     Need("nouveau", ABSENT),
     Need("nouveau", ABSENT, "", "nova_core"),
     Need("device-nodes"),
@@ -38,7 +46,11 @@ LINUX_ONLY = (
     Need("container-gpu", "", "container"),
     Need("device-access", "", "/dev/nvidia0 /dev/nvidiactl", "root"),
     Need("files-aside", ABSENT, "/usr/local/cuda-12.8/include/cudnn_version.h", "cudnn*.h"),
+    Need("driver-leftovers", "", "/usr/lib64/libcuda.so.575.57.08", "lib*.so.575.57.08"),
+    Need("driver-leftovers", "runfile", "/usr/lib64/libcuda.so.575.57.08", "lib*.so.575.57.08"),
     Need("modprobe-line", ABSENT, "/etc/modprobe.d/mine.conf", "blacklist nvidia # test"),
+    Need("modprobe-line", ABSENT, "/proc/cmdline", "module_blacklist=nvidia,nvidia_drm"),
+    Need("modprobe-line", ABSENT, "/proc/cmdline", "modprobe.blacklist=nouveau,nvidia"),
     Need("gpu-switch", "on", "", "prime-select"),
     Need("mig", "off", "0"),
     Need("gpu-reset", "", "1"),

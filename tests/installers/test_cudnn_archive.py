@@ -201,7 +201,44 @@ def test_a_copy_in_a_cuda_directory_is_mended_by_its_archive(where: str, target:
     assert isinstance(found.steps[0], Download if into else ByHand)
 
 
-@pytest.mark.parametrize("spec", [">=9.1,<10", "==9.99.1", "==1"])
+@pytest.mark.parametrize(
+    ("spec", "where", "build", "named"),
+    [
+        ("==9.10.2", "/usr/local/cuda-11.8/lib64", "", "cuda11-archive"),  # by the directory's name
+        ("==9.10.2", "/usr/local/cuda/lib64", "11.8", "cuda11-archive"),
+        ("==9.*", "/usr/local/cuda-11.8/lib64", "11.8", "9.10.2.21_cuda11"),  # the last one for CUDA 11
+        (">=8.1,<9", "/usr/local/cuda-11.2/lib64", "11.2", "8.9.7.29_cuda11"),
+        (">=7.6,<8", "/usr/local/cuda-10.1/lib64", "10.1", "cudnn-10.1-linux-x64-v7.6.5"),
+    ],
+)
+def test_the_cuda_of_the_directory_decides(spec: str, where: str, build: str, named: str) -> None:
+    """The driver runs a newer CUDA than the toolkit that cuDNN lies in."""
+    found = plan_for(Need("cudnn", spec, where, build), UBUNTU._replace(cuda_major=13), MATRIX)
+    assert isinstance(found.steps[0], Download)
+    assert named in found.steps[0].url
+
+
+def test_a_range_is_the_newest_archive_into_the_very_directory_of_windows() -> None:
+    """From 9.18 on the archive has its DLLs in bin/x64; Path names bin."""
+    found = plan_for(Need("cudnn", ">=9,<10", "C:/CUDA/v12.8/bin", "12"), WINDOWS, MATRIX)
+    newest = max(
+        row.version for row in MATRIX.rows("cudnn-archive", "archives") if (row.os, row.cuda) == ("windows", "12")
+    )
+    assert f"cuDNN {newest} for CUDA 12" in found.summary
+    assert "C:\\CUDA\\v12.8\\bin" in {step.into for step in found.steps if isinstance(step, CopyTree)}
+
+
+def test_a_release_that_was_not_built_for_the_directorys_cuda_is_refused() -> None:
+    with pytest.raises(NoSuchArchive, match=r"9\.13.* is not built for CUDA 11\.8"):
+        plan_for(Need("cudnn", "==9.13.0", "/usr/local/cuda-11.8/lib64"), UBUNTU, MATRIX)
+
+
+def test_without_a_known_cuda_a_person_chooses() -> None:
+    found = plan_for(Need("cudnn", "==9.10.2", "/usr/local/cuda/lib64"), UBUNTU._replace(cuda_major=13), MATRIX)
+    assert isinstance(found.steps[0], ByHand)
+
+
+@pytest.mark.parametrize("spec", [">=9.90,<10", "==9.99.1", "==1"])
 def test_what_no_row_knows_is_left_to_a_person(spec: str) -> None:
     found = plan_for(Need("cudnn", spec, "/usr/local/cuda/lib64", "12"), UBUNTU, MATRIX)
     assert all(isinstance(step, (ByHand, UseFile)) for step in found.steps[:2])

@@ -106,19 +106,84 @@ def test_a_branch_that_no_row_knows_is_the_one_that_is_named() -> None:
     assert branch_for(">=999.10", MATRIX) == 999
 
 
+ZYPPER = "sudo zypper --non-interactive install --auto-agree-with-licenses"
+ERASING = "sudo dnf install --refresh --allowerasing -y"
+KARG = "--append-if-missing="
+KARGS = f"sudo rpm-ostree kargs {KARG}"
+READY = "linux-modules-nvidia"
+
+
 @pytest.mark.parametrize(
     ("machine", "need", "expected"),
     [
         ("ubuntu", Need("driver", ">=580"), "sudo ubuntu-drivers install nvidia:580"),
         ("ubuntu", Need("driver"), "sudo ubuntu-drivers install"),
-        ("ubuntu", Need("driver", ">=470,<471"), "sudo ubuntu-drivers install nvidia:470"),
+        ("ubuntu", Need("driver", ">=535,<536"), "sudo ubuntu-drivers install nvidia:535"),
         ("ubuntu", Need("driver", "==580.95.05"), "sudo ubuntu-drivers install nvidia:580"),
         ("rocky", Need("driver"), "sudo dnf module install -y nvidia-driver:latest-dkms"),
         ("ubuntu", Need("driver", "", "", "open"), "sudo apt-get install -y nvidia-driver-580-open"),
         ("debian", Need("driver", ">=580"), "sudo apt-get install -y cuda-drivers"),
         ("debian", Need("driver", "", "", "open"), "sudo apt-get install -y nvidia-open"),
         ("debian", Need("driver", ">=580"), "sudo apt-get install -y nvidia-driver-pinning-580"),
-        ("debian", Need("driver", "==470.*"), "sudo apt-get install -y cuda-drivers-470"),
+        ("debian", Need("driver", "==470.*"), "sudo apt-get install -y nvidia-tesla-470-driver"),
+        ("debian", Need("driver", "==550.*"), "sudo apt-get install -y cuda-drivers-550"),
+        ("fedora", Need("driver", "==470.*"), "sudo dnf install -y akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
+        ("kali", Need("driver"), "sudo apt-get install -y nvidia-driver"),
+        ("kali", Need("driver", "==470.*"), "sudo apt-get install -y nvidia-tesla-470-driver"),
+        ("tumbleweed", Need("driver"), f"{ZYPPER} nvidia-open-driver-G07-signed-kmp-meta nvidia-userspace-meta-G07"),
+        ("tumbleweed", Need("driver", "==580.*"), f"{ZYPPER} nvidia-driver-G06-kmp-meta nvidia-userspace-meta-G06"),
+        ("runfile", Need("driver"), "sudo nvidia-uninstall --silent"),
+        ("rpmfusion", Need("driver", ">=580"), f"{ERASING} akmod-nvidia xorg-x11-drv-nvidia-cuda"),
+        ("rpmfusion", Need("driver", "==580.*"), f"{ERASING} akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda"),
+        ("silverblue", Need("nouveau", ABSENT), f"{KARGS}rd.driver.blacklist=nouveau {KARG}modprobe.blacklist=nouveau"),
+        (
+            "ubuntu",
+            Need("kernel-module", "rebuilt", "6.8", "nvidia gcc-12"),
+            "sudo apt-get install -y linux-headers-6.8 gcc-12",
+        ),
+        (
+            "fedora",
+            Need("modprobe-line", ABSENT, "/proc/cmdline", "module_blacklist=nvidia"),
+            "sudo grubby --update-kernel=ALL --remove-args=module_blacklist=nvidia",
+        ),
+        (
+            "silverblue",
+            Need("modprobe-line", ABSENT, "/proc/cmdline", "module_blacklist=nvidia"),
+            "sudo rpm-ostree kargs --delete=module_blacklist=nvidia",
+        ),
+        ("ubuntu", Need("driver-leftovers", "runfile", "/usr/lib/libcuda.so.1.0", "lib*.so.1.0"), "sudo ldconfig"),
+        ("fedora", Need("module-package", "", "6.17", "akmods"), "sudo akmods --force --kernels 6.17"),
+        (
+            "ubuntu",
+            Need("module-package", "", "6.8", f"{READY}-580-open"),
+            f"sudo apt-get install -y {READY}-580-open-6.8",
+        ),
+        (
+            "rocky",
+            Need("module-package", "", "5.14.0-570.el9.x86_64", "kmod"),
+            "sudo dnf install -y 'kmod-nvidia-*-5.14.0-570*'",
+        ),
+        (
+            "arch",
+            Need("module-package", "", "6.12.57-1-lts", "pacman"),
+            "sudo pacman -S --needed linux-lts-headers nvidia-open-dkms",
+        ),
+        (
+            "fedora",
+            Need("kernel-module", "signed", "6.17", "nvidia akmods"),
+            "sudo akmods --force --rebuild --kernels 6.17",
+        ),
+        (
+            "fedora",
+            Need("kernel-module", "signed", "6.17", "nvidia dkms"),
+            "sudo mokutil --import /var/lib/dkms/mok.pub",
+        ),
+        ("kali", Need("kernel-module", "signed", "6.17", "nvidia dkms"), "sudo mokutil --import /var/lib/dkms/mok.pub"),
+        (
+            "sles",
+            Need("kernel-module", "signed", "6.4", "nvidia kmp"),
+            "sudo sh -c 'mokutil --import /usr/share/nvidia-pubkeys/*.der'",
+        ),
         ("debian", Need("driver", "==570.*", "", "open"), "sudo apt-get install -y nvidia-open-570"),
         ("rocky", Need("driver", ">=580"), "sudo dnf module install -y nvidia-driver:580-dkms"),
         ("rocky", Need("driver", "==580.*", "", "open"), "sudo dnf module install -y nvidia-driver:580-open"),
@@ -232,6 +297,12 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
     [
         ("wsl", Need("driver", ">=580"), "install no NVIDIA driver inside WSL"),
         ("docker", Need("driver", ">=580"), "on the container's host"),
+        ("alpine", Need("driver"), "a distribution with glibc"),
+        ("bazzite", Need("driver"), "the image bazzite-nvidia-open"),
+        ("bazzite", Need("driver", "==580.*"), "the image bazzite-nvidia,"),
+        ("nixos", Need("nouveau", ABSENT), 'boot.blacklistedKernelModules = [ "nouveau" ];'),
+        ("ubuntu", Need("module-package", "", "6.8", "runfile"), "--kernel-module-only --kernel-name=6.8"),
+        ("podman", Need("device-access", "", "/dev/nvidia0", "label"), "--security-opt=label=disable"),
         ("jetson", Need("driver", ">=580"), "flash one that has"),
         ("docker", Need("nouveau", ABSENT), "on the container's host"),
         ("ubuntu", Need("cudnn", "==9.10.2", "/opt/cudnn/lib", "12"), "copy all of its libraries"),

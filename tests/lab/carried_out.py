@@ -14,33 +14,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from compat.matrix import Matrix, Uncovered, accepts
+from compat.matrix import accepts
 from compat.spec import Spec, parse_spec
+from compat.version import CudnnVersion
 from doctor.check.finding import Finding, Remedy, Report, Severity
 from doctor.facts.seen import value_or
 from doctor.host.root import RootHost
 from doctor.rules.shared.cards import generations
 from installers import effect as effects
 from installers.requirement import exact_version
-from tests.lab import cudnn_tree, parts
+from tests.lab import cudnn_tree, index, parts
 from tests.lab.case import HEALTHY_NVML, Case, Examined, examine
-from tests.lab.cases.frameworks import CUPY
-from tests.lab.cases.known import ONNX
-from tests.lab.cases.libraries import FINDING
-from tests.lab.cases.other_cuda import nccl
-from tests.lab.cases.speech import ctranslate2
+from tests.lab.cases import windows
 from tests.lab.elf_file import elf_bytes
+from tests.lab.index import MATRIX, NotCarriedOut
 from tests.lab.parts import HOME
 from tests.lab.pe_file import pe_bytes
 
-MATRIX = Matrix()
-_FOLLOWERS = {"torchvision": {"2.9.1": "0.24.1"}, "torchaudio": {"2.9.1": "2.9.1"}}  # by the torch that they go with
 _VARIABLES = (effects.VariableSet, effects.VariableUnset, effects.EntryRemoved)
 _DRIVERS = {470: "470.256.02", 535: "535.309.01", 550: "550.163.01", 570: "570.195.03", 580: "580.95.05"}
-
-
-class NotCarriedOut(Exception):
-    """The lab has no such thing; the message says what."""
 
 
 class Cured(NamedTuple):
@@ -92,10 +84,11 @@ def _bare(subject: str) -> str:
 def carry_out(remedy: Remedy, case: Case, root: Path, report: Report) -> Case:
     """Change the tree, and return the case with the variables of its next process; raises NotCarriedOut."""
     done = remedy.plan.effects or ()
-    if any(isinstance(one, _VARIABLES) for one in done):
+    is_windows = value_or(report.facts.system.family, "") == "windows"
+    if not is_windows and any(isinstance(one, _VARIABLES) for one in done):
         case = _in_bash(remedy, case, root)
     for one in done:
-        if not isinstance(one, _VARIABLES):
+        if is_windows or not isinstance(one, _VARIABLES):
             case = _KINDS.get(type(one), _unknown)(one, case, root, report)
     return case
 
@@ -127,6 +120,26 @@ def _in_bash(remedy: Remedy, case: Case, root: Path) -> Case:
     return case._replace(environ={**case.environ, **gone, **{n: v for n, v in after.items() if before.get(n) != v}})
 
 
+def _set(one: effects.VariableSet, case: Case, root: Path, report: Report) -> Case:
+    """On Windows, whose PowerShell the lab has not."""
+    return case._replace(environ={**case.environ, one.name: one.value})
+
+
+def _added(one: effects.EntryAdded, case: Case, root: Path, report: Report) -> Case:
+    """The same for a directory, which comes first."""
+    entries = filter(None, (one.entry, case.environ.get(one.name, "")))
+    return case._replace(environ={**case.environ, one.name: ";".join(entries)})
+
+
+def _given(one: effects.GpusGiven, case: Case, root: Path, report: Report) -> Case:
+    """The runtime brings the host's nodes and libraries into the container, whose driver is the host's."""
+    release = value_or(report.facts.driver.release, "") or _DRIVERS[580]
+    parts.together(parts.driver(str(release)), parts.loaded_module(str(release)))(root)
+    parts.without("/usr/lib/modules/*")(root)
+    environ = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "all"}
+    return _nodes(one, case._replace(environ={**case.environ, **environ}), root, report)
+
+
 def _inside(path: str, root: Path) -> Path:
     folder, _, name = path.rpartition("/")
     host = RootHost(str(root))
@@ -151,18 +164,21 @@ def _file(one: effects.FileRemoved, case: Case, root: Path, report: Report) -> C
     return case
 
 
+def _below(path: str, root: Path) -> Path:
+    """A path of the machine, of Windows' C: as well, in its tree."""
+    return root / path.removeprefix("C:").lstrip("/")
+
+
 def _site(python: str, report: Report) -> str:
     for environment in value_or(report.facts.environments, ()):
         if environment.interpreter == python:
-            if value_or(report.facts.system.family, "") == "windows":
-                raise NotCarriedOut("the lab's index has wheels for Linux only")
             return value_or(environment.sites, ())[0]
     raise NotCarriedOut(f"the lab makes no environment of {python}")
 
 
 def _removed(one: effects.DistributionsRemoved, case: Case, root: Path, report: Report) -> Case:
     """As pip removes: every file that RECORD lists, whoever else has it."""
-    site = Path(root, _site(one.python, report).lstrip("/"))
+    site = _below(_site(one.python, report), root)
     for name in one.names:
         _take_away(site, name)
     return case
@@ -183,124 +199,56 @@ def _installed(one: effects.DistributionsInstalled, case: Case, root: Path, repo
     site = _site(one.python, report)
     how = {"anew": one.anew, "alone": one.alone}
     for requirement in one.requirements:
-        _install(_following(parse_spec(requirement), Path(root, site.lstrip("/"))), site, root, **how)
+        _install(index.following(parse_spec(requirement), _below(site, root)), site, root, **how)
     return case
 
 
-def _following(spec: Spec, place: Path) -> Spec:
-    """What a resolver takes of a follower of torch, which is there: its release and build for that torch."""
-    if spec.name not in _FOLLOWERS:
-        return spec
-    found = re.search(r"__version__ = '([\d.]+)\+(\w+)'", (place / "torch/version.py").read_text())
-    if not found or found[1] not in _FOLLOWERS[spec.name]:
-        raise NotCarriedOut(f"the lab's index has no {spec.name} for this torch")
-    return spec._replace(versions=f"=={_FOLLOWERS[spec.name][found[1]]}", build=found[2])
-
-
-def _newest(spec: Spec) -> str:
-    """What the lab's index has of a range: the newest cuDNN that it can lay, and the newest ONNX Runtime with a row."""
-    if spec.name == "onnxruntime-gpu":
-        rows = [row.versions.lstrip("=").removesuffix(".*") for row in MATRIX.rows(spec.name, "builds")]
-        found = [f"{one}.0" if one.count(".") == 1 else one for one in rows if re.fullmatch(r"[\d.]+", one)]
-        return max((one for one in found if accepts(spec.versions, one)), key=cudnn_tree.numbers_of, default="")
-    if re.fullmatch(r"nvidia-cudnn-cu\d+", spec.name):
-        rows = [str(one) for row in MATRIX.rows("cudnn", "releases") for one in row.full_versions]
-        fit = [one for one in rows if accepts(spec.versions, one) and cudnn_tree.numbers_of(one)[0] in cudnn_tree.PARTS]
-        return max(fit, key=cudnn_tree.numbers_of, default="")
-    return ""
-
-
 def _install(spec: Spec, site: str, root: Path, *, anew: bool = False, alone: bool = False) -> None:
-    place = Path(root, site.lstrip("/"))
-    version = (exact_version(spec.versions) or _newest(spec)) + (f"+{spec.build}" if spec.build else "")
-    for name, pin in _extra(spec, version).items():
+    place = _below(site, root)
+    version = (exact_version(spec.versions) or index.newest(spec)) + (f"+{spec.build}" if spec.build else "")
+    for name, pin in index.extra(spec, version).items():
         _install(Spec(name, pin, "", ()), site, root)
-    if (place / f"{spec.name.replace('-', '_')}-{version}.dist-info").exists() and not anew:
+    if _is_there(spec, version, place) and not anew:
         return
-    lay, required = _wheel(spec, version, site)
+    lay, required = index.wheel(spec, version, site)
     _take_away(place, spec.name)
     lay(root)
     for name, pin in {} if alone else required.items():
         _install(Spec(name, pin, "", ()), site, root)
 
 
-def _extra(spec: Spec, version: str) -> Mapping[str, str]:
-    """NVIDIA's wheels that an extra brings, tensorflow[and-cuda]; raises NotCarriedOut for another one."""
-    if spec.extras and spec.name != "tensorflow":
-        raise NotCarriedOut(f"the lab's index does not know the extra of {spec}")
-    pins = _row(spec.name, version).pins if spec.extras and spec.name == "tensorflow" else {}
-    return {name: pin for name, pin in (pins or {}).items() if name.startswith("nvidia-")}
+def _is_there(spec: Spec, version: str, place: Path) -> bool:
+    """At that release; of a range any within it, as a resolver leaves it."""
+    stem = spec.name.replace("-", "_")
+    if exact_version(spec.versions):
+        return (place / f"{stem}-{version}.dist-info").exists()
+    found = [one.name.removeprefix(f"{stem}-").removesuffix(".dist-info") for one in place.glob(f"{stem}-*.dist-info")]
+    return any(accepts(spec.versions, one) for one in found)
 
 
-def _wheel(spec: Spec, version: str, site: str) -> tuple[parts.Part, Mapping[str, str]]:
-    """What the lab's index has under a name; raises NotCarriedOut."""
-    cudnn = re.fullmatch(r"nvidia-cudnn-cu(\d+)", spec.name)
-    if cudnn and version and cudnn_tree.numbers_of(version)[0] in cudnn_tree.PARTS:
-        return parts.cudnn_wheel(version, int(cudnn[1]), site=site), {}
-    if spec.name == "torch" and version:
-        row = _row("torch", version)
-        pins = {name: pin for name, pin in (row.pins or {}).items() if name.startswith("nvidia-cudnn")}
-        pin = next(iter(pins.values()), f"=={row.cudnn}")
-        return parts.torch(version, exact_version(pin), site=site, pinned=bool(pins)), pins
-    if spec.name == "tensorflow" and version:
-        return parts.package("tensorflow", version, _tensorflow(_row("tensorflow", version)), site=site), {}
-    if spec.name == "nvidia-cuda-cupti-cu12":
-        cupti = {"nvidia/cuda_cupti/lib/libcupti.so.12": elf_bytes("libcupti.so.12")}
-        return parts.package(spec.name, version or "12.9.79", cupti, site=site), {}
-    if spec.name == "nvidia-nccl-cu12":
-        return parts.package(
-            spec.name, version or "2.27.5", {"nvidia/nccl/lib/libnccl.so.2": nccl("12.9")}, site=site
-        ), {}
-    sonames = [row.soname for row in MATRIX.rows("libraries", "sonames") if row.wheel == spec.name]
-    if sonames and (major := re.search(r"-cu(1[12])$", spec.name)):
-        folder = spec.name.removeprefix("nvidia-").rpartition("-cu")[0].replace("-", "_")
-        tree = {f"nvidia/{folder}/lib/{name}": elf_bytes(name) for name in sonames}
-        return parts.package(spec.name, version or f"{major[1]}.8.0", tree, site=site), {}
-    if spec.name == "numpy" and spec.versions == "<2":
-        return parts.package("numpy", "1.26.4", {"numpy/__init__.py": ""}, site=site), {}
-    if spec.name in _FOLLOWERS and version:
-        return parts.package(
-            spec.name, version, {f"{spec.name}/version.py": f"__version__ = '{version}'\n"}, site=site
-        ), {}
-    if spec.name == "onnxruntime-gpu" and version:
-        provider = {"onnxruntime/capi/libonnxruntime_providers_cuda.so": elf_bytes(needed=("libcudnn.so.9",))}
-        return parts.package(spec.name, version, {**ONNX, **provider}, site=site), {}
-    if spec.name.startswith(("cupy-cuda", "ctranslate2")) and version:
-        is_cupy = spec.name != "ctranslate2"
-        return parts.package(spec.name, version, CUPY, site=site) if is_cupy else ctranslate2(version), {}
-    if spec.name == "nvidia-cuda-nvcc-cu12":
-        root = "nvidia/cuda_nvcc"
-        tree = {f"{root}/bin/ptxas": parts.ptxas("12.9.86"), f"{root}/{parts.LIBDEVICE}": b"BC"}
-        return parts.package(spec.name, "12.9.86", tree, site=site), {}
-    raise NotCarriedOut(f"the lab's index has no wheel of {spec}")
-
-
-def _tensorflow(row: Any) -> Mapping[str, str | bytes]:
-    """The published build, as its row has it."""
-    cuda, cudnn = (re.findall(r"[\d.]+", str(text))[0] for text in (row.cuda, row.cudnn))
-    targets = ", ".join(f'"{one}"' for one in row.targets)
-    told = f'("cuda_version", "{cuda}"), ("cudnn_version", "{cudnn.partition(".")[0]}"), ("is_cuda_build", True)'
-    said = f'build_info = dict([{told}, ("cuda_compute_capabilities", [{targets}])])\n'
-    return {**FINDING, "tensorflow/python/platform/build_info.py": said}
-
-
-def _row(name: str, version: str) -> Any:
-    release, _, build = version.partition("+")
-    try:
-        return next(row for row in MATRIX.framework_rows(name, release) if row.build == build and "linux" in row.os)
-    except (Uncovered, StopIteration) as error:
-        raise NotCarriedOut(f"no row of the matrix says what {name} {version} brings") from error
+def _dlls(version: str) -> tuple[str, ...]:
+    """The parts of a release, by the names that the matrix has for Windows: "ops" of cudnn_ops64_9.dll."""
+    names = MATRIX.cudnn(CudnnVersion.parse(version)).parts_windows or ()
+    found = [re.fullmatch(r"cudnn_(\w+)64_\d+\.dll", name) for name in names]
+    return ("", *(one[1] for one in found if one))
 
 
 def _cudnn(one: effects.CudnnInstalled, case: Case, root: Path, report: Report) -> Case:
     version = exact_version(one.spec)
-    if case.machine != "x86_64" or value_or(report.facts.system.family, "") == "windows":
-        raise NotCarriedOut("the lab lays archives of cuDNN for x86-64 Linux only")
+    if case.machine != "x86_64":
+        raise NotCarriedOut("the lab lays archives of cuDNN for x86-64 only")
     if not version:
         rows = [row.version for row in MATRIX.rows("cudnn", "releases") if accepts(one.spec, row.version)]
         version = str(max(rows, default=""))
     if not version or cudnn_tree.numbers_of(version)[0] not in cudnn_tree.PARTS:
         raise NotCarriedOut(f"the lab has no cuDNN {one.spec}")
+    if value_or(report.facts.system.family, "") == "windows":
+        home = one.directory.replace("\\", "/").removesuffix("/bin")
+        parts.together(
+            parts.at(f"{home}/bin".removeprefix("C:"), cudnn_tree.dlls_of, version, parts=_dlls(version)),
+            parts.at(f"{home}/include".removeprefix("C:"), cudnn_tree.header_of, version),
+        )(root)
+        return case
     if not one.directory:
         cudnn_tree.debian_of(root, f"{'.'.join(map(str, cudnn_tree.numbers_of(version)))}.1-1", one.cuda_major)
         return case
@@ -316,6 +264,10 @@ def _toolkit(one: effects.ToolkitInstalled, case: Case, root: Path, report: Repo
     if not release or not one.spec.startswith("=="):
         raise NotCarriedOut(f"the lab lays one release of CUDA, not {one.spec}")
     release = release if release.count(".") > 1 else f"{release}.0"
+    if value_or(report.facts.system.family, "") == "windows":
+        windows.toolkit(release)(root)
+        home = one.directory.replace("\\", "/")
+        return _added(effects.EntryAdded("PATH", f"{home}/bin"), case, root, report)
     parts.toolkit(release, usual=one.linked, path=one.directory)(root)
     return case
 
@@ -330,7 +282,8 @@ def _driver(one: effects.DriverInstalled, case: Case, root: Path, report: Report
     if not release:
         raise NotCarriedOut(f"the lab has no driver {one.spec}")
     cuda = str(MATRIX.branch(parts_release(release)).cuda_max)
-    parts.together(parts.UNLOADED, parts.driver(release, flavour=one.flavour or _usual_flavour(report)))(root)
+    flavour = one.flavour or _usual_flavour(report)
+    parts.together(parts.UNLOADED, parts.driver(release, flavour=flavour, kernel=_kernel(root)))(root)
     major, minor = map(int, cuda.split("."))
     answers = {"STUB_NVML_INIT": "0", "STUB_NVML_DRIVER": release, "STUB_NVML_CUDA": str(1000 * major + 10 * minor)}
     return _restarted(one, case._replace(nvml={**case.nvml, **answers, "STUB_NVML_ABORT": ""}), root, report)
@@ -353,11 +306,28 @@ def _usual_card() -> dict[str, str]:
     return {name: value for name, value in HEALTHY_NVML.items() if name.startswith("STUB_NVML_GPU")}
 
 
+def _kernel(root: Path) -> str:
+    """The one that runs; on a disk the newest."""
+    if not (root / "proc/sys/kernel/osrelease").exists():
+        return max((path.name for path in root.glob("usr/lib/modules/*")), default=parts.KERNEL)
+    return (root / "proc/sys/kernel/osrelease").read_text().strip()
+
+
+def _modules(root: Path) -> list[Path]:
+    """The driver's modules on disk, that of the running kernel first, then the newest."""
+    found = [*root.glob("usr/lib/modules/*/**/nvidia.ko"), *root.glob("usr/lib/modules/*/**/nvidia-current.ko")]
+    kernels = root / "usr/lib/modules"
+    return sorted(found, key=lambda one: (one.relative_to(kernels).parts[0] == _kernel(root), str(one)), reverse=True)
+
+
 def _restarted(one: Any, case: Case, root: Path, report: Report) -> Case:
     """The module that is on disk is the one that runs, bound to the card; the log is new."""
-    modules = list(root.glob("usr/lib/modules/*/updates/dkms/nvidia.ko"))
+    modules = _modules(root)
     if not modules:
         raise NotCarriedOut("no module lies there to start")
+    kernel = modules[0].relative_to(root / "usr/lib/modules").parts[0]
+    if (root / "proc/sys/kernel").is_dir():  # a disk has none
+        (root / "proc/sys/kernel/osrelease").write_text(f"{kernel}\n")
     said = re.search(rb"version=([\d.]+)", modules[0].read_bytes())
     release = said[1].decode() if said else "580.95.05"
     (root / "dev" / "kmsg").unlink(missing_ok=True)
@@ -371,8 +341,19 @@ def _restarted(one: Any, case: Case, root: Path, report: Report) -> Case:
     return case._replace(nvml=nvml)
 
 
+def _left(one: effects.LibrariesRemoved, case: Case, root: Path, report: Report) -> Case:
+    """What ldconfig makes of those that are left: the newest of each name is linked."""
+    folder, release = root / one.path.lstrip("/").rpartition("/")[0], one.path.partition(".so.")[2]
+    for path in folder.glob(f"lib*.so.{release}"):
+        path.unlink()
+    for link in (path for path in folder.glob("lib*.so.1") if path.is_symlink() and not path.exists()):
+        link.unlink()
+        link.symlink_to(max(path.name for path in folder.glob(f"{link.name.removesuffix('.1')}.*")))
+    return case._replace(nvml={**case.nvml, "STUB_NVML_INIT": "0", **_usual_card(), "STUB_NVML_GPUS": "1"})
+
+
 def _built(one: effects.ModuleBuilt, case: Case, root: Path, report: Report) -> Case:
-    modules = list(root.glob("usr/lib/modules/*/updates/dkms/nvidia.ko"))
+    modules = _modules(root)
     said = re.search(rb"version=([\d.]+)", modules[0].read_bytes()) if modules else None
     if said is None:
         raise NotCarriedOut("no module lies there to build again")
@@ -391,6 +372,7 @@ def _opened(one: effects.NodeOpened, case: Case, root: Path, report: Report) -> 
     if one.group:
         raise NotCarriedOut("the lab's user is in the groups that he is in")
     parts.mode(0o666, one.path)(root)
+    case = case._replace(closed=tuple(path for path in case.closed if path != one.path))
     return case._replace(nvml={**case.nvml, "STUB_NVML_INIT": "0", **_usual_card()})
 
 
@@ -410,11 +392,11 @@ def _reloaded(one: effects.ModuleReloaded, case: Case, root: Path, report: Repor
 
 def _signed(one: effects.ModuleSigned, case: Case, root: Path, report: Report) -> Case:
     """The module is signed, and the kernel takes it."""
-    modules = list(root.glob("usr/lib/modules/*/updates/dkms/nvidia.ko"))
+    modules = _modules(root)
     said = re.search(rb"version=([\d.]+)", modules[0].read_bytes()) if modules else None
     if said is None:
         raise NotCarriedOut("no module lies there to sign")
-    parts.module_file(said[1].decode(), signed=True)(root)
+    parts.module_file(said[1].decode(), signed=True, kernel=_kernel(root))(root)
     return case
 
 
@@ -488,6 +470,9 @@ def _library(one: effects.SystemLibraryInstalled, case: Case, root: Path, report
 
 _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.LinkMade: _link,
+    effects.VariableSet: _set,
+    effects.EntryAdded: _added,
+    effects.GpusGiven: _given,
     effects.CppRuntimeInstalled: _cpp_runtime,
     effects.SettingWritten: _setting,
     effects.FileRemoved: _file,
@@ -496,6 +481,7 @@ _KINDS: Mapping[type, Callable[[Any, Case, Path, Report], Case]] = {
     effects.CudnnInstalled: _cudnn,
     effects.ToolkitInstalled: _toolkit,
     effects.DriverInstalled: _driver,
+    effects.LibrariesRemoved: _left,
     effects.Restarted: _restarted,
     effects.ModuleLoaded: _restarted,
     effects.ModuleReloaded: _reloaded,

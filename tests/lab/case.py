@@ -47,6 +47,7 @@ class Case(NamedTuple):
     machine: str = "x86_64"
     deep: bool = False
     shm_bytes: int = SHM_BYTES
+    closed: tuple[str, ...] = ()  # nodes that a control group closes to this process, whatever their mode says
     besides: tuple[str, ...] = ()  # codes for information that are true of a healthy control
     quiet: tuple[str, ...] = ()  # codes that would be wrong
     named_by: str = ""  # what counts as naming the cause in another tool's text (a regular expression)
@@ -224,6 +225,8 @@ class LabHost(RootHost):
 
     def may_access(self, path: str, wanted: str) -> bool:
         """By the bits for everybody else in the system's directories, and for the owner in those of the user."""
+        if path in self._case.closed:
+            return False
         bits = {"r": 4, "w": 2, "x": 1}
         if not path.startswith(_OF_THE_SYSTEM):
             bits = {letter: bit << 6 for letter, bit in bits.items()}

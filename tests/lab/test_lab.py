@@ -35,6 +35,7 @@ ELSEWHERE = {
     "compose-gpu-not-reserved": "tests/dockerfile; a tree has no compose file",
     "dockerfile-caches-left": "tests/dockerfile; a tree has no Dockerfile",
     "dockerfile-glibc-missing": "the same",
+    "dockerfile-libraries-missing": "the same",
     "dockerfile-library-path": "the same",
     "dockerfile-nvcc-missing": "the same",
     "dockerfile-two-toolkits": "the same",

@@ -183,11 +183,11 @@ def test_ctranslate2(asked: str, status: int) -> None:
     ("spec", "arch", "verdict"),
     [
         ("torch==2.2.2", "x86_64", "yes"),
-        ("torch==2.3.0", "x86_64", "unknown"),  # from then on there are wheels for Apple's own processors alone
+        ("torch==2.3.0", "x86_64", "no"),  # from then on there are wheels for Apple's own processors alone
         ("torch==2.3.0", "sbsa", "yes"),
         ("torch==1.7.1", "sbsa", "unknown"),
         ("tensorflow==2.16.2", "x86_64", "yes"),
-        ("tensorflow==2.17.0", "x86_64", "unknown"),
+        ("tensorflow==2.17.0", "x86_64", "no"),
         ("tensorflow==2.17.0", "sbsa", "yes"),
     ],
 )
@@ -346,3 +346,82 @@ def test_the_page_is_at_most_80_wide(capsys: pytest.CaptureFixture[str]) -> None
 def test_a_card_that_is_not_there_has_near_names(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["matrix", "can", "torch==2.9.1", "--gpu", name]) == 4
     assert "near names are GeForce RTX 50" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "says"),
+    [
+        ("xformers==0.0.32.post2 torch==2.8.0", 0, "go together: xformers 0.0.32.post2, torch 2.8.0"),
+        ("xformers==0.0.32.post2 torch==2.9.0", 1, "xformers 0.0.32.post2 asks for torch==2.8.0"),
+        ("jax[cuda12]==0.6.0 tensorflow==2.16.1", 1, "asks for ml-dtypes"),
+        ("jax==0.6.0 jaxlib==0.5.0 --os macos", 1, "jax 0.6.0 asks for jaxlib"),  # builds for the CPU: by their pins
+        ("torch==2.9.1 jax==0.7.0 --os macos", 0, ""),
+        (
+            "flash-attn==2.7.4 torch==2.6.0 --gpu A100",
+            0,
+            "go together",
+        ),  # that no wheel is known is no doubt of the set
+        ("torch==2.9.1 flash-attn==2.7.4 vllm==0.5.0", 1, "vllm 0.5.0 asks for torch==2.3.0"),
+        ("torch==2.9.1 torch==2.9.1", 0, ""),
+        ("torch==2.9.1 cuda==12.4 cudnn==9.1", 0, ""),  # of the system: no members of the environment
+    ],
+)
+def test_several_frameworks_are_judged_in_one_environment(
+    asked: str, status: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(*asked.split()) == status
+    text = " ".join(capsys.readouterr().out.split())
+    assert says in text
+    assert ("in one environment" in text) is bool(says)
+
+
+def test_the_verdict_on_all_of_them_is_in_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+    ask("xformers==0.0.32.post2", "torch==2.9.0", "--format", "json")
+    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    assert [one["verdict"] for one in case["answers"]] == ["yes", "yes"]
+    assert (case["verdict"], case["together"]["kind"]) == ("no", "bad")
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "says"),
+    [
+        ("torch==2.8.0+cu118", 1, "the index of cu118 has torch >=2.0.0,<=2.7.1"),
+        ("torch==2.5.0+cu126", 1, "the index of cu126 has torch >=2.6.0"),
+        ("torch==2.7.1+cu118", 0, ""),
+        ("torch==2.9.1+cu125", 4, ""),  # of no index is anything known
+        ("torch==2.99+cu118", 4, ""),  # the release is not known
+        ("cupy-cuda11x==14.0.1", 1, "CuPy 14 has no build for CUDA 11"),
+        ("cupy-cuda11x==13.9", 4, ""),
+    ],
+)
+def test_a_build_that_no_row_has_and_none_can_have(
+    asked: str, status: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(*asked.split()) == status
+    assert says in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_mac_is_one_of_apples_own_processors_where_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask("torch==2.9.1", "--os", "macos") == 0
+    assert "on macos sbsa" in capsys.readouterr().out
+    assert ask("torch==1.7.0", "--os", "macos") == 0  # for Intel's alone
+    assert "on macos x86_64" in capsys.readouterr().out
+
+
+def test_what_has_no_wheels_for_macos_at_all_is_a_no_without_a_gpu() -> None:
+    """The row that there is no CUDA for macOS, which lets CPU builds pass, hid the one of the package."""
+    assert ask("triton==3.5.0", "--os", "macos") == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("numba==0.57.0 cuda==12.1 --driver 525.105.17", 1),  # PTX is not covered by minor version compatibility
+        ("numba==0.57.0 cuda==12.1 --driver 530.30.02", 0),
+        ("numba==0.57.0 --driver 525.105.17", 0),  # with whichever CUDA
+        ("numba==0.57.0 cuda==12.1 --driver 999.1", 4),
+        ("cupy-cuda12x==13.0.0 cuda==12.1 --driver 525.105.17", 0),  # NVRTC makes machine code
+    ],
+)
+def test_a_driver_compiles_the_ptx_of_its_cuda_and_older(asked: str, status: int) -> None:
+    assert ask(*asked.split()) == status

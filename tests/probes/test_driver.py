@@ -312,6 +312,7 @@ def test_flavour_by_the_file_where_proc_is_silent(tmp_path: Path) -> None:
 
 
 DKMS = "/var/lib/dkms/nvidia"
+OLDER = "6.1.0-1-generic"
 
 
 @pytest.mark.parametrize(
@@ -334,11 +335,68 @@ DKMS = "/var/lib/dkms/nvidia"
             (DkmsBuild("nvidia", "580.95.05", KERNEL, "installed"),),
         ),
         ({f"{DKMS}/580.95.05/build/make.log": "error"}, (DkmsBuild("nvidia", "580.95.05", "", "added"),)),
+        (
+            {f"{DKMS}/580.95.05/build/make.log": f"DKMS make.log for nvidia-580.95.05 for kernel {KERNEL} (x86_64)\n"},
+            (DkmsBuild("nvidia", "580.95.05", KERNEL, "failed"),),
+        ),
+        (
+            {
+                f"{DKMS}/580.95.05/{OLDER}/x86_64/module/nvidia.ko": b"x",
+                f"{DKMS}/580.95.05/build/make.log": "DKMS (dkms-3.2.0) make.log for nvidia/580.95.05 for kernel "
+                f"{KERNEL} (x86_64)\nmake: Entering directory\n/bin/sh: 1: gcc-12: not found\nmake: error: x\n",
+            },
+            (
+                DkmsBuild("nvidia", "580.95.05", OLDER, "built"),
+                DkmsBuild("nvidia", "580.95.05", KERNEL, "failed")._replace(why="/bin/sh: 1: gcc-12: not found"),
+            ),
+        ),
         ({"/var/lib/dkms/nvidia-fs/2.17/source": "-> /usr/src/x", "/var/lib/dkms/zfs/2/source": "-> x"}, ()),
     ],
 )
 def test_dkms(tmp_path: Path, tree: Tree, expected: Any) -> None:
     assert value(look(offline(tmp_path, tree)).dkms) == expected
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        ({f"/lib/modules/{OLDER}/updates/dkms/nvidia.ko": b""}, "dkms"),
+        ({f"{DKMS}/580.95.05/source": "-> /usr/src/nvidia-580.95.05"}, "dkms"),
+        ({f"/lib/modules/{OLDER}/extra/nvidia/nvidia.ko.xz": b"", "/usr/sbin/akmods": ""}, "akmods"),
+        ({f"/lib/modules/{OLDER}/extra/nvidia/nvidia.ko.xz": b""}, ""),
+        (
+            {f"/lib/modules/{OLDER}/kernel/nvidia-580-server-open/nvidia.ko": b""},
+            "linux-modules-nvidia-580-server-open",
+        ),
+        ({f"/lib/modules/{OLDER}/kernel/drivers/video/nvidia.ko": b"", "/usr/bin/nvidia-installer": ""}, "runfile"),
+        ({f"/lib/modules/{OLDER}/extramodules/nvidia.ko.zst": b""}, "pacman"),
+        ({f"/lib/modules/{OLDER}/updates/nvidia.ko": b""}, "kmp"),
+        ({"/etc/": ""}, ""),
+    ],
+)
+def test_who_brings_the_module(tmp_path: Path, tree: Tree, expected: str) -> None:
+    running: Tree = {"/proc/sys/kernel/osrelease": f"{KERNEL}\n", f"/lib/modules/{KERNEL}/modules.dep": ""}
+    assert value(look(PretendHost(tmp_path, {**running, **tree})).module_source) == expected
+
+
+def test_the_modules_of_the_running_kernel_are_gone(tmp_path: Path) -> None:
+    tree: Tree = {"/proc/sys/kernel/osrelease": f"{KERNEL}\n", f"/lib/modules/{OLDER}/updates/dkms/nvidia.ko": b""}
+    assert value(look(PretendHost(tmp_path, tree)).module_source) == "gone"
+    loaded = look(PretendHost(tmp_path, {"/proc/modules": "nvidia 1 0\n"}))
+    assert isinstance(loaded.module_source, Unseen)
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        ({"/usr/bin/nvidia-uninstall": ""}, "runfile"),
+        ({"/usr/src/akmods/nvidia-kmod.latest": ""}, "rpmfusion"),
+        ({"/usr/src/akmods/v4l2loopback-kmod.latest": ""}, ""),
+        ({"/etc/": ""}, ""),
+    ],
+)
+def test_who_brought_the_driver(tmp_path: Path, tree: Tree, expected: str) -> None:
+    assert value(look(offline(tmp_path, tree)).brought_by) == expected
 
 
 @pytest.mark.parametrize("openable", [True, False])

@@ -45,6 +45,42 @@ def test_distribution(tmp_path: Path, tree: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('ID=linuxmint\nVERSION_ID="22.1"\nID_LIKE="ubuntu debian"\nUBUNTU_CODENAME=noble\n', ("ubuntu", "24.04")),
+        ('ID=pop\nVERSION_ID="22.04"\nID_LIKE="ubuntu debian"\nUBUNTU_CODENAME=jammy\n', ("ubuntu", "22.04")),
+        ("ID=linuxmint\nVERSION_ID=6\nID_LIKE=debian\nDEBIAN_CODENAME=bookworm\n", ("debian", "12")),
+        ("ID=devuan\nVERSION_ID=6\nID_LIKE=debian\nVERSION_CODENAME=excalibur\n", ("debian", "13")),
+        ("ID=kali\nVERSION_ID=2025.3\nID_LIKE=debian\nVERSION_CODENAME=kali-rolling\n", ("debian", "")),
+        ("ID=odd\nID_LIKE=ubuntu\nUBUNTU_CODENAME=zany\n", ("", "")),
+        ("ID=ubuntu\nID_LIKE=debian\nVERSION_ID=24.04\nUBUNTU_CODENAME=noble\n", ("", "")),
+        ("ID=rocky\nID_LIKE='rhel centos fedora'\nVERSION_ID=9.4\n", ("", "")),
+    ],
+)
+def test_what_a_distribution_is_made_of(tmp_path: Path, text: str, expected: Any) -> None:
+    assert value(system.look(offline(tmp_path, {"/etc/os-release": text})).base) == expected
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, ("", "")),
+        ({"SLURM_JOB_ID": "7"}, ("Slurm", "")),
+        ({"SLURM_JOB_ID": "7", "SLURM_STEP_GPUS": "2"}, ("Slurm", "2")),
+        ({"PBS_JOBID": "7.head"}, ("PBS", "")),
+        ({"LSB_JOBID": "7"}, ("LSF", "")),
+    ],
+)
+def test_the_job_of_a_scheduler(tmp_path: Path, environ: dict[str, str], expected: Any) -> None:
+    host = PretendHost(tmp_path, {}, environ=environ)
+    assert value(system.look(host).job) == expected
+
+
+def test_without_a_release_nothing_is_known_of_it(tmp_path: Path) -> None:
+    assert value(system.look(offline(tmp_path, {"/etc/hostname": "x"})).base) == UNSEEN
+
+
+@pytest.mark.parametrize(
     ("tree", "family", "expected"),
     [
         ({"/bin/sh": elf(62)}, "linux", "x86_64"),

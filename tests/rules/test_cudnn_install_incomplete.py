@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from compat.need import AGAIN, Need
@@ -19,6 +21,8 @@ from tests.machine import (
     machine,
     prediction,
     seen,
+    toolkit,
+    toolkits,
     unseen,
 )
 from tests.rules.case import MATRIX, answer, answers
@@ -87,6 +91,24 @@ def test_a_stray_copy_is_kept_out_before_it_is_completed() -> None:
     (_, found) = answers(CODE, facts)
     assert found.severity is Severity.WARNING
     assert found.needs[0] == Need("variable", f"without {OPT}", "~/.bashrc, line 118", "LD_LIBRARY_PATH")
+
+
+@pytest.mark.parametrize(
+    ("different", "spec", "build"),
+    [
+        ({}, "==9.10.2", "11.8"),  # the toolkit's, whatever the driver runs
+        ({"cuda_major": seen(12)}, "==9.10.2", "12"),
+        ({"version": unseen("no symbol")}, "==9.*", "11.8"),
+    ],
+)
+def test_the_need_is_for_the_cuda_around_it(different: dict[str, Any], spec: str, build: str) -> None:
+    old = toolkit("11.8.0")
+    where = f"{old.path}/lib64"
+    broken = other("9.10.2", path=where, parts=parts("9.10.2", where, NO_OPS), cuda_major=unseen())._replace(
+        **different
+    )
+    (need,) = answer(CODE, machine(cudnn=seen((broken,)), toolkit=toolkits(old))).needs
+    assert need == Need("cudnn", spec, where, build)
 
 
 def test_a_damaged_main_library_stops_who_opens_it() -> None:

@@ -44,6 +44,33 @@ def test_path(dlls: tuple[Dll, ...], kind: Kind) -> None:
     assert answer("windows-dll-path", windows(*dlls)).kind is kind
 
 
+@pytest.mark.parametrize(
+    ("dlls", "kind"),
+    [
+        ((dll("cudart64_12.dll", "C:/cuda/bin/cudart64_12.dll"),), Kind.OK),
+        ((dll("cudart64_12.dll", "", "C:/cuda/bin/cudart64_12.dll"),), Kind.OK),  # a matter of the path
+        ((dll("cudart64_12.dll")._replace(foreign="C:/cuda/bin/cudart64_12.dll"),), Kind.OK),  # wrong-machine-library
+        ((dll("cudart64_12.dll"), dll("cublas64_12.dll", "C:/cuda/bin/cublas64_12.dll")), Kind.BAD),
+        ((dll("cudnn64_9.dll"), dll("MSVCP140.dll")), Kind.NOT_APPLICABLE),
+    ],
+)
+def test_cuda_that_is_nowhere(dlls: tuple[Dll, ...], kind: Kind) -> None:
+    found = answer("cudart-soname-missing", windows(*dlls, gpus=seen(())))
+    assert found.kind is kind
+    if kind is Kind.BAD:
+        assert found.needs == (Need("cuda", "==12.8.*"),)
+
+
+def test_cuda_of_an_unknown_search_is_unknown() -> None:
+    needs = DllNeeds(VENV, "onnxruntime-gpu", unseen("PATH is not known"))
+    assert answer("cudart-soname-missing", windows(dlls=seen((needs,)))).kind is Kind.UNKNOWN
+
+
+def test_only_an_import_looks_into_directories_that_a_program_adds() -> None:
+    """ONNX Runtime and TensorFlow open DLLs later, by a search that knows nothing of os.add_dll_directory."""
+    assert len(answer("windows-dll-path", windows(dll("cudnn64_9.dll", "", CUDNN))).needs) == 1
+
+
 def test_it_names_the_directory() -> None:
     found = answer("windows-dll-path", windows(dll("cudnn64_9.dll", "", CUDNN)))
     assert found.needs[0] == Need("variable", "with C:/Program Files/NVIDIA/CUDNN/v9.10/bin/12.9", "", "PATH")

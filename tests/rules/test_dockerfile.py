@@ -44,6 +44,7 @@ def tree(cuda: str) -> DockerfileTree:
         "compose-gpu-not-reserved",
         "dockerfile-caches-left",
         "dockerfile-glibc-missing",
+        "dockerfile-libraries-missing",
         "dockerfile-library-path",
         "dockerfile-nvcc-missing",
         "dockerfile-two-toolkits",

@@ -30,7 +30,8 @@ def plan(spec: str, **system: Any) -> Facts:
         ("jax-cuda12-plugin==0.7.0", WINDOWS, Kind.BAD),  # its wheels are manylinux only
         ("mxnet-cu112==1.9.1", ARM, Kind.BAD),
         ("torch==99.0", {}, Kind.UNKNOWN),
-        ("torch==2.9.1+cu118", {}, Kind.UNKNOWN),
+        ("torch==2.9.1+cu118", {}, Kind.BAD),  # no such wheel is on its index
+        ("torch==2.9.1+cpu", {}, Kind.OK),
         ("torch==2.9.1", {"machine": healthy.unseen("no ELF file")}, Kind.UNKNOWN),
     ],
 )
@@ -42,6 +43,12 @@ def test_it_says_where_it_is_published() -> None:
     found = answer(CODE, plan("jax-cuda12-plugin==0.7.0", **WINDOWS))
     assert "was never published for windows x86_64, only for linux" in found.why
     assert [need.product for need in found.needs] == ["by-hand"]
+
+
+def test_it_says_which_builds_there_are() -> None:
+    found = answer(CODE, plan("torch==2.7.1+cu124"))
+    assert "never published: 2.7.1 is there for cu118, cu126, cu128" in found.why
+    assert (found.needs[0].product, found.needs[0].spec, found.needs[0].build) == ("torch", "==2.7.1", "cu126")
 
 
 def test_what_is_installed_is_not_asked() -> None:

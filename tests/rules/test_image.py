@@ -17,6 +17,7 @@ from tests.machine import machine, seen, unseen
 from tests.rules.case import answer
 
 MATRIX = Matrix()
+BRANCHES = "cuda>=12.8 brand=tesla,driver>=550,driver<551 brand=nvidia,driver>=550,driver<551"
 CUDA = "cuda>=12.8 brand=geforce,driver>=550,driver<551"
 
 
@@ -32,7 +33,17 @@ def image(driver: str = "", gpus: tuple[str, ...] = (), **env: Any) -> Facts:
 
 @pytest.mark.parametrize(
     ("value", "kind"),
-    [(None, Kind.OK), ("", Kind.OK), ("all", Kind.OK), ("utility, compute", Kind.OK), ("graphics,utility", Kind.BAD)],
+    [
+        (None, Kind.OK),
+        ("", Kind.OK),
+        ("all", Kind.OK),
+        ("utility, compute", Kind.OK),
+        ("graphics,utility", Kind.BAD),
+        ("all,moon", Kind.OK),
+        ("compute,utility,opengl", Kind.BAD),
+        ("Compute", Kind.BAD),
+        ("none", Kind.BAD),
+    ],
 )
 def test_container_without_compute(value: str | None, kind: Kind) -> None:
     given: dict[str, Any] = {} if value is None else {"NVIDIA_DRIVER_CAPABILITIES": value}
@@ -41,7 +52,18 @@ def test_container_without_compute(value: str | None, kind: Kind) -> None:
 
 @pytest.mark.parametrize(
     ("value", "kind"),
-    [(None, Kind.OK), ("all", Kind.OK), ("0,1", Kind.OK), ("void", Kind.BAD), ("none", Kind.BAD), ("", Kind.BAD)],
+    [
+        (None, Kind.OK),
+        ("all", Kind.OK),
+        ("0,1", Kind.OK),
+        ("void", Kind.BAD),
+        ("none", Kind.BAD),
+        ("", Kind.BAD),
+        ("all,none", Kind.OK),
+        ("none,all", Kind.BAD),
+        ("0, void", Kind.BAD),
+        (",", Kind.BAD),
+    ],
 )
 def test_container_gpus_hidden(value: str | None, kind: Kind) -> None:
     given: dict[str, Any] = {} if value is None else {"NVIDIA_VISIBLE_DEVICES": value}
@@ -63,10 +85,30 @@ def test_nothing_is_said_of_what_was_not_seen(code: str) -> None:
         (CUDA, "550.54.14", ("RTX 4090",), Kind.OK),
         (CUDA, "535.104.05", ("RTX 4090",), Kind.BAD),
         (CUDA, "550.54.14", (), Kind.UNKNOWN),  # the brand of no GPU
-        ("cuda>=99.0 brand=tesla,driver>=550", "550.54.14", ("H100 PCIe",), Kind.UNKNOWN),  # in no row
+        ("cuda>=13.0 brand=tesla,driver>=550", "550.54.14", ("H100 PCIe",), Kind.UNKNOWN),  # tesla or nvidia
+        (BRANCHES, "550.54.14", ("H100 PCIe",), Kind.OK),
+        (BRANCHES, "535.183.01", ("H100 PCIe",), Kind.BAD),
+        (BRANCHES, "550.54.14", ("H100 PCIe", "RTX 4090"), Kind.BAD),  # each GPU by itself
+        (
+            "brand=GeForce,driver>=550 brand=quadro brand=quadrortx",
+            "550.54.14",
+            ("RTX 4090", "Quadro RTX 8000"),
+            Kind.OK,
+        ),
+        ("brand=titan", "550.54.14", ("Jetson AGX Orin",), Kind.UNKNOWN),
         ("arch>=9.0", "550.54.14", ("RTX 4090",), Kind.BAD),
         ("arch>=8.0", "550.54.14", ("RTX 4090",), Kind.OK),
-        ("moon=full", "550.54.14", (), Kind.UNKNOWN),
+        ("moon=full", "550.54.14", (), Kind.BAD),  # ends the tool
+        ("cuda>=12.4 moon=full", "550.54.14", (), Kind.OK),  # is never looked at
+        ("brand=tesla moon=full", "550.54.14", (), Kind.UNKNOWN),  # may be looked at
+        ("cuda>=12.8,moon=full", "550.54.14", (), Kind.BAD),
+        ("cuda >= 12.0", "550.54.14", (), Kind.BAD),
+        ("cuda>=12.x", "550.54.14", (), Kind.BAD),
+        ("cuda==12.4", "550.54.14", (), Kind.BAD),
+        ("brand>tesla", "550.54.14", (), Kind.BAD),
+        ("CUDA>=12.4.0,Driver!=550.54", "550.54.14", (), Kind.OK),
+        ("cuda >= 12.0", "", (), Kind.BAD),  # on any machine
+        ("  ", "550.54.14", (), Kind.NOT_APPLICABLE),
         ("cuda>=12.8", "999.1", (), Kind.UNKNOWN),
         ("cuda>=12.8", "", (), Kind.NOT_APPLICABLE),
     ],
@@ -76,6 +118,34 @@ def test_container_requirement_unmet(expression: str, driver: str, gpus: tuple[s
     assert found.kind is kind
     if kind is Kind.BAD:
         assert (found.severity, found.needs[0].product) == (Severity.ERROR, "by-hand")
+
+
+@pytest.mark.parametrize(
+    ("given", "driver", "kind", "told"),
+    [
+        ({"CUDA_VERSION": "12.8.1"}, "550.54.14", Kind.BAD, "stands for cuda>=12.8"),
+        ({"CUDA_VERSION": "12.4.1"}, "550.54.14", Kind.OK, ""),
+        ({"CUDA_VERSION": "12.8.1", "NVIDIA_REQUIRE_CUDA": "cuda>=12.0"}, "550.54.14", Kind.OK, ""),
+        ({"CUDA_VERSION": "12.8.1", "NVIDIA_REQUIRE_CUDA": ""}, "550.54.14", Kind.BAD, "stands for cuda>=12.8"),
+        ({"CUDA_VERSION": "12.8.1"}, "", Kind.NOT_APPLICABLE, ""),
+        ({"CUDA_VERSION": "cu121"}, "", Kind.BAD, "is no release"),
+        ({"CUDA_VERSION": "121"}, "", Kind.BAD, "no driver runs CUDA 121.0"),
+        ({"CUDA_VERSION": "cu121", "NVIDIA_DISABLE_REQUIRE": "True"}, "", Kind.OK, ""),
+        ({"NVIDIA_REQUIRE_JETPACK": "csv-mounts=all"}, "550.54.14", Kind.NOT_APPLICABLE, ""),
+    ],
+)
+def test_a_release_that_stands_for_a_requirement(given: dict[str, Any], driver: str, kind: Kind, told: str) -> None:
+    found = answer("container-requirement-unmet", image(driver, **given))
+    assert (found.kind, told in found.why) == (kind, True)
+
+
+def test_what_is_to_be_written_instead() -> None:
+    def needs(**given: Any) -> str:
+        return answer("container-requirement-unmet", image(**given)).needs[0].spec
+
+    assert needs(CUDA_VERSION="cu121") == "In the Dockerfile: ENV NVIDIA_REQUIRE_CUDA=cuda>=12.1"
+    assert needs(CUDA_VERSION="latest") == "In the Dockerfile: ENV NVIDIA_DISABLE_REQUIRE=true"
+    assert needs(NVIDIA_REQUIRE_CUDA="cuda >= 12.0") == 'In the Dockerfile: ENV NVIDIA_REQUIRE_CUDA="cuda>=12.0"'
 
 
 def test_requirements_turned_off() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import Need
 from compat.version import DriverRelease
 from doctor.check.finding import Kind, Severity
 from doctor.check.judge import explained, judge, load_rules
@@ -177,6 +178,50 @@ def test_kernel_updated(files: Any, dkms: Any, kind: Kind, first: str) -> None:
     assert [need.product for need in found.needs[:1]] == ([first] if first else [])
 
 
+BROKEN = DkmsBuild("nvidia", "550.144.03", KERNEL, "failed")
+
+
+@pytest.mark.parametrize(
+    ("changes", "products", "build"),
+    [
+        ({"module_source": seen("gone")}, ["restart"], ""),
+        ({"module_source": seen("akmods")}, ["module-package", "by-hand"], "akmods"),
+        ({"module_source": seen("dkms")}, ["kernel-module", "by-hand"], "nvidia"),
+        ({"module_source": seen("")}, ["driver", "by-hand"], ""),  # nobody who makes one is known
+        ({"dkms": seen((BROKEN,))}, ["driver", "by-hand"], ""),
+        (
+            {"dkms": seen((BROKEN._replace(why="/bin/sh: 1: x86_64-linux-gnu-gcc-12: not found"),))},
+            ["kernel-module", "by-hand"],
+            "nvidia gcc-12",
+        ),
+        ({"pci_driver": "nouveau", "module_source": seen("akmods")}, ["module-package", "by-hand"], "akmods"),
+    ],
+)
+def test_who_brings_the_module_is_asked(changes: Any, products: list[str], build: str) -> None:
+    found = answer("kernel-updated-dkms-missing", unloaded(module_files=seen((module(OLDER),)), **changes))
+    assert [need.product for need in found.needs] == products
+    assert found.needs[0].build == build
+    held = changes.get("pci_driver") == "nouveau"
+    assert (found.needs[0].spec == "built") is held  # what cannot be loaded yet is only built
+
+
+def test_a_build_that_failed_wants_a_later_branch_that_drives_the_card() -> None:
+    facts = unloaded(module_files=seen((module(OLDER),)), dkms=seen((BROKEN,)))
+    assert answer("kernel-updated-dkms-missing", facts).needs[0] == Need("driver", ">=551")
+    maxwell = facts._replace(pci=seen((pci_device(device_id=0x1B80, driver=""),)))
+    assert answer("kernel-updated-dkms-missing", maxwell).needs[0] == Need("driver", "==580.*")
+    last = seen((BROKEN._replace(release="580.95.05"),))
+    kept = maxwell._replace(driver=maxwell.driver._replace(dkms=last))
+    assert [need.product for need in answer("kernel-updated-dkms-missing", kept).needs] == ["by-hand", "by-hand"]
+
+
+def test_another_kind_of_kernel_is_no_successor() -> None:
+    """A restart into linux-lts takes linux-lts again."""
+    lts = system(kernel=seen("6.12.57-1-lts"))
+    found = answer("kernel-updated-dkms-missing", unloaded(lts, module_files=seen((module("6.17.8-arch1-1"),))))
+    assert "restart" not in {need.product for need in found.needs}
+
+
 def test_kernel_updated_elsewhere() -> None:
     code = "kernel-updated-dkms-missing"
     assert answer(code, machine()).kind is Kind.OK
@@ -212,11 +257,26 @@ def test_driver_library_mismatch(facts: Facts, kind: Kind) -> None:
     assert answer("driver-library-mismatch", facts).kind is kind
 
 
-def test_a_mismatch_is_never_mended_by_installing() -> None:
-    broken = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER))
-    assert {need.product for need in answer("driver-library-mismatch", broken).needs} == {"restart", "by-hand"}
+def test_a_mismatch_is_mended_by_a_restart_where_the_next_start_takes_the_other_module() -> None:
+    newer = seen((module()._replace(release=seen(DriverRelease.parse("570.86.10"))),))
+    broken = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER, module_files=newer))
+    unknown = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER, module_files=unseen()))
+    for facts in (broken, unknown):
+        assert [need.product for need in answer("driver-library-mismatch", facts).needs] == ["restart", "by-hand"]
     inside = broken._replace(system=CONTAINER)
     assert [need.product for need in answer("driver-library-mismatch", inside).needs] == ["by-hand"]
+    lxc = answer("driver-library-mismatch", broken._replace(system=system(container=seen("lxc"))))
+    assert "--no-kernel-modules" in lxc.needs[0].spec
+
+
+def test_a_mismatch_that_a_restart_would_bring_back() -> None:
+    same = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER))
+    found = answer("driver-library-mismatch", same)
+    assert found.needs == (Need("driver", "==570.86.10"),)
+    beside = seen((*OTHER.value, driver_library()._replace(loads=False)))
+    left = answer("driver-library-mismatch", machine(driver=driver(nvml=seen(MISMATCH), libraries=beside)))
+    path = "/usr/lib/x86_64-linux-gnu/libcuda.so.570.86.10"
+    assert left.needs == (Need("driver-leftovers", "", path, "lib*.so.570.86.10"),)
 
 
 @pytest.mark.parametrize(

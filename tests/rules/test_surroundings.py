@@ -13,6 +13,7 @@ from doctor.facts.environment import Variable
 from doctor.facts.failure import Failure
 from doctor.facts.gpu import Gpu
 from doctor.facts.loader import CacheEntry, SearchDir
+from doctor.facts.system import Job
 from tests.machine import (
     configuration,
     driver,
@@ -338,6 +339,33 @@ def test_cuda_visible_devices(value: str | None, gpus: int, kind: Kind, severity
     settings = configuration() if value is None else variables(CUDA_VISIBLE_DEVICES=value)
     found = answer("cuda-visible-devices-empty-or-invalid", machine(configuration=settings, gpus=cards(gpus)))
     assert (found.kind, found.severity) == (kind, severity)
+
+
+def test_a_job_of_slurm_without_gpus_asks_for_them() -> None:
+    """Unsetting the variable would take the cards of others, or show none."""
+    job = system(job=seen(Job("Slurm", "")))
+    hidden = machine(configuration=variables(CUDA_VISIBLE_DEVICES="NoDevFiles"), gpus=seen(()), system=job)
+    found = answer("cuda-visible-devices-empty-or-invalid", hidden)
+    assert [need.product for need in found.needs] == ["by-hand"]
+    assert "--gres=gpu:1" in found.needs[0].spec
+    given = hidden._replace(system=system(job=seen(Job("Slurm", "0"))))
+    assert answer("cuda-visible-devices-empty-or-invalid", given).needs[0].product == "variable"
+
+
+@pytest.mark.parametrize(
+    ("around", "product", "said"),
+    [
+        (system(), "by-hand", "PrivateDevices"),
+        (system(job=seen(Job("Slurm", ""))), "by-hand", "--gres=gpu:1"),
+        (system(container=seen("podman")), "device-access", "label"),
+    ],
+)
+def test_a_mode_that_lets_everybody_is_not_changed(around: Any, product: str, said: str) -> None:
+    shut = (CTL, UVM, closed("/dev/nvidia0", 0o666, "root"))
+    found = answer("device-permissions", machine(driver=driver(nodes=seen(shut)), system=around))
+    assert found.kind is Kind.BAD
+    assert [need.product for need in found.needs] == [product]
+    assert said in f"{found.needs[0].spec} {found.needs[0].build}"
 
 
 def test_cuda_visible_devices_unseen() -> None:

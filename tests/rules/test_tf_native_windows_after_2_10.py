@@ -62,6 +62,15 @@ def test_the_old_release_has_a_wheel_for_the_python(python: Any, product: str, w
     assert words in need.spec
 
 
+def test_tensorflow_intel_leaves_before_the_old_release_comes() -> None:
+    """From 2.11.0 to 2.18.0 it has the files that 2.10 has itself."""
+    here = environment(framework("tensorflow", "2.15.0", build=seen("cpu")), python=seen("3.10.11"))
+    installed = seen((distribution("tensorflow", "2.15.0"), distribution("tensorflow-intel", "2.15.0")))
+    facts = machine(system=WINDOWS, environments=seen((here._replace(distributions=installed),)))
+    need = answer(CODE, facts).needs[1]
+    assert (need.product, need.spec, need.build) == ("wheels", "tensorflow==2.10.*", "tensorflow-intel")
+
+
 def test_a_gpu_that_is_assumed_makes_it_an_error() -> None:
     here = seen((environment(framework("tensorflow", "2.20.0", build=seen("cpu"))),))
     found = answer(CODE, machine(system=WINDOWS, machine=OFFLINE, environments=here, assumed=("gpus",)))

@@ -19,7 +19,8 @@ def apply(effect: CudnnInstalled, world: World) -> World:
     """Its libraries and its header; where nobody knows the files of the release, nothing changes."""
     if world.host is None:
         return world
-    directory = real_path_of(Overlay(world.host, world.changes), effect.directory or library_directory(world))
+    named = effect.directory.replace("\\", "/") if effect.directory[1:2] == ":" else effect.directory
+    directory = real_path_of(Overlay(world.host, world.changes), named or library_directory(world))
     try:
         release = release_of(effect.spec, effect.cuda_major, world.matrix)
         made = Foreseen(world.facts, world.matrix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.matrix import accepts
 from compat.version import CudaVersion
 from doctor.facts.seen import value_or
-from doctor.prescribe.foreseen import Foreseen
+from doctor.prescribe.foreseen import Foreseen, dlls_below
 from doctor.prescribe.world import World
 from installers.effect import ToolkitInstalled
 from installers.requirement import exact_version
@@ -35,7 +35,7 @@ def _on_windows(root: str, cuda: CudaVersion, release: str, world: World) -> Wor
     made.toolkit(root, cuda, release)
     environ = world.environ
     if environ.get("PATH"):
-        environ |= {"CUDA_PATH": root, "PATH": f"{root}/bin;{environ['PATH']}"}
+        environ |= {"CUDA_PATH": root, "PATH": f"{root}/{dlls_below(cuda)};{environ['PATH']}"}
     return world.with_changes(made.onto(world.changes)._replace(environ=environ))
 
 

@@ -133,6 +133,21 @@ def variable(facts: Facts, name: str) -> Variable | None:
     return shown or next((one for one in facts.configuration.variables.get() if one.name == name), None)
 
 
+def without_gpus(facts: Facts) -> str:
+    """ "Slurm" in a job that it gave no GPU; "" elsewhere, and where other schedulers do not say."""
+    job = value_or(facts.system.job, None)
+    return job.scheduler if job and job.scheduler == "Slurm" and not job.gpus else ""
+
+
+def ask_for_gpus() -> Need:
+    """What a job asks Slurm for. Source: Slurm, "Generic Resource (GRES) Scheduling"."""
+    return Need(
+        "by-hand",
+        "Ask Slurm for a GPU when the job is started: 'srun --gres=gpu:1 --pty bash', in a batch script '#SBATCH "
+        "--gres=gpu:1'. Some clusters also want a partition that has GPUs (-p): \"sinfo -o '%P %G'\" lists them.",
+    )
+
+
 def kernel_says(facts: Facts) -> str:
     """The kernel's lines about NVIDIA as one text without prefixes, so that messages of several lines can be matched.
 

@@ -354,9 +354,17 @@ def mending(copy: CudnnCopy, facts: Facts) -> Need:
         return Need(name, f"=={version}" if version else "", interpreter, AGAIN)
     if copy.origin == "distribution" and name:
         return Need("system-package", AGAIN, "", name)
-    release = value_or(copy.version, None)
-    cuda = value_or(copy.cuda_major, 0)
-    return Need("cudnn", f"=={release.release}" if release else "", copy.path, str(cuda) if cuda else "")
+    release, majors = value_or(copy.version, None), _majors(copy) if isinstance(copy.parts, Seen) else set()
+    of_major = f"=={majors.pop()}.*" if len(majors) == 1 else ""
+    return Need("cudnn", f"=={release.release}" if release else of_major, copy.path, _cuda_around(copy, facts))
+
+
+def _cuda_around(copy: CudnnCopy, facts: Facts) -> str:
+    """The CUDA that a copy was built for, else that of the toolkit in which it lies; "" where neither is known."""
+    if major := value_or(copy.cuda_major, 0):
+        return str(major)
+    around = (one for one in value_or(facts.toolkit.toolkits, ()) if copy.path.startswith(f"{one.path}/"))
+    return next((str(one.cuda.value) for one in around if isinstance(one.cuda, Seen)), "")
 
 
 def _interpreter(copy: CudnnCopy, facts: Facts) -> str:

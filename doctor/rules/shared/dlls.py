@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.dlls import Dll
 from doctor.facts.environment import Framework
+from doctor.rules.shared.builds import need_own_cuda
+from doctor.rules.shared.cuda_libraries import known_cuda
 from doctor.rules.shared.rule import NotApplicable
+
+_OF_OTHER_RULES = ("cudnn", "msvcp140", "vcruntime140")
 
 
 def needs_of(framework: Framework, facts: Facts) -> tuple[Dll, ...]:
@@ -16,3 +23,26 @@ def needs_of(framework: Framework, facts: Facts) -> tuple[Dll, ...]:
         if (one.environment, one.package) == (framework.environment, framework.package):
             return one.dlls.get()
     raise NotApplicable(f"the libraries of {framework.label} are not known to name any")
+
+
+def cuda_there(framework: Framework, facts: Facts, matrix: Matrix, explains: tuple[Symptom, ...] = ()) -> Answer:
+    """BAD for DLLs of CUDA's that lie in no directory of this machine that was looked at.
+
+    Raises NotApplicable where a framework needs none, UnseenError.
+    """
+    need_own_cuda(framework)
+    asked = [one for one in needs_of(framework, facts) if not one.name.lower().startswith(_OF_OTHER_RULES)]
+    if not asked:
+        raise NotApplicable(f"the libraries of {framework.label} name no DLL of CUDA's")
+    lost = [one for one in asked if not (one.found or one.elsewhere or one.foreign)]
+    if not lost:
+        return ok(f"every DLL of CUDA's that {framework.label} needs is here")
+    more = f" and {len(lost) - 1} more, which are" if len(lost) > 1 else ", which is"
+    cuda = known_cuda(framework, facts, matrix)
+    there = Need("cuda", f"=={cuda}.*") if cuda else Need("by-hand", f"Install the CUDA that has {lost[0].name}.")
+    return bad(
+        f"{framework.label} needs {lost[0].name}{more} neither on Path nor in a CUDA toolkit of this machine",
+        there,
+        evidence=tuple(Evidence(one.asker, f"needs {one.name}") for one in lost),
+        explains=explains,
+    )

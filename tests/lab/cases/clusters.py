@@ -31,7 +31,57 @@ SPACK = f"{HOME}/spack/var/spack/environments/ml/.spack-env/view/lib"
 PODMAN = files({"/run/.containerenv": 'engine="podman-5.2.2"\nname="t"\nrootless=1\n'})
 NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
 
+JOB = {"SLURM_JOB_ID": "4711", "SLURM_JOB_PARTITION": "long"}
+NO_CARDS = stub.machine_env()
+
 CASES = (
+    fault(
+        "slurm-no-devices",
+        "a job to which Slurm gave no GPU, and says so in CUDA_VISIBLE_DEVICES",
+        NO_ROOT,
+        environ={**JOB, "CUDA_VISIBLE_DEVICES": "NoDevFiles"},
+        codes=("cuda-visible-devices-empty-or-invalid",),
+        first="cuda-visible-devices-empty-or-invalid",
+        nvml=NO_CARDS,
+    ),
+    fault(
+        "slurm-closed-card",
+        "the same where the job's control group closes the card",
+        NO_ROOT,
+        environ=JOB,
+        closed=("/dev/nvidia0",),
+        where="pretended",
+        codes=("device-permissions",),
+        first="device-permissions",
+        nvml=NO_CARDS,
+    ),
+    Case(
+        "slurm-one-gpu",
+        "a job with one GPU",
+        together(WORKSTATION, NO_ROOT),
+        environ={**JOB, "SLURM_JOB_GPUS": "0", "CUDA_VISIBLE_DEVICES": "0"},
+    ),
+    fault(
+        "service-private-devices",
+        "a notebook server whose unit has PrivateDevices=yes",
+        closed=("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm"),
+        where="pretended",
+        codes=("device-permissions",),
+        first="device-permissions",
+        nvml=stub.machine_env(init=4),
+    ),
+    fault(
+        "podman-selinux",
+        "Podman on Fedora, where SELinux closes the nodes to the container",
+        NO_ROOT,
+        PODMAN,
+        closed=NODES,
+        where="pretended",
+        environ={"container": "podman"},
+        codes=("device-permissions",),
+        first="device-permissions",
+        nvml=stub.machine_env(init=4),
+    ),
     fault(
         "cluster-module-lmod",
         "the same with Lmod, whose module is written in Lua",

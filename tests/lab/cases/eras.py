@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.lab import cudnn_tree, stub
 from tests.lab.case import Case
 from tests.lab.elf_file import elf_bytes
@@ -117,6 +119,28 @@ def tf1(cuda: str, cudnn: str, python: str = "python3.7") -> Part:
     )
 
 
+def tf2_4(cuda: str) -> Part:
+    """Ubuntu 20.04, RTX 2080, TensorFlow 2.4 with a CUDA 11 of the system's."""
+    home = f"/usr/local/cuda-{cuda.rpartition('.')[0]}"
+    return together(
+        linux(UBUNTU_20, "5.15.0-91-generic"),
+        card(0x1E87),
+        driver("515.105.01", flavour="proprietary", kernel="5.15.0-91-generic"),
+        gcc("9.4.0"),
+        toolkit(cuda),
+        at(f"{home}/lib64", cudnn_tree.copy_of, "8.0.5", chain=True),
+        at(f"{home}/include", cudnn_tree.header_of, "8.0.5"),
+        venv(python="python3.8"),
+        tensorflow("2.4.4", "11.0", "8", "tensorflow", site_of(VENV, "python3.8")),
+    )
+
+
+_TF_2_4: dict[str, Any] = {
+    "environ": CUDA_ON_PATH,
+    "nvml": nvml_of("NVIDIA GeForce RTX 2080", "7.5", 0x1E87, "515.105.01", "11.7"),
+    "where": "pretended",
+    "besides": ("driver-branch-ended",),
+}
 GTX_1080 = nvml_of("GeForce GTX 1080", "6.1", 0x1B80, "430.26", "10.2")
 
 
@@ -499,6 +523,15 @@ CASES = (
         nvml=nvml_of("NVIDIA GeForce RTX 3090", "8.6", 0x2204, "515.105.01", "11.7"),
         where="pretended",
         besides=("driver-branch-ended",),
+    ),
+    Case("tensorflow-2.4", "TensorFlow 2.4 and CUDA 11.0, which has libcusolver.so.10", tf2_4("11.0.3"), **_TF_2_4),
+    Case(
+        "tensorflow-2.4-cuda-11.2",
+        "the same with CUDA 11.2, which has libcusolver.so.11",
+        tf2_4("11.2.2"),
+        ("tf-cannot-dlopen-gpu-libs",),
+        first="tf-cannot-dlopen-gpu-libs",
+        **_TF_2_4,
     ),
     Case(
         "tensorflow-1.15",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.lab import cudnn_tree, stub
 from tests.lab.case import Case, fault
+from tests.lab.cases.windows import RUNTIME
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import (
     LIB,
@@ -126,6 +127,7 @@ FAULTS = (
             files(
                 {
                     "/Windows/System32/kernel32.dll": pe_bytes("kernel32.dll"),
+                    **{f"/Windows/System32/{name}": pe_bytes(name) for name in RUNTIME},
                     f"{WINDOWS_PYTHON}/python.exe": b"MZ",
                     f"{WINDOWS_PYTHON}/python310.dll": b"MZ",
                 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from compat.matrix import Matrix, accepts
 from tests.lab import cudnn_tree
 from tests.lab.case import Case
 from tests.lab.hive_file import hive_bytes
@@ -96,6 +97,22 @@ def onnxruntime(version: str = "1.22.0", cuda: str = "12", cudnn: str = "9", sit
     )
 
 
+def tensorflow(version: str, site: str, ending: str = "112") -> Part:
+    """One of those with CUDA for Windows, up to 2.10; `ending` is that of its CUDA in build_info.py."""
+    return package(
+        "tensorflow",
+        version,
+        {
+            "tensorflow/__init__.py": "",
+            "tensorflow/python/platform/build_info.py": f"is_cuda_build = True\ncuda_version = '64_{ending}'\n"
+            "cudnn_version = '64_8'\n",
+            "tensorflow/python/_pywrap_tensorflow_internal.pyd": pe_bytes("t.pyd", needs=RUNTIME),
+        },
+        site=site,
+        tags="cp310-cp310-win_amd64",
+    )
+
+
 def cpu_onnxruntime(prefix: str, version: str = "1.16.3") -> Part:
     """ONNX Runtime for the CPU, of which there were wheels of 32 bits."""
     tree = {
@@ -128,8 +145,8 @@ def toolkit(release: str = "12.8.1") -> Part:
     """A toolkit as NVIDIA's installer lays it, with the DLLs that a framework may ask for."""
     major, minor, _ = release.split(".")
     home = f"{CUDA}/v{major}.{minor}"
-    ending = {"11": "110"}.get(major, major)
-    names = (f"cudart64_{ending}.dll", f"cublas64_{major}.dll", f"cublasLt64_{major}.dll")
+    rows = Matrix().rows("libraries", "sonames")
+    names = [row.dll for row in rows if row.dll and accepts(row.cuda, f"{major}.{minor}")]
     return files(
         {
             f"{home}/version.json": f'{{"cuda": {{"name": "CUDA SDK", "version": "{release}"}}}}',
@@ -453,22 +470,56 @@ CASES = (
     machine(
         "tensorflow-2.10",
         "the last TensorFlow with CUDA for Windows, its CUDA and cuDNN on Path",
-        package(
-            "tensorflow",
-            "2.10.1",
-            {
-                "tensorflow/__init__.py": "",
-                "tensorflow/python/platform/build_info.py": "is_cuda_build = True\ncuda_version = '64_112'\n"
-                "cudnn_version = '64_8'\n",
-                "tensorflow/python/_pywrap_tensorflow_internal.pyd": pe_bytes("t.pyd", needs=RUNTIME),
-            },
-            site="/Python310/Lib/site-packages",
-            tags="cp310-cp310-win_amd64",
-        ),
+        tensorflow("2.10.1", site="/Python310/Lib/site-packages"),
         python("/Python310", "310"),
         toolkit("11.2.2"),
         cudnn("8.1.1", "11.2"),
         environ={"PATH": on_path(f"{CUDA}/v11.2/bin")},
+    ),
+    machine(
+        "tensorflow-off-path",
+        "the same, and Path names neither",
+        tensorflow("2.10.1", site="/Python310/Lib/site-packages"),
+        python("/Python310", "310"),
+        toolkit("11.2.2"),
+        cudnn("8.1.1", "11.2"),
+        codes=("windows-dll-path",),
+        first="windows-dll-path",
+    ),
+    machine(
+        "tensorflow-without-cuda",
+        "the same, and no CUDA anywhere",
+        tensorflow("2.10.1", site="/Python310/Lib/site-packages"),
+        python("/Python310", "310"),
+        codes=("tf-cannot-dlopen-gpu-libs",),
+        first="tf-cannot-dlopen-gpu-libs",
+    ),
+    machine(
+        "tensorflow-2.4",
+        "TensorFlow 2.4 with CUDA 11.0, which has cusolver64_10.dll",
+        tensorflow("2.4.4", site="/Python38/Lib/site-packages", ending="110"),
+        python("/Python38", "38"),
+        toolkit("11.0.3"),
+        cudnn("8.0.5", "11.0"),
+        environ={"PATH": on_path(f"{CUDA}/v11.0/bin")},
+    ),
+    machine(
+        "tensorflow-2.4-cuda-11.2",
+        "the same with CUDA 11.2, which has cusolver64_11.dll",
+        tensorflow("2.4.4", site="/Python38/Lib/site-packages", ending="110"),
+        python("/Python38", "38"),
+        toolkit("11.2.2"),
+        cudnn("8.1.1", "11.2"),
+        environ={"PATH": on_path(f"{CUDA}/v11.2/bin")},
+        codes=("tf-cannot-dlopen-gpu-libs",),
+        first="tf-cannot-dlopen-gpu-libs",
+    ),
+    machine(
+        "onnxruntime-without-cuda",
+        "ONNX Runtime for GPUs, and no CUDA anywhere",
+        onnxruntime(),
+        codes=("cudart-soname-missing",),
+        first="cudart-soname-missing",
     ),
     machine(
         "tensorflow-2.15",

@@ -1,0 +1,68 @@
+"""Whether frameworks that were asked for in one question go into one environment."""
+
+from __future__ import annotations
+
+import itertools
+
+from compat.build import is_cuda_row, name_of
+from compat.matrix import Matrix, Uncovered
+from compat.overlap import NO, overlap
+from compat.reason import BAD, OK, UNKNOWN, Circumstances, Reason, row_name
+from compat.row import FrameworkRow
+from compat.solve import Problem, solve, solve_unsure
+from compat.solve_proof import refusals
+from compat.spec import Spec
+from compat.traits import traits_of
+
+
+def together(
+    specs: tuple[Spec, ...], rows: tuple[FrameworkRow, ...], where: Circumstances, matrix: Matrix
+) -> Reason | None:
+    """What the solver says of them, or their pins where a build for the CPU was meant; `rows` do alone.
+
+    None for one framework, and for what the matrix has no builds of.
+    """
+    asked = tuple(spec for spec in specs if spec.name not in {"cuda", "cudnn"})
+    if len({spec.name for spec in asked}) < 2:
+        return None
+    if any(_is_for_the_cpu(row) for row in rows):
+        return next(iter(_apart(rows)), None)
+    try:
+        return _solved(Problem(asked, where, matrix), rows)
+    except Uncovered:
+        return None
+
+
+def _is_for_the_cpu(row: FrameworkRow) -> bool:
+    """The solver is asked about GPUs: it takes no such build."""
+    return row.cuda == "" and not is_cuda_row(row) and (row.build == "cpu" or not traits_of(row.package).runs_on)
+
+
+def _apart(rows: tuple[FrameworkRow, ...]) -> tuple[Reason, ...]:
+    found = []
+    for one, other in itertools.permutations(rows, 2):
+        pin = (one.pins or {}).get(other.package)
+        if pin and overlap((pin, other.versions)) == NO:
+            names = tuple(row_name(row.package, "builds", row) for row in (one, other))
+            what = f"no builds of these go together: {name_of(one)} asks for {other.package}{pin}, which is another"
+            found.append(Reason(BAD, what, names, one.source))
+    return tuple(found)
+
+
+def _solved(problem: Problem, rows: tuple[FrameworkRow, ...]) -> Reason:
+    found = solve(problem)
+    unsure = None if found else solve_unsure(problem)
+    if unsure is None and not found and not problem.uncovered:
+        pins = _apart(rows)
+        if pins:
+            return pins[0]
+        why = min((one.reason for one in refusals(problem, None)), key=lambda reason: reason.kind, default=None)
+        what = "no builds of these go together" + (f": {why.what}" if why else "")
+        return Reason(BAD, what, why.rows if why else (), why.source if why else "")
+    solution = found or unsure
+    doubt = next((one for one in unsure.doubts if len(one.rows) > 1), None) if unsure else None  # of one alone: as said
+    if solution is None or doubt:
+        what = "no builds of these are known to go together" + (f": {doubt.what}" if doubt else "")
+        return Reason(UNKNOWN, what, doubt.rows if doubt else (), doubt.source if doubt else "")
+    labels = dict.fromkeys(one.label for one in solution.chosen)
+    return Reason(OK, f"go together: {', '.join(labels)}", tuple(one.name for one in solution.chosen), "")

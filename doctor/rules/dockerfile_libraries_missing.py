@@ -1,0 +1,92 @@
+"""A Dockerfile installs a framework whose CUDA libraries its base image lacks."""
+
+from __future__ import annotations
+
+import re
+
+from compat.matrix import Matrix, Uncovered
+from compat.need import Need
+from compat.overlap import overlap
+from compat.row import FrameworkRow
+from doctor.check.finding import Answer, Evidence, bad, ok, unknown
+from doctor.facts import Facts, Machine
+from doctor.facts.dockerfile import DockerfileBase
+from doctor.facts.environment import Framework
+from doctor.facts.seen import Seen, value_or
+from doctor.rules.shared.builds import build_row
+from doctor.rules.shared.dockerfile import dockerfile_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
+
+_FOR_GPUS = re.compile(r".+-gpu|cupy-cuda\d+x?|mxnet-cu\d+")
+_WITH_CUDNN = re.compile(r"-cudnn(\d*)(?:-|$)|-tensorrt")
+
+
+def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
+    """Each framework that is pinned; a line that names CUDA may bring its libraries, and leaves it to the image."""
+    told = dockerfile_of(facts)
+    rows = [*_of_system(facts, matrix)]
+    toolkits = facts.toolkit.toolkits
+    if isinstance(toolkits, Seen) and not toolkits.value:  # tensorflow there may be meant for the CPU
+        rows = [(one, row) for one, row in rows if _FOR_GPUS.fullmatch(one.package)]
+    if not rows:
+        raise NotApplicable("no framework is pinned that takes CUDA's libraries from the system")
+    if told.may_bring:
+        line = told.may_bring[0]
+        return unknown(f"{line.source} {line.what}, which may bring CUDA's libraries")._replace(matters=False)
+    if not isinstance(toolkits, Seen):
+        return unknown(f"what {told.base.image} holds is not known")._replace(matters=False)
+    for framework, row in rows:
+        lacks = _lacking(told.base, row) if toolkits.value else f"CUDA {_major(row.cuda)}"
+        if lacks:
+            return _bad(framework, row, told.base, lacks)
+    return ok(f"{told.base.image} has the libraries that {rows[0][0].label} asks for")
+
+
+def _of_system(facts: Facts, matrix: Matrix) -> list[tuple[Framework, FrameworkRow]]:
+    found = []
+    for environment in value_or(facts.environments, ()):
+        for one in value_or(environment.frameworks, ()):
+            try:
+                row = build_row(one, facts, matrix)
+            except Uncovered:
+                continue
+            if row.libraries == "system" and (_FOR_GPUS.fullmatch(row.package) or row.package == "tensorflow"):
+                found.append((one, row))
+    return found
+
+
+def _lacking(base: DockerfileBase, row: FrameworkRow) -> str:
+    """What of it an image of nvidia/cuda has not, "" for nothing."""
+    if overlap((row.cuda or "", f"=={base.release.partition('.')[0]}.*")) == "no":
+        return f"CUDA {_major(row.cuda)}"
+    if base.variant == "base":
+        return "cuBLAS and the libraries beside it"
+    if row.package.startswith("cupy") or not row.cudnn_accepts:
+        return ""
+    found = _WITH_CUDNN.search(base.image)
+    major = _major(row.cudnn_accepts)
+    return "" if found and found[1] in {None, "", major} else f"cuDNN {major}"
+
+
+def _major(versions: str | None) -> str:
+    found = re.search(r"\d+", versions or "")
+    return found[0] if found else ""
+
+
+def _bad(framework: Framework, row: FrameworkRow, base: DockerfileBase, lacks: str) -> Answer:
+    source = framework.note.removeprefix("pinned in ").partition(",")[0]
+    wanted = f"CUDA {_major(row.cuda)}" + (f" and cuDNN {_major(row.cudnn_accepts)}" if row.cudnn_accepts else "")
+    return bad(
+        f"{source} installs {framework.label}, which takes CUDA's libraries from the system, and {base.image} has no "
+        f"{lacks}",
+        Need("by-hand", f"{base.source}: start from a runtime image of nvidia/cuda with {wanted}."),
+        evidence=(
+            Evidence(source, f"{framework.label} asks for {wanted}"),
+            Evidence(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),
+            Evidence(f"matrix, {row.id}", "its libraries are the system's"),
+        ),
+    )
+
+
+RULE = Rule(MACHINE, check)

@@ -1,0 +1,112 @@
+"""The kernel module by whoever brings it on this system: akmods, ready packages, NVIDIA's runfile.
+
+Sources: RPM Fusion, "Howto/NVIDIA" (akmods --force --kernels); Ubuntu Server documentation, "NVIDIA drivers
+installation" (linux-modules-nvidia-BRANCH-KERNEL); NVIDIA's yum-packaging-precompiled-kmod (the packages are called
+kmod-nvidia-RELEASE-KERNEL); rpm(8), zypper(8), and openSUSE's SDB:NVIDIA_drivers (a KMP is built, or linked, for the
+kernels that are there when it is installed); Arch Wiki, "NVIDIA" (nvidia-open is for linux alone, nvidia-open-dkms for
+every kernel); nvidia-installer's help (--kernel-module-only, --kernel-name); rpm-ostree(1).
+"""
+
+from __future__ import annotations
+
+import re
+
+from compat.matrix import Matrix
+from compat.need import Need
+from installers.effect import Effect, ModuleBuilt, ModuleLoaded
+from installers.method import Method
+from installers.methods.kernel_module import modprobe
+from installers.packages import install, kernel_headers, manager_of, refresh
+from installers.plan import Plan, Target
+from installers.step import Step
+from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
+
+_READY = "linux-modules-nvidia-"
+_AGAINST = "what the module is built against"
+_STAYS = Inverse(left="the module that it made stays, as a package of its own: dnf remove takes it away")
+_KMP = (
+    "zypper --non-interactive install --force "
+    "\"$(rpm -qf --qf '%{NAME}\\n' /lib/modules/*/updates/nvidia.ko | sort -u | grep -m 1 nvidia)\""
+)
+
+
+def serves(need: Need, target: Target) -> bool:
+    """A module of a Linux kernel that is this machine's own."""
+    return need.product == "module-package" and target.os_family == "linux"
+
+
+def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+    """By its source; where the kernel is another machine's, there."""
+    kernel, source = need.where or target.kernel, need.build
+    summary = f"bring the NVIDIA module{f' for kernel {kernel}' if kernel else ''}"
+    if target.container or target.wsl:
+        return Plan(summary, (ByHand("the kernel module belongs to the container's host, or to Windows"),), ())
+    if target.distribution.endswith("-ostree"):
+        return Plan("make the system's image anew", _ostree(), ())
+    writer = _ready if source.startswith(_READY) else _WRITERS.get(source)
+    if writer is None or not manager_of(target):
+        text = f"install the package with the NVIDIA module for kernel {kernel}"
+        return Plan(summary, (ByHand(text, f"who brings it here is not known: {source}"),), ())
+    loads = target.live and need.spec != "built"
+    steps = writer(kernel, source, target)
+    effects: tuple[Effect, ...] = (ModuleBuilt(kernel), *((ModuleLoaded("nvidia"),) if loads else ()))
+    says_so = any(isinstance(step, ByHand) for step in steps)
+    return Plan(summary, (*steps, *((modprobe("nvidia"),) if loads and not says_so else ())), effects)
+
+
+def _akmods(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
+    argv = ("akmods", "--force", "--kernels", kernel)
+    return (
+        install(target, f"kernel-devel-{kernel}", why=_AGAINST),
+        Command(argv, "build the module and install it", needs_root=True, timeout_s=1800, inverse=_STAYS),
+    )
+
+
+def _ready(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
+    """Of the same branch and flavour as for the other kernels."""
+    return (*refresh(target), install(target, f"{source}-{kernel}", why="Ubuntu's ready module for that kernel"))
+
+
+def _kmod(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
+    without_dist = re.sub(r"\.el\d\w*(\.\w+)?$", "", kernel)
+    name = f"kmod-nvidia-*-{without_dist}*"
+    return (install(target, name, why="NVIDIA's ready module for that kernel; a new kernel's comes some days later"),)
+
+
+def _kmp(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
+    left = Inverse(left="the package is the one that was there")
+    again = Command(("sh", "-c", _KMP), "its package brings it to the kernels that are there", needs_root=True)
+    return (install(target, *kernel_headers(target, kernel), why=_AGAINST), again._replace(inverse=left))
+
+
+def _pacman(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
+    """pacman asks whether the ready module may go, which the one by DKMS replaces."""
+    names = (*kernel_headers(target, kernel), "nvidia-open-dkms")
+    argv = ("pacman", "-S", "--needed", *names)
+    left = Inverse((("pacman", "-R", "nvidia-open-dkms"),), "the ready module comes back by pacman -S nvidia-open")
+    return (Command(argv, "the module for every kernel; let it replace nvidia-open", needs_root=True, inverse=left),)
+
+
+def _runfile(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
+    headers = install(target, *kernel_headers(target, kernel), why=_AGAINST)
+    text = (
+        "build the module with NVIDIA's runfile of the release that is installed, then load it:\n"
+        f"sudo sh ./NVIDIA-Linux-*.run --kernel-module-only --kernel-name={kernel}\n"
+        "sudo modprobe nvidia"
+    )
+    return (*refresh(target), headers, ByHand(text, "NVIDIA's installer put it there, without DKMS"))
+
+
+def _ostree() -> tuple[Step, ...]:
+    argv = ("rpm-ostree", "upgrade")
+    undo = Inverse((("rpm-ostree", "rollback"),), "restart the machine")
+    return (
+        Command(argv, "the module is built while the image is made", needs_root=True, timeout_s=3600, inverse=undo),
+        ByHand("restart the machine; where it says that there is nothing newer: sudo rpm-ostree rollback, and restart"),
+    )
+
+
+_WRITERS = {"akmods": _akmods, "kmod": _kmod, "kmp": _kmp, "pacman": _pacman, "runfile": _runfile}
+
+METHOD = Method("the kernel module by its source", serves, plan)
