@@ -50,10 +50,10 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
 
 
 def _said(host: Host, path: str) -> dict[str, str]:
-    """The pairs of `build_info` (2.3 on) over the module's constants (before); raises HostError."""
+    """The pairs of `build_info` (2.3 on, there a dict) over the module's constants (before); raises HostError."""
     said = constants(host, path)
     pairs = re.finditer(
-        r"""\(\s*["'](\w+)["']\s*,\s*(?:["']([^"'\n]*)["']|(True|False)|(\[[^\]\n]*\]))\s*\)""",
+        r"""["'](\w+)["']\s*[,:]\s*(?:["']([^"'\n]*)["']|(True|False)|(\[[^\]\n]*\]))\s*(?=[,)}])""",
         start_of(host, path, _BYTES),
     )
     for name, text, flag, items in (match.groups() for match in pairs):
