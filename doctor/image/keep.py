@@ -37,7 +37,8 @@ _BLOCK_BYTES = 1 << 20
 _READ_NAMES = frozenset(("RECORD", "METADATA", "PKG-INFO", "status", "ld.so.cache", "ld.so.preload", "__init__.py",
                          "version.json", "variant.json", "kernel.json"))  # fmt: skip
 _READ_ENDS = (".txt", ".pth", ".conf", ".cfg", ".toml", ".ini", ".sh", ".ko", ".ko.xz", ".ko.zst", ".ko.gz",
-              ".list", ".md5sums", "rc", "profile", "version.py", "info.py", "config.py", ".egg-link")  # fmt: skip
+              ".list", ".md5sums", "rc", "profile", "version.py", "info.py", "config.py", ".egg-link",
+              "_environment.py")  # fmt: skip
 _READ_FOLDERS = ("/etc/", "/.singularity.d/")
 _CONDA = "/conda-meta/"  # wherever its prefix lies
 _HEADERS = ("cuda", "cudnn", "nv", "nccl", "NvInfer", "cublas")  # how the names of headers begin that tell a version

@@ -325,4 +325,19 @@ def _one_by_one(packed: Iterator[bytes], kind: _Kind, shown: str) -> Iterator[by
         raise Damaged(f"{shown}: its {kind.name} data is cut short")
 
 
-_UNPACKERS: dict[str, Unpacker] = {"gzip": _gunzip, "xz": _unxz, "zstd": _unzstd}
+def _filled(unpack: Unpacker) -> Unpacker:
+    """The same; refuses streams without content one behind the other, of which a small file holds millions."""
+
+    def made(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
+        empty = 0
+        for chunk in unpack(packed, shown):
+            empty = 0 if chunk else empty + 1
+            if empty > _EMPTY_AT_MOST:
+                raise ImageError(f"{shown}: more than {_EMPTY_AT_MOST} empty streams one behind the other")
+            yield chunk
+
+    return made
+
+
+_EMPTY_AT_MOST = 10_000
+_UNPACKERS: dict[str, Unpacker] = {"gzip": _filled(_gunzip), "xz": _filled(_unxz), "zstd": _filled(_unzstd)}

@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.rules.shared.image import image_of, need_cuda_inside, said_by
+from doctor.rules.shared.image import image_of, need_cuda_inside, said_by, set_to
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -30,7 +30,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"{_VARIABLE}={value}")
     return bad(
         f"the image sets {_VARIABLE}={value}, which hides the GPUs wherever --gpus does not override it",
-        Need("by-hand", f"In the Dockerfile: ENV {_VARIABLE}=all"),
+        Need("by-hand", set_to(_VARIABLE, "all", facts)),
         severity=Severity.WARNING,
         evidence=(Evidence(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}: {_HIDES[hides]}"),),
     )

@@ -12,7 +12,7 @@ from doctor.facts import Facts, Machine
 from doctor.facts.dockerfile import DockerfileBase
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, UnseenError, value_or
-from doctor.rules.shared.image import image_of, said_by
+from doctor.rules.shared.image import image_of, said_by, set_to
 from doctor.rules.shared.requires import LEGACY, Condition, Outcome, Values, brands, evaluate, is_off, requirements
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
@@ -82,7 +82,7 @@ def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix
         release = _release(value)
         return bad(
             f"containers of this image do not start: NVIDIA's runtime reads {name}, and {value[:40]!r} is no release",
-            Need("by-hand", f"In the Dockerfile: ENV {_REQUIRE}=cuda>={release}" if release else _TURN_OFF),
+            Need("by-hand", set_to(_REQUIRE, f"cuda>={release}", facts) if release else _TURN_OFF),
             evidence=(seen,),
         )
     failed = found.decides
@@ -90,7 +90,7 @@ def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix
         line = re.sub(r" *(<=|>=|!=|=|<|>) *", r"\1", value)
         return bad(
             f"containers of this image do not start: in {name}, {failed[0].why}",
-            Need("by-hand", f'In the Dockerfile: ENV {name}="{line}"' if line != value else f"Mend {name}."),
+            Need("by-hand", set_to(name, f'"{line}"', facts) if line != value else f"Mend {name}."),
             evidence=(seen,),
         )
     wanted = " and ".join(one.text for one in failed)
@@ -109,7 +109,7 @@ def _needs(wanted: str, matrix: Matrix) -> tuple[Need, ...]:
     do = f"install driver >={min(fit)}, which runs CUDA {found[1]}" if found and fit else f"bring about {wanted}"
     return (
         Need("by-hand", f"On the machine that runs it: {do}."),
-        Need("by-hand", f"Where that is too strict: {_TURN_OFF}"),
+        Need("by-hand", f"Where that is too strict, do without it. {_TURN_OFF}"),
     )
 
 

@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.rules.shared.image import image_of, need_cuda_inside, said_by
+from doctor.rules.shared.image import image_of, need_cuda_inside, said_by, set_to
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -27,7 +27,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         line = ",".join(sorted((names & _KNOWN) | {"compute", "utility"}))
         return bad(
             f"the image asks for {_VARIABLE}={value}: {strange[0]!r} is no capability, and its containers do not start",
-            Need("by-hand", f"In the Dockerfile: ENV {_VARIABLE}={line}"),
+            Need("by-hand", set_to(_VARIABLE, line, facts)),
             evidence=(Evidence(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
         )
     if not names or names & _ENOUGH:
@@ -35,7 +35,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     line = ",".join(sorted(names | {"compute", "utility"}))
     return bad(
         f"the image asks for {_VARIABLE}={value}: without compute its containers get no libcuda",
-        Need("by-hand", f"In the Dockerfile: ENV {_VARIABLE}={line}"),
+        Need("by-hand", set_to(_VARIABLE, line, facts)),
         evidence=(Evidence(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
     )
 

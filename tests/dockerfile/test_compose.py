@@ -196,3 +196,21 @@ def test_laughs_are_few(tmp_path: Path) -> None:
     with pytest.raises(DockerfileError, match="merges without end"):
         report(tmp_path, f"{merged}{APP}")
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("environment", "code", "says"),
+    [
+        (
+            "NVIDIA_DRIVER_CAPABILITIES: video",
+            "container-without-compute",
+            "NVIDIA_DRIVER_CAPABILITIES: compute,utility,video",
+        ),
+        ("NVIDIA_VISIBLE_DEVICES: void", "container-gpus-hidden", "NVIDIA_VISIBLE_DEVICES: all"),
+        ("NVIDIA_REQUIRE_CUDA: cuda >= 12.0", "container-requirement-unmet", 'NVIDIA_REQUIRE_CUDA: "cuda>=12.0"'),
+    ],
+)
+def test_a_variable_of_the_service_is_mended_there(environment: str, code: str, says: str, tmp_path: Path) -> None:
+    said = report(tmp_path, f"{APP}    gpus: all\n    environment:\n      {environment}\n", only=(code,))
+    remedies = encode_report(said)["findings"][0]["remedies"]
+    assert f"compose.yaml:6, below environment: {says}" in str(remedies)

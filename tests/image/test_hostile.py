@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import lzma
 import os
+import struct
 import tarfile
 import time
 from collections.abc import Callable
@@ -447,3 +449,14 @@ def test_pax_records_that_make_no_sense(name: str, pack: Callable[[bytes], bytes
         return
     with pytest.raises(Damaged, match="pax record"):
         host_of(content, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [gzip.compress(b"", mtime=0), lzma.compress(b""), struct.pack("<II", 0x184D2A50, 0)],
+    ids=["gzip", "xz", "zstd"],
+)
+def test_streams_without_content_have_an_end(empty: bytes, tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(empty * 20_000)
+    with pytest.raises(ImageError, match="empty streams"):
+        open_image(ImageRequest(str(tmp_path / "empty"), uses_cache=False))

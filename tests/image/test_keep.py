@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import struct
 from itertools import chain
+from pathlib import Path
 from typing import BinaryIO, cast
 
 import pytest
 
+import doctor.frameworks
 from doctor.binaries.fatbin import HEAD, MAGIC, gpu_code_of
 from doctor.binaries.pe import Pe
 from doctor.image import keep
 from doctor.image.disk import _WAITING_AT_MOST_BYTES, Scratch
-from doctor.image.keep import _RESERVED_BYTES, Keeper, Pieces, _segments
+from doctor.image.keep import _READ_ENDS, _READ_NAMES, _RESERVED_BYTES, Keeper, Pieces, _segments
 from tests.lab.pe_file import pe_bytes
 
 HELD = 1 << 16
@@ -162,3 +165,12 @@ def test_where_containers_begin(monkeypatch: pytest.MonkeyPatch, *, has_memmem: 
         content = b"".join(parts)
         begin = seed.randrange(len(content) + 1)
         assert keep._searched(memoryview(content)[begin:]) == content[begin:].find(MAGIC)
+
+
+def test_python_files_that_cards_read_are_kept() -> None:
+    """A card that gets no text takes the file for missing: CuPy 14 was taken for an older one."""
+    named = set()
+    for card in (Path(doctor.frameworks.__file__).parent).glob("*.py"):
+        named |= set(re.findall(r'(?:text\(|path = |constants\(host, )f?"([^"]+\.py)"', card.read_text()))
+    assert "cupy/_environment.py" in named
+    assert not [one for one in named if not one.endswith((*_READ_ENDS, *_READ_NAMES))]

@@ -6,6 +6,8 @@ constraints).
 
 from __future__ import annotations
 
+import re
+
 from doctor.facts import Facts
 from doctor.facts.image import ImageFacts
 from doctor.facts.seen import Seen, value_or
@@ -24,6 +26,14 @@ def said_by(name: str, facts: Facts) -> str:
     told = facts.configuration.variables if isinstance(facts.dockerfile, Seen) else None
     found = [one.set_in for one in value_or(told, ()) if one.name == name] if told else []
     return found[0] if found else "the image's configuration"
+
+
+def set_to(name: str, value: str, facts: Facts) -> str:
+    """What to write so that containers have this value: a compose file's own goes before that of the image."""
+    place = said_by(name, facts)
+    if re.fullmatch(r".+\.ya?ml:\d+", place):
+        return f"In {place}, below environment: {name}: {value}"
+    return f"In the Dockerfile: ENV {name}={value}"
 
 
 def need_cuda_inside(facts: Facts) -> None:
