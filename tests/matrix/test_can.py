@@ -362,6 +362,7 @@ def test_a_card_that_is_not_there_has_near_names(name: str, capsys: pytest.Captu
             "go together",
         ),  # that no wheel is known is no doubt of the set
         ("torch==2.9.1 flash-attn==2.7.4 vllm==0.5.0", 1, "vllm 0.5.0 asks for torch==2.3.0"),
+        ("ctranslate2==4.4.0 torch==2.5.1", 0, "cuDNN >=8,<9 from the system"),  # torch brings 9
         ("torch==2.9.1 torch==2.9.1", 0, ""),
         ("torch==2.9.1 cuda==12.4 cudnn==9.1", 0, ""),  # of the system: no members of the environment
     ],
