@@ -64,5 +64,6 @@ def _solved(problem: Problem, rows: tuple[FrameworkRow, ...]) -> Reason:
     if solution is None or doubt:
         what = "no builds of these are known to go together" + (f": {doubt.what}" if doubt else "")
         return Reason(UNKNOWN, what, doubt.rows if doubt else (), doubt.source if doubt else "")
-    labels = dict.fromkeys(one.label for one in solution.chosen)
-    return Reason(OK, f"go together: {', '.join(labels)}", tuple(one.name for one in solution.chosen), "")
+    labels = ", ".join(dict.fromkeys(one.label for one in solution.chosen))
+    asks = [one for one in solution.remarks if "from the system" in one]  # cuDNN 8 beside a torch that brings 9
+    return Reason(OK, "; ".join((f"go together: {labels}", *asks)), tuple(one.name for one in solution.chosen), "")

@@ -198,7 +198,7 @@ class _Judged:
         if row.cuda == "" and row.build != "cpu" and traits_of(row.package).runs_on:
             return [self._say(OK, f"runs on the CUDA of {traits_of(row.package).runs_on}"), *reasons]
         if row.cuda is None:
-            told = (self._too_old(gpu) or self._code_for(gpu) for gpu in self._where.capabilities)
+            told = (self._outside(gpu) or self._code_for(gpu) for gpu in self._where.capabilities)
             return [*filter(None, told), *self._unrecorded_cuda(), *reasons]
         if not is_cuda_row(row):
             kind = "is built for AMD GPUs" if row.build.startswith("rocm") else "is a CPU build: it uses no NVIDIA GPU"
@@ -221,7 +221,7 @@ class _Judged:
             yield reason._replace(rows=(self._name, *reason.rows))
 
     def _card(self, gpu: ComputeCapability) -> Reason | None:
-        older = self._too_old(gpu)
+        older = self._outside(gpu)
         if older:
             return older
         try:
@@ -232,8 +232,12 @@ class _Judged:
     def _oldest(self) -> SupportRow | None:
         return self._matrix.supports_from(self._row.package, self._release())
 
-    def _too_old(self, gpu: ComputeCapability) -> Reason | None:
-        """The card is older than any that the package is for, whatever it was built with."""
+    def _outside(self, gpu: ComputeCapability) -> Reason | None:
+        """The card is older, or newer, than any that the package is for, whatever it was built with."""
+        newest = self._matrix.supports_to(self._row.package, self._release())
+        if newest and gpu > newest.capability_max:
+            name = row_name("gpu", "newest", newest)
+            return self._say(BAD, f"supports cards up to {newest.capability_max.sm}", name, source=newest.source)
         oldest = self._oldest()
         if not oldest or gpu >= oldest.capability_min:
             return None

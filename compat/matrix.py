@@ -24,6 +24,7 @@ from compat.row import (
     GenerationRow,
     GpuRow,
     LibraryRow,
+    NewestRow,
     PageRow,
     PtxRow,
     RepositoryRow,
@@ -320,6 +321,13 @@ class Matrix:
         """The row that names the oldest GPUs of a framework that compiles for the card at hand, if there is one."""
         names = (package, package.partition("-cu")[0])
         rows: tuple[SupportRow, ...] = self.rows("gpu", "supported")
+        return _first(rows, lambda row: row.package in names and accepts(row.versions, version))
+
+    @_remembered
+    def supports_to(self, package: str, version: str) -> NewestRow | None:
+        """The row that names the newest GPUs of a release that refuses newer ones, if there is one."""
+        names = (package, package.partition("-cu")[0])
+        rows: tuple[NewestRow, ...] = self.rows("gpu", "newest")
         return _first(rows, lambda row: row.package in names and accepts(row.versions, version))
 
     @_remembered

@@ -153,6 +153,19 @@ class SupportRow(NamedTuple):
     note: str
 
 
+class NewestRow(NamedTuple):
+    """The newest GPUs that releases take which refuse every newer one, PTX or not. File gpu.json, table newest."""
+
+    id: str
+    package: str  # "tensorrt" stands for tensorrt-cu12
+    versions: str  # PEP 440 specifier
+    capability_max: ComputeCapability
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class PtxRow(NamedTuple):
     """Builds whose PTX is reported not to load on newer cards. File gpu.json, table ptx."""
 
@@ -523,7 +536,13 @@ TABLES: dict[str, dict[str, type]] = {
     "compiler": {"hosts": CompilerRow, "packaged": PackagedCompilerRow},
     "driver": {"branches": BranchRow},
     "chip": {"devices": ChipRow},
-    "gpu": {"generations": GenerationRow, "products": GpuRow, "supported": SupportRow, "ptx": PtxRow},
+    "gpu": {
+        "generations": GenerationRow,
+        "products": GpuRow,
+        "supported": SupportRow,
+        "newest": NewestRow,
+        "ptx": PtxRow,
+    },
     "cudnn": {
         "releases": CudnnRow,
         "builds": CudnnBuildRow,

@@ -230,6 +230,13 @@ LAYOUTS: dict[str, Layout] = {
             ("capability", lambda row: f"from {row.capability_min} on"),
         ),
     ),
+    "NewestRow": Layout(
+        "Frameworks that refuse newer cards",
+        (
+            ("framework", lambda row: f"{row.package} {exact(row.versions)}"),
+            ("capability", lambda row: f"up to {row.capability_max}"),
+        ),
+    ),
     "PtxRow": Layout(
         "PTX that is reported not to load",
         (

@@ -142,8 +142,9 @@ def test_a_pin_that_admits_several_cudnns_is_narrowed_to_those_with_code() -> No
 @pytest.mark.parametrize(
     ("package", "version", "cuda", "gpu", "kind"),
     [
-        ("tensorrt", "==10.6", ">=12.6,<13", "12.0", UNKNOWN),  # 12.8 runs what 12.6 built, which has no such code
-        ("tensorrt-cu12", "==10.6", ">=12.6,<13", "12.0", UNKNOWN),
+        ("tensorrt", "==10.9", ">=12.6,<13", "12.0", UNKNOWN),  # 12.8 runs what 12.6 built, which has no such code
+        ("tensorrt-cu12", "==10.9", ">=12.6,<13", "12.0", UNKNOWN),
+        ("tensorrt-cu12", "==10.6", ">=12.6,<13", "12.0", BAD),  # it refuses what is newer, whoever runs it
         ("tensorrt", "==10.8", ">=12.8,<13", "12.0", OK),
         ("tensorrt", "==10.6", ">=12.6,<13", "8.9", OK),
         ("cupy-cuda12x", "==13.5", ">=12.0,<13", "12.0", OK),  # it compiles where it runs

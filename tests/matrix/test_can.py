@@ -372,6 +372,7 @@ def test_a_card_that_is_not_there_has_near_names(name: str, capsys: pytest.Captu
             "go together",
         ),  # that no wheel is known is no doubt of the set
         ("torch==2.9.1 flash-attn==2.7.4 vllm==0.5.0", 1, "vllm 0.5.0 asks for torch==2.3.0"),
+        ("ctranslate2==4.4.0 torch==2.5.1", 0, "cuDNN >=8,<9 from the system"),  # torch brings 9
         ("torch==2.9.1 torch==2.9.1", 0, ""),
         ("torch==2.9.1 cuda==12.4 cudnn==9.1", 0, ""),  # of the system: no members of the environment
     ],
@@ -434,4 +435,20 @@ def test_what_has_no_wheels_for_macos_at_all_is_a_no_without_a_gpu() -> None:
     ],
 )
 def test_a_driver_compiles_the_ptx_of_its_cuda_and_older(asked: str, status: int) -> None:
+    assert ask(*asked.split()) == status
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("tensorrt==10.7.0 --gpu 12.0", 1),  # "Target GPU SM 120 is not supported by this TensorRT release"
+        ("tensorrt-cu12==10.7.0 --gpu 10.0", 1),
+        ("tensorrt==10.8.0.43 --gpu 12.0", 0),
+        ("tensorrt==8.4.1.5 --gpu 8.9", 1),
+        ("tensorrt==8.5.1.7 --gpu 8.9", 0),
+        ("tensorrt==7.0.0.11 --gpu 8.6", 1),
+        ("tensorrt==8.4.1.5 --gpu 8.0", 4),  # what it was built for is not recorded
+    ],
+)
+def test_a_release_that_refuses_newer_cards(asked: str, status: int) -> None:
     assert ask(*asked.split()) == status

@@ -31,7 +31,8 @@ def can(
 ) -> None:
     """Say whether a release runs on a GPU, a driver and a Python, with each reason and the row that it comes from.
 
-    What is not said is not judged. cuda==X and cudnn==X beside a framework are those of the system.
+    What is not said is not judged. cuda==X and cudnn==X beside a framework are those of the system. Several frameworks
+    are judged in one environment, too.
 
     Exit status: 0 yes; 1 no; 2 bad usage or input; 4 unknown.
     """
