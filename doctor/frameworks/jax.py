@@ -2,7 +2,7 @@
 
 The plugin's __init__ opens the wheels' libraries by their paths, then the plugin asks for what is missing. Source:
 jax_plugins/xla_cuda12/__init__.py of jax-cuda12-pjrt 0.4.36 to 0.7.2 (_load_nvidia_libraries); the names that the
-plugin opens by itself are those of its LD_DEBUG trace.
+plugin opens by itself are those of its LD_DEBUG trace, but for cuDNN's number.
 """
 
 from __future__ import annotations
@@ -82,18 +82,26 @@ def steps(package: Package) -> Iterator[Step]:
                 path = package.anywhere(f"nvidia/{module}/lib/{name}")
                 yield Step(path, "the JAX plugin opens the wheel's library by its path")
         yield Step(plugin, "JAX opens its plugin", needed=True)
-        for name in _NAMES[major]:
+        for name in (*_NAMES[major], _cudnn_of(package.framework)):
             yield Step((name,), "the plugin opens it by its name", _PLUGIN, use=name != "libcuda.so.1")
         return
 
 
+_CUDNN_9 = (0, 4, 29)  # the first release for it: the extras of jax 0.4.28 and 0.4.29
+
+
+def _cudnn_of(framework: Framework) -> str:
+    release = tuple(map(int, re.findall(r"\d+", framework.version)[:3]))
+    return "libcudnn.so.8" if release < _CUDNN_9 else "libcudnn.so.9"
+
+
 _NAMES = {
     "12": (
-        "libcuda.so.1", "libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcudnn.so.9", "libcufft.so.11",
+        "libcuda.so.1", "libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcufft.so.11",
         "libcusolver.so.11", "libcusparse.so.12", "libcupti.so.12", "libnccl.so.2",
     ),
     "13": (
-        "libcuda.so.1", "libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13", "libcudnn.so.9", "libcufft.so.12",
+        "libcuda.so.1", "libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13", "libcufft.so.12",
         "libcusolver.so.12", "libcusparse.so.12", "libcupti.so.13", "libnccl.so.2",
     ),
 }  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from compat.build import library_sources, name_of
+from collections.abc import Callable
+
+from compat.build import covers, library_sources, name_of
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import WHEELS, Need
 from compat.record import NamedTuple
@@ -144,9 +146,8 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
     def fits(row: FrameworkRow) -> bool:
         return any(accepts(row.cuda or "", one.cuda) for one in found)
 
-    traits = traits_of(framework.package)  # by its own name it stands for itself: cupy-cuda12x is a build of cupy
-    kin = framework._replace(package=traits.id) if traits.one_directory else framework
-    rows = nearest_and_newest(other_builds(kin, facts, matrix, fits)) if found else ()
+    rows = nearest_and_newest(other_builds(framework, facts, matrix, fits)) if found else ()
+    rows = (*_sisters(framework, facts, matrix, fits), *rows) if found else ()
     rows = rows[::-1] if _is_asked_by_others(framework) else rows
     here = ", ".join(f"{one.cuda} ({one.where})" for one in found)
     advice = f"; {name_of(rows[0])} takes the CUDA that is here" if rows else ""
@@ -164,6 +165,17 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
         ),
         explains=tuple(Symptom(code, framework.label) for code in _SYMPTOMS),
     )
+
+
+def _sisters(
+    framework: Framework, facts: Facts, matrix: Matrix, fits: Callable[[FrameworkRow], bool]
+) -> tuple[FrameworkRow, ...]:
+    """The same release under another name, for another CUDA: cupy-cuda12x for cupy-cuda11x."""
+    traits = traits_of(framework.package)
+    kin = framework._replace(package=traits.id)  # by its own name it stands for itself alone
+    rows = other_builds(kin, facts, matrix, fits) if traits.one_directory else ()
+    same = (row for row in rows if row.package != framework.package and covers(row, framework.version))
+    return tuple(same)[:1]
 
 
 def _need_of(row: FrameworkRow, framework: Framework, facts: Facts) -> Need:

@@ -193,3 +193,12 @@ def test_an_old_onnxruntime_opens_what_its_provider_does_not_name(tmp_path: Path
     one = package(tmp_path, "onnxruntime-gpu", {"onnxruntime/capi/_ld_preload.py": preload})
     names = [step.opens[0] for step in steps(one) if step.opens and "/" not in step.opens[0]]
     assert names == (["libcublas.so.11", cudnn] if preload else [cudnn])
+
+
+@pytest.mark.parametrize(
+    ("release", "name"), [("0.4.28", "libcudnn.so.8"), ("0.4.29", "libcudnn.so.9"), ("0.10.1", "libcudnn.so.9")]
+)
+def test_the_cudnn_of_jax_is_of_the_major_that_its_release_is_for(tmp_path: Path, release: str, name: str) -> None:
+    files = {"jax_plugins/xla_cuda12/xla_cuda_plugin.so": "", "jax_plugins/xla_cuda12/__init__.py": ""}
+    found = steps(package(tmp_path, "jax-cuda12-plugin", files, version=release))
+    assert [one.opens[0] for one in found if "cudnn" in one.opens[0]] == [name]

@@ -447,3 +447,24 @@ def test_cudnn_comes_with_the_libraries_that_its_extra_would_have_brought(*, cud
     assert found.needs[0].spec.startswith("nvidia-cublas-cu12")
     assert ("nvidia-cudnn-cu12" in found.needs[0].spec) is cudnn_lacks
     assert (Symptom("cudnn-missing", ORT.label) in found.explains) is cudnn_lacks
+
+
+@pytest.mark.parametrize(
+    ("asker", "found", "severity"),
+    [
+        ("cudf-cu12", True, Severity.INFO),
+        ("cudf-cu12", False, Severity.ERROR),  # it has none of CUDA's libraries at all
+        ("", True, Severity.ERROR),
+    ],
+)
+def test_what_another_framework_brought_without_libraries_that_it_does_not_use(
+    asker: str, found: bool, severity: Severity
+) -> None:
+    """`pip install cudf-cu12` brings CuPy, NVRTC and the runtime, and no cuBLAS."""
+    runtime = told(CUPY, "libcudart.so.12") if found else lost(CUPY, "libcudart.so.12")
+    facts = on(CUPY, runtime, lost(CUPY, "libcublas.so.12"))
+    if asker:
+        other = framework(asker, "25.10.0", requires=seen(("cupy-cuda12x>=12.0.0",)))
+        there = facts.environments.get()[0]._replace(frameworks=seen((CUPY, other)))
+        facts = facts._replace(environments=seen((there,)))
+    assert answer("cudart-soname-missing", facts).severity is severity

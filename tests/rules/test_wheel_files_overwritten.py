@@ -8,7 +8,7 @@ from compat.need import Need
 from doctor.check.finding import Kind, Severity, Symptom
 from doctor.facts.environment import Overlap
 from doctor.facts.seen import Fact
-from tests.machine import VENV, cudnn_copy, distribution, environment, framework, gpu, machine, seen, unseen
+from tests.machine import VENV, cudnn_copy, distribution, driver, environment, framework, gpu, machine, seen, unseen
 from tests.rules.case import answer
 
 CODE = "wheel-files-overwritten"
@@ -113,3 +113,29 @@ def test_the_build_for_the_gpu_stays_where_one_is_here(gpus: int, first: str, ke
     assert found.needs == (Need("wheels", f"{kept}==2.18.1", PYTHON, gone),)
     assert found.severity is (Severity.ERROR if gpus else Severity.WARNING)
     assert Symptom("cpu-only-wheel", "tensorflow 2.18.1") in found.explains
+
+
+def test_of_two_plugins_of_jax_the_newest_that_the_driver_runs_stays() -> None:
+    """`pip install jax[cuda12]` beside jax[cuda13]: JAX takes one of them, and cuDNN is the other's."""
+    plugins = tuple(
+        framework(f"jax-cuda{major}-plugin", "0.10.1", build=seen("cuda"), cuda=unseen("runs on a range"),
+                  requires=seen((f"nvidia-cudnn-cu{major}>=9.8; extra == 'with-cuda'",)))
+        for major in (12, 13)
+    )  # fmt: skip
+    names = ("jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt")
+    there = (
+        *(distribution(name, "0.10.1") for name in names),
+        *(distribution(*one.split(" ")) for one in (CU12, CU13)),
+    )
+    built = environment(*plugins, overlaps=seen((shared(seen(CU12)),)), distributions=seen(there))
+    runs = {major: driver(cuda=f"{major}.0") for major in (12, 13)}
+    (need,) = answer(CODE, machine(environments=seen((built,)), driver=runs[13])).needs
+    assert need == Need(
+        "wheels", "nvidia-cudnn-cu13==9.12.0.46", PYTHON, "jax-cuda12-pjrt jax-cuda12-plugin nvidia-cudnn-cu12"
+    )
+    (need,) = answer(CODE, machine(environments=seen((built,)), driver=runs[12])).needs
+    assert need.spec == "nvidia-cudnn-cu12==9.10.2.21"
+    beside = environment(*plugins, framework("torch", "2.14.0", requires=seen(("nvidia-cudnn-cu12==9.10.2.21",))),
+                         overlaps=seen((shared(seen(CU12)),)), distributions=seen(there))  # fmt: skip
+    (need,) = answer(CODE, machine(environments=seen((beside,)), driver=runs[13])).needs
+    assert need.product == "by-hand"
