@@ -164,7 +164,7 @@ class _Judged:
                 what = f"brings {name} only with the extra {missing.extra}, which was not asked for"
                 yield self._say(OK, what, row_name("package", "extras", missing), source=missing.source)
                 yield self._system_library(name, version, accepted)
-            elif brings_libraries(row, self._matrix):
+            elif brings_libraries(row, self._matrix) and not (name == "CUDA" and _has_one_for_each(row)):
                 yield self._say(OK, f"brings its own {name} {own or ''}".rstrip() + ": that of the system is not used")
             else:
                 yield self._system_library(name, version, accepted)
@@ -442,3 +442,8 @@ def _listed(targets: tuple[CodeTarget, ...]) -> str:
 
 def _span(cudas: tuple[CudaVersion, ...]) -> str:
     return str(cudas[0]) if len(cudas) == 1 else f"{cudas[0]} to {cudas[-1]}"
+
+
+def _has_one_for_each(row: FrameworkRow) -> bool:
+    """Whether it holds a library for each CUDA and opens that of torch's, which is the CUDA that is meant."""
+    return traits_of(row.package).nearest != ""

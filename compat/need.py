@@ -22,13 +22,15 @@ class Need(NamedTuple):
     | environment | its Python, "==3.12.*", "==3.13t.*", "" (any) | its directory | |
     | kernel-module | "loaded", "reloaded", "rebuilt", "built" (not loaded yet), "signed" | kernel release or "" | \
       "nvidia", "nvidia_uvm"; behind it packages that a build lacks, "nvidia gcc-12", or who makes what is signed |
-    | module-package | "", or "built" (not loaded yet) | kernel release | who brings it: DriverFacts.module_source |
+    | module-package | "", "built" (not loaded yet), or the release, "==580.95.05" | kernel release | who brings it: \
+      DriverFacts.module_source, or "nvidia-dkms-580-open" |
     | nouveau | ABSENT | | |
     | restart | "" | | |
     | device-nodes | "" | | |
     | device-access | "" | paths of the nodes | group that owns it; "label" where SELinux closes them |
     | container-gpu | "" | container kind | |
     | variable | "" to unset it, "=value", or "without /dir" for path-like ones | file and line that sets it | name |
+    | alternative | where it shall lead | the name that programs use, "/usr/local/cuda" | |
     | link | text of the link | path of the link | |
     | file | ABSENT | path | |
     | files-aside | ABSENT | path of the first of them | pattern of all, "cudnn*.h" |

@@ -33,6 +33,7 @@ class SolveCandidate(NamedTuple):
     key: Key  # newer is larger
     wants: dict[str, str]  # distribution -> PEP 440 specifier: itself, and what it requires as far as the row says
     held: bool = False  # installed already, and to stay as it is
+    extra: str = ""  # the one that was asked for and leaves CUDA to the system, "cuda12-local" of jax
 
     @property
     def row(self) -> FrameworkRow:
@@ -157,13 +158,28 @@ def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
 def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) -> SolveCandidate:
     against = (*_unpublished(asked, row), *(_without_code(row) if with_gpu_code else ()))
     versions = _narrowed(asked.versions, row.versions)
+    extra = _leaving_cuda_out(asked, row, matrix)
+    row = _on_the_system(row) if extra else row
     return SolveCandidate(
         asked.name,
         Fit(row, against),
         versions,
         key=newest(versions),
         wants=_wants(asked.name, row, versions, matrix),
+        extra=extra,
     )
+
+
+def _leaving_cuda_out(asked: Spec, row: FrameworkRow, matrix: Matrix) -> str:
+    """The extra that asks for the package without the libraries that its other extras bring, "" for none."""
+    rows = [one for one in extras_asked(asked, matrix) if one.asks == row.package]
+    return rows[0].extra if rows and row.libraries == "wheels" and not any(one.brings for one in rows) else ""
+
+
+def _on_the_system(row: FrameworkRow) -> FrameworkRow:
+    """The build as it is installed without its libraries."""
+    pins = {name: one for name, one in (row.pins or {}).items() if not name.startswith(("nvidia-", "cuda-toolkit"))}
+    return row._replace(libraries="system", pins=pins)
 
 
 def _wants(asked: str, row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:

@@ -58,6 +58,8 @@ def parse_spec(text: str) -> Spec:
     if local:
         versions, build = local[1] + (local[3] or ""), local[2]
     versions = re.sub(r"(?<=[^,\s])\s*,$", "", versions)  # pip takes one comma at the end
+    versions = re.sub(r"===\s*(?=\d)", "==", versions)  # the same for every release that has a row
+    versions = re.sub(r"(?<=[=<>])\s*[vV](?=\d)", "", versions)  # PEP 440: v2.9 is 2.9
     _refuse_unreadable(text, versions)
     extras = tuple(sorted(normal(part) for part in (found[2] or "").split(",") if part.strip()))
     return Spec(normal(found[1]), versions.replace(" ", ""), build, extras)

@@ -1,11 +1,13 @@
 """ONNX Runtime: capi/build_and_package_info.py and the provider libraries beside it.
 
-A session opens the CUDA provider by its path; that names what it needs, and no place for it. Source:
-onnxruntime/__init__.py of 1.22.0 (preload_dlls), the libraries of 1.20.1, 1.22.0, 1.23.2 and 1.31.1.
+A session opens the CUDA provider by its path; that names what it needs, and no place for it. The provider of older
+wheels names nothing: capi/_ld_preload.py opens it before. Source: onnxruntime/__init__.py of 1.22.0 (preload_dlls), the
+libraries of 1.14.1, 1.20.1, 1.22.0, 1.23.2 and 1.31.1, _ld_preload.py of 1.14.1.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from compat.version import CudaVersion, VersionError
@@ -13,7 +15,7 @@ from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.frameworks import Card, Dlls, Loading, cudnn_said, describe
 from doctor.host import Host, HostError
-from doctor.loader.steps import Package, Step
+from doctor.loader.steps import CTYPES, Package, Step
 from doctor.probes.metadata import constants, requires
 
 _PROVIDERS = {"cuda": "cuda", "rocm": "rocm", "openvino": "openvino"}
@@ -81,8 +83,11 @@ _CAPI = "onnxruntime/capi"
 
 
 def steps(package: Package) -> Iterator[Step]:
-    """The import opens nothing of CUDA's."""
+    """The import opens nothing of CUDA's, or by `_ld_preload.py` what its provider takes functions from."""
     yield Step(package.files(f"{_CAPI}/onnxruntime_pybind11_state.*.so"), "import onnxruntime", needed=True)
+    preloaded = re.findall(r'CDLL\("(\S+?)"', package.text(f"{_CAPI}/_ld_preload.py").partition("except OSError")[0])
+    for name in preloaded:
+        yield Step((name,), "import onnxruntime opens it by its name, and goes on without it", CTYPES, use=True)
     shared = package.files(f"{_CAPI}/libonnxruntime_providers_shared.so")
     yield Step(shared, "a session with a GPU provider opens it", use=True)
     provider = package.files(f"{_CAPI}/libonnxruntime_providers_cuda.so")
@@ -90,7 +95,8 @@ def steps(package: Package) -> Iterator[Step]:
     # Up to 1.23 the provider names cuDNN among what it needs, and none is asked for here.
     names, mapped = ("libcudnn.so.9", "libcudnn.so"), ("libcudnn.so.9", "libcudnn.so.8")
     asker = "libonnxruntime_providers_cuda"
-    yield Step(names, "the provider opens it by its name", asker, use=True, unless_mapped=mapped)
+    if not preloaded:
+        yield Step(names, "the provider opens it by its name", asker, use=True, unless_mapped=mapped)
     tensorrt = package.files(f"{_CAPI}/libonnxruntime_providers_tensorrt.so")
     yield Step(tensorrt, "a session with TensorrtExecutionProvider opens it", use=True, optional=True)
 

@@ -122,10 +122,10 @@ _CUDA_10_0 = tuple(f"lib{name}.so.10.0" for name in ("cudart", "cublas", "cufft"
 _NAMES = {
     "10": ("libcudart.so.10.{minor}", "libcublas.so.10", "libcufft.so.10", "libcurand.so.10", "libcusolver.so.10",
            "libcusparse.so.10"),
-    "11.0": ("libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcurand.so.10",
-             "libcusolver.so.10", "libcusparse.so.11"),
     "11": ("libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.11",
            "libcusparse.so.11"),
+    "11.0": ("libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcurand.so.10",
+             "libcusolver.so.10", "libcusparse.so.11"),
     "12": ("libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcufft.so.11", "libcusolver.so.11",
            "libcusparse.so.12"),
 }  # fmt: skip
@@ -142,8 +142,8 @@ def steps(package: Package) -> Iterator[Step]:
     cuda, cudnn = package.framework.cuda, package.framework.cudnn
     names: tuple[str, ...] = ()
     if isinstance(cuda, Seen):
-        names = _CUDA_10_0 if cuda.value == CudaVersion(10, 0) else ()
-        names = names or _NAMES.get(str(cuda.value)) or _NAMES.get(str(cuda.value.major), ())
+        names = _CUDA_10_0 if cuda.value == CudaVersion(10, 0) else _NAMES.get(str(cuda.value.major), ())
+        names = _NAMES.get(str(cuda.value), names)
         names = tuple(name.format(minor=cuda.value.minor) for name in names)
     if isinstance(cudnn, Seen):
         names = (*names, f"libcudnn.so.{cudnn.value.major}")

@@ -50,11 +50,11 @@ class Disk:
 class Scratch(Disk):
     """A temporary file without a name, which is written at its end; what is small waits in memory for more."""
 
-    def __init__(self, limit_bytes: int, waiting_bytes: int = _WAITING_AT_MOST_BYTES) -> None:
-        """Raises OSError. So many bytes may wait."""
+    def __init__(self, limit_bytes: int) -> None:
+        """Raises OSError."""
         with tempfile.TemporaryFile(prefix="gpudoctor-") as file:
             self._keep(os.dup(file.fileno()))
-        self._limit_bytes, self._waiting_bytes = limit_bytes, waiting_bytes
+        self._limit_bytes = limit_bytes
         self._waiting, self._written = bytearray(), 0
         self.is_full = False
 
@@ -65,14 +65,14 @@ class Scratch(Disk):
 
     def put(self, content: bytes | memoryview) -> int | None:
         """Where it lies; None where there is no room for it. Raises OSError for a full disk."""
-        place = self.size_bytes
-        if len(content) > self.room_bytes:
+        place, size = self.size_bytes, len(content)
+        if place + size > self._limit_bytes:
             self.is_full = True
             return None
-        self.size_bytes += len(content)
-        if len(content) < self._waiting_bytes:
+        self.size_bytes += size
+        if size < _WAITING_AT_MOST_BYTES:
             self._waiting += content
-            if len(self._waiting) >= self._waiting_bytes:
+            if len(self._waiting) >= _WAITING_AT_MOST_BYTES:
                 self._write_out()
         else:
             self._write_out()

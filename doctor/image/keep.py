@@ -61,7 +61,7 @@ _PT_LOAD, _PT_DYNAMIC = 1, 2
 _PF_X, _PF_W = 1, 2
 _ALWAYS_BYTES = 32 << 20  # the end of a file, and a segment that is written to: what readers begin with lies there
 _NAMES_BEFORE_BYTES, _SECTIONS_AT_MOST_BYTES = 64 << 10, 4 << 20  # around the headers of sections
-_IN_MEMORY_BYTES = 8 << 20  # of what is laid down; most libraries have less, and no file is written for them
+_IN_MEMORY_BYTES = 32 << 20  # of a library that is not laid down: most have less, and no file is written for them
 _RESERVED_BYTES = 128 << 20  # of the scratch file, for these: 267 MiB of cuFFT are data that nobody asks for
 
 
@@ -132,15 +132,21 @@ class Pieces(io.RawIOBase):
 
 
 class _Held(Disk):
-    """A file that lies in memory."""
+    """A file that lies in memory, in pieces."""
 
-    def __init__(self, content: memoryview) -> None:
-        self.size_bytes = len(content)
-        self._content = content
+    def __init__(self, pieces: list[memoryview]) -> None:
+        self._pieces = pieces
+        self._places = [0, *itertools.accumulate(map(len, pieces))]
+        self.size_bytes = self._places.pop()
 
     def read(self, place: int, size: int) -> bytes:
         """See Disk."""
-        return bytes(self._content[place : place + size])
+        number = bisect_right(self._places, place) - 1
+        at = place - self._places[number]
+        found = bytes(self._pieces[number][at : at + size])
+        while len(found) < size and (number := number + 1) < len(self._pieces):
+            found += self._pieces[number][: size - len(found)]
+        return found
 
 
 class _Recorder(Pieces):
@@ -162,7 +168,7 @@ class Keeper:
 
     def __init__(self, spool: Scratch) -> None:
         self._spool = spool
-        self._scratch = Scratch(SCRATCH_AT_MOST_BYTES, _IN_MEMORY_BYTES)
+        self._scratch = Scratch(SCRATCH_AT_MOST_BYTES)
 
     def keep(self, name: str, size: int, pieces: Iterator[memoryview]) -> tuple[Stretch, ...]:
         """Read a file to its end; what is kept of it, nothing where there was no room."""
@@ -174,7 +180,7 @@ class Keeper:
         if not _is_library(name, head):
             content = walk.ensure(wanted := _bytes_wanted(name, size))[:wanted]
         elif size <= _IN_MEMORY_BYTES:
-            return self._of_whole(name, walk.ensure(size))
+            return self._of_held(name, size, walk.rest())
         else:
             return self._of_library(name, head, walk)
         stretches = self._put(content)
@@ -182,15 +188,18 @@ class Keeper:
         return stretches
 
     def _of_whole(self, name: str, content: memoryview) -> tuple[Stretch, ...]:
-        """Of a file that lies in memory."""
+        """Of a file that lies in memory, in one piece."""
         size = len(content)
-        if not _is_library(name, bytes(content[:4])):
-            return self._put(content[: _bytes_wanted(name, size)])
+        if _is_library(name, bytes(content[:4])):
+            return self._of_held(name, size, [content])
+        return self._put(content[: _bytes_wanted(name, size)])
+
+    def _of_held(self, name: str, size: int, pieces: list[memoryview]) -> tuple[Stretch, ...]:
+        """Of a library that lies in memory."""
         if size <= _WHOLE_AT_MOST_BYTES or name.endswith(_SAY_RELEASE):
-            return self._put(content)
-        return self._answers(
-            name, bytes(content[:_START_BYTES]), _Recorder(size, (Stretch(0, size, 0),), _Held(content))
-        )
+            return self._put(memoryview(b"".join(pieces)))
+        held = _Held(pieces)
+        return self._answers(name, held.read(0, _START_BYTES), _Recorder(size, (Stretch(0, size, 0),), held))
 
     def _put(self, content: memoryview) -> tuple[Stretch, ...]:
         kept_at = self._spool.put(content)
@@ -251,6 +260,10 @@ class _Walk:
                 there += len(piece)
             self._block = found[0] if len(found) == 1 else memoryview(b"".join(found))
         return self._block
+
+    def rest(self) -> list[memoryview]:
+        """All that comes."""
+        return [self._block, *self._pieces]
 
     def consume(self, size: int) -> memoryview:
         """The next bytes, which are there."""
@@ -345,11 +358,15 @@ def _memmem() -> Any:
 def _searched(block: memoryview) -> int:
     """Where the first container of GPU code may begin, -1 for nowhere."""
     near = bytes(block[:_NEAR_BYTES]).find(MAGIC)
-    memmem = _memmem()
-    if near >= 0 or memmem is None:
+    if near >= 0 or _memmem() is None:
         return near if near >= 0 else bytes(block).find(MAGIC)
-    content = bytes(block)  # a view does not tell its address
-    found = memmem(content, len(content), MAGIC, len(MAGIC))
+    around = block.obj  # a view does not tell its address, and mostly there is nothing all around it
+    return -1 if isinstance(around, bytes) and _place_in(around) < 0 else _place_in(bytes(block))
+
+
+def _place_in(content: bytes) -> int:
+    """Where the first container may begin, by the C library; -1 for nowhere."""
+    found = _memmem()(content, len(content), MAGIC, len(MAGIC))
     begin: Any = ctypes.cast(ctypes.c_char_p(content), ctypes.c_void_p).value
     return found - begin if found else -1
 

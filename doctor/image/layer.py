@@ -130,7 +130,7 @@ class _Header(tarfile.TarInfo):
 
     @classmethod
     def _frombuf(cls, buf: Any, encoding: str, errors: str, **asked: Any) -> Any:
-        """What later releases of Python call, those of 2026 among them."""
+        """What later releases of Python call in place of it."""
         return cls._quick(functools.partial(super()._frombuf, **asked), buf, encoding, errors)  # type: ignore[misc]
 
     @classmethod

@@ -24,6 +24,8 @@ _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a skippable frame's magic number; the first is 0x50 to 0x5f
 _WINDOW_AT_MOST_BYTES = 128 << 20  # of xz and zstd; `zstd --ultra -22` and `xz -9` need that much or less
 _CHUNKS_AHEAD = 16  # small files take Python longer than unpacking, and large ones less
+_FIRST_STEP_BYTES = 1 << 10  # of what stands behind a stream or frame, which is copied: there may be 80,000 in a chunk
+_SMALL_CHUNK_BYTES = 64 << 10
 _FREED_KEPT_BYTES = 16 << 20
 _SWITCH_S = 1e-4  # how long a thread with the next chunk waits for Python's lock; 5 ms without
 
@@ -161,7 +163,7 @@ def unpacked(chunks: Iterator[bytes], shown: str, tally: Tally) -> tuple[str, It
     if not kind:
         return "", packed
     read = [0]
-    return kind, ahead(_bounded(_UNPACKERS[kind](_counted(packed, read), shown), read, shown, tally))
+    return kind, ahead(_gathered(_bounded(_UNPACKERS[kind](_counted(packed, read), shown), read, shown, tally)))
 
 
 def ahead(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
@@ -241,6 +243,22 @@ def _bounded(chunks: Iterator[bytes], read: list[int], shown: str, tally: Tally)
         yield chunk
 
 
+def _gathered(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The same bytes, small chunks put together: frames of one byte each would take a hundred times their room."""
+    small: list[bytes] = []
+    there = 0
+    for chunk in filter(None, chunks):
+        if not small and len(chunk) >= _SMALL_CHUNK_BYTES:
+            yield chunk
+            continue
+        small.append(chunk)
+        there += len(chunk)
+        if there >= _SMALL_CHUNK_BYTES:
+            yield b"".join(small)
+            small, there = [], 0
+    yield b"".join(small)
+
+
 def refuse_bomb(shown: str, packed: int, given: int) -> None:
     """Raise ImageError where so many bytes come of so few that it is no image."""
     if given > UNPACKED_AT_MOST_BYTES or (given > BOMB_BYTES and given > BOMB_RATIO * packed):
@@ -284,21 +302,23 @@ class _Kind(NamedTuple):
 
 def _one_by_one(packed: Iterator[bytes], kind: _Kind, shown: str) -> Iterator[bytes]:
     """Every stream, one behind the other."""
-    unpack, begun = kind.begin(), False
+    unpack, begun, step = kind.begin(), False, CHUNK_BYTES
     try:
         for chunk in packed:
-            left = chunk
-            while left or (begun and not unpack.needs_input):
+            at = 0
+            while at < len(chunk) or (begun and not unpack.needs_input):
+                given = chunk[at : at + step] if unpack.needs_input or not begun else b""
+                at += len(given)
                 if not begun:
-                    left = left.lstrip(kind.padding)
-                    if not left:
-                        break
+                    given = given.lstrip(kind.padding)
+                    if not given:
+                        continue
                     begun = True
-                yield unpack.decompress(left, CHUNK_BYTES)
-                left = b""
+                yield unpack.decompress(given, CHUNK_BYTES)
+                step = min(2 * step, CHUNK_BYTES)
                 if unpack.eof:
-                    left, begun = unpack.unused_data, False
-                    unpack = kind.begin()
+                    at -= len(unpack.unused_data)
+                    unpack, begun, step = kind.begin(), False, _FIRST_STEP_BYTES
     except kind.error as error:
         raise Damaged(f"{shown}: its {kind.name} data is damaged{kind.why} ({error})") from error
     if begun:

@@ -13,8 +13,8 @@ from compat.record import NamedTuple
 from compat.solve import Solution
 from compat.spec import Spec, parse_spec
 from compat.version import CudaVersion
+from doctor.matrix.solve_answer import requirement
 from installers.methods.wheel import index_of, index_options
-from installers.requirement import requirement_of
 
 
 class Unwritable(GpudoctorError):
@@ -73,7 +73,7 @@ def manifest_for(path: str) -> Manifest:
 
 def project_of(solution: Solution, where: Circumstances, matrix: Matrix) -> Project:
     """What a solution comes to in a file."""
-    requirements = dict.fromkeys((*(requirement_of(one.row, one.versions) for one in solution.chosen), *solution.pins))
+    requirements = dict.fromkeys((*map(requirement, solution.chosen), *solution.pins))
     wheels = []
     for spec in map(parse_spec, requirements):
         label, url = index_of(spec, matrix)

@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable
 
 from compat.cards import GpuCard, gpu_card_of
+from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.reason import NO, UNKNOWN, YES, Circumstances
 from compat.record import NamedTuple
 from compat.solve import Solution
-from compat.spec import parse_specs
+from compat.spec import Spec, parse_specs
 from doctor.formats import TextStyle
 from doctor.matrix import can
 from doctor.matrix.solve_answer import Place, answer
@@ -50,7 +51,7 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
     chosen = format_for(asked.style, SolveDocument)
     manifest = _manifest_for(asked.write, asked.output) if asked.write is not None else None
     matrix = Matrix.of_user()
-    specs = tuple(known_product(spec) for spec in parse_specs(asked.specs))
+    specs = tuple(dict.fromkeys(_package(spec) for spec in parse_specs(asked.specs)))
     document: SolveDocument | can.NoCard
     try:
         place = place_of(asked, matrix)
@@ -62,6 +63,17 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
         if manifest and verdict == YES and document.answer.solution:
             write_new(str(asked.write), manifest(document.answer.solution, place.circumstances, matrix))
     return deliver(document, chosen, asked.output, terminal), _STATUS[verdict]
+
+
+class NoPackage(GpudoctorError):
+    """CUDA or cuDNN was asked for, which an environment does not choose."""
+
+
+def _package(spec: Spec) -> Spec:
+    """Raises NoPackage, and what `known_product` does."""
+    if spec.name in {"cuda", "cudnn"}:
+        raise NoPackage(f"{spec.name} is no package: packages bring it or ask for it; name the driver, --driver 580.95")
+    return known_product(spec)
 
 
 def _manifest_for(path: str, report: str | None) -> Callable[[Solution, Circumstances, Matrix], str]:

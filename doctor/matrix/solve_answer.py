@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.build import is_default_build
-from compat.can import BuildVerdict
+from compat.can import CanAnswer
 from compat.can import answer as judged
 from compat.cards import GpuCard
 from compat.matrix import Matrix, Uncovered
@@ -69,28 +69,34 @@ def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer
         refusals=tuple(_each_once((*_refused(alone, verdict), *refusals(problem, sure)))),
         changes=() if found else changes(Task(specs, place.circumstances), matrix, problem.pairs),
         commands=install_commands(sure, place.circumstances, matrix) if sure else {},
-        uncovered=() if verdict == NO else problem.uncovered,
+        uncovered=() if verdict == NO else _unspoken(problem, alone),
     )
 
 
-def _alone(problem: Problem) -> dict[str, BuildVerdict]:
+def _alone(problem: Problem) -> dict[str, CanAnswer]:
     """What `matrix can` answers to a package of which no build at all may be chosen here, by its name.
 
     A search knows nothing of other platforms: that a package is not for this one, and that nobody knows whether it is,
     only this tells apart.
     """
     nothing = (one for one in problem.asked if not pool(problem.found[one.name], sure=False, own=False))
-    answers = {one.name: judged(one, problem.circumstances, problem.matrix) for one in nothing}
-    return {name: one.best for name, one in answers.items() if one.best}
+    return {one.name: judged(one, problem.circumstances, problem.matrix) for one in nothing}
 
 
-def _refused(alone: dict[str, BuildVerdict], verdict: str) -> Iterator[Refusal]:
+def _unspoken(problem: Problem, alone: dict[str, CanAnswer]) -> tuple[Spec, ...]:
+    """What no row speaks of: a row for the CPU builds of all releases does not say that there is this one."""
+    unknown = (one for one in problem.asked if one.name in alone and alone[one.name].best is None)
+    return tuple(dict.fromkeys((*problem.uncovered, *unknown)))
+
+
+def _refused(alone: dict[str, CanAnswer], verdict: str) -> Iterator[Refusal]:
     """The reason for the verdict, where it lies in one package by itself."""
     kind = BAD if verdict == NO else UNKNOWN
     for name, one in alone.items():
-        reason = next((reason for reason in one.reasons if reason.kind == kind), None)
+        reason = next((reason for reason in (one.best or one).reasons if reason.kind == kind), None)
         if reason:
-            yield Refusal(name, (one.name,), one.name, reason)
+            label = one.best.name if one.best else one.spec
+            yield Refusal(name, (label,), label, reason)
 
 
 def _each_once(found: tuple[Refusal, ...]) -> Iterator[Refusal]:
@@ -117,6 +123,11 @@ def install_commands(solution: Solution, where: Circumstances, matrix: Matrix) -
     return {tool: _commands(tool, solution, where, matrix) for tool in tools}
 
 
+def requirement(one: SolveCandidate) -> str:
+    """What to ask an installer for, by the extra that was named where that decides who brings CUDA."""
+    return f"{one.asked}[{one.extra}]{one.versions}" if one.extra else requirement_of(one.row, one.versions)
+
+
 def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
     """Whether a package index is known to have a build: its wheel was read, or the matrix names an index."""
     if not one.row.build or is_default_build(one.row):
@@ -130,7 +141,7 @@ def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
 
 def _commands(tool: str, solution: Solution, where: Circumstances, matrix: Matrix) -> tuple[str, ...]:
     target = _target(tool, where)
-    wanted = dict.fromkeys((*(requirement_of(one.row, one.versions) for one in solution.chosen), *solution.pins))
+    wanted = dict.fromkeys((*map(requirement, solution.chosen), *solution.pins))
     needs = (
         Need("environment", f"=={solution.python}.*" if solution.python else "", _FOLDER),
         Need(WHEELS, " ".join(wanted), target.python),

@@ -112,8 +112,8 @@ def _made(ways: Iterator[tuple[Need, ...]], facts: Facts, matrix: Matrix) -> Ite
 
 
 def _in_words(need: Need, why: str, facts: Facts) -> Candidate:
-    text = _wish(need)
-    return Candidate(need, Plan(text, (ByHand(text, why),), ()), target_of(facts, need))
+    text = f"{_wish(need)}: {why}"
+    return Candidate(need, Plan(text, (ByHand(text),), ()), target_of(facts, need))
 
 
 def _wish(need: Need) -> str:

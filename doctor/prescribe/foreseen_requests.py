@@ -42,10 +42,10 @@ def requests(row: FrameworkRow, prefix: str, *, own: bool) -> Iterator[tuple[str
 def again(row: FrameworkRow, prefix: str, facts: Facts, matrix: Matrix) -> Iterator[tuple[str, str, str]]:
     """Environment, package, name: what the release before it opened of CUDA when a program called it, for the new CUDA.
 
-    Of one that another package asks for, and that leaves it to the loader to find them (CTranslate2).
+    Of one that leaves it to the loader to find them: CTranslate2, ONNX Runtime.
     """
     traits = traits_of(row.package)
-    if traits.opens != "call" or not traits.dependency or row.package in traits.gpu or not is_cuda_row(row):
+    if traits.opens != "call" or not traits.dependency or not is_cuda_row(row):
         return
     told = (
         one for one in value_or(facts.loader.predictions, ()) if (one.environment, one.asker) == (prefix, row.package)

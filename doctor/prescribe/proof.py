@@ -98,6 +98,7 @@ class Court:
         """What becomes of a finding after these effects."""
         _, after, names = self._after(effects)
         named = {_key(one, names): one for one in after if one.kind is Kind.BAD}
+        named = {key: one for key, one in named.items() if one.severity is not Severity.INFO or key == _key(answer)}
         own = {_key(answer)} | {key for key, root in self._causes.items() if _key(root) == _key(answer)}
         others = {_key(one, names): cause for one, cause in _causes_of(after)}
         stands = tuple(

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from compat.record import NamedTuple
+from compat.traits import traits_of
 from compat.version import CodeTarget
 from doctor.binaries import NotRead
 from doctor.binaries.elf import Elf, ElfError
@@ -313,7 +314,9 @@ def _read_package(host: Host, one: Distribution, extended: str) -> dict[str, Any
     ]
     if not inside:
         return {"requires": False, "libraries": []}
-    is_for = _requires(host, one, extended)
+    is_for = traits_of(one.name).runs_on == extended or _requires(
+        host, one, extended
+    )  # bitsandbytes up to 0.42 does not
     wanted = [name for name in inside if is_for or re.match(_USUAL_NAME, name)]
     return {"requires": is_for, "libraries": wanted[:_LIBRARIES_AT_MOST]}
 

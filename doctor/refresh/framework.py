@@ -312,7 +312,7 @@ def _libraries(needs: Needs, host: WheelHost, build: str) -> str | None:
     """
     if needs.has_libraries or _extends(needs):
         return "wheels"
-    if not build:
+    if not build or any(re.search(r"-cu\d\d$", name) for name in needs.own):  # rmm-cu12, of cuDF, may bring them
         return None
     try:
         names = (path.rpartition("/")[2] for path in host.paths())

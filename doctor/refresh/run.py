@@ -19,9 +19,10 @@ from doctor.probes.metadata import normal
 from doctor.refresh import nvidia, table
 from doctor.refresh.compare import SAME, Change, compare
 from doctor.refresh.components import component_rows
-from doctor.refresh.framework import PLAIN, Custom, NotTold, Release, joined, read, releases_of, speaks_of
+from doctor.refresh.framework import PLAIN, Custom, NotTold, Release, joined, pythons_of, read, releases_of, speaks_of
 from doctor.refresh.index import Connection
 from doctor.refresh.listing import wheels_of
+from doctor.refresh.pinned import on_pinned_pythons
 from doctor.refresh.web import Unreachable, Web
 
 NVIDIA = ("cuda", "cudnn", "redist-component")
@@ -183,6 +184,8 @@ def _rows(releases: list[Release], source: Source, progress: Progress) -> tuple[
         if isinstance(row, NotTold):
             untold.append(row)
         else:  # one build in several files, as a plain release and with its local version: the plain one counts
+            if pythons_of(release.wheels) is None:  # of one wheel for many: a marker may spare the other ones a pin
+                row = on_pinned_pythons(row, source.shipped)
             rows.setdefault((row.versions, row.build, row.os, row.arch), row)
     return list(joined(rows.values())), _told_together(untold)
 

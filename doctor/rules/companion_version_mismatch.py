@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.build import oldest_cuda
-from compat.matrix import Matrix
+from compat.matrix import Matrix, Uncovered
 from compat.need import BY_HAND, Need
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
@@ -15,7 +15,15 @@ from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import how, value_or
-from doctor.rules.shared.builds import distribution_of, import_symptoms, installed, other_builds
+from doctor.rules.shared.builds import (
+    build_row,
+    distribution_of,
+    import_symptoms,
+    installed,
+    need_of,
+    other_builds,
+    suits_riders,
+)
 from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
@@ -164,7 +172,28 @@ def _need(framework: Framework, asked: Pin, there: str, facts: Facts, matrix: Ma
         return Need(framework.package, row.versions, python)
     for abi in matrix.compiled_for(framework.package, asked.name, release_of(there)):
         return Need(framework.package, abi.versions, python)
+    if base and (back := _base_back(framework, base, asked, facts, matrix)):
+        return back
     return Need(BY_HAND, f"install the release of {framework.package} that is made for {asked.name} {there}")
+
+
+def _base_back(framework: Framework, base: Framework, asked: Pin, facts: Facts, matrix: Matrix) -> Need | None:
+    """What it runs on, at the release that it was made for and of its CUDA, where no release of it is made for this."""
+    try:
+        own = oldest_cuda(build_row(framework, facts, matrix), matrix)
+    except (Uncovered, NotApplicable):
+        return None
+    environment = environment_of(framework, facts)
+
+    def fits(row: FrameworkRow) -> bool:
+        near = (
+            keeps(asked.specifier, release_of(row.versions.lstrip("="))) and oldest_cuda(row, matrix).major == own.major
+        )
+        return near and suits_riders(row, base, environment)
+
+    rows = other_builds(base, facts, matrix, fits)
+    same = [row for row in rows if row.build == value_or(base.build, "")]
+    return next((need_of(row, base, facts) for row in (*same, *rows)), None)
 
 
 def _anew(framework: Framework, base: str, facts: Facts, matrix: Matrix) -> Need:

@@ -9,6 +9,7 @@ from compat.matrix import Matrix
 from compat.need import AGAIN, WHEELS, Need
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
+from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Environment, Framework, Incomplete
 from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.seen import how, value_or
@@ -28,16 +29,33 @@ _OF_A_PROCESS = (
 
 def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     """An error where a process asks for such a file; what nobody asks for may have been left out on purpose."""
-    found = sorted(environment.incomplete.get(), key=lambda one: not _is_used(one, environment, facts))
-    if not found:
+    incomplete = environment.incomplete.get()
+    if not incomplete:
         return ok("the libraries and modules that its frameworks and NVIDIA's wheels list are all there")
+    copies = _copies(environment, facts)
+    both = (*incomplete, *map(_as_package, copies))
+    found = sorted(both, key=lambda one: not _is_used(one, environment, facts))
     return bad(
         f"{_words(found[0])}{_more(found)}",
         _need(found, environment),
         severity=Severity.ERROR if _is_used(found[0], environment, facts) else Severity.WARNING,
         evidence=tuple(_evidence(found, how(environment.incomplete))),
-        explains=tuple(_symptoms(found, environment, facts)),
+        explains=(
+            *_symptoms(found, environment, facts),
+            *(Symptom("cudnn-install-incomplete", one.label) for one in copies),
+        ),
     )
+
+
+def _copies(environment: Environment, facts: Facts) -> tuple[CudnnCopy, ...]:
+    """The wheels of cuDNN in it that lost files as well, which have a finding of their own where nothing else did."""
+    found = (one for one in value_or(facts.cudnn, ()) if one.environment == environment.prefix)
+    return tuple(one for one in found if one.origin == "wheel" and one.owner and value_or(one.missing, ()))
+
+
+def _as_package(copy: CudnnCopy) -> Incomplete:
+    name, _, version = copy.owner.partition(" ")
+    return Incomplete(name, version, value_or(copy.missing, ()), ())
 
 
 def _words(one: Incomplete) -> str:

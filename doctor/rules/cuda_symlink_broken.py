@@ -13,6 +13,7 @@ from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.facts.toolkit import Toolkit, ToolkitName
 from doctor.rules.shared.rule import Rule, Subjects
 
+_ALTERNATIVES = "/etc/alternatives/"
 _NVCC = "nvcc on PATH"
 _SHORT_NAME = r"(?i)^[a-z]:.*[\\/][^\\/]{1,6}~\d"  # PROGRA~1
 
@@ -48,6 +49,9 @@ def _needs(name: ToolkitName, facts: Facts) -> Iterator[Need]:
     toolkit = _best(facts)
     if name.name.startswith("/"):
         if toolkit and toolkit.kind == "directory":
+            if name.value.startswith(_ALTERNATIVES):
+                yield Need("alternative", toolkit.path, name.name)
+                return
             yield Need("link", toolkit.path, name.name)
         yield Need("file", ABSENT, name.name)
         return

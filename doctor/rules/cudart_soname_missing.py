@@ -5,16 +5,27 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, Unseen
+from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.rules.shared.builds import finds_wheels, import_symptoms
-from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, of_own_cuda, toolkit_for, wheels_for
+from doctor.rules.shared.cuda_libraries import (
+    names_of,
+    need_use,
+    not_found,
+    of_own_cuda,
+    predicted,
+    toolkit_for,
+    wheels_for,
+)
+from doctor.rules.shared.cudnn_use import is_main
 from doctor.rules.shared.dlls import cuda_there
+from doctor.rules.shared.nvidia_wheels import pins_of
+from doctor.rules.shared.pins import pin
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
 _OF_OTHER_RULES = ("libnvrtc", "libcuda.so")
 
@@ -35,28 +46,60 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     missing = of_own_cuda(missing, framework, facts, matrix)
     if not missing:
         return ok(f"the loader finds what {framework.label} asks for, or a wheel has it")
+    cudnn = _cudnn_as_well(framework, facts, matrix)
     return bad(
         f"{framework.label} asks for {names_of(missing)}, and the loader finds no such file",
-        *_needs(missing, framework, facts, matrix),
+        *_needs(missing, cudnn, framework, facts, matrix),
+        severity=Severity.INFO if _only_for_another(framework, missing, facts) else Severity.ERROR,
         evidence=tuple(Evidence(f"the loader, asked for {one.soname}", _why(one)) for one in missing),
-        explains=(Symptom("nvrtc-missing", framework.label), *import_symptoms(framework)),
+        explains=(
+            Symptom("nvrtc-missing", framework.label),
+            *((Symptom("cudnn-missing", framework.label),) if cudnn else ()),
+            *import_symptoms(framework),
+        ),
     )
+
+
+def _cudnn_as_well(framework: Framework, facts: Facts, matrix: Matrix) -> str:
+    """The wheel of cuDNN, where that lacks too and the rest lies in wheels: onnxruntime-gpu[cuda]; "" for none."""
+    lost = not_found(framework, facts, cudnn=True) if _looks_into_wheels(framework, facts) else ()
+    if not any(is_main(one.soname) and isinstance(one.intended, Unseen) for one in lost):
+        return ""
+    asked = (one for one in pins_of(framework, facts, matrix) if one.name.startswith("nvidia-cudnn-cu"))
+    return next((f"{one.name}{one.specifier.replace(' ', '')}" for one in asked), "")
+
+
+def _only_for_another(framework: Framework, missing: tuple[Prediction, ...], facts: Facts) -> bool:
+    """Whether another framework brought it, with the libraries that it uses itself: cuDF, CuPy without cuBLAS."""
+    if traits_of(framework.package).opens != "call" or len(missing) == len(predicted(framework, facts)):
+        return False
+    others = value_or(environment_of(framework, facts).frameworks, ())
+    asked = (pin(text) for one in others if one != framework for text in value_or(one.requires, ()))
+    return any(one is not None and one.name == framework.package and not one.optional for one in asked)
+
+
+def _looks_into_wheels(framework: Framework, facts: Facts) -> bool:
+    in_wheels = any(isinstance(one.intended, Seen) for one in not_found(framework, facts))
+    return in_wheels or finds_wheels(framework)
 
 
 def _why(one: Prediction) -> str:
     return one.path.why if isinstance(one.path, Unseen) else ""
 
 
-def _needs(missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+def _needs(
+    missing: tuple[Prediction, ...], cudnn: str, framework: Framework, facts: Facts, matrix: Matrix
+) -> tuple[Need, ...]:
     """A toolkit that is here already, the wheels that bring them, or one to install: first what this release looks for.
 
     Where the rest of them lies in wheels already, one more wheel is nearer than a second CUDA of the system's.
     """
     wheels = wheels_for(missing, framework, facts, matrix)
+    if cudnn:
+        wheels = tuple(one._replace(spec=" ".join(dict.fromkeys((*one.spec.split(), cudnn)))) for one in wheels)
     toolkit = toolkit_for(missing[0].soname, framework, facts, matrix)
-    in_wheels = any(isinstance(one.intended, Seen) for one in not_found(framework, facts))
     here = tuple(one for one in toolkit if one.product == "variable")
-    both = (*wheels, *toolkit) if finds_wheels(framework) or in_wheels else (*toolkit, *wheels)
+    both = (*wheels, *toolkit) if _looks_into_wheels(framework, facts) else (*toolkit, *wheels)
     both = tuple(dict.fromkeys((*here, *both)))
     return both or (Need("by-hand", f"Install the CUDA release that has {missing[0].soname}."),)
 

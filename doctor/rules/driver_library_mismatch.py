@@ -28,6 +28,7 @@ _RELOAD = (
     "nvidia_modeset nvidia_uvm nvidia', then 'sudo modprobe nvidia'."
 )
 _ANEW = "Create this container anew: the GPU runtime then gives it the libraries of the driver that is loaded."
+_READY = r"/kernel/nvidia-\d+((?:-server)?(?:-open)?)/"
 _OWN_LIBRARIES = (
     "Install the libraries of the host's driver {release} in this container, without a module: 'sudo sh "
     "./NVIDIA-Linux-*-{release}.run --no-kernel-modules'; or let LXD or Incus bring them in: 'lxc config set CONTAINER "
@@ -98,8 +99,18 @@ def _cause(facts: Facts, others: tuple[DriverLibrary, ...]) -> tuple[str, tuple[
         runfile = value_or(facts.driver.brought_by, "") == "runfile"
         needs = (Need("driver-leftovers", "runfile" if runfile else "", others[0].path, pattern),)
         return f"{others[0].path} was left by another installation, before {right.path}", needs
-    newer = Need("driver", f"=={others[0].release}")
-    return "packages of two drivers are mixed, and a restart loads the same module again", (newer,)
+    why = "packages of two drivers are mixed, and a restart loads the same module again"
+    return why, (_of_libraries(others[0].release, _unlike(facts, others)),)
+
+
+def _of_libraries(release: DriverRelease, modules: tuple[ModuleFile, ...]) -> Need:
+    """Ubuntu's ready modules stay at the release that they had when their kernel came: DKMS builds the other one."""
+    import re  # late: few machines have such a fault
+
+    ready = next((found for one in modules if (found := re.search(_READY, one.path))), None)
+    if ready is None:
+        return Need("driver", f"=={release}")
+    return Need("module-package", f"=={release}", modules[0].kernel, f"nvidia-dkms-{release.branch}{ready[1]}")
 
 
 def _unlike(facts: Facts, others: tuple[DriverLibrary, ...]) -> tuple[ModuleFile, ...]:

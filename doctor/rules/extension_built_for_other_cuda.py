@@ -10,7 +10,7 @@ from compat.need import Need
 from compat.row import FrameworkRow
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
-from doctor.facts.environment import Extension
+from doctor.facts.environment import Extension, Variable
 from doctor.facts.seen import how, value_or
 from doctor.rules.shared.builds import need_of, other_builds, riders, suits_riders
 from doctor.rules.shared.extensions import (
@@ -21,6 +21,7 @@ from doctor.rules.shared.extensions import (
     chosen_by_name,
     runtime_of,
     taken,
+    variable,
     wanted_name,
 )
 from doctor.rules.shared.pins import keeps, release_of
@@ -43,16 +44,45 @@ def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Facts, matrix: Matrix) -> Answer:
-    wanted = wanted_name(package, facts)
-    if found := taken(package, by_name, facts):
+    wanted, found = wanted_name(package, facts), taken(package, by_name, facts)
+    said = variable(facts)
+    lost = _lost(package, by_name[found], facts) if found else ""
+    if said and (lost or not found):
+        return _led_astray(package, by_name, said, lost)
+    if found:
         return ok(f"{package.label} takes its library for CUDA {_dotted(found)}")
-    present = ", ".join(sorted(map(_dotted, by_name), key=lambda text: [int(part) for part in text.split(".")]))
     folder = next(iter(by_name.values())).path.rpartition("/")[0]
     return bad(
         f"{package.label} has no library for CUDA {_dotted(wanted)}, which {package.torch.label} was built with",
         *_releases_with(wanted, package, facts, matrix),
         Need("by-hand", f"install a release of {package.modules[0].distribution} that has one for {_dotted(wanted)}"),
-        evidence=(_torch_evidence(package), Evidence(folder, f"has libraries for CUDA {present}")),
+        evidence=(_torch_evidence(package), Evidence(folder, f"has libraries for CUDA {_present(by_name)}")),
+    )
+
+
+def _present(by_name: dict[str, Extension]) -> str:
+    return ", ".join(sorted(map(_dotted, by_name), key=lambda text: [int(part) for part in text.split(".")]))
+
+
+def _lost(package: ExtensionPackage, library: Extension, facts: Facts) -> str:
+    """The first of CUDA's libraries that one of the package asks for in vain, "" for none."""
+    name = library.distribution
+    told = (one for one in value_or(facts.loader.predictions, ()) if one.environment == package.environment)
+    return next((one.soname for one in told if one.asker == name and one.is_cuda and one.missing), "")
+
+
+def _led_astray(package: ExtensionPackage, by_name: dict[str, Extension], said: Variable, lost: str) -> Answer:
+    """The variable names a CUDA that is not torch's, and whose library or whose runtime is not here."""
+    why = f"for which {lost} is not found" if lost else "and it has none"
+    return bad(
+        f"{said.name}={said.value} asks {package.label} for its library for CUDA {_dotted(said.value)}, {why}; "
+        f"{package.torch.label} brings CUDA {package.torch.cuda.get()}",
+        Need("variable", "", said.set_in, said.name),
+        evidence=(
+            Evidence(f"{said.name}, set in {said.set_in}" if said.set_in else said.name, said.value),
+            _torch_evidence(package),
+            Evidence(package.modules[0].path.rpartition("/")[0], f"has libraries for CUDA {_present(by_name)}"),
+        ),
     )
 
 

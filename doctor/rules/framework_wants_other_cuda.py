@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.build import library_sources, name_of
 from compat.matrix import Matrix, Uncovered, accepts, known
-from compat.need import Need
+from compat.need import WHEELS, Need
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.traits import traits_of
@@ -36,6 +36,10 @@ _SYMPTOMS = (
     "tf-cannot-dlopen-gpu-libs",
     "cudnn-missing",
     "cudnn-wrong-major",
+    "library-for-other-cuda",
+    "wheel-libs-not-on-loader-path",
+    "libdevice-not-found",
+    "ptxas-missing",
 )
 _RUNTIME = "nvidia-cuda-runtime"  # the wheel whose version is that of CUDA
 
@@ -140,7 +144,9 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
     def fits(row: FrameworkRow) -> bool:
         return any(accepts(row.cuda or "", one.cuda) for one in found)
 
-    rows = nearest_and_newest(other_builds(framework, facts, matrix, fits)) if found else ()
+    traits = traits_of(framework.package)  # by its own name it stands for itself: cupy-cuda12x is a build of cupy
+    kin = framework._replace(package=traits.id) if traits.one_directory else framework
+    rows = nearest_and_newest(other_builds(kin, facts, matrix, fits)) if found else ()
     rows = rows[::-1] if _is_asked_by_others(framework) else rows
     here = ", ".join(f"{one.cuda} ({one.where})" for one in found)
     advice = f"; {name_of(rows[0])} takes the CUDA that is here" if rows else ""
@@ -148,7 +154,7 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
         f"{framework.label} needs CUDA {_plain(wanted)}, and this machine has {here or 'none'}{advice}",
         *_in_order(
             _needs(framework, build_row(framework, facts, matrix), facts, matrix),
-            tuple(need_of(row, framework, facts) for row in rows),
+            tuple(_need_of(row, framework, facts) for row in rows),
             framework,
             facts,
         ),
@@ -160,16 +166,30 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
     )
 
 
+def _need_of(row: FrameworkRow, framework: Framework, facts: Facts) -> Need:
+    """Without its extra where the wheels of another framework are the CUDA that is here: those stay as they are."""
+    environment = environment_of(framework, facts)
+    if row.package == framework.package and _is_beside(framework, environment) and not row.package.endswith("-plugin"):
+        return Need(WHEELS, f"{row.package}{row.versions}", environment.interpreter)
+    return need_of(row, framework, facts)
+
+
+def _is_beside(framework: Framework, environment: Environment) -> bool:
+    """Whether another framework has its CUDA from wheels of the environment."""
+    others = (one for one in value_or(environment.frameworks, ()) if one != framework)
+    return any(isinstance(one.cuda, Seen) for one in others) and bool(_wheels(environment))
+
+
 def _in_order(own: tuple[Need, ...], fitting: tuple[Need, ...], framework: Framework, facts: Facts) -> tuple[Need, ...]:
     """The build for the CUDA that is here first where a framework beside it has that CUDA from its wheels.
 
-    So it does where another package asked for the framework: nobody chose its release, and the newest comes first.
+    So it does where another package asked for the framework: nobody chose its release, and the newest comes first; and
+    where the same release has a build of another name for the CUDA that is here: cupy-cuda12x for cupy-cuda11x.
     """
-    if _is_asked_by_others(framework):
+    if _is_asked_by_others(framework) or any(one.build == framework.package for one in fitting[:1]):
         return (*fitting, *own)
-    environment = environment_of(framework, facts)
-    beside = any(one != framework and isinstance(one.cuda, Seen) for one in value_or(environment.frameworks, ()))
-    return (*fitting, *own) if beside and _wheels(environment) else (*own, *fitting)
+    beside = _is_beside(framework, environment_of(framework, facts))
+    return (*fitting, *own) if beside else (*own, *fitting)
 
 
 def _is_asked_by_others(framework: Framework) -> bool:

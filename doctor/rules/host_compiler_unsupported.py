@@ -109,7 +109,9 @@ def _naming(path: str, row: CompilerRow, facts: Facts) -> Need:
 def _packaged(row: CompilerRow, facts: Facts, matrix: Matrix) -> int:
     """The newest accepted g++ that this release of the distribution has; 0 where none is known."""
     system = facts.system
-    here = f"{value_or(system.distribution_id, '')}-{value_or(system.distribution_version, '')}"
+    name, version = value_or(system.distribution_id, ""), value_or(system.distribution_version, "")
+    base = value_or(system.base, ("", ""))  # Linux Mint has the compilers of its Ubuntu
+    here = "-".join(base if all(base) else (name, version))
     found = [one.gcc for one in matrix.rows("compiler", "packaged") if one.id == here]
     fit = (one for one in (found[0] if found else ()) if row.gcc_max and (row.gcc_min or 0) <= one <= row.gcc_max)
     return max(fit, default=0)

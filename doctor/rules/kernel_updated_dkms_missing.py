@@ -102,7 +102,7 @@ def _newer(facts: Facts, matrix: Matrix, failed: DkmsBuild) -> tuple[Need, ...]:
 
 
 def _started(kernel: str) -> Need:
-    text = f"Or start kernel {kernel}, which has its module, from the boot menu (GRUB: 'Advanced options')."
+    text = f"Start kernel {kernel}, which has its module, from the boot menu (GRUB: 'Advanced options')."
     return Need(BY_HAND, text)
 
 

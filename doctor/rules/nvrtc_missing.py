@@ -7,8 +7,11 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, Unseen
+from doctor.facts.loader import Prediction
+from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.loader.habits import habits
 from doctor.rules.shared.cuda_libraries import need_use, not_found, of_own_cuda, toolkit_for, wheels_for
+from doctor.rules.shared.cudnn_use import copy_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -21,7 +24,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"the loader finds the NVRTC of {framework.label}, or a wheel has it")
     one = of_own_cuda(missing, framework, facts, matrix)[0]
     # What is asked for after it is another CUDA's.
-    needs = (*wheels_for((one,), framework, facts, matrix), *toolkit_for(one.soname, framework, facts, matrix))
+    newer = _newer_cudnn(one, facts, matrix)
+    needs = newer or (*wheels_for((one,), framework, facts, matrix), *toolkit_for(one.soname, framework, facts, matrix))
     return bad(
         f"{framework.label} compiles kernels with {one.soname}, and the loader finds no such file",
         *(needs or (Need("by-hand", f"Install the CUDA release that has {one.soname}."),)),
@@ -29,6 +33,20 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             Evidence(f"the loader, asked for {one.soname}", one.path.why if isinstance(one.path, Unseen) else ""),
         ),
     )
+
+
+def _newer_cudnn(one: Prediction, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """Where a part of a cuDNN wheel asks for the name without a number, which no wheel has: a release that does not."""
+    copy = copy_of(one.library, facts)
+    if copy is None or copy.origin != "wheel" or not isinstance(copy.version, Seen):
+        return ()
+    there, part = copy.version.value.release, one.library.rpartition("/")[2]
+    known = sorted(row.version for row in matrix.rows("cudnn", "releases") if row.version.major == there.major)
+    later = (str(each) for each in known if each > there)
+    first = next((each for each in later if not any(habit.fatal for habit in habits(part, each, ""))), "")
+    python = (each.interpreter for each in value_or(facts.environments, ()) if each.prefix == copy.environment)
+    spec = f">={first},<{there.major + 1}"
+    return tuple(Need(copy.owner.partition(" ")[0], spec, each) for each in python) if first else ()
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from compat.matrix import Matrix
+from compat.matrix import Matrix, Uncovered
 from compat.need import WHEELS, Need
+from compat.version import CudnnVersion
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Environment
-from doctor.facts.seen import value_or
+from doctor.facts.environment import Distribution, Environment, Framework
+from doctor.facts.seen import UnseenError, value_or
 from doctor.rules.shared.builds import import_symptoms
+from doctor.rules.shared.cudnn_use import built_for
 from doctor.rules.shared.nvidia_wheels import (
     Breach,
     as_requirements,
@@ -32,13 +34,37 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     wheels = nvidia_wheels(environment)
     if not wheels:
         raise NotApplicable("no NVIDIA wheels are installed")
-    broken = breaches(environment, facts, matrix)
+    broken = [
+        one for one in breaches(environment, facts, matrix) if not _serves_another(one, environment, facts, matrix)
+    ]
     if broken:
         return _bad(broken, environment, facts, matrix)
     left = leftovers(environment, facts, matrix)
     if left:
         return _left_bad(left, environment, facts, matrix)
     return ok(f"the {len(wheels)} NVIDIA wheels are those that the frameworks ask for")
+
+
+def _serves_another(one: Breach, environment: Environment, facts: Facts, matrix: Matrix) -> bool:
+    """Whether it is a cuDNN newer than a pin, of the same major, that another framework here was compiled against.
+
+    It serves both (cuDNN's documentation, "Forward and backward compatibility"), and what is pinned only one of them.
+    """
+    exact = re.fullmatch(r"==\s*([\d.]+)", one.asked.specifier)
+    if "cudnn" not in one.wheel.name or one.is_serious or not exact:
+        return False
+    pinned, there = map(CudnnVersion.parse, (exact[1], one.wheel.version))
+    others = (each for each in environment.frameworks.get() if each != one.framework)
+    floors = (floor for each in others if (floor := _compiled_with(each, facts, matrix)))
+    return any(pinned < floor <= there and floor.major == there.major for floor in floors)
+
+
+def _compiled_with(framework: Framework, facts: Facts, matrix: Matrix) -> CudnnVersion | None:
+    """None where it uses none, or nobody knows."""
+    try:
+        return built_for(framework, facts, matrix).value
+    except (NotApplicable, Uncovered, UnseenError):
+        return None
 
 
 def _bad(broken: list[Breach], environment: Environment, facts: Facts, matrix: Matrix) -> Answer:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from compat.build import is_cuda_row
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
 from compat.record import NamedTuple
 from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
-from doctor.facts.environment import Environment, Overlap
+from doctor.facts.environment import Environment, Framework, Overlap
 from doctor.facts.seen import Seen, how, value_or
-from doctor.rules.shared.builds import import_symptoms
-from doctor.rules.shared.nvidia_wheels import as_requirements, breaches, leftovers, pins_of
+from doctor.rules.shared.builds import import_symptoms, installed
+from doctor.rules.shared.nvidia_wheels import as_requirements, breaches, cuda_major_of, leftovers, pins_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS
 
@@ -74,8 +76,22 @@ def _groups(overlaps: tuple[Overlap, ...], environment: Environment, facts: Fact
     for owners, shared in together.items():
         needed = tuple(sorted(owner for owner in owners if _name(owner) in asked))
         own = tuple(owner for owner in owners if _name(owner) in packages)
-        needed = needed or (own if len(own) == 1 else ())  # of two builds of one framework, neither is the needed one
+        # of two builds of one framework, neither is the needed one, unless only one of them uses the GPU that is here
+        needed = needed or (own if len(own) == 1 else _for_the_gpu(own, facts, matrix))
         yield Group(tuple(sorted(owners)), needed, tuple(shared))
+
+
+def _for_the_gpu(owners: tuple[str, ...], facts: Facts, matrix: Matrix) -> tuple[str, ...]:
+    """The build with GPU code among builds of one framework whose others are for the CPU; () where no GPU is seen."""
+    if not value_or(facts.gpus, ()) or len({traits_of(_name(owner)).id for owner in owners}) != 1:
+        return ()
+    found = tuple(owner for owner in owners if _name(owner) in traits_of(_name(owner)).gpu)
+    others = [_name(owner) for owner in owners if owner not in found]
+    return found if len(found) == 1 and all(_is_for_the_cpu(one, matrix) for one in others) else ()
+
+
+def _is_for_the_cpu(name: str, matrix: Matrix) -> bool:
+    return matrix.has(name) and not any(map(is_cuda_row, matrix.rows(name, "builds")))
 
 
 def _has_own_code(group: Group) -> bool:
@@ -113,6 +129,8 @@ def _nobodys(environment: Environment, facts: Facts, matrix: Matrix) -> frozense
 def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str], facts: Facts, matrix: Matrix) -> Need:
     """Remove what nobody asks for and install the rest anew; separate environments where both are asked for."""
     rivals = next((one for one in groups if len(one.needed) > 1), None)
+    if rivals and (one_plugin := _one_plugin(groups, environment, facts, matrix)):
+        return one_plugin
     if rivals:
         both = " and ".join(_name(owner) for owner in rivals.needed)
         return Need("by-hand", f"put what needs {both} into separate environments: they cannot share one")
@@ -120,6 +138,34 @@ def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str]
     gone = {_name(owner) for group in groups for owner in group.owners if owner not in keep} | nobodys
     anew = " ".join(as_requirements(sorted(keep), environment, facts, matrix))
     return Need(WHEELS, anew, environment.interpreter, " ".join(sorted(gone)))
+
+
+def _one_plugin(groups: list[Group], environment: Environment, facts: Facts, matrix: Matrix) -> Need | None:
+    """Of two plugins of one framework (jax[cuda12], jax[cuda13]) the newest that the driver runs stays, alone."""
+    named = {_name(owner) for group in groups for owner in group.needed}
+    pins = {one: {each.name for each in pins_of(one, facts, matrix)} for one in value_or(environment.frameworks, ())}
+    askers = sorted((one for one in pins if pins[one] & named), key=_major, reverse=True)
+    if len({traits_of(one.package).id for one in askers}) != 1 or not all(
+        one.package.endswith("-plugin") for one in askers
+    ):
+        return None
+    runs = value_or(facts.driver.cuda, None)
+    keep = next((one for one in askers if runs is None or _major(one) <= runs.major), None)
+    if keep is None:
+        return None
+    there = {one.name for one in installed(environment)}
+    others = [one for one in askers if one != keep]
+    gone = {name for one in others for name in (*pins[one], one.package, one.package.replace("-plugin", "-pjrt"))}
+    gone = {name for name in gone & there if name not in pins[keep] and cuda_major_of(name) != _major(keep)}
+    anew = [owner for group in groups for owner in group.owners if _name(owner) in pins[keep]]
+    stays = as_requirements(sorted(set(anew)), environment, facts, matrix)
+    return Need(WHEELS, " ".join(stays), environment.interpreter, " ".join(sorted(gone)))
+
+
+def _major(framework: Framework) -> int:
+    """The CUDA major in the name of a plugin, "jax-cuda12-plugin"."""
+    found = re.search(r"-cuda(\d+)-", framework.package)
+    return int(found[1]) if found else 0
 
 
 def _kept(group: Group, nobodys: frozenset[str]) -> str:
@@ -144,8 +190,11 @@ def _symptoms(groups: list[Group], environment: Environment, facts: Facts, matri
         if copy.path in folders:
             yield from (Symptom(code, copy.label) for code in _IN_A_COPY)
     if any(group.is_wrong for group in groups):
+        names = {_name(owner) for group in groups for owner in group.owners}
         for framework in value_or(environment.frameworks, ()):
             yield from (Symptom(code, framework.label) for code in _IN_A_FRAMEWORK)
+            if framework.package in names:
+                yield Symptom("cpu-only-wheel", framework.label)
             yield from import_symptoms(framework)
     yield from _left_over(groups, environment, facts, matrix)
 

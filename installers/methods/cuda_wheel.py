@@ -6,6 +6,9 @@ versions those of the components in NVIDIA's manifest of the release.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 from compat.matrix import Matrix, accepts
 from compat.need import Need
 from installers import cuda_order
@@ -14,6 +17,9 @@ from installers.method import Method, Name
 from installers.methods import wheel
 from installers.plan import Plan, Target
 from installers.steps.check import Check
+
+if TYPE_CHECKING:
+    from compat.artefact import ComponentRow
 
 # component of the manifest: the library by which the matrix knows its wheel
 _STEMS = {
@@ -37,15 +43,27 @@ def serves(need: Need, target: Target) -> bool:
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
-    """Those of the newest release that the need names."""
-    return wheel_plan(cuda_order.order_of(need), target, matrix)
+    """Those of the newest release that the need names; where its lower end has none, the newest of the range."""
+    order = cuda_order.order_of(need)
+    have = _with_wheels(target, matrix)
+    if not any(f"{one}.".startswith(f"{order.version}.") for one in have):
+        order = order._replace(version=max(filter(partial(accepts, need.spec), have), key=age, default=order.version))
+    return wheel_plan(order, target, matrix)
+
+
+def _with_wheels(target: Target, matrix: Matrix) -> set[str]:
+    """The releases of CUDA whose components are known and lie on the package index."""
+    return {row.release for row in _components(target, matrix) if age(row.release) >= age(_FIRST)}
+
+
+def _components(target: Target, matrix: Matrix) -> tuple[ComponentRow, ...]:
+    platform = f"{target.os_family}-{target.arch}"
+    return tuple(row for row in matrix.rows("redist-component", "components") if platform in row.sha256)
 
 
 def wheel_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     """One installer command for all, so that one resolver sees them together; raises NoSuchToolkit."""
-    platform = f"{target.os_family}-{target.arch}"
-    known = (row for row in matrix.rows("redist-component", "components") if platform in row.sha256)
-    rows = newest(known, order.version, "a set of components")
+    rows = newest(_components(target, matrix), order.version, "a set of components")
     release = rows[0].release
     if age(release) < age(_FIRST):
         raise NoSuchToolkit(f"there are no wheels of CUDA {release}: they begin with {_FIRST}")

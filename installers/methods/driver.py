@@ -12,14 +12,14 @@ help (`nvidia-uninstall` is the same program).
 
 from __future__ import annotations
 
-from compat.matrix import Matrix, accepts
+from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import Need
 from compat.row import BranchRow, OwnDriverRow
 from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
 from installers.packages import install, kernel_headers, manager_of, refresh
 from installers.plan import Plan, Target
-from installers.repository import add_repository, third_party
+from installers.repository import add_repository, repository_row, third_party
 from installers.requirement import spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
@@ -48,10 +48,12 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     Where any driver will do, the distribution's own choice for the card is the best.
     """
     branch = branch_for(need.spec, matrix) if need.spec or need.build else 0
-    steps = (*_taken_away(target), *_WRITERS[manager_of(target)](need, target, matrix, branch))
+    steps = _WRITERS[manager_of(target)](need, target, matrix, branch)
     flavour = "NVIDIA driver with the open kernel module" if need.build == "open" else "NVIDIA driver"
     summary = f"install the {flavour}{',' if need.spec else ''}{spoken(need.spec)}"
     done = isinstance(steps[-1], Command)  # else a person installs it
+    if done:  # as late as can be: where something before fails, the machine is as it was
+        steps = (*steps[:-1], *_taken_away(target), steps[-1])
     return Plan(summary, (*steps, _RESTART), (_effect(need, target, branch), Restarted()) if done else ())
 
 
@@ -95,8 +97,8 @@ def branch_for(specifier: str, matrix: Matrix) -> int:
 
 def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
-    if target.distribution == "kali":
-        return _kali(need, target, matrix, headers, branch)
+    if target.distribution == "kali" or (target.distribution == "debian" and not _has_repository(target, matrix)):
+        return _unstable(need, target, matrix, headers, branch)
     if target.distribution == "debian":
         return _debian(need, target, matrix, headers, branch)
     offered = _offered(branch, target, matrix)
@@ -179,6 +181,7 @@ def _debian(need: Need, target: Target, matrix: Matrix, headers: Command, branch
     return (*steps, pin, install(target, package, why=_WHY))
 
 
+_COMPONENTS = ByHand("enable Debian's components contrib and non-free in its apt sources, if they are not enabled yet")
 _OF_DEBIAN = {390: "nvidia-legacy-390xx-driver", 470: "nvidia-tesla-470-driver"}
 
 
@@ -187,15 +190,24 @@ def _debian_own(row: OwnDriverRow, target: Target, matrix: Matrix, headers: Comm
     package = _OF_DEBIAN[row.branch]
     if not row.brings[target.distribution_version]:
         return (_elsewhere(package, row, target, matrix),)
-    parts = ByHand("enable Debian's components contrib and non-free in its apt sources, if they are not enabled yet")
-    return (parts, *refresh(target), headers, install(target, package, why=_WHY))
+    return (_COMPONENTS, *refresh(target), headers, install(target, package, why=_WHY))
 
 
-def _kali(need: Need, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
-    """Kali's own packages, which are those of Debian unstable; none of them drives what needs the open module."""
+def _unstable(need: Need, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
+    """Kali's own packages, and those of Debian's testing and unstable: none drives what needs the open module."""
     if need.build == "open":
         return (ByHand(f"install the driver with NVIDIA's runfile from {matrix.page('driver').url}"),)
-    return (*refresh(target), headers, install(target, _OF_DEBIAN.get(branch, "nvidia-driver"), why=_WHY))
+    parts = (_COMPONENTS,) if target.distribution == "debian" else ()
+    driver = install(target, _OF_DEBIAN.get(branch, "nvidia-driver"), why=_WHY)
+    return (*parts, *refresh(target), headers, driver)
+
+
+def _has_repository(target: Target, matrix: Matrix) -> bool:
+    try:
+        repository_row(target, matrix)
+    except Uncovered:
+        return False
+    return True
 
 
 def _meta(need: Need) -> str:
@@ -204,7 +216,8 @@ def _meta(need: Need) -> str:
 
 def _dnf(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
-    if target.distribution == "fedora" and (target.driver_by == "rpmfusion" or _is_legacy(branch, matrix)):
+    by_rpm_fusion = target.driver_by == "rpmfusion" or _is_legacy(branch, matrix) or not _has_repository(target, matrix)
+    if target.distribution == "fedora" and by_rpm_fusion:
         return _rpm_fusion(need, target, branch)
     steps = (*add_repository(target, matrix), *third_party(target, matrix), headers)
     major = target.distribution_version.partition(".")[0]

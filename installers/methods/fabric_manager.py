@@ -2,7 +2,8 @@
 
 Sources: NVIDIA Fabric Manager User Guide ("Fabric Manager must match the driver"); packages.ubuntu.com,
 nvidia-fabricmanager-BRANCH, whose version is the driver's release and Ubuntu's own number behind a hyphen;
-apt-get(8) (`package=version`, where an asterisk at the end stands for the rest).
+aws-parallelcluster-cookbook and public cluster images for RHEL (nvidia-fabric-manager-RELEASE, from 580 on
+nvidia-fabricmanager-RELEASE); apt-get(8) (`package=version`, where an asterisk at the end stands for the rest).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from installers.effect import FabricManagerInstalled, ServiceRunning
 from installers.method import Method
-from installers.packages import install, refresh
+from installers.packages import install, manager_of, refresh
 from installers.plan import Plan, Target
 from installers.requirement import exact_version
 from installers.steps.by_hand import ByHand
@@ -34,10 +35,10 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     summary = f"install the fabric manager {release}, the driver's release"
     if target.container:
         return Plan(summary, (ByHand(f"on the container's host, {summary}, and start {_UNIT}"),), ())
-    if target.distribution != "ubuntu" or not release:
+    package = _package(release, target) if release else ""
+    if not package:
         text = f"{summary}, then: sudo systemctl enable {_UNIT}; sudo systemctl restart {_UNIT}"
         return Plan(summary, (ByHand(text, "what the package is called in your repository is not known here"),), ())
-    package = f"nvidia-fabricmanager-{release.partition('.')[0]}={release}*"
     off = Inverse((("systemctl", "disable", "--now", _UNIT),))
     steps = (
         *refresh(target),
@@ -46,6 +47,20 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         Command(("systemctl", "restart", _UNIT), "now, in place of the other release", needs_root=True, inverse=off),
     )
     return Plan(summary, steps, (FabricManagerInstalled(release), ServiceRunning(_UNIT)))
+
+
+_RENAMED_FROM = 580  # NVIDIA's package for RHEL and its kin has no hyphen in its name from this branch on
+
+
+def _package(release: str, target: Target) -> str:
+    """Its name with its release; "" where it is not known."""
+    branch = release.partition(".")[0]
+    if target.distribution == "ubuntu":
+        return f"nvidia-fabricmanager-{branch}={release}*"
+    if manager_of(target) == "dnf":
+        name = "nvidia-fabricmanager" if int(branch) >= _RENAMED_FROM else "nvidia-fabric-manager"
+        return f"{name}-{release}"
+    return ""
 
 
 METHOD = Method("the fabric manager", serves, plan)

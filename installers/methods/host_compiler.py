@@ -26,15 +26,23 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """The package leaves `g++` as it is, so nvcc must be told."""
     path = f"/usr/bin/{need.build}"
     flags = need.spec.removeprefix("=") or f"-ccbin {path}"
-    if manager_of(target) != "apt":
+    package = _package(need.build, target)
+    if not package:
         return Plan(f"install {need.build}", (ByHand(f"install {need.build} and name it to nvcc by -ccbin"),), ())
     steps: tuple[Step, ...] = (
         *refresh(target),
-        install(target, need.build, why="a compiler that this nvcc accepts, beside the usual one"),
+        install(target, package, why="a compiler that this nvcc accepts, beside the usual one"),
         SetVariable("NVCC_PREPEND_FLAGS", flags, f"or for one call: nvcc -ccbin {path}", ""),
     )
     effects = (HostCompilerInstalled(path), VariableSet("NVCC_PREPEND_FLAGS", flags))
     return Plan(f"install {need.build} and let nvcc call it", steps, effects)
+
+
+def _package(name: str, target: Target) -> str:
+    """g++-14 is a package of that name in Debian and Ubuntu, gcc14-c++ in Fedora; "" where neither is known."""
+    if manager_of(target) == "apt":
+        return name
+    return f"gcc{name.rpartition('-')[2]}-c++" if target.distribution == "fedora" else ""
 
 
 METHOD = Method("a host compiler for nvcc", serves, plan)

@@ -13,16 +13,17 @@ import re
 
 from compat.matrix import Matrix
 from compat.need import Need
-from installers.effect import Effect, ModuleBuilt, ModuleLoaded
+from installers.effect import DriverInstalled, Effect, ModuleBuilt, ModuleLoaded, Restarted
 from installers.method import Method
 from installers.methods.kernel_module import modprobe
+from installers.methods.restart import again
 from installers.packages import install, kernel_headers, manager_of, refresh
 from installers.plan import Plan, Target
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 
-_READY = "linux-modules-nvidia-"
+_READY, _DKMS = "linux-modules-nvidia-", "nvidia-dkms-"  # of Ubuntu
 _AGAINST = "what the module is built against"
 _STAYS = Inverse(left="the module that it made stays, as a package of its own: dnf remove takes it away")
 _KMP = (
@@ -44,10 +45,15 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         return Plan(summary, (ByHand("the kernel module belongs to the container's host, or to Windows"),), ())
     if target.distribution.endswith("-ostree"):
         return Plan("make the system's image anew", _ostree(), ())
-    writer = _ready if source.startswith(_READY) else _WRITERS.get(source)
+    writer = _ready if source.startswith((_READY, _DKMS)) else _WRITERS.get(source)
     if writer is None or not manager_of(target):
         text = f"install the package with the NVIDIA module for kernel {kernel}"
         return Plan(summary, (ByHand(text, f"who brings it here is not known: {source}"),), ())
+    if source.startswith(_DKMS):
+        headers = kernel_headers(target, kernel)
+        build = install(target, *headers, source, why="DKMS builds the module of the libraries' release")
+        steps = (*refresh(target), build, again(target))
+        return Plan(summary, steps, (DriverInstalled(need.spec), Restarted()))
     loads = target.live and need.spec != "built"
     steps = writer(kernel, source, target)
     effects: tuple[Effect, ...] = (ModuleBuilt(kernel), *((ModuleLoaded("nvidia"),) if loads else ()))

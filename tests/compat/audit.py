@@ -64,7 +64,7 @@ MATRIX = Matrix()
 AGREES, DIFFERS, READER, LESS = "agrees", "differs", "left to a reader", "says less"
 _TODAY = date.today().isoformat()
 _TEXT_BYTES = 4 << 20
-_HEAD_BYTES, _HEADS = 6 << 20, 8  # the names of symbol versions stand before the code
+_HEAD_BYTES, _HEADS = 6 << 20, 8  # names of libraries and of their symbols' versions stand before the code
 
 
 class Outcome(NamedTuple):
@@ -89,7 +89,7 @@ class Shelf:
         self.releases = cache(self._releases)
         self.row_of = cache(self._row_of)
         self.metadata_of = cache(self._metadata_of)
-        self.glibc_of = cache(self._glibc_of)
+        self.heads_of = cache(self._heads_of)
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
         self.text_in = cache(self._text_in)
@@ -154,17 +154,20 @@ class Shelf:
         }
         return FrameworkRow(**nothing | told)
 
-    def _glibc_of(self, release: Release) -> str:
-        """The newest GLIBC_ that the first libraries of its wheel ask for, "" where none is seen."""
+    def _heads_of(self, release: Release) -> tuple[str, frozenset[int]]:
+        """What its first libraries ask for: the newest GLIBC_, "" where none is seen, and the majors of cuDNN."""
         host = WheelHost(chosen(release.wheels), self.web, *release.platform, "")
         found: set[bytes] = set()
+        cudnn: set[int] = set()
         try:
             for path in [one for one in host.paths() if one.endswith(".so")][:_HEADS]:
                 with host.open(path) as stream:
-                    found.update(re.findall(rb"\0GLIBC_(2\.\d+)(?=\0)", stream.read(_HEAD_BYTES)))
+                    head = stream.read(_HEAD_BYTES)
+                found.update(re.findall(rb"\0GLIBC_(2\.\d+)(?=\0)", head))
+                cudnn.update(map(int, re.findall(rb"\0libcudnn\.so\.(\d+)(?=\0)", head)))
         finally:
             host.close()
-        return str(max(map(Version, map(bytes.decode, found)), default=""))
+        return str(max(map(Version, map(bytes.decode, found)), default="")), frozenset(cudnn)
 
     def _manifests_of(self, product: str) -> dict[str, str]:
         return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
@@ -220,7 +223,7 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     opened = _opened(row, shelf)
     for release, told in opened:
         where = f"{release.version} {'/'.join(release.platform)}"
-        found += [*_differences(row, told, where), *_left_out(row, told, where), *_older_glibc(row, release, shelf)]
+        found += [*_differences(row, told, where), *_left_out(row, told, where), *_asked(row, release, shelf)]
     if opened:
         return found + _not_served(row, _own(row, shelf), {release.public for release, _ in opened})
     by_parts = _by_its_parts(row, shelf)
@@ -271,11 +274,20 @@ def _left_out(row: FrameworkRow, told: FrameworkRow, where: str) -> list[str]:
     return [f"{where}: requires {', '.join(missing)} too"] if missing and said is not None else []
 
 
-def _older_glibc(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
-    """What its libraries ask for where the row has an older one; of a draw alone, as megabytes of each are read."""
-    asked = shelf.glibc_of(release) if row.glibc and release.platform.os_family == "linux" and shelf.at_most else ""
-    newer = asked and row.glibc and Version(asked) > Version(row.glibc)
-    return [f"{release.version}: its libraries ask for glibc {asked}, the row for {row.glibc}"] if newer else []
+def _asked(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
+    """What its libraries ask for and the row has older or not; of a draw alone, as megabytes of each are read."""
+    if release.platform.os_family != "linux" or not shelf.at_most:
+        return []
+    glibc, cudnn = shelf.heads_of(release)
+    newer = row.glibc and glibc and Version(glibc) > Version(row.glibc)
+    found = [f"{release.version}: its libraries ask for glibc {glibc}, the row for {row.glibc}"] if newer else []
+    strange = [one for one in sorted(cudnn) if row.cudnn_accepts == "" or not _takes(row.cudnn_accepts, one)]
+    return found + [f"{release.version}: its libraries ask for libcudnn.so.{one}" for one in strange]
+
+
+def _takes(specifier: str | None, major: int) -> bool:
+    """Whether it takes some release of a major of cuDNN: one of its numbers is of it."""
+    return specifier is None or major in {int(one) for one in re.findall(r"(?:>=|==|~=|<=)\s*(\d+)", specifier)}
 
 
 def _decides(name: str) -> bool:

@@ -178,3 +178,19 @@ def test_the_release_that_brought_a_code(versions: str, said: list[str]) -> None
     row: StatusRow = audit.MATRIX.rows("status", "codes")[0]
     row = row._replace(library="cudnn", name="CUDNN_STATUS_BAD_PARAM", versions=versions)
     assert audit._since(row, shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"glibc": "2.17", "cudnn_accepts": ">=7,<8"}, 0),
+        ({"glibc": "2.5", "cudnn_accepts": ">=7,<8"}, 1),
+        ({"glibc": None, "cudnn_accepts": None}, 0),
+        ({"glibc": "2.17", "cudnn_accepts": ""}, 1),  # as if cuDNN were inside
+        ({"glibc": "2.17", "cudnn_accepts": ">=8,<9"}, 1),
+    ],
+)
+def test_what_the_libraries_of_a_wheel_ask_for(columns: dict[str, Any], said: int) -> None:
+    [release] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
+    shelf: Any = type("Shelf", (), {"at_most": 3, "heads_of": staticmethod(lambda _: ("2.17", frozenset({7})))})
+    assert len(audit._asked(_row(**columns), release, shelf)) == said

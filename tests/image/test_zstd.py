@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import platform
 import random
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.host.gunzip import Gunzip
 from doctor.host.zstd import zstd_module
 from doctor.image import Damaged, ImageError
 from doctor.image.stream import Tally, unpacked
@@ -27,8 +29,8 @@ BY = [
 
 @pytest.fixture(params=BY)
 def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "library":
-        monkeypatch.setattr("doctor.host.zstd.zstd_module", lambda: None)
+    without = ("zstd_module", lambda: None) if request.param == "library" else ("_LIBRARIES", ())
+    monkeypatch.setattr(f"doctor.host.zstd.{without[0]}", without[1])
     return str(request.param)
 
 
@@ -55,6 +57,28 @@ def of(content: bytes) -> bytes:
 @pytest.mark.usefixtures("by")
 def test_frames(packed: bytes, content: bytes) -> None:
     assert of(packed) == content
+
+
+@pytest.mark.usefixtures("by")
+def test_frames_of_a_byte_are_put_together() -> None:
+    """Each alone takes a hundred times its room, and a library in memory may have a million of them."""
+    _, chunks = unpacked(iter([zstd.compress(b"x") * 70_000]), "layer", Tally())
+    assert [*map(len, chunks)] == [64 << 10, 70_000 - (64 << 10)]
+
+
+def test_what_stands_behind_a_member_is_not_copied_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    class Watched(Gunzip):
+        def decompress(self, content: bytes, max_length: int) -> bytes:
+            given.append(len(content))
+            return super().decompress(content, max_length)
+
+    monkeypatch.setattr("doctor.image.stream.Gunzip", Watched)
+    packed = gzip.compress(b"x") * 5000 + gzip.compress(CONTENT) + bytes(1 << 20)
+    _, chunks = unpacked(iter([packed]), "layer", Tally())
+    assert b"".join(chunks) == b"x" * 5000 + CONTENT
+    assert sum(given) < 100 * len(packed)  # 2,000 times with all of it each time
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,8 @@ LINUX_ONLY = (
     Need("container-gpu", "", "container"),
     Need("device-access", "", "/dev/nvidia0 /dev/nvidiactl", "root"),
     Need("files-aside", ABSENT, "/usr/local/cuda-12.8/include/cudnn_version.h", "cudnn*.h"),
+    Need("alternative", "/usr/local/cuda-12.4", "/usr/local/cuda"),
+    Need("module-package", "==580.173.02", "6.8.0-88-generic", "nvidia-dkms-580-open"),
     Need("driver-leftovers", "", "/usr/lib64/libcuda.so.575.57.08", "lib*.so.575.57.08"),
     Need("driver-leftovers", "runfile", "/usr/lib64/libcuda.so.575.57.08", "lib*.so.575.57.08"),
     Need("modprobe-line", ABSENT, "/etc/modprobe.d/mine.conf", "blacklist nvidia # test"),

@@ -57,6 +57,8 @@ LINUX = {
     "nixos": NIXOS,
     "microos": UBUNTU._replace(distribution="opensuse-microos", distribution_version="20251101"),
     "kali": DEBIAN._replace(distribution="kali", distribution_version="2025.3"),
+    "sid": DEBIAN._replace(distribution_version=""),
+    "fedora-next": FEDORA._replace(distribution_version="99"),
     "tumbleweed": SLES._replace(distribution="opensuse-tumbleweed", distribution_version="20251110"),
     "silverblue": FEDORA._replace(distribution="fedora-ostree"),
     "rpmfusion": FEDORA._replace(driver_by="rpmfusion"),

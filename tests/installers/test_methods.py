@@ -15,6 +15,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import ABSENT, AGAIN, WHEELS, Need
 from installers import methods
 from installers.choose import NoMethod, choose, load_methods, plan_for
+from installers.cuda_order import NoSuchToolkit
 from installers.effect import DistributionsInstalled
 from installers.methods.driver import branch_for
 from installers.plan import Target
@@ -129,6 +130,8 @@ READY = "linux-modules-nvidia"
         ("debian", Need("driver", "==550.*"), "sudo apt-get install -y cuda-drivers-550"),
         ("fedora", Need("driver", "==470.*"), "sudo dnf install -y akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
         ("kali", Need("driver"), "sudo apt-get install -y nvidia-driver"),
+        ("sid", Need("driver"), "sudo apt-get install -y nvidia-driver"),
+        ("fedora-next", Need("driver"), "sudo dnf install -y akmod-nvidia xorg-x11-drv-nvidia-cuda"),
         ("kali", Need("driver", "==470.*"), "sudo apt-get install -y nvidia-tesla-470-driver"),
         ("tumbleweed", Need("driver"), f"{ZYPPER} nvidia-open-driver-G07-signed-kmp-meta nvidia-userspace-meta-G07"),
         ("tumbleweed", Need("driver", "==580.*"), f"{ZYPPER} nvidia-driver-G06-kmp-meta nvidia-userspace-meta-G06"),
@@ -152,6 +155,14 @@ READY = "linux-modules-nvidia"
             "sudo rpm-ostree kargs --delete=module_blacklist=nvidia",
         ),
         ("ubuntu", Need("driver-leftovers", "runfile", "/usr/lib/libcuda.so.1.0", "lib*.so.1.0"), "sudo ldconfig"),
+        ("rocky", Need("fabric-manager", "==580.95.05"), "sudo dnf install -y nvidia-fabricmanager-580.95.05"),
+        ("rocky", Need("fabric-manager", "==570.195.03"), "sudo dnf install -y nvidia-fabric-manager-570.195.03"),
+        ("fedora", Need("host-compiler", "", "", "g++-14"), "sudo dnf install -y gcc14-c++"),
+        (
+            "ubuntu",
+            Need("alternative", "/usr/local/cuda-12.4", "/usr/local/cuda"),
+            "sudo update-alternatives --install /usr/local/cuda cuda /usr/local/cuda-12.4 124",
+        ),
         ("fedora", Need("module-package", "", "6.17", "akmods"), "sudo akmods --force --kernels 6.17"),
         (
             "ubuntu",
@@ -573,3 +584,18 @@ def test_jax_stays_where_its_extra_brings_the_plugin() -> None:
     assert [type(one) for one in plan.effects or ()] == [DistributionsInstalled]
     newest = commands(plan_for(Need("jax", "", python, "cuda12"), there, MATRIX), there)
     assert newest[-2:] == (f"{python} -m pip uninstall -y jax", f"{python} -m pip install 'jax[cuda12]'")
+
+
+@pytest.mark.parametrize(
+    ("spec", "release"),
+    [("==12.8.1", "12.8.1"), (">=12.5,<13", "12.5.1"), (">=11.2,<12", "11.8.0"), ("==11.2", "")],
+)
+def test_cuda_as_wheels_of_a_range(spec: str, release: str) -> None:
+    """Of a range whose lower end has none, the newest: one major's releases run beside each other."""
+    need = Need("cuda", spec, "/home/u/.venv/lib/python3.11/site-packages/nvidia")
+    target = machines.UBUNTU._replace(python="/home/u/.venv/bin/python")
+    if release:
+        assert plan_for(need, target, Matrix()).summary == f"install CUDA {release} as wheels"
+        return
+    with pytest.raises(NoSuchToolkit):
+        plan_for(need, target, Matrix())

@@ -108,6 +108,7 @@ def test_torch_is_read_from_its_init(tmp_path: Path, more: str, beside: list[str
     [
         (CudaVersion(12, 5), {"libcudart.so.12", "libcufft.so.11", "libcudnn.so.9"}),
         (CudaVersion(11, 8), {"libcudart.so.11.0", "libcufft.so.10", "libcudnn.so.9"}),
+        (CudaVersion(11, 0), {"libcusolver.so.10", "libcurand.so.10", "libcublasLt.so.11"}),
         (CudaVersion(10, 1), {"libcudart.so.10.1", "libcublas.so.10", "libcudnn.so.9"}),
     ],
 )
@@ -176,3 +177,19 @@ def test_cupy_14_asks_pathfinder_first(tmp_path: Path) -> None:
     assert "/site/nvidia/cufft/lib/libcufft.so.11" not in opened
     assert opened["libnccl.so.2"].optional
     assert not opened["libnvrtc.so.12"].optional
+
+
+_PRELOAD = """from ctypes import CDLL, RTLD_GLOBAL
+try:
+    _libcublas = CDLL("libcublas.so.11", mode=RTLD_GLOBAL)
+    _libcudnn = CDLL("libcudnn.so.8", mode=RTLD_GLOBAL)
+except OSError:
+    _libnvinfer = CDLL("libnvinfer.so.8", mode=RTLD_GLOBAL)
+"""
+
+
+@pytest.mark.parametrize(("preload", "cudnn"), [(_PRELOAD, "libcudnn.so.8"), ("", "libcudnn.so.9")])
+def test_an_old_onnxruntime_opens_what_its_provider_does_not_name(tmp_path: Path, preload: str, cudnn: str) -> None:
+    one = package(tmp_path, "onnxruntime-gpu", {"onnxruntime/capi/_ld_preload.py": preload})
+    names = [step.opens[0] for step in steps(one) if step.opens and "/" not in step.opens[0]]
+    assert names == (["libcublas.so.11", cudnn] if preload else [cudnn])

@@ -282,6 +282,16 @@ def test_text_and_json_exit_alike(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("machine", [(), ("--os", "windows"), ("--arch", "sbsa")])
+@pytest.mark.parametrize(("cuda", "status"), [("12.8", 0), ("12.9", 1)])
+def test_a_wheel_with_a_library_for_each_cuda(
+    machine: tuple[str, ...], cuda: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The CUDA is that of torch, wherever it comes from: bitsandbytes 0.46.0 holds libraries up to 12.8."""
+    assert ask("bitsandbytes==0.46.0", f"cuda=={cuda}", *machine) == status
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

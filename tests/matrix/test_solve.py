@@ -154,3 +154,39 @@ def test_this_machine() -> None:
     assert answer["circumstances"]["this_machine"] is True
     assert answer["circumstances"]["python"] == "3.12"
     assert status in {0, 1, 4}
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "says"),
+    [
+        ("torch==v2.9.1", 0, "torch 2.9.1"),  # PEP 440
+        ("torch===2.9.1", 0, "torch 2.9.1"),
+        ("torch==2.9.1.post1", 4, "no row speaks of builds"),  # the row of all CPU builds does not say that it exists
+        ("torch==2.9.1rc1", 4, "no row speaks of builds"),
+        ("cuda==12.4", 2, "name the driver"),
+        ("cudnn", 2, "name the driver"),
+    ],
+)
+def test_spellings_and_what_is_no_package(
+    asked: str, status: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["matrix", "solve", asked, "--os", "linux"]) == status
+    printed = capsys.readouterr()
+    assert says in " ".join((printed.out + printed.err).split())
+
+
+def test_what_is_asked_for_twice_is_named_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "solve", "torch", "torch", "--os", "linux"]) == 0
+    assert "torch and torch" not in capsys.readouterr().out
+
+
+def test_an_extra_that_leaves_cuda_to_the_system_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """jax[cuda12_local] was answered with jax[cuda12], whose wheels bring what was to be the system's."""
+    asked = ("--gpu", "A100", "--driver", "550.54")
+    assert execute(["matrix", "solve", "jax[cuda12_local]", *asked]) == 0
+    told = capsys.readouterr().out
+    assert "from the system: install them beside it" in " ".join(told.split())
+    assert "'jax[cuda12-local]==" in told
+    assert "nvidia-cudnn" not in told
+    assert execute(["matrix", "solve", "jax[cuda12]", *asked]) == 0
+    assert "'jax[cuda12]==" in capsys.readouterr().out

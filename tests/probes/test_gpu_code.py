@@ -263,3 +263,10 @@ def test_real_extensions(tmp_path: Path) -> None:
     assert (cudarts["xformers"], cudarts["vllm"]) == ("libcudart.so.12", "libcudart.so.11.0")
     asked = by_path["vllm/cache_ops.cpython-311-x86_64-linux-gnu.so"].torch_libraries.get()
     assert asked == ("libc10.so", "libtorch_cpu.so", "libtorch_python.so", "libc10_cuda.so")
+
+
+def test_bitsandbytes_asks_for_torch_in_its_code_alone(tmp_path: Path) -> None:
+    """Up to 0.42 its metadata names scipy, and its libraries ask for none of torch's."""
+    files = {"bitsandbytes/libbitsandbytes_cuda118.so": library("sm_75")}
+    host = planted(tmp_path, torch(), wheel("bitsandbytes", "0.42.0", files, "scipy"))
+    assert sorted(extensions_of(look(host))) == sorted(files)

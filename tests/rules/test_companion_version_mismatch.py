@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from compat.need import Need
+from compat.version import CudaVersion
 from doctor.check.finding import Kind, Severity, Symptom
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
@@ -203,3 +204,11 @@ def test_torch_comes_in_the_newest_build_that_torchaudio_has(audio: str, kind: K
     if kind is Kind.BAD:
         assert found.needs == (Need("torch", "==2.15.0", PYTHON, "cu130"),)
         assert Symptom("extension-built-for-other-cuda", f"torchaudio {audio}") in found.explains
+
+
+def test_torch_goes_back_where_no_release_of_its_rider_is_made_for_it() -> None:
+    """vLLM 0.24.0 asks for torch 2.11.0; no release of it is known for 2.12.1."""
+    torch = framework("torch", "2.12.1+cu130", build=seen("cu130"), cuda=seen(CudaVersion(13, 0)))
+    rider = framework("vllm", "0.24.0", build=seen(""), requires=seen(("torch==2.11.0",)))
+    found = next(one for one in answers(CODE, beside(rider, torch=torch)) if one.subject.startswith("vllm"))
+    assert found.needs == (Need("torch", "==2.11.0", PYTHON, "cu130"),)

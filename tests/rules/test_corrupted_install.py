@@ -10,7 +10,7 @@ from compat.need import AGAIN, Need
 from doctor.check.finding import Kind, Severity, Symptom
 from doctor.facts.environment import Incomplete
 from doctor.facts.loader import Outcome
-from tests.machine import SITE, VENV, environment, framework, loader, machine, prediction, seen, unseen
+from tests.machine import SITE, VENV, cudnn_copy, environment, framework, loader, machine, prediction, seen, unseen
 from tests.rules.case import answer
 
 CODE = "corrupted-install"
@@ -91,3 +91,13 @@ def test_it_explains_what_a_process_does_not_find() -> None:
     assert Symptom("cudart-soname-missing", label) in found.explains
     found = answer(CODE, lacking(of_cufft(CUFFT), lost=("libcufft.so.11", "libcublas.so.12")))
     assert Symptom("cudart-soname-missing", label) not in found.explains
+
+
+def test_a_cudnn_that_lost_files_with_the_rest_comes_anew_with_it() -> None:
+    copy = cudnn_copy(missing=seen((f"{SITE}/nvidia/cudnn/lib/libcudnn_engines_precompiled.so.9",)))
+    found = answer(CODE, lacking(of_cufft(CUFFT), cudnn=seen((copy,))))
+    assert found.needs == (
+        Need("wheels", "nvidia-cufft-cu12==11.3.3.83 nvidia-cudnn-cu12==9.10.2.21", f"{VENV}/bin/python"),
+    )
+    assert Symptom("cudnn-install-incomplete", copy.label) in found.explains
+    assert answer(CODE, lacking(cudnn=seen((copy,)))).kind is Kind.OK  # it has a code of its own

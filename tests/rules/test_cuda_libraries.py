@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from compat.matrix import accepts
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind, Severity
+from doctor.check.finding import Kind, Severity, Symptom
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
 from doctor.facts.environment import Variable
@@ -18,6 +19,7 @@ from tests.machine import (
     SITE,
     VENV,
     configuration,
+    cudnn_copy,
     distribution,
     environment,
     framework,
@@ -401,3 +403,47 @@ def test_the_nvrtc_that_is_asked_for_first_is_what_is_missing() -> None:
     for one, wheel in ((for_13, "nvidia-cuda-nvrtc"), (CUPY, "nvidia-cuda-nvrtc-cu12")):
         found = answer("nvrtc-missing", on(one, lost(one, "libnvrtc.so.13"), lost(one, "libnvrtc.so.12")))
         assert found.needs[0].spec == wheel
+
+
+@pytest.mark.parametrize(("lost_name", "bad"), [("libcusolver.so.10", True), ("libcurand.so.10", True), ("", False)])
+def test_tensorflow_2_4_insists_on_the_libraries_of_cuda_11_0(lost_name: str, bad: bool) -> None:
+    one = framework("tensorflow", "2.4.1", cuda=seen(CudaVersion(11, 0)), requires=seen(()))
+    names = ("libcudart.so.11.0", "libcublas.so.11", "libcusolver.so.10", "libcurand.so.10")
+    asked = (lost(one, name) if name == lost_name else told(one, name) for name in names)
+    found = answer("tf-cannot-dlopen-gpu-libs", on(one, *asked))
+    assert found.kind is (Kind.BAD if bad else Kind.OK)
+    assert lost_name in found.why
+
+
+def test_tensorflow_2_1_insists_on_no_cublaslt() -> None:
+    one = framework("tensorflow", "2.1.0", cuda=seen(CudaVersion(10, 1)), requires=seen(()))
+    found = answer("tf-cannot-dlopen-gpu-libs", on(one, told(one, "libcudart.so.10.1"), lost(one, "libcublasLt.so.10")))
+    assert found.kind is Kind.OK
+    found = answer("tf-cannot-dlopen-gpu-libs", on(one, lost(one, "libcudart.so.10.1")))
+    assert (found.kind, found.needs[-1]) == (Kind.BAD, Need("cuda", "==10.1.*"))
+
+
+def test_a_cudnn_that_asks_for_nvrtc_without_a_number_is_replaced_by_one_that_does_not() -> None:
+    """libcudnn_cnn_infer.so.8 of 8.7 aborts without libnvrtc.so, a name that no wheel has."""
+    one = framework("tensorflow", "2.14.1", cuda=seen(CudaVersion(11, 8)), requires=seen(()))
+    copy = cudnn_copy("8.7.0", owner="nvidia-cudnn-cu11 8.7.0.84")
+    asked = lost(one, "libnvrtc.so", library=f"{copy.path}/libcudnn_cnn_infer.so.8")
+    (need,) = answer("nvrtc-missing", on(one, asked, cudnn=seen((copy,)))).needs
+    assert (need.product, need.where) == ("nvidia-cudnn-cu11", f"{VENV}/bin/python")
+    assert accepts(need.spec, "8.9.6")
+    assert not accepts(need.spec, "8.7.0")
+    system = copy._replace(origin="toolkit", owner="")
+    (need,) = answer("nvrtc-missing", on(one, asked, cudnn=seen((system,)))).needs
+    assert need.product == "by-hand"
+
+
+@pytest.mark.parametrize("cudnn_lacks", [True, False])
+def test_cudnn_comes_with_the_libraries_that_its_extra_would_have_brought(*, cudnn_lacks: bool) -> None:
+    """onnxruntime-gpu[cuda] without [cudnn] has no cuBLAS either, which the wheel of cuDNN requires."""
+    in_a_wheel = lost(ORT, "libcurand.so.10", intended=seen(own("libcurand.so.10")))
+    cudnn = lost(ORT, "libcudnn.so.9") if cudnn_lacks else told(ORT, "libcudnn.so.9")
+    facts = on(ORT, in_a_wheel, lost(ORT, "libcublas.so.12"), cudnn)
+    found = answer("cudart-soname-missing", facts)
+    assert found.needs[0].spec.startswith("nvidia-cublas-cu12")
+    assert ("nvidia-cudnn-cu12" in found.needs[0].spec) is cudnn_lacks
+    assert (Symptom("cudnn-missing", ORT.label) in found.explains) is cudnn_lacks

@@ -141,7 +141,7 @@ def test_a_cudnn_of_its_major_out_of_the_way_is_no_other_one() -> None:
 
 
 def test_beside_a_torch_that_pins_its_cudnn_another_release_comes_first() -> None:
-    """The first takes cuDNN 9, the second needs none; torch keeps its own."""
+    """The first needs none, the second takes cuDNN 9, and does not find its parts either; torch keeps its own."""
     facts = on_ctranslate2(NO_PART, "faster-whisper", copies=seen((other("9.10.2")._replace(origin="wheel"),)))
     (there,) = facts.environments.get()
     torch = framework(requires=seen(("nvidia-cudnn-cu12==9.10.2.21",)))
@@ -150,7 +150,7 @@ def test_beside_a_torch_that_pins_its_cudnn_another_release_comes_first() -> Non
         one for one in answers(CODE, facts._replace(environments=seen((beside,)))) if "ctranslate2" in one.subject
     ).needs
     assert [(one.product, one.spec or one.build) for one in needs[:2]] == [
-        ("wheels", "ctranslate2==4.5.0"),
         ("wheels", "ctranslate2==4.6.3"),
+        ("wheels", "ctranslate2==4.5.0"),
     ]
     assert needs[2].product == "cudnn"

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from compat.need import Need
 from compat.version import CodeTarget, CudaVersion
 from doctor.check.finding import Kind, Severity
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
 from doctor.facts.environment import Extension, Lacking, Variable
+from doctor.facts.loader import Outcome
 from tests.machine import (
     SITE,
     configuration,
@@ -19,7 +21,9 @@ from tests.machine import (
     environment,
     framework,
     gpu,
+    loader,
     machine,
+    prediction,
     seen,
     toolkit,
     toolkits,
@@ -336,3 +340,29 @@ def test_a_build_that_goes_with_the_other(
     here = environment(*frameworks, python=seen("3.12.4"), extensions=seen((module,)))
     first, *_ = answer(CUDA, machine(environments=seen((here,)), driver=driver(f"{branch}.95.05"))).needs
     assert (first.product, first.spec, first.build) == need if need else first.product == "by-hand"
+
+
+@pytest.mark.parametrize(
+    ("variable", "lost", "told"),
+    [
+        (
+            "118",
+            "libcudart.so.11.0",
+            "BNB_CUDA_VERSION=118 asks bitsandbytes 0.45.5 for its library for CUDA 11.8,",
+        ),
+        ("117", "", "BNB_CUDA_VERSION=117 asks bitsandbytes 0.45.5 for its library for CUDA 11.7, and it has none"),
+        ("118", "", ""),  # a toolkit has its runtime
+        ("", "", ""),
+    ],
+)
+def test_a_variable_that_names_a_cuda_which_is_not_here_is_unset(variable: str, lost: str, told: str) -> None:
+    variables = (Variable("BNB_CUDA_VERSION", variable, "~/.bashrc, line 3"),) if variable else ()
+    asked = prediction(soname=lost, way=None, outcome=Outcome.MISSING)._replace(asker="bitsandbytes")
+    facts = with_extensions(
+        *bitsandbytes("118", "128"),
+        configuration=configuration(variables=seen(variables)),
+        loader=loader(predictions=seen((asked._replace(path=unseen("no such file")),) if lost else ())),
+    )
+    found = answer(CUDA, facts)
+    assert found.why.startswith(told) if told else found.kind is Kind.OK
+    assert not told or found.needs == (Need("variable", "", "~/.bashrc, line 3", "BNB_CUDA_VERSION"),)

@@ -28,7 +28,7 @@ from tests.machine import (
     toolkits,
     unseen,
 )
-from tests.rules.case import answer
+from tests.rules.case import answer, answers
 
 CODE = "framework-wants-other-cuda"
 PYTHON = f"{VENV}/bin/python"
@@ -157,7 +157,7 @@ def test_the_cuda_of_a_framework_beside_it_comes_before_a_toolkit(beside: bool) 
         there = facts.environments.get()[0]._replace(frameworks=seen((one, framework())))
         facts = facts._replace(environments=seen((there,)))
     products = [need.product for need in answer(CODE, facts).needs]
-    assert products.index("onnxruntime-gpu") < products.index("cuda") if beside else products[0] == "cuda"
+    assert products.index("wheels") < products.index("cuda") if beside else products[0] == "cuda"
 
 
 def ctranslate2(release: str, *told: Prediction, cuda: str = "12.8.1") -> Facts:
@@ -204,3 +204,30 @@ def test_one_wheel_comes_before_a_toolkit_where_no_release_fits() -> None:
     needs = answer(CODE, ctranslate2("4.8.5", lost(cublas(12)), cuda="13.0.2")).needs
     assert needs[0] == Need("wheels", "nvidia-cublas-cu12", PYTHON)
     assert needs[1].product == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "release", "first"),
+    [
+        ("cupy-cuda11x", "12.3.0", "12.8.1", "cupy-cuda12x==12.3.0"),
+        ("cupy-cuda12x", "13.6.0", "11.8.0", "cupy-cuda11x==13.6.0"),
+        ("cupy-cuda12x", "13.6.0", "13.0.2", "cupy-cuda13x==13.6.0"),
+    ],
+)
+def test_the_same_release_has_a_build_of_another_name_for_the_cuda_that_is_here(
+    package: str, version: str, release: str, first: str
+) -> None:
+    found = answer(CODE, with_framework(built(package, version), toolkit=toolkits(toolkit(release))))
+    assert found.needs[0] == Need("wheels", first, PYTHON, package)
+    assert f"{first.replace('==', ' ')} takes the CUDA that is here" in found.why
+
+
+def test_beside_the_wheels_of_torch_no_extra_brings_them_again() -> None:
+    """onnxruntime-gpu 1.27.0 has an extra that no index can serve."""
+    there = (built("onnxruntime-gpu", "1.24.1"), framework("torch", "2.14.0+cu130", cuda=seen(CudaVersion(13, 0))))
+    wheels = seen((distribution("onnxruntime-gpu", "1.24.1"), distribution("nvidia-cuda-runtime", "13.0.96")))
+    facts = machine(environments=seen((environment(*there, distributions=wheels),)), toolkit=NONE)
+    needs = next(one for one in answers(CODE, facts) if one.subject.startswith("onnxruntime")).needs
+    assert needs[0].product == "wheels"
+    assert needs[0].spec.startswith("onnxruntime-gpu==1.2")
+    assert needs[0].build == ""

@@ -273,6 +273,10 @@ def test_a_mismatch_that_a_restart_would_bring_back() -> None:
     same = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER))
     found = answer("driver-library-mismatch", same)
     assert found.needs == (Need("driver", "==570.86.10"),)
+    path = f"/lib/modules/{KERNEL}/kernel/nvidia-580-open/nvidia.ko"
+    ready = same._replace(driver=same.driver._replace(module_files=seen((module()._replace(path=path),))))
+    built = Need("module-package", "==570.86.10", KERNEL, "nvidia-dkms-570-open")
+    assert answer("driver-library-mismatch", ready).needs == (built,)
     beside = seen((*OTHER.value, driver_library()._replace(loads=False)))
     left = answer("driver-library-mismatch", machine(driver=driver(nvml=seen(MISMATCH), libraries=beside)))
     path = "/usr/lib/x86_64-linux-gnu/libcuda.so.570.86.10"
@@ -387,6 +391,45 @@ NO_BAR = (
 FAILED = ("NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:884)",)
 
 
+NO_FIRMWARE = (
+    "nvidia 0000:01:00.0: Direct firmware load for nvidia/580.95.05/gsp_ga10x.bin failed with error -2",
+    "NVRM: RmFetchGspRmImages: No firmware image found",
+    *FAILED,
+)
+ENDED = ("nvidia 0000:01:00.0: Direct firmware load for nvidia/580.95.05/gsp_ga10x.bin failed with error -4", *FAILED)
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (machine(), Kind.OK),
+        (no_devices(NO_FIRMWARE), Kind.BAD),
+        (no_devices(ENDED), Kind.OK),
+        (no_devices(FAILED), Kind.OK),
+        (machine(system=system(kernel_log=seen(NO_FIRMWARE))), Kind.OK),  # it works all the same
+        (unloaded(system(kernel_log=unseen())), Kind.UNKNOWN),
+        (unloaded(CONTAINER), Kind.NOT_APPLICABLE),
+    ],
+)
+def test_gsp_firmware_missing(facts: Facts, kind: Kind) -> None:
+    assert answer("gsp-firmware-missing", facts).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("around", "said"),
+    [
+        ({}, "nvidia-firmware-580-580.95.05"),
+        ({"distribution_id": seen("debian")}, "firmware-nvidia-gsp"),
+        ({"distribution_id": seen("linuxmint"), "base": seen(("ubuntu", "24.04"))}, "nvidia-firmware-580-580.95.05"),
+        ({"distribution_id": seen("fedora")}, "Install the driver 580.95.05 again"),
+    ],
+)
+def test_the_package_with_the_firmware(around: Any, said: str) -> None:
+    facts = no_devices(NO_FIRMWARE)
+    facts = facts._replace(system=facts.system._replace(**around))
+    assert said in answer("gsp-firmware-missing", facts).needs[0].spec
+
+
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
@@ -449,6 +492,7 @@ ROOTS = [
     (unloaded(module_files=seen(())), "no-kernel-module"),
     (unloaded(CONTAINER, libraries=seen(())), "container-without-gpu-runtime"),
     (no_devices(OPEN_ONLY), "open-kernel-module-required"),
+    (no_devices(NO_FIRMWARE), "gsp-firmware-missing"),
     (unloaded(system(kernel_log=seen(NO_BAR)), module_files=seen((module(),))), "bios-bar-settings"),
     (machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER)), "driver-library-mismatch"),
 ]
@@ -472,6 +516,7 @@ OURS = (
     "open-kernel-module-required",
     "driver-does-not-support-gpu",
     "bios-bar-settings",
+    "gsp-firmware-missing",
     "driver-hang",
     "driver-library-crash",
     "no-device-nodes",

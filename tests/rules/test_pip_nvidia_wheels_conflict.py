@@ -227,3 +227,19 @@ def test_a_wheel_whose_release_is_not_known_yet_comes_as_it_is_asked_for() -> No
     for code in (CODE, "wheel-files-overwritten"):
         (need,) = answer(code, facts).needs
         assert (need.spec, need.build) == ("nvidia-nccl-cu12>=2.29.3,<3", "nvidia-nccl-cu13")
+
+
+@pytest.mark.parametrize(
+    ("there", "floor", "kind"),
+    [
+        ("9.3.0.75", "9.3", Kind.OK),
+        ("9.3.0.75", "9.1", Kind.BAD),  # what torch pins would serve both
+        ("9.3.0.75", "9.8", Kind.BAD),  # it serves neither
+        ("9.3.0.75", "8.9", Kind.BAD),
+        ("9.0.0.312", "9.3", Kind.BAD),
+    ],
+)
+def test_a_newer_cudnn_than_a_pin_that_another_framework_needs(there: str, floor: str, kind: Kind) -> None:
+    other = framework("tensorflow", "2.18.1", requires=seen(()), cudnn=seen(CudnnVersion.parse(floor)))
+    facts = with_wheels((torch("nvidia-cudnn-cu12==9.1.0.70"), other), ("nvidia-cudnn-cu12", there))
+    assert answer(CODE, facts).kind is kind

@@ -8,7 +8,7 @@ from compat.need import Need
 from doctor.check.finding import Kind, Severity, Symptom
 from doctor.facts.environment import Overlap
 from doctor.facts.seen import Fact
-from tests.machine import VENV, cudnn_copy, distribution, environment, framework, machine, seen, unseen
+from tests.machine import VENV, cudnn_copy, distribution, environment, framework, gpu, machine, seen, unseen
 from tests.rules.case import answer
 
 CODE = "wheel-files-overwritten"
@@ -94,3 +94,22 @@ def test_leftovers_elsewhere_are_a_fault_of_their_own() -> None:
     here = environment(distributions=more, overlaps=seen((shared(seen(CU13)),)))
     explains = answer(CODE, machine(environments=seen((here,)))).explains
     assert not any(one.code == "pip-nvidia-wheels-conflict" for one in explains)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "first", "kept"),
+    [(1, "tensorflow-cpu 2.18.1", "tensorflow"), (0, "tensorflow-cpu 2.18.1", "tensorflow-cpu")],
+)
+def test_the_build_for_the_gpu_stays_where_one_is_here(gpus: int, first: str, kept: str) -> None:
+    both = ("tensorflow 2.18.1", "tensorflow-cpu 2.18.1")
+    frameworks = tuple(framework(one.split(" ")[0], "2.18.1", build=seen("cpu"), requires=seen(())) for one in both)
+    there = environment(
+        *frameworks,
+        overlaps=seen((shared(seen(first), "tensorflow/libtensorflow_framework.so.2", both),)),
+        distributions=seen(tuple(distribution(*one.split(" ")) for one in both)),
+    )
+    found = answer(CODE, machine(environments=seen((there,)), gpus=seen((gpu(),) * gpus)))
+    gone = next(one.split(" ")[0] for one in both if not one.startswith(f"{kept} "))
+    assert found.needs == (Need("wheels", f"{kept}==2.18.1", PYTHON, gone),)
+    assert found.severity is (Severity.ERROR if gpus else Severity.WARNING)
+    assert Symptom("cpu-only-wheel", "tensorflow 2.18.1") in found.explains

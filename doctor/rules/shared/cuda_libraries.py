@@ -139,7 +139,7 @@ def toolkit_for(soname: str, framework: Framework, facts: Facts, matrix: Matrix)
     rows = _rows_of(cuda, matrix) if cuda else ()
     if cuda is None or soname not in {row.soname for row in rows}:
         return ()
-    by_minor = any(row.cuda == f"=={cuda}" for row in rows)
+    by_minor = any(row.cuda == f"=={cuda}" for row in rows if row.stem == "libcudart")
     wanted = f"=={cuda}.*" if by_minor else f"=={cuda.major}.*"
     here = _toolkits_here(wanted, facts) if not _has_own_wheels(framework, facts, matrix) else ()
     return (*(with_directories((one,), facts) for one in here), Need("cuda", wanted))

@@ -411,6 +411,8 @@ def is_shared(copy: CudnnCopy, framework: Framework, facts: Facts) -> bool:
 def releases_made_for(copy: CudnnCopy, framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
     """The nearest release of the framework that takes this cuDNN, and the nearest that needs none.
 
+    That one first where its wheel has the main library inside: the next release will not find the parts either.
+
     Raises UnseenError where the release of the copy is not known.
     """
     release = copy.version.get().release
@@ -421,7 +423,8 @@ def releases_made_for(copy: CudnnCopy, framework: Framework, facts: Facts, matri
     def needs_none(row: FrameworkRow) -> bool:
         return row.cudnn_accepts == ""
 
-    found = (other_builds(framework, facts, matrix, fits)[:1] for fits in (takes, needs_none))
+    ways = (needs_none, takes) if is_lone_main(predictions(framework, facts), framework) else (takes, needs_none)
+    found = (other_builds(framework, facts, matrix, fits)[:1] for fits in ways)
     # without its extra, whose pins would take the place of theirs
     python = environment_of(framework, facts).interpreter
     return tuple(Need(WHEELS, f"{row.package}{row.versions}", python) for rows in found for row in rows)

@@ -10,7 +10,7 @@ from compat.record import NamedTuple
 from compat.traits import nearest_library, traits_of
 from compat.version import CudaVersion
 from doctor.facts import Facts
-from doctor.facts.environment import Environment, Extension, Framework
+from doctor.facts.environment import Environment, Extension, Framework, Variable
 from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.rule import Subjects
 
@@ -78,9 +78,13 @@ def chosen_by_name(package: ExtensionPackage) -> dict[str, Extension]:
 
 def wanted_name(package: ExtensionPackage, facts: Facts) -> str:
     """The digits that bitsandbytes looks for: the variable's, else those of torch's CUDA; raises UnseenError."""
-    variables = {one.name: one.value for one in value_or(facts.configuration.variables, ())}
-    cuda = package.torch.cuda.get()
-    return variables.get(_CHOICE_VARIABLE, "") or f"{cuda.major}{cuda.minor}"
+    cuda, said = package.torch.cuda.get(), variable(facts)
+    return (said.value if said else "") or f"{cuda.major}{cuda.minor}"
+
+
+def variable(facts: Facts) -> Variable | None:
+    """What names the CUDA of bitsandbytes' library in place of torch's; None where nothing does."""
+    return next((one for one in value_or(facts.configuration.variables, ()) if one.name == _CHOICE_VARIABLE), None)
 
 
 def in_use(package: ExtensionPackage, facts: Facts) -> tuple[Extension, ...]:

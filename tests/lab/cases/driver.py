@@ -198,6 +198,28 @@ CASES = (
         nvml=NO_CARDS_SHOWN,
     ),
     fault(
+        "no-firmware",
+        "autoremove took the firmware of the card's own processor away",
+        kernel_says(
+            "nvidia 0000:01:00.0: Direct firmware load for nvidia/580.95.05/gsp_ga10x.bin failed with error -2",
+            "NVRM: RmFetchGspRmImages: No firmware image found",
+            "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x61:0x56:1697)",
+        ),
+        codes=("gsp-firmware-missing",),
+        first="gsp-firmware-missing",
+        nvml=NO_CARDS_SHOWN,
+    ),
+    Case(
+        "programs-own-xids",
+        "Xids of programs that went wrong themselves (13, 31, 43, 45)",
+        together(
+            WORKSTATION,
+            kernel_says(
+                *(f"NVRM: Xid (PCI:0000:01:00): {xid}, pid=2011, name=python, x" for xid in (13, 31, 43, 45)),
+            ),
+        ),
+    ),
+    fault(
         "fell-off-the-bus",
         "Xid 79: the card fell off the bus",
         kernel_says("NVRM: Xid (PCI:0000:01:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."),

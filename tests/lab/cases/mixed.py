@@ -69,6 +69,20 @@ CASES = (
         loaded_module("570.195.03"),
     ),
     mixed(
+        "ready-module-frozen",
+        "Ubuntu's ready module stayed at the release that its kernel came with, and the libraries went on",
+        driver("580.95.05"),
+        without("/usr/lib/modules/*/updates"),
+        files(
+            {
+                f"/usr/lib/modules/{KERNEL}/kernel/nvidia-580-open/nvidia.ko": module_bytes(
+                    "580.65.06", "Dual MIT/GPL", signed=True
+                )
+            }
+        ),
+        loaded_module("580.65.06"),
+    ),
+    mixed(
         "updated-not-restarted",
         "module 570 runs, and 580 lies there for the next start",
         driver("580.95.05"),

@@ -9,6 +9,7 @@ from tests.lab.parts import (
     HOME,
     LIB,
     UNLOADED,
+    WORKSTATION,
     card,
     cudnn_wheel,
     driver_libraries,
@@ -188,6 +189,33 @@ CASES = (
         "nvcc without headers",
         without("/usr/local/cuda-12.8/include"),
         codes=("cuda-headers-missing",),
+    ),
+    fault(
+        "alternative-gone",
+        "the alternative cuda leads to a toolkit that was removed by hand",
+        without("/usr/local/cuda-12.8"),
+        toolkit("12.4.1", usual=False),
+        files({"/usr/local/cuda": "-> /etc/alternatives/cuda", "/etc/alternatives/cuda": "-> /usr/local/cuda-12.8"}),
+        codes=("cuda-symlink-broken",),
+        first="cuda-symlink-broken",
+    ),
+    Case(
+        "alternative",
+        "/usr/local/cuda is an alternative, as NVIDIA's packages make it",
+        together(
+            WORKSTATION,
+            files(
+                {"/usr/local/cuda": "-> /etc/alternatives/cuda", "/etc/alternatives/cuda": "-> /usr/local/cuda-12.8"}
+            ),
+        ),
+    ),
+    fault(
+        "new-compiler-fedora",
+        "Fedora 42, whose gcc 15 is newer than CUDA 12.8 takes",
+        files({"/etc/os-release": 'NAME="Fedora Linux"\nID=fedora\nVERSION_ID=42\n'}),
+        without("/usr/bin/gcc*", "/usr/lib/gcc"),
+        gcc("15.2.1"),
+        codes=("host-compiler-unsupported",),
     ),
     fault(
         "cuda-home-gone",

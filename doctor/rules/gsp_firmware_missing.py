@@ -1,0 +1,61 @@
+"""The driver finds no firmware for the processor on the card."""
+
+from __future__ import annotations
+
+import re
+
+from compat.matrix import Matrix
+from compat.need import Need
+from compat.version import DriverRelease
+from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.facts import Facts, Machine
+from doctor.facts.seen import Seen, UnseenError, how, value_or
+from doctor.rules.shared.conditions import FAILED_START, kernel_says, need_own_kernel, nvml_works, undriven
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
+
+# request_firmware's own words (drivers/base/firmware_loader); -2 is ENOENT. With -4, which is a process that was ended
+# while it read the file, nothing is missing.
+_ABSENT = r"Direct firmware load for nvidia/(\d[\d.]*)/(gsp\w*\.bin)\S* failed with error -2\b"
+_EXPLAINED = ("no-device-nodes", "bios-bar-settings", "driver-does-not-support-gpu", "nvml-error")
+_IN_DISK = (
+    "Where /lib/firmware/nvidia/{release} has it, the initial disk lacks it: make that anew ('sudo update-initramfs "
+    "-u', 'sudo dracut --force'), and restart."
+)
+_BY_SYSTEM = {
+    "ubuntu": "sudo apt-get install --reinstall nvidia-firmware-{branch}-{release}",
+    "debian": "sudo apt-get install --reinstall firmware-nvidia-gsp",
+}
+
+
+def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
+    """From Turing on the module gives the card's GSP its firmware; without it a card does not start."""
+    need_own_kernel(facts)
+    if nvml_works(facts) and not undriven(facts):
+        return ok("the driver shows every card")
+    said = kernel_says(facts)
+    absent = re.search(_ABSENT, said)
+    if absent is None:
+        if not isinstance(facts.system.kernel_log, Seen):
+            raise UnseenError("the kernel's log, which would say so, cannot be read (sudo dmesg)")
+        return ok("the kernel log misses no firmware" if FAILED_START not in said else "it is not the firmware")
+    release, file = absent[1], absent[2]
+    return bad(
+        f"the firmware nvidia/{release}/{file}, without which the card does not start, is not found",
+        Need("by-hand", _advice(facts, release)),
+        evidence=(Evidence(how(facts.system.kernel_log), absent[0]),),
+        explains=tuple(map(Symptom, _EXPLAINED)),
+    )
+
+
+def _advice(facts: Facts, release: str) -> str:
+    """The package that has it; NVIDIA's other packages and its runfile bring it themselves."""
+    base = value_or(facts.system.base, ("", ""))[0] or value_or(facts.system.distribution_id, "")
+    command = _BY_SYSTEM.get(base, "").format(branch=DriverRelease.parse(release).branch, release=release)
+    first = (
+        f"Install it, then restart: '{command}'." if command else f"Install the driver {release} again, then restart."
+    )
+    return f"{first} {_IN_DISK.format(release=release)}"
+
+
+RULE = Rule(MACHINE, check)
