@@ -479,7 +479,22 @@ def _status(row: StatusRow, shelf: Shelf) -> list[str] | None:
     found = re.search(rf"\b{row.name}\s*=\s*(\d+)", text)
     if not found:
         return [f"{package} has no {row.name} in {header}"] if text else None
-    return [] if int(found[1]) == row.code else [f"{row.name} is {found[1]} in {header}"]
+    wrong = [] if int(found[1]) == row.code else [f"{row.name} is {found[1]} in {header}"]
+    return wrong + (_since(row, shelf) if row.library == "cudnn" else [])
+
+
+def _since(row: StatusRow, shelf: Shelf) -> list[str]:
+    """The headers of cuDNN 9 on both sides of the release that the row begins with."""
+    package, header = "nvidia-cudnn-cu12", "cudnn_graph.h"
+    of = {one.public for one in shelf.releases(package) if one.platform == ("linux", "x86_64")}
+    nines = sorted((one for one in of if Version(one) >= Version("9")), key=Version)
+    taken = [accepts(row.versions, one) for one in nines]
+    first = taken.index(True)
+    return [
+        f"cuDNN {nines[at]} has {'it' if there else 'no ' + row.name}"
+        for at in (first - 1, first)
+        if at >= 0 and (there := row.name in shelf.file_in(package, nines[at], header)) != taken[at]
+    ]
 
 
 def _came_with(name: str, shelf: Shelf) -> Version | None:

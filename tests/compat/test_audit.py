@@ -9,6 +9,7 @@ import pytest
 from packaging.tags import parse_tag
 from packaging.version import Version
 
+from compat.artefact import StatusRow
 from compat.row import FrameworkRow
 from compat.version import CudnnVersion
 from doctor.refresh.framework import Release, releases_of
@@ -150,6 +151,33 @@ def test_what_a_wheel_tells_and_its_row_does_not(read: tuple[str | None, ...], s
     [release] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
     row = _row(glibc=None)
     assert audit._untold(row, [(release, row._replace(glibc=one)) for one in read]) == said
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"),
+    [
+        (">=9.2", []),
+        (">=9", ["cuDNN 9.1.0 has no CUDNN_STATUS_BAD_PARAM"]),
+        (">=9.3", ["cuDNN 9.2.0 has it"]),
+    ],
+)
+def test_the_release_that_brought_a_code(versions: str, said: list[str]) -> None:
+    served = tuple(
+        one
+        for release in ("9.1.0", "9.2.0", "9.10.0")
+        for one in _releases("nvidia-cudnn-cu12", "py3-none-manylinux_2_27_x86_64", version=release)
+    )
+    shelf: Any = type(
+        "Shelf",
+        (),
+        {
+            "releases": staticmethod(lambda _: served),
+            "file_in": staticmethod(lambda _, release, __: "" if release == "9.1.0" else "CUDNN_STATUS_BAD_PARAM = 2"),
+        },
+    )
+    row: StatusRow = audit.MATRIX.rows("status", "codes")[0]
+    row = row._replace(library="cudnn", name="CUDNN_STATUS_BAD_PARAM", versions=versions)
+    assert audit._since(row, shelf) == said
 
 
 @pytest.mark.parametrize(

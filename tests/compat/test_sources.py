@@ -15,7 +15,7 @@ pytestmark = pytest.mark.no_cover  # it is about rows: what reads them is covere
 MATRIX = Matrix()
 _WHEEL = re.compile(r"([\w.]+?)-(\d[^-; /]*)-(?:cp|py)[^-; ]*-[^-; ]+-([^; /)]+?)\.whl")
 _SYSTEMS = {"linux": "linux", "win": "windows", "macosx": "macos"}
-_MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "sbsa", "arm64": "sbsa"}
+_MACHINES = {"x86_64": {"x86_64"}, "amd64": {"x86_64"}, "aarch64": {"sbsa", "jetson"}, "arm64": {"sbsa"}}
 
 
 def _own_wheels(row: FrameworkRow) -> Iterator[tuple[str, str]]:
@@ -27,7 +27,7 @@ def _own_wheels(row: FrameworkRow) -> Iterator[tuple[str, str]]:
 
 def _of_another_platform(tag: str, row: FrameworkRow) -> bool:
     systems = {system for start, system in _SYSTEMS.items() if re.search(rf"(^|many){start}", tag)}
-    machines = {machine for end, machine in _MACHINES.items() if end in tag}
+    machines = {machine for end, own in _MACHINES.items() if end in tag for machine in own}
     return bool(systems - set(row.os)) or bool(machines and machines.isdisjoint(row.arch))
 
 

@@ -102,6 +102,14 @@ def test_tensorflow_takes_libraries_of_an_extra(tmp_path: Path) -> None:
     assert windows["note"] == ""
 
 
+def test_tensorflow_2_3_for_windows_writes_a_dict(tmp_path: Path) -> None:
+    said = "'cuda_version': '64_101', 'cudnn_version': '64_7', 'cuda_compute_capabilities': ['sm_35', 'compute_70']"
+    info = {"tensorflow/python/platform/build_info.py": f"build_info = {{{said}, 'is_cuda_build': True}}"}
+    wheel(tmp_path, "tensorflow-2.3.9-cp38-cp38-win_amd64.whl", info)
+    [row] = rows_of(tmp_path, "tensorflow", Custom(names_builds=False))
+    assert (row["cuda"], row["cudnn"], row["targets"]) == (">=10.1,<11", "7", ["sm_35", "sm_70", "compute_70"])
+
+
 def test_one_row_for_both_machines(tmp_path: Path) -> None:
     for machine in ("x86_64", "aarch64"):
         name = f"jax_cuda12_plugin-99.0.0-cp312-cp312-manylinux_2_27_{machine}.whl"
