@@ -79,10 +79,10 @@ def look(
         return environments
     path = tuple(one.path for one in value_or(search.search, ()) if one.exists)
     others = [value_or(one.library_dir, "") for one in value_or(toolkit.toolkits, ())]
-    others += [one.path for one in value_or(copies, ())]
     found = []
     for environment in environments.value:
-        own = (*of_wheels(host, environment), f"{environment.prefix}/Library/bin")
+        near = [one.path for one in value_or(copies, ()) if one.environment in {"", environment.prefix}]
+        own = (*near, *of_wheels(host, environment), f"{environment.prefix}/Library/bin")
         places = _Places(path, tuple(filter(None, (*others, *own))))
         for framework in value_or(environment.frameworks, ()):
             card = card_of(framework.package)

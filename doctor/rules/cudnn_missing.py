@@ -15,6 +15,7 @@ from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
 from doctor.rules.shared.builds import build_row, finds_wheels, need_own_cuda
 from doctor.rules.shared.cuda_libraries import has_wheels, with_directories
 from doctor.rules.shared.cudnn_use import built_for, main_predictions, need_to_ask, pin_of, right_copies
+from doctor.rules.shared.dlls import astray
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -31,6 +32,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     built = built_for(framework, facts, matrix)
     if any(one.missing and isinstance(one.intended, Seen) for one in asked):
         raise NotApplicable("a wheel has it, out of reach: wheel-libs-not-on-loader-path")
+    if _lies_astray(framework, facts):
+        raise NotApplicable("it lies where Windows does not search: windows-dll-path")
     if _is_bundled(framework, facts, matrix):
         raise NotApplicable(f"{framework.label} carries its cuDNN inside itself")
     candidates = _candidates(framework, built.value, facts)
@@ -42,6 +45,13 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         where = candidates[0].path if candidates else "a cuDNN"
         raise UnseenError(f"whether {framework.label} finds {where} could not be told")
     return _bad(framework, built, candidates, facts, matrix)
+
+
+def _lies_astray(framework: Framework, facts: Facts) -> bool:
+    try:
+        return any(one.name.lower().startswith("cudnn64_") for one in astray(framework, facts))
+    except (NotApplicable, UnseenError):
+        return False
 
 
 def _is_bundled(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
@@ -85,7 +95,7 @@ def _bad(
         evidence=(Evidence(built.how, f"built with cuDNN {built.value}"), *lies),
         explains=(
             Symptom("cudnn-sublibrary-missing", framework.label),
-            Symptom("tf-cannot-dlopen-gpu-libs", framework.label),
+            *_unused(framework, facts),
             *_emptied(framework, pinned, facts),
         ),
     )
@@ -101,6 +111,12 @@ def _lying_here(built: CudnnVersion, facts: Facts) -> tuple[CudnnCopy, ...]:
         if copy.origin in {"toolkit", "directory"} and isinstance(copy.search_rank, Unseen)
         if (release := value_or(copy.version, None)) and release.major == built.major and release >= built
     )
+
+
+def _unused(framework: Framework, facts: Facts) -> tuple[Symptom, ...]:
+    """That TensorFlow does without the GPU; on Windows that is told of the DLLs of CUDA alone."""
+    on_windows = value_or(facts.system.family, "") == "windows"
+    return () if on_windows else (Symptom("tf-cannot-dlopen-gpu-libs", framework.label),)
 
 
 def _emptied(framework: Framework, pinned: str, facts: Facts) -> Iterator[Symptom]:

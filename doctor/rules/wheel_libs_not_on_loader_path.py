@@ -12,10 +12,9 @@ from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen, Unseen, value_or
-from doctor.rules.shared.builds import import_symptoms
+from doctor.rules.shared.builds import import_symptoms, preload
 from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, with_directories
 from doctor.rules.shared.cudnn_use import told_of
-from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
@@ -38,13 +37,13 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     files = tuple(one.intended.get() for one in missing)
     folders = tuple(sorted({posixpath.dirname(path) for path in files}))
     other = _opens_them(missing, framework, facts)
-    preload = _preload(framework) or _import_before(other, framework)
+    calls = preload(framework) or _import_before(other, framework)
     unless = f", unless {other} is imported before" if other else ""
     return bad(
         f"{framework.label} does not find {names_of(missing)}, which is in {folders[0]}{unless}",
-        *preload,
+        *calls,
         with_directories(folders, facts),
-        severity=Severity.INFO if preload else _severity(framework),
+        severity=Severity.INFO if calls else _severity(framework),
         evidence=tuple(
             Evidence(path, one.path.why if isinstance(one.path, Unseen) else "")
             for path, one in zip(files, missing, strict=True)
@@ -81,16 +80,6 @@ def _import_before(other: str, framework: Framework) -> tuple[Need, ...]:
 
 def _found(framework: Framework, facts: Facts) -> set[str]:
     return {one.soname for one in told_of(framework, facts) if isinstance(one.path, Seen)}
-
-
-def _preload(framework: Framework) -> tuple[Need, ...]:
-    """What the program calls before, which the framework's own guide tells it to."""
-    calls = traits_of(framework.package).preload.items()
-    return tuple(
-        Need("by-hand", f"Call {call} in the program, before anything else of {framework.package}.")
-        for call, releases in calls
-        if keeps(releases, framework.version)
-    )
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

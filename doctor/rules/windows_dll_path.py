@@ -5,43 +5,61 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.dlls import Dll
 from doctor.facts.environment import Framework
 from doctor.facts.seen import value_or
-from doctor.rules.shared.builds import import_symptoms, need_own_cuda
-from doctor.rules.shared.dlls import needs_of
+from doctor.rules.shared.builds import import_symptoms, need_own_cuda, preload
+from doctor.rules.shared.dlls import astray, needs_of
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Of the DLLs that the search does not find, those that lie elsewhere."""
     need_own_cuda(framework)
-    dlls = [one for one in needs_of(framework, facts) if "140" not in one.name]
-    if not dlls:
+    if all("140" in one.name for one in needs_of(framework, facts)):
         raise NotApplicable(f"the libraries of {framework.label} name no DLL of CUDA's")
-    astray = [one for one in (_for_its_cuda(dll, framework, facts) for dll in dlls) if not one.found and one.elsewhere]
-    if not astray:
+    lost = astray(framework, facts)
+    if not lost:
         return ok(f"no DLL that {framework.label} needs lies where it is not searched")
-    folders = list(dict.fromkeys(one.elsewhere[0].rpartition("/")[0] for one in astray))
+    folders = list(dict.fromkeys(one.elsewhere[0].rpartition("/")[0] for one in lost))
+    by_program = _by_program(framework, lost, facts)
+    unless = ", unless the program has it opened before" if by_program else ""
     return bad(
-        f"{framework.label} needs {astray[0].name}, which lies in {folders[0]}, and nothing searches there",
-        *_needs(framework, folders),
-        evidence=tuple(Evidence(one.asker, f"needs {one.name}; it is {one.elsewhere[0]}") for one in astray),
-        explains=(*import_symptoms(framework), *_missing(framework, astray)),
+        f"{framework.label} needs {lost[0].name}, which lies in {folders[0]}, and nothing searches there{unless}",
+        *by_program,
+        *(() if by_program and _of_another(folders, framework, facts) else _needs(framework, folders)),
+        severity=Severity.INFO if by_program else Severity.ERROR,
+        evidence=tuple(Evidence(one.asker, f"needs {one.name}; it is {one.elsewhere[0]}") for one in lost),
+        explains=(*import_symptoms(framework), *_missing(framework, lost)),
     )
 
 
-def _for_its_cuda(dll: Dll, framework: Framework, facts: Facts) -> Dll:
-    """Without the copies of cuDNN that are known to be for a CUDA of another major than the framework's."""
-    cuda = value_or(framework.cuda, None)
-    majors = {one.path: value_or(one.cuda_major, None) for one in value_or(facts.cudnn, ())}
-    if cuda is None:
-        return dll
-    fits = (one for one in dll.elsewhere if majors.get(one.rpartition("/")[0]) in {None, cuda.major})
-    return dll._replace(elsewhere=tuple(fits))
+def _by_program(framework: Framework, lost: list[Dll], facts: Facts) -> tuple[Need, ...]:
+    """What a program does so that DLLs of its own environment are open before: most do so, and need no Path.
+
+    A name that a process has open answers at once; torch opens all of its DLLs when it is imported.
+    """
+    environment = environment_of(framework, facts)
+    if traits_of(framework.package).opens != "call":
+        return ()
+    early = (one for one in value_or(environment.frameworks, ()) if traits_of(one.package).opens == "import")
+    other = next((one.package for one in early if all(_lies_below((one.path,), dll) for dll in lost)), "")
+    first = (Need("by-hand", f"Import {other} in the program, before {framework.package}."),) if other else ()
+    in_wheels = all(_lies_below(value_or(environment.sites, ()), dll) for dll in lost)
+    return (*first, *(preload(framework) if in_wheels else ()))
+
+
+def _of_another(folders: list[str], framework: Framework, facts: Facts) -> bool:
+    """Whether a folder is another framework's own, which is nothing for the Path of all programs."""
+    beside = value_or(environment_of(framework, facts).frameworks, ())
+    return any(folder.startswith(f"{one.path}/") for folder in folders for one in beside if one.path)
+
+
+def _lies_below(folders: tuple[str, ...], dll: Dll) -> bool:
+    return any(path.startswith(f"{one}/") for one in folders if one for path in dll.elsewhere)
 
 
 def _needs(framework: Framework, folders: list[str]) -> tuple[Need, ...]:
@@ -57,10 +75,10 @@ def _needs(framework: Framework, folders: list[str]) -> tuple[Need, ...]:
     return (Need("variable", f"with {';'.join(folders)}", "", "PATH"), *own)
 
 
-def _missing(framework: Framework, astray: list[Dll]) -> tuple[Symptom, ...]:
+def _missing(framework: Framework, lost: list[Dll]) -> tuple[Symptom, ...]:
     """That cuDNN, or the CUDA of that major, is not there: its DLL, whose name holds the major, is one of them."""
     codes = {"cudnn64_": "cudnn-missing", "cudart64_": "framework-wants-other-cuda"}
-    names = [one.name.lower() for one in astray]
+    names = [one.name.lower() for one in lost]
     return tuple(
         Symptom(code, framework.label) for stem, code in codes.items() if any(name.startswith(stem) for name in names)
     )

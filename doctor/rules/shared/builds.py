@@ -201,6 +201,16 @@ def is_extra_for_libraries(framework: Framework) -> bool:
     return asked.startswith(f"{framework.package}[") and finds_wheels(framework)
 
 
+def preload(framework: Framework) -> tuple[Need, ...]:
+    """What the program calls before, which the framework's own guide tells it to."""
+    calls = traits_of(framework.package).preload.items()
+    return tuple(
+        Need("by-hand", f"Call {call} in the program, before anything else of {framework.package}.")
+        for call, releases in calls
+        if keeps(releases, framework.version)
+    )
+
+
 def import_symptoms(framework: Framework) -> tuple[Symptom, ...]:
     """The findings that a broken framework causes when it is imported."""
     subject = f"import of {framework.package} in {framework.environment}"

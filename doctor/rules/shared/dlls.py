@@ -8,11 +8,13 @@ from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.dlls import Dll
 from doctor.facts.environment import Framework
+from doctor.facts.seen import value_or
 from doctor.rules.shared.builds import need_own_cuda
 from doctor.rules.shared.cuda_libraries import known_cuda
 from doctor.rules.shared.rule import NotApplicable
 
 _OF_OTHER_RULES = ("cudnn", "msvcp140", "vcruntime140")
+_WITHOUT_CUDA = ("cudnn-missing", "cudnn-wrong-major")  # a cuDNN goes into the CUDA that is to come
 
 
 def needs_of(framework: Framework, facts: Facts) -> tuple[Dll, ...]:
@@ -23,6 +25,22 @@ def needs_of(framework: Framework, facts: Facts) -> tuple[Dll, ...]:
         if (one.environment, one.package) == (framework.environment, framework.package):
             return one.dlls.get()
     raise NotApplicable(f"the libraries of {framework.label} are not known to name any")
+
+
+def astray(framework: Framework, facts: Facts) -> list[Dll]:
+    """Those that the search does not find, and that lie elsewhere; raises as `needs_of`."""
+    dlls = (_for_its_cuda(one, framework, facts) for one in needs_of(framework, facts) if "140" not in one.name)
+    return [one for one in dlls if not one.found and one.elsewhere]
+
+
+def _for_its_cuda(dll: Dll, framework: Framework, facts: Facts) -> Dll:
+    """Without the copies of cuDNN that are known to be for a CUDA of another major than the framework's."""
+    cuda = value_or(framework.cuda, None)
+    majors = {one.path: value_or(one.cuda_major, None) for one in value_or(facts.cudnn, ())}
+    if cuda is None:
+        return dll
+    fits = (one for one in dll.elsewhere if majors.get(one.rpartition("/")[0]) in {None, cuda.major})
+    return dll._replace(elsewhere=tuple(fits))
 
 
 def cuda_there(framework: Framework, facts: Facts, matrix: Matrix, explains: tuple[Symptom, ...] = ()) -> Answer:
@@ -44,5 +62,5 @@ def cuda_there(framework: Framework, facts: Facts, matrix: Matrix, explains: tup
         f"{framework.label} needs {lost[0].name}{more} neither on Path nor in a CUDA toolkit of this machine",
         there,
         evidence=tuple(Evidence(one.asker, f"needs {one.name}") for one in lost),
-        explains=explains,
+        explains=(*explains, *(Symptom(code, framework.label) for code in _WITHOUT_CUDA)),
     )

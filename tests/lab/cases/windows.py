@@ -79,6 +79,11 @@ def torch(version: str = "2.9.1+cu128", cudnn: str = "9.10.2", site: str = SITE)
     return together(laid, at(f"{site}/torch/lib", cudnn_tree.dlls_of, cudnn)) if cuda else laid
 
 
+def cublas(folder: str) -> Part:
+    """cuBLAS of CUDA 12."""
+    return files({f"{folder}/{name}": pe_bytes(name) for name in ("cublas64_12.dll", "cublasLt64_12.dll")})
+
+
 def onnxruntime(version: str = "1.22.0", cuda: str = "12", cudnn: str = "9", site: str = SITE) -> Part:
     """ONNX Runtime, whose provider finds CUDA and cuDNN by PATH."""
     needs = (f"cublas64_{cuda}.dll", f"cudart64_{'110' if cuda == '11' else cuda}.dll", f"cudnn64_{cudnn}.dll")
@@ -520,6 +525,55 @@ CASES = (
         onnxruntime(),
         codes=("cudart-soname-missing",),
         first="cudart-soname-missing",
+    ),
+    machine(
+        "tensorflow-cuda-12",
+        "TensorFlow 2.10 where CUDA 12.8 and its cuDNN 9 are: the cuDNN alone would not help",
+        tensorflow("2.10.1", site="/Python310/Lib/site-packages"),
+        python("/Python310", "310"),
+        toolkit(),
+        cudnn("9.10.2", "12.8"),
+        environ={"PATH": on_path(f"{_V12}/bin")},
+        codes=("tf-cannot-dlopen-gpu-libs",),
+        first="tf-cannot-dlopen-gpu-libs",
+    ),
+    machine(
+        "onnxruntime-beside-torch",
+        "ONNX Runtime without any toolkit: torch, which a program may import before, has all that it needs",
+        torch(),
+        cublas(f"{SITE}/torch/lib"),
+        onnxruntime(),
+        besides=("windows-dll-path",),
+    ),
+    machine(
+        "onnxruntime-beside-torch-and-toolkit",
+        "the same with a toolkit on Path, and cuDNN in torch alone",
+        torch(),
+        cublas(f"{SITE}/torch/lib"),
+        onnxruntime(),
+        toolkit(),
+        environ={"PATH": on_path(f"{_V12}/bin")},
+        besides=("windows-dll-path",),
+    ),
+    machine(
+        "onnxruntime-with-wheels",
+        "NVIDIA's wheels, which onnxruntime.preload_dlls() opens",
+        onnxruntime(),
+        cublas(f"{SITE}/nvidia/cublas/bin"),
+        files({f"{SITE}/nvidia/cuda_runtime/bin/cudart64_12.dll": pe_bytes("cudart64_12.dll")}),
+        at(f"{SITE}/nvidia/cudnn/bin", cudnn_tree.dlls_of, "9.10.2"),
+        besides=("windows-dll-path",),
+    ),
+    machine(
+        "torch-of-another-environment",
+        "torch with all of it in a project's environment, where ONNX Runtime is not",
+        onnxruntime(),
+        venv(),
+        torch(site=f"{VENV}/Lib/site-packages"),
+        cublas(f"{VENV}/Lib/site-packages/torch/lib"),
+        codes=("cudart-soname-missing",),
+        first="cudart-soname-missing",
+        quiet=("windows-dll-path",),
     ),
     machine(
         "tensorflow-2.15",
