@@ -340,7 +340,7 @@ def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) 
 
     def stretches_of(_: str, size: int, parts: list[Part] | None) -> tuple[Stretch, ...]:
         nonlocal known
-        there = parts or [(0, size)]
+        there = [(0, size)] if parts is None else parts
         if feed.tell() + sum(part for _, part in there) > feed.size_bytes:
             raise Damaged(f"{shown}: it ends in the middle of a file")
         known += len(parts or ())

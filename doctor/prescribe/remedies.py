@@ -128,7 +128,7 @@ class _Prescription:
                     continue
                 both = with_more(one, more)
                 found = self._verdict(both)
-                if found.proven or found.faults < verdict.faults:
+                if found.proven or found.faults < verdict.faults or _comes_on(found, verdict, left[0]):
                     yield both, found
 
     def _served(self, fault: Answer, need: Need, after: Facts) -> Iterator[Candidate]:
@@ -138,6 +138,12 @@ class _Prescription:
 
     def _verdict(self, one: Candidate) -> Verdict:
         return self._court.verdict(self._answer, one.plan.effects or ())
+
+
+def _comes_on(found: Verdict, before: Verdict, fault: Answer) -> bool:
+    """Whether the fault that was to be mended is gone: another one may have waited behind it."""
+    left = {(one.code, one.subject) for one in (*found.stands, *found.new)}
+    return (fault.code, fault.subject) not in left and found.faults <= before.faults
 
 
 def _undoes(more: Candidate, one: Candidate) -> bool:

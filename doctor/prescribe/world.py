@@ -89,7 +89,7 @@ def seen_again(world: World) -> Facts:
         cudnn=copies,
         loader=search._replace(predictions=predictions),
         code_tools=fact("ptxas", code_tools.look, asking),
-        dlls=fact("DLL", dlls.look, search, asking, toolkit, copies),
+        dlls=fact("DLL", dlls.look, search, facts.environments, (toolkit, copies), _to_come(facts, world.replaced)),
         compilers=fact("compiler", compiler.look, toolkit.toolkits),
         configuration=part("configuration", ConfigurationFacts, lambda: configuration.look(host)),
         driver=facts.driver
@@ -121,6 +121,15 @@ def _without_replaced(
             for one in environments.value
         ),
         environments.how,
+    )
+
+
+def _to_come(facts: Facts, replaced: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        (one.prefix, each.package)
+        for one in value_or(facts.environments, ())
+        for each in value_or(one.frameworks, ())
+        if _is_replaced(each.package, one.prefix, replaced)
     )
 
 

@@ -101,7 +101,7 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
     copies = guard.one("cuDNN", lambda: cudnn.look(host, search, toolkit, environments))
     predictions = predictions_of(host, guard, search, environments, (toolkit, copies))
     tools = guard.one("ptxas", lambda: code_tools.look(host, environments))
-    needed = guard.one("DLL", lambda: dlls.look(host, search, environments, toolkit, copies))
+    needed = guard.one("DLL", lambda: dlls.look(host, search, environments, (toolkit, copies)))
     imports = guard.one("import", lambda: environment.try_imports(host, environments, deep=request.deep))
     compilers = guard.one("compiler", lambda: compiler.look(host, toolkit.toolkits))
     settings = guard.group("configuration", ConfigurationFacts, lambda: configuration.look(host))

@@ -69,14 +69,18 @@ def look(
     host: Host,
     search: LoaderFacts,
     environments: Fact[tuple[Environment, ...]],
-    toolkit: ToolkitFacts,
-    copies: Fact[tuple[CudnnCopy, ...]],
+    installed: tuple[ToolkitFacts, Fact[tuple[CudnnCopy, ...]]],
+    to_come: frozenset[tuple[str, str]] = frozenset(),
 ) -> Fact[tuple[DllNeeds, ...]]:
-    """For every framework whose libraries name them; nothing on other systems."""
+    """For every framework whose libraries name them; nothing on other systems.
+
+    Of those that are `to_come` (prefix, package) there are no files that could say it, only what their code opens.
+    """
     if host.os_family != "windows":
         return Seen((), "only Windows has DLLs")
     if isinstance(environments, Unseen):
         return environments
+    toolkit, copies = installed
     path = tuple(one.path for one in value_or(search.search, ()) if one.exists)
     others = [value_or(one.library_dir, "") for one in value_or(toolkit.toolkits, ())]
     found = []
@@ -86,8 +90,9 @@ def look(
         places = _Places(path, tuple(filter(None, (*others, *own))))
         for framework in value_or(environment.frameworks, ()):
             card = card_of(framework.package)
-            if card and card.dlls:
-                dlls = _of_framework(host, environment, framework, places)
+            has_files = (environment.prefix, framework.package) not in to_come
+            if card and card.dlls and (has_files or card.dlls.opens):
+                dlls = _of_framework(host, environment, framework, places, has_files=has_files)
                 found.append(DllNeeds(environment.prefix, framework.package, dlls))
     return Seen(tuple(found), "the imports of the frameworks' libraries")
 
@@ -103,9 +108,11 @@ def of_wheels(host: Host, environment: Environment) -> list[str]:
     ]
 
 
-def _of_framework(host: Host, environment: Environment, framework: Framework, places: _Places) -> Fact[tuple[Dll, ...]]:
+def _of_framework(
+    host: Host, environment: Environment, framework: Framework, places: _Places, *, has_files: bool
+) -> Fact[tuple[Dll, ...]]:
     found: list[Dll | Unseen] = []
-    for asking in askers(host, environment, framework, places.path):
+    for asking in askers(host, environment, framework, places.path) if has_files else ():
         for name in (one for one in imports_of(host, asking.path) if one.lower().startswith((*_OF_CUDA, *_OF_CPP))):
             # the C++ runtime also from what the interpreter, or a module that it imports, has loaded before
             more = (_of_program(environment),) if name.lower().startswith(_OF_CPP) else ()

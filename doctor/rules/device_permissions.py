@@ -18,7 +18,7 @@ _EVERYBODY_MAY = 0o006
 _BY_SERVICE = (
     "Its mode lets everybody, so something else closes it to this process: the control group of a service or job, or "
     "SELinux. In a unit of systemd take out PrivateDevices=yes, or add DeviceAllow=/dev/nvidia* rw, and start it "
-    "anew; 'sudo ausearch -m avc -ts recent' shows what SELinux refused."
+    "anew; 'ausearch -m avc -ts recent', run as root, shows what SELinux refused."
 )
 
 

@@ -55,7 +55,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         steps = (*refresh(target), build, again(target))
         return Plan(summary, steps, (DriverInstalled(need.spec), Restarted()))
     loads = target.live and need.spec != "built"
-    steps = writer(kernel, source, target)
+    steps = (*refresh(target), *writer(kernel, source, target))
     effects: tuple[Effect, ...] = (ModuleBuilt(kernel), *((ModuleLoaded("nvidia"),) if loads else ()))
     says_so = any(isinstance(step, ByHand) for step in steps)
     return Plan(summary, (*steps, *((modprobe("nvidia"),) if loads and not says_so else ())), effects)
@@ -71,7 +71,7 @@ def _akmods(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
 
 def _ready(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
     """Of the same branch and flavour as for the other kernels."""
-    return (*refresh(target), install(target, f"{source}-{kernel}", why="Ubuntu's ready module for that kernel"))
+    return (install(target, f"{source}-{kernel}", why="Ubuntu's ready module for that kernel"),)
 
 
 def _kmod(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
@@ -101,7 +101,7 @@ def _runfile(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
         f"sudo sh ./NVIDIA-Linux-*.run --kernel-module-only --kernel-name={kernel}\n"
         "sudo modprobe nvidia"
     )
-    return (*refresh(target), headers, ByHand(text, "NVIDIA's installer put it there, without DKMS"))
+    return (headers, ByHand(text, "NVIDIA's installer put it there, without DKMS"))
 
 
 def _ostree() -> tuple[Step, ...]:

@@ -11,7 +11,7 @@ import pytest
 
 from doctor.check.finding import Severity
 from doctor.check.judge import codes
-from doctor.gate.verdict import Level
+from doctor.gate.verdict import XID, Level
 from tests.lab.agreement import by_which, disagreements
 from tests.lab.carried_out import outcome_of
 from tests.lab.case import Case, Examined, complaint, examine
@@ -60,7 +60,7 @@ def test_here(examined: Examined) -> None:
     assert complaint(case, outcome) == ""
     assert not [one.code for one in findings if one.explained_by and one.remedies]
     if case.where == "live" and not case.codes:
-        assert outcome.level is Level.READY
+        assert outcome.level is (Level.WARNED if XID in case.besides else Level.READY)
     if any(one.severity is Severity.ERROR for one in findings):
         assert outcome.level in {Level.NOT_READY, Level.UNKNOWN}
 

@@ -62,7 +62,8 @@ def test_the_first_remedies_on_a_cluster_need_no_root(tmp_path: Path) -> None:
     for case in CASES:
         for one in run_here(case, tmp_path / case.name).report["findings"]:
             if not one["explained_by"]:
-                assert not any("sudo" in line for line in one["remedies"][0]["commands"]), case.name
+                lines = [line for line in one["remedies"][0]["commands"] if not line.startswith("#")]
+                assert not any("sudo" in line for line in lines), case.name
 
 
 def test_a_module_is_unloaded(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def dlls_of(root: Path, tree: Tree, search: LoaderFacts) -> Fact[tuple[Dll, ...]
         prefix="C:/venv", interpreter="C:/venv/Scripts/python.exe", sites=seen((SITE,)), kind="venv"
     )
     tools = toolkits(toolkit(library_dir=seen(TOOLKIT)))
-    told = dlls.look(host, search, seen((venv,)), tools, seen((cudnn_copy("9.10.2", CUDNN),)))
+    told = dlls.look(host, search, seen((venv,)), (tools, seen((cudnn_copy("9.10.2", CUDNN, environment=""),))))
     assert isinstance(told, Seen)
     (only,) = told.value
     return only.dlls
@@ -74,7 +74,7 @@ def test_a_damaged_asker_names_nothing(tmp_path: Path, content: bytes) -> None:
 
 def test_other_systems_have_none(tmp_path: Path) -> None:
     host = RootHost(str(tmp_path))
-    assert dlls.look(host, loader(), seen(()), toolkits(), seen(())).get() == ()
+    assert dlls.look(host, loader(), seen(()), (toolkits(), seen(()))).get() == ()
 
 
 def test_torch_s_part_for_the_cpu_asks_for_more_of_the_runtime(tmp_path: Path) -> None:
@@ -85,5 +85,5 @@ def test_torch_s_part_for_the_cpu_asks_for_more_of_the_runtime(tmp_path: Path) -
     host.os_family = "windows"
     torch = framework("torch", "2.15.0+cpu", path=f"{SITE}/torch", environment="C:/venv")
     venv = environment(torch)._replace(prefix="C:/venv", sites=seen((SITE,)), kind="venv")
-    told = dlls.look(host, path("C:/Windows"), seen((venv,)), toolkits(), seen(()))
+    told = dlls.look(host, path("C:/Windows"), seen((venv,)), (toolkits(), seen(())))
     assert [one.dlls.get() for one in told.get()] == [(Dll("VCRUNTIME140_THREADS.dll", library, "", ()),)]

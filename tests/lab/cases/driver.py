@@ -218,6 +218,7 @@ CASES = (
                 *(f"NVRM: Xid (PCI:0000:01:00): {xid}, pid=2011, name=python, x" for xid in (13, 31, 43, 45)),
             ),
         ),
+        besides=("xid",),  # the gate tells it: the program is to be started again
     ),
     fault(
         "fell-off-the-bus",
