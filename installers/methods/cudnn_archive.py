@@ -91,14 +91,18 @@ def serves(need: Need, target: Target) -> bool:
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     """The archive's own plan for a release in a CUDA directory; elsewhere where to get it, and how to copy it.
 
-    Of several releases that will do it takes the newest with an archive for the directory's CUDA. Raises NoSuchArchive
-    where none was built for that CUDA, for what is copied there must go with it.
+    Of several releases that will do it takes the newest with an archive for the directory's CUDA. One that serves a
+    whole major goes with a minor that came later, too (CUDA's minor version compatibility). Raises NoSuchArchive where
+    none was built for that CUDA, for what is copied there must go with it.
     """
     home = _home_around(need.where)
     need = need._replace(build=need.build or _cuda_of(home))
-    version = exact_version(need.spec) or _newest(need, target, matrix)
+    of_major = need._replace(build=need.build.partition(".")[0])
+    version = exact_version(need.spec) or _newest(need, target, matrix) or _newest(of_major, target, matrix)
     if not (home and version and need.build):
         return _by_hand(need, target, matrix)
+    if CudnnVersion.parse(version) >= _ONE_A_MAJOR:
+        need = of_major
     order = Order(CudnnVersion.parse(version), need.build, home, dlls=need.where.replace("/", "\\"))
     _require_cuda(order, _builds(order, matrix))
     try:

@@ -209,6 +209,9 @@ def test_a_copy_in_a_cuda_directory_is_mended_by_its_archive(where: str, target:
         ("==9.*", "/usr/local/cuda-11.8/lib64", "11.8", "9.10.2.21_cuda11"),  # the last one for CUDA 11
         (">=8.1,<9", "/usr/local/cuda-11.2/lib64", "11.2", "8.9.7.29_cuda11"),
         (">=7.6,<8", "/usr/local/cuda-10.1/lib64", "10.1", "cudnn-10.1-linux-x64-v7.6.5"),
+        ("==8.9.7", "/usr/local/cuda-12.8/lib64", "12.8", "8.9.7.29_cuda12"),  # a minor that came after it
+        ("==8.2.4", "/usr/local/cuda-11.8/lib64", "11.8", "cudnn-11.4-linux-x64-v8.2.4"),
+        (">=8.1,<9", "/usr/local/cuda-12.8/lib64", "12.8", "8.9.7.29_cuda12"),
     ],
 )
 def test_the_cuda_of_the_directory_decides(spec: str, where: str, build: str, named: str) -> None:
@@ -228,9 +231,10 @@ def test_a_range_is_the_newest_archive_into_the_very_directory_of_windows() -> N
     assert "C:\\CUDA\\v12.8\\bin" in {step.into for step in found.steps if isinstance(step, CopyTree)}
 
 
-def test_a_release_that_was_not_built_for_the_directorys_cuda_is_refused() -> None:
-    with pytest.raises(NoSuchArchive, match=r"9\.13.* is not built for CUDA 11\.8"):
-        plan_for(Need("cudnn", "==9.13.0", "/usr/local/cuda-11.8/lib64"), UBUNTU, MATRIX)
+@pytest.mark.parametrize(("release", "cuda", "named"), [("9.13.0", "11.8", "11"), ("7.6.5", "10.3", r"10\.3")])
+def test_a_release_that_was_not_built_for_the_directorys_cuda_is_refused(release: str, cuda: str, named: str) -> None:
+    with pytest.raises(NoSuchArchive, match=rf"{release}.* is not built for CUDA {named}"):
+        plan_for(Need("cudnn", f"=={release}", f"/usr/local/cuda-{cuda}/lib64"), UBUNTU, MATRIX)
 
 
 def test_without_a_known_cuda_a_person_chooses() -> None:
