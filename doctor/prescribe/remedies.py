@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _OFFERED_AT_MOST = 2  # a remedy, and another one to choose from
 _LOOK = "gpudoctor check"  # what a plan ends with that copies files
-_NONE_KNOWN = "No remedy is known to work here."
+NONE_KNOWN = "No remedy is known to work here."
 _FOLLOW_UPS_AT_MOST = 2  # further faults that a remedy may leave behind and mend in the same go
 
 
@@ -103,7 +103,7 @@ class _Prescription:
             self._keep(start, first)
             return None, _obstacle(start, first)
         if broken := self._court.broken_by(one.plan.effects or ()):
-            return None, f"{_NONE_KNOWN} To {one.plan.summary} would mend it, but {broken}."
+            return None, f"{NONE_KNOWN} To {one.plan.summary} would mend it, but {broken}."
         return self._remedy(one)._replace(proven=True, left_open=verdict.left_open), ""
 
     def _keep(self, one: Candidate, verdict: Verdict) -> None:
@@ -158,9 +158,9 @@ def _obstacle(one: Candidate, verdict: Verdict) -> str:
     """Why a remedy is not given, for the person who must find another."""
     if wrong := (verdict.stands or verdict.new)[:1]:
         then = "would not mend it" if verdict.stands else "would mend it, but leave another fault"
-        return f"{_NONE_KNOWN} To {one.plan.summary} {then}: {wrong[0].why}"
+        return f"{NONE_KNOWN} To {one.plan.summary} {then}: {wrong[0].why}"
     unsure = f"Whether it is mended then cannot be told: {verdict.left_open}"
-    return f"{_NONE_KNOWN} To {one.plan.summary} may mend it. {unsure}"
+    return f"{NONE_KNOWN} To {one.plan.summary} may mend it. {unsure}"
 
 
 def _remedy(one: Candidate, facts: Facts) -> Remedy:

@@ -12,6 +12,7 @@ import pytest
 from doctor.check.finding import Severity
 from doctor.check.judge import codes
 from doctor.gate.verdict import XID, Level
+from doctor.prescribe.remedies import NONE_KNOWN
 from tests.lab.agreement import by_which, disagreements
 from tests.lab.carried_out import outcome_of
 from tests.lab.case import Case, Examined, complaint, examine
@@ -75,6 +76,7 @@ def test_the_first_remedy_mends(examined: Examined, tmp_path: Path) -> None:
     """Carried out; a healthy machine has none."""
     found = outcome_of(examined, tmp_path)
     assert {(one.case, one.code): one.why for one in found if one.outcome == "NOT CURED"} == {}
+    assert [one for one in found if one.why.startswith(NONE_KNOWN)] == []
     assert examined.case.codes or not found
 
 

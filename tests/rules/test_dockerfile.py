@@ -18,7 +18,7 @@ from doctor.facts.dockerfile import (
 )
 from doctor.facts.environment import Variable
 from doctor.facts.seen import Fact
-from tests.machine import configuration, machine, seen, unseen
+from tests.machine import configuration, environment, framework, machine, seen, toolkits, unseen
 from tests.rules.case import answer
 
 RUNTIME = DockerfileBase("nvidia/cuda:12.8.1-runtime-ubuntu24.04", "Dockerfile:1", "12.8.1", "runtime", "ubuntu24.04")
@@ -67,6 +67,34 @@ def test_dockerfile_library_path() -> None:
     fine = Variable("LD_LIBRARY_PATH", "/opt/lib", "Dockerfile:3")
     assert judged("dockerfile-library-path", (fine,)).kind is Kind.OK
     assert judged("dockerfile-library-path").kind is Kind.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("image", "may_bring", "there", "kind", "said"),
+    [
+        ("12.8.1-cudnn-runtime-ubuntu24.04", (), None, Kind.OK, "has the libraries that onnxruntime-gpu"),
+        ("12.8.1-runtime-ubuntu24.04", (), None, Kind.BAD, "has no cuDNN 9"),
+        ("12.8.1-base-ubuntu24.04", (), None, Kind.BAD, "has no cuBLAS"),
+        ("11.8.0-cudnn8-runtime-ubuntu22.04", (), None, Kind.BAD, "has no CUDA 12"),
+        ("12.8.1-runtime-ubuntu24.04", (PIP,), None, Kind.UNKNOWN, "may bring CUDA's libraries"),
+        ("12.8.1-runtime-ubuntu24.04", (), unseen("not pulled"), Kind.UNKNOWN, "is not known"),
+    ],
+)
+def test_dockerfile_libraries_missing(
+    image: str, may_bring: tuple[DockerfileLine, ...], there: Fact[Any] | None, kind: Kind, said: str
+) -> None:
+    release, variant = image.split("-", maxsplit=1)[0], image.rpartition("-")[0].partition("-")[2]
+    base = RUNTIME._replace(image=f"nvidia/cuda:{image}", release=release, variant=variant)
+    told = DockerfileFacts(stage="0", base=base, drivers=(), trees=(), compiles=(), paths=(), caches=(), unread=())
+    facts = machine(
+        dockerfile=seen(told._replace(may_bring=may_bring)),
+        environments=seen(
+            (environment(framework("onnxruntime-gpu", "1.20.1")._replace(note="pinned in Dockerfile:2")),)
+        ),
+        **({} if there is None else {"toolkit": toolkits()._replace(toolkits=there)}),
+    )
+    found = answer("dockerfile-libraries-missing", facts)
+    assert (found.kind, said in found.why) == (kind, True)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from tests.lab import stub
 from tests.lab.case import Case, fault
 from tests.lab.cases.cards import FOR_PASCAL, GTX_1080_TI, NO_DRIVER, PASCAL
 from tests.lab.cases.driver import NO_LIBRARY, NOT_LOADED, SECURE_BOOT, SILVERBLUE
+from tests.lab.cases.known import CU130
 from tests.lab.parts import (
     DEBIAN_12,
     ELF_STUB,
@@ -247,7 +248,7 @@ DRIVERS = (
         AKMODS,
         module_at(f"{FEDORA_NEW}/extra/nvidia/nvidia.ko", "535.183.01"),
         without("/usr/local/cuda*"),
-        files({"/home/user/project/.venv/lib/python3.12/site-packages/torch/version.py": "cuda = '13.0'\n"}),
+        CU130,
         codes=("driver-branch-ended",),
         nvml=stub.machine_env(stub.card(), driver="535.183.01", cuda="12.2"),
     ),
