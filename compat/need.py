@@ -44,6 +44,7 @@ class Need(NamedTuple):
     | shm | size in bytes | | |
     | service | "running" | | unit name |
     | fabric-manager | the driver's release, "==580.95.05" | | |
+    | gpu-firmware | the driver's release, "==580.95.05" | | who brings its module: DriverFacts.module_source |
     | cpp-runtime | "" | | |
     | glx-alternative | the driver's release, "==550.163.01" | its directory, /usr/lib/nvidia/current | |
     | setting | its value | the file | "theano global floatX": program, section, option |

@@ -6,7 +6,6 @@ import re
 
 from compat.matrix import Matrix
 from compat.need import Need
-from compat.version import DriverRelease
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, UnseenError, how, value_or
@@ -18,14 +17,6 @@ from doctor.rules.shared.subjects import MACHINE
 # while it read the file, nothing is missing.
 _ABSENT = r"Direct firmware load for nvidia/(\d[\d.]*)/(gsp\w*\.bin)\S* failed with error -2\b"
 _EXPLAINED = ("no-device-nodes", "bios-bar-settings", "driver-does-not-support-gpu", "nvml-error")
-_IN_DISK = (
-    "Where /lib/firmware/nvidia/{release} has it, the initial disk lacks it: make that anew ('sudo update-initramfs "
-    "-u', 'sudo dracut --force'), and restart."
-)
-_BY_SYSTEM = {
-    "ubuntu": "sudo apt-get install --reinstall nvidia-firmware-{branch}-{release}",
-    "debian": "sudo apt-get install --reinstall firmware-nvidia-gsp",
-}
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
@@ -42,20 +33,10 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     release, file = absent[1], absent[2]
     return bad(
         f"the firmware nvidia/{release}/{file}, without which the card does not start, is not found",
-        Need("by-hand", _advice(facts, release)),
+        Need("gpu-firmware", f"=={release}", "", value_or(facts.driver.module_source, "")),
         evidence=(Evidence(how(facts.system.kernel_log), absent[0]),),
         explains=tuple(map(Symptom, _EXPLAINED)),
     )
-
-
-def _advice(facts: Facts, release: str) -> str:
-    """The package that has it; NVIDIA's other packages and its runfile bring it themselves."""
-    base = value_or(facts.system.base, ("", ""))[0] or value_or(facts.system.distribution_id, "")
-    command = _BY_SYSTEM.get(base, "").format(branch=DriverRelease.parse(release).branch, release=release)
-    first = (
-        f"Install it, then restart: '{command}'." if command else f"Install the driver {release} again, then restart."
-    )
-    return f"{first} {_IN_DISK.format(release=release)}"
 
 
 RULE = Rule(MACHINE, check)

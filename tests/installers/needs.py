@@ -54,6 +54,8 @@ LINUX_ONLY = (
     Need("modprobe-line", ABSENT, "/proc/cmdline", "module_blacklist=nvidia,nvidia_drm"),
     Need("modprobe-line", ABSENT, "/proc/cmdline", "modprobe.blacklist=nouveau,nvidia"),
     Need("gpu-switch", "on", "", "prime-select"),
+    Need("gpu-firmware", "==580.95.05"),
+    Need("gpu-firmware", "==535.183.01", "", "linux-modules-nvidia-535-server"),
     Need("mig", "off", "0"),
     Need("gpu-reset", "", "1"),
     Need("gpu-reset"),

@@ -330,7 +330,10 @@ def _restarted(one: Any, case: Case, root: Path, report: Report) -> Case:
         (root / "proc/sys/kernel/osrelease").write_text(f"{kernel}\n")
     said = re.search(rb"version=([\d.]+)", modules[0].read_bytes())
     release = said[1].decode() if said else "580.95.05"
-    (root / "dev" / "kmsg").unlink(missing_ok=True)
+    log = root / "dev/kmsg"
+    if log.exists() and "firmware" in log.read_text() and not (root / f"lib/firmware/nvidia/{release}").is_dir():
+        return case  # the next start says the same
+    log.unlink(missing_ok=True)
     cards = list(root.glob("sys/bus/pci/devices/*"))
     lay = [parts.card(int((card / "device").read_text(), 16), card.name) for card in cards]
     parts.together(*lay, parts.loaded_module(release))(root)
@@ -422,6 +425,11 @@ def _package(one: effects.SystemPackageInstalled, case: Case, root: Path, report
     """cuDNN's packages, all files again."""
     if one.name == "nvidia-modprobe":
         parts.MODPROBE(root)
+        return case
+    if found := re.fullmatch(r"nvidia-firmware-\d+(?:-server)?-([\d.]+)", one.name):
+        parts.files(
+            dict.fromkeys((f"/lib/firmware/nvidia/{found[1]}/gsp_{each}.bin" for each in ("ga10x", "tu10x")), "")
+        )(root)
         return case
     copy = next((each for each in value_or(report.facts.cudnn, ()) if each.owner.startswith(f"{one.name} ")), None)
     if copy is None or not one.anew:
