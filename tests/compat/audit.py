@@ -45,6 +45,7 @@ from compat.row import (
     ToolkitRow,
     XidRow,
 )
+from compat.traits import takes_the_runtime_that_it_finds, traits_of
 from doctor.check.encode import encode
 from doctor.host.live import LiveHost
 from doctor.probes.metadata import header, metadata_file
@@ -90,6 +91,7 @@ class Shelf:
         self.row_of = cache(self._row_of)
         self.metadata_of = cache(self._metadata_of)
         self.heads_of = cache(self._heads_of)
+        self.choice_of = cache(self._choice_of)
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
         self.text_in = cache(self._text_in)
@@ -169,6 +171,17 @@ class Shelf:
             host.close()
         return str(max(map(Version, map(bytes.decode, found)), default="")), frozenset(cudnn)
 
+    def _choice_of(self, release: Release) -> str:
+        """The modules that choose among the libraries in its wheel."""
+        host = WheelHost(chosen(release.wheels), self.web, *release.platform, "")
+        try:
+            own = [
+                one for one in host.paths() if one.endswith(("/cextension.py", "/cuda_specs.py", "/cuda_setup/main.py"))
+            ]
+            return "".join(host.read_bytes(one, _TEXT_BYTES).decode(errors="replace") for one in own)
+        finally:
+            host.close()
+
     def _manifests_of(self, product: str) -> dict[str, str]:
         return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
 
@@ -224,6 +237,7 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     for release, told in opened:
         where = f"{release.version} {'/'.join(release.platform)}"
         found += [*_differences(row, told, where), *_left_out(row, told, where), *_asked(row, release, shelf)]
+        found += _chooses(row, release, shelf)
     if opened:
         return found + _not_served(row, _own(row, shelf), {release.public for release, _ in opened})
     by_parts = _by_its_parts(row, shelf)
@@ -283,6 +297,15 @@ def _asked(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
     found = [f"{release.version}: its libraries ask for glibc {glibc}, the row for {row.glibc}"] if newer else []
     strange = [one for one in sorted(cudnn) if row.cudnn_accepts == "" or not _takes(row.cudnn_accepts, one)]
     return found + [f"{release.version}: its libraries ask for libcudnn.so.{one}" for one in strange]
+
+
+def _chooses(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
+    """Of one that holds a library for each CUDA: whose CUDA it means, torch's or that of a libcudart.so it finds."""
+    if not traits_of(row.package).finds_runtime or row.build == "cpu":
+        return []
+    told = "torch.version.cuda" not in re.sub(r"#.*", "", shelf.choice_of(release))
+    is_said = takes_the_runtime_that_it_finds(row.package, release.public)
+    return [] if told == is_said else [f"{release.version}: asks {'a libcudart.so' if told else 'torch'} for its CUDA"]
 
 
 def _takes(specifier: str | None, major: int) -> bool:
