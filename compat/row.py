@@ -302,6 +302,7 @@ class TraitsRow(NamedTuple):
     opens: str  # CUDA's libraries: at "import", which fails without, at its "start", at a "call"; "" where not known
     finds_wheels: str  # releases whose process finds the wheels of CUDA's libraries by itself, ">=2.14"; "" for none
     nearest: str  # releases that take the nearest library of torch's CUDA major where its own is missing; "" for none
+    finds_runtime: str  # releases that take the library for the libcudart.so that they find, not for torch's CUDA
     preload: dict[str, str]  # what a program calls so that they are found -> releases that have it
     instead: dict[str, str]  # a finding -> the one that is about this framework and speaks in its place
     own_tools: bool  # it carries the compiler's tools (ptxas, libdevice) inside

@@ -38,12 +38,20 @@ def nearest_library(name: str, version: str, cuda: CudaVersion, there: Collectio
 
     Releases that take the nearest of torch's major take the newest older one first; `there` are digits, "128".
     """
-    releases = traits_of(name).nearest
-    if not releases or not version[:1].isdigit() or not accepts(releases, version):
+    if not _is_of(traits_of(name).nearest, version):
         return ""
     minors = sorted(int(digits[-1]) for digits in there if digits[:-1] == str(cuda.major))
     older = [minor for minor in minors if minor < cuda.minor]
     return f"{cuda.major}{(older or minors)[-1 if older else 0]}" if minors else ""
+
+
+def takes_the_runtime_that_it_finds(name: str, version: str) -> bool:
+    """Whether a release takes the library for the libcudart.so that it finds, not for torch's CUDA."""
+    return _is_of(traits_of(name).finds_runtime, version)
+
+
+def _is_of(releases: str, version: str) -> bool:
+    return releases != "" and version[:1].isdigit() and accepts(releases, version)
 
 
 @lru_cache(maxsize=1)
@@ -90,6 +98,7 @@ def _default(name: str) -> TraitsRow:
         opens="",
         finds_wheels="",
         nearest="",
+        finds_runtime="",
         preload={},
         instead={},
         own_tools=False,

@@ -1,6 +1,6 @@
 """bitsandbytes: one library for each CUDA version, chosen when it is imported.
 
-Source: bitsandbytes/cextension.py of 0.50.2 (get_cuda_bnb_library_path).
+Sources: bitsandbytes/cextension.py of 0.50.2 (get_cuda_bnb_library_path), cuda_setup/main.py of 0.36.0.post2.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from compat.traits import nearest_library
+from compat.traits import nearest_library, takes_the_runtime_that_it_finds
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.frameworks import Card, Loading, describe, torch
@@ -44,13 +44,18 @@ def _digits(names: Iterable[str]) -> set[str]:
 
 
 def steps(package: Package) -> Iterator[Step]:
-    """torch first, then the library for torch's CUDA, or nearest to it, unless a variable names another CUDA's."""
-    base = package.beside("torch")
+    """torch first, then the library for torch's CUDA, or nearest to it, unless a variable names another CUDA's.
+
+    Which one an old release opens is not foreseen: that for the libcudart.so that it finds.
+    """
+    base, one = package.beside("torch"), package.framework
     yield from torch.steps(base) if base else ()
+    if takes_the_runtime_that_it_finds(one.package, one.version):
+        return
     cuda = base.framework.cuda if base else None
     digits = package.host.environ.get("BNB_CUDA_VERSION", "")
     if not digits and isinstance(cuda, Seen):
-        one, there = package.framework, _digits(package.files("bitsandbytes/libbitsandbytes_cuda*.so"))
+        there = _digits(package.files("bitsandbytes/libbitsandbytes_cuda*.so"))
         own = f"{cuda.value.major}{cuda.value.minor}"
         digits = own if own in there else nearest_library(one.package, one.version, cuda.value, there)
     library = package.files(f"bitsandbytes/libbitsandbytes_cuda{digits}.so") if digits else ()

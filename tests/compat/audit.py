@@ -45,6 +45,7 @@ from compat.row import (
     ToolkitRow,
     XidRow,
 )
+from compat.traits import takes_the_runtime_that_it_finds, traits_of
 from doctor.check.encode import encode
 from doctor.host.live import LiveHost
 from doctor.probes.metadata import header, metadata_file
@@ -90,6 +91,8 @@ class Shelf:
         self.row_of = cache(self._row_of)
         self.metadata_of = cache(self._metadata_of)
         self.heads_of = cache(self._heads_of)
+        self.choice_of = cache(self._choice_of)
+        self.held_by = cache(self._held_by)
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
         self.text_in = cache(self._text_in)
@@ -169,6 +172,25 @@ class Shelf:
             host.close()
         return str(max(map(Version, map(bytes.decode, found)), default="")), frozenset(cudnn)
 
+    def _choice_of(self, release: Release) -> str:
+        """The modules that choose among the libraries in its wheel."""
+        host = WheelHost(chosen(release.wheels), self.web, *release.platform, "")
+        try:
+            own = [
+                one for one in host.paths() if one.endswith(("/cextension.py", "/cuda_specs.py", "/cuda_setup/main.py"))
+            ]
+            return "".join(host.read_bytes(one, _TEXT_BYTES).decode(errors="replace") for one in own)
+        finally:
+            host.close()
+
+    def _held_by(self, release: Release) -> frozenset[int]:
+        """The majors of cuDNN whose main library for Windows is in its wheel."""
+        host = WheelHost(chosen(release.wheels), self.web, *release.platform, "")
+        try:
+            return frozenset(int(one) for one in re.findall(r"/cudnn64_(\d+)\.dll\b", " ".join(host.paths())))
+        finally:
+            host.close()
+
     def _manifests_of(self, product: str) -> dict[str, str]:
         return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
 
@@ -224,10 +246,12 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     for release, told in opened:
         where = f"{release.version} {'/'.join(release.platform)}"
         found += [*_differences(row, told, where), *_left_out(row, told, where), *_asked(row, release, shelf)]
+        found += [*_chooses(row, release, shelf), *_held(row, release, shelf)]
     if opened:
         return found + _not_served(row, _own(row, shelf), {release.public for release, _ in opened})
+    image = _image(row, shelf)
     by_parts = _by_its_parts(row, shelf)
-    return _named(row, shelf) if by_parts is None else by_parts
+    return image or (_named(row, shelf) if by_parts is None else by_parts)
 
 
 def _own(row: FrameworkRow, shelf: Shelf) -> list[Release]:
@@ -285,6 +309,24 @@ def _asked(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
     return found + [f"{release.version}: its libraries ask for libcudnn.so.{one}" for one in strange]
 
 
+def _chooses(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
+    """Of one that holds a library for each CUDA: whose CUDA it means, torch's or that of a libcudart.so it finds."""
+    if not traits_of(row.package).finds_runtime or row.build == "cpu":
+        return []
+    told = "torch.version.cuda" not in re.sub(r"#.*", "", shelf.choice_of(release))
+    is_said = takes_the_runtime_that_it_finds(row.package, release.public)
+    return [] if told == is_said else [f"{release.version}: asks {'a libcudart.so' if told else 'torch'} for its CUDA"]
+
+
+def _held(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
+    """The cuDNN that a wheel for Windows holds and that the row does not speak of, or not of its major."""
+    majors = shelf.held_by(release) if release.platform.os_family == "windows" and row.build != "cpu" else ()
+    strange = [
+        one for one in majors if row.cudnn_accepts is None or (row.cudnn_accepts and not _takes(row.cudnn_accepts, one))
+    ]
+    return [f"{release.version}: holds cudnn64_{one}.dll" for one in strange]
+
+
 def _takes(specifier: str | None, major: int) -> bool:
     """Whether it takes some release of a major of cuDNN: one of its numbers is of it."""
     return specifier is None or major in {int(one) for one in re.findall(r"(?:>=|==|~=|<=)\s*(\d+)", specifier)}
@@ -320,6 +362,16 @@ def _by_its_parts(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
             if told and row.python and told != set(row.python):
                 found.append(f"{project} {version} {'/'.join(release.platform)} is for {', '.join(sorted(told))}")
     return found
+
+
+def _image(row: FrameworkRow, shelf: Shelf) -> list[str]:
+    """The cuDNN on the machines that build torch for Windows, which the build's own script does not replace."""
+    named = re.search(r"[^ ;]+/Install-CUDA-Tools\.ps1@\w+", row.source)
+    before, _, own = (shelf.source(named[0]) if named else "").partition(f'"{(row.cuda or "").removeprefix("==")}" {{')
+    cudnn = r'cudnn_subfolder\s*=\s*"cudnn-windows-x86_64-([\d.]+)_cuda'
+    of_all, of_this = re.findall(cudnn, before.partition("Switch")[0]), re.findall(cudnn, own.partition("}")[0])
+    there = (of_this or of_all)[-1:] if own else []
+    return [f"{named[0]} has cuDNN {one}" for one in there if named and not accepts(row.cudnn_accepts or "", one)]
 
 
 def _named(row: FrameworkRow, shelf: Shelf) -> list[str] | None:

@@ -194,3 +194,52 @@ def test_what_the_libraries_of_a_wheel_ask_for(columns: dict[str, Any], said: in
     [release] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
     shelf: Any = type("Shelf", (), {"at_most": 3, "heads_of": staticmethod(lambda _: ("2.17", frozenset({7})))})
     assert len(audit._asked(_row(**columns), release, shelf)) == said
+
+
+@pytest.mark.parametrize(
+    ("cudnn_accepts", "build", "said"),
+    [(None, "", 1), (">=6,<7", "", 1), (">=7,<8", "", 0), ("", "", 0), (None, "cpu", 0)],
+)
+def test_the_cudnn_that_a_wheel_for_windows_holds(cudnn_accepts: str | None, build: str, said: int) -> None:
+    [release] = _releases("torch", "cp39-cp39-win_amd64")
+    shelf: Any = type("Shelf", (), {"held_by": staticmethod(lambda _: frozenset({7}))})
+    row = _row(os=("windows",), build=build, cudnn_accepts=cudnn_accepts)
+    assert len(audit._held(row, release, shelf)) == said
+
+
+@pytest.mark.parametrize(
+    ("version", "module", "said"),
+    [
+        ("0.40.0", "cudart.cudaRuntimeGetVersion(version)  # not torch.version.cuda", 0),
+        ("0.40.0", "torch.version.cuda", 1),
+        ("0.40.1", "torch.version.cuda", 0),
+        ("0.40.1", "cudart.cudaRuntimeGetVersion(version)", 1),
+    ],
+)
+def test_whose_cuda_the_modules_ask_for(version: str, module: str, said: int) -> None:
+    [release] = _releases("bitsandbytes", "py3-none-any", version=version)
+    shelf: Any = type("Shelf", (), {"choice_of": staticmethod(lambda _: module)})
+    assert len(audit._chooses(_row(package="bitsandbytes"), release, shelf)) == said
+
+
+_IMAGE = """$cudnn_subfolder="cudnn-windows-x86_64-9.10.2.21_cuda12-archive"
+Switch ($cudaVersion) {
+  "12.8" { $toolkitInstaller = "cuda_12.8.1_572.61_windows.exe" }
+  "13.0" { $cudnn_subfolder="cudnn-windows-x86_64-9.12.0.46_cuda13-archive" }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("cuda", "cudnn_accepts", "said"),
+    [
+        ("==13.0", ">=9.12,<10", []),
+        ("==13.0", ">=9.13,<10", ["a/b:Install-CUDA-Tools.ps1@1 has cuDNN 9.12.0.46"]),
+        ("==12.8", ">=9.10,<10", []),
+        ("==12.8", ">=9.11,<10", ["a/b:Install-CUDA-Tools.ps1@1 has cuDNN 9.10.2.21"]),
+        ("==12.9", ">=9.11,<10", []),  # which it does not install
+    ],
+)
+def test_the_cudnn_of_the_machine_that_builds(cuda: str, cudnn_accepts: str, said: list[str]) -> None:
+    shelf: Any = type("Shelf", (), {"source": staticmethod(lambda _: _IMAGE)})
+    row = _row(source="x; a/b:scripts/Install-CUDA-Tools.ps1@1", cuda=cuda, cudnn_accepts=cudnn_accepts)
+    assert [one.replace("scripts/", "") for one in audit._image(row, shelf)] == said

@@ -20,6 +20,7 @@ from compat.build import accepted_cudas, is_cuda_row, is_default_build
 from compat.load import DATA, columns_of, is_framework, parser_of, products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.row import FRAMEWORK_TABLES, CompilerRow, CudnnBuildRow, CudnnRow, FrameworkRow, ToolkitRow
+from compat.traits import takes_the_runtime_that_it_finds
 from compat.version import CudaVersion, CudnnVersion
 
 pytestmark = pytest.mark.no_cover  # it is about rows: what reads them is covered elsewhere
@@ -194,6 +195,14 @@ def test_cuda_for_arm_servers_begins_with_11(product: str) -> None:
     first = min(row.cuda for row in MATRIX.rows("cuda-installer", "installers") if row.arch == "sbsa")
     own = [row for row in MATRIX.rows(product, "builds") if row.cuda and "sbsa" in row.arch]
     assert not [row.id for row in own if max(accepted_cudas(row, MATRIX)) < first]
+
+
+def test_whose_cuda_a_library_is_taken_for_is_said_once() -> None:
+    """By the row's note and by the traits, which the rules go by."""
+    rows = [row for row in MATRIX.rows("bitsandbytes", "builds") if "takes the library" in row.note]
+    finds = {row.id: takes_the_runtime_that_it_finds(row.package, row.versions.removeprefix("==")) for row in rows}
+    assert {row.id: "libcudart.so that it finds" in row.note for row in rows} == finds
+    assert set(finds.values()) == {True, False}
 
 
 def test_tensorrt_requires_the_package_of_its_cuda() -> None:

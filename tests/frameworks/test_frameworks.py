@@ -529,15 +529,18 @@ def test_the_sox_part_of_torchaudio_is_not_opened_by_its_import(tmp_path: Path) 
         ("0.50.2", ("126", "128", "130"), "12.8", "128"),
         ("0.50.2", ("130",), "12.8", ""),
         ("0.49.0", ("126", "128"), "12.9", ""),
+        ("0.40.1", ("117", "118"), "11.8", "118"),
+        ("0.40.0.post4", ("117", "118"), "11.8", ""),
     ],
 )
 def test_the_library_that_bitsandbytes_opens(
     tmp_path: Path, version: str, has: tuple[str, ...], cuda: str, opened: str
 ) -> None:
-    """cextension.py of 0.50.2: where there is none for torch's CUDA, the nearest of its major."""
+    """Where there is none for torch's CUDA, the nearest of its major; before 0.40.1 that of a libcudart.so it finds."""
     tree: Tree = {f"{SITE}/bitsandbytes/libbitsandbytes_cuda{one}.so": b"" for one in has}
     base = machine.framework("torch", "2.9.0", path=f"{SITE}/torch", cuda=machine.seen(CudaVersion.parse(cuda)))
     own = machine.framework("bitsandbytes", version, path=f"{SITE}/bitsandbytes")
     there = Package(offline(tmp_path, tree), own, machine.environment(base, own))
-    *_, last = bitsandbytes.steps(there)
-    assert [path.rpartition("cuda")[2] for path in last.opens] == ([f"{opened}.so"] if opened else [])
+    steps = tuple(bitsandbytes.steps(there))
+    opens = [path for step in steps for path in step.opens if "libbitsandbytes" in path]
+    assert [path.rpartition("cuda")[2] for path in opens] == ([f"{opened}.so"] if opened else [])

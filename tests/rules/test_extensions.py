@@ -272,6 +272,16 @@ def test_bitsandbytes_from_0_50_takes_the_nearest_of_the_major(
     assert opened in found.why
 
 
+@pytest.mark.parametrize(("version", "kind"), [("0.40.0.post4", Kind.UNKNOWN), ("0.40.1", Kind.BAD)])
+def test_before_0_40_1_bitsandbytes_did_not_ask_torch(version: str, kind: Kind) -> None:
+    """cuda_setup/main.py: it asked the libcudart.so that it found by variables such as CONDA_PREFIX."""
+    facts = with_extensions(*(one._replace(version=version) for one in bitsandbytes("118", "126")))
+    found = answer(CUDA, facts)
+    assert found.kind is kind
+    assert kind is Kind.BAD or "libcudart.so that it finds" in found.why
+    assert answer(ARCH, facts).kind is (Kind.UNKNOWN if kind is Kind.UNKNOWN else Kind.NOT_APPLICABLE)
+
+
 def test_only_the_chosen_library_counts_for_the_gpu() -> None:
     modules = (*bitsandbytes("118", targets="sm_80"), *bitsandbytes("128", targets="sm_120"))
     assert answer(ARCH, with_extensions(*modules, capabilities=("12.0",))).kind is Kind.OK

@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from compat.record import NamedTuple
-from compat.traits import nearest_library, traits_of
+from compat.traits import nearest_library, takes_the_runtime_that_it_finds, traits_of
 from compat.version import CudaVersion
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Extension, Framework, Variable
-from doctor.facts.seen import Seen, value_or
+from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.rule import Subjects
 
 _CHOSEN_BY_NAME = r"libbitsandbytes_cuda(\d{2,3})(?:_nocublaslt)?\."
@@ -77,7 +77,16 @@ def chosen_by_name(package: ExtensionPackage) -> dict[str, Extension]:
 
 
 def wanted_name(package: ExtensionPackage, facts: Facts) -> str:
-    """The digits that bitsandbytes looks for: the variable's, else those of torch's CUDA; raises UnseenError."""
+    """The digits that bitsandbytes looks for: the variable's, else those of torch's CUDA; raises UnseenError.
+
+    An old release asks neither, but the libcudart.so that it finds.
+    """
+    own = package.modules[0]
+    if takes_the_runtime_that_it_finds(own.distribution, own.version):
+        raise UnseenError(
+            f"{package.label} takes the library for the libcudart.so that it finds by CONDA_PREFIX, LD_LIBRARY_PATH "
+            "and other variables of its start, not for torch's CUDA"
+        )
     cuda, said = package.torch.cuda.get(), variable(facts)
     return (said.value if said else "") or f"{cuda.major}{cuda.minor}"
 
