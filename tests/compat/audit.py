@@ -225,7 +225,8 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
         where = f"{release.version} {'/'.join(release.platform)}"
         found += [*_differences(row, told, where), *_left_out(row, told, where), *_asked(row, release, shelf)]
     if opened:
-        return found + _not_served(row, _own(row, shelf), {release.public for release, _ in opened})
+        named = {one.public for one in shelf.releases(row.package) if accepts(row.versions, one.public)}
+        return found + _not_served(row, _own(row, shelf), named | {release.public for release, _ in opened})
     by_parts = _by_its_parts(row, shelf)
     return _named(row, shelf) if by_parts is None else by_parts
 
@@ -294,13 +295,13 @@ def _decides(name: str) -> bool:
     return name in DECIDING or name in products() or name.startswith("nvidia-")
 
 
-def _not_served(row: FrameworkRow, own: list[Release], opened: set[str]) -> list[str]:
-    """Releases that have a wheel for one platform of the row and none for another."""
+def _not_served(row: FrameworkRow, own: list[Release], named: set[str]) -> list[str]:
+    """Releases that the row speaks of, and that have no wheel for a platform of it."""
     for_any = {one.public for one in own for wheel in one.wheels for tag in wheel.tags if tag.platform == "any"}
     there = {(one.public, *one.platform) for one in own}
     return [
         f"{public} has no wheel for {system}/{machine}"
-        for public in sorted(opened - for_any)
+        for public in sorted(named - for_any)
         for system in row.os
         for machine in row.arch
         if (public, system, "sbsa" if machine == "jetson" else machine) not in there  # their wheels have one tag

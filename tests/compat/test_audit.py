@@ -44,6 +44,12 @@ def test_a_release_that_lacks_a_platform_of_its_row(tags: tuple[str, ...], said:
     assert audit._not_served(row, list(_releases("torch", *tags)), {"1.0"}) == said
 
 
+def test_a_release_that_lacks_the_only_platform_of_its_row() -> None:
+    own = list(_releases("torch", "cp39-cp39-win_amd64"))
+    assert audit._not_served(_row(os=("windows",)), own, {"1.0"}) == []
+    assert audit._not_served(_row(os=("windows",)), own, {"1.0", "1.1"}) == ["1.1 has no wheel for windows/x86_64"]
+
+
 @pytest.mark.parametrize(
     ("pins", "said"),
     [
