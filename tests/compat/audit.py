@@ -45,6 +45,7 @@ from compat.row import (
     ToolkitRow,
     XidRow,
 )
+from compat.version import CudnnVersion
 from doctor.check.encode import encode
 from doctor.host.live import LiveHost
 from doctor.probes.metadata import header, metadata_file
@@ -326,7 +327,33 @@ def _by_its_parts(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
 def _named(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     """A project's file at the row's tag that names the CUDA; what it does not name is no error, but a reader's."""
     text, cuda = shelf.source(row.source), re.search(r"\d+\.\d+", row.cuda or "")
-    return [] if cuda and re.search(rf"(?i)cuda\D{{0,40}}{re.escape(cuda[0])}\b", text) else None
+    named = cuda and re.search(rf"(?i)cuda\D{{0,40}}{re.escape(cuda[0])}\b", text)
+    wrong = [*_refused_by_its_build(row, text), *_made_by_its_build(row, text)]
+    return wrong or ([] if named else None)
+
+
+def _refused_by_its_build(row: FrameworkRow, text: str) -> list[str]:
+    """The oldest and newest cuDNN that CuPy's build takes, from the oldest on that the row takes."""
+    bounds = {name: int(number) for name, number in re.findall(r"(?m)^(m\w+imum)_cudnn_version = (\d+)", text)}
+    first = re.match(r">=([\d.]+)", row.cudnn_accepts or "")
+    if not bounds or not first:
+        return []
+    low = CudnnVersion.from_encoded(bounds["minimum"])
+    high = CudnnVersion.from_encoded(bounds.get("maximum", 8999))  # 9 lacks functions that each of them calls
+    known = sorted(one.version for one in MATRIX.rows("cudnn", "releases"))
+    return [
+        f"its build {'takes' if low <= one <= high else 'refuses'} cuDNN {one}"
+        for one in known
+        if one >= CudnnVersion.parse(first[1])
+        if accepts(row.cudnn_accepts, str(one)) != (low <= one <= high)
+    ]
+
+
+def _made_by_its_build(row: FrameworkRow, text: str) -> list[str]:
+    """The code that Caffe's Makefile builds."""
+    made = set(re.findall(r"-gencode arch=compute_\d+,code=(\w+)", text))
+    apart = made ^ set(map(str, row.targets or ()))
+    return [f"its build makes {', '.join(sorted(made))}"] if made and apart else []
 
 
 def _some(releases: list[Release], at_most: int) -> list[Release]:

@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from compat.artefact import StatusRow
 from compat.row import FrameworkRow
-from compat.version import CudnnVersion
+from compat.version import CodeTarget, CudnnVersion
 from doctor.refresh.framework import Release, releases_of
 from doctor.refresh.listing import Wheel
 from tests.compat import audit
@@ -200,3 +200,22 @@ def test_what_the_libraries_of_a_wheel_ask_for(columns: dict[str, Any], said: in
     [release] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
     shelf: Any = type("Shelf", (), {"at_most": 3, "heads_of": staticmethod(lambda _: ("2.17", frozenset({7})))})
     assert len(audit._asked(_row(**columns), release, shelf)) == said
+
+
+def test_the_cudnn_that_a_build_from_source_refuses() -> None:
+    text = "minimum_cudnn_version = 7600\nmaximum_cudnn_version = 8099\n"
+    assert audit._refused_by_its_build(_row(cudnn_accepts=">=7.6,<8.1"), text) == []
+    assert "its build takes cuDNN 8.0.5" in audit._refused_by_its_build(_row(cudnn_accepts=">=7.6,<8"), text)
+    assert "its build refuses cuDNN 8.9.7" in audit._refused_by_its_build(_row(cudnn_accepts=">=7.6,<9"), text)
+    assert "its build takes cuDNN 8.9.7" in audit._refused_by_its_build(
+        _row(cudnn_accepts=">=8.8,<8.9"), text.splitlines()[0]
+    )
+    assert audit._refused_by_its_build(_row(cudnn_accepts=">=8.8,<8.9"), "") == []
+
+
+def test_the_code_that_a_makefile_makes() -> None:
+    text = "CUDA_ARCH := -gencode arch=compute_20,code=sm_21 -gencode arch=compute_50,code=compute_50"
+    targets = tuple(map(CodeTarget.parse, ("sm_21", "compute_50")))
+    assert audit._made_by_its_build(_row(targets=targets), text) == []
+    assert audit._made_by_its_build(_row(targets=targets[:1]), text) == ["its build makes compute_50, sm_21"]
+    assert audit._made_by_its_build(_row(targets=targets[:1]), "") == []
