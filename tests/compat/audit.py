@@ -335,7 +335,8 @@ def _named(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
 def _refused_by_its_build(row: FrameworkRow, text: str) -> list[str]:
     """The oldest and newest cuDNN that CuPy's build takes, from the oldest on that the row takes."""
     bounds = {name: int(number) for name, number in re.findall(r"(?m)^(m\w+imum)_cudnn_version = (\d+)", text)}
-    first = re.match(r">=([\d.]+)", row.cudnn_accepts or "")
+    specifier = row.cudnn_accepts or ""
+    first = re.match(r">=([\d.]+)", specifier)
     if not bounds or not first:
         return []
     low = CudnnVersion.from_encoded(bounds["minimum"])
@@ -345,7 +346,7 @@ def _refused_by_its_build(row: FrameworkRow, text: str) -> list[str]:
         f"its build {'takes' if low <= one <= high else 'refuses'} cuDNN {one}"
         for one in known
         if one >= CudnnVersion.parse(first[1])
-        if accepts(row.cudnn_accepts, str(one)) != (low <= one <= high)
+        if accepts(specifier, str(one)) != (low <= one <= high)
     ]
 
 
