@@ -10,6 +10,7 @@ A difference is not yet an error: a document may say more than a wheel (docs/mat
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import random
@@ -45,7 +46,8 @@ from compat.row import (
     ToolkitRow,
     XidRow,
 )
-from compat.version import CudnnVersion
+from compat.version import CodeTarget, CudnnVersion
+from doctor.binaries.fatbin import FatbinError, GpuCode, read_gpu_code
 from doctor.check.encode import encode
 from doctor.host.live import LiveHost
 from doctor.probes.metadata import header, metadata_file
@@ -65,6 +67,8 @@ MATRIX = Matrix()
 AGREES, DIFFERS, READER, LESS = "agrees", "differs", "left to a reader", "says less"
 _TODAY = date.today().isoformat()
 _TEXT_BYTES = 4 << 20
+_CODE_BYTES = 400 << 20  # of all libraries in a wheel, which are read whole for the code in them
+_VENDORS = re.compile(r"(?:lib)?(?:cu(?:dnn|blas|fft|rand|solver|sparse|da)|nccl|nv)")  # beside a framework's own
 _HEAD_BYTES, _HEADS = 6 << 20, 8  # names of libraries and of their symbols' versions stand before the code
 
 
@@ -91,6 +95,7 @@ class Shelf:
         self.row_of = cache(self._row_of)
         self.metadata_of = cache(self._metadata_of)
         self.heads_of = cache(self._heads_of)
+        self.code_of = cache(self._code_of)
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
         self.text_in = cache(self._text_in)
@@ -170,12 +175,33 @@ class Shelf:
             host.close()
         return str(max(map(Version, map(bytes.decode, found)), default="")), frozenset(cudnn)
 
+    def _code_of(self, release: Release) -> frozenset[CodeTarget]:
+        """What most of the code in its libraries is for, none where they are too large to be read."""
+        host = WheelHost(chosen(release.wheels), self.web, *release.platform, "")
+        try:
+            paths = [one for one in host.paths() if one.endswith((".so", ".dll", ".pyd")) or ".so." in one]
+            own = [one for one in paths if not _VENDORS.match(Path(one).name.lower())]
+            if sum(host.status(one).size_bytes for one in own) > _CODE_BYTES:
+                return frozenset()
+            return most_of(read_gpu_code(io.BytesIO(host.read_bytes(one, _CODE_BYTES))) for one in own)
+        except FatbinError:
+            return frozenset()
+        finally:
+            host.close()
+
     def _manifests_of(self, product: str) -> dict[str, str]:
         return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
 
     def _components(self, release: str) -> dict[str, ComponentRow]:
         url = self.manifests("cuda").get(release)
         return {row.id: row for row in component_rows(release, url, MATRIX, self.web, _TODAY)} if url else {}
+
+
+def most_of(codes: Iterable[GpuCode]) -> frozenset[CodeTarget]:
+    """The targets of half the containers or more, in the libraries that have about as many as the fullest."""
+    sizes = {one: max(piece.containers for piece in one.pieces) for one in codes if one.pieces}
+    full = [one for one, size in sizes.items() if 2 * size >= max(sizes.values())]
+    return frozenset(piece.target for one in full for piece in one.pieces if 2 * piece.containers >= sizes[one])
 
 
 @cache
@@ -226,6 +252,7 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
         where = f"{release.version} {'/'.join(release.platform)}"
         found += [*_differences(row, told, where), *_left_out(row, told, where), *_asked(row, release, shelf)]
     if opened:
+        found += _coded(row, opened[0][0], shelf)
         named = {one.public for one in shelf.releases(row.package) if accepts(row.versions, one.public)}
         return found + _not_served(row, _own(row, shelf), named | {release.public for release, _ in opened})
     by_parts = _by_its_parts(row, shelf)
@@ -285,6 +312,13 @@ def _asked(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
     found = [f"{release.version}: its libraries ask for glibc {glibc}, the row for {row.glibc}"] if newer else []
     strange = [one for one in sorted(cudnn) if row.cudnn_accepts == "" or not _takes(row.cudnn_accepts, one)]
     return found + [f"{release.version}: its libraries ask for libcudnn.so.{one}" for one in strange]
+
+
+def _coded(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
+    """What its libraries have code for, where the row says it; of a draw alone, as they are read whole."""
+    told = shelf.code_of(release) if row.targets and shelf.at_most else frozenset()
+    apart = ", ".join(sorted(map(str, told ^ set(row.targets or ())))) if told else ""
+    return [f"{release.version}: in its libraries or in the row alone: {apart}"] if apart else []
 
 
 def _takes(specifier: str | None, major: int) -> bool:

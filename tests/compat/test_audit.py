@@ -12,6 +12,7 @@ from packaging.version import Version
 from compat.artefact import StatusRow
 from compat.row import FrameworkRow
 from compat.version import CodeTarget, CudnnVersion
+from doctor.binaries.fatbin import GpuCode, Piece
 from doctor.refresh.framework import Release, releases_of
 from doctor.refresh.listing import Wheel
 from tests.compat import audit
@@ -219,3 +220,15 @@ def test_the_code_that_a_makefile_makes() -> None:
     assert audit._made_by_its_build(_row(targets=targets), text) == []
     assert audit._made_by_its_build(_row(targets=targets[:1]), text) == ["its build makes compute_50, sm_21"]
     assert audit._made_by_its_build(_row(targets=targets[:1]), "") == []
+
+
+def test_what_most_of_the_code_of_a_wheel_is_for() -> None:
+    def code(**containers: int) -> GpuCode:
+        return GpuCode(tuple(Piece(CodeTarget.parse(name), many, many) for name, many in containers.items()))
+
+    main = code(sm_80=639, sm_90=320, sm_30=8, compute_90=320)
+    assert set(map(str, audit.most_of([main, code(sm_62=2), GpuCode(())]))) == {"sm_80", "sm_90", "compute_90"}
+    assert audit.most_of([code(sm_80=3), code(sm_90=3, compute_90=2)]) == {
+        CodeTarget.parse(one) for one in ("sm_80", "sm_90", "compute_90")
+    }
+    assert audit.most_of([GpuCode(())]) == frozenset()
