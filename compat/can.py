@@ -183,14 +183,14 @@ def _meant_of(package: str, spec: Spec, matrix: Matrix) -> tuple[FrameworkRow, .
     """One row stands for the CPU builds of all releases: it alone does not say that there is such a release."""
     every: tuple[FrameworkRow, ...] = matrix.rows(package, "builds") if matrix.has(package) else ()
     released = _without_posts(spec, tuple(row for row in every if _is_meant(row, spec._replace(build=""))))
-    alone = not any(row.cuda for row in released) and any(is_cuda_row(row) for row in every)
+    alone = all(row.cuda == "" for row in released) and any(is_cuda_row(row) for row in every)
     meant = tuple(row for row in released if not spec.build or row.build == spec.build)
     return tuple(row for row in meant if row.versions.startswith("==")) if alone else meant
 
 
 def _without_posts(spec: Spec, rows: tuple[FrameworkRow, ...]) -> tuple[FrameworkRow, ...]:
     """Where there is the very release that was named, its post-releases are others (PEP 440: ==0.4.0 admits none)."""
-    plain = tuple(row for row in rows if ".post" not in row.versions)
+    plain = tuple(row for row in rows if not re.match(r"==[^,]*\.post", row.versions))
     is_one = re.fullmatch(r"==[\d.]+", spec.versions) and any(row.versions.startswith("==") for row in plain)
     return plain if is_one else rows
 

@@ -35,7 +35,7 @@ _KIND_AT_MOST = 0x40  # the highest kind seen; what is above is no entry
 _A_BIT, _F_BIT = 1 << 20, 1 << 21  # flags of an entry: the suffixes of sm_90a and sm_100f
 _SUFFIX_BITS = _A_BIT | _F_BIT
 
-SECTIONS = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb")  # the last is PE, whose names have 8 characters
+SECTIONS = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb", "__nv_rel")  # the last two are PE: names of 8 characters
 _WRAPPERS = ".nvFatBinSegment"
 
 _HEADER_AT_MOST_BYTES = 4096  # of a container

@@ -67,8 +67,10 @@ def test_every_kind_of_code_in_every_section(section: str) -> None:
     assert found(content) == dict.fromkeys(targets, 1) | {"sm_52": 2}
 
 
-def test_a_windows_library() -> None:
-    content = pe_bytes(gpu_code=container("sm_80", "compute_90") + bytes(512))
+@pytest.mark.parametrize("section", [b".nv_fatb", b"__nv_rel"])
+def test_a_windows_library(section: bytes) -> None:
+    """The second is __nv_relfatbin, in which the PTX stands of what nvcc links itself: bitsandbytes."""
+    content = pe_bytes(gpu_code=container("sm_80", "compute_90") + bytes(512), gpu_section=section)
     assert found(content) == {"sm_80": 1, "compute_90": 1}
 
 

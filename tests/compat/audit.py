@@ -10,6 +10,7 @@ A difference is not yet an error: a document may say more than a wheel (docs/mat
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import random
@@ -46,6 +47,8 @@ from compat.row import (
     XidRow,
 )
 from compat.traits import takes_the_runtime_that_it_finds, traits_of
+from compat.version import CodeTarget, CudnnVersion
+from doctor.binaries.fatbin import FatbinError, GpuCode, read_gpu_code
 from doctor.check.encode import encode
 from doctor.host.live import LiveHost
 from doctor.probes.metadata import header, metadata_file
@@ -65,6 +68,8 @@ MATRIX = Matrix()
 AGREES, DIFFERS, READER, LESS = "agrees", "differs", "left to a reader", "says less"
 _TODAY = date.today().isoformat()
 _TEXT_BYTES = 4 << 20
+_CODE_BYTES = 400 << 20  # of all libraries in a wheel, which are read whole for the code in them
+_VENDORS = re.compile(r"(?:lib)?(?:cu(?:dnn|blas|fft|rand|solver|sparse|da)|nccl|nv)")  # beside a framework's own
 _HEAD_BYTES, _HEADS = 6 << 20, 8  # names of libraries and of their symbols' versions stand before the code
 
 
@@ -93,6 +98,7 @@ class Shelf:
         self.heads_of = cache(self._heads_of)
         self.choice_of = cache(self._choice_of)
         self.held_by = cache(self._held_by)
+        self.code_of = cache(self._code_of)
         self.manifests = cache(self._manifests_of)
         self.components = cache(self._components)
         self.text_in = cache(self._text_in)
@@ -191,12 +197,33 @@ class Shelf:
         finally:
             host.close()
 
+    def _code_of(self, release: Release) -> frozenset[CodeTarget]:
+        """What most of the code in its libraries is for, none where they are too large to be read."""
+        host = WheelHost(chosen(release.wheels), self.web, *release.platform, "")
+        try:
+            paths = [one for one in host.paths() if one.endswith((".so", ".dll", ".pyd")) or ".so." in one]
+            own = [one for one in paths if not _VENDORS.match(Path(one).name.lower())]
+            if sum(host.status(one).size_bytes for one in own) > _CODE_BYTES:
+                return frozenset()
+            return most_of(read_gpu_code(io.BytesIO(host.read_bytes(one, _CODE_BYTES))) for one in own)
+        except FatbinError:
+            return frozenset()
+        finally:
+            host.close()
+
     def _manifests_of(self, product: str) -> dict[str, str]:
         return nvidia.manifests(product, MATRIX, self.web, self._manifests)[0] if self._manifests else {}
 
     def _components(self, release: str) -> dict[str, ComponentRow]:
         url = self.manifests("cuda").get(release)
         return {row.id: row for row in component_rows(release, url, MATRIX, self.web, _TODAY)} if url else {}
+
+
+def most_of(codes: Iterable[GpuCode]) -> frozenset[CodeTarget]:
+    """The targets of half the containers or more, in the libraries that have about as many as the fullest."""
+    sizes = {one: max(piece.containers for piece in one.pieces) for one in codes if one.pieces}
+    full = [one for one, size in sizes.items() if 2 * size >= max(sizes.values())]
+    return frozenset(piece.target for one in full for piece in one.pieces if 2 * piece.containers >= sizes[one])
 
 
 @cache
@@ -248,7 +275,9 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
         found += [*_differences(row, told, where), *_left_out(row, told, where), *_asked(row, release, shelf)]
         found += [*_chooses(row, release, shelf), *_held(row, release, shelf)]
     if opened:
-        return found + _not_served(row, _own(row, shelf), {release.public for release, _ in opened})
+        found += _coded(row, opened[0][0], shelf)
+        named = {one.public for one in shelf.releases(row.package) if accepts(row.versions, one.public)}
+        return found + _not_served(row, _own(row, shelf), named | {release.public for release, _ in opened})
     image = _image(row, shelf)
     by_parts = _by_its_parts(row, shelf)
     return image or (_named(row, shelf) if by_parts is None else by_parts)
@@ -327,6 +356,13 @@ def _held(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
     return [f"{release.version}: holds cudnn64_{one}.dll" for one in strange]
 
 
+def _coded(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
+    """What its libraries have code for, where the row says it; of a draw alone, as they are read whole."""
+    told = shelf.code_of(release) if row.targets and shelf.at_most else frozenset()
+    apart = ", ".join(sorted(map(str, told ^ set(row.targets or ())))) if told else ""
+    return [f"{release.version}: in its libraries or in the row alone: {apart}"] if apart else []
+
+
 def _takes(specifier: str | None, major: int) -> bool:
     """Whether it takes some release of a major of cuDNN: one of its numbers is of it."""
     return specifier is None or major in {int(one) for one in re.findall(r"(?:>=|==|~=|<=)\s*(\d+)", specifier)}
@@ -336,13 +372,13 @@ def _decides(name: str) -> bool:
     return name in DECIDING or name in products() or name.startswith("nvidia-")
 
 
-def _not_served(row: FrameworkRow, own: list[Release], opened: set[str]) -> list[str]:
-    """Releases that have a wheel for one platform of the row and none for another."""
+def _not_served(row: FrameworkRow, own: list[Release], named: set[str]) -> list[str]:
+    """Releases that the row speaks of, and that have no wheel for a platform of it."""
     for_any = {one.public for one in own for wheel in one.wheels for tag in wheel.tags if tag.platform == "any"}
     there = {(one.public, *one.platform) for one in own}
     return [
         f"{public} has no wheel for {system}/{machine}"
-        for public in sorted(opened - for_any)
+        for public in sorted(named - for_any)
         for system in row.os
         for machine in row.arch
         if (public, system, "sbsa" if machine == "jetson" else machine) not in there  # their wheels have one tag
@@ -377,7 +413,34 @@ def _image(row: FrameworkRow, shelf: Shelf) -> list[str]:
 def _named(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     """A project's file at the row's tag that names the CUDA; what it does not name is no error, but a reader's."""
     text, cuda = shelf.source(row.source), re.search(r"\d+\.\d+", row.cuda or "")
-    return [] if cuda and re.search(rf"(?i)cuda\D{{0,40}}{re.escape(cuda[0])}\b", text) else None
+    named = cuda and re.search(rf"(?i)cuda\D{{0,40}}{re.escape(cuda[0])}\b", text)
+    wrong = [*_refused_by_its_build(row, text), *_made_by_its_build(row, text)]
+    return wrong or ([] if named else None)
+
+
+def _refused_by_its_build(row: FrameworkRow, text: str) -> list[str]:
+    """The oldest and newest cuDNN that CuPy's build takes, from the oldest on that the row takes."""
+    bounds = {name: int(number) for name, number in re.findall(r"(?m)^(m\w+imum)_cudnn_version = (\d+)", text)}
+    specifier = row.cudnn_accepts or ""
+    first = re.match(r">=([\d.]+)", specifier)
+    if not bounds or not first:
+        return []
+    low = CudnnVersion.from_encoded(bounds["minimum"])
+    high = CudnnVersion.from_encoded(bounds.get("maximum", 8999))  # 9 lacks functions that each of them calls
+    known = sorted(one.version for one in MATRIX.rows("cudnn", "releases"))
+    return [
+        f"its build {'takes' if low <= one <= high else 'refuses'} cuDNN {one}"
+        for one in known
+        if one >= CudnnVersion.parse(first[1])
+        if accepts(specifier, str(one)) != (low <= one <= high)
+    ]
+
+
+def _made_by_its_build(row: FrameworkRow, text: str) -> list[str]:
+    """The code that Caffe's Makefile builds."""
+    made = set(re.findall(r"-gencode arch=compute_\d+,code=(\w+)", text))
+    apart = made ^ set(map(str, row.targets or ()))
+    return [f"its build makes {', '.join(sorted(made))}"] if made and apart else []
 
 
 def _some(releases: list[Release], at_most: int) -> list[Release]:

@@ -11,7 +11,8 @@ from packaging.version import Version
 
 from compat.artefact import StatusRow
 from compat.row import FrameworkRow
-from compat.version import CudnnVersion
+from compat.version import CodeTarget, CudnnVersion
+from doctor.binaries.fatbin import GpuCode, Piece
 from doctor.refresh.framework import Release, releases_of
 from doctor.refresh.listing import Wheel
 from tests.compat import audit
@@ -42,6 +43,12 @@ def _row(**columns: Any) -> FrameworkRow:
 def test_a_release_that_lacks_a_platform_of_its_row(tags: tuple[str, ...], said: list[str]) -> None:
     row = _row(arch=("x86_64", "sbsa"))
     assert audit._not_served(row, list(_releases("torch", *tags)), {"1.0"}) == said
+
+
+def test_a_release_that_lacks_the_only_platform_of_its_row() -> None:
+    own = list(_releases("torch", "cp39-cp39-win_amd64"))
+    assert audit._not_served(_row(os=("windows",)), own, {"1.0"}) == []
+    assert audit._not_served(_row(os=("windows",)), own, {"1.0", "1.1"}) == ["1.1 has no wheel for windows/x86_64"]
 
 
 @pytest.mark.parametrize(
@@ -243,3 +250,34 @@ def test_the_cudnn_of_the_machine_that_builds(cuda: str, cudnn_accepts: str, sai
     shelf: Any = type("Shelf", (), {"source": staticmethod(lambda _: _IMAGE)})
     row = _row(source="x; a/b:scripts/Install-CUDA-Tools.ps1@1", cuda=cuda, cudnn_accepts=cudnn_accepts)
     assert [one.replace("scripts/", "") for one in audit._image(row, shelf)] == said
+
+
+def test_the_cudnn_that_a_build_from_source_refuses() -> None:
+    text = "minimum_cudnn_version = 7600\nmaximum_cudnn_version = 8099\n"
+    assert audit._refused_by_its_build(_row(cudnn_accepts=">=7.6,<8.1"), text) == []
+    assert "its build takes cuDNN 8.0.5" in audit._refused_by_its_build(_row(cudnn_accepts=">=7.6,<8"), text)
+    assert "its build refuses cuDNN 8.9.7" in audit._refused_by_its_build(_row(cudnn_accepts=">=7.6,<9"), text)
+    assert "its build takes cuDNN 8.9.7" in audit._refused_by_its_build(
+        _row(cudnn_accepts=">=8.8,<8.9"), text.splitlines()[0]
+    )
+    assert audit._refused_by_its_build(_row(cudnn_accepts=">=8.8,<8.9"), "") == []
+
+
+def test_the_code_that_a_makefile_makes() -> None:
+    text = "CUDA_ARCH := -gencode arch=compute_20,code=sm_21 -gencode arch=compute_50,code=compute_50"
+    targets = tuple(map(CodeTarget.parse, ("sm_21", "compute_50")))
+    assert audit._made_by_its_build(_row(targets=targets), text) == []
+    assert audit._made_by_its_build(_row(targets=targets[:1]), text) == ["its build makes compute_50, sm_21"]
+    assert audit._made_by_its_build(_row(targets=targets[:1]), "") == []
+
+
+def test_what_most_of_the_code_of_a_wheel_is_for() -> None:
+    def code(**containers: int) -> GpuCode:
+        return GpuCode(tuple(Piece(CodeTarget.parse(name), many, many) for name, many in containers.items()))
+
+    main = code(sm_80=639, sm_90=320, sm_30=8, compute_90=320)
+    assert set(map(str, audit.most_of([main, code(sm_62=2), GpuCode(())]))) == {"sm_80", "sm_90", "compute_90"}
+    assert audit.most_of([code(sm_80=3), code(sm_90=3, compute_90=2)]) == {
+        CodeTarget.parse(one) for one in ("sm_80", "sm_90", "compute_90")
+    }
+    assert audit.most_of([GpuCode(())]) == frozenset()

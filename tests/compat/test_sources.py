@@ -10,6 +10,7 @@ import pytest
 from compat.load import is_framework, products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.row import FrameworkRow
+from compat.version import CudnnVersion
 
 pytestmark = pytest.mark.no_cover  # it is about rows: what reads them is covered elsewhere
 MATRIX = Matrix()
@@ -55,3 +56,31 @@ def test_what_a_single_recipe_says_is_of_medium_confidence() -> None:
     """Somebody else's copy, with no second one beside it: CONTRIBUTING.md, "A row of the matrix"."""
     rows = [*MATRIX.rows("cudnn-archive", "archives"), *MATRIX.rows("cuda-installer", "installers")]
     assert [row.id for row in rows if row.digest_from in {"", "one"} and row.confidence == "high"] == []
+
+
+_PAGES = re.compile(r"cudnn/(?:archives/cudnn[-_](\d+)(?:-preview)?|backend/v([\d.]+))/")
+
+
+def _speaks_of(page: CudnnVersion, version: CudnnVersion) -> bool:
+    """NVIDIA's support matrix of a release: up to 8.2 it has those before it, too."""
+    return page == version or (version < page < CudnnVersion.parse("8.3"))
+
+
+@pytest.mark.parametrize("table", ["releases", "builds"])
+def test_a_support_matrix_is_that_of_the_release(table: str) -> None:
+    """Or the note says that it is another one's, and nobody is sure."""
+    foreign = []
+    for row in MATRIX.rows("cudnn", table):
+        found = [CudnnVersion.parse(dotted or ".".join(digits)) for digits, dotted in _PAGES.findall(row.source)]
+        is_own = not found or any(_speaks_of(page, row.version) for page in found)
+        if not is_own and ("neighbours" not in row.note or row.confidence == "high"):
+            foreign.append(row.id)
+    assert foreign == []
+
+
+def test_which_releases_a_support_matrix_speaks_of() -> None:
+    parse = CudnnVersion.parse
+    assert _speaks_of(parse("8.0.3"), parse("7.6.5"))
+    assert not _speaks_of(parse("7.6.0"), parse("7.6.5"))
+    assert not _speaks_of(parse("8.4.0"), parse("8.3.3"))
+    assert _speaks_of(parse("9.5.0"), parse("9.5.0"))

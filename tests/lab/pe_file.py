@@ -15,6 +15,7 @@ def pe_bytes(
     machine: str = "x86_64",
     *,
     gpu_code: bytes = b"",
+    gpu_section: bytes = b".nv_fatb",
     needs: tuple[str, ...] = (),
     delayed: tuple[str, ...] = (),
     version: tuple[int, int, int, int] | None = None,
@@ -43,7 +44,7 @@ def pe_bytes(
     )
     if gpu_code:
         places = (_SECTION_ADDRESS * 16, len(gpu_code), _SECTION_OFFSET + len(section))
-        table += struct.pack("<8sIIIIIIHHI", b".nv_fatb", len(gpu_code), *places, 0, 0, 0, 0, 0x40000040)
+        table += struct.pack("<8sIIIIIIHHI", gpu_section, len(gpu_code), *places, 0, 0, 0, 0, 0x40000040)
     dos = b"MZ".ljust(0x3C, b"\0") + struct.pack("<I", 0x40)
     return (dos + header + optional + table).ljust(_SECTION_OFFSET, b"\0") + section + gpu_code
 

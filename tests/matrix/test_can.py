@@ -452,3 +452,24 @@ def test_a_driver_compiles_the_ptx_of_its_cuda_and_older(asked: str, status: int
 )
 def test_a_release_that_refuses_newer_cards(asked: str, status: int) -> None:
     assert ask(*asked.split()) == status
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("numba==0.45", 0),  # whose CUDA no row knows: that of macOS, which has none, is not all that there is
+        ("numba==0.42.0 --os windows", 0),
+        ("numba==0.42.1 --os windows", 1),
+        ("tensorflow==1.10.0 --os windows", 0),
+        ("tensorflow==1.10.1 --os windows", 1),  # releases without the wheel that their neighbours have
+        ("tensorflow-gpu==1.4.1 --os windows", 1),
+        ("tensorflow==2.15.0 --os windows", 0),
+        ("tensorflow==2.15.0.post1 --os windows", 1),
+        ("cupy-cuda80==4.3.0 --os windows", 1),
+        ("cupy-cuda80==4.4.0 --os windows", 0),
+        ("cupy-cuda110==9.0.0", 1),
+        ("cupy-cuda110==9.0.0 --os windows", 0),
+    ],
+)
+def test_a_release_is_judged_by_its_own_wheels(asked: str, status: int) -> None:
+    assert ask(*asked.split()) == status
