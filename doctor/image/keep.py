@@ -38,7 +38,7 @@ _READ_NAMES = frozenset(("RECORD", "METADATA", "PKG-INFO", "status", "ld.so.cach
                          "version.json", "variant.json", "kernel.json"))  # fmt: skip
 _READ_ENDS = (".txt", ".pth", ".conf", ".cfg", ".toml", ".ini", ".sh", ".ko", ".ko.xz", ".ko.zst", ".ko.gz",
               ".list", ".md5sums", "rc", "profile", "version.py", "info.py", "config.py", ".egg-link",
-              "_environment.py")  # fmt: skip
+              "_environment.py", "_ld_preload.py")  # fmt: skip
 _READ_FOLDERS = ("/etc/", "/.singularity.d/")
 _CONDA = "/conda-meta/"  # wherever its prefix lies
 _HEADERS = ("cuda", "cudnn", "nv", "nccl", "NvInfer", "cublas")  # how the names of headers begin that tell a version
