@@ -42,6 +42,8 @@ class Stage(NamedTuple):
     name: str  # "" for none
     image: str  # what it starts from: an image or an earlier stage, variables put in
     platform: str
+    flags: str  # of the line, as they are written
+    written: str  # the name, with its capitals
     source: str
     instructions: tuple[Instruction, ...]
 
@@ -136,7 +138,16 @@ class Dockerfile:
             raise DockerfileError(f"{self.source(one)}: FROM names no image: {said[0][:60]} is empty")
         name = said[2].lower() if len(said) == 3 else ""
         platform = expand(flags.get("platform", ""), self._global)
-        return Stage(number=number, name=name, image=image, platform=platform, source=self.source(one), instructions=())
+        return Stage(
+            number=number,
+            name=name,
+            image=image,
+            platform=platform,
+            flags=one.text[:start].strip(),
+            written=said[2] if len(said) == 3 else "",
+            source=self.source(one),
+            instructions=(),
+        )
 
     def target(self, name: str) -> Stage:
         """The stage of that name or number, the last one for ""; raises DockerfileError."""
@@ -178,6 +189,7 @@ class Dockerfile:
     def _made(self, stage: Stage) -> Built:
         below = self._earlier(stage.image, stage.number)
         base = base_of(stage.image, stage.source)
+        base = base._replace(told=base.told._replace(flags=stage.flags, stage=stage.written))
         files = Copied(self._context, is_plain=base.is_plain)
         built = self.used[below].copy() if below is not None else Built(base, files)
         for one in stage.instructions:

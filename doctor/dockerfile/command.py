@@ -18,7 +18,7 @@ from doctor.dockerfile.parse import parse
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
 
-_LINE = re.compile(r"pinned in (.+?:\d+)(?:, by conda)?")
+_LINE = re.compile(r"pinned in (.+?:\d+)(?:, by conda|, in place of .+)?")
 
 
 def facts_of_file(path: str, target: str, platform: str, build_args: tuple[str, ...], matrix: Matrix) -> Facts:

@@ -8,6 +8,7 @@ device_ids exclude one another).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 
 from compat.record import NamedTuple
@@ -21,6 +22,7 @@ _ENDS = (".yml", ".yaml")
 _DEVICES = ("deploy", "resources", "reservations", "devices")
 _GENERIC = ("deploy", "resources", "reservations", "generic_resources")
 _LISTED_AT_MOST_CHARS = 200
+_COUNT = re.compile(r"all|[-+]?\d[\d_]*|0[xob][\da-f_]+", re.IGNORECASE)
 
 
 class Service(NamedTuple):
@@ -104,9 +106,11 @@ def _pairs(node: Node | None) -> dict[str, tuple[str, str]]:
 
 def _gpus(one: Node) -> tuple[Fact[str], DockerfileLine | None]:
     """How GPUs are given, "" for not at all; and a request that Compose refuses."""
-    for device in _items(one, *_DEVICES):
-        if fault := _fault(device):
-            return Seen("", fault.source), fault
+    gpus = one.at("gpus")
+    asked = [*_items(one, *_DEVICES), *(gpus.items if gpus and not gpus.text else [])]
+    faults = [*map(_fault, _items(one, *_DEVICES)), *map(_bad_count, asked)]
+    for fault in filter(None, faults):
+        return Seen("", fault.source), fault
     for how, place in _ways(one):
         return Seen(how, place), None
     if one.at("extends"):
@@ -122,6 +126,15 @@ def _fault(device: Node) -> DockerfileLine | None:
     if device.at("count") and device.at("device_ids"):
         return DockerfileLine("count and device_ids exclude one another", source, "one of them")
     return None
+
+
+def _bad_count(device: Node) -> DockerfileLine | None:
+    """A count that Compose does not take (compose-go, types/device.go); what a variable gives is not looked at."""
+    count = device.at("count")
+    if count is None or count.value in (None, "") or "$" in count.text or _COUNT.fullmatch(count.text):
+        return None
+    said = f"count: {count.text[:60]}" if count.text else "a count that is a list or a mapping"
+    return DockerfileLine(f"{said} is neither all nor a whole number", _at(count), "count: all, or how many")
 
 
 def _ways(one: Node) -> Iterator[tuple[str, str]]:

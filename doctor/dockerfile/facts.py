@@ -231,6 +231,7 @@ class _Held(NamedTuple):
     spec: Spec
     source: str
     cuda: str  # by what conda is asked for beside it
+    before: str = ""  # another pin of the package that a line before gives, as pip and uv put the later in its place
 
 
 def _environments(built: Built, facts: Facts, matrix: Matrix) -> list[Environment]:
@@ -256,7 +257,7 @@ def _put(places: dict[str, dict[str, _Held]], one: Pinned, python: str, facts: F
     if holds is False:
         return
     held = places.setdefault(one.environment if not is_open(one.environment) else "", {})
-    held.pop(spec.name, None)
+    earlier = held.pop(spec.name, None)
     if not spec.extras and not spec.build and spec.name not in gpu_packages(spec.name):
         return  # jax and onnxruntime alone are for the CPU: their GPU code is in another package
     is_exact = spec.versions.startswith("==") and not set(spec.versions[2:]) & set("*,=<>!~")
@@ -267,7 +268,12 @@ def _put(places: dict[str, dict[str, _Held]], one: Pinned, python: str, facts: F
         if not build:
             return
         spec = spec._replace(build=build)
-    held[spec.name] = _Held(spec, one.source, one.cuda)
+    is_there = earlier is not None and earlier.spec.versions == spec.versions and not one.is_anew
+    if earlier and is_there and not parse_spec(text).build:  # of another index: pip and uv leave what is installed
+        held[spec.name] = earlier
+        return
+    before = f"{earlier.spec} of {earlier.source}" if earlier and earlier.spec != spec else ""
+    held[spec.name] = _Held(spec, one.source, one.cuda, before)
 
 
 def _holds(marker: str, python: str, facts: Facts) -> bool | None:
@@ -320,10 +326,7 @@ def _environment(place: str, held: dict[str, _Held], built: Built, facts: Facts,
         extensions=_HIDDEN,
         incomplete=_HIDDEN,
     )
-    found = tuple(
-        _by_conda(one, prefix) if one.cuda else _pinned(one.spec, one.source, bare, facts, matrix)
-        for one in held.values()
-    )
+    found = tuple(_by_conda(one, prefix) if one.cuda else _pinned(one, bare, facts, matrix) for one in held.values())
     listed = tuple(
         Distribution(name=one.package, version=one.version, site="", metadata="", kind="wheel", hidden_by="")
         for one in found
@@ -331,15 +334,16 @@ def _environment(place: str, held: dict[str, _Held], built: Built, facts: Facts,
     return bare._replace(frameworks=Seen(found, "its pins"), distributions=Seen(listed, "its pins"))
 
 
-def _pinned(spec: Spec, source: str, bare: Environment, facts: Facts, matrix: Matrix) -> Framework:
+def _pinned(one: _Held, bare: Environment, facts: Facts, matrix: Matrix) -> Framework:
     """The build that a pin means; its facts are the row's, and cited by the line that asks for it."""
-    made = framework_of(spec, bare, facts, matrix)
+    made, source = framework_of(one.spec, bare, facts, matrix), one.source
     cited: dict[str, Any] = {
         name: Seen(value.value, f"{source}; {value.how}")
         for name in ("build", "cuda", "cudnn", "targets", "requires")
         if isinstance(value := getattr(made, name), Seen)
     }
-    return made._replace(note=f"pinned in {source}", **cited)
+    instead = f", in place of {one.before}" if one.before else ""
+    return made._replace(note=f"pinned in {source}{instead}", **cited)
 
 
 def _by_conda(one: _Held, prefix: str) -> Framework:

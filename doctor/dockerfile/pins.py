@@ -65,6 +65,7 @@ _WITH_VALUE = frozenset(
     ]
 )
 _INDEXES = frozenset({"-i", "--index-url", "--extra-index-url", "--index", "--default-index", "-f", "--find-links"})
+_ANEW = frozenset({"--force-reinstall", "-I", "--ignore-installed", "--reinstall"})
 _TAG = re.compile(r"cu\d+|cpu|rocm[\d.]+|xpu")
 
 
@@ -78,6 +79,7 @@ class Pins(NamedTuple):
     backend: str = ""  # uv's --torch-backend
     files: tuple[Word, ...] = ()  # of requirements; for conda, of an environment
     constraints: tuple[Word, ...] = ()
+    is_anew: bool = False  # whatever is there already
 
     def build(self, more: tuple[str, ...], *, is_whole: bool) -> str | None:
         """The build of tagged packages, by the indexes: the last part of PyTorch's is its tag.
@@ -136,6 +138,7 @@ def python_packages(call: Call, known: Mapping[str, str]) -> Pins | None:
         backend=_option(words, "--torch-backend") or given.get("UV_TORCH_BACKEND", ""),
         files=_options(words, "-r", "--requirement", "--requirements"),
         constraints=_options(words, "-c", "--constraint", "--constraints"),
+        is_anew=any(one.text in _ANEW for one in words),
     )
 
 

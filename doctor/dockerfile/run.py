@@ -58,6 +58,7 @@ class Pinned(NamedTuple):
     tool: str
     source: str
     cuda: str = ""  # of conda's, "11.8" by what the same line pins beside it
+    is_anew: bool = False  # put in place of the same release, too
 
 
 class Compiled(NamedTuple):
@@ -222,7 +223,7 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
         if call.may_not_run:
             ran.pinned = [each for each in ran.pinned if name_of(each.spec) != name_of(one.spec)]
             continue
-        pinned = Pinned(one.spec, build, pins.environment, tool=pins.tool, source=one.source)
+        pinned = Pinned(one.spec, build, pins.environment, tool=pins.tool, source=one.source, is_anew=pins.is_anew)
         ran.pinned.append(pinned)
         if build is not None and not call.may_fail:
             ran.asked.append(pinned)

@@ -12,6 +12,8 @@ class DockerfileBase(NamedTuple):
     release: str  # of CUDA, "12.8.1"; "" where the name does not say it
     variant: str  # "base", "runtime", "devel", "" where the name does not say it
     system: str  # "ubuntu24.04", "" where the name does not say it
+    flags: str = ""  # of its FROM line, "--platform=linux/amd64"
+    stage: str = ""  # the name that the line gives the stage, as it is written
 
 
 class DockerfileLine(NamedTuple):

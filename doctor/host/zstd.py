@@ -90,7 +90,9 @@ class _Frame:
         self.eof, self.needs_input = False, True
         self._library = library
         self._content, self._in = b"", _In(b"", 0, 0)
-        self._context = library.ZSTD_createDCtx()  # None where memory is short, which each call below says
+        self._context = library.ZSTD_createDCtx()
+        if not self._context:  # the calls below do not look
+            raise _LibraryError("not enough memory")
         self._checked(library.ZSTD_DCtx_setParameter(self._context, _WINDOW_LOG_MAX, window_log))
 
     def __del__(self) -> None:

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from compat.own import open_own
 from doctor import __version__
 from doctor.host.cache import cache_directory
-from doctor.image import CHUNK_BYTES, KEPT_AT_MOST_BYTES, keep
+from doctor.image import CHUNK_BYTES, KEPT_AT_MOST_BYTES, keep, layer
 from doctor.image.disk import Disk
 from doctor.image.keep import Stretch
 from doctor.image.layer import Entry, Layer
@@ -115,9 +115,12 @@ def _marks(folder: int, digest: str) -> list[str]:
 
 
 def _form() -> str:
-    """What a record is made by: where something else is kept of a file, those of before do not count."""
-    with open(keep.__file__, "rb") as source:
-        return f"gpudoctor {__version__} {hashlib.sha256(source.read()).hexdigest()}\n"
+    """What a record is made by: where something else is kept or listed of a file, those of before do not count."""
+    total = hashlib.sha256()
+    for path in (keep.__file__, layer.__file__):
+        with open(path, "rb") as source:
+            total.update(source.read())
+    return f"gpudoctor {__version__} {total.hexdigest()}\n"
 
 
 def _opened(descriptor: int) -> _Record:

@@ -26,14 +26,19 @@ _HEADER_AT_MOST_BYTES = 8 << 20  # a header, its extensions and the map of a spa
 _PARTS_AT_MOST = 200_000  # of all sparse files of a layer that is not packed
 _NOTHING = bytes(CHUNK_BYTES)
 _LAST_PLACE = (1 << 63) - 1  # of a file that any system has
-_PAX_RECORD = re.compile(rb"([1-9]\d{0,9}) [^=]+=", re.DOTALL)
+_PAX_RECORD = re.compile(rb"([1-9]\d{0,9}) ([^=]+)=", re.DOTALL)
 _BEHIND_AT_MOST_BYTES = 64 << 20  # of what lies behind the end of a layer that is not packed
 _BLOCK_BYTES = 512
 _READ_BYTES = 8 << 10  # of a layer that is not packed at once; headers lie apart: more would be read for nothing
-_FIELDS = struct.Struct("100s24s12s12s8sc100s88x155s12x")  # name, numbers (five fields), kind, target, prefix: ustar
+_FIELDS = struct.Struct("100s24s12s12s8sc100s6s82x155s12x")  # name, five numbers, kind, target, magic, prefix: ustar
+_USTAR = b"ustar\0"  # where GNU's headers, which say "ustar ", have a prefix, its incremental archives have times
+_PREFIX, _MAGIC = slice(345, 500), slice(257, 263)
 _NUMBERS_AT, _NUMBERS_END = 100, 156
 _LISTED = {b"0": "file", b"1": "hard", b"2": "link", b"5": "dir"}
 _KINDS = frozenset((*_LISTED, b"x", b"L", b"K"))  # and longer names, of POSIX and GNU
+_FOR_ALL, _OF_ONE = b"g", frozenset((b"path", b"linkpath", b"size"))  # pax headers, and what no two files share
+_DUMPED = b"D"  # of GNU's incremental archives: a directory, with the list of what is in it
+_NO_FILES = (b"V", b"M")  # of GNU as well: the name of a volume, and what goes on from the one before
 _NUMBERS = (slice(100, 108), slice(108, 116), slice(116, 124), slice(124, 136), slice(136, 148), slice(148, 156))
 _OCTAL = re.compile(rb" *[0-7]* *")  # int() takes signs, underscores and a prefix as well
 _BASE_256 = (b"\x80", b"\xff")
@@ -83,7 +88,7 @@ def usual_header(block: bytes, at: int) -> _Usual | None:
     """
     if block[at + _NUMBERS_AT : at + _NUMBERS_END].translate(None, b"01234567 \0"):
         return None
-    name, owner, size, mtime, total, kind, target, prefix = _FIELDS.unpack_from(block, at)
+    name, owner, size, mtime, total, kind, target, magic, prefix = _FIELDS.unpack_from(block, at)
     if kind not in _KINDS:
         return None
     try:
@@ -94,10 +99,12 @@ def usual_header(block: bytes, at: int) -> _Usual | None:
     except ValueError:
         return None
     path = name.partition(b"\0")[0].decode(_ENCODING, _ERRORS)
-    if prefix[0] and kind not in tarfile.GNU_TYPES:
+    if prefix[0] and magic == _USTAR and kind not in tarfile.GNU_TYPES:
         path = f"{prefix.partition(tarfile.NUL)[0].decode(_ENCODING, _ERRORS)}/{path}"
-    if kind == tarfile.DIRTYPE:
-        path = path.rstrip("/")
+    if path[-1:] == "/":
+        if kind == tarfile.REGTYPE:
+            return None
+        path = path.rstrip("/") if kind == tarfile.DIRTYPE else path
     to = target.partition(b"\0")[0].decode(_ENCODING, _ERRORS) if target[0] else ""
     return path, mode, uid, gid, size, mtime, kind, to
 
@@ -138,24 +145,42 @@ class _Header(tarfile.TarInfo):
         usual = usual_header(buf, 0) if len(buf) == _BLOCK_BYTES else None
         if usual is None:
             _refuse_numbers(buf)
-            return otherwise(buf, encoding, errors)
+            return _without_times(otherwise(buf, encoding, errors), buf)
         found = cls()
         found.name, found.mode, found.uid, found.gid, found.size, found.mtime, found.type, found.linkname = usual
         return found
 
     def _proc_pax(self, tarfile: Any) -> Any:
-        """See tarfile, which reads the records next, and passes over what is none."""
-        tarfile.fileobj.pax_bytes = self.size
-        return super()._proc_pax(tarfile)  # type: ignore[misc]
+        """See tarfile, which reads the records next, and passes over what is none.
+
+        Those for all headers that follow count for nothing, as for what unpacks layers (archive/tar of Go).
+        """
+        tarfile.fileobj.pax_bytes, tarfile.fileobj.is_for_all = self.size, self.type == _FOR_ALL
+        if self.type != _FOR_ALL:
+            return super()._proc_pax(tarfile)  # type: ignore[misc]
+        tarfile.fileobj.read(self.size + -self.size % _BLOCK_BYTES)
+        return self.fromtarfile(tarfile)
 
 
-def _are_records(content: bytes) -> bool:
+def _without_times(found: tarfile.TarInfo, header: bytes) -> tarfile.TarInfo:
+    """The same without what tarfile takes for the first part of a name."""
+    if header[_PREFIX][0] and header[_MAGIC] != _USTAR and found.type not in tarfile.GNU_TYPES:
+        taken = header[_PREFIX].partition(tarfile.NUL)[0].decode(_ENCODING, _ERRORS)
+        found.name = found.name[len(taken) + 1 :]
+    return found
+
+
+def _are_records(content: bytes, *, is_for_all: bool) -> bool:
     """Whether all of it is "LENGTH KEY=VALUE" and a line end, as POSIX has it for pax; no sum is of these."""
     at, content = 0, content.rstrip(b"\0")
     while at < len(content):
         found = _PAX_RECORD.match(content, at)
         end = at + int(found[1]) if found else 0
         if not found or end <= found.end() or content[end - 1 : end] != b"\n":
+            return False
+        if found[2] == b"size" and not content[found.end() : end - 1].isdigit():  # tarfile takes it for 0
+            return False
+        if is_for_all and found[2] in _OF_ONE:
             return False
         at = end
     return True
@@ -176,6 +201,7 @@ class _Headers:
         self.left = _HEADER_AT_MOST_BYTES
         self._feed = feed
         self.pax_bytes = -1  # of what is read next, if that is pax records
+        self.is_for_all = False
 
     def read(self, size: int) -> bytes:
         """Raises Damaged for a header of absurd size."""
@@ -184,7 +210,7 @@ class _Headers:
             raise Damaged(f"{self._feed.shown}: a header of more than {_HEADER_AT_MOST_BYTES >> 20} MiB")
         found = self._feed.read(size)
         if 0 <= self.pax_bytes <= size:
-            if not _are_records(found[: self.pax_bytes]):
+            if not _are_records(found[: self.pax_bytes], is_for_all=self.is_for_all):
                 raise Damaged(f"{self._feed.shown}: a damaged tar header (a pax record that makes no sense)")
             self.pax_bytes = -1
         return found
@@ -201,7 +227,7 @@ def entries_of(feed: Feed, end: End, content: Content) -> Iterator[Entry]:
     """
     unusual = _Unusual(feed, end)
     for _ in range(ENTRIES_AT_MOST + 1):
-        usual = usual_header(feed.block, feed.at) if feed.has(_BLOCK_BYTES) and unusual.may_be_passed else None
+        usual = usual_header(feed.block, feed.at) if feed.has(_BLOCK_BYTES) else None
         kind = _LISTED.get(usual[6]) if usual else None
         if usual and kind:
             name, mode, uid, gid, size, mtime, _, target = usual
@@ -225,10 +251,12 @@ def entries_of(feed: Feed, end: End, content: Content) -> Iterator[Entry]:
             if member is None:
                 return
             next_at = unusual.next_at
-            entry, parts = _entry(member, feed.shown), _parts(member, feed.shown)
+            entry = _entry(member, feed.shown)
             if entry.kind == "file":
+                parts = _parts(member, feed.shown)
                 entry = entry._replace(stretches=content(entry.name, entry.size_bytes, parts))
-            yield entry
+            if member.type not in _NO_FILES:
+                yield entry
         to_skip = next_at - feed.tell()
         if to_skip < 0:
             raise Damaged(f"{feed.shown}: a header leads backwards")
@@ -249,11 +277,6 @@ class _Unusual:
         tar: Any = tarfile.TarFile(fileobj=nothing, tarinfo=_Header, encoding=_ENCODING, errors=_ERRORS)
         tar.fileobj = self._headers
         self._tar = tar
-
-    @property
-    def may_be_passed(self) -> bool:
-        """Whether no pax records count for all headers."""
-        return not self._tar.pax_headers
 
     @property
     def next_at(self) -> int:
@@ -367,7 +390,7 @@ def _has_more(feed: Feed) -> bool:
 
 def _parts(member: tarfile.TarInfo, shown: str) -> list[Part] | None:
     """What the archive holds of a file between its holes, None for all of it; raises Damaged."""
-    if not member.isreg() or not member.issparse():
+    if not member.issparse():
         return None
     found, end = [], 0
     for place, size in cast("list[Part]", member.sparse):
@@ -401,15 +424,16 @@ def _filled(feed: Feed, parts: list[Part], size: int) -> Iterator[memoryview]:
 
 
 def _entry(member: tarfile.TarInfo, shown: str) -> Entry:
+    kind = _kind(member)
     if len(member.name) > _PATH_AT_MOST_CHARS or "\0" in member.name:
         raise Damaged(f"{shown}: a file's name of {len(member.name)} characters")
     return Entry(
         name=member.name,
-        kind=_kind(member),
+        kind=kind,
         mode=member.mode & 0o7777,
         uid=member.uid,
         gid=member.gid,
-        size_bytes=member.size if member.isreg() else 0,
+        size_bytes=member.size if kind == "file" else 0,
         mtime=float(member.mtime),
         target=member.linkname,
         stretches=(),
@@ -417,10 +441,13 @@ def _entry(member: tarfile.TarInfo, shown: str) -> Entry:
 
 
 def _kind(member: tarfile.TarInfo) -> str:
-    if member.isreg():
-        return "file"
-    if member.isdir():
+    """As POSIX and GNU tar have it, what nobody knows is a file, and one whose name ends in a slash a directory."""
+    is_file = member.isreg() or member.type not in (*tarfile.SUPPORTED_TYPES, *_NO_FILES)
+    is_folder = is_file and member.pax_headers.get("path", member.name).endswith("/")
+    if member.isdir() or member.type == _DUMPED or is_folder:
         return "dir"
+    if is_file:
+        return "file"
     if member.issym():
         return "link"
     return "hard" if member.islnk() else "other"

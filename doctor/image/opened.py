@@ -111,7 +111,7 @@ class _Opening:
         if packing_of(start):
             packed = chunks_of(stretches_of(disk, 0, disk.size_bytes), self._tally)
             _, chunks = unpacked(packed, self._path, self._tally)
-            return self._of_stream(Feed(chunks, self._path))
+            return self._of_stream(Feed(chunks, self._path), is_packed=True)
         if start.startswith(SQUASHFS) or start[SIF_AT:].startswith(SIF):
             kind = "SIF" if start[SIF_AT:].startswith(SIF) else "squashfs"
             return self._of_root(read_squash(disk, self._path, self._spool, self._tally), kind)
@@ -126,16 +126,16 @@ class _Opening:
     def _of_command(self, command: Exported) -> Image:
         """What the tool of a store writes; nothing of it lies on the disk."""
         with Piped(command.argv, command.program, self._path, hint=command.hint) as child:
-            return self._of_stream(Feed(chunks_of(child.chunks(), self._tally), self._path))
+            return self._of_stream(Feed(chunks_of(child.chunks(), self._tally), self._path), is_packed=False)
 
-    def _of_stream(self, feed: Feed) -> Image:
+    def _of_stream(self, feed: Feed, *, is_packed: bool) -> Image:
         """A tar that can be read once only: what it is, its first name says."""
         start = feed.peek(1024)
         if start[_TAR_AT : _TAR_AT + len(_TAR)] != _TAR:
             raise ImageError(f"{feed.shown}: what it unpacks to is no tar archive")
         first = start[:100].partition(b"\0")[0].decode("utf-8", "replace").removeprefix("./")
         if _is_archive_name(first):
-            return self._of_store(StreamStore(feed, self._spool, self._tally), "container archive")
+            return self._of_store(StreamStore(feed, self._spool, self._tally, is_packed=is_packed), "container archive")
         return self._of_root(read_packed(feed, self._spool))
 
     def _of_root(self, layer: Layer, kind: str = "root tar", *, has_names: bool = False) -> Image:

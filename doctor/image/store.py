@@ -155,8 +155,9 @@ def _linked(name: str, entries: dict[str, tuple[str, str]]) -> str:
 class StreamStore:
     """Blobs of a tar that streams by, of which nobody knows yet what each is: layers are read when they pass."""
 
-    def __init__(self, feed: Feed, spool: Scratch, tally: Tally) -> None:
+    def __init__(self, feed: Feed, spool: Scratch, tally: Tally, *, is_packed: bool) -> None:
         """Raises Damaged, ImageError."""
+        self._is_packed = is_packed
         self._small: dict[str, bytes] = {}
         self._layers: dict[str, tuple[Layer, str]] = {}
         self._links: dict[str, tuple[str, str]] = {}
@@ -173,7 +174,7 @@ class StreamStore:
         if size > SMALL_BYTES or packing_of(start) or start[257:262] == b"ustar":
             digest = _digest_in(name)
             chunks = summed((bytes(piece) for piece in feed.take(size)), digest)
-            _, plain = unpacked(chunks, name, self._tally)
+            _, plain = unpacked(chunks, name, self._tally, is_within=self._is_packed)
             inner = Feed(plain, name)
             if inner.peek(512)[257:262] == b"ustar":
                 self._layers[name] = (read_packed(inner, self._spool), digest)

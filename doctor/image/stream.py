@@ -23,6 +23,7 @@ from doctor.image.disk import Disk
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a skippable frame's magic number; the first is 0x50 to 0x5f
 _WINDOW_AT_MOST_BYTES = 128 << 20  # of xz and zstd; `zstd --ultra -22` and `xz -9` need that much or less
+_WINDOW_WITHIN_BYTES = 32 << 20  # of a layer in a file that is packed itself: `zstd -19` needs 8 MiB, `xz -6` 9
 _CHUNKS_AHEAD = 16  # small files take Python longer than unpacking, and large ones less
 _FIRST_STEP_BYTES = 1 << 10  # of what stands behind a stream or frame, which is copied: there may be 80,000 in a chunk
 _SMALL_CHUNK_BYTES = 64 << 10
@@ -155,15 +156,22 @@ def hasher(digest: str) -> Any:
     return hashlib.new(algorithm)
 
 
-def unpacked(chunks: Iterator[bytes], shown: str, tally: Tally) -> tuple[str, Iterator[bytes]]:
-    """How the bytes are packed ("" for not), and what they are unpacked; raises ImageError."""
+def unpacked(
+    chunks: Iterator[bytes], shown: str, tally: Tally, *, is_within: bool = False
+) -> tuple[str, Iterator[bytes]]:
+    """How the bytes are packed ("" for not), and what they are unpacked; raises ImageError.
+
+    `is_within` is for those that come of a packed file themselves: both have a window in memory.
+    """
     first = next(chunks, b"")
     kind = packing_of(first)
     packed = _with(first, chunks)
     if not kind:
         return "", packed
     read = [0]
-    return kind, ahead(_gathered(_bounded(_UNPACKERS[kind](_counted(packed, read), shown), read, shown, tally)))
+    window = _Window(_WINDOW_WITHIN_BYTES if is_within else _WINDOW_AT_MOST_BYTES, is_within)
+    given = _filled(_UNPACKERS[kind](_counted(packed, read), shown, window), shown)
+    return kind, ahead(_gathered(_bounded(given, read, shown, tally)))
 
 
 def ahead(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
@@ -223,7 +231,20 @@ def _with(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
 
 
-Unpacker = Callable[[Iterator[bytes], str], Iterator[bytes]]
+class _Window(NamedTuple):
+    """How much of what was unpacked may be held for what follows."""
+
+    size_bytes: int
+    is_within: bool  # a packed file
+
+    @property
+    def why(self) -> str:
+        """What an error of xz or zstd can mean beside damage."""
+        where = " in a packed file: unpack that first" if self.is_within else ""
+        return f", or needs more than {self.size_bytes >> 20} MiB{where}"
+
+
+Unpacker = Callable[[Iterator[bytes], str, _Window], Iterator[bytes]]
 
 
 def _counted(packed: Iterator[bytes], read: list[int]) -> Iterator[bytes]:
@@ -265,29 +286,29 @@ def refuse_bomb(shown: str, packed: int, given: int) -> None:
         raise ImageError(f"{shown}: {packed} bytes unpack to more than {given >> 30} GiB: that is no image")
 
 
-def _gunzip(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
+def _gunzip(packed: Iterator[bytes], shown: str, _: _Window) -> Iterator[bytes]:
     """Every member, one behind the other; what follows the last may only be zeros."""
-    yield from _one_by_one(packed, _Kind("gzip", Gunzip, zlib.error, padding=b"\0", why=""), shown)
+    yield from _one_by_one(packed, _Kind("gzip", Gunzip, zlib.error, padding=b"\0"), shown)
 
 
-def _unxz(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
+def _unxz(packed: Iterator[bytes], shown: str, window: _Window) -> Iterator[bytes]:
     import lzma  # late: few images are packed so
 
     def begin() -> Any:
-        return lzma.LZMADecompressor(memlimit=_WINDOW_AT_MOST_BYTES)
+        return lzma.LZMADecompressor(memlimit=window.size_bytes)
 
-    yield from _one_by_one(packed, _Kind("xz", begin, lzma.LZMAError, padding=b"\0"), shown)
+    yield from _one_by_one(packed, _Kind("xz", begin, lzma.LZMAError, padding=b"\0", why=window.why), shown)
 
 
-def _unzstd(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
+def _unzstd(packed: Iterator[bytes], shown: str, window: _Window) -> Iterator[bytes]:
     """A thread sums meanwhile."""
     from doctor.host.zstd import zstd_of  # late, as above
 
-    zstd = zstd_of(_WINDOW_AT_MOST_BYTES.bit_length() - 1)
+    zstd = zstd_of(window.size_bytes.bit_length() - 1)
     if zstd is None:
         raise ImageError(f"{shown} is packed with zstd: install the library libzstd, or pip install backports.zstd")
     with contextlib.closing(ahead(packed)) as summed_ahead:
-        yield from _one_by_one(summed_ahead, _Kind("zstd", zstd.begin, zstd.error), shown)
+        yield from _one_by_one(summed_ahead, _Kind("zstd", zstd.begin, zstd.error, why=window.why), shown)
 
 
 class _Kind(NamedTuple):
@@ -297,13 +318,14 @@ class _Kind(NamedTuple):
     begin: Callable[[], Any]
     error: type[Exception]
     padding: bytes = b""  # what may lie between and behind them
-    why: str = f", or needs more than {_WINDOW_AT_MOST_BYTES >> 20} MiB"  # what else its error can mean
+    why: str = ""  # what else its error can mean
 
 
 def _one_by_one(packed: Iterator[bytes], kind: _Kind, shown: str) -> Iterator[bytes]:
     """Every stream, one behind the other."""
-    unpack, begun, step = kind.begin(), False, CHUNK_BYTES
+    begun, step = False, CHUNK_BYTES
     try:
+        unpack = kind.begin()
         for chunk in packed:
             at = 0
             while at < len(chunk) or (begun and not unpack.needs_input):
@@ -325,19 +347,15 @@ def _one_by_one(packed: Iterator[bytes], kind: _Kind, shown: str) -> Iterator[by
         raise Damaged(f"{shown}: its {kind.name} data is cut short")
 
 
-def _filled(unpack: Unpacker) -> Unpacker:
+def _filled(chunks: Iterator[bytes], shown: str) -> Iterator[bytes]:
     """The same; refuses streams without content one behind the other, of which a small file holds millions."""
-
-    def made(packed: Iterator[bytes], shown: str) -> Iterator[bytes]:
-        empty = 0
-        for chunk in unpack(packed, shown):
-            empty = 0 if chunk else empty + 1
-            if empty > _EMPTY_AT_MOST:
-                raise ImageError(f"{shown}: more than {_EMPTY_AT_MOST} empty streams one behind the other")
-            yield chunk
-
-    return made
+    empty = 0
+    for chunk in chunks:
+        empty = 0 if chunk else empty + 1
+        if empty > _EMPTY_AT_MOST:
+            raise ImageError(f"{shown}: more than {_EMPTY_AT_MOST} empty streams one behind the other")
+        yield chunk
 
 
 _EMPTY_AT_MOST = 10_000
-_UNPACKERS: dict[str, Unpacker] = {"gzip": _filled(_gunzip), "xz": _filled(_unxz), "zstd": _filled(_unzstd)}
+_UNPACKERS: dict[str, Unpacker] = {"gzip": _gunzip, "xz": _unxz, "zstd": _unzstd}

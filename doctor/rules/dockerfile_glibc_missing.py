@@ -10,7 +10,8 @@ from compat.platform import absent
 from compat.reason import Circumstances
 from doctor.check.finding import Answer, Evidence, bad, ok, unknown
 from doctor.facts import Facts, Machine
-from doctor.rules.shared.dockerfile import dockerfile_of
+from doctor.facts.dockerfile import DockerfileBase
+from doctor.rules.shared.dockerfile import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -33,7 +34,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     (first, row), base = found[0], found[0][0].base
     return bad(
         f"{first.source} installs {first.package} on Alpine: {row.summary}, so pip finds none",
-        Need("by-hand", f"{base.source}: start from {_with_glibc(base.image)}, which has glibc."),
+        Need("by-hand", _with_glibc(base)),
         evidence=(
             *(Evidence(one.source, f"{one.package}: {row.summary}") for one, row in found),
             Evidence(base.source, f"FROM {base.image}, whose C library is musl"),
@@ -42,10 +43,12 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-def _with_glibc(image: str) -> str:
-    """The same release of Python on Debian."""
-    found = _PYTHON.fullmatch(image)
-    return f"{found[1]}-slim" if found else "an image of Debian or Ubuntu"
+def _with_glibc(base: DockerfileBase) -> str:
+    """The same release of Python on Debian, whose tag Docker's official images have for each."""
+    found = _PYTHON.fullmatch(base.image)
+    if not found:
+        return f"{base.source}: start from an image of Debian or Ubuntu, which has glibc."
+    return f"in place of {base.source}, as Debian has glibc: {from_line(base, f'{found[1]}-slim')}"
 
 
 RULE = Rule(MACHINE, check, matters=False)  # what a script brings is seen in the image itself

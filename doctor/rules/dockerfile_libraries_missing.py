@@ -9,12 +9,13 @@ from compat.need import Need
 from compat.overlap import overlap
 from compat.row import FrameworkRow
 from doctor.check.finding import Answer, Evidence, bad, ok, unknown
+from doctor.dockerfile.base import base_of
 from doctor.facts import Facts, Machine
 from doctor.facts.dockerfile import DockerfileBase
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.builds import build_row
-from doctor.rules.shared.dockerfile import dockerfile_of
+from doctor.rules.shared.dockerfile import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -39,7 +40,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     for framework, row in rows:
         lacks = _lacking(told.base, row) if toolkits.value else f"CUDA {_major(row.cuda)}"
         if lacks:
-            return _bad(framework, row, told.base, lacks)
+            return _bad(framework, row, told.base, lacks, matrix)
     return ok(f"{told.base.image} has the libraries that {rows[0][0].label} asks for")
 
 
@@ -74,13 +75,23 @@ def _major(versions: str | None) -> str:
     return found[0] if found else ""
 
 
-def _bad(framework: Framework, row: FrameworkRow, base: DockerfileBase, lacks: str) -> Answer:
+def _instead(base: DockerfileBase, row: FrameworkRow, wanted: str, matrix: Matrix) -> str:
+    """The image of NVIDIA's for the same system that this rule would pass, the same release of CUDA first."""
+    images = sorted(matrix.rows("index", "images"), key=lambda one: one.release != base.release)
+    for one in images if base.system else ():
+        known = base_of(one.image, base.source).told
+        if known.system == base.system and not _lacking(known, row):
+            return f"in place of {base.source}, as that image has {wanted}: {from_line(base, one.image)}"
+    return f"{base.source}: start from a runtime image of nvidia/cuda with {wanted}."
+
+
+def _bad(framework: Framework, row: FrameworkRow, base: DockerfileBase, lacks: str, matrix: Matrix) -> Answer:
     source = framework.note.removeprefix("pinned in ").partition(",")[0]
     wanted = f"CUDA {_major(row.cuda)}" + (f" and cuDNN {_major(row.cudnn_accepts)}" if row.cudnn_accepts else "")
     return bad(
         f"{source} installs {framework.label}, which takes CUDA's libraries from the system, and {base.image} has no "
         f"{lacks}",
-        Need("by-hand", f"{base.source}: start from a runtime image of nvidia/cuda with {wanted}."),
+        Need("by-hand", _instead(base, row, wanted, matrix)),
         evidence=(
             Evidence(source, f"{framework.label} asks for {wanted}"),
             Evidence(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),

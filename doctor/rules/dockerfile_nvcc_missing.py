@@ -8,7 +8,7 @@ from doctor.check.finding import Answer, Evidence, bad, ok, unknown
 from doctor.facts import Facts, Machine
 from doctor.facts.dockerfile import DockerfileBase, DockerfileCompile
 from doctor.facts.seen import Seen, Unseen
-from doctor.rules.shared.dockerfile import dockerfile_of
+from doctor.rules.shared.dockerfile import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -44,7 +44,10 @@ def _need(base: DockerfileBase, matrix: Matrix) -> Need:
     rows = matrix.rows("index", "images")
     for row in rows:
         if row.release == base.release and base.system and row.image.endswith(f"-devel-{base.system}"):
-            return Need("by-hand", f"{base.source}: FROM {row.image}, whose devel variant has the compiler.")
+            return Need(
+                "by-hand",
+                f"in place of {base.source}, as the devel variant has the compiler: {from_line(base, row.image)}",
+            )
     kind = "the devel variant of the same image" if base.variant else "an image with the CUDA toolkit"
     return Need("by-hand", f"{base.source}: start from {kind}, at least in the stage that compiles.")
 

@@ -28,6 +28,9 @@ GIVEN = {
     "reservation, block list": f"{DEVICES}          - capabilities:\n            - gpu\n            - utility\n",
     "flow": "    deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 1, capabilities: ['gpu']}]}}}\n",
     "gpus": "    gpus: all\n",
+    "as a text": f"{DEVICES}            - {{capabilities: [gpu], count: '2'}}\n",
+    "of any case": f"{DEVICES}            - {{capabilities: [gpu], count: ALL}}\n",
+    "a count nobody knows": f"{DEVICES}            - {{capabilities: [gpu], count: '$${{N}}'}}\n",
     "gpus, listed": "    gpus:\n      - driver: nvidia\n        count: 2\n",
     "runtime": "    runtime: nvidia  # and the variables of the image\n",
     "CDI": "    devices:\n      - nvidia.com/gpu=all\n",
@@ -62,6 +65,10 @@ def test_a_service_that_is_given_gpus(name: str, tmp_path: Path) -> None:
         (f"{DEVICES}            - driver: nvidia\n              count: 1\n", 8, "app is not started: .*capabilities"),
         (f"{DEVICES}            - {{capabilities: [gpu], count: 1, device_ids: ['0']}}\n", 8, "exclude one another"),
         (f"{DEVICES}            - capabilities: [tpu]\n", 2, "given none"),
+        (f"{DEVICES}            - {{capabilities: [gpu], count: two}}\n", 8, "count: two is neither all nor a whole"),
+        (f"{DEVICES}            - {{capabilities: [gpu], count: 1.5}}\n", 8, "count: 1.5 is neither"),
+        (f"{DEVICES}            - {{capabilities: [gpu], count: [1]}}\n", 8, "a count that is a list or a mapping is"),
+        ("    gpus:\n      - count: some\n", 5, "count: some is neither all nor a whole number"),
     ],
 )
 def test_a_service_that_is_not(more: str, line: int, says: str, tmp_path: Path) -> None:

@@ -165,7 +165,8 @@ def test_the_image_of_a_row_is_named(tmp_path: Path) -> None:
     one = next(
         one for one in report(tmp_path, f"{RUNTIME}RUN nvcc a.cu\n").findings if one.code.endswith("nvcc-missing")
     )
-    assert "Dockerfile:1: FROM nvidia/cuda:12.8.1-cudnn-devel-ubuntu24.04" in one.remedies[0].summary
+    assert one.remedies[0].summary.startswith("in place of Dockerfile:1")
+    assert one.remedies[0].summary.endswith(": FROM nvidia/cuda:12.8.1-cudnn-devel-ubuntu24.04")
     other = report(tmp_path, "FROM nvidia/cuda:10.2-base-ubuntu18.04\nRUN nvcc a.cu\n").findings[0]
     assert "nvidia/cuda:" not in other.remedies[0].summary  # no row, no tag
 
@@ -291,3 +292,56 @@ def test_an_open_quote_where_nothing_is_built_is_none(tmp_path: Path) -> None:
     """BuildKit reads the words of a stage when it builds it; quotes within others, escaped or in a list are none."""
     text = f'{PLAIN}ENV A="x\n{PLAIN}ENV A="it\'s" B=\\" C=\'"\'\nCOPY ["it\'s", "/x"]\nRUN echo "\n'
     assert not found(report(tmp_path, text))
+
+
+def pinned(folder: Path, lines: str) -> dict[str, str]:
+    """Each framework by what its note says of the lines."""
+    there = report(folder, lines).facts.environments.get()
+    return {one.label: one.note for each in there for one in each.frameworks.get()}
+
+
+TORCH = "RUN pip install --no-cache-dir torch==2.6.0"
+CU118 = "--index-url https://download.pytorch.org/whl/cu118"
+
+
+@pytest.mark.parametrize(
+    ("lines", "label", "note"),
+    [
+        (f"RUN pip install torch==2.5.1\n{TORCH} {CU118}\n", "torch 2.6.0+cu118",
+         "pinned in Dockerfile:3, in place of torch==2.5.1+cu124 of Dockerfile:2"),
+        (f"{TORCH}\n{TORCH} {CU118}\n", "torch 2.6.0+cu124", "pinned in Dockerfile:2"),
+        (f"{TORCH}\nRUN uv pip install --reinstall torch==2.6.0 {CU118}\n", "torch 2.6.0+cu118",
+         "pinned in Dockerfile:3, in place of torch==2.6.0+cu124 of Dockerfile:2"),
+        (f"{TORCH}\nRUN pip install torch==2.6.0+cu118 {CU118}\n", "torch 2.6.0+cu118",
+         "pinned in Dockerfile:3, in place of torch==2.6.0+cu124 of Dockerfile:2"),
+        (f"{TORCH}\n{TORCH}\n", "torch 2.6.0+cu124", "pinned in Dockerfile:2"),
+    ],
+    ids=["another release", "the same from another index", "anew", "with its build", "twice"],
+)  # fmt: skip
+def test_pins_that_contradict_each_other(lines: str, label: str, note: str, tmp_path: Path) -> None:
+    """The later one is put in place of the other; of the same release pip and uv leave what is there."""
+    assert pinned(tmp_path, f"FROM python:3.11-slim\n{lines}") == {label: note}
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "ends"),
+    [
+        ("FROM --platform=linux/amd64 nvidia/cuda:12.8.1-runtime-ubuntu24.04 AS Make\nRUN nvcc a.cu\n", "nvcc-missing",
+         ": FROM --platform=linux/amd64 nvidia/cuda:12.8.1-cudnn-devel-ubuntu24.04 AS Make"),
+        ("FROM python:3.12-alpine AS app\nRUN pip install torch==2.9.1\n", "glibc-missing",
+         ": FROM python:3.12-slim AS app"),
+        ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install cupy-cuda12x==13.3.0\n", "libraries-missing",
+         ": FROM nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04"),
+        ("FROM nvidia/cuda:11.8.0-base-ubuntu22.04 AS app\nRUN pip install cupy-cuda12x==13.3.0\n", "libraries-missing",
+         "-ubuntu22.04 AS app"),
+    ],
+    ids=["nvcc", "glibc", "libraries", "libraries of another CUDA"],
+)  # fmt: skip
+def test_the_line_that_mends_it(lines: str, code: str, ends: str, tmp_path: Path) -> None:
+    """It can be pasted, and is silent then."""
+    one = next(one for one in report(tmp_path, lines).findings if one.code.endswith(code))
+    said = one.remedies[0].summary
+    assert said.startswith("in place of Dockerfile:1, as ")
+    assert said.endswith(ends)
+    mended = lines.replace(lines.partition("\n")[0], said.rpartition(": FROM")[2].join(("FROM", "")))
+    assert not [one for one in report(tmp_path, mended).findings if one.code.endswith(code)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import itertools
 import tarfile
 import time
 from pathlib import Path
@@ -75,3 +78,19 @@ def test_the_oracle_is_told_apart_from_an_empty_image(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "empty.tar", "w") as tar:
         tar.addfile(tarfile.TarInfo("etc/x"))
     assert said(Options(image=str(tmp_path / "empty.tar")), "")["findings"] == []
+
+
+@pytest.mark.parametrize("name", ["mixed-on-disk", "disk"])
+def test_a_layer_that_is_read_piece_by_piece(name: str, tmp_path: Path) -> None:
+    """As stargz packs it: each file a member of its own, then their list, then a member of nothing that says where."""
+    case = next(case for case in OFFLINE if case.name == name)
+    tree = case.build(tmp_path / "tree")
+    whole = tar_of(tree)
+    with tarfile.open(fileobj=io.BytesIO(whole)) as archive:
+        places = [one.offset for one in archive] + [archive.offset]
+    members = [whole[begin:end] for begin, end in itertools.pairwise(places)]
+    listed = tar_with({"stargz.index.json": b'{"version": 1, "entries": []}'})
+    footer = b"\x1f\x8b\x08\x04" + bytes(5) + b"\xff\x1a\0SG\x16\0" + b"%016xSTARGZ" % 0 + b"\1\0\0\xff\xff" + bytes(8)
+    file = tmp_path / "root.tar.gz"
+    file.write_bytes(b"".join(gzip.compress(one, 1) for one in (*members, listed)) + footer)
+    assert said(Options(image=str(file)), str(file)) == said(Options(root=str(tree)), str(tree))

@@ -168,12 +168,16 @@ def test_layers(made: Made, variant: Variant, tree: Path, tmp_path: Path) -> Non
 def test_trees(variant: Variant, tree: Path, tmp_path: Path) -> None:
     """What has no configuration."""
     images: dict[str, Path] = {}
-    packers = {"gzip": "gzip -1", "zstd": "zstd -q1"} | ({"xz": "xz -0 -T2"} if variant.codes else {})  # slow, if large
-    pipes = " ".join(f">({command} > {tmp_path}/root.{name})" for name, command in packers.items())
+    packers = {"gzip": "gzip -1", "zstd": "zstd -q1", "zstd frames": "split -b 3M --filter='zstd -q1'"}
+    if variant.codes:  # the others are slow, if large
+        packers |= {"xz": "xz -0 -T2", "gzip members": "split -b 100K --filter='gzip -1'"}
+    pipes = " ".join(f">({command} > '{tmp_path}/root.{name}')" for name, command in packers.items())
     run("bash", "-c", f"tar -C {tree} -c . | tee {pipes} > {tmp_path}/root.tar; wait")
     images["tar"] = tmp_path / "root.tar"
     images |= {name: tmp_path / f"root.{name}" for name in packers}
     images["squashfs"] = squashfs(tree, tmp_path / "sqsh", "-comp", "zstd", "-Xcompression-level", "1")
+    for kind in ("gzip", "lzo", "lz4") if variant.codes else ():
+        images[f"squashfs {kind}"] = squashfs(tree, tmp_path / f"sqsh-{kind}", "-comp", kind)
     with (tmp_path / "sif").open("wb") as file:
         file.write(sif_header(images["squashfs"].stat().st_size))
         with images["squashfs"].open("rb") as system:

@@ -147,3 +147,34 @@ def test_memory_is_used_again(tmp_path: Path) -> None:
     pages, faults = map(int, subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split())
     assert pages == (256 << 20) // 4096
     assert faults < pages / 4  # more than half of them where memory is given back
+
+
+def long_range(window_log: int) -> bytes:
+    options = {zstd.CompressionParameter.window_log: window_log, zstd.CompressionParameter.content_size_flag: 0}
+    machine = zstd.ZstdCompressor(options=options)
+    return bytes(machine.compress(CONTENT) + machine.flush())
+
+
+@pytest.mark.usefixtures("by")
+def test_the_window_in_a_packed_file_is_smaller() -> None:
+    """Both lie in memory: two of 128 MiB took 360 MiB."""
+    fits, does_not = long_range(25), long_range(26)
+    for is_within, packed in ((False, does_not), (True, fits)):
+        assert b"".join(unpacked(iter([packed]), "layer", Tally(), is_within=is_within)[1]) == CONTENT
+    with pytest.raises(Damaged, match="needs more than 32 MiB in a packed file: unpack that first"):
+        list(unpacked(iter([does_not]), "layer", Tally(), is_within=True)[1])
+
+
+def test_a_library_that_has_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers the next call with a fault of the processor."""
+
+    class Poor:
+        def ZSTD_createDCtx(self) -> None:  # noqa: N802
+            return None
+
+        def ZSTD_freeDCtx(self, _: None) -> None:  # noqa: N802
+            pass
+
+    monkeypatch.setattr("doctor.host.zstd._library", Poor)
+    with pytest.raises(Damaged, match=r"not enough memory"):
+        of(FRAME)
