@@ -333,7 +333,7 @@ class ConflictRow(NamedTuple):
 
 
 class AbiRow(NamedTuple):
-    """What binaries were compiled against, where the metadata does not say so. File conflicts.json, table abi."""
+    """What a release cannot be loaded beside: it was compiled against another. File conflicts.json, table abi."""
 
     id: str
     package: str

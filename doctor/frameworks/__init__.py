@@ -42,6 +42,15 @@ class Loading(NamedTuple):
     note: str = ""  # what a program may do that changes the answer
 
 
+class Switch(NamedTuple):
+    """A variable by which a distribution is kept off the GPU: what comes of a value, "" where it does not."""
+
+    name: str
+    then: Callable[[str], str]
+    of: tuple[str, ...] = ("*",)  # the distributions that are spoken of, of those that the card serves
+    ends: bool = False  # whether the framework then ends with an error
+
+
 class Dlls(NamedTuple):
     """The libraries of a framework that name DLLs on Windows, and where those are looked for."""
 
@@ -65,7 +74,7 @@ class Card:
     """
 
     __slots__ = ("cudnn_in", "distributions", "dlls", "extended_by", "kernels", "list_in", "loading", "read",
-                 "speakers", "tools")  # fmt: skip
+                 "speakers", "switches", "tools")  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - one argument for each thing that may be particular
         self,
@@ -81,6 +90,7 @@ class Card:
         dlls: Dlls | None = None,
         tools: Callable[[Host, Environment, Framework], CodeTools] | None = None,
         extended_by: tuple[str, ...] = (),
+        switches: tuple[Switch, ...] = (),
     ) -> None:
         if not distributions or (read is None) is not bool(module):
             raise DataError(f"a card names its distributions, and a reader or else its module: {distributions}")
@@ -93,6 +103,7 @@ class Card:
         self.cudnn_in = cudnn_in  # directories below the package that hold the cuDNN which it brings along
         self.dlls = dlls
         self.tools = tools  # finds what it compiles kernels with at run time; None where it compiles none
+        self.switches = switches  # that keep this framework alone off the GPU
         self.extended_by = extended_by  # how names of its libraries begin that compiled extensions are linked with
 
     def serves(self, name: str) -> bool:
@@ -124,6 +135,18 @@ def read_all(host: Host, distributions: Iterable[Distribution], environment: str
 def card_of(name: str) -> Card | None:
     """The card that serves a distribution of this (normalised) name, None where none does."""
     return _card(name, _modules())
+
+
+def switches_of(name: str) -> tuple[Switch, ...]:
+    """The variables that keep a distribution off the GPU."""
+    card = card_of(name)
+    return tuple(one for one in card.switches if is_among(name, one.of)) if card else ()
+
+
+def is_on(value: str) -> bool:
+    """Whether a variable that is on or off is on, as most programs read it."""
+    text = value.strip().lower()
+    return text in {"true", "yes", "on", "y"} or (text.isdigit() and int(text) != 0)
 
 
 def loading_of(name: str) -> Loading | None:

@@ -13,7 +13,7 @@ from functools import partial
 
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Seen, Unseen
-from doctor.frameworks import Card, Loading, describe
+from doctor.frameworks import Card, Loading, Switch, describe
 from doctor.host import Host, HostError
 from doctor.loader.steps import Package, Step
 from doctor.probes.code_tools import xla_tools
@@ -107,10 +107,39 @@ _NAMES = {
 }  # fmt: skip
 
 
+_OF_OTHERS = ("rocm", "tpu", "oneapi")  # with hardware that an NVIDIA GPU is not; further names are plugins'
+
+
+def _platforms(value: str) -> list[str]:
+    return [one.strip() for one in value.split(",") if one.strip()]
+
+
+def _on_the_cpu(value: str) -> str:
+    """The first platform of the list is the default one."""
+    named = _platforms(value)
+    if named[:1] != ["cpu"] or any(one in _OF_OTHERS for one in named):
+        return ""
+    rest = ", the GPU only where a program asks for it" if {"cuda", "gpu"} & {*named} else ""
+    return f"JAX computes on the CPU{rest}, though its build for the GPU is here"
+
+
+def _for_others(value: str) -> str:
+    foreign = next((one for one in _platforms(value) if one in _OF_OTHERS), "")
+    return f"JAX ends with an error where it finds no {foreign.upper()}" if foreign else ""
+
+
+# jax/_src/xla_bridge.py of jax 0.12.0.1 (backends, the older variable names the default platform alone)
+SWITCHES = (
+    Switch("JAX_PLATFORMS", _for_others, ("jax-cuda*-plugin", "jaxlib"), ends=True),
+    Switch("JAX_PLATFORMS", _on_the_cpu, ("jax-cuda*-plugin", "jaxlib")),
+    Switch("JAX_PLATFORM_NAME", lambda value: _on_the_cpu(value.lower()), ("jax-cuda*-plugin", "jaxlib")),
+)
+
 CARD = Card(
     ("jax", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt", "jax-rocm*"),
     read,
     loading=Loading(steps),
     speakers=("jax-cuda*-plugin",),
     tools=partial(xla_tools, prefers_wheels=True),
+    switches=SWITCHES,
 )

@@ -8,6 +8,7 @@ from compat.version import CudaVersion, CudnnVersion
 from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.frameworks import Card, describe
+from doctor.frameworks.jax import SWITCHES
 from doctor.host import Host, HostError
 from doctor.probes.metadata import constants, requires
 
@@ -54,4 +55,4 @@ def _cuda(digits: str, where: str) -> Fact[CudaVersion]:
     return Unseen(f"{where} names CUDA {digits} without a minor version")
 
 
-CARD = Card(("jaxlib",), read)
+CARD = Card(("jaxlib",), read, switches=SWITCHES)

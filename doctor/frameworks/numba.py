@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.frameworks import Card, Loading
+from doctor.frameworks import Card, Loading, Switch, is_on
 from doctor.loader import pathfinder
 from doctor.loader.steps import CTYPES, Package, Step
 
@@ -20,4 +20,20 @@ def steps(package: Package) -> Iterator[Step]:
         yield from pathfinder.steps(package, library, f"cuda.pathfinder opens {library} for Numba")
 
 
-CARD = Card(("numba", "numba-cuda"), module="numba", loading=Loading(steps), speakers=("numba-cuda",))
+# numba/core/config.py of numba 0.67; https://numba.readthedocs.io/en/stable/reference/envvars.html
+_SWITCHES = (
+    Switch("NUMBA_DISABLE_CUDA", lambda value: "Numba refuses every use of CUDA" if is_on(value) else "", ("numba",)),
+    Switch(
+        "NUMBA_ENABLE_CUDASIM",
+        lambda value: "Numba runs CUDA kernels in a simulator on the CPU" if is_on(value) else "",
+        ("numba",),
+    ),
+)
+
+CARD = Card(
+    ("numba", "numba-cuda"),
+    module="numba",
+    loading=Loading(steps),
+    speakers=("numba-cuda",),
+    switches=_SWITCHES,
+)

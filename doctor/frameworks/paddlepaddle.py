@@ -1,14 +1,21 @@
-"""PaddlePaddle: paddle/version/__init__.py (paddle/version.py before 2.2, which names no CUDA)."""
+"""PaddlePaddle: paddle/version/__init__.py (paddle/version.py before 2.2, which names no CUDA).
+
+CUDA's runtime is inside; all else is opened with the first use: by the names for linkers, which no wheel of NVIDIA's
+has, or, where it requires those wheels, by the paths that paddle/__init__.py names (with_pip_cuda_libraries). Source:
+paddle/phi/backends/dynload/dynamic_loader.cc, LD_DEBUG traces of its functions in the wheels 2.5.2 and 2.6.2.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from compat.version import CodeTarget, CudaVersion, CudnnVersion, VersionError
 from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Fact, Seen, Unseen
-from doctor.frameworks import Card, cuda_tag, describe
+from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.frameworks import Card, Loading, cuda_tag, describe
 from doctor.host import Host, HostError
+from doctor.loader.steps import Package, Step
 from doctor.probes.metadata import constants, requires
 
 
@@ -58,9 +65,41 @@ def _targets(said: dict[str, str], path: str) -> Fact[tuple[CodeTarget, ...]] | 
     return Seen(tuple(CodeTarget.parse(f"sm_{number}") for number in numbers), path) if numbers else None
 
 
+_CORES = ("paddle/base/libpaddle.so", "paddle/fluid/libpaddle.so", "paddle/fluid/core_avx.so")
+_OPENERS = ("paddle/libs/libphi.so", *_CORES)  # the first that is there has the code that opens CUDA's
+_OPENED = tuple(f"lib{name}.so" for name in ("cublas", "cublasLt", "curand", "cusolver", "cusparse", "cufft"))
+_BESIDE_THEM = "/usr/local/cuda/lib64/libcudnn.so"  # where cuDNN is looked for where the loader finds none
+# Of the wheels that it requires, by the CUDA major: the directory of each, and the SONAME.
+_IN_WHEELS = {
+    11: (("cublas", "libcublas.so.11"), ("cublas", "libcublasLt.so.11"), ("curand", "libcurand.so.10"),
+         ("cusolver", "libcusolver.so.11"), ("cusparse", "libcusparse.so.11")),
+    12: (("cublas", "libcublas.so.12"), ("cublas", "libcublasLt.so.12"), ("curand", "libcurand.so.10"),
+         ("cusolver", "libcusolver.so.11"), ("cusparse", "libcusparse.so.12")),
+}  # fmt: skip
+
+
+def steps(package: Package) -> Iterator[Step]:
+    """The import of its core, then what it opens by a name, or by a wheel's path and then the name; UnseenError."""
+    framework = package.framework
+    yield Step(next((found for path in _CORES if (found := package.files(path))), ()), "import paddle", needed=True)
+    asker = next((path for path in _OPENERS if package.files(path)), _OPENERS[0]).rpartition("/")[2]
+    opened: tuple[tuple[str, ...], ...] = (*((name,) for name in _OPENED), ("libcudnn.so", _BESIDE_THEM))
+    if any(one.startswith("nvidia-") for one in framework.requires.get()):
+        cuda, cudnn = value_or(framework.cuda, None), value_or(framework.cudnn, None)
+        told = (
+            *_IN_WHEELS.get(cuda.major if cuda else 0, ()),
+            *([("cudnn", f"libcudnn.so.{cudnn.major}")] if cudnn else ()),
+        )
+        opened = tuple((f"{package.site}/nvidia/{folder}/lib/{name}", name) for folder, name in told)
+    for names in opened:
+        yield Step(names, "PaddlePaddle opens it by its name", asker, use=True)
+
+
 CARD = Card(
     ("paddlepaddle", "paddlepaddle-gpu"),
     read,
+    loading=Loading(steps),
+    speakers=("paddlepaddle-gpu",),
     kernels=("libs/libphi.so", "base/libpaddle.so"),  # 2.6
     cudnn_in=("libs",),  # up to 2.4
 )

@@ -11,7 +11,7 @@ from compat.version import CudaVersion
 from doctor.facts.code_tools import CodeTools, Tool
 from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
-from doctor.frameworks import Card, describe
+from doctor.frameworks import Card, Switch, describe, is_on
 from doctor.host import Host, HostError
 from doctor.probes.code_tools import release_of
 from doctor.probes.metadata import requires, start_of
@@ -80,4 +80,13 @@ def tools(host: Host, _environment: Environment, framework: Framework) -> CodeTo
     )
 
 
-CARD = Card(("triton", "triton-windows", "pytorch-triton"), read, tools=tools)
+def _interpreted(value: str) -> str:
+    return "Triton interprets its kernels on the CPU" if is_on(value) else ""
+
+
+CARD = Card(
+    ("triton", "triton-windows", "pytorch-triton"),
+    read,
+    tools=tools,
+    switches=(Switch("TRITON_INTERPRET", _interpreted),),  # triton/knobs.py of triton 3.9
+)

@@ -1,7 +1,8 @@
-"""The release of nvJitLink by the functions that it has, whatever its file is called.
+"""The release of a library of CUDA's that is loaded in place of another: by its wheel, wherever that was unpacked.
 
-It exports its functions once for each minor release since 12.0, `__nvJitLinkAddData_12_8` the newest of
-nvidia-nvjitlink-cu12 12.8.93; cuSPARSE and cuSOLVER ask for those of their own release.
+nvJitLink tells it by the functions that it has, whatever its file is called: it exports them once for each minor
+release since 12.0, `__nvJitLinkAddData_12_8` the newest of nvidia-nvjitlink-cu12 12.8.93; cuSPARSE and cuSOLVER ask for
+those of their own release.
 """
 
 from __future__ import annotations
@@ -10,22 +11,32 @@ import re
 
 from doctor.binaries.elf import Elf, ElfError
 from doctor.facts.loader import Prediction
-from doctor.facts.seen import value_or
+from doctor.facts.seen import Seen
 from doctor.host import Host, HostError
+from doctor.host.lenient import names_of
 
 _NAME, _SINCE = "libnvJitLink.so", "__nvJitLinkAddData_"
 
 
 def releases_of(host: Host, one: Prediction) -> tuple[str, str]:
     """Of the file that is loaded and of the one that is meant, where these are two; "" where one does not tell."""
-    if not one.soname.startswith(_NAME) or one.is_as_intended:
+    if one.is_as_intended or not isinstance(one.path, Seen) or not isinstance(one.intended, Seen):
         return "", ""
-    return _release(host, value_or(one.path, "")), _release(host, value_or(one.intended, ""))
+    tell = _release if one.soname.startswith(_NAME) else _by_wheel
+    return tell(host, one.path.value), tell(host, one.intended.value)
+
+
+def _by_wheel(host: Host, path: str) -> str:
+    """By the dist-info beside the directory "nvidia" that the file lies in: another environment, pip's --target."""
+    found = re.fullmatch(r"(.+)/nvidia/(\w+)/lib/[^/]+", path)
+    if not found:
+        return ""
+    wheel = re.compile(rf"nvidia_{found[2]}(?:_cu\d+)?-(\d+(?:\.\d+)+)\.dist-info")
+    releases = [match[1] for name in names_of(host, found[1]) if (match := wheel.fullmatch(name))]
+    return releases[0] if len(releases) == 1 else ""
 
 
 def _release(host: Host, path: str) -> str:
-    if not path:
-        return ""
     try:
         with host.open(path) as stream:
             names = Elf(stream).names(_SINCE)

@@ -28,7 +28,7 @@ from doctor.loader.simulate import Simulated, simulate
 
 _STEMS = (
     "libcudnn", "libcublas", "libcudart.so", "libcufft.so", "libcurand.so", "libcusolver.so", "libcusparse.so",
-    "libcupti.so", "libnvrtc.so", "libnvJitLink.so", made_for.NCCL, made_for.TENSORRT,
+    "libcupti.so", "libnvrtc.so", "libnvJitLink.so", "libnvToolsExt.so", made_for.NCCL, made_for.TENSORRT,
 )  # fmt: skip
 _DRIVER_WITHOUT_VERSION = "libcuda.so"  # the name for linkers, which cuDNN 8.5 and 8.6 open all the same
 _EXTRAS = ("libcupti.so", made_for.NCCL, made_for.TENSORRT)

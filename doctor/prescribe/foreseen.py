@@ -26,12 +26,13 @@ _OWN_DIRECTORY = "$ORIGIN"
 _DEEPER = 13  # CUDA major from which a toolkit of Windows has its DLLs in bin/x64 (NVIDIA's archives of cuda_cudart)
 # What wheels beside CUDA's own bring, {} is the CUDA major. Source: RECORD of nvidia-cuda-cupti-cu12 12.8.90,
 # nvidia-cuda-cupti 13.2.86, nvidia-cufile-cu12 1.13.1.3, nvidia-cufile 1.17.1.22, nvidia-cusparselt-cu12 0.7.1, -cu13
-# 0.8.1, nvidia-nvshmem-cu13 3.7.2.
+# 0.8.1, nvidia-nvshmem-cu13 3.7.2, nvidia-nvtx-cu11 11.8.86.
 _BESIDE = {
     "nvidia-cuda-cupti": "libcupti.so.{}",
     "nvidia-cufile": "libcufile.so.0",
     "nvidia-cusparselt": "libcusparseLt.so.0",
     "nvidia-nvshmem": "libnvshmem_host.so.3",
+    "nvidia-nvtx": "libnvToolsExt.so.1",
 }
 
 

@@ -16,7 +16,8 @@ from doctor.facts import Facts
 from doctor.facts.environment import Environment
 from doctor.facts.seen import value_or
 from doctor.prescribe.foreseen import folder_of_wheel
-from doctor.rules.shared.cuda_libraries import with_directories
+from doctor.rules.shared.cuda_libraries import wheels_beside_cuda, with_directories
+from doctor.rules.shared.cudnn_use import told_of
 from installers.plan import Plan, Target
 from installers.requirement import wanted_version
 from installers.step import kind_of
@@ -46,14 +47,16 @@ def instead(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterato
         yield (need._replace(where=environment.prefix),)
         return
     site = next(iter(value_or(environment.sites, ())), "")
-    if not site:
+    if not site or _asks_as_linkers(answer, environment, facts):
         return
     if need.product == "cudnn" and need.build and _has_wheels(need.build, matrix):
         wheel = Need(f"nvidia-cudnn-cu{need.build.partition('.')[0]}", need.spec, environment.interpreter)
         yield (wheel,)
         yield (wheel, with_directories((f"{site}/{folder_of_wheel(wheel.product)}",), facts))
     elif need.product == "cuda":
-        yield (need._replace(where=f"{site}/nvidia"), with_directories(_directories(site, need, matrix), facts))
+        more = _beside_cuda(answer, environment, facts, matrix)
+        folders = (*_directories(site, need, matrix), *(f"{site}/{folder_of_wheel(one.product)}" for one in more))
+        yield (need._replace(where=f"{site}/nvidia"), *more, with_directories(folders, facts))
 
 
 def _has_wheels(cuda: str, matrix: Matrix) -> bool:
@@ -67,6 +70,22 @@ def _directories(site: str, need: Need, matrix: Matrix) -> tuple[str, ...]:
     version = wanted_version(need.spec)
     wheels = [row.wheel for row in matrix.rows("libraries", "sonames") if row.wheel and accepts(row.cuda, version)]
     return tuple(dict.fromkeys(f"{site}/{folder_of_wheel(one)}" for one in (*wheels, "nvidia-cudnn-cu12")))
+
+
+def _asks_as_linkers(answer: Answer, environment: Environment, facts: Facts) -> bool:
+    """Whether the framework of a finding asks for names without a version, which no wheel of NVIDIA's has."""
+    here = (one for one in value_or(environment.frameworks, ()) if one.label == answer.subject)
+    return any(told.missing and told.soname.endswith(".so") for one in here for told in told_of(one, facts))
+
+
+def _beside_cuda(answer: Answer, environment: Environment, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """What the framework of a finding asks for, finds nowhere, and no CUDA in wheels brings."""
+    frameworks = (one for one in value_or(environment.frameworks, ()) if one.label == answer.subject)
+    return tuple(
+        Need(wheel, "", environment.interpreter)
+        for one in frameworks
+        for wheel in wheels_beside_cuda(one, facts, matrix)
+    )
 
 
 def _environment_of(answer: Answer, facts: Facts) -> Environment | None:

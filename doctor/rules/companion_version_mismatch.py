@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from compat.build import oldest_cuda
 from compat.matrix import Matrix, Uncovered
@@ -27,6 +27,8 @@ from doctor.rules.shared.builds import (
 from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
+
+_NONE = CudaVersion(0, 0)  # of a build that is for no CUDA
 
 
 class Breach(NamedTuple):
@@ -56,12 +58,22 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *dict.fromkeys(one.need for one in found),
         severity=found[0].severity,
         evidence=tuple(one.evidence for one in found),
-        explains=tuple(_symptoms(framework, facts, found[0].severity)),
+        explains=tuple(_symptoms(framework, facts, matrix, found[0].severity)),
     )
 
 
-def _symptoms(framework: Framework, facts: Facts, severity: Severity) -> Iterator[Symptom]:
-    """That its libraries were built for another torch or CUDA, and lack some; an error also keeps it from an import."""
+def _symptoms(framework: Framework, facts: Facts, matrix: Matrix, severity: Severity) -> Iterator[Symptom]:
+    """That its libraries were built for another torch or CUDA, and lack some; an error also keeps it from an import.
+
+    Of several followers that do not fit the first one is named: one remedy brings them all.
+    """
+    for base in _frameworks(framework, facts):
+        for one in _others_wrong(framework, base.package, facts, matrix):
+            if one.package > framework.package:
+                yield Symptom("companion-version-mismatch", one.label)
+                for code in ("extension-built-for-other-torch", "extension-built-for-other-cuda"):
+                    yield Symptom(code, f"{one.package} {one.version.partition('+')[0]}")
+                yield Symptom("needed-library-missing", one.label)
     if severity is Severity.ERROR:
         yield from import_symptoms(framework)
     own = distribution_of(framework, facts)
@@ -135,16 +147,36 @@ def _are_related(one: str, other: str) -> bool:
 
 
 def _of_releases(framework: Framework, pairs: tuple[Pair, ...], facts: Facts, matrix: Matrix) -> Iterator[Breach]:
-    for asked, there, source in pairs:
+    for (asked, there, source), own in _unkept(framework, pairs, facts):
+        yield Breach(
+            f"{framework.label} asks for {asked.name}{asked.specifier}; {own} is installed",
+            Evidence(source, f"{asked.name}{asked.specifier}"),
+            Severity.ERROR if _is_follower(framework, there.name) else Severity.WARNING,
+            _need(framework, asked, own, facts, matrix),
+        )
+
+
+def _unkept(framework: Framework, pairs: Iterable[Pair], facts: Facts) -> Iterator[tuple[Pair, str]]:
+    """Requirements that what is there does not keep to, and its own version."""
+    for pair in pairs:
+        there = pair.there
         own = next((one.version for one in _frameworks(framework, facts) if one.package == there.name), there.version)
         # a build of one's own, 2.10.0a0+git1234, stands for its release
-        if not any(keeps(asked.specifier, version) for version in (there.version, own, release_of(own))):
-            yield Breach(
-                f"{framework.label} asks for {asked.name}{asked.specifier}; {own} is installed",
-                Evidence(source, f"{asked.name}{asked.specifier}"),
-                Severity.ERROR if _is_follower(framework, there.name) else Severity.WARNING,
-                _need(framework, asked, own, facts, matrix),
-            )
+        if not any(keeps(pair.asked.specifier, version) for version in (there.version, own, release_of(own))):
+            yield pair, own
+
+
+def _others_wrong(framework: Framework, base: str, facts: Facts, matrix: Matrix) -> list[Framework]:
+    """Further followers of the same framework that do not fit it; none where this is no follower, or does."""
+    beside = [one for one in _frameworks(framework, facts) if _is_follower(one, base)]
+    wrong = [one for one in beside if _is_wrong(one, base, facts, matrix)]
+    return [one for one in wrong if one != framework] if framework in wrong else []
+
+
+def _is_wrong(framework: Framework, base: str, facts: Facts, matrix: Matrix) -> bool:
+    pairs = [one for one in _pairs(framework, facts, matrix) if one.there.name == base]
+    tagged = [one for one in _tagged(framework, facts) if one.package == base]
+    return any(_unkept(framework, pairs, facts)) or any(_unlike(framework, tagged))
 
 
 def _frameworks(framework: Framework, facts: Facts) -> tuple[Framework, ...]:
@@ -203,10 +235,19 @@ def _anew(framework: Framework, base: str, facts: Facts, matrix: Matrix) -> Need
     """
     leader = next((one for one in _frameworks(framework, facts) if one.package == base), None)
     build, python = value_or(leader.build, "") if leader else "", environment_of(framework, facts).interpreter
-    newest, ours = matrix.newest_build(framework.package), _cuda(build)
-    if leader and newest and ours and ours > CudaVersion.from_tag(newest):
+    if leader and (others := _others_wrong(framework, base, facts, matrix)):
+        builds = (_newest_up_to(build, one.package, matrix) for one in (framework, *others))
+        return Need(base, f"=={release_of(leader.version)}", python, min(builds, key=lambda one: _cuda(one) or _NONE))
+    newest = _newest_up_to(build, framework.package, matrix)
+    if leader and newest != build:
         return Need(base, f"=={release_of(leader.version)}", python, newest)
     return Need(framework.package, "", python, build)
+
+
+def _newest_up_to(build: str, follower: str, matrix: Matrix) -> str:
+    """The build of the framework, or the newest of a follower that has none as new."""
+    newest, ours = matrix.newest_build(follower), _cuda(build)
+    return newest if newest and ours and ours > CudaVersion.from_tag(newest) else build
 
 
 # Builds
@@ -225,16 +266,22 @@ def _kind(tag: str) -> str:
 
 def _of_builds(framework: Framework, bases: tuple[Framework, ...], facts: Facts, matrix: Matrix) -> Iterator[Breach]:
     tag = framework.version.partition("+")[2]
-    for base in bases:
+    for base in _unlike(framework, bases):
         build = base.build.get()
-        if not _kind(build) or _fits(tag, build, same_minor=traits_of(framework.package).same_minor):
-            continue
         yield Breach(
             f"{framework.label} is a build for {_words(tag)}, {base.label} one for {_words(build)}",
             Evidence(how(base.build), f"{base.label} is built for {_words(build)}"),
             Severity.WARNING if tag == "cpu" else Severity.ERROR,
             _anew(framework, base.package, facts, matrix),
         )
+
+
+def _unlike(framework: Framework, bases: Iterable[Framework]) -> Iterator[Framework]:
+    """Those of another build."""
+    tag, same_minor = framework.version.partition("+")[2], traits_of(framework.package).same_minor
+    for base in bases:
+        if _kind(base.build.get()) and not _fits(tag, base.build.get(), same_minor=same_minor):
+            yield base
 
 
 def _fits(tag: str, build: str, *, same_minor: bool) -> bool:

@@ -80,19 +80,24 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             Evidence(how(framework.build), "built for the CPU only"),
             Evidence(how(facts.gpus) or how(facts.pci), f"an NVIDIA GPU is {_where(facts)}"),
         ),
-        explains=tuple(_symptoms(framework, facts)),
+        explains=tuple(_symptoms(framework, facts, rows)),
     )
 
 
-def _symptoms(framework: Framework, facts: Facts) -> Iterator[Symptom]:
-    """What was compiled for a build with GPU code lacks that build's libraries; what comes anew with it fits then."""
+def _symptoms(framework: Framework, facts: Facts, rows: tuple[FrameworkRow, ...]) -> Iterator[Symptom]:
+    """What was compiled for a build with GPU code lacks that build's libraries; what comes anew with it fits then.
+
+    So does what runs on it, where the build that is proposed is of the release that it asks for: a remedy of its own
+    would bring it for the release that goes.
+    """
     environment = environment_of(framework, facts)
+    suits = bool(rows) and suits_riders(rows[0], framework, environment)
     for one in riders(framework, environment):
         asked, told = asked_of_torch(one.package, environment), value_or(facts.loader.predictions, ())
         mine = (each for each in told if (each.environment, each.asker) == (one.environment, one.package))
         if any(each.missing and each.soname in asked for each in mine):
             yield Symptom("needed-library-missing", one.label)
-        if one.package in traits_of(framework.package).followers:
+        if suits or one.package in traits_of(framework.package).followers:
             yield Symptom("companion-version-mismatch", one.label)
 
 

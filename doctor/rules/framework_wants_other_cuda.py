@@ -7,8 +7,9 @@ from collections.abc import Callable
 from compat.build import covers, library_sources, name_of
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import WHEELS, Need
+from compat.overlap import NO, overlap
 from compat.record import NamedTuple
-from compat.row import FrameworkRow
+from compat.row import FrameworkRow, LibraryRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
@@ -66,7 +67,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if fitting:
         return ok(f"{framework.label} needs CUDA {_plain(wanted)}: {fitting.cuda} is in {fitting.where}")
     asked = _asked(framework, facts)
-    if asked and not any(one.missing and isinstance(one.intended, Unseen) for one in asked):
+    lacks = any(one.missing and isinstance(one.intended, Unseen) for one in asked)
+    if asked and not lacks and all(_may_be_of(one.soname, wanted, matrix) for one in asked):
         return ok(f"{framework.label} needs CUDA {_plain(wanted)}: {names_of(asked)} of it are here")
     _need_every_version(facts)
     return _bad(framework, facts, matrix, wanted, found)
@@ -75,9 +77,16 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 def _asked(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
     """CUDA's libraries that it asks for by name, which holds the major; () where that is not known."""
     try:
-        return predicted(framework, facts)
+        return tuple(one for one in predicted(framework, facts) if ".so." in one.soname)
     except (UnseenError, NotApplicable):
         return ()
+
+
+def _may_be_of(soname: str, wanted: str, matrix: Matrix) -> bool:
+    """Whether a library is of a CUDA that is needed: one that was asked for without a version may be of any."""
+    rows: tuple[LibraryRow, ...] = matrix.rows("libraries", "sonames")
+    cudas = [row.cuda for row in rows if row.soname == soname]
+    return not cudas or any(overlap((cuda, wanted)) != NO for cuda in cudas)
 
 
 def brings_its_own(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
@@ -146,11 +155,12 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
     def fits(row: FrameworkRow) -> bool:
         return any(accepts(row.cuda or "", one.cuda) for one in found)
 
-    rows = nearest_and_newest(other_builds(framework, facts, matrix, fits)) if found else ()
+    wanting = fits if found else _has_all
+    rows = nearest_and_newest(other_builds(framework, facts, matrix, wanting))
     rows = (*_sisters(framework, facts, matrix, fits), *rows) if found else ()
     rows = rows[::-1] if _is_asked_by_others(framework) else rows
     here = ", ".join(f"{one.cuda} ({one.where})" for one in found)
-    advice = f"; {name_of(rows[0])} takes the CUDA that is here" if rows else ""
+    advice = f"; {name_of(rows[0])} {'takes the CUDA that is here' if found else 'brings its own'}" if rows else ""
     return bad(
         f"{framework.label} needs CUDA {_plain(wanted)}, and this machine has {here or 'none'}{advice}",
         *_in_order(
@@ -165,6 +175,10 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
         ),
         explains=tuple(Symptom(code, framework.label) for code in _SYMPTOMS),
     )
+
+
+def _has_all(row: FrameworkRow) -> bool:
+    return row.libraries in {"wheels", "bundled"}
 
 
 def _sisters(

@@ -1,4 +1,4 @@
-"""A framework is compiled for the ABI of NumPy 1, and NumPy 2 is installed, which its metadata does not forbid."""
+"""A framework does not work with the NumPy that is installed: mostly, it is compiled for the ABI of NumPy 1."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable(f"{' and '.join(row.needs)} is not installed")
     wrong = [one for one in there.values() if not keeps(row.needs[one.name], one.version)]
     if not wrong:
-        return ok(f"{framework.label} has the {', '.join(row.needs)} that it is compiled for")
+        return ok(f"{framework.label} has the {', '.join(row.needs)} that it needs")
     return bad(
-        f"{framework.label} is compiled for {_listed(row.needs)}; with {wrong[0].name} {wrong[0].version} {row.effect}",
+        f"{framework.label} needs {_listed(row.needs)}; with {wrong[0].name} {wrong[0].version} {row.effect}",
         *(Need(one.name, row.needs[one.name], environment.interpreter) for one in wrong),
         severity=Severity(row.severity),
         evidence=(

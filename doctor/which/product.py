@@ -25,6 +25,7 @@ PRODUCTS = {
     "cupti": r"libcupti",
     "nvjitlink": r"libnvJitLink",
     "nvshmem": r"libnvshmem_host",
+    "nvtx": r"libnvToolsExt",
     "nvml": r"libnvidia-ml",
 }
 # Of Windows, where the name is not that of Linux.

@@ -160,9 +160,16 @@ def _effects(need: Need, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
     label, _ = index_of(spec._replace(build=need.build), matrix)
     names = (need.product, *(_companions(need.product, target) if need.build else ()))
     along = _going_with(need, names[1:], matrix)
-    wanted = (str(spec._replace(build=label if exact_version(need.spec) else "")), *along)
+    build = (label or _build_of(need, matrix)) if exact_version(need.spec) else ""
+    wanted = (str(spec._replace(build=build)), *along)
     gone = (DistributionsRemoved(_python(target), names, target.site),) if _leaves(need, requirement, target) else ()
     return (*gone, DistributionsInstalled(_python(target), wanted, tool=_tool(target), site=target.site))
+
+
+def _build_of(need: Need, matrix: Matrix) -> str:
+    """A build that its number does not tell apart, but the index that it comes from: PaddlePaddle's cu126."""
+    rows = matrix.rows(need.product, "builds") if need.build and matrix.has(need.product) else ()
+    return need.build if any(row.build == need.build for row in rows) else ""
 
 
 def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> Plan:

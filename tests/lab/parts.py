@@ -295,6 +295,7 @@ def toolkit(release: str = "12.8.1", *, usual: bool = True, path: str = "") -> P
         f"{root}/lib64/libcudart.so.{major}": elf_bytes(f"libcudart.so.{major}"),
         f"{root}/lib64/libcudart.so": f"-> libcudart.so.{major}",
         **{f"{root}/lib64/{name}": elf_bytes(name) for name in sonames(cuda)},
+        **{f"{root}/lib64/{name.partition('.so')[0]}.so": f"-> {name}" for name in sonames(cuda)},
         f"{root}/bin/ptxas": ptxas(release),
         f"{root}/{LIBDEVICE}": b"BC",
     }

@@ -39,3 +39,21 @@ def test_nothing_is_read_where_nobody_asks(soname: str, path: str, tmp_path: Pat
         "",
         "",
     )
+
+
+@pytest.mark.parametrize(
+    ("beside", "release"),
+    [
+        (("nvidia_cublas_cu12-12.1.3.1.dist-info",), "12.1.3.1"),
+        (("nvidia_cublas_cu12-12.1.3.1.dist-info", "nvidia_cublas_cu11-11.11.3.6.dist-info"), ""),
+        (("nvidia_cudnn_cu12-9.1.0.70.dist-info",), ""),
+    ],
+)
+def test_a_wheel_of_another_environment_tells_the_release(
+    beside: tuple[str, ...], release: str, tmp_path: Path
+) -> None:
+    path = "nvidia/cublas/lib/libcublas.so.12"
+    files({f"/other/{path}": "", f"/own/{path}": "", **{f"/other/{name}/METADATA": "" for name in beside}})(tmp_path)
+    files({"/own/nvidia_cublas_cu12-12.5.3.2.dist-info/METADATA": ""})(tmp_path)
+    one = prediction(f"/other/{path}", soname="libcublas.so.12")._replace(intended=seen(f"/own/{path}"))
+    assert releases_of(RootHost(str(tmp_path)), one) == (release, "12.5.3.2")

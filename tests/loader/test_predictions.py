@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from compat.version import CudnnVersion
+from compat.version import CudaVersion, CudnnVersion
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import FoundBy, Outcome, Prediction, Way
 from doctor.facts.seen import Seen, Unseen
@@ -278,11 +278,29 @@ def test_who_asks_for_no_cudnn_has_no_prediction(tmp_path: Path, build: str) -> 
     assert not [one for one in look(RootHost(str(tmp_path)), environment(one)) if one.is_cuda]
 
 
-def test_paddle_is_not_guessed(tmp_path: Path) -> None:
-    one = framework("paddlepaddle-gpu")._replace(cudnn=Seen(CudnnVersion((8, 6)), "version.py"))
-    (found,) = look(RootHost(str(tmp_path)), environment(one))
-    assert (found.soname, found.outcome, found.missing) == ("", Outcome.UNREAD, False)
-    assert found.path == Unseen("how paddlepaddle-gpu opens CUDA's libraries is not known to gpudoctor")
+def _paddle(tmp_path: Path, *requires: str) -> Framework:
+    core = elf_bytes("libpaddle.so", needed=("libphi.so",), runpath="$ORIGIN/../libs")
+    write(tmp_path / SITE[1:] / "paddle/base/libpaddle.so", core)
+    write(tmp_path / SITE[1:] / "paddle/libs/libphi.so", elf_bytes("libphi.so"))
+    return framework("paddlepaddle-gpu")._replace(
+        version="2.6.2",
+        path=f"{SITE}/paddle",
+        requires=Seen(requires, "METADATA"),
+        cuda=Seen(CudaVersion(12, 3), "version.py"),
+    )
+
+
+def test_paddle_opens_names_for_linkers(tmp_path: Path) -> None:
+    found = look(RootHost(str(tmp_path)), environment(_paddle(tmp_path, "numpy>=1.13")))
+    assert {"libcublas.so", "libcusolver.so", "libcudnn.so"} <= {one.soname for one in found if one.missing}
+
+
+def test_paddle_that_requires_wheels_opens_them_by_their_paths(tmp_path: Path) -> None:
+    cublas = f"{SITE}/nvidia/cublas/lib/libcublas.so.12"
+    write(tmp_path / cublas[1:], elf_bytes("libcublas.so.12"))
+    found = look(RootHost(str(tmp_path)), environment(_paddle(tmp_path, "nvidia-cublas-cu12==12.3.4.1")))
+    (own,) = (one for one in found if one.soname == "libcublas.so.12")
+    assert own.path == Seen(cublas, own.path.how if isinstance(own.path, Seen) else "")
 
 
 def test_damaged_libraries_are_no_askers(tmp_path: Path) -> None:

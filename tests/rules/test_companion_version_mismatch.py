@@ -212,3 +212,23 @@ def test_torch_goes_back_where_no_release_of_its_rider_is_made_for_it() -> None:
     rider = framework("vllm", "0.24.0", build=seen(""), requires=seen(("torch==2.11.0",)))
     found = next(one for one in answers(CODE, beside(rider, torch=torch)) if one.subject.startswith("vllm"))
     assert found.needs == (Need("torch", "==2.11.0", PYTHON, "cu130"),)
+
+
+def test_two_followers_that_do_not_fit_are_one_remedy() -> None:
+    torch = framework("torch", "2.9.1+cu128")
+    audio = framework("torchaudio", "2.8.0+cu128", requires=seen(("torch==2.8.0",)))
+    vision = framework("torchvision", "0.23.0+cu128", requires=seen(("torch==2.8.0",)))
+    facts = machine(environments=seen((environment(torch, audio, vision),)))
+    wrong = {one.subject: one for one in answers(CODE, facts) if one.kind is Kind.BAD}
+    assert {one.needs for one in wrong.values()} == {(Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)}
+    assert Symptom(CODE, vision.label) in wrong[audio.label].explains
+    assert Symptom(CODE, audio.label) not in wrong[vision.label].explains
+
+
+def test_a_follower_that_fits_is_left_out() -> None:
+    torch = framework("torch", "2.9.1+cu128")
+    audio = framework("torchaudio", "2.9.1+cu128", requires=seen(("torch==2.9.1",)))
+    vision = framework("torchvision", "0.23.0+cu128", requires=seen(("torch==2.8.0",)))
+    facts = machine(environments=seen((environment(torch, audio, vision),)))
+    (wrong,) = (one for one in answers(CODE, facts) if one.kind is Kind.BAD)
+    assert wrong.needs == (Need("torchvision", "", f"{VENV}/bin/python", "cu128"),)

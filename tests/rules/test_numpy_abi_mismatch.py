@@ -20,6 +20,11 @@ CODE = "numpy-abi-mismatch"
         ("torch", "2.2.2+cu121", "", Kind.NOT_APPLICABLE, None),
         ("torch", "2.3.0+cu121", "2.2.6", Kind.NOT_APPLICABLE, None),
         ("tensorflow", "2.14.0", "2.0.0", Kind.BAD, Severity.ERROR),
+        ("tensorflow", "2.16.2", "2.0.2", Kind.BAD, Severity.ERROR),
+        ("tensorflow", "2.17.1", "1.26.4", Kind.OK, None),
+        ("tensorflow", "2.18.0", "2.0.2", Kind.NOT_APPLICABLE, None),
+        ("paddlepaddle-gpu", "2.6.1", "2.2.6", Kind.BAD, Severity.ERROR),
+        ("paddlepaddle-gpu", "2.6.2", "2.2.6", Kind.NOT_APPLICABLE, None),
         ("onnxruntime-gpu", "1.18.1", "2.4.6", Kind.BAD, Severity.ERROR),
         ("onnxruntime-gpu", "1.19.2", "2.4.6", Kind.NOT_APPLICABLE, None),
     ],
@@ -30,6 +35,25 @@ def test_releases(package: str, version: str, numpy: str, kind: Kind, severity: 
     found = answer(CODE, machine(environments=seen((here,))))
     assert (found.kind, found.severity if found.kind is Kind.BAD else None) == (kind, severity)
     assert found.kind is not Kind.BAD or found.needs == (Need("numpy", "<2", f"{VENV}/bin/python"),)
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "numpy", "wanted"),
+    [
+        ("mxnet-cu112", "1.9.1", "1.24.4", "<1.24"),
+        ("mxnet-cu112", "1.9.1", "1.23.5", ""),
+        ("numba", "0.60.0", "2.1.3", "<2.1"),
+        ("numba", "0.61.2", "2.3.5", "<2.3"),
+        ("numba", "0.64.0", "2.4.6", ""),
+        ("numba", "0.66.0", "2.5.5", "<2.5"),
+    ],
+)
+def test_what_refuses_a_newer_one_for_other_reasons(package: str, version: str, numpy: str, wanted: str) -> None:
+    there = (distribution(package, version), distribution("numpy", numpy))
+    here = environment(framework(package, version), distributions=seen(there))
+    found = answer(CODE, machine(environments=seen((here,))))
+    assert found.kind is (Kind.BAD if wanted else Kind.OK)
+    assert found.needs == ((Need("numpy", wanted, f"{VENV}/bin/python"),) if wanted else ())
 
 
 @pytest.mark.parametrize(("version", "kind"), [("2.4.0", Kind.BAD), ("2.4.1", Kind.NOT_APPLICABLE)])

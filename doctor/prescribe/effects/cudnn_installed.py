@@ -24,7 +24,9 @@ def apply(effect: CudnnInstalled, world: World) -> World:
     try:
         release = release_of(effect.spec, effect.cuda_major, world.matrix)
         made = Foreseen(world.facts, world.matrix)
-        made.cudnn(directory, release)
+        main = made.cudnn(directory, release)[0]
+        if effect.directory and main.startswith("lib"):  # an archive has the name for linkers as well
+            made.links[f"{directory}/{main.partition('.so')[0]}.so"] = main
         made.cudnn_header(header_directory(directory), release)
     except (Uncovered, ValueError):
         return world

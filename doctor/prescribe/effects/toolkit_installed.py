@@ -49,6 +49,7 @@ def cuda_of(spec: str, world: World) -> CudaVersion | None:
 
 
 def _searched(world: World, root: str) -> World:
-    libraries = sorted(path for path in world.changes.foreseen if path.startswith(f"{root}/lib64/"))
+    made = (*world.changes.foreseen, *world.changes.links)  # ldconfig lists the names for linkers as well
+    libraries = sorted(path for path in made if path.startswith(f"{root}/lib64/"))
     entries = tuple((path.rpartition("/")[2], path) for path in libraries)
     return world.with_changes(world.changes._replace(cached=(*world.changes.cached, *entries)))

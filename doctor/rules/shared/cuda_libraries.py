@@ -21,6 +21,10 @@ from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import environment_of, need_gpu, need_linux
 
 _PATH = "LD_LIBRARY_PATH"
+# What no row of CUDA's own libraries names: the beginning of the name of the wheels that bring it, from CUDA 11 on.
+# Source: RECORD of nvidia-nccl-cu11 2.21.5 and nvidia-nvtx-cu11 11.8.86.
+_BESIDE = {"libnccl.so.2": "nvidia-nccl-cu", "libnvToolsExt.so.1": "nvidia-nvtx-cu"}
+_WHEELS_SINCE = 11
 
 
 def predicted(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tuple[Prediction, ...]:
@@ -137,7 +141,8 @@ def toolkit_for(soname: str, framework: Framework, facts: Facts, matrix: Matrix)
     """
     cuda = known_cuda(framework, facts, matrix)
     rows = _rows_of(cuda, matrix) if cuda else ()
-    if cuda is None or soname not in {row.soname for row in rows}:
+    names = {name for row in rows for name in (row.soname, f"{row.stem}.so")}  # the second for linkers: PaddlePaddle
+    if cuda is None or soname not in names:
         return ()
     by_minor = any(row.cuda == f"=={cuda}" for row in rows if row.stem == "libcudart")
     wanted = f"=={cuda}.*" if by_minor else f"=={cuda.major}.*"
@@ -197,6 +202,8 @@ def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Mat
     """
     rows: tuple[LibraryRow, ...] = matrix.rows("libraries", "sonames")
     rows = tuple(row for row in rows if soname == row.soname)
+    if soname in _BESIDE:
+        return _beside(_BESIDE[soname], framework, facts, matrix)
     asked = {one.name: one.specifier for one in pins_of(framework, facts, matrix)}
     pinned = next((row.wheel for row in rows if row.wheel in asked), "")
     if pinned:
@@ -205,6 +212,21 @@ def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Mat
         cuda = known_cuda(framework, facts, matrix)
         rows = tuple(row for row in rows if cuda and accepts(row.cuda, cuda))
     return rows[0].wheel if rows else ""
+
+
+def wheels_beside_cuda(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
+    """What a whole CUDA in wheels does not bring of what the loader does not find for a framework: NCCL."""
+    lost = (one.soname for one in told_of(framework, facts) if one.missing and one.soname in _BESIDE)
+    return tuple(filter(None, (_beside(_BESIDE[one], framework, facts, matrix) for one in dict.fromkeys(lost))))
+
+
+def _beside(wheels: str, framework: Framework, facts: Facts, matrix: Matrix) -> str:
+    """The wheel of such a library that a framework asks for, else that for its CUDA; "" where there is none."""
+    pinned = next((one for one in pins_of(framework, facts, matrix) if one.name.startswith(wheels)), None)
+    if pinned:
+        return f"{pinned.name}{pinned.specifier.replace(' ', '')}"
+    cuda = known_cuda(framework, facts, matrix)
+    return f"{wheels}{cuda.major}" if cuda and cuda.major >= _WHEELS_SINCE else ""
 
 
 def known_cuda(framework: Framework, facts: Facts, matrix: Matrix) -> CudaVersion | None:

@@ -19,6 +19,7 @@ from tests.lab.cases import (
     libraries,
     mixed,
     other_cuda,
+    own_search,
     packages,
     python_advice,
     speech,
@@ -48,6 +49,7 @@ CASES: tuple[Case, ...] = (
     *speech.CASES,
     *packages.CASES,
     *python_advice.CASES,
+    *own_search.CASES,
     *clusters.CASES,
     *windows.CASES,
 )

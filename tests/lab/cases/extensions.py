@@ -36,6 +36,12 @@ def torchvision(version: str = "0.24.1+cu128", torch: str = "2.9.1") -> Part:
     return package("torchvision", version.partition("+")[0], tree, requires=(f"torch (=={torch})",))
 
 
+def torchaudio(version: str, torch: str) -> Part:
+    """The same of its sister."""
+    tree: Tree = {"torchaudio/__init__.py": "", "torchaudio/version.py": f"__version__ = '{version}'\n"}
+    return package("torchaudio", version.partition("+")[0], tree, requires=(f"torch (=={torch})",))
+
+
 def xformers(version: str, torch: str, cuda: int = 1208) -> Part:
     """As its wheel: cpp_lib.json says its CUDA, 1208 for 12.8."""
     module = elf_bytes(
@@ -113,7 +119,7 @@ CASES: tuple[Case, ...] = (
         codes=("numpy-abi-mismatch",),
         first="numpy-abi-mismatch",
     ),
-    Case("numba-for-both-numpys", "numba 0.60 is compiled for both", together(WORKSTATION, numba("0.60.0", "2.2.6"))),
+    Case("numba-for-both-numpys", "numba 0.60 is compiled for both", together(WORKSTATION, numba("0.60.0", "2.0.2"))),
     fault(
         "torchvision-left-behind",
         "torch was upgraded alone: torchvision 0.23 is made for torch 2.8",
@@ -145,6 +151,27 @@ CASES: tuple[Case, ...] = (
         "triton-installed",
         "the same with it",
         together(WORKSTATION, WITH_TRITON, package("triton", "3.5.1", TRITON)),
+    ),
+    fault(
+        "torchvision-and-torchaudio-left-behind",
+        "torch was upgraded alone: both of its companions are made for torch 2.8",
+        torchvision("0.23.0+cu128", "2.8.0"),
+        torchaudio("2.8.0+cu128", "2.8.0"),
+        codes=("companion-version-mismatch",),
+        first="companion-version-mismatch",
+    ),
+    Case(
+        "torchvision-and-torchaudio-that-fit",
+        "both are made for torch 2.9.1",
+        together(WORKSTATION, torchvision(), torchaudio("2.9.1+cu128", "2.9.1")),
+    ),
+    fault(
+        "xformers-for-another-torch-beside-torch-for-the-cpu",
+        "xformers 0.0.32.post2 beside the CPU build of a torch that it is not made for",
+        CPU_TORCH,
+        xformers("0.0.32.post2", "2.8.0"),
+        codes=("cpu-only-wheel",),
+        first="cpu-only-wheel",
     ),
     Case("torchvision-that-fits", "torchvision 0.24.1 beside torch 2.9.1", together(WORKSTATION, torchvision())),
     Case(

@@ -100,6 +100,13 @@ ONNX_1_18 = package(
     },
 )
 
+# libtensorflow_framework.so.2 of 2.16.2, unlike that of 2.16.1, looks into the wheels.
+TF_16 = together(
+    package("tensorflow", "2.16.2", built_with("12.3.2", "8", BESIDE), requires=AND_CUDA_8),
+    cuda_wheels("12.3"),
+    cudnn_wheel("8.9.7.29"),
+)
+
 CASES = (
     fault(
         "onnxruntime-cpu-alone",
@@ -168,6 +175,20 @@ CASES = (
         codes=("wheel-libs-not-on-loader-path",),
         first="wheel-libs-not-on-loader-path",
         quiet=("cudnn-missing", "cudnn-wrong-major"),
+    ),
+    fault(
+        "tensorflow-2.16-numpy-2",
+        "TensorFlow 2.16 is built for NumPy 1, and something brought NumPy 2",
+        EMPTY,
+        TF_16,
+        package("numpy", "2.0.2", {"numpy/__init__.py": ""}),
+        codes=("numpy-abi-mismatch",),
+        first="numpy-abi-mismatch",
+    ),
+    Case(
+        "tensorflow-2.16-numpy-1",
+        "the same with NumPy 1",
+        together(WORKSTATION, EMPTY, TF_16, package("numpy", "1.26.4", {"numpy/__init__.py": ""})),
     ),
     fault(
         "cudnn-wheel-without-files",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tests.lab import stub
 from tests.lab.case import Case, fault
+from tests.lab.cases.libraries import LONELY
+from tests.lab.cases.python_advice import JAX_12
 from tests.lab.elf_file import elf_bytes
-from tests.lab.parts import WORKSTATION, card, files, together
+from tests.lab.parts import HOME, WORKSTATION, card, cuda_wheels, cudnn_wheel, files, together
 
 CODE = "variable-leads-astray"
 JEMALLOC = "/opt/jemalloc/lib/libjemalloc.so.2"
@@ -27,6 +29,31 @@ GONE = (
 
 CASES = (
     *(fault(f"variable-{name}", title, environ={key: value}, codes=(CODE,)) for name, title, key, value in GONE),
+    fault(
+        "jax-told-to-take-the-cpu",
+        "~/.bashrc tells JAX to compute on the CPU",
+        LONELY,
+        JAX_12,
+        cuda_wheels("12.8"),
+        cudnn_wheel("9.10.2.21"),
+        files({f"{HOME}/.bashrc": "# for the tests\nexport JAX_PLATFORMS=cpu\n"}),
+        environ={"JAX_PLATFORMS": "cpu"},
+        codes=("gpu-switched-off-by-variable",),
+        first="gpu-switched-off-by-variable",
+    ),
+    Case(
+        "jax-told-to-take-cuda",
+        "the same where it tells JAX to compute on the GPU",
+        together(
+            WORKSTATION,
+            LONELY,
+            JAX_12,
+            cuda_wheels("12.8"),
+            cudnn_wheel("9.10.2.21"),
+            files({f"{HOME}/.bashrc": "export JAX_PLATFORMS=cuda,cpu\n"}),
+        ),
+        environ={"JAX_PLATFORMS": "cuda,cpu"},
+    ),
     fault(
         "variable-preload-cut-short",
         "half of a preloaded library, before a good one",

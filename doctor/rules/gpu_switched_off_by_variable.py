@@ -1,0 +1,35 @@
+"""A framework's own variable keeps it off the GPU, though its build can use one."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.check.finding import Answer, Evidence, Severity, bad, ok
+from doctor.facts import Facts
+from doctor.facts.environment import Framework
+from doctor.frameworks import switches_of
+from doctor.rules.shared.conditions import variable
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, need_where
+
+
+def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
+    """Read each variable as the framework does; only a build that can use the GPU is kept from it."""
+    need_where(facts, "gpus")
+    switches = switches_of(framework.package)
+    if not switches or framework.is_cpu_build:
+        raise NotApplicable(f"no variable is known that keeps {framework.label} alone off the GPU")
+    for switch in switches:
+        setting = variable(facts, switch.name)
+        then = switch.then(setting.value) if setting else ""
+        if setting and then:
+            return bad(
+                f"{setting.name}={setting.value} is set: {then}",
+                Need("variable", "", setting.set_in, setting.name),
+                severity=Severity.ERROR if switch.ends else Severity.WARNING,
+                evidence=(Evidence(setting.set_in or "environment", f"{setting.name}={setting.value}"),),
+            )
+    return ok(f"none of {', '.join(dict.fromkeys(one.name for one in switches))} keeps it off the GPU")
+
+
+RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

@@ -1,0 +1,73 @@
+"""gpu-switched-off-by-variable."""
+
+from __future__ import annotations
+
+import pytest
+
+from compat.need import Need
+from doctor.check.finding import Kind, Severity
+from doctor.facts import Facts
+from doctor.facts.environment import Variable
+from tests.machine import configuration, environment, framework, machine, seen, unseen
+from tests.rules.case import answer
+
+CODE = "gpu-switched-off-by-variable"
+JAX = "jax-cuda12-plugin"
+
+
+def here(package: str, **variables: str) -> Facts:
+    told = tuple(Variable(name, value, "~/.bashrc, line 3") for name, value in variables.items())
+    build = "cpu" if package == "jaxlib" else "cuda"
+    return machine(
+        environments=seen(
+            (environment(framework(package, "0.7.2", build=seen(build), cuda=unseen("it does not say"))),)
+        ),
+        configuration=configuration(variables=seen(told)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("package", "variables", "severity"),
+    [
+        (JAX, {"JAX_PLATFORMS": "cpu"}, Severity.WARNING),
+        (JAX, {"JAX_PLATFORMS": "cpu,cuda"}, Severity.WARNING),
+        (JAX, {"JAX_PLATFORM_NAME": "CPU"}, Severity.WARNING),
+        (JAX, {"JAX_PLATFORMS": "tpu,cpu"}, Severity.ERROR),
+        ("numba", {"NUMBA_DISABLE_CUDA": "1"}, Severity.WARNING),
+        ("numba", {"NUMBA_ENABLE_CUDASIM": "1"}, Severity.WARNING),
+        ("triton", {"TRITON_INTERPRET": "true"}, Severity.WARNING),
+    ],
+)
+def test_it_is_named_where_it_is_set(package: str, variables: dict[str, str], severity: Severity) -> None:
+    found = answer(CODE, here(package, **variables))
+    (name,) = variables
+    assert (found.kind, found.severity) == (Kind.BAD, severity)
+    assert found.needs == (Need("variable", "", "~/.bashrc, line 3", name),)
+    assert name in found.why
+
+
+@pytest.mark.parametrize(
+    ("package", "variables", "kind"),
+    [
+        (JAX, {}, Kind.OK),
+        (JAX, {"JAX_PLATFORMS": ""}, Kind.OK),
+        (JAX, {"JAX_PLATFORMS": "cuda,cpu"}, Kind.OK),
+        (JAX, {"JAX_PLATFORMS": "gpu", "JAX_PLATFORM_NAME": "gpu"}, Kind.OK),
+        ("jaxlib", {"JAX_PLATFORMS": "cpu"}, Kind.NOT_APPLICABLE),
+        ("numba", {"NUMBA_DISABLE_CUDA": "0"}, Kind.OK),
+        ("triton", {"TRITON_INTERPRET": "0"}, Kind.OK),
+        ("torch", {"JAX_PLATFORMS": "cpu", "TRITON_INTERPRET": "1"}, Kind.NOT_APPLICABLE),
+    ],
+)
+def test_it_is_silent(package: str, variables: dict[str, str], kind: Kind) -> None:
+    assert answer(CODE, here(package, **variables)).kind is kind
+
+
+def test_without_a_gpu_nothing_is_switched_off() -> None:
+    facts = here(JAX, JAX_PLATFORMS="cpu")._replace(pci=seen(()), gpus=seen(()))
+    assert answer(CODE, facts).kind is Kind.NOT_APPLICABLE
+
+
+def test_variables_that_were_not_seen_are_unknown() -> None:
+    facts = here(JAX)._replace(configuration=configuration(variables=unseen("a saved report without them")))
+    assert answer(CODE, facts).kind is Kind.UNKNOWN
