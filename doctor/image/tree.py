@@ -15,6 +15,7 @@ from doctor.image.layer import Entry, Layer, directory
 
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
 _AUFS = ".wh..wh."  # aufs' own files, which no image means
+_NO_NAMES = frozenset(("", ".", ".."))
 _LINKS_AT_MOST = 40  # as the Linux kernel: MAXSYMLINKS
 _DEEP = 512  # directories in one another
 
@@ -39,6 +40,7 @@ class Tree:
     def __init__(self, layers: Iterator[Layer], *, whiteouts: bool = True) -> None:
         """Raises Damaged, ImageError. A tar that is a whole root has no whiteouts: such names are files."""
         self._count = 0
+        self._followed = 0  # links on the way to a directory
         self._whiteouts = whiteouts
         self.root = self._node(directory(), 0)
         for number, layer in enumerate(layers, start=1):
@@ -51,12 +53,25 @@ class Tree:
         return Node(entry, layer, self._count, source)
 
     def _apply(self, layer: Layer, number: int) -> None:
+        known, above = "", None  # the directory of the last entry: mostly the next one lies there, too
         for entry in layer.entries:
-            parts = parts_of(entry.name)
+            path, _, base = entry.name.rpartition("/")
+            if above is not None and path == known and base not in _NO_NAMES and not base.startswith(_WHITEOUT):
+                self._put(above, base, entry, number, layer.source)
+                continue
+            above, parts, followed = None, parts_of(entry.name), self._followed
             if parts and self._whiteouts and parts[-1].startswith(_WHITEOUT):
                 self._white_out(parts, number)
             elif parts:
-                self._add(parts, entry, number, layer.source)
+                into = self._folder(parts[:-1], number, make=True)
+                if into is None or into.children is None:
+                    raise Damaged(f"{entry.name[:200]!r}: its directory is no directory")
+                self._put(into.children, parts[-1], entry, number, layer.source)
+                is_plain = followed == self._followed and base not in _NO_NAMES
+                known, above = (
+                    path,
+                    into.children if is_plain else None,
+                )  # a link may be replaced by what lies behind it
 
     def _white_out(self, parts: list[str], layer: int) -> None:
         above = self._folder(parts[:-1], layer, make=False)
@@ -67,23 +82,18 @@ class Tree:
                 _remove_lower(above.children, name, layer)
         elif not parts[-1].startswith(_AUFS):
             name = parts[-1][len(_WHITEOUT) :]
-            if name not in {"", ".", ".."}:
+            if name not in _NO_NAMES:
                 _remove_lower(above.children, name, layer)
 
-    def _add(self, parts: list[str], entry: Entry, layer: int, source: Disk) -> None:
-        above = self._folder(parts[:-1], layer, make=True)
-        if above is None or above.children is None:
-            raise Damaged(f"{entry.name[:200]!r}: its directory is no directory")
-        there = above.children.get(parts[-1])
+    def _put(self, above: dict[str, Node], name: str, entry: Entry, layer: int, source: Disk) -> None:
+        there = above.get(name)
         if entry.kind == "hard":
             other = self._other_name(entry)
-            node = Node(other.entry, layer, other.number, other.source)  # the name is this layer's
+            above[name] = Node(other.entry, layer, other.number, other.source)  # the name is this layer's
         elif entry.kind == "dir" and there is not None and there.children is not None:
             there.entry, there.touched, there.layer = entry, layer, layer
-            return
         else:
-            node = self._node(entry, layer, source)
-        above.children[parts[-1]] = node
+            above[name] = self._node(entry, layer, source)
 
     def _other_name(self, entry: Entry) -> Node:
         node = self.find(parts_of(entry.target), follow_last=False)
@@ -111,7 +121,7 @@ class Tree:
                     return None
                 node = children[part] = self._node(directory(), layer)
             if node.entry.kind == "link":
-                links += 1
+                links, self._followed = links + 1, self._followed + 1
                 if links > _LINKS_AT_MOST:
                     raise Damaged(f"{'/'.join(parts)[:200]!r}: its links form a loop")
                 done = [self.root] if node.entry.target.startswith("/") else done

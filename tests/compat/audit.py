@@ -197,17 +197,17 @@ class Shelf:
         finally:
             host.close()
 
-    def _code_of(self, release: Release) -> frozenset[CodeTarget]:
-        """What most of the code in its libraries is for, none where they are too large to be read."""
+    def _code_of(self, release: Release) -> list[GpuCode]:
+        """The code in each of its libraries, none where they are too large to be read."""
         host = WheelHost(chosen(release.wheels), self.web, *release.platform, "")
         try:
             paths = [one for one in host.paths() if one.endswith((".so", ".dll", ".pyd")) or ".so." in one]
             own = [one for one in paths if not _VENDORS.match(Path(one).name.lower())]
             if sum(host.status(one).size_bytes for one in own) > _CODE_BYTES:
-                return frozenset()
-            return most_of(read_gpu_code(io.BytesIO(host.read_bytes(one, _CODE_BYTES))) for one in own)
+                return []
+            return [_code_in(host, one) for one in own]
         except FatbinError:
-            return frozenset()
+            return []
         finally:
             host.close()
 
@@ -217,6 +217,11 @@ class Shelf:
     def _components(self, release: str) -> dict[str, ComponentRow]:
         url = self.manifests("cuda").get(release)
         return {row.id: row for row in component_rows(release, url, MATRIX, self.web, _TODAY)} if url else {}
+
+
+def _code_in(host: WheelHost, path: str) -> GpuCode:
+    with host.open(path) as stream:
+        return read_gpu_code(io.BytesIO(stream.read()))
 
 
 def most_of(codes: Iterable[GpuCode]) -> frozenset[CodeTarget]:
@@ -256,7 +261,7 @@ def audit(place: str, row: Any, shelf: Shelf) -> Outcome:
     judge = _JUDGES.get(type(row).__name__)
     try:
         said = judge(row, shelf) if judge else None
-    except GpudoctorError as error:
+    except (GpudoctorError, OSError) as error:  # the latter: the index answers no more in the middle of a file
         return Outcome(place, row, READER, (str(error),))
     if said is None:
         return Outcome(place, row, READER, (row.source,))
@@ -358,8 +363,10 @@ def _held(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
 
 def _coded(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
     """What its libraries have code for, where the row says it; of a draw alone, as they are read whole."""
-    told = shelf.code_of(release) if row.targets and shelf.at_most else frozenset()
-    apart = ", ".join(sorted(map(str, told ^ set(row.targets or ())))) if told else ""
+    codes = shelf.code_of(release) if row.targets and shelf.at_most else []
+    every = {piece.target for one in codes for piece in one.pieces}
+    said = set(row.targets or ())
+    apart = ", ".join(sorted(map(str, (said - every) | (most_of(codes) - said)))) if every else ""
     return [f"{release.version}: in its libraries or in the row alone: {apart}"] if apart else []
 
 
