@@ -317,8 +317,12 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
         (["torch", "--gpu", "Jetson AGX Orin", "--distribution", "ubuntu-22.04"], "come with JetPack"),
         (["torch", "--gpu", "RTX 4090", "--os", "linux", "--python", "/a\nb"], "cannot be printed"),
         (
-            ["tensorflow==1.4", "--gpu", "A100", "--distribution", "ubuntu-18.04"],
+            ["mxnet-cu90==1.1.0", "--gpu", "A100", "--distribution", "ubuntu-18.04"],
             "is known to work on sm_80: what it was",
+        ),
+        (
+            ["tensorflow==1.4", "--gpu", "A100", "--distribution", "ubuntu-18.04"],
+            "CUDA 8.0, whose libraries it calls, does not know sm_80",
         ),
         (["torch", "--distribution", "ubuntu-24.04"], "which GPU is on another machine is not known"),
         (["torch==9.9", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"], "no row knows torch 9.9"),
