@@ -1,4 +1,4 @@
-"""cuDNN where no package of this system has it: NVIDIA's archive, into a CUDA toolkit that is there."""
+"""Where no package of this system has it: cuDNN from NVIDIA's archive, CUDA by NVIDIA's installer."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ def archived(need: Need, facts: Facts, matrix: Matrix) -> Iterator[tuple[Need, .
             whole = (*_aside(toolkit, facts), copy)
             yield whole
             yield (*whole, with_directories((copy.where,), facts))
+
+
+def by_installer(need: Need, facts: Facts) -> Iterator[tuple[Need, ...]]:
+    """The toolkit of a release that the distribution is too new for; the driver stays."""
+    if need.product == "cuda" and not need.where and not need.build and facts.machine.kind == "live":
+        yield (need._replace(build="runfile"),)
 
 
 def _aside(toolkit: Toolkit, facts: Facts) -> Iterator[Need]:

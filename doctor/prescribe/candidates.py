@@ -45,18 +45,21 @@ class Candidate(NamedTuple):
 def candidates(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
     """What the rule asks for, in its order; a need that no method can read is told to the person as it stands.
 
-    What takes root comes last for a user who cannot be root; a whole CUDA in wheels, with a variable, is a way around.
+    What takes root comes last for a user who cannot be root, and last for others what is a way around.
     """
     if may_be_root(facts):
-        yield from sorted(_by_need(answer, facts, matrix), key=_is_cuda_in_wheels)
+        yield from sorted(_by_need(answer, facts, matrix), key=_how_far_around)
     else:
         from doctor.prescribe.without_root import takes_root  # late: most users can be root
 
         yield from sorted(_by_need(answer, facts, matrix), key=lambda one: takes_root(one.plan))
 
 
-def _is_cuda_in_wheels(one: Candidate) -> bool:
-    return one.need.product == "cuda" and one.need.where.endswith("/nvidia")
+def _how_far_around(one: Candidate) -> int:
+    """A whole CUDA in wheels comes after packages, NVIDIA's installer after that."""
+    if one.need.product != "cuda":
+        return 0
+    return 2 if one.need.build == "runfile" else int(one.need.where.endswith("/nvidia"))
 
 
 def _by_need(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
@@ -98,10 +101,11 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
 
 def _pasted_instead(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
     """An archive, or wheels, where no package serves."""
-    from doctor.prescribe.archives import archived  # late: most needs are served
+    from doctor.prescribe.archives import archived, by_installer  # late: most needs are served
     from doctor.prescribe.without_root import instead
 
-    yield from _made(chain(archived(need, facts, matrix), instead(answer, need, facts, matrix)), facts, matrix)
+    others = instead(answer, need, facts, matrix)
+    yield from _made(chain(archived(need, facts, matrix), others, by_installer(need, facts)), facts, matrix)
 
 
 def _made(ways: Iterator[tuple[Need, ...]], facts: Facts, matrix: Matrix) -> Iterator[Candidate]:

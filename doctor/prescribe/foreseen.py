@@ -24,6 +24,8 @@ from doctor.probes.cudnn_library import foretold
 
 _OWN_DIRECTORY = "$ORIGIN"
 _DEEPER = 13  # CUDA major from which a toolkit of Windows has its DLLs in bin/x64 (NVIDIA's archives of cuda_cudart)
+# The libmxnet.so of mxnet-cu102 and mxnet-cu112 takes NVTX's library from the toolkit; of CUDA 12 nothing is known to.
+_WITHOUT_NVTX = 12
 # What wheels beside CUDA's own bring, {} is the CUDA major. Source: RECORD of nvidia-cuda-cupti-cu12 12.8.90,
 # nvidia-cuda-cupti 13.2.86, nvidia-cufile-cu12 1.13.1.3, nvidia-cufile 1.17.1.22, nvidia-cusparselt-cu12 0.7.1, -cu13
 # 0.8.1, nvidia-nvshmem-cu13 3.7.2, nvidia-nvtx-cu11 11.8.86.
@@ -144,6 +146,8 @@ class Foreseen:
         program = ".exe" if self._windows else ""
         for path in (f"bin/nvcc{program}", f"bin/ptxas{program}", "nvvm/libdevice/libdevice.10.bc"):
             self.libraries[f"{root}/{path}"] = {}
+        if cuda.major < _WITHOUT_NVTX and not self._windows:
+            self.library(f"{root}/lib64", "libnvToolsExt.so.1")
         for row in self._rows():
             if not _is_for(row, cuda):
                 continue

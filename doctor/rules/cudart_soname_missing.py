@@ -12,6 +12,8 @@ from doctor.facts.loader import Prediction
 from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.rules.shared.builds import finds_wheels, import_symptoms
 from doctor.rules.shared.cuda_libraries import (
+    NCCL,
+    known_cuda,
     names_of,
     need_use,
     not_found,
@@ -101,7 +103,17 @@ def _needs(
     here = tuple(one for one in toolkit if one.product == "variable")
     both = (*wheels, *toolkit) if _looks_into_wheels(framework, facts) else (*toolkit, *wheels)
     both = tuple(dict.fromkeys((*here, *both)))
-    return both or (Need("by-hand", f"Install the CUDA release that has {missing[0].soname}."),)
+    return both or (Need("by-hand", _in_words(missing[0].soname, framework, facts, matrix)),)
+
+
+def _in_words(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -> str:
+    """NCCL belongs to no release of CUDA, and has wheels from CUDA 11 on."""
+    if soname != NCCL:
+        return f"Install the CUDA release that has {soname}."
+    cuda = known_cuda(framework, facts, matrix)
+    return (
+        f"Install NCCL 2 for CUDA {cuda or 'of this build'} (NVIDIA's package libnccl2): no CUDA toolkit has {soname}."
+    )
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

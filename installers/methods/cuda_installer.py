@@ -32,8 +32,9 @@ _PATIENCE_S = 3600
 
 
 def serves(need: Need, target: Target) -> bool:
-    """Windows, where it is the usual way."""
-    return need.product == "cuda" and target.os_family == "windows" and wanted_version(need.spec) != ""
+    """Windows, where it is the usual way; Linux where a need names its file's kind, as no package serves."""
+    usual = target.os_family == "windows" or need.build == _KINDS["linux"]
+    return need.product == "cuda" and usual and wanted_version(need.spec) != ""
 
 
 def plan(need: Need, target: Target, matrix: Matrix) -> Plan:

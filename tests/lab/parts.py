@@ -299,6 +299,8 @@ def toolkit(release: str = "12.8.1", *, usual: bool = True, path: str = "") -> P
         f"{root}/bin/ptxas": ptxas(release),
         f"{root}/{LIBDEVICE}": b"BC",
     }
+    if int(major) < 12:
+        tree[f"{root}/lib64/libnvToolsExt.so.1"] = elf_bytes("libnvToolsExt.so.1")
     if int(major) >= 11:
         tree[f"{root}/version.json"] = f'{{"cuda": {{"name": "CUDA SDK", "version": "{release}"}}}}'
     else:

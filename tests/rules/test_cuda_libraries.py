@@ -434,7 +434,7 @@ def test_a_cudnn_that_asks_for_nvrtc_without_a_number_is_replaced_by_one_that_do
     assert not accepts(need.spec, "8.7.0")
     system = copy._replace(origin="toolkit", owner="")
     (need,) = answer("nvrtc-missing", on(one, asked, cudnn=seen((system,)))).needs
-    assert need.product == "by-hand"
+    assert (need.product, need.spec) == ("cuda", "==11.*")  # a toolkit has the name for linkers
 
 
 @pytest.mark.parametrize("cudnn_lacks", [True, False])

@@ -197,14 +197,14 @@ def test_a_framework_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_a_framework_whose_loading_is_not_known(tmp_path: Path) -> None:
     root = image(tmp_path)
-    info = root / SITE / "paddlepaddle_gpu-2.6.2.dist-info"
-    write(info / "METADATA", "Metadata-Version: 2.1\nName: paddlepaddle-gpu\nVersion: 2.6.2\n")
-    document, status = told(root, framework="paddlepaddle")
+    info = root / SITE / "Theano-1.0.5.dist-info"
+    write(info / "METADATA", "Metadata-Version: 2.1\nName: Theano\nVersion: 1.0.5\n")
+    document, status = told(root, framework="theano")
     assert (status, document["answer"]) == (4, "unknown")
-    unknown = "how paddlepaddle-gpu opens CUDA's libraries is not known to gpudoctor"
+    unknown = "how theano opens CUDA's libraries is not known to gpudoctor"
     document, _ = told(root)
     said = {one["framework"].partition(" ")[0]: one["unknown"] for one in document["subjects"]}
-    assert said == {"torch": None, "paddlepaddle-gpu": unknown}
+    assert said == {"torch": None, "theano": unknown}
 
 
 def test_what_runs_on_another_framework_is_not_asked_for(tmp_path: Path) -> None:

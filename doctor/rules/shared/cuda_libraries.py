@@ -23,7 +23,8 @@ from doctor.rules.shared.subjects import environment_of, need_gpu, need_linux
 _PATH = "LD_LIBRARY_PATH"
 # What no row of CUDA's own libraries names: the beginning of the name of the wheels that bring it, from CUDA 11 on.
 # Source: RECORD of nvidia-nccl-cu11 2.21.5 and nvidia-nvtx-cu11 11.8.86.
-_BESIDE = {"libnccl.so.2": "nvidia-nccl-cu", "libnvToolsExt.so.1": "nvidia-nvtx-cu"}
+NCCL = "libnccl.so.2"
+_BESIDE = {NCCL: "nvidia-nccl-cu", "libnvToolsExt.so.1": "nvidia-nvtx-cu"}
 _WHEELS_SINCE = 11
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.lab import cudnn_tree
 from tests.lab.case import Case, fault
+from tests.lab.cases.eras import tensorflow
 from tests.lab.cases.frameworks import EMPTY
 from tests.lab.cases.libraries import LONELY
 from tests.lab.cases.python_advice import TF_18
@@ -124,6 +125,16 @@ CASES = (
         "the same where LD_LIBRARY_PATH leads to it",
         together(WORKSTATION, paddle(), toolkit("11.8.0"), LINKED),
         environ={"LD_LIBRARY_PATH": "/usr/local/cuda/lib64"},
+    ),
+    fault(
+        "tensorflow-2.1-beside-cuda-10.2",
+        "TensorFlow 2.1 needs CUDA 10.1, of which Ubuntu 24.04 has no package; 10.2 is there",
+        EMPTY,
+        NO_TOOLKIT,
+        tensorflow("2.1.0", "10.1", "7.6", "tensorflow"),
+        toolkit("10.2.89"),
+        codes=("framework-wants-other-cuda",),
+        first="framework-wants-other-cuda",
     ),
     fault(
         "tensorflow-behind-an-older-cublas",
