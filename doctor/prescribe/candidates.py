@@ -37,6 +37,11 @@ class Candidate(NamedTuple):
         return self.need.product == BY_HAND or self.plan.effects == ()
 
     @property
+    def is_last_resort(self) -> bool:
+        """Whether it brings a whole CUDA by NVIDIA's installer, beside the packages of the system."""
+        return self.need.product == "cuda" and self.need.build == "runfile"
+
+    @property
     def is_silent(self) -> bool:
         """Whether its method does not say what it brings about."""
         return self.plan.effects is None
@@ -59,7 +64,7 @@ def _how_far_around(one: Candidate) -> int:
     """A whole CUDA in wheels comes after packages, NVIDIA's installer after that."""
     if one.need.product != "cuda":
         return 0
-    return 2 if one.need.build == "runfile" else int(one.need.where.endswith("/nvidia"))
+    return 2 if one.is_last_resort else int(one.need.where.endswith("/nvidia"))
 
 
 def _by_need(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:

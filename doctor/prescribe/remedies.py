@@ -124,7 +124,7 @@ class _Prescription:
         after = self._court.facts_after(one.plan.effects or ())  # what was installed is there, what was removed is not
         for need in (need for fault in left[:1] for need in fault.needs[:_FOLLOW_UPS_AT_MOST]):
             for more in self._served(left[0], need, after):
-                if more.is_advice or more.is_silent or _undoes(more, one):
+                if more.is_advice or more.is_silent or more.is_last_resort or _undoes(more, one):
                     continue
                 both = with_more(one, more)
                 found = self._verdict(both)

@@ -65,4 +65,4 @@ def test_ten_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(one.remedies for one in findings)
     assert done.pop("seen_again") == 9  # candidates
     assert len(rules) > 100
-    assert done <= Counter(ask=250, simulate=5, status=45, read_bytes=10, names=5)
+    assert done <= Counter(ask=260, simulate=5, status=45, read_bytes=10, names=5)
