@@ -43,16 +43,25 @@ def _for_its_cuda(dll: Dll, framework: Framework, facts: Facts) -> Dll:
     return dll._replace(elsewhere=tuple(fits))
 
 
+def _of_cuda(framework: Framework, facts: Facts) -> list[Dll]:
+    return [one for one in needs_of(framework, facts) if not one.name.lower().startswith(_OF_OTHER_RULES)]
+
+
+def nowhere(framework: Framework, facts: Facts) -> list[Dll]:
+    """CUDA's DLLs that lie in no directory of this machine that was looked at; raises as `needs_of`."""
+    return [one for one in _of_cuda(framework, facts) if not (one.found or one.elsewhere or one.foreign)]
+
+
 def cuda_there(framework: Framework, facts: Facts, matrix: Matrix, explains: tuple[Symptom, ...] = ()) -> Answer:
     """BAD for DLLs of CUDA's that lie in no directory of this machine that was looked at.
 
     Raises NotApplicable where a framework needs none, UnseenError.
     """
     need_own_cuda(framework)
-    asked = [one for one in needs_of(framework, facts) if not one.name.lower().startswith(_OF_OTHER_RULES)]
+    asked = _of_cuda(framework, facts)
     if not asked:
         raise NotApplicable(f"the libraries of {framework.label} name no DLL of CUDA's")
-    lost = [one for one in asked if not (one.found or one.elsewhere or one.foreign)]
+    lost = nowhere(framework, facts)
     if not lost:
         return ok(f"every DLL of CUDA's that {framework.label} needs is here")
     more = f" and {len(lost) - 1} more, which are" if len(lost) > 1 else ", which is"
