@@ -67,11 +67,8 @@ class Tree:
                 if into is None or into.children is None:
                     raise Damaged(f"{entry.name[:200]!r}: its directory is no directory")
                 self._put(into.children, parts[-1], entry, number, layer.source)
-                is_plain = followed == self._followed and base not in _NO_NAMES
-                known, above = (
-                    path,
-                    into.children if is_plain else None,
-                )  # a link may be replaced by what lies behind it
+                if followed == self._followed and base not in _NO_NAMES:  # what lies behind a link may replace it
+                    known, above = path, into.children
 
     def _white_out(self, parts: list[str], layer: int) -> None:
         above = self._folder(parts[:-1], layer, make=False)

@@ -15,7 +15,7 @@ from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
 from doctor.rules.shared.builds import build_row, finds_wheels, need_own_cuda
 from doctor.rules.shared.cuda_libraries import has_wheels, with_directories
 from doctor.rules.shared.cudnn_use import built_for, main_predictions, need_to_ask, pin_of, right_copies
-from doctor.rules.shared.dlls import astray
+from doctor.rules.shared.dlls import astray, if_known
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -48,10 +48,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _lies_astray(framework: Framework, facts: Facts) -> bool:
-    try:
-        return any(one.name.lower().startswith("cudnn64_") for one in astray(framework, facts))
-    except (NotApplicable, UnseenError):
-        return False
+    return any(one.name.lower().startswith("cudnn64_") for one in if_known(astray, framework, facts))
 
 
 def _is_bundled(framework: Framework, facts: Facts, matrix: Matrix) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.dlls import Dll
 from doctor.facts.environment import Framework
-from doctor.facts.seen import value_or
+from doctor.facts.seen import UnseenError, value_or
 from doctor.rules.shared.builds import need_own_cuda
 from doctor.rules.shared.cuda_libraries import known_cuda
 from doctor.rules.shared.rule import NotApplicable
@@ -43,13 +45,23 @@ def _for_its_cuda(dll: Dll, framework: Framework, facts: Facts) -> Dll:
     return dll._replace(elsewhere=tuple(fits))
 
 
-def _of_cuda(framework: Framework, facts: Facts) -> list[Dll]:
-    return [one for one in needs_of(framework, facts) if not one.name.lower().startswith(_OF_OTHER_RULES)]
-
-
 def nowhere(framework: Framework, facts: Facts) -> list[Dll]:
-    """CUDA's DLLs that lie in no directory of this machine that was looked at; raises as `needs_of`."""
-    return [one for one in _of_cuda(framework, facts) if not (one.found or one.elsewhere or one.foreign)]
+    """CUDA's DLLs that lie in no directory of this machine that was looked at.
+
+    Raises NotApplicable where a framework needs none, and as `needs_of`.
+    """
+    asked = [one for one in needs_of(framework, facts) if not one.name.lower().startswith(_OF_OTHER_RULES)]
+    if not asked:
+        raise NotApplicable(f"the libraries of {framework.label} name no DLL of CUDA's")
+    return [one for one in asked if not (one.found or one.elsewhere or one.foreign)]
+
+
+def if_known(find: Callable[[Framework, Facts], list[Dll]], framework: Framework, facts: Facts) -> list[Dll]:
+    """What `astray` or `nowhere` finds; none where that does not apply, or is not known."""
+    try:
+        return find(framework, facts)
+    except (NotApplicable, UnseenError):
+        return []
 
 
 def cuda_there(framework: Framework, facts: Facts, matrix: Matrix, explains: tuple[Symptom, ...] = ()) -> Answer:
@@ -58,9 +70,6 @@ def cuda_there(framework: Framework, facts: Facts, matrix: Matrix, explains: tup
     Raises NotApplicable where a framework needs none, UnseenError.
     """
     need_own_cuda(framework)
-    asked = _of_cuda(framework, facts)
-    if not asked:
-        raise NotApplicable(f"the libraries of {framework.label} name no DLL of CUDA's")
     lost = nowhere(framework, facts)
     if not lost:
         return ok(f"every DLL of CUDA's that {framework.label} needs is here")
