@@ -10,8 +10,7 @@ from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
 from compat.cards import GpuCard
 from compat.fit import fit
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.overlap import overlap
-from compat.platform import absent, brought_by, extras_asked
+from compat.platform import absent, brought_by, extras_asked, fits_extras
 from compat.reason import (
     BAD,
     NO,
@@ -23,6 +22,7 @@ from compat.reason import (
     cudnn_reasons,
     driver_reasons,
     drives_reasons,
+    extra_reasons,
     reaches,
     row_name,
     toolkit_reasons,
@@ -170,7 +170,7 @@ def rows_of(spec: Spec, where: Circumstances, matrix: Matrix) -> tuple[Framework
     """
     packages = packages_of(spec, matrix)
     rows = tuple(row for package in packages for row in _meant_of(package, spec, matrix))
-    rows = tuple(row for row in rows if _has_extra(row, spec, matrix))
+    rows = tuple(row for row in rows if fits_extras(spec, row, matrix))
     if where.wants_gpu and len(packages) > 1:  # jax itself says nothing of a GPU: its plugins do
         rows = tuple(row for row in rows if row.cuda != "" or not traits_of(row.package).runs_on)
     here = tuple(row for row in rows if where.os_family in row.os and where.arch in row.arch)
@@ -205,12 +205,6 @@ def packages_of(spec: Spec, matrix: Matrix) -> tuple[str, ...]:
     return chosen or tuple(dict.fromkeys((spec.name, *known)))
 
 
-def _has_extra(row: FrameworkRow, spec: Spec, matrix: Matrix) -> bool:
-    """Whether the spec's extra asks for a build: jax[cuda12_local] asked for another package before 0.4.30."""
-    asking = [one for one in extras_asked(spec, matrix) if one.asks == row.package]
-    return not asking or any(overlap((one.versions, row.versions)) != "no" for one in asking)
-
-
 def _is_meant(row: FrameworkRow, spec: Spec) -> bool:
     if not spec.versions:
         return True
@@ -234,13 +228,13 @@ def _framework(row: FrameworkRow, spec: Spec, where: Circumstances, matrix: Matr
     names_gpu = is_cuda_row(row) and bool(spec.build or brought or _NAMED_FOR_CUDA.search(spec.name))
     is_here = where.os_family in row.os and where.arch in row.arch
     one = row if is_here or not re.fullmatch(r"==[\d.]+", spec.versions) else row._replace(versions=spec.versions)
-    reasons = fit(one, where._replace(names_gpu=names_gpu), matrix, brought).reasons  # elsewhere, of this release alone
+    judged = fit(one, where._replace(names_gpu=names_gpu), matrix, brought).reasons  # elsewhere, of this release alone
     return BuildVerdict(
         name=name_of(row),
         row=name,
         release=release_key(row.versions),
         is_gpu=is_cuda_row(row),
-        reasons=reasons,
+        reasons=(*extra_reasons(spec, row, matrix), *judged),
         note=row.note,
         build=row,
     )

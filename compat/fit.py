@@ -164,10 +164,16 @@ class _Judged:
                 what = f"brings {name} only with the extra {missing.extra}, which was not asked for"
                 yield self._say(OK, what, row_name("package", "extras", missing), source=missing.source)
                 yield self._system_library(name, version, accepted)
-            elif brings_libraries(row, self._matrix) and not (name == "CUDA" and _has_one_for_each(row)):
+            elif self._brings(name):
                 yield self._say(OK, f"brings its own {name} {own or ''}".rstrip() + ": that of the system is not used")
             else:
                 yield self._system_library(name, version, accepted)
+
+    def _brings(self, library: str) -> bool:
+        """Whether CUDA or cuDNN comes along, by the build itself or by an extra that was asked for."""
+        if library.casefold() in (self._brought_along or ()):
+            return True
+        return brings_libraries(self._row, self._matrix) and not (library == "CUDA" and _has_one_for_each(self._row))
 
     def _missing_extra(self, library: str) -> ExtraRow | None:
         """The extra that would bring a library, where it was not asked for."""

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from compat.build import serves
 from compat.matrix import Matrix, Uncovered
+from compat.platform import extras_lacking
 from compat.record import NamedTuple
-from compat.row import BranchRow, CudnnBuildRow, GenerationRow
+from compat.row import BranchRow, CudnnBuildRow, FrameworkRow, GenerationRow
 from compat.version import ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
 
 if TYPE_CHECKING:
     from compat.artefact import ForwardCompatRow  # only a question asks for these
+    from compat.spec import Spec
 
 OK, BAD, UNKNOWN = "ok", "bad", "unknown"
 YES, NO = "yes", "no"
@@ -52,6 +54,15 @@ def verdict_of(reasons: tuple[Reason, ...]) -> str:
     """ "no" for one bad reason, else "unknown" for one unknown one, else "yes"."""
     kinds = {reason.kind for reason in reasons}
     return NO if BAD in kinds else UNKNOWN if UNKNOWN in kinds else YES
+
+
+def extra_reasons(spec: Spec, row: FrameworkRow, matrix: Matrix) -> Iterator[Reason]:
+    """An extra that other releases have alone: an installer warns, and leaves out what it would bring."""
+    for known in extras_lacking(spec, row, matrix):
+        there = " or ".join(one.versions for one in known)
+        what = f"{spec.name} has the extra {known[0].extra} in {there} only; pip leaves it out, and what it brings"
+        names = tuple(row_name("package", "extras", one) for one in known)
+        yield Reason(BAD, what, names, known[0].source)
 
 
 def reaches(driver: DriverRelease, floor: DriverRelease) -> bool:

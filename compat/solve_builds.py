@@ -11,8 +11,8 @@ from compat.fit import Fit, fit
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
-from compat.platform import extras_asked
-from compat.reason import BAD, UNKNOWN, YES, Circumstances, Reason, row_name
+from compat.platform import extras_asked, fits_extras
+from compat.reason import BAD, UNKNOWN, YES, Circumstances, Reason, extra_reasons, row_name
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.solve_abi import abi_limits
@@ -146,7 +146,7 @@ def _packages(asked: Spec, matrix: Matrix) -> list[tuple[str, bool]]:
 
 def _asked_for(asked: Spec, package: str, matrix: Matrix) -> list[FrameworkRow]:
     rows: tuple[FrameworkRow, ...] = matrix.rows(package, "builds")
-    return [row for row in rows if _is_asked_for(asked, row)]
+    return [row for row in rows if _is_asked_for(asked, row) and fits_extras(asked, row, matrix)]
 
 
 def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
@@ -156,7 +156,8 @@ def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
 
 
 def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) -> SolveCandidate:
-    against = (*_unpublished(asked, row), *(_without_code(row) if with_gpu_code else ()))
+    code = _without_code(row) if with_gpu_code else ()
+    against = (*_unpublished(asked, row), *code, *extra_reasons(asked, row, matrix))
     versions = _narrowed(asked.versions, row.versions)
     extra = _leaving_cuda_out(asked, row, matrix)
     row = _on_the_system(row) if extra else row
