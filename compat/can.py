@@ -66,6 +66,11 @@ class CanAnswer(NamedTuple):
     reasons: tuple[Reason, ...]  # where there is no candidate
     instead: tuple[str, ...]  # releases outside the spec that fit
 
+    @property
+    def usable(self) -> tuple[BuildVerdict, ...]:
+        """The candidates that are not known not to work."""
+        return tuple(one for one in (*((self.best,) if self.best else ()), *self.others) if one.verdict != NO)
+
 
 class Case(NamedTuple):
     """The answers for one set of chips."""
@@ -112,10 +117,12 @@ def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: Circumstance
 def _together(
     specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], where: Circumstances, matrix: Matrix
 ) -> Reason | None:
-    if len(specs) < 2 or any(one.verdict != YES for one in answers):
+    if len(specs) < 2 or any(one.verdict == NO for one in answers):
         return None
-    from compat.can_together import together  # late: the solver is only for several frameworks
+    from compat.can_together import apart, together  # late: the solver is only for several frameworks
 
+    if any(one.verdict == UNKNOWN for one in answers):
+        return apart(tuple(tuple(one.build for one in answer.usable if one.build) for answer in answers))
     rows = tuple(one.best.build for one in answers if one.best and one.best.build)
     return together(specs, rows, where, matrix)
 

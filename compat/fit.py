@@ -275,8 +275,8 @@ class _Judged:
         """
         reported = self._matrix.ptx_reported(self._row.package, self._release(), gpu)
         if reported:
-            what = f"brings PTX for {gpu.sm}, which people report not to load there: {reported.error}"
-            return self._say(UNKNOWN, what, row_name("gpu", "ptx", reported), source=reported.source)
+            what = f"brings only PTX for {gpu.sm}, which all who report of it say does not load there: {reported.error}"
+            return self._say(BAD, what, row_name("gpu", "ptx", reported), source=reported.source)
         driver, cuda = self._where.driver, oldest_cuda(self._row, self._matrix)
         newest = self._matrix.targets(accepted_cudas(self._row, self._matrix)[-1])
         if newest.capability_max.major < gpu.major:
@@ -353,11 +353,12 @@ class _Judged:
 
     def _takes_its_ptx(self) -> Iterator[Reason]:
         """The driver compiles the PTX that the system's CUDA makes, where that is what the framework hands it."""
-        driver, cuda, row = self._where.driver, self._where.cuda, self._row
-        if driver is None or cuda is None or row.libraries != "system" or not traits_of(row.package).driver_compiles:
+        driver, row, releases = self._where.driver, self._row, traits_of(self._row.package).driver_compiles
+        if driver is None or row.libraries != "system" or not releases or not accepts(releases, self._release()):
             return
         try:
             branch = self._matrix.branch(driver, self._where.os_family)
+            cuda = self._where.cuda or oldest_cuda(row, self._matrix)
         except Uncovered as error:
             yield self._say(UNKNOWN, str(error))
             return

@@ -33,6 +33,7 @@ class Circumstances(NamedTuple):
     cudnn: CudnnVersion | None = None  # of the system, likewise
     families: tuple[str, ...] = ()  # "datacenter", "geforce" of the cards that were named by product
     forward: CudaVersion | None = None  # of the forward-compatibility package beside the driver
+    as_written: bool = False  # an extra that was not named does not come along: tensorflow is not tensorflow[and-cuda]
     names_gpu: bool = False  # the build itself was asked for as one with GPU code: "+cu124", "[cuda12]"
 
     @property
