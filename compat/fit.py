@@ -132,6 +132,11 @@ class _Judged:
         if not wanted:
             return
         if published is None:
+            newest = _newest_python(self._row.package, release_key(self._row.versions), self._matrix)
+            if newest and release_key(wanted) > newest:
+                what = f"no wheel for Python {wanted}: later releases have none either"
+                yield self._say(BAD, what)
+                return
             yield self._say(UNKNOWN, f"whether there is a wheel for Python {wanted} is not recorded")
         elif wanted in published or not published:
             yield self._say(OK, f"published for Python {wanted}")
@@ -410,6 +415,14 @@ def _kept(look: Callable[[], T], row: FrameworkRow, before: Kept) -> T:
         before[id(row)] = row, look()
     found: T = before[id(row)][1]
     return found
+
+
+@lru_cache(maxsize=1024)
+def _newest_python(package: str, since: tuple[int, ...], matrix: Matrix) -> tuple[int, ...]:
+    """The newest Python that a release from one on has wheels for; () where no row says any."""
+    rows: tuple[FrameworkRow, ...] = matrix.rows(package, "builds") if matrix.has(package) else ()
+    later = (row for row in rows if row.python and release_key(row.versions) > since)
+    return max((release_key(python) for row in later for python in row.python or ()), default=())
 
 
 @lru_cache(maxsize=256)
