@@ -322,7 +322,7 @@ def _cudnn_builds(spec: Spec, where: Circumstances, matrix: Matrix) -> list[Cudn
 def _cudnn_driver(row: CudnnBuildRow, where: Circumstances, matrix: Matrix) -> Iterator[Reason]:
     if where.driver is None:
         return
-    floor = row.driver_windows if where.os_family == "windows" else row.driver_linux
+    floor = row.driver_windows if where.driver_family == "windows" else row.driver_linux
     if floor is not None:
         runs = reaches(where.driver, floor)
         what = f"driver {where.driver} is enough, from {floor} on" if runs else f"needs driver {floor} or newer"

@@ -291,7 +291,7 @@ class _Judged:
             )
         if driver is None:
             return self._say(OK, f"brings PTX for {gpu.sm}, which the driver compiles at first use")
-        branch = self._matrix.branch(driver, self._where.os_family)
+        branch = self._matrix.branch(driver, self._where.driver_family)
         name, source = row_name("driver", "branches", branch), f"{self._row.source}; {branch.source}"
         if branch.cuda_max is None:
             what = f"brings only PTX of CUDA {cuda} for {gpu.sm}; which CUDA driver {driver} compiles is not recorded"
@@ -362,7 +362,7 @@ class _Judged:
         if driver is None or row.libraries != "system" or not releases or not accepts(releases, self._release()):
             return
         try:
-            branch = self._matrix.branch(driver, self._where.os_family)
+            branch = self._matrix.branch(driver, self._where.driver_family)
             cuda = self._where.cuda or oldest_cuda(row, self._matrix)
         except Uncovered as error:
             yield self._say(UNKNOWN, str(error))

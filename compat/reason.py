@@ -24,6 +24,7 @@ class Circumstances(NamedTuple):
     """Where a build must work; what is "", () or None was not said, and is not judged."""
 
     os_family: str = "linux"
+    wsl: bool = False  # Linux inside Windows, whose driver it has
     arch: str = "x86_64"  # "x86_64", "sbsa", "jetson", "ppc64le"
     python: str = ""  # "3.12", "3.13t"
     capabilities: tuple[ComputeCapability, ...] = ()  # of every GPU that must work
@@ -35,6 +36,11 @@ class Circumstances(NamedTuple):
     forward: CudaVersion | None = None  # of the forward-compatibility package beside the driver
     as_written: bool = False  # an extra that was not named does not come along: tensorflow is not tensorflow[and-cuda]
     names_gpu: bool = False  # the build itself was asked for as one with GPU code: "+cu124", "[cuda12]"
+
+    @property
+    def driver_family(self) -> str:
+        """The system whose driver it is, by which its releases are numbered."""
+        return "windows" if self.wsl else self.os_family
 
     @property
     def wants_gpu(self) -> bool:
@@ -114,20 +120,32 @@ def toolkit_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Mat
 
 def drives_reasons(circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
     """Whether the driver knows the cards at all; that of a Jetson comes with its system, and is not judged."""
-    if circumstances.driver is None or circumstances.arch == "jetson":
+    driver, family = circumstances.driver, circumstances.driver_family
+    if driver is None or circumstances.arch == "jetson":
         return
     for gpu in circumstances.capabilities:
         try:
-            yield driver_drives(gpu, circumstances.driver, matrix, circumstances.os_family)
+            yield driver_drives(gpu, driver, matrix, family)
         except Uncovered as error:
-            yield Reason(UNKNOWN, str(error), (), "")
+            yield Reason(UNKNOWN, _of_windows(driver, family, matrix) or str(error), (), "")
+
+
+def _of_windows(driver: DriverRelease, family: str, matrix: Matrix) -> str:
+    """What to say of a release that only Windows has: whoever names it for Linux may mean WSL."""
+    try:
+        branch = matrix.branch(driver, "windows").branch
+    except Uncovered:
+        return ""
+    if family != "linux" or branch == driver.branch:
+        return ""
+    return f"driver {driver} is a release for Windows, of branch {branch}: --os windows, or --os wsl for Linux in it"
 
 
 def driver_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
     """Whether programs of a CUDA version start on the driver; where not, whether NVIDIA's package would help."""
     if circumstances.driver is None:
         return
-    reason = driver_runs(cuda, circumstances.driver, circumstances.os_family, matrix)
+    reason = driver_runs(cuda, circumstances.driver, circumstances.driver_family, matrix)
     package = _forward_compat(cuda, circumstances, matrix) if reason.kind == BAD else None
     if package is None:
         yield reason
@@ -158,7 +176,7 @@ def forward_packages(circumstances: Circumstances, matrix: Matrix) -> tuple[Forw
     Source: CUDA Compatibility, "Forward Compatibility": Linux, data-centre cards, base branches of NVIDIA's table.
     """
     driver = circumstances.driver
-    if driver is None or circumstances.os_family != "linux" or set(circumstances.families) != {"datacenter"}:
+    if driver is None or circumstances.driver_family != "linux" or set(circumstances.families) != {"datacenter"}:
         return ()
     rows: tuple[ForwardCompatRow, ...] = matrix.rows("forward-compat", "packages")
     return tuple(row for row in rows if driver.branch in (row.base_branches or ()))

@@ -100,7 +100,7 @@ def _cuda_of_driver(circumstances: Circumstances, matrix: Matrix) -> CudaVersion
     if circumstances.driver is None:
         return None
     try:
-        return matrix.branch(circumstances.driver, circumstances.os_family).cuda_max
+        return matrix.branch(circumstances.driver, circumstances.driver_family).cuda_max
     except Uncovered:
         return None
 

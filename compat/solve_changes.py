@@ -145,7 +145,7 @@ class _Search:
     def _drivers(self, where: Circumstances) -> list[DriverRelease]:
         """Releases at which something changes, oldest first: floors of toolkits, and branches that drive the cards."""
         floors = {
-            getattr(row, f"driver_floor_{where.os_family}", None) for row in self._matrix.rows("cuda", "toolkits")
+            getattr(row, f"driver_floor_{where.driver_family}", None) for row in self._matrix.rows("cuda", "toolkits")
         }
         branches = {DriverRelease((row.branch,)) for row in self._matrix.rows("driver", "branches")}
         newer = {
