@@ -10,6 +10,7 @@ from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
 from compat.cards import GpuCard
 from compat.fit import fit
 from compat.matrix import Matrix, Uncovered, accepts
+from compat.overlap import overlap
 from compat.platform import absent, brought_by, extras_asked, fits_extras
 from compat.reason import (
     BAD,
@@ -220,6 +221,8 @@ def _is_meant(row: FrameworkRow, spec: Spec) -> bool:
         return covers(row, wanted) if re.fullmatch(r"[\d.]+", wanted) else accepts(row.versions, wanted)
     if row.versions.startswith("==") and not row.versions.endswith("*"):
         return accepts(spec.versions, row.versions[2:])
+    if overlap((spec.versions, row.versions)) == NO:  # an end may be the first release that is not of the row
+        return False
     return any(accepts(spec.versions, release) for release in _ends(row))
 
 

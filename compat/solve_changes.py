@@ -228,10 +228,12 @@ def _steps(task: Task) -> Iterator[_Step]:
     for one in asked:
         if one.versions or one.build:
             loose = tuple(each._replace(versions="", build="") if each is one else each for each in asked)
-            yield _Step("relax", f"another release of {one.name}", (Task(loose, where),))
+            yield _Step("relax", f"another release of {_name(one, asked)}", (Task(loose, where),))
     yield from _splits(task)
     for one in asked if len(asked) > 1 else ():
-        yield _Step("drop", f"without {one.name}", (Task(tuple(each for each in asked if each is not one), where),))
+        yield _Step(
+            "drop", f"without {_name(one, asked)}", (Task(tuple(each for each in asked if each is not one), where),)
+        )
 
 
 def _splits(task: Task) -> Iterator[_Step]:
@@ -242,12 +244,15 @@ def _splits(task: Task) -> Iterator[_Step]:
             rest = tuple(one for one in asked if one not in apart)
             if len(apart) == len(rest) and asked[0] in apart:  # the same two environments, the other way round
                 continue
-            what = f"two environments: {_names(rest)} in one, {_names(tuple(reversed(apart)))} in the other"
-            yield _Step("environments", what, (Task(rest, where), Task(tuple(reversed(apart)), where)))
+            there = tuple(reversed(apart))
+            first, second = (", ".join(_name(one, asked) for one in part) for part in (rest, there))
+            what = f"two environments: {first} in one, {second} in the other"
+            yield _Step("environments", what, (Task(rest, where), Task(there, where)))
 
 
-def _names(asked: tuple[Spec, ...]) -> str:
-    return ", ".join(one.name for one in asked)
+def _name(one: Spec, asked: tuple[Spec, ...]) -> str:
+    """What it is called; in full where it was asked for twice."""
+    return one.name if sum(each.name == one.name for each in asked) == 1 else str(one)
 
 
 def _spoken(steps: tuple[_Step, ...], solutions: tuple[Solution, ...]) -> str:

@@ -547,3 +547,23 @@ def test_pins_rule_out_what_is_unknown_besides(capsys: pytest.CaptureFixture[str
     asked = ["torch==2.9.1", "vllm==0.10.0", "--gpu", "Jetson Orin Nano"]
     execute(["matrix", "can", *asked])
     assert "asks for torch==2.7.1, which is another" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_range_ends_before_the_release_that_it_excludes(capsys: pytest.CaptureFixture[str]) -> None:
+    """The CPU row >=1.13,<2, of which no Python is recorded, is none of torch 2.0."""
+    assert execute(["matrix", "can", "torch>=2.0,<2.1", "--python", "3.12", "--os", "linux"]) == 1
+    assert ">=1.13" not in capsys.readouterr().out
+
+
+def test_a_pure_wheel_with_libraries_for_linux_is_no_gpu_build_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    """From 0.4.26 to 0.4.29 jax itself asks for NVIDIA's libraries; 0.4.29 was the answer on macOS."""
+    assert execute(["matrix", "can", "jax", "--os", "macos"]) == 0
+    assert "jax 0.4.29: yes" not in capsys.readouterr().out
+    assert execute(["matrix", "can", "jax==0.4.28", "--os", "windows", "--gpu", "RTX 4090"]) == 1
+
+
+def test_show_knows_the_names_that_people_type(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "show", "pytorch", "2.9.1"]) == 0
+    assert "cu128" in capsys.readouterr().out
+    assert execute(["matrix", "show", "numpy"]) == 2
+    assert "NumPy computes on the CPU" in capsys.readouterr().err
