@@ -342,8 +342,14 @@ def _cudnn_cuda(row: CudnnBuildRow, where: Circumstances) -> Iterator[Reason]:
         return
     first, last = row.cuda_min or where.cuda, row.cuda_max or where.cuda
     serves_major = where.cuda.major == row.cuda_major and (row.cuda_major >= 11 or first <= where.cuda <= last)
-    what = f"{'is' if serves_major else 'is not'} for CUDA {where.cuda}: built for {first} to {last}"
+    what = f"{'is' if serves_major else 'is not'} for CUDA {where.cuda}: built for {_span(row)}"
     yield Reason(OK if serves_major else BAD, what, (row_name("cudnn", "builds", row),), row.source)
+
+
+def _span(row: CudnnBuildRow) -> str:
+    if row.cuda_min is None:
+        return f"CUDA {row.cuda_major}"
+    return f"{row.cuda_min} to {row.cuda_max}" if row.cuda_max else f"{row.cuda_min} and newer of CUDA {row.cuda_major}"
 
 
 def _known_absent(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildVerdict]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from compat.can import BuildVerdict, CanAnswer, Case, Reply, can
-from compat.cards import GpuCard, gpu_card_of
+from compat.cards import GpuCard, gpu_cards_of
 from compat.choice import one_of
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
@@ -69,7 +69,7 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
     circumstances_of(asked)  # what was mistyped is told first
     document: CanDocument | NoCard
     try:
-        cards = tuple(gpu_card_of(name, matrix) for name in asked.gpus)
+        cards = gpu_cards_of(asked.gpus, matrix)
     except Uncovered as error:
         document, verdict = NoCard(str(error), matrix, asked.gpus), UNKNOWN
     else:
@@ -165,10 +165,10 @@ def _this_system() -> str:
 
 
 def _driver(text: str) -> DriverRelease:
-    """A release, also as a package's version has it, 535.183.01-1, or NVIDIA's name of a branch, R570."""
+    """A release, also as a package has it, 535.183.01-1 or nvidia-driver-535-server, or NVIDIA's name, R570."""
     import re
 
-    return DriverRelease.parse(re.sub(r"^[rRvV](?=\d)|(?<=\d)-\S*$", "", text.strip()))
+    return DriverRelease.parse(re.sub(r"^(?:[rRvV]|(?:nvidia-)?driver-)(?=\d)|(?<=\d)-\S*$", "", text.strip()))
 
 
 def _dotted(kind: str, text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compat.can import answer, can, packages_of, ranked
-from compat.cards import NoGpuName, gpu_card_of
+from compat.cards import NoGpuName, gpu_card_of, gpu_cards_of
 from compat.matrix import Matrix, Uncovered
 from compat.reason import Circumstances
 from compat.solve import Problem, solve
@@ -67,7 +67,7 @@ def test_cards_by_name(text: str, name: str, capabilities: str) -> None:
     assert " ".join(map(str, card.capabilities)) == capabilities
 
 
-@pytest.mark.parametrize("text", ["RTX 9090", "GeForce", "Radeon 9700"])
+@pytest.mark.parametrize("text", ["RTX 9090", "GeForce", "Voodoo 5500"])
 def test_cards_that_no_row_has(text: str) -> None:
     with pytest.raises(Uncovered, match="the GPU"):
         gpu_card_of(text, MATRIX)
@@ -79,7 +79,7 @@ def test_a_variable_that_was_not_set_is_no_question_about_any_machine(option: st
     assert execute(["matrix", "solve", "torch", f"--{option}", ""]) == 2
 
 
-@pytest.mark.parametrize("text", ["-1", "0", "", "8.9.1", "-8.9", "--"])
+@pytest.mark.parametrize("text", ["-1", "0", "", "8.9.1", "-8.9", "--", "none", "CPU"])
 def test_what_names_no_gpu(text: str) -> None:
     """Not the first of the Jetsons, TK1, for -1."""
     with pytest.raises(NoGpuName):
@@ -567,3 +567,31 @@ def test_show_knows_the_names_that_people_type(capsys: pytest.CaptureFixture[str
     assert "cu128" in capsys.readouterr().out
     assert execute(["matrix", "show", "numpy"]) == 2
     assert "NumPy computes on the CPU" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "cards"),
+    [
+        ("8xH100", ["NVIDIA H100 80GB HBM3"]),
+        ("2 x RTX 3090", ["NVIDIA GeForce RTX 3090"]),
+        ("RTX 3090 (x2)", ["NVIDIA GeForce RTX 3090"]),
+        ("4x 3090", ["NVIDIA GeForce RTX 3090"]),
+        ("RTX 3090, 2x RTX 3060", ["NVIDIA GeForce RTX 3090", "NVIDIA GeForce RTX 3060"]),
+    ],
+)
+def test_several_cards_as_people_write_them(typed: str, cards: list[str]) -> None:
+    assert [card.name for card in gpu_cards_of([typed], MATRIX)] == cards
+
+
+@pytest.mark.parametrize(
+    "typed", ["Radeon RX 7900", "Intel Arc A770", "M2 Max", "Apple M4", "AMD Instinct MI300X", "Radeon 9700"]
+)
+def test_a_card_of_another_maker_is_none_that_is_not_known(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "can", "torch", "--gpu", typed]) == 2
+    assert "is no GPU of NVIDIA's: CUDA runs on no other" in capsys.readouterr().err
+    assert gpu_card_of("Tesla M4", MATRIX).capabilities == gpu_card_of("M4", MATRIX).capabilities
+
+
+def test_a_cudnn_for_another_cuda_says_for_which_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "can", "cudnn==9", "cuda==10.2", "--os", "linux"]) == 1
+    assert "is not for CUDA 10.2: built for 13.0 and newer of CUDA 13" in capsys.readouterr().out
