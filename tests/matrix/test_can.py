@@ -595,3 +595,20 @@ def test_a_card_of_another_maker_is_none_that_is_not_known(typed: str, capsys: p
 def test_a_cudnn_for_another_cuda_says_for_which_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["matrix", "can", "cudnn==9", "cuda==10.2", "--os", "linux"]) == 1
     assert "is not for CUDA 10.2: built for 13.0 and newer of CUDA 13" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("cudnn --os macos --arch arm64", 1),
+        ("cuda==10.2 --os macos --arch arm64", 1),
+        ("cuda==10.2 --os macos --arch x86_64", 0),
+        ("cudnn --os macos", 0),
+        ("tensorrt --os macos", 1),
+        ("vllm --os windows", 1),
+        ("vllm --os wsl", 0),
+    ],
+)
+def test_systems_for_which_there_is_nothing(asked: str, status: int) -> None:
+    """CUDA for macOS was for Intel's processors; where no GPU was named vLLM on Windows was unknown."""
+    assert execute(["matrix", "can", *asked.split()]) == status
