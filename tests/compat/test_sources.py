@@ -59,6 +59,14 @@ def test_what_a_single_recipe_says_is_of_medium_confidence() -> None:
 
 
 _PAGES = re.compile(r"cudnn/(?:archives/cudnn[-_](\d+)(?:-preview)?|backend/v([\d.]+))/")
+# addresses that name no release -> the release whose table the copy of them has that was read
+_UNNAMED = {
+    "https://docs.nvidia.com/deeplearning/cudnn/support-matrix/": "9.1.0",
+    "https://docs.nvidia.com/deeplearning/cudnn/latest/support-matrix/index.html": "9.10.2",
+    "https://docs.nvidia.com/deeplearning/sdk/cudnn-support-matrix/index.html": "9.17.0",
+}
+# someone's notes on the page, which name what it had for 9.11 to 9.25.1, and what it has for 9.26.0
+_NOTES = {"BBC-Esq/Torch-CUDA-Compatibility-Checker:COMPATIBILITY.py@11ad5894755d": ("9.25.1", "9.26.0")}
 
 
 def _speaks_of(page: CudnnVersion, version: CudnnVersion) -> bool:
@@ -71,7 +79,11 @@ def test_a_support_matrix_is_that_of_the_release(table: str) -> None:
     """Or the note says that it is another one's, and nobody is sure."""
     foreign = []
     for row in MATRIX.rows("cudnn", table):
+        assert "backend/latest" not in row.source, f"{row.id}: another release's table tomorrow"
         found = [CudnnVersion.parse(dotted or ".".join(digits)) for digits, dotted in _PAGES.findall(row.source)]
+        for part in row.source.split("; "):
+            named = (_UNNAMED[part],) if part in _UNNAMED else _NOTES.get(part, ())
+            found += map(CudnnVersion.parse, named)
         is_own = not found or any(_speaks_of(page, row.version) for page in found)
         if not is_own and ("neighbours" not in row.note or row.confidence == "high"):
             foreign.append(row.id)
