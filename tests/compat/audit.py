@@ -37,6 +37,7 @@ from compat.row import (
     BranchRow,
     ChipRow,
     CompilerRow,
+    CudnnBuildRow,
     CudnnRow,
     CudnnWheelRow,
     FrameworkRow,
@@ -541,12 +542,14 @@ def _product(row: GpuRow, shelf: Shelf) -> list[str] | None:
     """The chips of the cards that pci.ids gives this name, and their compute capability."""
     lines = _devices(shelf.source("pciutils/pciids:pci.ids"))
     name = row.name.casefold().removeprefix("nvidia ").removesuffix(" laptop gpu")
-    called = {one for one, text in lines.items() if name in _names(text)}
-    found = {chip.capability for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & called}
-    if not found:
+    called = {one for one, text in lines.items() if name in _names(text) and "Controller" not in text}
+    chips = [chip for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & called]
+    if not called:
         return None
-    strange = found - set(row.capabilities)
-    return [f"cards of that name are of {sorted(map(str, strange))} too"] if strange else []
+    strange = {chip.capability for chip in chips} - set(row.capabilities)
+    unknown = called.difference(*(chip.devices for chip in chips))
+    told = [f"cards of that name are of {sorted(map(str, strange))} too"] if strange else []
+    return told + [f"no row has the chip of {one}, {lines[one]}" for one in sorted(unknown)]
 
 
 def _names(text: str) -> set[str]:
@@ -645,6 +648,18 @@ def _cudnn(row: CudnnRow, shelf: Shelf) -> list[str] | None:
         return None
     told = nvidia.cudnn_rows(Version(str(row.version)), found, shelf.web, _TODAY)
     return _differences(row, told[0], row.id)
+
+
+def _cudnn_build(row: CudnnBuildRow, shelf: Shelf) -> list[str] | None:
+    """The newest card by its header, which is one for all CUDAs: what CUDA 11 cannot build for is in it, too."""
+    package = f"nvidia-cudnn-cu{row.cuda_major}"
+    own = [one.public for one in shelf.releases(package) if one.public.startswith(f"{row.version}.")]
+    text = shelf.file_in(package, own[0], "cudnn_version.h") if own and row.cuda_major > 11 else ""
+    told = re.findall(r"#define CUDNN_MAX_SM_M\w+_NUMBER\s+(\d+)", text)
+    if len(told) != 2 or row.capability_max is None:
+        return None
+    newest = ".".join(told)
+    return [] if str(row.capability_max) == newest else [f"its header goes up to {newest}, not {row.capability_max}"]
 
 
 def _absent(row: AbsentRow, shelf: Shelf) -> list[str] | None:
@@ -780,6 +795,7 @@ _JUDGES: dict[str, Any] = {
     "CudaInstallerRow": _installer,
     "ChipRow": _chip,
     "GpuRow": _product,
+    "CudnnBuildRow": _cudnn_build,
     "CudnnRow": _cudnn,
     "AbsentRow": _absent,
     "BranchRow": _branch,

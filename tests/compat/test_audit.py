@@ -101,6 +101,33 @@ def test_names_of_a_device_in_pci_ids(text: str, names: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("1200  GF114 [GeForce GTX 560 Ti]", []),
+        ("ffff  GF114 [GeForce GTX 560 Ti]", ["no row has the chip of ffff, GF114 [GeForce GTX 560 Ti]"]),
+        ("1180  GK104 [GeForce GTX 560 Ti]", ["cards of that name are of ['3.0'] too"]),
+        ("ffff  GF114 High Definition Audio Controller [GeForce GTX 560 Ti]", None),
+    ],
+)
+def test_a_card_beside_pci_ids(device: str, said: list[str] | None) -> None:
+    shelf: Any = type("Shelf", (), {"source": lambda *_: f"10de  NVIDIA Corporation\n\t{device}\n"})()
+    assert audit._product(audit.MATRIX.gpu("GTX 560 Ti"), shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [(("12", "1"), []), (("13", "0"), ["its header goes up to 13.0, not 12.1"]), ((), None)],
+)
+def test_a_build_of_cudnn_beside_its_header(numbers: tuple[str, ...], said: list[str] | None) -> None:
+    names = ("CUDNN_MAX_SM_MAJOR_NUMBER", "CUDNN_MAX_SM_MINOR_NUMBER")
+    text = "".join(f"#define {name} {number}\n" for name, number in zip(names, numbers, strict=False))
+    release = type("Release", (), {"public": "9.13.0.50"})()
+    shelf: Any = type("Shelf", (), {"releases": lambda *_: [release], "file_in": lambda *_: text})()
+    [row] = [row for row in audit.MATRIX.rows("cudnn", "builds") if row.id == "cudnn-9.13.0-cuda13"]
+    assert audit._cudnn_build(row, shelf) == said
+
+
+@pytest.mark.parametrize(
     ("column", "value", "said"),
     [
         ("id", "cudnn-a.tar.xz", []),

@@ -241,6 +241,12 @@ def test_a_package_that_holds_a_repository_is_for_machines_that_have_the_reposit
                 assert MATRIX.repository(row.distribution, version, machine).distribution == row.distribution
 
 
+def test_cards_of_servers_and_laptops_are_no_others() -> None:
+    for row in MATRIX.rows("gpu", "products"):
+        assert "Server Edition" not in row.name or row.family == "datacenter", row.id
+        assert "Laptop GPU" not in row.name or row.family in {"geforce", "workstation"}, row.id
+
+
 def test_gpu_names_are_unambiguous() -> None:
     owner: dict[str, str] = {}
     for row in MATRIX.rows("gpu", "products"):
