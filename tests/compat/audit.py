@@ -723,11 +723,43 @@ def _system(row: SystemRow, shelf: Shelf) -> list[str] | None:
     return None if not told or row.glibc is None else [] if row.glibc in told else [f"its glibc is {told[0]}"]
 
 
+# conflicts("%gcc@11.2:", when="%cuda@:11.5 target=x86_64:")
+_REFUSED = re.compile(r'conflicts\("%(gcc|clang)@([\d.:,]+)", when="%cuda@([\d.:]+)(?: target=x86_64:)?"\)')
+
+
+def _by_spack(row: CompilerRow, text: str) -> list[str]:
+    """The newest gcc and clang that Spack lets stand beside the releases of the row."""
+    first, last = Version(row.release_min), Version(row.release_max)
+    known = [one.release for one in MATRIX.rows("cuda", "toolkits") if first <= Version(one.release) <= last]
+    wrong = []
+    for name, said in (("gcc", row.gcc_max), ("clang", row.clang_max)):
+        for release in known:
+            limits = [
+                int(major) - (not minor)
+                for compiler, refused, releases in _REFUSED.findall(text)
+                if compiler == name and _spans(releases, release)
+                for major, minor in re.findall(r"(?:^|,)(\d+)(\.\d+)?:$", refused)
+            ]
+            if said is not None and limits and min(limits) != said:
+                wrong.append(f"{name}_max of {release} is {said}, Spack has {min(limits)}")
+    return wrong
+
+
+def _spans(releases: str, release: str) -> bool:
+    """Whether Spack's ":11.5", "10.1.105:10.1.243" or "9.1" has a release; an end has all that begin with it."""
+    first, is_range, last = releases.partition(":")
+    if not is_range:
+        return f"{release}.".startswith(f"{first}.")
+    below = not last or Version(release) <= Version(last) or f"{release}.".startswith(f"{last}.")
+    return below and (not first or Version(release) >= Version(first))
+
+
 def _compiler(row: CompilerRow, shelf: Shelf) -> list[str] | None:
-    """What nvcc's own header refuses, in the wheel that the row is from."""
+    """What nvcc's own header refuses, in the wheel that the row is from, or what Spack does."""
     named = re.match(r"nvidia_cuda_nvcc-((\d+)\.[\d.]+) wheel: (crt/host_config\.h)", row.source)
     if not named:
-        return None
+        recipe = shelf.source(row.source) if "spack" in row.source else ""
+        return _by_spack(row, recipe) if recipe else None
     package = f"nvidia-cuda-nvcc-cu{named[2]}" if int(named[2]) < 13 else "nvidia-cuda-crt"
     text = shelf.file_in(package, named[1], named[3])
     told = {
