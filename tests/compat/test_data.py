@@ -85,6 +85,11 @@ def test_rows_load_and_say_where_they_are_from(product: str, table: str) -> None
         assert row.confidence in {"high", "medium", "low"}, row.id
 
 
+def test_the_date_that_stands_for_all_is_the_newest() -> None:
+    """`check` and others print that of the CUDA tables."""
+    assert MATRIX.as_of() == max(_raw(product)["as_of"] for product in products())
+
+
 def test_one_release_is_named_alone() -> None:
     """What names one release, or one series, is compared by its text: a second clause behind it would not count."""
     rows = [row for product in products() if "builds" in tables_of(product) for row in MATRIX.rows(product, "builds")]
