@@ -13,8 +13,8 @@ from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.seen import Unseen, value_or
 from doctor.rules.shared.builds import import_symptoms, is_of_the_base
-from doctor.rules.shared.cuda_libraries import absent_pins
 from doctor.rules.shared.conditions import loading_library
+from doctor.rules.shared.cuda_libraries import absent_pins
 from doctor.rules.shared.cudnn_use import out_of_variable, told_of
 from doctor.rules.shared.extensions import asked_of_torch
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -51,7 +51,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _lacks_for_all(soname: str, facts: Facts) -> bool:
-    """Whether it is the driver's and no program here finds it: the driver's rules judge that, and "no GPU" explains it."""
+    """Whether it is the driver's and no program here finds it: that is judged by the rules of the driver."""
     stem = _OF_THE_DRIVER.get(soname)
     return bool(stem) and (isinstance(facts.driver.libraries, Unseen) or loading_library(facts, str(stem)) is None)
 
