@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from doctor.facts.seen import how
 from doctor.loader.words import because
@@ -38,13 +37,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             Evidence(copy.path, f"cuDNN {loaded}, by its {how(copy.version)}"),
             Evidence(because(asked.way), f"{asked.soname} is taken from {asked.path.get()}"),
         ),
-        explains=(*conflict_of(framework, copy, facts, matrix), *_put_over(copy)),
+        explains=conflict_of(framework, copy, facts, matrix),
     )
-
-
-def _put_over(copy: CudnnCopy) -> tuple[Symptom, ...]:
-    """Another release's libraries that lie over a wheel's stand beside its header: the wheel anew mends both."""
-    return (Symptom("cudnn-header-library-mismatch", copy.label),) if copy.environment else ()
 
 
 def _wants(framework: Framework, built: CudnnVersion) -> str:

@@ -52,11 +52,3 @@ def test_kinds(facts: Facts, kind: Kind) -> None:
 def test_the_pinned_wheel_mends_it() -> None:
     need = answer(CODE, loading(other("9.5.1"))).needs[0]
     assert need == Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN)
-
-
-def test_libraries_put_over_a_wheels_are_told_once() -> None:
-    """The wheel's header beside them is of another release: what brings the wheel back mends both."""
-    explained = {(one.code, one.subject) for one in answer(CODE, loading(other("9.5.1", environment=VENV))).explains}
-    assert ("cudnn-header-library-mismatch", other("9.5.1").label) in explained
-    of_system = answer(CODE, loading(other("9.5.1"))).explains
-    assert "cudnn-header-library-mismatch" not in {one.code for one in of_system}
