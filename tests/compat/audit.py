@@ -20,13 +20,15 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import date
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packaging.version import Version
+from packaging.utils import InvalidSdistFilename, parse_sdist_filename
+from packaging.version import InvalidVersion, Version
 
 from compat.artefact import ComponentRow, CudaInstallerRow, CudnnArchiveRow, ManifestRow, StatusRow
 from compat.error import GpudoctorError
@@ -58,7 +60,7 @@ from doctor.refresh.compare import _NOT_COMPARED, _agree
 from doctor.refresh.components import component_rows
 from doctor.refresh.configuration import connection_of
 from doctor.refresh.framework import NotTold, Release, chosen, pythons_of, pythons_served, read, releases_of, speaks_of
-from doctor.refresh.listing import wheels_of
+from doctor.refresh.listing import _files_of, wheels_of
 from doctor.refresh.requirements import _DECIDING as DECIDING
 from doctor.refresh.requirements import needs_of
 from doctor.refresh.run import _custom
@@ -71,6 +73,7 @@ _TODAY = date.today().isoformat()
 _TEXT_BYTES = 4 << 20
 _CODE_BYTES = 400 << 20  # of all libraries in a wheel, which are read whole for the code in them
 _VENDORS = re.compile(r"(?:lib)?(?:cu(?:dnn|blas|fft|rand|solver|sparse|da)|nccl|nv)")  # beside a framework's own
+_POINTED = {"tensorflow-cpu-aws", "tensorflow-intel", "tensorflow-macos"}
 _HEAD_BYTES, _HEADS = 6 << 20, 8  # names of libraries and of their symbols' versions stand before the code
 
 
@@ -94,6 +97,7 @@ class Shelf:
         self._sources = sources
         self.at_most = at_most
         self.releases = cache(self._releases)
+        self.archives = cache(self._archives)
         self.row_of = cache(self._row_of)
         self.metadata_of = cache(self._metadata_of)
         self.heads_of = cache(self._heads_of)
@@ -111,6 +115,15 @@ class Shelf:
         return releases_of(
             package, (one for one in wheels if (one.version.is_prerelease or one.is_yanked) == withdrawn)
         )
+
+    def _archives(self, package: str) -> frozenset[str]:
+        """The releases of which the index has a source archive."""
+        found = set()
+        for index in self._connection.indexes:
+            for file in _files_of(package, index, self.web):
+                with suppress(InvalidSdistFilename, InvalidVersion):
+                    found.add(parse_sdist_filename(file.name)[1])
+        return frozenset(one.public for one in found if not one.is_prerelease)
 
     def source(self, names: str) -> str:
         """The files "owner/project:path@ref" that lie in the folder of projects, as OWNER/PROJECT/.../path."""
@@ -283,10 +296,22 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     if opened:
         found += _coded(row, opened[0][0], shelf)
         named = {one.public for one in shelf.releases(row.package) if accepts(row.versions, one.public)}
-        return found + _not_served(row, _own(row, shelf), named | {release.public for release, _ in opened})
+        served = named | {release.public for release, _ in opened}
+        return found + _not_served(row, _own(row, shelf), served) + _archives_alone(row, served, shelf)
     image = _image(row, shelf)
     by_parts = _by_its_parts(row, shelf)
     return image or (_named(row, shelf) if by_parts is None else by_parts)
+
+
+def _archives_alone(row: FrameworkRow, served: set[str], shelf: Shelf) -> list[str]:
+    """Releases that are a source archive and no wheel, in a row that says what wheels of others are for."""
+    says = row.glibc or row.python is not None
+    alone = sorted(shelf.archives(row.package) - served - _yanked(row, shelf), key=Version) if says else ()
+    return [f"{one} is a source archive alone" for one in alone if accepts(row.versions, one)]
+
+
+def _yanked(row: FrameworkRow, shelf: Shelf) -> set[str]:
+    return {one.public for one in shelf.releases(row.package, True)}
 
 
 def _own(row: FrameworkRow, shelf: Shelf) -> list[Release]:
@@ -303,8 +328,19 @@ def _opened(row: FrameworkRow, shelf: Shelf) -> list[tuple[Release, FrameworkRow
             if isinstance(told, NotTold) and row.build in {"", "cpu"}:
                 told = shelf.metadata_of(release)
             if isinstance(told, FrameworkRow) and (told.build == row.build or _may_be(row.build, told.build)):
-                found.append((release, told))
+                found.append((release, _with_its_target(told, release, shelf)))
     return found
+
+
+def _with_its_target(told: FrameworkRow, release: Release, shelf: Shelf) -> FrameworkRow:
+    """What TensorFlow's wheels require that only point at another distribution, by that one's METADATA and Pythons."""
+    for name in _POINTED & set(told.pins or ()):
+        own = [one for one in shelf.releases(name) if (one.public, one.platform) == (release.public, release.platform)]
+        if own:
+            target = shelf.metadata_of(own[-1])
+            both = [one for one in told.python or () if one in (target.python or ())]
+            return told._replace(pins={**(told.pins or {}), **(target.pins or {})}, python=tuple(both) or told.python)
+    return told
 
 
 def _untold(row: FrameworkRow, opened: list[tuple[Release, FrameworkRow]]) -> list[str]:

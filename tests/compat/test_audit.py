@@ -308,3 +308,34 @@ def test_what_most_of_the_code_of_a_wheel_is_for() -> None:
         CodeTarget.parse(one) for one in ("sm_80", "sm_90", "compute_90")
     }
     assert audit.most_of([GpuCode(())]) == frozenset()
+
+
+class _Index:
+    """An index of two distributions, the first of which only points at the second."""
+
+    def releases(self, package: str, withdrawn: bool = False) -> tuple[Release, ...]:
+        return () if withdrawn else _releases(package, "cp39-cp39-win_amd64", version="2.12.0")
+
+    def metadata_of(self, release: Release) -> FrameworkRow:
+        return _row(package=release.package, python=("3.9",), pins={"numpy": "<1.24"})
+
+    def archives(self, package: str) -> frozenset[str]:
+        return frozenset({"0.34.0", "2.12.0", "3.0"})
+
+
+def test_requirements_of_what_a_wheel_points_at() -> None:
+    (release,) = _releases("tensorflow", "cp39-cp39-win_amd64", version="2.12.0")
+    told = _row(package="tensorflow", python=("3.8", "3.9"), pins={"tensorflow-intel": "==2.12.0"})
+    shelf: Any = _Index()
+    found = audit._with_its_target(told, release, shelf)
+    assert (found.pins, found.python) == ({"tensorflow-intel": "==2.12.0", "numpy": "<1.24"}, ("3.9",))
+    plain = told._replace(pins={"numpy": ">=1"})
+    assert audit._with_its_target(plain, release, shelf) == plain
+
+
+def test_an_archive_is_no_wheel() -> None:
+    shelf: Any = _Index()
+    row = _row(package="numba", versions=">=0.18,<3", python=("3.6",))
+    assert audit._archives_alone(row, {"2.12.0"}, shelf) == ["0.34.0 is a source archive alone"]
+    assert audit._archives_alone(row._replace(python=None, glibc=None), {"2.12.0"}, shelf) == []
+    assert audit._archives_alone(row, {"0.34.0", "2.12.0"}, shelf) == []

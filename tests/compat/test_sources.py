@@ -96,3 +96,41 @@ def test_which_releases_a_support_matrix_speaks_of() -> None:
     assert not _speaks_of(parse("7.6.0"), parse("7.6.5"))
     assert not _speaks_of(parse("8.4.0"), parse("8.3.3"))
     assert _speaks_of(parse("9.5.0"), parse("9.5.0"))
+
+
+# whose tags are the releases of the packages, and how a tag is written
+_TAGGED = {
+    "chainer": ("chainer/chainer", "v"),
+    "cupy": ("cupy/cupy", "v"),
+    "jax": ("jax-ml/jax", "jax-v|jaxlib-v"),
+    "keras": ("keras-team/keras", "v|"),
+    "numba": ("numba/numba", ""),
+    "theano": ("Theano/Theano", "rel-"),
+}
+
+
+def _tags_of(row: FrameworkRow) -> list[str]:
+    """The releases of its own project at whose tags the files are that its source names."""
+    family = next((one for one in _TAGGED if row.package.startswith(one)), "")
+    project, prefix = _TAGGED.get(family, ("", ""))
+    found: list[str] = re.findall(rf"(?:^|; ){project}:[\w./-]+@(?:{prefix})(\d+(?:\.\d+)+)(?=;|$| )", row.source)
+    return found if project else []
+
+
+@pytest.mark.parametrize("package", [name for name in products() if is_framework(name)])
+def test_a_document_is_that_of_the_release(package: str) -> None:
+    """At the tag of a release that the row speaks of; or the note says of which it is."""
+    foreign = [
+        (row.id, tag)
+        for row in MATRIX.rows(package, "builds")
+        for tag in _tags_of(row)
+        if not accepts(row.versions, tag) and tag not in row.note
+    ]
+    assert foreign == []
+
+
+def test_which_release_a_tag_is_of() -> None:
+    row = MATRIX.rows("numba", "builds")[0]
+    assert _tags_of(row._replace(source="numba/numba:docs/a.rst@0.18.0; x/y:z@1.0")) == ["0.18.0"]
+    assert _tags_of(row._replace(package="jaxlib", source="jax-ml/jax:README.md@jaxlib-v0.3.2")) == ["0.3.2"]
+    assert _tags_of(row._replace(package="cupy", source="cupy/cupy:install.rst@v9; cupy/cupy:a@6b6d9563c")) == []
