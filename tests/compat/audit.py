@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import date
+from fnmatch import fnmatch
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -458,8 +459,35 @@ def _named(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     """A project's file at the row's tag that names the CUDA; what it does not name is no error, but a reader's."""
     text, cuda = shelf.source(row.source), re.search(r"\d+\.\d+", row.cuda or "")
     named = cuda and re.search(rf"(?i)cuda\D{{0,40}}{re.escape(cuda[0])}\b", text)
-    wrong = [*_refused_by_its_build(row, text), *_made_by_its_build(row, text)]
-    return wrong or ([] if named else None)
+    made = _listed_by_its_build(row, text)
+    wrong = [*_refused_by_its_build(row, text), *_made_by_its_build(row, text), *(made or ())]
+    return wrong or ([] if named or made is not None else None)
+
+
+_LIST = re.compile(r'TORCH_CUDA_ARCH_LIST="?([^"\n#]*)')
+_OF_ARM = re.compile(r"(?ms)^\s*if [^\n]*aarch64[^\n]*\n.*?^\s*else\n(.*?)^\s*fi\n")
+_BRANCH = re.compile(r"\s*(?:el)?if \[\[ \$CUDA_VERSION == .*|\s*[\d.*|[\]]+\)\s*$")
+
+
+def _listed_by_its_build(row: FrameworkRow, text: str) -> list[str] | None:
+    """The code for which torch's build script sets its list of targets, None where it is no such script."""
+    cuda, targets = (row.cuda or "").removeprefix("=="), ""
+    takes, inside = True, False
+    for line in _OF_ARM.sub(r"\1", text).splitlines():
+        if _BRANCH.match(line):
+            inside, takes = True, any(fnmatch(cuda, one) for one in re.findall(r"[\d*]+\.(?:[\d*]+|\[\d+\])", line))
+        elif inside and line.strip() in {";;", "fi", "esac", "*)", "else"}:
+            inside, takes = line.strip() in {"*)", "else"}, line.strip() not in {"*)", "else"}
+        elif targets and re.match(r"\s*echo .*ARCH_LIST", line):
+            break
+        elif takes and (said := _LIST.search(line)):
+            targets = re.sub(r"\$\{?TORCH_CUDA_ARCH_LIST\}?", lambda _, before=targets: before, said[1])
+    parts = [one.strip() for one in targets.split(";") if re.fullmatch(r"\d+\.\d+(\+PTX)?", one.strip())]
+    made = {f"sm_{one.removesuffix('+PTX').replace('.', '')}" for one in parts}
+    made |= {f"compute_{one[:-4].replace('.', '')}" for one in parts if one.endswith("+PTX")}
+    if not made or row.targets is None:
+        return None
+    return [] if made == set(map(str, row.targets)) else [f"its build lists {', '.join(sorted(made))}"]
 
 
 def _refused_by_its_build(row: FrameworkRow, text: str) -> list[str]:

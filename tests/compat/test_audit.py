@@ -298,6 +298,47 @@ def test_the_code_that_a_makefile_makes() -> None:
     assert audit._made_by_its_build(_row(targets=targets[:1]), "") == []
 
 
+_BUILDS = """export TORCH_CUDA_ARCH_LIST="3.7+PTX;5.0"
+if [[ $CUDA_VERSION == "9.0" ]] || [[ $CUDA_VERSION == "9.1" ]]; then
+    export TORCH_CUDA_ARCH_LIST="$TORCH_CUDA_ARCH_LIST;6.0"
+fi
+case ${CUDA_VERSION} in
+    10.2)
+        TORCH_CUDA_ARCH_LIST="${TORCH_CUDA_ARCH_LIST};7.5"
+        ;;
+    10.*)
+        TORCH_CUDA_ARCH_LIST=";${TORCH_CUDA_ARCH_LIST}"
+        ;;
+    *)
+        exit 1
+        ;;
+esac
+echo $TORCH_CUDA_ARCH_LIST
+"""
+
+
+@pytest.mark.parametrize(
+    ("cuda", "targets"),
+    [
+        ("==9.1", ("sm_37", "sm_50", "sm_60", "compute_37")),
+        ("==10.1", ("sm_37", "sm_50", "compute_37")),
+        ("==10.2", ("sm_37", "sm_50", "sm_75", "compute_37")),
+    ],
+)
+def test_the_code_that_the_script_of_a_build_lists(cuda: str, targets: tuple[str, ...]) -> None:
+    parsed = tuple(map(CodeTarget.parse, targets))
+    assert audit._listed_by_its_build(_row(cuda=cuda, targets=parsed), _BUILDS) == []
+    assert audit._listed_by_its_build(_row(cuda=cuda, targets=parsed[1:]), _BUILDS) != []
+    assert audit._listed_by_its_build(_row(cuda=cuda, targets=None), _BUILDS) is None
+    assert audit._listed_by_its_build(_row(cuda=cuda, targets=parsed), "no list") is None
+
+
+def test_the_list_of_a_build_for_windows() -> None:
+    targets = tuple(map(CodeTarget.parse, ("sm_50", "sm_90", "compute_50")))
+    text = "    set TORCH_CUDA_ARCH_LIST=5.0+PTX;9.0\n"
+    assert audit._listed_by_its_build(_row(cuda="==12.1", targets=targets), text) == []
+
+
 def test_what_most_of_the_code_of_a_wheel_is_for() -> None:
     def code(**containers: int) -> GpuCode:
         return GpuCode(tuple(Piece(CodeTarget.parse(name), many, many) for name, many in containers.items()))
