@@ -11,7 +11,7 @@ from compat.cards import GpuCard
 from compat.fit import fit
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.overlap import overlap
-from compat.platform import absent, brought_by, extras_asked
+from compat.platform import absent, brought_by, extras_asked, fits_extras
 from compat.reason import (
     BAD,
     NO,
@@ -23,6 +23,7 @@ from compat.reason import (
     cudnn_reasons,
     driver_reasons,
     drives_reasons,
+    extra_reasons,
     reaches,
     row_name,
     toolkit_reasons,
@@ -65,6 +66,11 @@ class CanAnswer(NamedTuple):
     others: tuple[BuildVerdict, ...]
     reasons: tuple[Reason, ...]  # where there is no candidate
     instead: tuple[str, ...]  # releases outside the spec that fit
+
+    @property
+    def usable(self) -> tuple[BuildVerdict, ...]:
+        """The candidates that are not known not to work."""
+        return tuple(one for one in (*((self.best,) if self.best else ()), *self.others) if one.verdict != NO)
 
 
 class Case(NamedTuple):
@@ -112,10 +118,12 @@ def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: Circumstance
 def _together(
     specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], where: Circumstances, matrix: Matrix
 ) -> Reason | None:
-    if len(specs) < 2 or any(one.verdict != YES for one in answers):
+    if len(specs) < 2 or any(one.verdict == NO for one in answers):
         return None
-    from compat.can_together import together  # late: the solver is only for several frameworks
+    from compat.can_together import apart, together  # late: the solver is only for several frameworks
 
+    if any(one.verdict == UNKNOWN for one in answers):
+        return apart(tuple(tuple(one.build for one in answer.usable if one.build) for answer in answers))
     rows = tuple(one.best.build for one in answers if one.best and one.best.build)
     return together(specs, rows, where, matrix)
 
@@ -170,7 +178,7 @@ def rows_of(spec: Spec, where: Circumstances, matrix: Matrix) -> tuple[Framework
     """
     packages = packages_of(spec, matrix)
     rows = tuple(row for package in packages for row in _meant_of(package, spec, matrix))
-    rows = tuple(row for row in rows if _has_extra(row, spec, matrix))
+    rows = tuple(row for row in rows if fits_extras(spec, row, matrix))
     if where.wants_gpu and len(packages) > 1:  # jax itself says nothing of a GPU: its plugins do
         rows = tuple(row for row in rows if row.cuda != "" or not traits_of(row.package).runs_on)
     here = tuple(row for row in rows if where.os_family in row.os and where.arch in row.arch)
@@ -205,12 +213,6 @@ def packages_of(spec: Spec, matrix: Matrix) -> tuple[str, ...]:
     return chosen or tuple(dict.fromkeys((spec.name, *known)))
 
 
-def _has_extra(row: FrameworkRow, spec: Spec, matrix: Matrix) -> bool:
-    """Whether the spec's extra asks for a build: jax[cuda12_local] asked for another package before 0.4.30."""
-    asking = [one for one in extras_asked(spec, matrix) if one.asks == row.package]
-    return not asking or any(overlap((one.versions, row.versions)) != "no" for one in asking)
-
-
 def _is_meant(row: FrameworkRow, spec: Spec) -> bool:
     if not spec.versions:
         return True
@@ -219,6 +221,8 @@ def _is_meant(row: FrameworkRow, spec: Spec) -> bool:
         return covers(row, wanted) if re.fullmatch(r"[\d.]+", wanted) else accepts(row.versions, wanted)
     if row.versions.startswith("==") and not row.versions.endswith("*"):
         return accepts(spec.versions, row.versions[2:])
+    if overlap((spec.versions, row.versions)) == NO:  # an end may be the first release that is not of the row
+        return False
     return any(accepts(spec.versions, release) for release in _ends(row))
 
 
@@ -234,13 +238,13 @@ def _framework(row: FrameworkRow, spec: Spec, where: Circumstances, matrix: Matr
     names_gpu = is_cuda_row(row) and bool(spec.build or brought or _NAMED_FOR_CUDA.search(spec.name))
     is_here = where.os_family in row.os and where.arch in row.arch
     one = row if is_here or not re.fullmatch(r"==[\d.]+", spec.versions) else row._replace(versions=spec.versions)
-    reasons = fit(one, where._replace(names_gpu=names_gpu), matrix, brought).reasons  # elsewhere, of this release alone
+    judged = fit(one, where._replace(names_gpu=names_gpu), matrix, brought).reasons  # elsewhere, of this release alone
     return BuildVerdict(
         name=name_of(row),
         row=name,
         release=release_key(row.versions),
         is_gpu=is_cuda_row(row),
-        reasons=reasons,
+        reasons=(*extra_reasons(spec, row, matrix), *judged),
         note=row.note,
         build=row,
     )
@@ -321,7 +325,7 @@ def _cudnn_builds(spec: Spec, where: Circumstances, matrix: Matrix) -> list[Cudn
 def _cudnn_driver(row: CudnnBuildRow, where: Circumstances, matrix: Matrix) -> Iterator[Reason]:
     if where.driver is None:
         return
-    floor = row.driver_windows if where.os_family == "windows" else row.driver_linux
+    floor = row.driver_windows if where.driver_family == "windows" else row.driver_linux
     if floor is not None:
         runs = reaches(where.driver, floor)
         what = f"driver {where.driver} is enough, from {floor} on" if runs else f"needs driver {floor} or newer"
@@ -338,8 +342,14 @@ def _cudnn_cuda(row: CudnnBuildRow, where: Circumstances) -> Iterator[Reason]:
         return
     first, last = row.cuda_min or where.cuda, row.cuda_max or where.cuda
     serves_major = where.cuda.major == row.cuda_major and (row.cuda_major >= 11 or first <= where.cuda <= last)
-    what = f"{'is' if serves_major else 'is not'} for CUDA {where.cuda}: built for {first} to {last}"
+    what = f"{'is' if serves_major else 'is not'} for CUDA {where.cuda}: built for {_span(row)}"
     yield Reason(OK if serves_major else BAD, what, (row_name("cudnn", "builds", row),), row.source)
+
+
+def _span(row: CudnnBuildRow) -> str:
+    if row.cuda_min is None:
+        return f"CUDA {row.cuda_major}"
+    return f"{row.cuda_min} to {row.cuda_max}" if row.cuda_max else f"{row.cuda_min} and newer of CUDA {row.cuda_major}"
 
 
 def _known_absent(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildVerdict]:

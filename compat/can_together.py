@@ -28,9 +28,18 @@ def together(
     if any(_is_for_the_cpu(row) for row in rows):
         return next(iter(_apart(rows)), None)
     try:
-        return _solved(Problem(asked, where, matrix), rows)
+        return _solved(Problem(asked, where._replace(as_written=True), matrix), rows)
     except Uncovered:
         return None
+
+
+def apart(choices: tuple[tuple[FrameworkRow, ...], ...]) -> Reason | None:
+    """What the pins of two of them rule out, whichever of their builds is taken; of those that may work alone."""
+    for some, others in itertools.combinations(filter(None, choices), 2):
+        found = [_apart((one, other)) for one, other in itertools.product(some, others)]
+        if all(found):
+            return found[0][0]
+    return None
 
 
 def _is_for_the_cpu(row: FrameworkRow) -> bool:

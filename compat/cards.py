@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from compat.error import GpudoctorError
@@ -17,6 +18,11 @@ _NOISE = re.compile(
     r"\bmig\b|\b\d+g\.\d+gb(\+[\w.]+)?|\b\d+\s?gb\b|\b(nvidia|gpu|graphics|laptop|mobile|notebook|super developer kit|"
     r"developer kit|dev kit|module|edition|with max-q design|max-q)\b"
 )
+_COUNT = re.compile(r"^\d{1,2}\s*[x×]\s*(?=[^\W\d]|\d{4})|\s+\(?[x×]\s?\d{1,2}\)?$")  # "8xH100", "RTX 3090 (x2)"
+_OTHER_MAKERS = re.compile(
+    r"(?i)\b(?:amd|radeon|instinct|firepro|intel|iris|arc|apple|adreno|mali|m[1-9](?: (?:pro|max|ultra))?)\b"
+)
+_NONE = frozenset({"cpu", "none", "no", "off", "false", "cuda", "gpu", "nvidia"})
 _FAMILY = frozenset({"geforce", "quadro", "tesla", "rtx", "gtx", "gt", "jetson"})
 
 
@@ -27,6 +33,15 @@ class NoGpuName(GpudoctorError):
 
     def __init__(self, text: str) -> None:
         super().__init__(f"{text!r} names no GPU")
+
+
+class OtherMakersGpu(NoGpuName):
+    """A card that is not NVIDIA's: a Radeon, an Arc, Apple's own."""
+
+    hint = "Without a GPU of NVIDIA's leave --gpu out"
+
+    def __init__(self, text: str) -> None:
+        GpudoctorError.__init__(self, f"{text!r} is no GPU of NVIDIA's: CUDA runs on no other")
 
 
 class GpuCard(NamedTuple):
@@ -45,18 +60,40 @@ class GpuCard(NamedTuple):
         return f"{self.name} ({chip.sm})" if self.row else chip.sm
 
 
+def gpu_cards_of(texts: Iterable[str], matrix: Matrix) -> tuple[GpuCard, ...]:
+    """The same of each, also where one names several: "A100, V100", "8xH100"; raises what `gpu_card_of` raises."""
+    return tuple(card for text in texts for card in _each(text, matrix))
+
+
+def _each(text: str, matrix: Matrix) -> tuple[GpuCard, ...]:
+    try:
+        return (gpu_card_of(text, matrix),)
+    except Uncovered:
+        parts = [_COUNT.sub("", part.strip()) for part in text.split(",")]
+        if parts == [text]:
+            raise
+        return tuple(gpu_card_of(part, matrix) for part in parts)
+
+
 def gpu_card_of(text: str, matrix: Matrix) -> GpuCard:
-    """Read "RTX 5090", "GTX 1080 Ti", "sm_89", "compute capability 8.9"; raises Uncovered, NoGpuName."""
+    """Read "RTX 5090", "GTX 1080 Ti", "sm_89", "compute capability 8.9".
+
+    Raises Uncovered and NoGpuName, as OtherMakersGpu for what no card of NVIDIA's is called.
+    """
     bare = re.fullmatch(r"(?i)\s*(?:sm[_ ]?|compute[_ ]?|cc ?|compute capability )?(\d{1,2})[._]?(\d)[af]?\s*", text)
     if bare:
         capability = ComputeCapability(int(bare[1]), int(bare[2]))
         return GpuCard(name=capability.sm, capabilities=(capability,), row="", source="", note="")
     if not re.search(r"[^\W\d_]|\d{3}", text) or text.lstrip().startswith("-"):  # "5000" may be several
         raise NoGpuName(text)
+    if text.strip().casefold() in _NONE:
+        raise NoGpuName(text)
     try:
         return _card(matrix.gpu(text))
     except Uncovered as error:
         found = _loosely(text, matrix)
+        if not found and _OTHER_MAKERS.search(text):
+            raise OtherMakersGpu(text) from None
         if not found:
             raise error from None
     first = _card(found[0])

@@ -132,6 +132,11 @@ class _Judged:
         if not wanted:
             return
         if published is None:
+            newest = _newest_python(self._row.package, release_key(self._row.versions), self._matrix)
+            if newest and release_key(wanted) > newest:
+                what = f"no wheel for Python {wanted}: later releases have none either"
+                yield self._say(BAD, what)
+                return
             yield self._say(UNKNOWN, f"whether there is a wheel for Python {wanted} is not recorded")
         elif wanted in published or not published:
             yield self._say(OK, f"published for Python {wanted}")
@@ -164,10 +169,16 @@ class _Judged:
                 what = f"brings {name} only with the extra {missing.extra}, which was not asked for"
                 yield self._say(OK, what, row_name("package", "extras", missing), source=missing.source)
                 yield self._system_library(name, version, accepted)
-            elif brings_libraries(row, self._matrix) and not (name == "CUDA" and _has_one_for_each(row)):
+            elif self._brings(name):
                 yield self._say(OK, f"brings its own {name} {own or ''}".rstrip() + ": that of the system is not used")
             else:
                 yield self._system_library(name, version, accepted)
+
+    def _brings(self, library: str) -> bool:
+        """Whether CUDA or cuDNN comes along, by the build itself or by an extra that was asked for."""
+        if library.casefold() in (self._brought_along or ()):
+            return True
+        return brings_libraries(self._row, self._matrix) and not (library == "CUDA" and _has_one_for_each(self._row))
 
     def _missing_extra(self, library: str) -> ExtraRow | None:
         """The extra that would bring a library, where it was not asked for."""
@@ -269,8 +280,8 @@ class _Judged:
         """
         reported = self._matrix.ptx_reported(self._row.package, self._release(), gpu)
         if reported:
-            what = f"brings PTX for {gpu.sm}, which people report not to load there: {reported.error}"
-            return self._say(UNKNOWN, what, row_name("gpu", "ptx", reported), source=reported.source)
+            what = f"brings only PTX for {gpu.sm}, which all who report of it say does not load there: {reported.error}"
+            return self._say(BAD, what, row_name("gpu", "ptx", reported), source=reported.source)
         driver, cuda = self._where.driver, oldest_cuda(self._row, self._matrix)
         newest = self._matrix.targets(accepted_cudas(self._row, self._matrix)[-1])
         if newest.capability_max.major < gpu.major:
@@ -280,7 +291,7 @@ class _Judged:
             )
         if driver is None:
             return self._say(OK, f"brings PTX for {gpu.sm}, which the driver compiles at first use")
-        branch = self._matrix.branch(driver, self._where.os_family)
+        branch = self._matrix.branch(driver, self._where.driver_family)
         name, source = row_name("driver", "branches", branch), f"{self._row.source}; {branch.source}"
         if branch.cuda_max is None:
             what = f"brings only PTX of CUDA {cuda} for {gpu.sm}; which CUDA driver {driver} compiles is not recorded"
@@ -347,11 +358,12 @@ class _Judged:
 
     def _takes_its_ptx(self) -> Iterator[Reason]:
         """The driver compiles the PTX that the system's CUDA makes, where that is what the framework hands it."""
-        driver, cuda, row = self._where.driver, self._where.cuda, self._row
-        if driver is None or cuda is None or row.libraries != "system" or not traits_of(row.package).driver_compiles:
+        driver, row, releases = self._where.driver, self._row, traits_of(self._row.package).driver_compiles
+        if driver is None or row.libraries != "system" or not releases or not accepts(releases, self._release()):
             return
         try:
-            branch = self._matrix.branch(driver, self._where.os_family)
+            branch = self._matrix.branch(driver, self._where.driver_family)
+            cuda = self._where.cuda or oldest_cuda(row, self._matrix)
         except Uncovered as error:
             yield self._say(UNKNOWN, str(error))
             return
@@ -403,6 +415,14 @@ def _kept(look: Callable[[], T], row: FrameworkRow, before: Kept) -> T:
         before[id(row)] = row, look()
     found: T = before[id(row)][1]
     return found
+
+
+@lru_cache(maxsize=1024)
+def _newest_python(package: str, since: tuple[int, ...], matrix: Matrix) -> tuple[int, ...]:
+    """The newest Python that a release from one on has wheels for; () where no row says any."""
+    rows: tuple[FrameworkRow, ...] = matrix.rows(package, "builds") if matrix.has(package) else ()
+    later = (row for row in rows if row.python and release_key(row.versions) > since)
+    return max((release_key(python) for row in later for python in row.python or ()), default=())
 
 
 @lru_cache(maxsize=256)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from compat.build import release_key
 from compat.matrix import Matrix, accepts
-from compat.overlap import YES, overlap
+from compat.overlap import NO, YES, overlap
 
 if TYPE_CHECKING:
     from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, JetpackRow, NameRow, SystemLibraryRow
     from compat.reason import Circumstances
+    from compat.row import FrameworkRow
     from compat.spec import Spec
 
 
@@ -42,6 +44,23 @@ def extras_asked(spec: Spec, matrix: Matrix) -> tuple[ExtraRow, ...]:
         for row in _rows(matrix, "package", "extras")
         if row.package == spec.name and row.extra in spec.extras and overlap((row.versions, spec.versions)) == YES
     )
+
+
+def fits_extras(spec: Spec, row: FrameworkRow, matrix: Matrix) -> bool:
+    """Whether a spec's extras ask for a build: jax[cuda12_local] asked for a jaxlib of its own before 0.4.30."""
+    asking = [one for one in extras_asked(spec, matrix) if one.asks == row.package]
+    return not asking or any(
+        row.build.startswith(one.build) and overlap((one.versions, row.versions)) != NO for one in asking
+    )
+
+
+def extras_lacking(spec: Spec, row: FrameworkRow, matrix: Matrix) -> Iterator[tuple[ExtraRow, ...]]:
+    """The rows of each extra that the package has in other releases only."""
+    for extra in spec.extras:
+        every = _rows(matrix, "package", "extras")
+        known = tuple(one for one in every if (one.package, one.extra) == (spec.name, extra))
+        if known and all(overlap((one.versions, spec.versions, row.versions)) == NO for one in known):
+            yield known
 
 
 def brought_by(spec: Spec, package: str, matrix: Matrix) -> frozenset[str] | None:

@@ -27,6 +27,7 @@ class ExtraRow(NamedTuple):
     versions: str  # PEP 440 specifier
     extra: str  # "and-cuda"
     asks: str  # the package whose GPU code it asks for, "jax-cuda12-plugin"; "" for the package itself
+    build: str  # how the build begins that it asks for, "cuda12" of jaxlib; "" where there is but one
     brings: tuple[str, ...]  # "cuda", "cudnn"; [] where they are taken from the system
     source: str
     read_on: str

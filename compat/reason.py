@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from compat.build import serves
 from compat.matrix import Matrix, Uncovered
+from compat.platform import extras_lacking
 from compat.record import NamedTuple
-from compat.row import BranchRow, CudnnBuildRow, GenerationRow
+from compat.row import BranchRow, CudnnBuildRow, FrameworkRow, GenerationRow
 from compat.version import ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
 
 if TYPE_CHECKING:
     from compat.artefact import ForwardCompatRow  # only a question asks for these
+    from compat.spec import Spec
 
 OK, BAD, UNKNOWN = "ok", "bad", "unknown"
 YES, NO = "yes", "no"
@@ -22,6 +24,7 @@ class Circumstances(NamedTuple):
     """Where a build must work; what is "", () or None was not said, and is not judged."""
 
     os_family: str = "linux"
+    wsl: bool = False  # Linux inside Windows, whose driver it has
     arch: str = "x86_64"  # "x86_64", "sbsa", "jetson", "ppc64le"
     python: str = ""  # "3.12", "3.13t"
     capabilities: tuple[ComputeCapability, ...] = ()  # of every GPU that must work
@@ -31,7 +34,13 @@ class Circumstances(NamedTuple):
     cudnn: CudnnVersion | None = None  # of the system, likewise
     families: tuple[str, ...] = ()  # "datacenter", "geforce" of the cards that were named by product
     forward: CudaVersion | None = None  # of the forward-compatibility package beside the driver
+    as_written: bool = False  # an extra that was not named does not come along: tensorflow is not tensorflow[and-cuda]
     names_gpu: bool = False  # the build itself was asked for as one with GPU code: "+cu124", "[cuda12]"
+
+    @property
+    def driver_family(self) -> str:
+        """The system whose driver it is, by which its releases are numbered."""
+        return "windows" if self.wsl else self.os_family
 
     @property
     def wants_gpu(self) -> bool:
@@ -52,6 +61,15 @@ def verdict_of(reasons: tuple[Reason, ...]) -> str:
     """ "no" for one bad reason, else "unknown" for one unknown one, else "yes"."""
     kinds = {reason.kind for reason in reasons}
     return NO if BAD in kinds else UNKNOWN if UNKNOWN in kinds else YES
+
+
+def extra_reasons(spec: Spec, row: FrameworkRow, matrix: Matrix) -> Iterator[Reason]:
+    """An extra that other releases have alone: an installer warns, and leaves out what it would bring."""
+    for known in extras_lacking(spec, row, matrix):
+        there = " or ".join(one.versions for one in known)
+        what = f"{spec.name} has the extra {known[0].extra} in {there} only; pip leaves it out, and what it brings"
+        names = tuple(row_name("package", "extras", one) for one in known)
+        yield Reason(BAD, what, names, known[0].source)
 
 
 def reaches(driver: DriverRelease, floor: DriverRelease) -> bool:
@@ -102,20 +120,32 @@ def toolkit_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Mat
 
 def drives_reasons(circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
     """Whether the driver knows the cards at all; that of a Jetson comes with its system, and is not judged."""
-    if circumstances.driver is None or circumstances.arch == "jetson":
+    driver, family = circumstances.driver, circumstances.driver_family
+    if driver is None or circumstances.arch == "jetson":
         return
     for gpu in circumstances.capabilities:
         try:
-            yield driver_drives(gpu, circumstances.driver, matrix, circumstances.os_family)
+            yield driver_drives(gpu, driver, matrix, family)
         except Uncovered as error:
-            yield Reason(UNKNOWN, str(error), (), "")
+            yield Reason(UNKNOWN, _of_windows(driver, family, matrix) or str(error), (), "")
+
+
+def _of_windows(driver: DriverRelease, family: str, matrix: Matrix) -> str:
+    """What to say of a release that only Windows has: whoever names it for Linux may mean WSL."""
+    try:
+        branch = matrix.branch(driver, "windows").branch
+    except Uncovered:
+        return ""
+    if family != "linux" or branch == driver.branch:
+        return ""
+    return f"driver {driver} is a release for Windows, of branch {branch}: --os windows, or --os wsl for Linux in it"
 
 
 def driver_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
     """Whether programs of a CUDA version start on the driver; where not, whether NVIDIA's package would help."""
     if circumstances.driver is None:
         return
-    reason = driver_runs(cuda, circumstances.driver, circumstances.os_family, matrix)
+    reason = driver_runs(cuda, circumstances.driver, circumstances.driver_family, matrix)
     package = _forward_compat(cuda, circumstances, matrix) if reason.kind == BAD else None
     if package is None:
         yield reason
@@ -146,7 +176,7 @@ def forward_packages(circumstances: Circumstances, matrix: Matrix) -> tuple[Forw
     Source: CUDA Compatibility, "Forward Compatibility": Linux, data-centre cards, base branches of NVIDIA's table.
     """
     driver = circumstances.driver
-    if driver is None or circumstances.os_family != "linux" or set(circumstances.families) != {"datacenter"}:
+    if driver is None or circumstances.driver_family != "linux" or set(circumstances.families) != {"datacenter"}:
         return ()
     rows: tuple[ForwardCompatRow, ...] = matrix.rows("forward-compat", "packages")
     return tuple(row for row in rows if driver.branch in (row.base_branches or ()))

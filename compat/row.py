@@ -291,7 +291,7 @@ class TraitsRow(NamedTuple):
     runs_on: str  # whose CUDA it uses, "torch"; "" for one with its own
     gpu: tuple[str, ...]  # distributions with GPU code, best first; () where each is published with it
     compiles: bool  # for the card that it meets, so that a build needs no code for it
-    driver_compiles: bool  # to PTX of the CUDA beside it, which only a driver of that CUDA or a newer one takes
+    driver_compiles: str  # releases that compile to PTX of the CUDA beside it, which no older driver takes; "" for none
     tagged: bool  # versions carry the build, "2.9.1+cu128"
     any_python: bool  # pure Python: one wheel for all
     asked_as: dict[str, str]  # distribution -> what an installer is asked for so that CUDA comes along; {major} is its

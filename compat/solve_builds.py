@@ -11,8 +11,8 @@ from compat.fit import Fit, fit
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
-from compat.platform import extras_asked
-from compat.reason import BAD, UNKNOWN, YES, Circumstances, Reason, row_name
+from compat.platform import extras_asked, extras_of, fits_extras
+from compat.reason import BAD, UNKNOWN, YES, Circumstances, Reason, extra_reasons, row_name
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.solve_abi import abi_limits
@@ -20,6 +20,7 @@ from compat.spec import Spec
 from compat.version import CudaVersion
 
 _ENDLESS = 10**9
+_OF_CUDA = ("nvidia-", "cuda-toolkit", "tensorrt")  # how distributions of CUDA's libraries are named
 _PRE_RELEASE = re.compile(r"\d(a|b|rc|\.dev)\d")
 Key = tuple[tuple[int, ...], int]
 
@@ -85,7 +86,7 @@ def candidates(asked: Spec, circumstances: Circumstances, matrix: Matrix) -> tup
     """
     judged = [
         one._replace(fit=Fit(one.row, (*fit(one.row, circumstances, matrix).reasons, *one.fit.reasons)))
-        for one in _builds(asked, circumstances.os_family, circumstances.arch, matrix)
+        for one in _builds(asked, circumstances.os_family, circumstances.arch, circumstances.as_written, matrix)
     ]
     newest_cuda = _cuda_of_driver(circumstances, matrix)
     if newest_cuda is None:
@@ -99,7 +100,7 @@ def _cuda_of_driver(circumstances: Circumstances, matrix: Matrix) -> CudaVersion
     if circumstances.driver is None:
         return None
     try:
-        return matrix.branch(circumstances.driver, circumstances.os_family).cuda_max
+        return matrix.branch(circumstances.driver, circumstances.driver_family).cuda_max
     except Uncovered:
         return None
 
@@ -118,10 +119,10 @@ def _is_newer(row: FrameworkRow, newest_cuda: CudaVersion, matrix: Matrix) -> bo
 
 
 @lru_cache(maxsize=256)
-def _builds(asked: Spec, os_family: str, arch: str, matrix: Matrix) -> tuple[SolveCandidate, ...]:
+def _builds(asked: Spec, os_family: str, arch: str, as_written: bool, matrix: Matrix) -> tuple[SolveCandidate, ...]:
     """Those builds in that order, with only the reasons that no circumstances change."""
     found = [
-        _build(asked, row, matrix, with_gpu_code)
+        _build(asked, row if not as_written else _without_extras(asked, row, matrix), matrix, with_gpu_code)
         for package, with_gpu_code in _packages(asked, matrix)
         for row in _asked_for(asked, package, matrix)
         if os_family in row.os and arch in row.arch
@@ -146,7 +147,7 @@ def _packages(asked: Spec, matrix: Matrix) -> list[tuple[str, bool]]:
 
 def _asked_for(asked: Spec, package: str, matrix: Matrix) -> list[FrameworkRow]:
     rows: tuple[FrameworkRow, ...] = matrix.rows(package, "builds")
-    return [row for row in rows if _is_asked_for(asked, row)]
+    return [row for row in rows if _is_asked_for(asked, row) and fits_extras(asked, row, matrix)]
 
 
 def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
@@ -156,7 +157,8 @@ def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
 
 
 def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) -> SolveCandidate:
-    against = (*_unpublished(asked, row), *(_without_code(row) if with_gpu_code else ()))
+    code = _without_code(row) if with_gpu_code else ()
+    against = (*_unpublished(asked, row), *code, *extra_reasons(asked, row, matrix))
     versions = _narrowed(asked.versions, row.versions)
     extra = _leaving_cuda_out(asked, row, matrix)
     row = _on_the_system(row) if extra else row
@@ -176,9 +178,17 @@ def _leaving_cuda_out(asked: Spec, row: FrameworkRow, matrix: Matrix) -> str:
     return rows[0].extra if rows and row.libraries == "wheels" and not any(one.brings for one in rows) else ""
 
 
+def _without_extras(asked: Spec, row: FrameworkRow, matrix: Matrix) -> FrameworkRow:
+    """The build as it comes where none of the extras is asked for that bring its libraries."""
+    if asked.extras or row.package != asked.name or row.libraries != "wheels":
+        return row
+    release = row.versions.partition(",")[0].lstrip("=><!~").removesuffix(".*")
+    return _on_the_system(row) if extras_of(row.package, release, matrix) else row
+
+
 def _on_the_system(row: FrameworkRow) -> FrameworkRow:
     """The build as it is installed without its libraries."""
-    pins = {name: one for name, one in (row.pins or {}).items() if not name.startswith(("nvidia-", "cuda-toolkit"))}
+    pins = {name: one for name, one in (row.pins or {}).items() if not name.startswith(_OF_CUDA)}
     return row._replace(libraries="system", pins=pins)
 
 

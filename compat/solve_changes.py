@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from compat.artefact import ForwardCompatRow  # only a question asks for these
 
 T = TypeVar("T")
+_THREE = 3
 
 
 class Task(NamedTuple):
@@ -51,18 +52,20 @@ def changes(task: Task, matrix: Matrix, pairs: Pairs | None = None) -> tuple[Cha
     that there is none: the `doubts` of their sets say so.
     """
     apart = _Apart(matrix, Pairs(task.circumstances, matrix) if pairs is None else pairs)
+    apart.learn(task, sure=True)
     known = _Search(matrix, apart, sure=True)
     return known.single(task) or known.pairs(task) or _Search(matrix, apart, sure=False).single(task)
 
 
 class _Apart:
-    """Twos of what was asked for that nothing brings together: a set that holds both is not looked for any more."""
+    """Twos and threes of what was asked for that nothing brings together: a set that holds them is not looked for."""
 
     def __init__(self, matrix: Matrix, pairs: Pairs) -> None:
         self._matrix = matrix
         self._pairs = pairs
         self._tried: dict[tuple[Task, bool], bool] = {}
         self._problems: dict[Task, Problem] = {}
+        self._threes: dict[tuple[Spec, ...], None] = {}  # that are apart under some circumstances
 
     def problem(self, task: Task) -> Problem:
         """A task's problem, which shares what was found about pairs of builds; one for one task."""
@@ -70,17 +73,31 @@ class _Apart:
             self._problems[task] = Problem(task.asked, task.circumstances, self._matrix, pairs=self._pairs)
         return self._problems[task]
 
-    def holds_two(self, task: Task, *, sure: bool) -> bool:
-        """Whether two of its packages are known to be apart here, or even where less is asked for."""
-        return any(self._tried.get(one) for one in self._looser(task, sure=sure))
+    def holds_some(self, task: Task, *, sure: bool) -> bool:
+        """Whether two of its packages are known to be apart here, or even where less is asked for; or three are."""
+        if any(self._tried.get(one) for one in self._looser(task, sure=sure)):
+            return True
+        threes = [three for three in self._threes if set(three) <= set(task.asked)]
+        return any(self._are_apart(Task(three, task.circumstances), sure=sure) for three in threes)
 
     def learn(self, task: Task, *, sure: bool) -> None:
-        """Look for such two in a task that has no solution, those first that are apart under all circumstances."""
-        for one in self._looser(task, sure=sure):
-            if one not in self._tried:
-                self._tried[one] = none_together(self.problem(one[0]), sure=one[1])
-            if self._tried[one]:
+        """Look for such two in a task that has no solution, those first that are apart under all circumstances.
+
+        Where there are none, for three: they are few, and quickly looked at elsewhere once they are known to be apart.
+        """
+        for one, of in self._looser(task, sure=sure):
+            if self._are_apart(one, sure=of):
                 return
+        if len(task.asked) > _THREE:
+            each = combinations(task.asked, _THREE)
+            found = next((one for one in each if self._are_apart(Task(one, task.circumstances), sure=sure)), None)
+            if found is not None:
+                self._threes[found] = None
+
+    def _are_apart(self, task: Task, *, sure: bool) -> bool:
+        if (task, sure) not in self._tried:
+            self._tried[task, sure] = none_together(self.problem(task), sure=sure)
+        return self._tried[task, sure]
 
     def _looser(self, task: Task, *, sure: bool) -> Iterator[tuple[Task, bool]]:
         asked, where = task
@@ -145,7 +162,7 @@ class _Search:
     def _drivers(self, where: Circumstances) -> list[DriverRelease]:
         """Releases at which something changes, oldest first: floors of toolkits, and branches that drive the cards."""
         floors = {
-            getattr(row, f"driver_floor_{where.os_family}", None) for row in self._matrix.rows("cuda", "toolkits")
+            getattr(row, f"driver_floor_{where.driver_family}", None) for row in self._matrix.rows("cuda", "toolkits")
         }
         branches = {DriverRelease((row.branch,)) for row in self._matrix.rows("driver", "branches")}
         newer = {
@@ -175,7 +192,7 @@ class _Search:
         return self._solved[task]
 
     def _solution(self, task: Task) -> Solution | None:
-        if self._apart.holds_two(task, sure=self._sure):
+        if self._apart.holds_some(task, sure=self._sure):
             return None
         found = (solve if self._sure else solve_unsure)(self._apart.problem(task))
         if found is None:
@@ -211,10 +228,12 @@ def _steps(task: Task) -> Iterator[_Step]:
     for one in asked:
         if one.versions or one.build:
             loose = tuple(each._replace(versions="", build="") if each is one else each for each in asked)
-            yield _Step("relax", f"another release of {one.name}", (Task(loose, where),))
+            yield _Step("relax", f"another release of {_name(one, asked)}", (Task(loose, where),))
     yield from _splits(task)
     for one in asked if len(asked) > 1 else ():
-        yield _Step("drop", f"without {one.name}", (Task(tuple(each for each in asked if each is not one), where),))
+        yield _Step(
+            "drop", f"without {_name(one, asked)}", (Task(tuple(each for each in asked if each is not one), where),)
+        )
 
 
 def _splits(task: Task) -> Iterator[_Step]:
@@ -225,12 +244,15 @@ def _splits(task: Task) -> Iterator[_Step]:
             rest = tuple(one for one in asked if one not in apart)
             if len(apart) == len(rest) and asked[0] in apart:  # the same two environments, the other way round
                 continue
-            what = f"two environments: {_names(rest)} in one, {_names(tuple(reversed(apart)))} in the other"
-            yield _Step("environments", what, (Task(rest, where), Task(tuple(reversed(apart)), where)))
+            there = tuple(reversed(apart))
+            first, second = (", ".join(_name(one, asked) for one in part) for part in (rest, there))
+            what = f"two environments: {first} in one, {second} in the other"
+            yield _Step("environments", what, (Task(rest, where), Task(there, where)))
 
 
-def _names(asked: tuple[Spec, ...]) -> str:
-    return ", ".join(one.name for one in asked)
+def _name(one: Spec, asked: tuple[Spec, ...]) -> str:
+    """What it is called; in full where it was asked for twice."""
+    return one.name if sum(each.name == one.name for each in asked) == 1 else str(one)
 
 
 def _spoken(steps: tuple[_Step, ...], solutions: tuple[Solution, ...]) -> str:

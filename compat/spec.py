@@ -23,7 +23,21 @@ class BadSpec(GpudoctorError):
 
     def __init__(self, text: str) -> None:
         shown = text if len(text) <= _LONGEST else f"{text[:40]}..."
-        super().__init__(f"{shown!r} is no package with a version specifier")
+        meant = _meant(text) if len(text) <= _LONGEST else ""
+        super().__init__(
+            f"{shown!r} is no package with a version specifier" + (f"; did you mean {meant}?" if meant else "")
+        )
+        self.hint = "" if meant else self.hint
+
+
+def _meant(text: str) -> str:
+    """The specifier of somebody who wrote conda's "torch=2.6", npm's "torch@2.6", "torch=>2.6" or "cuda 12.4"."""
+    found = re.fullmatch(
+        r"\s*([A-Za-z][\w.-]*(?:\[[\w,-]*\])?)\s*(=>|=<|[=@:\s])\s*v?(\d+(?:\.\d+)*(?:\+\w+)?)\s*", text
+    )
+    if not found:
+        return ""
+    return found[1] + {"=>": ">=", "=<": "<="}.get(found[2], "==") + found[3]
 
 
 class ReleaseApart(BadSpec):

@@ -89,7 +89,7 @@ def _default(name: str) -> TraitsRow:
         runs_on="",
         gpu=(),
         compiles=False,
-        driver_compiles=False,
+        driver_compiles="",
         tagged=False,
         any_python=False,
         asked_as={},

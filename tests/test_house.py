@@ -217,6 +217,7 @@ MAY_NAME_FRAMEWORKS = {
     "doctor/explain/facts.py": "torch says its CUDA in a line of its own",
     "doctor/verify/frameworks/": "programs, one for each framework",
     "doctor/cli/": "names of commands and choices",
+    "compat/solve_builds.py": "what TensorFlow's extra asks for besides the libraries of CUDA",
     "doctor/dockerfile/build.py": "names in a line that bring no library of CUDA",
     "doctor/rules/dockerfile_libraries_missing.py": "whose cuDNN is optional, and which may be meant for the CPU",
     "doctor/rules/framework_not_published.py": "of torch the rows hold every build",

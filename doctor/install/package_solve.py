@@ -47,7 +47,7 @@ class Solved(NamedTuple):
 
 
 def known_name(name: str) -> str:
-    """The distribution that is meant: "torch" for "pytorch". Raises NoSuchName with what is near, and NotCuda."""
+    """The distribution that is meant: "torch" for "pytorch". Raises NoSuchName with what is near, and NoRows."""
     return known_product(Spec(normal(name), "", "", ()), *_OTHERS).name
 
 

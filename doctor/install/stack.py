@@ -8,7 +8,7 @@ after the restart into the new driver.
 from __future__ import annotations
 
 from compat.build import accepted_cudas, compilers_for, gpu_packages
-from compat.cards import gpu_card_of
+from compat.cards import gpu_cards_of
 from compat.discover import names_in
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered, accepts
@@ -180,7 +180,7 @@ def _cards(asked: StackOrder, target: Target, facts: Facts | None, matrix: Matri
             where = "on this machine" if facts else "on another machine"
             raise NoStack(f'which GPU is {where} is not known: name it, as in --gpu "RTX 5090"')
         return _Cards(capabilities, (), rows), target
-    named = tuple(gpu_card_of(name, matrix) for name in asked.gpus)
+    named = gpu_cards_of(asked.gpus, matrix)
     arch = "" if asked.named_arch else machine_arch(named, matrix)
     capabilities = tuple(dict.fromkeys(chip for card in named for chip in card.capabilities))
     rows = tuple(dict.fromkeys(matrix.generation(one) for one in capabilities))

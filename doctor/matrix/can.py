@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from compat.can import BuildVerdict, CanAnswer, Case, Reply, can
-from compat.cards import GpuCard, gpu_card_of
+from compat.cards import GpuCard, gpu_cards_of
 from compat.choice import one_of
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
@@ -25,9 +25,16 @@ SCHEMA = "gpudoctor.can/1"
 _STATUS = {YES: 0, NO: 1, UNKNOWN: 4}
 _COLOURS = {YES: "green", OK: "green", NO: "red", BAD: "red", UNKNOWN: "yellow"}
 _SYMBOLS = {OK: ("✓", "+"), BAD: ("✗", "x"), UNKNOWN: ("?", "?")}
-_SYSTEMS = ("linux", "windows", "macos")
+_WSL = "wsl"
+_SYSTEMS = ("linux", "windows", _WSL, "macos")
 _ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
 _SPOKEN_ARCHES = {"amd64": "x86_64", "x64": "x86_64", "aarch64": "sbsa", "arm64": "sbsa"}  # uname, wheels, Apple
+_SPOKEN_SYSTEMS = {
+    "linux": ("ubuntu", "debian", "centos", "rhel", "rocky", "fedora"),
+    "windows": ("win", "win10", "win11", "windows10", "windows11", "windows 10", "windows 11"),
+    "wsl": ("wsl2", "wsl 2"),
+    "macos": ("mac", "osx", "darwin"),
+}
 _MOST_NEAR = 3  # names of cards
 _LONG = 100  # characters: no name of a card is longer
 _MOST_SHOWN = 8
@@ -62,7 +69,7 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
     circumstances_of(asked)  # what was mistyped is told first
     document: CanDocument | NoCard
     try:
-        cards = tuple(gpu_card_of(name, matrix) for name in asked.gpus)
+        cards = gpu_cards_of(asked.gpus, matrix)
     except Uncovered as error:
         document, verdict = NoCard(str(error), matrix, asked.gpus), UNKNOWN
     else:
@@ -137,13 +144,16 @@ def machine_arch(cards: tuple[GpuCard, ...], matrix: Matrix) -> str:
 def circumstances_of(asked: CanRequest, arch: str = "x86_64") -> Circumstances:
     """Raises VersionError, BadVersion and NoSuchName; `arch` is meant where none was named."""
     machine = _SPOKEN_ARCHES.get(asked.arch.casefold(), asked.arch)
-    os_family = one_of("operating system", asked.os_family or _this_system(), _SYSTEMS)
-    arch = "sbsa" if os_family == "macos" else arch  # the Macs of today
+    said_system = asked.os_family.casefold()
+    spoken = next((one for one, names in _SPOKEN_SYSTEMS.items() if said_system in names), said_system)
+    system = one_of("operating system", spoken or _this_system(), _SYSTEMS)
+    arch = "sbsa" if system == "macos" else arch  # the Macs of today
     return Circumstances(
-        os_family=os_family,
+        os_family="linux" if system == _WSL else system,
+        wsl=system == _WSL,
         arch=one_of("architecture", machine or arch, _ARCHES),
         python=_dotted("Python", asked.python),
-        driver=DriverRelease.parse(asked.driver) if asked.driver else None,
+        driver=_driver(asked.driver) if asked.driver else None,
         glibc=_dotted("glibc", asked.glibc),
     )
 
@@ -154,10 +164,19 @@ def _this_system() -> str:
     return "linux" if here == "macos" else here
 
 
+def _driver(text: str) -> DriverRelease:
+    """A release, also as a package has it, 535.183.01-1 or nvidia-driver-535-server, or NVIDIA's name, R570."""
+    import re
+
+    return DriverRelease.parse(re.sub(r"^(?:[rRvV]|(?:nvidia-)?driver-)(?=\d)|(?<=\d)-\S*$", "", text.strip()))
+
+
 def _dotted(kind: str, text: str) -> str:
     """The first two parts of a version, a free-threaded Python's "t" included; raises BadVersion."""
     import re
 
+    if kind == "Python":
+        text = re.sub(r"^(?:cp|py|python) ?(\d)\.?(?=\d)", r"\1.", text.strip())  # "cp312" of a wheel, "python3.12"
     found = re.fullmatch(r"(\d{1,3}\.\d{1,3})(?:\.\d{1,3})?(t?)", text)
     if text and not found:
         raise BadVersion(f"{text!r} is not a {kind} version such as {'3.12' if kind == 'Python' else '2.31'}")
@@ -273,7 +292,7 @@ def said(where: Circumstances) -> Iterator[str]:
         yield f"Python {where.python}"
     if where.glibc:
         yield f"glibc {where.glibc}"
-    yield f"{where.os_family} {where.arch}"
+    yield f"{where.os_family} {where.arch}" + (" in WSL 2" if where.wsl else "")
 
 
 def _write_candidate(page: Page, candidate: BuildVerdict) -> None:

@@ -94,7 +94,7 @@ def _driver_cuda(solution: Solution, where: Circumstances, matrix: Matrix) -> Cu
     """
     if where.driver is not None:
         try:
-            return matrix.branch(where.driver, where.os_family).cuda_max
+            return matrix.branch(where.driver, where.driver_family).cuda_max
         except Uncovered:
             pass
     majors = [int(digits) for one in solution.chosen if (digits := _major(one.row.cuda or ""))]

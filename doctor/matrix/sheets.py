@@ -419,7 +419,7 @@ LAYOUTS: dict[str, Layout] = {
         "What only an extra brings",
         (
             ("package", lambda row: f"{row.package} {exact(row.versions)}"),
-            *_columns(extra="extra", asks="installs", brings="brings"),
+            *_columns(extra="extra", asks="installs", build="build", brings="brings"),
         ),
     ),
     "CardPlatformRow": Layout("Cards of one kind of machine", _columns(cards="cards", os="system", arch="processor")),

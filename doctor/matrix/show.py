@@ -8,6 +8,7 @@ from compat.build import release_key
 from compat.choice import one_of
 from compat.load import is_framework, products, tables_of
 from compat.matrix import Matrix, Uncovered
+from compat.platform import package_named
 from compat.spec import normal
 from doctor.matrix.choose import tables_for
 from doctor.matrix.shown import Shown
@@ -15,6 +16,7 @@ from doctor.matrix.summary import summary_of
 from doctor.matrix.view import Line, Sheet, View
 from doctor.matrix.view_document import UncoveredDocument, ViewDocument
 from doctor.output.write import deliver, format_for, terminal_style
+from doctor.rules.shared.products import NoRows
 
 EXIT_UNKNOWN = 4
 ABOUT = {
@@ -43,10 +45,10 @@ ABOUT = {
 def view(product: str, name: str, matrix: Matrix) -> View:
     """What the matrix says of a product (and of one version or name of it).
 
-    Raises NoSuchName for an unknown product, Uncovered for what no row covers, VersionError for a name that cannot
-    be one.
+    Raises NoSuchName for an unknown product, NoRows for what is known to have none, Uncovered for what no row covers,
+    VersionError for a name that cannot be one.
     """
-    product = one_of("product", normal(product), products())
+    product = _product(normal(product), matrix)
     tables = tables_for(product, name, matrix)
     return View(
         product=product,
@@ -55,6 +57,15 @@ def view(product: str, name: str, matrix: Matrix) -> View:
         summary=summary_of(product, name, tables, matrix),
         tables=tables,
     )
+
+
+def _product(name: str, matrix: Matrix) -> str:
+    """The product of that name, or of that which people call so: torch for pytorch."""
+    known = products()
+    named = package_named(name, matrix) if name not in known else None
+    if named and not named.package:
+        raise NoRows(f"{name} has no rows of its own: {named.note}")
+    return named.package if named and named.package in known else one_of("product", name, known)
 
 
 def shown(product: str, name: str, style: str, matrix: Matrix, output: str | None = None) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from compat.cards import GpuCard, gpu_card_of
+from compat.cards import GpuCard, gpu_cards_of
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.reason import NO, UNKNOWN, YES, Circumstances
@@ -90,7 +90,7 @@ def place_of(asked: SolveRequest, matrix: Matrix) -> Place:
     """What was named, else this machine as it is; raises Uncovered for a card that no row has."""
     if not asked.is_elsewhere:
         return _here(asked)
-    cards = tuple(gpu_card_of(name, matrix) for name in asked.gpus)
+    cards = gpu_cards_of(asked.gpus, matrix)
     chips = tuple(dict.fromkeys(chip for card in cards for chip in card.capabilities))
     families = tuple(dict.fromkeys(card.family for card in cards))
     where = can.circumstances_of(_as_can(asked), can.machine_arch(cards, matrix))

@@ -160,7 +160,7 @@ def _target(tool: str, where: Circumstances) -> Target:
         distribution="",
         distribution_version="",
         arch=where.arch,
-        wsl=False,
+        wsl=where.wsl,
         live=False,
         python=f"{_FOLDER}{separator}{inside}",
         environment_kind="venv",

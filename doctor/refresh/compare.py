@@ -67,11 +67,12 @@ def _kind(shipped: list[Any], differences: list[Difference]) -> str:
 def _counterparts(row: Any, matrix: Matrix) -> list[Any]:
     if isinstance(row, FrameworkRow):
         release = row.versions.removeprefix("==")
-        return [
+        rows = [
             one
             for one in matrix.framework_rows(row.package, release)
-            if one.build == row.build and set(one.os) & set(row.os) and set(one.arch) & set(row.arch)
+            if set(one.os) & set(row.os) and set(one.arch) & set(row.arch)
         ]
+        return [one for one in rows if one.build == row.build] or [one for one in rows if _is_renamed(row, one, matrix)]
     if isinstance(row, CudnnRow):
         return [one for one in matrix.rows("cudnn", "releases") if one.version == row.version]
     if isinstance(row, CudnnBuildRow):
@@ -83,6 +84,17 @@ def _counterparts(row: Any, matrix: Matrix) -> list[Any]:
         of_id = {one.id: one for one in matrix.rows("redist-component", "components")}
         return [of_id[row.id]] if row.id in of_id else []
     return [one for one in matrix.rows("cuda", "toolkits") if one.release == row.release]
+
+
+def _is_renamed(row: FrameworkRow, shipped: FrameworkRow, matrix: Matrix) -> bool:
+    """Whether a shipped row of this very release speaks of the same build by another name ("cpu", "cu118", none)."""
+    if shipped.versions != row.versions or shipped.cuda is None:
+        return False
+    if row.libraries and shipped.libraries and row.libraries != shipped.libraries:
+        return False
+    if not row.cuda or not shipped.cuda:
+        return not row.cuda and not shipped.cuda
+    return _same_range(shipped.cuda, row.cuda, _known_versions("cuda", matrix))
 
 
 def _agree(column: str, shipped: Any, read: Any, matrix: Matrix) -> bool:

@@ -874,7 +874,8 @@ def _extra(row: ExtraRow, shelf: Shelf) -> list[str] | None:
     for at in sorted({*edges, *(one - 1 for one in edges), len(taken) - 1} if taken else ()):
         text = shelf.file_in(row.package, released[at], "METADATA").replace("_", "-").replace('"', "'")
         there = re.search(rf"(?m)^Provides-Extra: {re.escape(row.extra)}\s*$", text) is not None
-        asked = re.search(rf"(?m)^Requires-Dist: {re.escape(row.asks)}.*extra == '{re.escape(row.extra)}'", text)
+        wanted = rf"{re.escape(row.asks)}.*{re.escape(row.build)}.*extra == '{re.escape(row.extra)}'"
+        asked = re.search(rf"(?m)^Requires-Dist: {wanted}", text)
         if (there and (not row.asks or asked is not None)) != taken[at]:
             wrong.append(f"{row.package} {released[at]} {'has' if there else 'has no'} extra {row.extra}")
     return wrong if taken else None

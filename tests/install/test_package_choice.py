@@ -12,7 +12,7 @@ from compat.spec import parse_spec
 from doctor.facts import Facts
 from doctor.install.package_choice import PackageOrder, WrongPackage, package_plan
 from doctor.install.package_solve import NotSolved
-from doctor.rules.shared.products import NotCuda
+from doctor.rules.shared.products import NoRows
 from installers.plan import Target
 from installers.steps.command import Command
 from tests.installers import target as machines
@@ -62,7 +62,7 @@ def test_what_is_asked_for_is_installed(name: str, version: str, cuda: str, targ
         ("cudn", "", "", "did you mean cudnn"),
         ("torchh", "", "", "did you mean torch"),
         ("anything-else", "", "", "no product 'anything-else'"),
-        ("numpy", "", "12.8", "numpy is no package for CUDA"),
+        ("numpy", "", "12.8", "numpy has no rows of its own"),
         ("torch", "abc", "", "'abc' is not a release"),
         ("torch==2.9.1", "", "", "as in gpudoctor install torch 2.9.1"),
         ("tor;ch", "", "", "is not the name of a distribution"),
@@ -73,7 +73,7 @@ def test_what_is_asked_for_is_installed(name: str, version: str, cuda: str, targ
 )
 def test_what_nobody_built_is_refused(name: str, version: str, cuda: str, said: str) -> None:
     target = machines.WINDOWS if name == "jax" and not version else BARE
-    with pytest.raises((WrongPackage, NoSuchName, NotSolved, NotCuda)) as caught:
+    with pytest.raises((WrongPackage, NoSuchName, NotSolved, NoRows)) as caught:
         package_plan(PackageOrder(name, version, cuda), target, None, MATRIX)
     assert said in str(caught.value)
 

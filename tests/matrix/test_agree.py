@@ -39,7 +39,8 @@ ONE_ANSWER = (
     ("jax-cuda13-plugin==0.8.1 --gpu H100 --os windows", NO),  # jax-ml/jax:docs/installation.md: none for Windows
     ("vllm==0.33.0 --gpu 'RTX 4090' --os windows", NO),  # vllm-project/vllm:docs: Linux
     ("cudf-cu12 --gpu 'RTX 4090' --os windows", NO),  # docs.rapids.ai/install: WSL 2
-    ("torch==1.0.0 --gpu GB10 --python 3.9", UNKNOWN),  # no row speaks of ARM servers that early
+    ("torch==1.0.0 --gpu GB10 --python 3.9", NO),  # pytorch/pytorch#134790: none with CUDA for ARM that early
+    ("torch==2.9.1 --gpu 'Jetson Orin Nano'", UNKNOWN),  # what NVIDIA's index for JetPack 6 has of it is not recorded
     ("torch==2.7.1+cu128 --gpu 'RTX 5090' --os windows", YES),
     ("torch==2.14.1+cu126 --gpu GH200", UNKNOWN),  # a row of low confidence
     ("onnxruntime==1.32.0 --gpu 'RTX 5090'", NO),  # a build for the CPU

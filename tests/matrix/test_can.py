@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import Any
 
 import pytest
 
 from compat.can import answer, can, packages_of, ranked
-from compat.cards import NoGpuName, gpu_card_of
+from compat.cards import NoGpuName, gpu_card_of, gpu_cards_of
 from compat.matrix import Matrix, Uncovered
 from compat.reason import Circumstances
+from compat.solve import Problem, solve
 from compat.spec import parse_spec
-from compat.version import ComputeCapability
+from compat.version import ComputeCapability, DriverRelease
 from doctor.cli import execute
 from doctor.rules.shared.products import known_product
 
@@ -65,7 +67,7 @@ def test_cards_by_name(text: str, name: str, capabilities: str) -> None:
     assert " ".join(map(str, card.capabilities)) == capabilities
 
 
-@pytest.mark.parametrize("text", ["RTX 9090", "GeForce", "Radeon 9700"])
+@pytest.mark.parametrize("text", ["RTX 9090", "GeForce", "Voodoo 5500"])
 def test_cards_that_no_row_has(text: str) -> None:
     with pytest.raises(Uncovered, match="the GPU"):
         gpu_card_of(text, MATRIX)
@@ -77,7 +79,7 @@ def test_a_variable_that_was_not_set_is_no_question_about_any_machine(option: st
     assert execute(["matrix", "solve", "torch", f"--{option}", ""]) == 2
 
 
-@pytest.mark.parametrize("text", ["-1", "0", "", "8.9.1", "-8.9", "--"])
+@pytest.mark.parametrize("text", ["-1", "0", "", "8.9.1", "-8.9", "--", "none", "CPU"])
 def test_what_names_no_gpu(text: str) -> None:
     """Not the first of the Jetsons, TK1, for -1."""
     with pytest.raises(NoGpuName):
@@ -473,3 +475,123 @@ def test_a_release_that_refuses_newer_cards(asked: str, status: int) -> None:
 )
 def test_a_release_is_judged_by_its_own_wheels(asked: str, status: int) -> None:
     assert ask(*asked.split()) == status
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "says"),
+    [
+        ("torch==2.9.1+cu128 --os wsl --gpu 'RTX 5090' --driver 576.88", 0, "drives sm_120"),
+        ("torch==2.9.1+cu130 --os wsl2 --gpu 'RTX 5090' --driver 576.88", 1, "CUDA 13.0 needs driver 580"),
+        ("torch==2.9.1+cu126 --os WSL --gpu 'GTX 1080 Ti' --driver 591.44", 1, "branch 580 is its last"),
+        ("torch==2.9.1+cu128 --os wsl --gpu 'RTX 5090' --driver 999.99", 4, "no matrix row covers driver branch 999"),
+        ("torch==2.9.1+cu128 --os ubuntu --gpu 'RTX 5090' --driver 576.88", 4, "a release for Windows, of branch 575"),
+        ("torch==2.9.1+cu128 --os linux --gpu 'RTX 5090' --driver R570", 0, "driver 570 drives sm_120"),
+        ("torch==2.9.1+cu128 --os linux --driver 535.183.01-1 --python cp312", 0, "Python 3.12"),
+    ],
+)
+def test_linux_inside_windows_has_its_driver(
+    asked: str, status: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """NVIDIA, CUDA on WSL User Guide: the driver of Windows is the only one that is installed."""
+    assert execute(["matrix", "can", *shlex.split(asked)]) == status
+    assert says in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_machine_in_wsl_is_judged_by_the_driver_of_windows() -> None:
+    """NVML there reports the release of Windows, 576.88, which no branch of Linux has."""
+    where = Circumstances(wsl=True, capabilities=(ComputeCapability(12, 0),), driver=DriverRelease.parse("576.88"))
+    found = solve(Problem((parse_spec("torch"),), where, MATRIX))
+    assert found is not None
+    assert found.chosen[0].row.cuda == "==12.9"  # as branch 575 has it, the newest that needs no newer driver
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("torch=2.6", "did you mean torch==2.6?"),
+        ("torch@2.6", "did you mean torch==2.6?"),
+        ("torch=>2.6", "did you mean torch>=2.6?"),
+        ("cuda 12.4", "did you mean cuda==12.4?"),
+        ("cuda12.4", "did you mean cuda==12.4?"),
+        ("cudnn8", "did you mean cudnn==8.*?"),
+        ("torch==latest", "Write a name"),
+        ("cupy-cuda12", "did you mean cupy-cuda12x"),
+        ("mxnet-cu999", "did you mean mxnet-cu92"),
+        ("tensorflow-rocm", "of its family there are those of tensorflow, tensorflow-cpu, tensorflow-gpu"),
+        ("onnxruntime-directml", "of its family there are those of onnxruntime, onnxruntime-gpu"),
+        ("torchvision", "ask for that"),
+        ("numpy", "has no rows of its own: NumPy computes on the CPU"),
+    ],
+)
+def test_what_people_type_is_asked_back(typed: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another package's builds answered for tensorflow-rocm and mxnet-cu999."""
+    assert execute(["matrix", "can", typed]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["can", "solve"])
+def test_an_extra_that_a_release_has_not_is_no(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """pip warns of it and leaves it out: jax[cuda13]==0.6.0 is jax for the CPU."""
+    assert execute(["matrix", command, "jax[cuda13]==0.6.0", "--gpu", "L4", "--os", "linux"]) == 1
+    assert "has the extra cuda13 in >=0.7.0 only" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_python_that_no_later_release_has_is_no(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "can", "torch==0.4.1", "--python", "3.16", "--os", "linux"]) == 1
+    assert "later releases have none either" in " ".join(capsys.readouterr().out.split())
+    assert execute(["matrix", "can", "flash-attn", "--python", "3.16", "--os", "linux"]) == 4  # no row says any
+
+
+def test_pins_rule_out_what_is_unknown_besides(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever torch 2.9.1 is there for Jetson boards, vLLM 0.10.0 asks for another torch."""
+    asked = ["torch==2.9.1", "vllm==0.10.0", "--gpu", "Jetson Orin Nano"]
+    execute(["matrix", "can", *asked])
+    assert "asks for torch==2.7.1, which is another" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_range_ends_before_the_release_that_it_excludes(capsys: pytest.CaptureFixture[str]) -> None:
+    """The CPU row >=1.13,<2, of which no Python is recorded, is none of torch 2.0."""
+    assert execute(["matrix", "can", "torch>=2.0,<2.1", "--python", "3.12", "--os", "linux"]) == 1
+    assert ">=1.13" not in capsys.readouterr().out
+
+
+def test_a_pure_wheel_with_libraries_for_linux_is_no_gpu_build_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    """From 0.4.26 to 0.4.29 jax itself asks for NVIDIA's libraries; 0.4.29 was the answer on macOS."""
+    assert execute(["matrix", "can", "jax", "--os", "macos"]) == 0
+    assert "jax 0.4.29: yes" not in capsys.readouterr().out
+    assert execute(["matrix", "can", "jax==0.4.28", "--os", "windows", "--gpu", "RTX 4090"]) == 1
+
+
+def test_show_knows_the_names_that_people_type(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "show", "pytorch", "2.9.1"]) == 0
+    assert "cu128" in capsys.readouterr().out
+    assert execute(["matrix", "show", "numpy"]) == 2
+    assert "NumPy computes on the CPU" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "cards"),
+    [
+        ("8xH100", ["NVIDIA H100 80GB HBM3"]),
+        ("2 x RTX 3090", ["NVIDIA GeForce RTX 3090"]),
+        ("RTX 3090 (x2)", ["NVIDIA GeForce RTX 3090"]),
+        ("4x 3090", ["NVIDIA GeForce RTX 3090"]),
+        ("RTX 3090, 2x RTX 3060", ["NVIDIA GeForce RTX 3090", "NVIDIA GeForce RTX 3060"]),
+    ],
+)
+def test_several_cards_as_people_write_them(typed: str, cards: list[str]) -> None:
+    assert [card.name for card in gpu_cards_of([typed], MATRIX)] == cards
+
+
+@pytest.mark.parametrize(
+    "typed", ["Radeon RX 7900", "Intel Arc A770", "M2 Max", "Apple M4", "AMD Instinct MI300X", "Radeon 9700"]
+)
+def test_a_card_of_another_maker_is_none_that_is_not_known(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "can", "torch", "--gpu", typed]) == 2
+    assert "is no GPU of NVIDIA's: CUDA runs on no other" in capsys.readouterr().err
+    assert gpu_card_of("Tesla M4", MATRIX).capabilities == gpu_card_of("M4", MATRIX).capabilities
+
+
+def test_a_cudnn_for_another_cuda_says_for_which_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "can", "cudnn==9", "cuda==10.2", "--os", "linux"]) == 1
+    assert "is not for CUDA 10.2: built for 13.0 and newer of CUDA 13" in capsys.readouterr().out

@@ -24,7 +24,7 @@ CU126 = f"--extra-index-url {INDEX['cu126']}"
         (SolveRequest(("tensorflow",), ("GT 640M",), "352.63"), 4),
         (SolveRequest(("torch",), ("RTX 9999",)), 4),
         (SolveRequest(("tensorflow==2.14",), python="3.10"), 0),  # with the tensorrt that its extra pins
-        (SolveRequest(("tensorflow==2.14",), python="3.11"), 4),  # for which that tensorrt has no wheel on record
+        (SolveRequest(("tensorflow==2.14",), python="3.11"), 1),  # for which that tensorrt has no wheel
         (SolveRequest(("torch==2.4.1",), ("sm_120",), os_family="windows"), 4),  # PTX, but libraries of CUDA 11.8
     ],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from compat.load import DATA, load_file
 from compat.matrix import Matrix
+from doctor.refresh.compare import NEW, SAME, compare
 from doctor.refresh.index import Connection, Index
 from doctor.refresh.run import Source
 from doctor.refresh.shipped import refresh_shipped
@@ -45,3 +46,13 @@ def test_a_wheel_for_another_processor_is_added_to_its_row(tmp_path: Path) -> No
     assert row["arch"] == ["x86_64", "sbsa"]
     assert row["source"].count(".whl") == 2
     assert row["cuda"] == "==12.*"
+
+
+def test_a_build_that_is_shipped_under_another_name_is_not_new() -> None:
+    """The row of the same release and CUDA counts, whatever its build is called; one with another CUDA does not."""
+    shipped = next(row for row in Matrix().rows("paddlepaddle-gpu", "builds") if row.versions == "==2.6.2")
+    read = shipped._replace(id="paddlepaddle-gpu-2.6.2-cu118", build="cu118")
+    assert compare(read, Matrix()).shipped == (shipped.id,)
+    assert compare(read._replace(cuda="==12.0"), Matrix()).kind == NEW
+    mac = next(row for row in Matrix().rows("ctranslate2", "builds") if row.id == "ctranslate2-4.8.5-cpu-macos")
+    assert compare(mac._replace(id="ctranslate2-4.8.5-macos", build="", cuda=None), Matrix()).kind == SAME

@@ -28,7 +28,7 @@ Python = Annotated[str, typer.Option(callback=_said, metavar="VERSION", help="Py
 System = Annotated[
     str,
     typer.Option(
-        "--os", callback=_said, metavar="NAME", help="linux, windows or macos; else this system, on a Mac linux."
+        "--os", callback=_said, metavar="NAME", help="linux, windows, wsl or macos; else this system, on a Mac linux."
     ),
 ]
 Arch = Annotated[

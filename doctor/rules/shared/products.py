@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from compat.can import packages_of
@@ -11,32 +12,43 @@ from compat.load import is_framework, products
 from compat.matrix import Matrix
 from compat.platform import names_of_packages, package_named
 from compat.spec import Spec
+from compat.traits import traits_of
 
 
 class NoSuchProduct(NoSuchName):
     """The matrix knows no such product; where none has a name like it, the list is what helps."""
 
     def __init__(self, name: str, known: Collection[str]) -> None:
-        super().__init__("product", name, known)
+        glued = re.fullmatch(r"([a-z][a-z-]*?)-?(\d+(?:-\d+)*)", name)
+        if glued and glued[1] in known:
+            release = glued[2].replace("-", ".")
+            meant = f"{glued[1]}=={release}" + ("" if "." in release else ".*")
+            GpudoctorError.__init__(self, f"no product {name!r}; did you mean {meant}?")
+        else:
+            super().__init__("product", name, known)
         self.hint = "" if str(self).endswith("?") else "gpudoctor matrix list names them"
 
 
-class NotCuda(GpudoctorError):
-    """A package that has nothing to do with CUDA."""
+class NoRows(GpudoctorError):
+    """A package that the matrix has no rows of, and knows why: it uses no GPU, or another package's."""
 
 
 def known_product(spec: Spec, *also: str) -> Spec:
     """The spec, if the matrix has builds of it, or it is one of `also`; a name that people give it becomes its own.
 
-    Raises NoSuchProduct, and NotCuda for what is known to use no GPU.
+    Raises NoSuchProduct, and NoRows for what is known to have none, with the reason.
     """
     shipped = Matrix()
     there = {*filter(is_framework, products()), *also}
-    if there.intersection(packages_of(spec, shipped)):
+    traits = traits_of(spec.name)
+    if spec.name in there or (spec.name == traits.id and there.intersection(packages_of(spec, shipped))):
         return spec
     named = package_named(spec.name, shipped)
     if named and not named.package:
-        raise NotCuda(f"{spec.name} is no package for CUDA: {named.note}")
+        raise NoRows(f"{spec.name} has no rows of its own: {named.note}")
     if named and there.intersection(packages_of(spec._replace(name=named.package), shipped)):
         return spec._replace(name=named.package)
+    if spec.name in traits.distributions and there.intersection(packages_of(spec, shipped)):
+        own = ", ".join(sorted(there & {*traits.distributions}))
+        raise NoRows(f"{spec.name} has no rows of its own; of its family there are those of {own}")
     raise NoSuchProduct(spec.name, there | names_of_packages(shipped))
