@@ -117,6 +117,11 @@ def gpu_packages(package: str) -> tuple[str, ...]:
     return traits.gpu if traits.gpu and (package == traits.id or package not in traits.gpu) else (package,)
 
 
+def gpu_plugins(package: str) -> tuple[str, ...]:
+    """The distributions that add GPU code to one that has none of its own: those of jaxlib."""
+    return tuple(name for name in gpu_packages(package) if name.endswith("-plugin"))
+
+
 def name_of(row: FrameworkRow) -> str:
     """How a remedy names a build: "torch 2.7.1 (cu128)"."""
     release = row.versions.removeprefix("==")

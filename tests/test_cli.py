@@ -159,6 +159,14 @@ def test_a_bare_check_loads_nothing_heavy(empty: Path) -> None:
     assert loaded & HEAVY == set()
 
 
+@pytest.mark.parametrize("options", [[], ["--python", sys.prefix]])
+def test_the_everyday_check_parses_no_options(options: list[str]) -> None:
+    argv = repr(["check", *options])
+    done = python("-c", f"import sys; from doctor.cli import execute; execute({argv}); print(' '.join(sys.modules))")
+    assert "doctor.check.command" in done.stdout.split()
+    assert "typer" not in done.stdout.split()
+
+
 def test_the_help_loads_no_probe_and_no_matrix() -> None:
     done = python("-c", "import sys; from doctor.cli import execute; execute(['--help']); print(' '.join(sys.modules))")
     loaded = set(done.stdout.split())

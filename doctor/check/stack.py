@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.build import gpu_plugins
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Environment, Framework
@@ -144,15 +145,17 @@ def _frameworks(environment: Environment) -> Iterator[tuple[str, str]]:
     if isinstance(environment.frameworks, Unseen):
         yield "", f"packages not known: {environment.frameworks.why}"
         return
+    there = {one.package for one in environment.frameworks.value}
     for framework in environment.frameworks.value:
-        yield "", _framework(framework)
+        yield "", _framework(framework, brought=not there.isdisjoint(gpu_plugins(framework.package)))
     if not environment.frameworks.value:
         yield "", "no GPU framework"
 
 
-def _framework(framework: Framework) -> str:
+def _framework(framework: Framework, *, brought: bool) -> str:
+    """With `brought`, another package here has its GPU code: jaxlib is the same for both."""
     parts = [f"{framework.label}, {framework.note}" if framework.is_planned else framework.label]
-    if framework.is_cpu_build:
+    if framework.is_cpu_build and not brought:
         parts.append("CPU build")
     if isinstance(framework.cuda, Seen):
         parts.append(f"CUDA {framework.cuda.value}")

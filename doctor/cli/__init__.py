@@ -94,8 +94,8 @@ def _encoding_for_paths(stream: io.TextIOWrapper) -> str | None:
 def execute(argv: Sequence[str]) -> int:
     """Run one command and return the exit status; what goes wrong is one line on standard error."""
     try:
-        if list(argv) == ["check"]:
-            return _plain_check()
+        if argv and argv[0] == "check" and (len(argv) == 1 or _names_python_alone(argv[1:])):
+            return _plain_check(tuple(argv[2:]))
         argv = _spelled_out(argv)
         answer = _app(argv)(list(argv), standalone_mode=False, prog_name="gpudoctor")
     except KeyboardInterrupt:
@@ -134,12 +134,16 @@ def _not_printed(error: OSError, argv: Sequence[str]) -> int:
     return status
 
 
-def _plain_check() -> int:
-    """The everyday run, which has no options to parse: typer would be half of its time."""
+def _names_python_alone(options: Sequence[str]) -> bool:
+    return len(options) == 2 and options[0] == "--python" and not options[1].startswith("-")
+
+
+def _plain_check(pythons: tuple[str, ...]) -> int:
+    """The everyday run, which has no options to parse but one: typer would be half of its time."""
     from doctor.check.command import Options, check
     from doctor.output.write import terminal_style
 
-    text, status = check(Options(), terminal_style())
+    text, status = check(Options(pythons=pythons), terminal_style())
     print(text, end="")
     return status
 

@@ -8,8 +8,9 @@ takes manylinux2014; ensurepip of Python 3.8 brought 19.2).
 from __future__ import annotations
 
 from compat.build import release_key
-from compat.matrix import Matrix, accepts
+from compat.matrix import Matrix
 from compat.need import Need
+from compat.overlap import YES, overlap
 from compat.platform_row import DeclaredRow, SystemRow
 from compat.record import NamedTuple
 from doctor.facts import Facts
@@ -19,7 +20,6 @@ from installers.methods.environment import made
 from installers.packages import install, refresh
 from installers.plan import Target
 from installers.repository import REBUILDS_OF_RHEL
-from installers.requirement import wanted_version
 from installers.step import Step
 from installers.steps.already import Already
 from installers.steps.by_hand import ByHand
@@ -95,9 +95,10 @@ def make(found: Solved, own: str, target: Target, matrix: Matrix) -> Environment
 
 
 def _declared(found: Solved, matrix: Matrix) -> DeclaredRow | None:
+    """The row of the newest release that may come: of a range, an installer takes the newest."""
     rows: tuple[DeclaredRow, ...] = matrix.rows("platform", "declared")
-    release = wanted_version(found.versions)
-    return next((row for row in rows if row.package == found.name and accepts(row.versions, release or "0")), None)
+    of_package = [row for row in reversed(rows) if row.package == found.name]
+    return next((row for row in of_package if overlap((row.versions, found.versions)) == YES), None)
 
 
 def _of_system(python: str, packages: str, target: Target, matrix: Matrix) -> Environment:

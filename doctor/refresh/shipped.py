@@ -32,6 +32,7 @@ from doctor.refresh.web import Web
 def refresh_shipped(names: Sequence[str], source: Source, data: str = DATA, newest: int | None = None) -> str:
     """Add the new releases to the tables under `data`, and return the text that says what was found."""
     outcomes = refresh(names, source, "", newest=newest, dry_run=True)
+    is_new = False
     for outcome in outcomes:
         rows = [one.row for one in outcome.changes if one.kind == NEW or isinstance(one.row, CudnnWheelRow)]
         if rows:
@@ -39,6 +40,10 @@ def refresh_shipped(names: Sequence[str], source: Source, data: str = DATA, newe
             content = load_file(outcome.product, data) if os.path.exists(path) else empty(outcome.product)
             rows = [_on_one_more(row, content) if isinstance(row, FrameworkRow) else row for row in rows]
             write_file(path, table.text_of(table.with_rows(content, rows, source.today)))
+            is_new = True
+    if is_new:  # the date of the CUDA tables stands for all: compat.matrix.Matrix.as_of
+        content = {**load_file("cuda", data), "as_of": source.today}
+        write_file(os.path.join(data, "cuda.json"), table.text_of(content))
     return as_text(
         Result(outcomes=outcomes, connection=source.connection, folder=data, today=source.today, dry_run=False),
         terminal_style(),

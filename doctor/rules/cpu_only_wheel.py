@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.build import accepted_cudas, gpu_packages, name_of, release_key
+from compat.build import accepted_cudas, gpu_packages, gpu_plugins, name_of, release_key
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import FrameworkRow
@@ -48,7 +48,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 def _plugin(framework: Framework, facts: Facts) -> str:
     """The installed distribution that adds GPU code to a CPU build, "" where none does; raises UnseenError."""
-    added = {name for name in gpu_packages(framework.package) if name.endswith("-plugin")}
+    added = gpu_plugins(framework.package)
     if not added:
         return ""
     return next((one.name for one in installed(environment_of(framework, facts)) if one.name in added), "")

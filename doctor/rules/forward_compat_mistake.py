@@ -63,17 +63,24 @@ def _mistake(facts: Facts, library: DriverLibrary, why: str) -> Answer:
             f"Take {folder} off the loader's path: remove the cuda-compat package, or its line in ld.so.conf.d.",
         )
     )
-    newer = on_host(facts, Need("driver", f">={library.release}"), f"install driver {library.release.branch} or newer")
     return bad(
         f"cuda-compat's libcuda {library.release} is loaded, and {why}",
         away,
-        newer,
+        *_newer(facts, library),
         evidence=(
             Evidence(library.path, f"release {library.release}, the libcuda that loads"),
             Evidence(how(facts.driver.module_release), f"kernel module {value_or(facts.driver.module_release, '')}"),
         ),
         explains=CUDA_DOES_NOT_START,
     )
+
+
+def _newer(facts: Facts, library: DriverLibrary) -> tuple[Need, ...]:
+    """A driver that needs no cuda-compat: nothing to advise where it is newer already."""
+    if library.release < facts.driver.module_release.get():
+        return ()
+    wanted = Need("driver", f">={library.release}")
+    return (on_host(facts, wanted, f"install driver {library.release.branch} or newer"),)
 
 
 RULE = Rule(MACHINE, check)

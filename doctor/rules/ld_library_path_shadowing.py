@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.matrix import Matrix
+from compat.matrix import Matrix, Uncovered
 from compat.version import CudnnVersion
 from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, UnseenError, how, value_or
 from doctor.loader.words import because
 from doctor.rules.shared.builds import import_symptoms, need_own_cuda
 from doctor.rules.shared.cuda_libraries import both_releases, displaced, dotted, is_older
-from doctor.rules.shared.cudnn_use import copy_of, out_of_variable, pin_of, predictions
+from doctor.rules.shared.cudnn_use import built_for, copy_of, out_of_variable, pin_of, predictions
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 
@@ -28,7 +28,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     good = None
     for one in known:
         if one.outcome is Outcome.UNREAD or (isinstance(one.path, Seen) and one.variable and not one.is_as_intended):
-            good = _judge(framework, one, facts)
+            good = _judge(framework, one, facts, matrix)
             if good.kind is not Kind.OK:
                 return good
             break
@@ -65,7 +65,7 @@ def _judge_older(framework: Framework, found: Prediction, facts: Facts, matrix: 
     )
 
 
-def _judge(framework: Framework, found: Prediction, facts: Facts) -> Answer:
+def _judge(framework: Framework, found: Prediction, facts: Facts, matrix: Matrix) -> Answer:
     """Another copy of the very same release does no harm, if it is whole."""
     loaded, own = _release(found.path.get(), facts), _release(found.intended.get(), facts)
     lost = [one.soname for one in predictions(framework, facts) if one.missing]
@@ -76,7 +76,7 @@ def _judge(framework: Framework, found: Prediction, facts: Facts) -> Answer:
     return bad(
         f"{framework.label} will load cuDNN {loaded or 'of an unknown release'} {instead}{lacking}",
         *filter(None, [out_of_variable(found)]),
-        severity=Severity.ERROR if lost else _severity(loaded, own),
+        severity=Severity.ERROR if lost else _severity(loaded, _least(framework, facts, matrix) or own),
         evidence=_evidence(framework, found),
         explains=(
             Symptom("cudnn-version-mismatch-loaded-vs-compiled", framework.label),
@@ -100,9 +100,17 @@ def _release(path: str, facts: Facts) -> CudnnVersion | None:
     return version.release if version else None
 
 
-def _severity(loaded: CudnnVersion | None, own: CudnnVersion | None) -> Severity:
+def _least(framework: Framework, facts: Facts, matrix: Matrix) -> CudnnVersion | None:
+    """What it was built with, which may be older than the copy that came with it (JAX 0.11.2: 9.8, and 9.19)."""
+    try:
+        return built_for(framework, facts, matrix).value
+    except (NotApplicable, Uncovered, UnseenError):
+        return None
+
+
+def _severity(loaded: CudnnVersion | None, least: CudnnVersion | None) -> Severity:
     """A newer minor release of the same major works; an older one is refused."""
-    if loaded and own and (loaded.major != own.major or loaded < own):
+    if loaded and least and (loaded.major != least.major or loaded < least):
         return Severity.ERROR
     return Severity.WARNING
 

@@ -13,6 +13,7 @@ from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.seen import Unseen, value_or
 from doctor.rules.shared.builds import import_symptoms, is_of_the_base
+from doctor.rules.shared.conditions import loading_library
 from doctor.rules.shared.cuda_libraries import absent_pins
 from doctor.rules.shared.cudnn_use import out_of_variable, told_of
 from doctor.rules.shared.extensions import asked_of_torch
@@ -22,6 +23,8 @@ from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, n
 # glibc's own libraries, as torch's wheels ask for them (PEP 513 lists the names); musl is one file, named otherwise.
 _OF_GLIBC = frozenset(("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"))
 
+_OF_THE_DRIVER = {"libcuda.so.1": "libcuda", "libnvidia-ml.so.1": "libnvidia-ml"}
+
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """What its process asks for by its libraries' own lists (DT_NEEDED): without one of them a library is refused."""
@@ -29,7 +32,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     told = told_of(framework, facts)
     if not told:
         raise NotApplicable(f"what {framework.label} opens is not known, or it opens nothing")
-    lost = tuple(one for one in told if not one.is_cuda and not one.optional)
+    lost = tuple(one for one in told if not one.is_cuda and not one.optional and not _lacks_for_all(one.soname, facts))
     if lost and all(is_of_the_base(one.library, framework, facts) for one in lost):
         raise NotApplicable(f"they are needed by libraries of {traits_of(framework.package).runs_on}, which is judged")
     if not lost:
@@ -45,6 +48,12 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         evidence=tuple(Evidence(each.library, _why(each)) for each in lost),
         explains=import_symptoms(framework),
     )
+
+
+def _lacks_for_all(soname: str, facts: Facts) -> bool:
+    """Whether it is the driver's and no program here finds it: that is judged by the rules of the driver."""
+    stem = _OF_THE_DRIVER.get(soname)
+    return bool(stem) and (isinstance(facts.driver.libraries, Unseen) or loading_library(facts, str(stem)) is None)
 
 
 def _more(lost: tuple[Prediction, ...]) -> str:

@@ -109,7 +109,7 @@ class _Bench:
         return from_storage(memory.down(out), self._problem.dtype)
 
     def _judged(self, asked: AttemptOrder, answer: Array, needed: int) -> Attempt:
-        allowed = tolerance(self._problem.dtype, asked.algorithm)
+        allowed = tolerance(self._problem, asked.algorithm)
         difference, detail = compare(answer, self._expected)
         is_right = difference <= allowed
         row = row_of(asked, self._problem, "right" if is_right else "wrong", "" if is_right else detail)
@@ -140,7 +140,7 @@ def row_of(asked: AttemptOrder, problem: Problem, status: str, detail: str = "")
         problem=problem.label,
         status=status,
         difference=_NOTHING,
-        tolerance=tolerance(problem.dtype, asked.algorithm),
+        tolerance=tolerance(problem, asked.algorithm),
         workspace_bytes=0,
         detail=detail,
     )

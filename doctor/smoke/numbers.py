@@ -32,7 +32,9 @@ class Dtype(NamedTuple):
 # up to 90 of them in double, 25 in single precision, 20 in the others, FFT by less (tests/smoke/test_numbers.py);
 # another way to do them may be some times worse. An answer with a tap or an image left out, or shifted by one, is off
 # by a third of the greatest value: 64 of the widest unit, bfloat16's 2^-8, are still below that.
-_NARROW, _WIDE = 2**10, 2**6
+# cuDNN's Winograd of 5x5 filters (its kernels are called 9x9_5x5) has larger tiles, and is far less exact: on an H100,
+# cuDNN 9.19.0 was off by 35,700 units of single precision in every format, each pass alike, where 3x3 was by 470.
+_NARROW, _WIDE, _LARGE_TILE = 2**10, 2**6, 2**18
 DTYPES: dict[str, Dtype] = {
     "fp64": Dtype("float64", 2**53, _NARROW * 2.0**-53),
     "fp32": Dtype("float32", 2**24, _NARROW * 2.0**-24),
@@ -42,12 +44,16 @@ DTYPES: dict[str, Dtype] = {
     "bf16": Dtype("uint16", 2**8, _WIDE * 2.0**-8),
 }
 _TRANSFORMS = ("WINOGRAD", "FFT")
+_SMALL_FILTER = 3  # taps
 _HALVINGS = 16
 
 
-def tolerance(dtype: str, algorithm: str) -> float:
+def tolerance(problem: Problem, algorithm: str) -> float:
     """How far the worst value may be off, over the greatest value of the answer; 0.0 where it must be exact."""
-    return DTYPES[dtype].tolerance if algorithm.startswith(_TRANSFORMS) else 0.0
+    of_dtype = DTYPES[problem.dtype].tolerance
+    if algorithm.startswith("WINOGRAD") and max(problem.w[2:]) > _SMALL_FILTER:
+        return max(of_dtype, _LARGE_TILE * 2.0 ** (-53 if problem.dtype == "fp64" else -24))
+    return of_dtype if algorithm.startswith(_TRANSFORMS) else 0.0
 
 
 def to_storage(values: Array, dtype: str) -> Array:

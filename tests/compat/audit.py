@@ -20,13 +20,16 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import date
+from fnmatch import fnmatch
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packaging.version import Version
+from packaging.utils import InvalidSdistFilename, parse_sdist_filename
+from packaging.version import InvalidVersion, Version
 
 from compat.artefact import ComponentRow, CudaInstallerRow, CudnnArchiveRow, ManifestRow, StatusRow
 from compat.error import GpudoctorError
@@ -37,6 +40,7 @@ from compat.row import (
     BranchRow,
     ChipRow,
     CompilerRow,
+    CudnnBuildRow,
     CudnnRow,
     CudnnWheelRow,
     FrameworkRow,
@@ -57,7 +61,7 @@ from doctor.refresh.compare import _NOT_COMPARED, _agree
 from doctor.refresh.components import component_rows
 from doctor.refresh.configuration import connection_of
 from doctor.refresh.framework import NotTold, Release, chosen, pythons_of, pythons_served, read, releases_of, speaks_of
-from doctor.refresh.listing import wheels_of
+from doctor.refresh.listing import _files_of, wheels_of
 from doctor.refresh.requirements import _DECIDING as DECIDING
 from doctor.refresh.requirements import needs_of
 from doctor.refresh.run import _custom
@@ -70,6 +74,7 @@ _TODAY = date.today().isoformat()
 _TEXT_BYTES = 4 << 20
 _CODE_BYTES = 400 << 20  # of all libraries in a wheel, which are read whole for the code in them
 _VENDORS = re.compile(r"(?:lib)?(?:cu(?:dnn|blas|fft|rand|solver|sparse|da)|nccl|nv)")  # beside a framework's own
+_POINTED = {"tensorflow-cpu-aws", "tensorflow-intel", "tensorflow-macos"}
 _HEAD_BYTES, _HEADS = 6 << 20, 8  # names of libraries and of their symbols' versions stand before the code
 
 
@@ -93,6 +98,7 @@ class Shelf:
         self._sources = sources
         self.at_most = at_most
         self.releases = cache(self._releases)
+        self.archives = cache(self._archives)
         self.row_of = cache(self._row_of)
         self.metadata_of = cache(self._metadata_of)
         self.heads_of = cache(self._heads_of)
@@ -110,6 +116,15 @@ class Shelf:
         return releases_of(
             package, (one for one in wheels if (one.version.is_prerelease or one.is_yanked) == withdrawn)
         )
+
+    def _archives(self, package: str) -> frozenset[str]:
+        """The releases of which the index has a source archive."""
+        found = set()
+        for index in self._connection.indexes:
+            for file in _files_of(package, index, self.web):
+                with suppress(InvalidSdistFilename, InvalidVersion):
+                    found.add(parse_sdist_filename(file.name)[1])
+        return frozenset(one.public for one in found if not one.is_prerelease)
 
     def source(self, names: str) -> str:
         """The files "owner/project:path@ref" that lie in the folder of projects, as OWNER/PROJECT/.../path."""
@@ -282,10 +297,22 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     if opened:
         found += _coded(row, opened[0][0], shelf)
         named = {one.public for one in shelf.releases(row.package) if accepts(row.versions, one.public)}
-        return found + _not_served(row, _own(row, shelf), named | {release.public for release, _ in opened})
+        served = named | {release.public for release, _ in opened}
+        return found + _not_served(row, _own(row, shelf), served) + _archives_alone(row, served, shelf)
     image = _image(row, shelf)
     by_parts = _by_its_parts(row, shelf)
     return image or (_named(row, shelf) if by_parts is None else by_parts)
+
+
+def _archives_alone(row: FrameworkRow, served: set[str], shelf: Shelf) -> list[str]:
+    """Releases that are a source archive and no wheel, in a row that says what wheels of others are for."""
+    says = row.glibc or row.python is not None
+    alone = sorted(shelf.archives(row.package) - served - _yanked(row, shelf), key=Version) if says else ()
+    return [f"{one} is a source archive alone" for one in alone if accepts(row.versions, one)]
+
+
+def _yanked(row: FrameworkRow, shelf: Shelf) -> set[str]:
+    return {one.public for one in shelf.releases(row.package, True)}
 
 
 def _own(row: FrameworkRow, shelf: Shelf) -> list[Release]:
@@ -302,8 +329,19 @@ def _opened(row: FrameworkRow, shelf: Shelf) -> list[tuple[Release, FrameworkRow
             if isinstance(told, NotTold) and row.build in {"", "cpu"}:
                 told = shelf.metadata_of(release)
             if isinstance(told, FrameworkRow) and (told.build == row.build or _may_be(row.build, told.build)):
-                found.append((release, told))
+                found.append((release, _with_its_target(told, release, shelf)))
     return found
+
+
+def _with_its_target(told: FrameworkRow, release: Release, shelf: Shelf) -> FrameworkRow:
+    """What TensorFlow's wheels require that only point at another distribution, by that one's METADATA and Pythons."""
+    for name in _POINTED & set(told.pins or ()):
+        own = [one for one in shelf.releases(name) if (one.public, one.platform) == (release.public, release.platform)]
+        if own:
+            target = shelf.metadata_of(own[-1])
+            both = [one for one in told.python or () if one in (target.python or ())]
+            return told._replace(pins={**(told.pins or {}), **(target.pins or {})}, python=tuple(both) or told.python)
+    return told
 
 
 def _untold(row: FrameworkRow, opened: list[tuple[Release, FrameworkRow]]) -> list[str]:
@@ -421,8 +459,35 @@ def _named(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
     """A project's file at the row's tag that names the CUDA; what it does not name is no error, but a reader's."""
     text, cuda = shelf.source(row.source), re.search(r"\d+\.\d+", row.cuda or "")
     named = cuda and re.search(rf"(?i)cuda\D{{0,40}}{re.escape(cuda[0])}\b", text)
-    wrong = [*_refused_by_its_build(row, text), *_made_by_its_build(row, text)]
-    return wrong or ([] if named else None)
+    made = _listed_by_its_build(row, text)
+    wrong = [*_refused_by_its_build(row, text), *_made_by_its_build(row, text), *(made or ())]
+    return wrong or ([] if named or made is not None else None)
+
+
+_LIST = re.compile(r'TORCH_CUDA_ARCH_LIST="?([^"\n#]*)')
+_OF_ARM = re.compile(r"(?ms)^\s*if [^\n]*aarch64[^\n]*\n.*?^\s*else\n(.*?)^\s*fi\n")
+_BRANCH = re.compile(r"\s*(?:el)?if \[\[ \$CUDA_VERSION == .*|\s*[\d.*|[\]]+\)\s*$")
+
+
+def _listed_by_its_build(row: FrameworkRow, text: str) -> list[str] | None:
+    """The code for which torch's build script sets its list of targets, None where it is no such script."""
+    cuda, targets = (row.cuda or "").removeprefix("=="), ""
+    takes, inside = True, False
+    for line in _OF_ARM.sub(r"\1", text).splitlines():
+        if _BRANCH.match(line):
+            inside, takes = True, any(fnmatch(cuda, one) for one in re.findall(r"[\d*]+\.(?:[\d*]+|\[\d+\])", line))
+        elif inside and line.strip() in {";;", "fi", "esac", "*)", "else"}:
+            inside, takes = line.strip() in {"*)", "else"}, line.strip() not in {"*)", "else"}
+        elif targets and re.match(r"\s*echo .*ARCH_LIST", line):
+            break
+        elif takes and (said := _LIST.search(line)):
+            targets = re.sub(r"\$\{?TORCH_CUDA_ARCH_LIST\}?", lambda _, before=targets: before, said[1])
+    parts = [one.strip() for one in targets.split(";") if re.fullmatch(r"\d+\.\d+(\+PTX)?", one.strip())]
+    made = {f"sm_{one.removesuffix('+PTX').replace('.', '')}" for one in parts}
+    made |= {f"compute_{one[:-4].replace('.', '')}" for one in parts if one.endswith("+PTX")}
+    if not made or row.targets is None:
+        return None
+    return [] if made == set(map(str, row.targets)) else [f"its build lists {', '.join(sorted(made))}"]
 
 
 def _refused_by_its_build(row: FrameworkRow, text: str) -> list[str]:
@@ -541,12 +606,14 @@ def _product(row: GpuRow, shelf: Shelf) -> list[str] | None:
     """The chips of the cards that pci.ids gives this name, and their compute capability."""
     lines = _devices(shelf.source("pciutils/pciids:pci.ids"))
     name = row.name.casefold().removeprefix("nvidia ").removesuffix(" laptop gpu")
-    called = {one for one, text in lines.items() if name in _names(text)}
-    found = {chip.capability for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & called}
-    if not found:
+    called = {one for one, text in lines.items() if name in _names(text) and "Controller" not in text}
+    chips = [chip for chip in MATRIX.rows("chip", "devices") if set(chip.devices) & called]
+    if not called:
         return None
-    strange = found - set(row.capabilities)
-    return [f"cards of that name are of {sorted(map(str, strange))} too"] if strange else []
+    strange = {chip.capability for chip in chips} - set(row.capabilities)
+    unknown = called.difference(*(chip.devices for chip in chips))
+    told = [f"cards of that name are of {sorted(map(str, strange))} too"] if strange else []
+    return told + [f"no row has the chip of {one}, {lines[one]}" for one in sorted(unknown)]
 
 
 def _names(text: str) -> set[str]:
@@ -647,6 +714,18 @@ def _cudnn(row: CudnnRow, shelf: Shelf) -> list[str] | None:
     return _differences(row, told[0], row.id)
 
 
+def _cudnn_build(row: CudnnBuildRow, shelf: Shelf) -> list[str] | None:
+    """The newest card by its header, which is one for all CUDAs: what CUDA 11 cannot build for is in it, too."""
+    package = f"nvidia-cudnn-cu{row.cuda_major}"
+    own = [one.public for one in shelf.releases(package) if one.public.startswith(f"{row.version}.")]
+    text = shelf.file_in(package, own[0], "cudnn_version.h") if own and row.cuda_major > 11 else ""
+    told = re.findall(r"#define CUDNN_MAX_SM_M\w+_NUMBER\s+(\d+)", text)
+    if len(told) != 2 or row.capability_max is None:
+        return None
+    newest = ".".join(told)
+    return [] if str(row.capability_max) == newest else [f"its header goes up to {newest}, not {row.capability_max}"]
+
+
 def _absent(row: AbsentRow, shelf: Shelf) -> list[str] | None:
     """No wheel for that platform is on the index, unless it is one without code for a GPU."""
     if row.gpu_only:
@@ -708,11 +787,43 @@ def _system(row: SystemRow, shelf: Shelf) -> list[str] | None:
     return None if not told or row.glibc is None else [] if row.glibc in told else [f"its glibc is {told[0]}"]
 
 
+# conflicts("%gcc@11.2:", when="%cuda@:11.5 target=x86_64:")
+_REFUSED = re.compile(r'conflicts\("%(gcc|clang)@([\d.:,]+)", when="%cuda@([\d.:]+)(?: target=x86_64:)?"\)')
+
+
+def _by_spack(row: CompilerRow, text: str) -> list[str]:
+    """The newest gcc and clang that Spack lets stand beside the releases of the row."""
+    first, last = Version(row.release_min), Version(row.release_max)
+    known = [one.release for one in MATRIX.rows("cuda", "toolkits") if first <= Version(one.release) <= last]
+    wrong = []
+    for name, said in (("gcc", row.gcc_max), ("clang", row.clang_max)):
+        for release in known:
+            limits = [
+                int(major) - (not minor)
+                for compiler, refused, releases in _REFUSED.findall(text)
+                if compiler == name and _spans(releases, release)
+                for major, minor in re.findall(r"(?:^|,)(\d+)(\.\d+)?:$", refused)
+            ]
+            if said is not None and limits and min(limits) != said:
+                wrong.append(f"{name}_max of {release} is {said}, Spack has {min(limits)}")
+    return wrong
+
+
+def _spans(releases: str, release: str) -> bool:
+    """Whether Spack's ":11.5", "10.1.105:10.1.243" or "9.1" has a release; an end has all that begin with it."""
+    first, is_range, last = releases.partition(":")
+    if not is_range:
+        return f"{release}.".startswith(f"{first}.")
+    below = not last or Version(release) <= Version(last) or f"{release}.".startswith(f"{last}.")
+    return below and (not first or Version(release) >= Version(first))
+
+
 def _compiler(row: CompilerRow, shelf: Shelf) -> list[str] | None:
-    """What nvcc's own header refuses, in the wheel that the row is from."""
+    """What nvcc's own header refuses, in the wheel that the row is from, or what Spack does."""
     named = re.match(r"nvidia_cuda_nvcc-((\d+)\.[\d.]+) wheel: (crt/host_config\.h)", row.source)
     if not named:
-        return None
+        recipe = shelf.source(row.source) if "spack" in row.source else ""
+        return _by_spack(row, recipe) if recipe else None
     package = f"nvidia-cuda-nvcc-cu{named[2]}" if int(named[2]) < 13 else "nvidia-cuda-crt"
     text = shelf.file_in(package, named[1], named[3])
     told = {
@@ -781,6 +892,7 @@ _JUDGES: dict[str, Any] = {
     "CudaInstallerRow": _installer,
     "ChipRow": _chip,
     "GpuRow": _product,
+    "CudnnBuildRow": _cudnn_build,
     "CudnnRow": _cudnn,
     "AbsentRow": _absent,
     "BranchRow": _branch,

@@ -210,13 +210,16 @@ def test_components_are_of_known_manifests_and_named_as_nvidia_names_them() -> N
 
 
 def test_a_digest_of_a_component_is_of_one_file() -> None:
-    """The same file may be part of several releases, but never under two names."""
+    """The same file may be part of several releases, but never under two names, nor with another digest or size."""
     names: dict[str, set[tuple[str, str, str]]] = {}
+    files: dict[tuple[str, str, str], tuple[str, int]] = {}
     for row in COMPONENTS:
         for platform, digest in row.sha256.items():
             assert SHA256.fullmatch(digest)
             assert row.size_bytes[platform] > 0
-            names.setdefault(digest, set()).add((row.component, row.version, platform))
+            name = (row.component, row.version, platform)
+            names.setdefault(digest, set()).add(name)
+            assert files.setdefault(name, (digest, row.size_bytes[platform])) == (digest, row.size_bytes[platform])
     assert {digest: found for digest, found in names.items() if len(found) > 1} == {}
 
 

@@ -101,6 +101,33 @@ def test_names_of_a_device_in_pci_ids(text: str, names: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("1200  GF114 [GeForce GTX 560 Ti]", []),
+        ("ffff  GF114 [GeForce GTX 560 Ti]", ["no row has the chip of ffff, GF114 [GeForce GTX 560 Ti]"]),
+        ("1180  GK104 [GeForce GTX 560 Ti]", ["cards of that name are of ['3.0'] too"]),
+        ("ffff  GF114 High Definition Audio Controller [GeForce GTX 560 Ti]", None),
+    ],
+)
+def test_a_card_beside_pci_ids(device: str, said: list[str] | None) -> None:
+    shelf: Any = type("Shelf", (), {"source": lambda *_: f"10de  NVIDIA Corporation\n\t{device}\n"})()
+    assert audit._product(audit.MATRIX.gpu("GTX 560 Ti"), shelf) == said
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [(("12", "1"), []), (("13", "0"), ["its header goes up to 13.0, not 12.1"]), ((), None)],
+)
+def test_a_build_of_cudnn_beside_its_header(numbers: tuple[str, ...], said: list[str] | None) -> None:
+    names = ("CUDNN_MAX_SM_MAJOR_NUMBER", "CUDNN_MAX_SM_MINOR_NUMBER")
+    text = "".join(f"#define {name} {number}\n" for name, number in zip(names, numbers, strict=False))
+    release = type("Release", (), {"public": "9.13.0.50"})()
+    shelf: Any = type("Shelf", (), {"releases": lambda *_: [release], "file_in": lambda *_: text})()
+    [row] = [row for row in audit.MATRIX.rows("cudnn", "builds") if row.id == "cudnn-9.13.0-cuda13"]
+    assert audit._cudnn_build(row, shelf) == said
+
+
+@pytest.mark.parametrize(
     ("column", "value", "said"),
     [
         ("id", "cudnn-a.tar.xz", []),
@@ -271,6 +298,47 @@ def test_the_code_that_a_makefile_makes() -> None:
     assert audit._made_by_its_build(_row(targets=targets[:1]), "") == []
 
 
+_BUILDS = """export TORCH_CUDA_ARCH_LIST="3.7+PTX;5.0"
+if [[ $CUDA_VERSION == "9.0" ]] || [[ $CUDA_VERSION == "9.1" ]]; then
+    export TORCH_CUDA_ARCH_LIST="$TORCH_CUDA_ARCH_LIST;6.0"
+fi
+case ${CUDA_VERSION} in
+    10.2)
+        TORCH_CUDA_ARCH_LIST="${TORCH_CUDA_ARCH_LIST};7.5"
+        ;;
+    10.*)
+        TORCH_CUDA_ARCH_LIST=";${TORCH_CUDA_ARCH_LIST}"
+        ;;
+    *)
+        exit 1
+        ;;
+esac
+echo $TORCH_CUDA_ARCH_LIST
+"""
+
+
+@pytest.mark.parametrize(
+    ("cuda", "targets"),
+    [
+        ("==9.1", ("sm_37", "sm_50", "sm_60", "compute_37")),
+        ("==10.1", ("sm_37", "sm_50", "compute_37")),
+        ("==10.2", ("sm_37", "sm_50", "sm_75", "compute_37")),
+    ],
+)
+def test_the_code_that_the_script_of_a_build_lists(cuda: str, targets: tuple[str, ...]) -> None:
+    parsed = tuple(map(CodeTarget.parse, targets))
+    assert audit._listed_by_its_build(_row(cuda=cuda, targets=parsed), _BUILDS) == []
+    assert audit._listed_by_its_build(_row(cuda=cuda, targets=parsed[1:]), _BUILDS) != []
+    assert audit._listed_by_its_build(_row(cuda=cuda, targets=None), _BUILDS) is None
+    assert audit._listed_by_its_build(_row(cuda=cuda, targets=parsed), "no list") is None
+
+
+def test_the_list_of_a_build_for_windows() -> None:
+    targets = tuple(map(CodeTarget.parse, ("sm_50", "sm_90", "compute_50")))
+    text = "    set TORCH_CUDA_ARCH_LIST=5.0+PTX;9.0\n"
+    assert audit._listed_by_its_build(_row(cuda="==12.1", targets=targets), text) == []
+
+
 def test_what_most_of_the_code_of_a_wheel_is_for() -> None:
     def code(**containers: int) -> GpuCode:
         return GpuCode(tuple(Piece(CodeTarget.parse(name), many, many) for name, many in containers.items()))
@@ -281,3 +349,34 @@ def test_what_most_of_the_code_of_a_wheel_is_for() -> None:
         CodeTarget.parse(one) for one in ("sm_80", "sm_90", "compute_90")
     }
     assert audit.most_of([GpuCode(())]) == frozenset()
+
+
+class _Index:
+    """An index of two distributions, the first of which only points at the second."""
+
+    def releases(self, package: str, withdrawn: bool = False) -> tuple[Release, ...]:
+        return () if withdrawn else _releases(package, "cp39-cp39-win_amd64", version="2.12.0")
+
+    def metadata_of(self, release: Release) -> FrameworkRow:
+        return _row(package=release.package, python=("3.9",), pins={"numpy": "<1.24"})
+
+    def archives(self, package: str) -> frozenset[str]:
+        return frozenset({"0.34.0", "2.12.0", "3.0"})
+
+
+def test_requirements_of_what_a_wheel_points_at() -> None:
+    (release,) = _releases("tensorflow", "cp39-cp39-win_amd64", version="2.12.0")
+    told = _row(package="tensorflow", python=("3.8", "3.9"), pins={"tensorflow-intel": "==2.12.0"})
+    shelf: Any = _Index()
+    found = audit._with_its_target(told, release, shelf)
+    assert (found.pins, found.python) == ({"tensorflow-intel": "==2.12.0", "numpy": "<1.24"}, ("3.9",))
+    plain = told._replace(pins={"numpy": ">=1"})
+    assert audit._with_its_target(plain, release, shelf) == plain
+
+
+def test_an_archive_is_no_wheel() -> None:
+    shelf: Any = _Index()
+    row = _row(package="numba", versions=">=0.18,<3", python=("3.6",))
+    assert audit._archives_alone(row, {"2.12.0"}, shelf) == ["0.34.0 is a source archive alone"]
+    assert audit._archives_alone(row._replace(python=None, glibc=None), {"2.12.0"}, shelf) == []
+    assert audit._archives_alone(row, {"0.34.0", "2.12.0"}, shelf) == []

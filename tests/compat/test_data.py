@@ -85,6 +85,11 @@ def test_rows_load_and_say_where_they_are_from(product: str, table: str) -> None
         assert row.confidence in {"high", "medium", "low"}, row.id
 
 
+def test_the_date_that_stands_for_all_is_the_newest() -> None:
+    """`check` and others print that of the CUDA tables."""
+    assert MATRIX.as_of() == max(_raw(product)["as_of"] for product in products())
+
+
 def test_one_release_is_named_alone() -> None:
     """What names one release, or one series, is compared by its text: a second clause behind it would not count."""
     rows = [row for product in products() if "builds" in tables_of(product) for row in MATRIX.rows(product, "builds")]
@@ -239,6 +244,12 @@ def test_a_package_that_holds_a_repository_is_for_machines_that_have_the_reposit
         for version in row.versions or ("42",):
             for machine in row.arches:
                 assert MATRIX.repository(row.distribution, version, machine).distribution == row.distribution
+
+
+def test_cards_of_servers_and_laptops_are_no_others() -> None:
+    for row in MATRIX.rows("gpu", "products"):
+        assert "Server Edition" not in row.name or row.family == "datacenter", row.id
+        assert "Laptop GPU" not in row.name or row.family in {"geforce", "workstation"}, row.id
 
 
 def test_gpu_names_are_unambiguous() -> None:
@@ -416,3 +427,47 @@ def test_the_package_index_has_one_cuda_build_of_each_torch() -> None:
     )
     assert found
     assert not [one for one, count in found.items() if count > 1]
+
+
+def _names(stem: str, cuda: str) -> set[str]:
+    """What a library is called in the CUDA versions that a specifier admits."""
+    known = {str(row.cuda) for row in MATRIX.rows("cuda", "toolkits")}
+    sonames = [row for row in MATRIX.rows("libraries", "sonames") if row.stem == stem]
+    return {row.soname for one in known if accepts(cuda, one) for row in sonames if accepts(row.cuda, one)}
+
+
+@pytest.mark.parametrize("asked", MATRIX.rows("libraries", "asked"), ids=lambda row: row.id)
+def test_the_cudas_of_a_build_have_the_libraries_that_it_opens(asked: Any) -> None:
+    """It opens each by one name: TensorFlow 2.4, libcusolver.so.10, which of all CUDA 11 is in 11.0 alone."""
+    rows = [row for package in (asked.package, f"{asked.package}-gpu") for row in MATRIX.rows(package, "builds")]
+    own = [row for row in rows if row.cuda and any(accepts(asked.versions, one) for one in _releases_in(row.versions))]
+    assert own != []
+    wrong = [(row.id, stem) for row in own for stem in asked.stems if len(_names(stem, row.cuda or "")) > 1]
+    assert wrong == []
+
+
+def _releases_in(versions: str) -> list[str]:
+    """Those that a specifier names and admits: "==2.4.*" -> 2.4."""
+    return [one for one in re.findall(r"\d+(?:\.\d+)+", versions) if accepts(versions, one)]
+
+
+def test_a_name_changes_within_a_major_of_cuda() -> None:
+    assert _names("libcusolver", ">=11.0,<12") == {"libcusolver.so.10", "libcusolver.so.11"}
+    assert _names("libcusolver", "==11.0") == {"libcusolver.so.10"}
+    assert _releases_in(">=2.1.2,<2.2") == ["2.1.2"]
+
+
+def test_cupy_for_cuda_11_begins_with_11_2() -> None:
+    """On ARM as elsewhere: each asks for libnvrtc.so.11.2."""
+    assert {row.cuda for row in MATRIX.rows("cupy-cuda11x", "builds")} == {">=11.2,<12"}
+
+
+def test_a_wheel_that_points_at_another_has_its_requirements() -> None:
+    """TensorFlow's for Windows, ARM and Apple silicon hold nothing themselves, up to 2.18.0, 2.15 and 2.15.0."""
+    pointing = [
+        row
+        for row in MATRIX.rows("tensorflow", "builds")
+        if re.search(r"tensorflow-(intel|cpu-aws|macos) ", row.source)
+    ]
+    assert len(pointing) > 20
+    assert [row.id for row in pointing if not {"keras", "numpy", "protobuf"} <= set(row.pins or {})] == []

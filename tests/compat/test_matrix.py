@@ -66,7 +66,7 @@ Ask = Callable[[Matrix], Any]
         (lambda m: str(m.framework("tensorflow", "2.15.0", "cu122").cudnn), "8.9"),
         (lambda m: m.framework("tensorflow", "2.10.1", os_family="windows").cuda, ">=11.2,<12"),
         (lambda m: m.framework("tensorflow", "2.15.0", os_family="windows").cuda, ""),
-        (lambda m: m.framework("jax-cuda12-plugin", "0.7.2", "cuda").cudnn_accepts, "<10.0,>=9.8"),
+        (lambda m: m.framework("jax-cuda12-plugin", "0.7.2", "cuda").cudnn_accepts, "!=9.10.0.*,<10.0,>=9.8"),
         (lambda m: m.framework("cupy-cuda12x", "13.6.0").cudnn_accepts, ">=8.8,<9"),
         (lambda m: m.framework("onnxruntime-gpu", "1.20.2").cuda, "==12.*"),
         (lambda m: m.framework("theano", "1.0.5").cudnn_accepts, ">=5,<7.2"),
@@ -74,7 +74,7 @@ Ask = Callable[[Matrix], Any]
         (lambda m: m.framework_rows("no-such-package", "1.0"), ()),
         (lambda m: m.has("torch"), True),
         (lambda m: m.has("no-such-package"), False),
-        (lambda m: m.as_of(), "2026-11-23"),
+        (lambda m: m.as_of(), "2026-11-26"),
     ],
 )
 def test_covered(ask: Ask, answer: Any) -> None:

@@ -59,6 +59,14 @@ def test_what_a_single_recipe_says_is_of_medium_confidence() -> None:
 
 
 _PAGES = re.compile(r"cudnn/(?:archives/cudnn[-_](\d+)(?:-preview)?|backend/v([\d.]+))/")
+# addresses that name no release -> the release whose table the copy of them has that was read
+_UNNAMED = {
+    "https://docs.nvidia.com/deeplearning/cudnn/support-matrix/": "9.1.0",
+    "https://docs.nvidia.com/deeplearning/cudnn/latest/support-matrix/index.html": "9.10.2",
+    "https://docs.nvidia.com/deeplearning/sdk/cudnn-support-matrix/index.html": "9.17.0",
+}
+# someone's notes on the page, which name what it had for 9.11 to 9.25.1, and what it has for 9.26.0
+_NOTES = {"BBC-Esq/Torch-CUDA-Compatibility-Checker:COMPATIBILITY.py@11ad5894755d": ("9.25.1", "9.26.0")}
 
 
 def _speaks_of(page: CudnnVersion, version: CudnnVersion) -> bool:
@@ -71,7 +79,11 @@ def test_a_support_matrix_is_that_of_the_release(table: str) -> None:
     """Or the note says that it is another one's, and nobody is sure."""
     foreign = []
     for row in MATRIX.rows("cudnn", table):
+        assert "backend/latest" not in row.source, f"{row.id}: another release's table tomorrow"
         found = [CudnnVersion.parse(dotted or ".".join(digits)) for digits, dotted in _PAGES.findall(row.source)]
+        for part in row.source.split("; "):
+            named = (_UNNAMED[part],) if part in _UNNAMED else _NOTES.get(part, ())
+            found += map(CudnnVersion.parse, named)
         is_own = not found or any(_speaks_of(page, row.version) for page in found)
         if not is_own and ("neighbours" not in row.note or row.confidence == "high"):
             foreign.append(row.id)
@@ -84,3 +96,41 @@ def test_which_releases_a_support_matrix_speaks_of() -> None:
     assert not _speaks_of(parse("7.6.0"), parse("7.6.5"))
     assert not _speaks_of(parse("8.4.0"), parse("8.3.3"))
     assert _speaks_of(parse("9.5.0"), parse("9.5.0"))
+
+
+# whose tags are the releases of the packages, and how a tag is written
+_TAGGED = {
+    "chainer": ("chainer/chainer", "v"),
+    "cupy": ("cupy/cupy", "v"),
+    "jax": ("jax-ml/jax", "jax-v|jaxlib-v"),
+    "keras": ("keras-team/keras", "v|"),
+    "numba": ("numba/numba", ""),
+    "theano": ("Theano/Theano", "rel-"),
+}
+
+
+def _tags_of(row: FrameworkRow) -> list[str]:
+    """The releases of its own project at whose tags the files are that its source names."""
+    family = next((one for one in _TAGGED if row.package.startswith(one)), "")
+    project, prefix = _TAGGED.get(family, ("", ""))
+    found: list[str] = re.findall(rf"(?:^|; ){project}:[\w./-]+@(?:{prefix})(\d+(?:\.\d+)+)(?=;|$| )", row.source)
+    return found if project else []
+
+
+@pytest.mark.parametrize("package", [name for name in products() if is_framework(name)])
+def test_a_document_is_that_of_the_release(package: str) -> None:
+    """At the tag of a release that the row speaks of; or the note says of which it is."""
+    foreign = [
+        (row.id, tag)
+        for row in MATRIX.rows(package, "builds")
+        for tag in _tags_of(row)
+        if not accepts(row.versions, tag) and tag not in row.note
+    ]
+    assert foreign == []
+
+
+def test_which_release_a_tag_is_of() -> None:
+    row = MATRIX.rows("numba", "builds")[0]
+    assert _tags_of(row._replace(source="numba/numba:docs/a.rst@0.18.0; x/y:z@1.0")) == ["0.18.0"]
+    assert _tags_of(row._replace(package="jaxlib", source="jax-ml/jax:README.md@jaxlib-v0.3.2")) == ["0.3.2"]
+    assert _tags_of(row._replace(package="cupy", source="cupy/cupy:install.rst@v9; cupy/cupy:a@6b6d9563c")) == []

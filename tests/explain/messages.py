@@ -3,6 +3,10 @@
 The strings are those of the sources that the signatures name; addresses, paths and numbers are made up.
 """
 
+_JAX_ASKED = "RuntimeError: jaxlib/cuda/versions_helpers.cc:135: operation cuInit(0) failed:"
+_JAX_FELL_BACK = (
+    "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu."
+)
 MESSAGES: tuple[tuple[str, str], ...] = (
     # PTX
     (
@@ -519,6 +523,9 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("cat ~/.theanorc\n[dnn]\nerror: cudnn not found", "theanorc-misconfigured"),
     ("The cuda backend is deprecated and will be removed; use the gpuarray backend", "not-a-stack-problem"),
     ("rm -rf ~/.nv/ComputeCache helps against this CUDA error", "stale-compute-cache"),
+    # printed by JAX 0.11.2 on an H100, with CUDA_VISIBLE_DEVICES=7 and with an older cuda-compat
+    (f"{_JAX_ASKED} CUDA_ERROR_NO_DEVICE\n{_JAX_FELL_BACK}", "cuda-visible-devices-empty-or-invalid"),
+    (f"{_JAX_ASKED} CUDA_ERROR_SYSTEM_DRIVER_MISMATCH\n{_JAX_FELL_BACK}", "driver-library-mismatch"),
     # printed by the programs themselves: gcc 12, ld 2.40, Python 3.11, nvcc 13.0, pip 23.2, jax 0.10.2, cudnn 1.32
     ("/usr/bin/ld: cannot find -lcublas: No such file or directory", "cudart-soname-missing"),
     ("OSError: ./libtorch_u.so: undefined symbol: cudnnFoo", "cudnn-version-mismatch-loaded-vs-compiled"),

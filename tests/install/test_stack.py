@@ -123,6 +123,7 @@ TABLE = (
         "ubuntu-16.04",
         ("toolkit-9-1", "cudnn-9.1", "python=3.8", "pygpu", "theano>=1.0"),
     ),
+    Case("theano==1.0.2", "GTX 1080", "ubuntu-16.04", ("python=3.6", "pygpu", "theano==1.0.2")),
     Case("theano==0.8.2", "GTX 1060", "ubuntu-16.04", ("cuda-toolkit-8-0", "cudnn-8.0-linux-x64-v5.", "theano==0.8.2")),
     Case("theano==0.8.2", "GTX 1060", "windows", ("cuda_8.0.61_win10", "conda create", "theano==0.8.2")),
     Case("theano==0.9.0", "GTX 1080", "ubuntu-18.04", ("cuda_8.0.61", "cudnn-8.0", "theano==0.9.0")),

@@ -29,6 +29,7 @@ def test_new_rows_are_added_to_the_tables(tmp_path: Path) -> None:
     assert after[:-1] == before
     assert after[-1]["id"] == "torch-99.0.0-cu128"
     assert json.loads((data / "torch.json").read_text())["as_of"] == "2030-01-02"
+    assert Matrix(str(data)).as_of() == "2030-01-02"
 
 
 def test_a_wheel_for_another_processor_is_added_to_its_row(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
 from doctor.check.finding import Kind, Severity
-from tests.machine import VENV, cudnn_copy, machine, seen, toolkit, toolkits, unseen
+from tests.machine import VENV, cudnn_copy, distribution, environment, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, other
 
@@ -74,3 +74,12 @@ def test_a_copy_without_a_package_is_mended_from_the_archive() -> None:
 
 def test_no_copy_at_all_is_not_applicable() -> None:
     assert answer(CODE, machine(cudnn=seen(()))).kind is Kind.NOT_APPLICABLE
+
+
+def test_libraries_that_were_put_over_a_wheels_go_with_the_wheel_anew() -> None:
+    """By their sizes no package owns them, and the wheel's own release comes back, not that of the strangers."""
+    strangers = cudnn_copy("9.14.0")._replace(owner="", origin="directory")
+    strangers = strangers._replace(header_version=seen(CudnnVersion.parse("9.10.2")))
+    around = environment(distributions=seen((distribution("nvidia-cudnn-cu12", "9.10.2.21"),)))
+    facts = machine(cudnn=seen((strangers,)), environments=seen((around,)))
+    assert answer(CODE, facts).needs == (Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN),)

@@ -7,11 +7,24 @@ from typing import Any
 import pytest
 
 from compat.need import Need
+from compat.version import CudnnVersion
 from doctor.check.finding import Kind, Severity
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
 from doctor.facts.loader import FoundBy, Outcome, Way
-from tests.machine import CUDNN_DIR, RUNPATH, cudnn_copy, framework, loader, machine, prediction, seen, system, unseen
+from tests.machine import (
+    CUDNN_DIR,
+    RUNPATH,
+    cudnn_copy,
+    environment,
+    framework,
+    loader,
+    machine,
+    prediction,
+    seen,
+    system,
+    unseen,
+)
 from tests.rules.case import MATRIX, answer
 from tests.rules.cudnn import BY_VARIABLE, OPT, other, path_variable, shadowed
 
@@ -30,6 +43,17 @@ CODE = "ld-library-path-shadowing"
 def test_release(version: str, kind: Kind, severity: Severity) -> None:
     found = answer(CODE, shadowed(version))
     assert (found.kind, found.severity) == (kind, severity)
+
+
+def test_jax_takes_an_older_one_than_its_own_from_the_release_on_that_it_was_built_with() -> None:
+    """JAX 0.11.2 on an H100, built with 9.8 and installed with 9.19, computes with 9.14 (torch beside it refuses)."""
+    plugin = framework("jax-cuda13-plugin", "0.11.2", cudnn=seen(CudnnVersion.parse("9.8")), requires=seen(()))
+    for release, severity in (("9.9.0", Severity.WARNING), ("9.7.1", Severity.ERROR)):
+        told = prediction(f"{OPT}/libcudnn.so.9", way=BY_VARIABLE, asker=plugin.package)
+        on = path_variable(OPT, predictions=seen((told,)))
+        copies = seen((cudnn_copy(), other(release)))
+        found = answer(CODE, machine(cudnn=copies, environments=seen((environment(plugin),)), **on))
+        assert (found.kind, found.severity) == (Kind.BAD, severity)
 
 
 def test_it_reads_like_a_diagnosis() -> None:

@@ -11,7 +11,7 @@ from doctor.check.finding import Kind
 from doctor.facts.dlls import Dll, DllNeeds
 from doctor.facts.environment import Incomplete
 from doctor.facts.loader import FoundBy, Outcome, Way
-from tests.machine import SITE, VENV, environment, framework, loader, machine, prediction, seen, system, unseen
+from tests.machine import SITE, VENV, driver, environment, framework, loader, machine, prediction, seen, system, unseen
 from tests.rules.case import answer, answers
 
 CODE, OTHER = "needed-library-missing", "wrong-machine-library"
@@ -51,6 +51,10 @@ NOT_FOLLOWED = lost("", outcome=Outcome.UNREAD, is_cuda=True)
         (on(lost(outcome=Outcome.DAMAGED, damaged="/opt/x/libgomp.so.1")), Kind.BAD),
         (on(lost(optional=True)), Kind.OK),
         (on(lost("libcublas.so.12", is_cuda=True)), Kind.OK),  # another finding
+        (on(lost("libcuda.so.1"), driver=driver(libraries=seen(()))), Kind.OK),  # no driver: other rules, or no GPU
+        (on(lost("libcuda.so.1"), driver=driver(libraries=unseen())), Kind.OK),
+        (on(lost("libcuda.so.1")), Kind.BAD),  # every other program finds it
+        (on(lost("libcuda.so.1"), lost(), driver=driver(libraries=seen(()))), Kind.BAD),
         (on(NOT_FOLLOWED), Kind.UNKNOWN),
         (on(NOT_FOLLOWED, lost()), Kind.BAD),
         (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),

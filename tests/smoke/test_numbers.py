@@ -69,7 +69,21 @@ def _without_a_tap(direction: str, filters: Array, other: Array, one: Problem) -
     [(name, not name.startswith(("WINOGRAD", "FFT"))) for names in ALGORITHMS.values() for name in names],
 )
 def test_only_transforms_are_given_a_tolerance(algorithm: str, is_exact: bool) -> None:
-    assert all((tolerance(dtype, algorithm) == 0.0) == is_exact for dtype in DTYPES)
+    assert all((tolerance(one, algorithm) == 0.0) == is_exact for one in EVERY)
+
+
+@pytest.mark.parametrize("one", EVERY, ids=LABELS)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_cudnns_winograd_of_5x5_is_less_exact_and_a_wrong_one_shows(one: Problem, direction: str) -> None:
+    """On an H100 cuDNN 9.19.0 was off by 0.0023 of the greatest value at most, in single precision and below."""
+    allowed = tolerance(one, "WINOGRAD_NONFUSED")
+    assert (allowed > DTYPES[one.dtype].tolerance) == (one.label == "5x5" and one.dtype in {"fp64", "fp32"})
+    if one.label == "5x5" and one.dtype != "fp64":
+        assert allowed > 4 * 0.0023
+    first, second = operands(direction, one)
+    expected = convolve(direction, first, second, one)
+    filters, out = (first, second) if direction == "backward-data" else (second, first)
+    assert compare(_without_a_tap(direction, filters, out, one), expected).difference > allowed
 
 
 def rounded(dtype: str) -> Callable[[Array], Array]:

@@ -224,6 +224,12 @@ def test_a_hang_is_ended(tried: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [answer.code for answer in one.answers] == ["nccl-failed"]
 
 
+@pytest.mark.parametrize("cupy", ["13.6.0", "14.0.1"])
+def test_the_groups_id_is_that_of_each_cupy(tried: Tell, cupy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STAND_IN_CUPY", cupy)
+    assert [ends(one)["nccl"] for one in tried("", (0, 1))] == ["passed", "passed"]
+
+
 @pytest.fixture
 def through_torch(tried: Tell, monkeypatch: pytest.MonkeyPatch) -> Tell:
     monkeypatch.syspath_prepend(str(HERE / "stand_in_torch"))

@@ -12,7 +12,10 @@ _CPU, _JETSON, _PLUGIN, _WINDOWS_TF = (
     "tf-native-windows-after-2-10",
 )
 _NO_WHEEL, _TWO_ORT, _OLD = "python-version-no-wheel", "two-onnxruntimes", "driver-too-old-for-runtime"
-_PLUGIN_FAILED = r"plugin configuration error|Unable to load cu\w+\. Is it installed|failed to initialize: Unable to"
+_PLUGIN_FAILED = (
+    r"plugin configuration error|Unable to load cu\w+\. Is it installed|failed to initialize: Unable to"
+    r"|versions_helpers\.cc:\d+: operation"
+)
 _NUMPY = "it is compiled for the ABI of NumPy 1, and NumPy 2 is installed"
 _GOES_ON = r"Error: (?:Unexpected error from cuda|CUDA|No CUDA|Found no NVIDIA|The NVIDIA driver)"
 _UV_JAX, _UV_NVIDIA = r"depends on jaxlib\b", r"depends on nvidia-[a-z]"

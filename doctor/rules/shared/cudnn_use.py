@@ -14,7 +14,7 @@ from compat.version import CudnnVersion
 from doctor.check.finding import Severity
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework
+from doctor.facts.environment import Distribution, Framework
 from doctor.facts.loader import FoundBy, Prediction, SearchDir
 from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
 from doctor.rules.shared.builds import build_row, cuda_of, need_own_cuda, other_builds
@@ -352,11 +352,21 @@ def mending(copy: CudnnCopy, facts: Facts) -> Need:
     interpreter = _interpreter(copy, facts)
     if copy.origin in {"wheel", "framework"} and name and interpreter:
         return Need(name, f"=={version}" if version else "", interpreter, AGAIN)
+    if not name and (wheel := _put_over(copy, facts)):
+        return Need(wheel.name, f"=={wheel.version}", interpreter, AGAIN)
     if copy.origin == "distribution" and name:
         return Need("system-package", AGAIN, "", name)
     release, majors = value_or(copy.version, None), _majors(copy) if isinstance(copy.parts, Seen) else set()
     of_major = f"=={majors.pop()}.*" if len(majors) == 1 else ""
     return Need("cudnn", f"=={release.release}" if release else of_major, copy.path, _cuda_around(copy, facts))
+
+
+def _put_over(copy: CudnnCopy, facts: Facts) -> Distribution | None:
+    """The wheel in whose directory files of another release lie in place of its own."""
+    around = next((one for one in value_or(facts.environments, ()) if one.prefix == copy.environment), None)
+    if around is None or not copy.path.endswith("/nvidia/cudnn/lib"):
+        return None
+    return next((one for one in value_or(around.distributions, ()) if one.name.startswith("nvidia-cudnn-cu")), None)
 
 
 def _cuda_around(copy: CudnnCopy, facts: Facts) -> str:

@@ -71,7 +71,7 @@ def _by_cupy(trial: Trial, mine: Any) -> tuple[Any, dict[str, Any]]:
     from cupy.cuda import nccl as binding
 
     order, memory = trial.order, trial.memory
-    one_id = tuple(agreed(trial, "nccl-id", binding.get_unique_id))
+    one_id = _as_cupys(agreed(trial, "nccl-id", lambda: _for_json(binding.get_unique_id())))
     given, out = memory.up(mine), memory.garbage(mine.shape, "float32")
     team = binding.NcclCommunicator(order.together, one_id, order.rank)
     addresses = memory.address(given), memory.address(out)
@@ -80,6 +80,15 @@ def _by_cupy(trial: Trial, mine: Any) -> tuple[Any, dict[str, Any]]:
     demand_on_gpu(trial, out)
     facts = {"by": "CuPy", "version": str(binding.get_version())}
     return memory.down(out), facts | demand_library("nccl", trial, facts)
+
+
+def _for_json(unique: bytes | tuple[int, ...]) -> str | list[int]:
+    """CuPy's id of a group: 128 bytes from CuPy 14 on, before that as many C chars, signed."""
+    return unique.hex() if isinstance(unique, bytes) else list(unique)
+
+
+def _as_cupys(told: str | list[int]) -> bytes | tuple[int, ...]:
+    return bytes.fromhex(told) if isinstance(told, str) else tuple(told)
 
 
 def _by_torch(trial: Trial, mine: Any) -> tuple[Any, dict[str, Any]]:

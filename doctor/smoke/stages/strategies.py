@@ -177,7 +177,7 @@ def _folded(array: Array, axis: int) -> Array:
 
 
 def _judged(problem: Problem, direction: str, found: Found, comparison: Comparison) -> Row:
-    allowed = tolerance(_DTYPE, found.algorithm)
+    allowed = tolerance(problem, found.algorithm)
     is_right = comparison.difference <= allowed
     return Row(
         direction=direction,

@@ -529,8 +529,7 @@ CASES = (
         "tensorflow-2.4-cuda-11.2",
         "the same with CUDA 11.2, which has libcusolver.so.11",
         tf2_4("11.2.2"),
-        ("tf-cannot-dlopen-gpu-libs",),
-        first="tf-cannot-dlopen-gpu-libs",
+        ("framework-wants-other-cuda",),
         **_TF_2_4,
     ),
     Case(

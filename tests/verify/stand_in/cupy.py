@@ -1,6 +1,7 @@
 """What level node uses of CuPy, computed on the host: CUDA, cuBLAS, NVRTC and NCCL, failing where a test tells them to.
 
 `STAND_IN` is a directory with `lib<name>.so` for each library that may be mapped, and `libmix.so`, the kernel.
+`STAND_IN_CUPY` is the release, 14.2.0 if not set.
 `STAND_IN_NCCL` is "absent" for a CuPy that was built without it, "unknown" for one that does not have the module.
 `STAND_IN_FAULT` is what goes wrong, "wrong@gemmEx" or the like, on GPU `STAND_IN_FAULT_GPU` alone where that is set.
 """
@@ -18,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-__version__ = "14.2.0"
+__version__ = os.environ.get("STAND_IN_CUPY", "14.2.0")
+_UNIQUE = bytes if int(__version__.partition(".")[0]) >= 14 else tuple  # what an id of NCCL is
 _GPUS = int(os.environ.get("STAND_IN_GPUS", "2"))
 _FOLDER = Path(os.environ["STAND_IN"])
 _DTYPES = {0: "float32", 1: "float64", 2: "float16", 14: "uint16"}
@@ -231,7 +233,8 @@ class _Event:
 class NcclCommunicator:
     """Ranks exchange their numbers by files in the directory that the unique id names."""
 
-    def __init__(self, ranks: int, unique: tuple[int, ...], rank: int) -> None:
+    def __init__(self, ranks: int, unique: bytes | tuple[int, ...], rank: int) -> None:
+        assert type(unique) is _UNIQUE
         assert len(unique) == 128
         assert rank == _current[0]
         _call("init")
@@ -255,8 +258,8 @@ class NcclCommunicator:
         _at(out, count, "float32")[:] = total
 
 
-def _unique_id() -> tuple[int, ...]:
-    return tuple(tempfile.mkdtemp(dir=_FOLDER).encode().ljust(128, b"\0"))
+def _unique_id() -> bytes | tuple[int, ...]:
+    return _UNIQUE(tempfile.mkdtemp(dir=_FOLDER).encode().ljust(128, b"\0"))
 
 
 nccl = SimpleNamespace(

@@ -1,0 +1,44 @@
+"""forward-compat-mistake: cuda-compat's libcuda beside an older and a newer kernel module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compat.need import Need
+from doctor.check.finding import Kind
+from tests.machine import driver, driver_library, gpu, machine, seen, unseen
+from tests.rules.case import answer
+
+CODE = "forward-compat-mistake"
+
+
+def beside(module: str, compat: str, card: str = "NVIDIA H100 80GB HBM3") -> Any:
+    """That libcuda of cuda-compat is the one that programs load."""
+    libraries = seen((driver_library(release=compat, origin="compat", path=f"/opt/compat/libcuda.so.{compat}"),))
+    return machine(driver=driver(module, libraries=libraries), gpus=seen((gpu(card),)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (machine(), Kind.NOT_APPLICABLE),
+        (beside("535.183.01", "580.95.05"), Kind.OK),
+        (beside("580.95.05", "580.95.05"), Kind.OK),
+        (beside("580.159.04", "580.95.05"), Kind.BAD),
+        (beside("535.183.01", "580.95.05", "NVIDIA GeForce RTX 4090"), Kind.BAD),
+        (beside("535.183.01", "580.95.05", "NVIDIA RTX A2000"), Kind.UNKNOWN),
+        (machine(driver=driver(libraries=unseen())), Kind.UNKNOWN),
+    ],
+)
+def test_kinds(facts: Any, kind: Kind) -> None:
+    assert answer(CODE, facts).kind is kind
+
+
+def test_a_newer_driver_is_advised_only_where_it_is_older() -> None:
+    """As on an H100 with driver 580.159.04: CUDA ended with error 803, and no driver was to be installed."""
+    (away,) = answer(CODE, beside("580.159.04", "580.95.05")).needs
+    assert away.spec.startswith("Take /opt/compat off the loader's path")
+    _, newer = answer(CODE, beside("535.183.01", "580.95.05", "NVIDIA GeForce RTX 4090")).needs
+    assert newer == Need("driver", ">=580.95.05")
