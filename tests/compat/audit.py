@@ -570,10 +570,13 @@ def _installer(row: CudaInstallerRow, shelf: Shelf) -> list[str] | None:
 
 
 def _in_source(either: Iterable[str], row: Any, shelf: Shelf) -> list[str] | None:
-    text = shelf.source(row.source)
-    if not text:
+    """Whether a project has it, or two where the row says that several agree."""
+    texts = [text for one in row.source.split("; ") if (text := shelf.source(one))]
+    wanted = 2 if getattr(row, "digest_from", "") == "several" else 1
+    if len(texts) < wanted:
         return None
-    return [] if any(one in text for one in either) else [f"{row.source} has none of {', '.join(either)}"]
+    have = sum(any(one in text for one in either) for text in texts)
+    return [] if have >= wanted else [f"{have} of {wanted} in {row.source} have one of {', '.join(either)}"]
 
 
 def _chip(row: ChipRow, shelf: Shelf) -> list[str] | None:

@@ -152,6 +152,27 @@ def test_an_archive_beside_the_manifest(column: str, value: Any, said: list[str]
 
 
 @pytest.mark.parametrize(
+    ("texts", "digest_from", "said"),
+    [
+        (("has DIGEST", "has it not"), "one", []),
+        (("has DIGEST", "DIGEST too"), "several", []),
+        (("has DIGEST", "has it not"), "several", ["1 of 2 in a:b; c:d have one of DIGEST"]),
+        (("has it not", ""), "one", ["0 of 1 in a:b; c:d have one of DIGEST"]),
+        (("has DIGEST", ""), "several", None),
+        (("", ""), "one", None),
+    ],
+)
+def test_a_digest_on_which_several_agree_is_in_two_sources(
+    texts: tuple[str, str], digest_from: str, said: list[str] | None
+) -> None:
+    shelf: Any = type("Shelf", (), {"source": staticmethod(dict(zip(("a:b", "c:d"), texts, strict=True)).get)})
+    row = audit.MATRIX.rows("cuda-installer", "installers")[0]._replace(
+        source="a:b; c:d", sha256="DIGEST", digest_from=digest_from
+    )
+    assert audit._installer(row, shelf) == said
+
+
+@pytest.mark.parametrize(
     ("name", "said"), [("NVIDIA T1200 Laptop GPU", []), ("NVIDIA T9", ["NVIDIA T9 is no product of 7.5"])]
 )
 def test_a_name_of_the_driver_that_is_no_product(name: str, said: list[str]) -> None:
