@@ -474,6 +474,24 @@ def test_a_wheel_that_points_at_another_has_its_requirements() -> None:
     assert [row.id for row in pointing if not {"keras", "numpy", "protobuf"} <= set(row.pins or {})] == []
 
 
+def test_the_code_of_mxnet_is_that_of_its_makefile() -> None:
+    """Each architecture in it that the row's CUDA makes code for, and PTX of the last; below 1.4 it ends before 7.5."""
+    known = ("sm_30", "sm_35", "sm_50", "sm_52", "sm_60", "sm_61", "sm_70", "sm_75")
+    rows = [
+        row
+        for package in products()
+        if package.startswith("mxnet-cu")
+        for row in MATRIX.rows(package, "builds")
+        if "apache/mxnet:Makefile@" in row.source
+    ]
+    assert len(rows) > 20
+    for row in rows:
+        made = MATRIX.targets(CudaVersion.parse((row.cuda or "").removeprefix("=="))).sm
+        own = [one for one in known if one in map(str, made)]
+        own = own if "@1.4" <= row.source.split("Makefile")[1] else [one for one in own if one != "sm_75"]
+        assert list(map(str, row.targets or ())) == [*own, own[-1].replace("sm", "compute")], row.id
+
+
 def _shares_its_folder_with(package: str, name: str) -> bool:
     traits = traits_of(package)
     named = [any(fnmatch(one, shape) for shape in traits.distributions) for one in (package, name)]
