@@ -271,11 +271,11 @@ def _span(pythons: Sequence[str]) -> str:
 
 
 def _twins(wanted: Wanted) -> Iterator[Clash]:
-    """Distributions of one import package; the conflicts that the matrix knows of name some of the pairs."""
+    """Distributions of one import package, but those that one of them requires itself: the files are in the latter."""
     imported: dict[str, list[str]] = {}
-    for name in wanted:
+    for name, wishes in wanted.items():
         package = _one_of_several(name)
-        if package:
+        if package and any(one.row.package == name or _one_of_several(one.row.package) != package for _, one in wishes):
             imported.setdefault(package, []).append(name)
     for package, names in imported.items():
         if len(names) > 1:

@@ -20,7 +20,7 @@ from compat.build import accepted_cudas, is_cuda_row, is_default_build
 from compat.load import DATA, columns_of, is_framework, parser_of, products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.row import FRAMEWORK_TABLES, CompilerRow, CudnnBuildRow, CudnnRow, FrameworkRow, ToolkitRow
-from compat.traits import takes_the_runtime_that_it_finds
+from compat.traits import takes_the_runtime_that_it_finds, traits_of
 from compat.version import CudaVersion, CudnnVersion
 
 pytestmark = pytest.mark.no_cover  # it is about rows: what reads them is covered elsewhere
@@ -466,8 +466,47 @@ def test_a_wheel_that_points_at_another_has_its_requirements() -> None:
     """TensorFlow's for Windows, ARM and Apple silicon hold nothing themselves, up to 2.18.0, 2.15 and 2.15.0."""
     pointing = [
         row
-        for row in MATRIX.rows("tensorflow", "builds")
+        for name in ("tensorflow", "tensorflow-cpu")
+        for row in MATRIX.rows(name, "builds")
         if re.search(r"tensorflow-(intel|cpu-aws|macos) ", row.source)
     ]
-    assert len(pointing) > 20
+    assert len(pointing) > 40
     assert [row.id for row in pointing if not {"keras", "numpy", "protobuf"} <= set(row.pins or {})] == []
+
+
+def test_the_code_of_mxnet_is_that_of_its_makefile() -> None:
+    """Each architecture in it that the row's CUDA makes code for, and PTX of the last; below 1.4 it ends before 7.5."""
+    known = ("sm_30", "sm_35", "sm_50", "sm_52", "sm_60", "sm_61", "sm_70", "sm_75")
+    rows = [
+        row
+        for package in products()
+        if package.startswith("mxnet-cu")
+        for row in MATRIX.rows(package, "builds")
+        if "apache/mxnet:Makefile@" in row.source
+    ]
+    assert len(rows) > 20
+    for row in rows:
+        made = MATRIX.targets(CudaVersion.parse((row.cuda or "").removeprefix("=="))).sm
+        own = [one for one in known if one in map(str, made)]
+        own = own if row.source.split("Makefile")[1] >= "@1.4" else [one for one in own if one != "sm_75"]
+        assert list(map(str, row.targets or ())) == [*own, own[-1].replace("sm", "compute")], row.id
+
+
+def _shares_its_folder_with(package: str, name: str) -> bool:
+    traits = traits_of(package)
+    named = [any(fnmatch(one, shape) for shape in traits.distributions) for one in (package, name)]
+    return traits.one_directory and all(named)
+
+
+def test_no_build_requires_another_distribution_of_its_own_import_package() -> None:
+    """`solve` takes the two for rivals that overwrite each other, and finds no build."""
+    assert _shares_its_folder_with("tensorflow-cpu", "tensorflow-intel")
+    shared = [
+        (row.id, name)
+        for package in products()
+        if is_framework(package)
+        for row in MATRIX.rows(package, "builds")
+        for name in row.pins or ()
+        if _shares_its_folder_with(package, name)
+    ]
+    assert shared == []

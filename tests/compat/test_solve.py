@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from compat.solve import Problem, Solution, newest_unsure, none_together, solve,
 from compat.solve_builds import SolveCandidate, pool
 from compat.solve_changes import Task, changes
 from compat.solve_proof import refusals
-from compat.solve_together import besides_pins
+from compat.solve_together import besides_pins, clashes
 from compat.spec import parse_spec
 from compat.version import DriverRelease
 from tests.wheels import LINUX
@@ -44,6 +45,12 @@ def place(gpu: str = "", driver: str = "", matrix: Matrix = MATRIX, **said: Any)
 
 def labels(solution: Solution | None) -> list[str]:
     return [one.label for one in solution.chosen] if solution else []
+
+
+def _chosen(asked: Problem) -> Sequence[SolveCandidate]:
+    solution = solve(asked)
+    assert solution is not None
+    return solution.chosen
 
 
 # -- real questions --------------------------------------------------------------------------------------------------
@@ -548,3 +555,14 @@ def test_the_oldest_package_beside_the_driver_that_will_do() -> None:
     serving = [where.forward for where in beside if solve(Problem(task.asked, where, MATRIX))]
     assert serving[0] == package.tasks[0].circumstances.forward
     assert [str(one) for one in serving] == ["13.2", "13.3", "13.4"]
+
+
+def test_a_distribution_that_only_points_at_another_is_no_rival_of_it() -> None:
+    """TensorFlow's for Windows were this, up to 2.18.0: all their files are in tensorflow-intel."""
+    where = Circumstances(os_family="windows", arch="x86_64")
+    (one,) = _chosen(problem("tensorflow-cpu==2.15.0", os_family="windows", arch="x86_64"))
+    pointing = one._replace(wants={**one.wants, "tensorflow-intel": "==2.15.0"})
+    assert list(clashes([pointing], where, MATRIX)) == []
+    (torch,) = _chosen(problem("torch==2.8.0"))
+    both = torch._replace(wants=pointing.wants)
+    assert [clash.about for clash in clashes([both], where, MATRIX)] == ["tensorflow"]
