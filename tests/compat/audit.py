@@ -295,11 +295,11 @@ def _framework(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
         found += [*_differences(row, told, where), *_left_out(row, told, where), *_asked(row, release, shelf)]
         found += [*_chooses(row, release, shelf), *_held(row, release, shelf)]
     if opened:
-        found += _coded(row, opened[0][0], shelf)
+        found += [*_coded(row, opened[0][0], shelf), *_installed(row, shelf)]
         named = {one.public for one in shelf.releases(row.package) if accepts(row.versions, one.public)}
         served = named | {release.public for release, _ in opened}
         return found + _not_served(row, _own(row, shelf), served) + _archives_alone(row, served, shelf)
-    image = _image(row, shelf)
+    image = _image(row, shelf) + _installed(row, shelf)
     by_parts = _by_its_parts(row, shelf)
     return image or (_named(row, shelf) if by_parts is None else by_parts)
 
@@ -453,6 +453,25 @@ def _image(row: FrameworkRow, shelf: Shelf) -> list[str]:
     of_all, of_this = re.findall(cudnn, before.partition("Switch")[0]), re.findall(cudnn, own.partition("}")[0])
     there = (of_this or of_all)[-1:] if own else []
     return [f"{named[0]} has cuDNN {one}" for one in there if named and not accepts(row.cudnn_accepts or "", one)]
+
+
+_INSTALLS = re.compile(
+    r"[\w.-]+/[\w.-]+:[\w./]*(?:install_cuda\.sh|Dockerfile_\d+|prepare_build_environment_windows\.sh)@[\w.]+"
+)
+
+
+def _installed(row: FrameworkRow, shelf: Shelf) -> list[str]:
+    """The cuDNN that the script installs which sets up the machine of its build, for the CUDA of the row."""
+    cuda = re.sub(r"\D", "", row.cuda or "")
+    wrong = []
+    for script in _INSTALLS.findall(row.source) if row.cudnn is not None else ():
+        text = shelf.source(script)
+        own = re.search(rf"(?s)function install_{cuda} \{{(.*?)\n\}}", text)
+        told = re.findall(r"(?<=cudnn/)v?(\d+\.\d+\.\d+)(?=/)|libcudnn\d_([\d.]+)-", own[1] if own else text)
+        there = {"".join(one) for one in told}
+        if text and not any(f"{one}.".startswith(f"{row.cudnn}.") for one in there):
+            wrong.append(f"{script} installs cuDNN {', '.join(sorted(there)) or 'of no number'}, not {row.cudnn}")
+    return wrong
 
 
 def _named(row: FrameworkRow, shelf: Shelf) -> list[str] | None:
@@ -709,7 +728,7 @@ def _cudnn(row: CudnnRow, shelf: Shelf) -> list[str] | None:
         (major, one)
         for project, major in nvidia.cudnn_projects(MATRIX).items()
         for one in shelf.releases(project)
-        if one.public.startswith(f"{row.version}.")
+        if one.public.startswith(f"{row.version}.") and "post" not in one.public  # another build of the same
     ]
     if not any(one.platform.os_family == "linux" for _, one in found):
         return None

@@ -52,6 +52,19 @@ def test_nothing_is_named_twice(product: str) -> None:
     assert [name for name, own in parts.items() if len(set(own)) < len(own)] == []
 
 
+# what names the cuDNN of a build of torch: the wheel itself, the release's table or requirements, the machine's set-up
+_SAYS_CUDNN = re.compile(r"torch-[\d.]+-cp|RELEASE\.md|generate_binary_build_matrix|install_cuda\.sh|Dockerfile")
+_OF_OTHERS = re.compile(r"by the libraries of|\(file names\)")
+
+
+def test_the_cudnn_of_a_build_of_torch_is_from_what_names_it() -> None:
+    """manywheel/build.sh, which tells its code, does not name the cuDNN that its machine has."""
+    built = [row for row in MATRIX.rows("torch", "builds") if "manywheel/build" in row.source and row.cudnn is not None]
+    parts = {row.id: [one for one in row.source.split("; ") if not _OF_OTHERS.search(one)] for row in built}
+    assert len(parts) > 40
+    assert [name for name, own in parts.items() if not _SAYS_CUDNN.search(" ".join(own))] == []
+
+
 def test_what_a_single_recipe_says_is_of_medium_confidence() -> None:
     """Somebody else's copy, with no second one beside it: CONTRIBUTING.md, "A row of the matrix"."""
     rows = [*MATRIX.rows("cudnn-archive", "archives"), *MATRIX.rows("cuda-installer", "installers")]
