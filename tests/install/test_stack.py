@@ -319,7 +319,7 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
         (["torch", "--gpu", "RTX 4090", "--os", "linux", "--python", "/a\nb"], "cannot be printed"),
         (
             ["mxnet-cu90==1.1.0", "--gpu", "A100", "--distribution", "ubuntu-18.04"],
-            "is known to work on sm_80: what it was",
+            "is known to work on sm_80: brings PTX for sm_80, but CUDA 9.0",
         ),
         (
             ["tensorflow==1.4", "--gpu", "A100", "--distribution", "ubuntu-18.04"],
