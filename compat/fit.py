@@ -70,14 +70,14 @@ def fit(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, brought
 
 
 def cudnns_of(row: FrameworkRow, cuda_major: int, matrix: Matrix) -> tuple[CudnnBuildRow, ...]:
-    """The builds of cuDNN that a framework may bring, oldest first: all that its pin admits, else the one it names.
+    """The builds of cuDNN that a framework may bring, oldest first: the one it names, else all that it works with.
 
-    Raises Uncovered.
+    Its pin alone may admit more than it was compiled for. Raises Uncovered.
     """
     pin = (row.pins or {}).get(f"nvidia-cudnn-cu{cuda_major}", "")
     if row.cudnn is not None and (not pin or pin.startswith("==")):
         return (matrix.cudnn_build(row.cudnn, cuda_major),)
-    accepted = pin or row.cudnn_accepts
+    accepted = ",".join(filter(None, (pin, row.cudnn_accepts)))
     if not accepted:
         return ()
     return matrix.cudnn_builds_within(accepted, cuda_major)
