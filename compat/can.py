@@ -32,6 +32,7 @@ from compat.reason import (
 from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, FrameworkRow, ToolkitRow, WheelIndexRow
 from compat.spec import Spec
+from compat.specifier import first_release
 from compat.traits import traits_of
 from compat.version import CudaVersion, CudnnVersion
 
@@ -354,7 +355,7 @@ def _span(row: CudnnBuildRow) -> str:
 
 def _known_absent(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildVerdict]:
     """No row of builds, and one that says why: there is none for this platform, or the index of its CUDA ended."""
-    release = _first_version(spec)
+    release = first_release(spec.versions)
     reasons = (*_absent(spec.name, release, where, matrix), *_unserved(spec, release, matrix))
     if spec.versions.startswith("==") and reasons:
         name = f"{spec.name} {release}" + (f" ({spec.build})" if spec.build else "")
@@ -375,13 +376,9 @@ def _unserved(spec: Spec, release: str, matrix: Matrix) -> Iterator[Reason]:
         yield Reason(BAD, what, rows, "; ".join(dict.fromkeys(row.source for row in served)))
 
 
-def _first_version(spec: Spec) -> str:
-    return spec.versions.lstrip("=<>!~").partition(",")[0].removesuffix(".*")
-
-
 def _nothing(spec: Spec, where: Circumstances, matrix: Matrix) -> CanAnswer:
     """No row: unknown, with the nearest that there is."""
-    version = _first_version(spec)
+    version = first_release(spec.versions)
     reason = Reason(UNKNOWN, f"no matrix row covers {spec}", (), "")
     try:
         if spec.name not in {"cuda", "cudnn"}:

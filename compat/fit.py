@@ -33,6 +33,7 @@ from compat.reason import (
 )
 from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, CudnnWarningRow, FrameworkRow, SupportRow, TargetsRow
+from compat.specifier import first_release
 from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion
 
@@ -339,7 +340,7 @@ class _Judged:
 
     def _release(self) -> str:
         """The first release that the row speaks of."""
-        return self._row.versions.partition(",")[0].lstrip("=><!~").removesuffix(".*")
+        return first_release(self._row.versions)
 
     def _names(self, rows: tuple[TargetsRow, ...]) -> tuple[str, ...]:
         return tuple(row_name("cuda", "targets", row) for row in rows)

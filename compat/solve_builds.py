@@ -17,6 +17,7 @@ from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.solve_abi import abi_limits
 from compat.spec import Spec
+from compat.specifier import first_release
 from compat.version import CudaVersion
 
 _ENDLESS = 10**9
@@ -182,8 +183,7 @@ def _without_extras(asked: Spec, row: FrameworkRow, matrix: Matrix) -> Framework
     """The build as it comes where none of the extras is asked for that bring its libraries."""
     if asked.extras or row.package != asked.name or row.libraries != "wheels":
         return row
-    release = row.versions.partition(",")[0].lstrip("=><!~").removesuffix(".*")
-    return _on_the_system(row) if extras_of(row.package, release, matrix) else row
+    return _on_the_system(row) if extras_of(row.package, first_release(row.versions), matrix) else row
 
 
 def _on_the_system(row: FrameworkRow) -> FrameworkRow:

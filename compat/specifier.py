@@ -55,6 +55,11 @@ def clauses(specifier: str) -> tuple[tuple[str, str], ...]:
     return tuple((one.operator, one.version) for one in SpecifierSet(specifier))
 
 
+def first_release(specifier: str) -> str:
+    """The release that a specifier names first: 2.9.1 of "==2.9.1", 2.10 of "==2.10.*"."""
+    return specifier.partition(",")[0].lstrip("=<>!~").removesuffix(".*")
+
+
 def _parts(clause: str) -> tuple[str, str] | None:
     """The same of one clause whose version is plain dotted numbers, else None."""
     name = next((one for one in ("~=", *_COMPARISONS) if clause.startswith(one)), "")

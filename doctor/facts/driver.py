@@ -4,6 +4,8 @@ from compat.record import NamedTuple
 from compat.version import CudaVersion, DriverRelease
 from doctor.facts.seen import Fact, Seen, Unseen
 
+LINKED_TO = ("libcuda.so.1", "libnvidia-ml.so.1")  # what others' libraries name as needed, and the driver alone has
+
 
 class DriverLibrary(NamedTuple):
     """A user-space driver library whose file name carries its release."""

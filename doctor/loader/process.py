@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from doctor.facts.driver import LINKED_TO
 from doctor.facts.loader import PRELOAD_FILE, FoundBy, Outcome, Way
 from doctor.facts.seen import Unseen, UnseenError
 from doctor.host import Host, HostError
@@ -16,7 +17,6 @@ from doctor.loader.search import Found, Nowhere, Search
 
 _LIBRARIES_AT_MOST = 2000  # a process with torch, TensorFlow and JAX has 300
 _QUESTIONS_AT_MOST = 50_000  # each library's NEEDED, again and again: the same has 4,000
-_OF_THE_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")  # a container gets them from the machine that runs it
 _OF_GLIBC = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1")
 _LOADER_ITSELF = ("ld-linux", "ld64.so", "ld.so.1", "linux-vdso")
 
@@ -179,7 +179,7 @@ class Process:
             self._answer(question, way)
         except CannotOpen as failed:
             question.failure, question.outcome = failed.why, failed.outcome
-            if not self.host.is_live and name in (*_OF_THE_DRIVER, *_OF_GLIBC):
+            if not self.host.is_live and name in (*LINKED_TO, *_OF_GLIBC):
                 question.failure = "the image has none; the driver's come from the machine that runs it"
                 question.optional = True
                 return None

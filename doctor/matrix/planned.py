@@ -76,9 +76,15 @@ def circumstances_of(facts: Facts, python: str) -> Circumstances:
         capabilities = ()
     driver = value_or(facts.driver.release, None)
     glibc = value_or(facts.system.glibc, "")
-    os_family, arch = platform
-    wsl = value_or(facts.system.wsl, 0) > 0
-    return Circumstances(os_family, wsl, arch, python, capabilities=capabilities, driver=driver, glibc=glibc)
+    return Circumstances(
+        os_family=platform.os_family,
+        wsl=value_or(facts.system.wsl, 0) > 0,
+        arch=platform.arch,
+        python=python,
+        capabilities=capabilities,
+        driver=driver,
+        glibc=glibc,
+    )
 
 
 def framework_of(spec: Spec, environment: Environment, facts: Facts, matrix: Matrix) -> Framework:

@@ -8,7 +8,6 @@ from compat.build import release_key
 from compat.choice import one_of
 from compat.load import is_framework, products, tables_of
 from compat.matrix import Matrix, Uncovered
-from compat.platform import package_named
 from compat.spec import normal
 from doctor.matrix.choose import tables_for
 from doctor.matrix.shown import Shown
@@ -16,7 +15,7 @@ from doctor.matrix.summary import summary_of
 from doctor.matrix.view import Line, Sheet, View
 from doctor.matrix.view_document import UncoveredDocument, ViewDocument
 from doctor.output.write import deliver, format_for, terminal_style
-from doctor.rules.shared.products import NoRows
+from doctor.rules.shared.products import meant_by
 
 EXIT_UNKNOWN = 4
 ABOUT = {
@@ -62,10 +61,8 @@ def view(product: str, name: str, matrix: Matrix) -> View:
 def _product(name: str, matrix: Matrix) -> str:
     """The product of that name, or of that which people call so: torch for pytorch."""
     known = products()
-    named = package_named(name, matrix) if name not in known else None
-    if named and not named.package:
-        raise NoRows(f"{name} has no rows of its own: {named.note}")
-    return named.package if named and named.package in known else one_of("product", name, known)
+    meant = name if name in known else meant_by(name, matrix)
+    return meant if meant in known else one_of("product", name, known)
 
 
 def shown(product: str, name: str, style: str, matrix: Matrix, output: str | None = None) -> tuple[str, int]:

@@ -10,6 +10,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.spec import Spec, parse_spec
+from compat.specifier import first_release
 from compat.traits import module_of, traits_of
 from compat.version import CudnnVersion
 from doctor.facts import Facts
@@ -19,7 +20,7 @@ from doctor.host import Host, HostError
 from doctor.host.lines import lines_of
 from doctor.host.overlay import Changes, Overlay
 from doctor.prescribe.foreseen import Foreseen
-from doctor.prescribe.foreseen_framework import first_release, framework_of_row, version_of
+from doctor.prescribe.foreseen_framework import framework_of_row, version_of
 from doctor.prescribe.place import is_reached
 from doctor.prescribe.world import World
 from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed

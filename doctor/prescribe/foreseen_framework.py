@@ -8,6 +8,7 @@ from compat.build import is_cuda_row, oldest_cuda
 from compat.matrix import Matrix, Uncovered
 from compat.row import FrameworkRow
 from compat.spec import Spec
+from compat.specifier import first_release
 from compat.traits import traits_of
 from compat.version import CudaVersion
 from doctor.facts.environment import Framework
@@ -72,8 +73,3 @@ def version_of(row: FrameworkRow, spec: Spec) -> str:
     )
     tag = f"+{row.build}" if row.build and traits_of(row.package).tagged else ""
     return (release or first_release(row.versions)) + tag
-
-
-def first_release(specifier: str) -> str:
-    """The release that a specifier names first: 2.9.1 of "==2.9.1", 2.10 of "==2.10.*"."""
-    return specifier.partition(",")[0].lstrip("=<>!~").removesuffix(".*")

@@ -9,6 +9,7 @@ from compat.need import AGAIN, WHEELS, Need
 from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
+from doctor.facts.driver import LINKED_TO
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.seen import Unseen, value_or
@@ -22,8 +23,6 @@ from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, n
 
 # glibc's own libraries, as torch's wheels ask for them (PEP 513 lists the names); musl is one file, named otherwise.
 _OF_GLIBC = frozenset(("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"))
-
-_OF_THE_DRIVER = {"libcuda.so.1": "libcuda", "libnvidia-ml.so.1": "libnvidia-ml"}
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -52,8 +51,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 def _lacks_for_all(soname: str, facts: Facts) -> bool:
     """Whether it is the driver's and no program here finds it: that is judged by the rules of the driver."""
-    stem = _OF_THE_DRIVER.get(soname)
-    return bool(stem) and (isinstance(facts.driver.libraries, Unseen) or loading_library(facts, str(stem)) is None)
+    if soname not in LINKED_TO:
+        return False
+    return isinstance(facts.driver.libraries, Unseen) or not loading_library(facts, soname.partition(".")[0])
 
 
 def _more(lost: tuple[Prediction, ...]) -> str:

@@ -14,7 +14,7 @@ from compat.version import CudnnVersion
 from doctor.check.finding import Severity
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Distribution, Framework
+from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.loader import FoundBy, Prediction, SearchDir
 from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
 from doctor.rules.shared.builds import build_row, cuda_of, need_own_cuda, other_builds
@@ -363,7 +363,7 @@ def mending(copy: CudnnCopy, facts: Facts) -> Need:
 
 def _put_over(copy: CudnnCopy, facts: Facts) -> Distribution | None:
     """The wheel in whose directory files of another release lie in place of its own."""
-    around = next((one for one in value_or(facts.environments, ()) if one.prefix == copy.environment), None)
+    around = _environment(copy, facts)
     if around is None or not copy.path.endswith("/nvidia/cudnn/lib"):
         return None
     return next((one for one in value_or(around.distributions, ()) if one.name.startswith("nvidia-cudnn-cu")), None)
@@ -378,8 +378,14 @@ def _cuda_around(copy: CudnnCopy, facts: Facts) -> str:
 
 
 def _interpreter(copy: CudnnCopy, facts: Facts) -> str:
-    found = (one.interpreter for one in value_or(facts.environments, ()) if one.prefix == copy.environment)
-    return next(found, "") if copy.environment else ""
+    around = _environment(copy, facts)
+    return around.interpreter if around else ""
+
+
+def _environment(copy: CudnnCopy, facts: Facts) -> Environment | None:
+    """The environment in which a copy lies; None for one of the system, and where it was not looked at."""
+    found = (one for one in value_or(facts.environments, ()) if one.prefix == copy.environment)
+    return next(found, None) if copy.environment else None
 
 
 def pin_of(framework: Framework) -> tuple[str, str]:

@@ -33,6 +33,14 @@ class NoRows(GpudoctorError):
     """A package that the matrix has no rows of, and knows why: it uses no GPU, or another package's."""
 
 
+def meant_by(name: str, matrix: Matrix) -> str:
+    """The package that people mean by a name, torch by pytorch; "" where no row says. Raises NoRows."""
+    named = package_named(name, matrix)
+    if named and not named.package:
+        raise NoRows(f"{name} has no rows of its own: {named.note}")
+    return named.package if named else ""
+
+
 def known_product(spec: Spec, *also: str) -> Spec:
     """The spec, if the matrix has builds of it, or it is one of `also`; a name that people give it becomes its own.
 
@@ -43,11 +51,9 @@ def known_product(spec: Spec, *also: str) -> Spec:
     traits = traits_of(spec.name)
     if spec.name in there or (spec.name == traits.id and there.intersection(packages_of(spec, shipped))):
         return spec
-    named = package_named(spec.name, shipped)
-    if named and not named.package:
-        raise NoRows(f"{spec.name} has no rows of its own: {named.note}")
-    if named and there.intersection(packages_of(spec._replace(name=named.package), shipped)):
-        return spec._replace(name=named.package)
+    meant = spec._replace(name=meant_by(spec.name, shipped))
+    if meant.name and there.intersection(packages_of(meant, shipped)):
+        return meant
     if spec.name in traits.distributions and there.intersection(packages_of(spec, shipped)):
         own = ", ".join(sorted(there & {*traits.distributions}))
         raise NoRows(f"{spec.name} has no rows of its own; of its family there are those of {own}")
