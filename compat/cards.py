@@ -20,7 +20,8 @@ _NOISE = re.compile(
 )
 _COUNT = re.compile(r"^\d{1,2}\s*[x×]\s*(?=[^\W\d]|\d{4})|\s+\(?[x×]\s?\d{1,2}\)?$")  # "8xH100", "RTX 3090 (x2)"
 _OTHER_MAKERS = re.compile(
-    r"(?i)\b(?:amd|radeon|instinct|firepro|intel|iris|arc|apple|adreno|mali|m[1-9](?: (?:pro|max|ultra))?)\b"
+    r"(?i)\b(?:amd|radeon|instinct|firepro|vega|intel|iris|arc|apple|adreno|mali|rx \d{3,4}|mi\d{2,3}[ax]?|"
+    r"m[1-9](?: (?:pro|max|ultra))?)\b"
 )
 _NONE = frozenset({"cpu", "none", "no", "off", "false", "cuda", "gpu", "nvidia"})
 _FAMILY = frozenset({"geforce", "quadro", "tesla", "rtx", "gtx", "gt", "jetson"})
@@ -66,13 +67,20 @@ def gpu_cards_of(texts: Iterable[str], matrix: Matrix) -> tuple[GpuCard, ...]:
 
 
 def _each(text: str, matrix: Matrix) -> tuple[GpuCard, ...]:
+    """No product has a comma in its name, so that each part is one: "8.9, 9.0" as well."""
+    parts = [part.strip() for part in text.split(",") if part.strip()] or [text]
+    return tuple(_of_some(part, matrix) for part in parts)
+
+
+def _of_some(text: str, matrix: Matrix) -> GpuCard:
+    """A name with the number of cards or without; raises Uncovered, NoGpuName."""
     try:
-        return (gpu_card_of(text, matrix),)
-    except Uncovered:
-        parts = [_COUNT.sub("", part.strip()) for part in text.split(",")]
-        if parts == [text]:
+        return gpu_card_of(text, matrix)
+    except (Uncovered, NoGpuName):
+        alone = _COUNT.sub("", text)
+        if alone == text:
             raise
-        return tuple(gpu_card_of(part, matrix) for part in parts)
+        return gpu_card_of(alone, matrix)
 
 
 def gpu_card_of(text: str, matrix: Matrix) -> GpuCard:

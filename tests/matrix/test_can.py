@@ -577,6 +577,8 @@ def test_show_knows_the_names_that_people_type(capsys: pytest.CaptureFixture[str
         ("RTX 3090 (x2)", ["NVIDIA GeForce RTX 3090"]),
         ("4x 3090", ["NVIDIA GeForce RTX 3090"]),
         ("RTX 3090, 2x RTX 3060", ["NVIDIA GeForce RTX 3090", "NVIDIA GeForce RTX 3060"]),
+        ("H100,H100,", ["NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3"]),
+        ("8.9, sm_90", ["sm_89", "sm_90"]),
     ],
 )
 def test_several_cards_as_people_write_them(typed: str, cards: list[str]) -> None:
@@ -584,12 +586,21 @@ def test_several_cards_as_people_write_them(typed: str, cards: list[str]) -> Non
 
 
 @pytest.mark.parametrize(
-    "typed", ["Radeon RX 7900", "Intel Arc A770", "M2 Max", "Apple M4", "AMD Instinct MI300X", "Radeon 9700"]
+    "typed",
+    [
+        *("Radeon RX 7900", "Intel Arc A770", "M2 Max", "Apple M4", "AMD Instinct MI300X", "Radeon 9700"),
+        *("RX 7900 XTX", "MI300X"),
+    ],
 )
 def test_a_card_of_another_maker_is_none_that_is_not_known(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["matrix", "can", "torch", "--gpu", typed]) == 2
     assert "is no GPU of NVIDIA's: CUDA runs on no other" in capsys.readouterr().err
     assert gpu_card_of("Tesla M4", MATRIX).capabilities == gpu_card_of("M4", MATRIX).capabilities
+
+
+def test_of_several_cards_the_one_of_another_maker_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "can", "torch", "--gpu", "GTX 1080 Ti, Radeon VII"]) == 2
+    assert capsys.readouterr().err.startswith("gpudoctor: 'Radeon VII' is no GPU of NVIDIA's")
 
 
 def test_a_cudnn_for_another_cuda_says_for_which_it_is(capsys: pytest.CaptureFixture[str]) -> None:
