@@ -8,12 +8,11 @@ from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.seen import Seen, how, value_or
-from doctor.rules.shared.conditions import loading_library, module_is_loaded, need_kernel_driver, variable
+from doctor.rules.shared.conditions import NIX, loading_library, module_is_loaded, need_kernel_driver, variable
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
 _PATH = "LD_LIBRARY_PATH"
-_NIX = ("/nix/", "/run/opengl-driver/")
 _USABLE = ("system", "compat")
 
 
@@ -26,7 +25,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if loads:
         return ok(f"{loads.path} is found")
     there = [one for one in facts.driver.libraries.get() if one.stem == "libcuda" and one.origin in _USABLE]
-    if there and there[0].path.startswith(_NIX):
+    if there and there[0].path.startswith(NIX):
         raise NotApplicable("programs of NixOS carry the path of libcuda themselves")
     return _not_searched(facts, there[0]) if there else _absent(facts)
 

@@ -14,8 +14,8 @@ from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.seen import Unseen, value_or
 from doctor.rules.shared.builds import import_symptoms, is_of_the_base
-from doctor.rules.shared.conditions import loading_library
-from doctor.rules.shared.cuda_libraries import absent_pins
+from doctor.rules.shared.conditions import NIX, container, loading_library, wsl
+from doctor.rules.shared.cuda_libraries import absent_pins, with_directories
 from doctor.rules.shared.cudnn_use import out_of_variable, told_of
 from doctor.rules.shared.extensions import asked_of_torch
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -50,10 +50,40 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _lacks_for_all(soname: str, facts: Facts) -> bool:
-    """Whether it is the driver's and no program here finds it: that is judged by the rules of the driver."""
+    """Whether it is the driver's, and no libcuda is found here by any program, of which the driver's rules judge.
+
+    They judge neither NVML's library beside a libcuda that is found, nor a libcuda of NixOS or in a container of WSL
+    that is there and not searched.
+    """
     if soname not in LINKED_TO:
         return False
-    return isinstance(facts.driver.libraries, Unseen) or not loading_library(facts, soname.partition(".")[0])
+    if isinstance(facts.driver.libraries, Unseen):
+        return True
+    return not loading_library(facts, "libcuda") and not (_in_directories_of_few(facts) and facts.has_gpu)
+
+
+def _in_directories_of_few(facts: Facts) -> str:
+    """The directory of a libcuda that only some programs look into, which no rule of the driver is about."""
+    of_wsl = bool(wsl(facts) and container(facts))
+    there = (one.path for one in value_or(facts.driver.libraries, ()) if one.stem == "libcuda" and one.origin != "stub")
+    return next((posixpath.dirname(path) for path in there if of_wsl or path.startswith(NIX)), "")
+
+
+def _of_the_driver(one: Prediction, facts: Facts) -> Need:
+    """What brings a library of the driver, which no package of Python's and none in a container may bring."""
+    if folder := _in_directories_of_few(facts):
+        return with_directories((folder,), facts)
+    if found := loading_library(facts, one.soname.partition(".")[0]):
+        return Need(
+            "by-hand",
+            f"Make a directory that has links to {found.path} as {one.soname} and to nothing of glibc's, and put it on "
+            f"LD_LIBRARY_PATH: other programs find it, the loader of {one.library or 'this Python'} does not look "
+            f"into {posixpath.dirname(found.path)}.",
+        )
+    if inside := container(facts):
+        return Need("container-gpu", "", inside)
+    release = value_or(facts.driver.module_release, None)
+    return Need("driver", f"=={release}" if release else "")
 
 
 def _more(lost: tuple[Prediction, ...]) -> str:
@@ -77,6 +107,8 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
     if one.soname in _OF_GLIBC and value_or(facts.system.distribution_id, "") == "alpine":
         text = f"Use a system or container image that has glibc: {framework.label} is built for it, Alpine has musl."
         return (Need("by-hand", text),)
+    if one.soname in LINKED_TO:
+        return (_of_the_driver(one, facts),)
     if system_library(one.soname, matrix):
         return (Need("system-library", AGAIN if one.damaged else "", "", one.soname),)
     environment = environment_of(framework, facts)

@@ -11,7 +11,20 @@ from doctor.check.finding import Kind
 from doctor.facts.dlls import Dll, DllNeeds
 from doctor.facts.environment import Incomplete
 from doctor.facts.loader import FoundBy, Outcome, Way
-from tests.machine import SITE, VENV, driver, environment, framework, loader, machine, prediction, seen, system, unseen
+from tests.machine import (
+    SITE,
+    VENV,
+    driver,
+    driver_library,
+    environment,
+    framework,
+    loader,
+    machine,
+    prediction,
+    seen,
+    system,
+    unseen,
+)
 from tests.rules.case import answer, answers
 
 CODE, OTHER = "needed-library-missing", "wrong-machine-library"
@@ -86,6 +99,46 @@ def test_kinds(facts: Any, kind: Kind) -> None:
 )
 def test_what_brings_it(one: Any, need: Need) -> None:
     assert answer(CODE, on(one)).needs == (need,)
+
+
+NIXS = driver_library(path="/run/opengl-driver/lib/libcuda.so.580.95.05", loads=False)
+WSLS = driver_library(path="/usr/lib/wsl/lib/libcuda.so.1", origin="wsl", loads=False)
+IN_DOCKER = system(container=seen("docker"))
+
+
+@pytest.mark.parametrize(
+    ("soname", "libraries", "where", "need"),
+    [
+        ("libcuda.so.1", (NIXS,), system(), Need("variable", "=/run/opengl-driver/lib", "", "LD_LIBRARY_PATH")),
+        (
+            "libcuda.so.1",
+            (WSLS,),
+            system(container=seen("docker"), wsl=seen(2)),
+            Need("variable", "=/usr/lib/wsl/lib", "", "LD_LIBRARY_PATH"),
+        ),
+        ("libcuda.so.1", (WSLS,), system(wsl=seen(2)), None),  # a rule of its own
+        ("libcuda.so.1", (driver_library(loads=False),), system(), None),
+        ("libnvidia-ml.so.1", (driver_library(),), system(), Need("driver", "==580.95.05")),
+        ("libnvidia-ml.so.1", (driver_library(),), IN_DOCKER, Need("container-gpu", "", "docker")),
+        ("libnvidia-ml.so.1", (), IN_DOCKER, None),
+    ],
+)
+def test_what_no_rule_of_the_driver_is_about_is_told(
+    soname: str, libraries: Any, where: Any, need: Need | None
+) -> None:
+    found = answer(CODE, on(lost(soname), driver=driver(libraries=seen(libraries)), system=where))
+    assert (found.kind, found.needs) == ((Kind.BAD, (need,)) if need else (Kind.OK, ()))
+
+
+def test_without_a_gpu_no_driver_is_missed() -> None:
+    facts = on(lost("libcuda.so.1"), driver=driver(libraries=seen((NIXS,)), nvml=unseen()), pci=seen(()), gpus=seen(()))
+    assert answer(CODE, facts).kind is Kind.OK
+
+
+def test_a_libcuda_that_other_programs_find_needs_no_package() -> None:
+    (need,) = answer(CODE, on(lost("libcuda.so.1"))).needs
+    assert need.product == "by-hand"
+    assert "links to /usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05" in need.spec
 
 
 def test_no_wheel_brings_glibc_to_alpine() -> None:

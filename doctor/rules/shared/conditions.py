@@ -23,6 +23,7 @@ _XID = (
 )
 
 _SILENT = Nvml("", "not-found", "", 0)
+NIX = ("/nix/", "/run/opengl-driver/")  # whose programs carry the path of libcuda themselves
 CUDA_UNKNOWN = 999  # CUDA_ERROR_UNKNOWN
 # What a fault of the driver looks like to CUDA.
 CUDA_DOES_NOT_START = (Symptom("cuda-call-failed"), Symptom("uvm-broken-after-suspend"))
