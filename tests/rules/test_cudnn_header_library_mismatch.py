@@ -9,7 +9,7 @@ import pytest
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
 from doctor.check.finding import Kind, Severity
-from tests.machine import VENV, cudnn_copy, distribution, environment, machine, seen, toolkit, toolkits, unseen
+from tests.machine import SITE, VENV, cudnn_copy, distribution, environment, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, other
 
@@ -76,10 +76,29 @@ def test_no_copy_at_all_is_not_applicable() -> None:
     assert answer(CODE, machine(cudnn=seen(()))).kind is Kind.NOT_APPLICABLE
 
 
-def test_libraries_that_were_put_over_a_wheels_go_with_the_wheel_anew() -> None:
+CU11, CU12 = distribution("nvidia-cudnn-cu11", "8.9.6.50"), distribution("nvidia-cudnn-cu12", "9.10.2.21")
+ELSEWHERE = CU12._replace(version="9.1.0.70", site="/usr/lib/python3/dist-packages")
+
+
+@pytest.mark.parametrize("folder", ["lib", "bin", "bin/x64"])
+@pytest.mark.parametrize(
+    "listed", [(CU12,), (CU11, CU12), (ELSEWHERE, CU12), (CU12._replace(version="9.1.0.70", hidden_by="x"), CU12)]
+)
+def test_libraries_that_were_put_over_a_wheels_go_with_the_wheel_anew(folder: str, listed: tuple[Any, ...]) -> None:
     """By their sizes no package owns them, and the wheel's own release comes back, not that of the strangers."""
-    strangers = cudnn_copy("9.14.0")._replace(owner="", origin="directory")
-    strangers = strangers._replace(header_version=seen(CudnnVersion.parse("9.10.2")))
-    around = environment(distributions=seen((distribution("nvidia-cudnn-cu12", "9.10.2.21"),)))
-    facts = machine(cudnn=seen((strangers,)), environments=seen((around,)))
-    assert answer(CODE, facts).needs == (Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN),)
+    (need,) = _strangers(folder, environment(distributions=seen(listed)))
+    assert need == Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN)
+
+
+@pytest.mark.parametrize(
+    ("folder", "around"),
+    [("lib", environment(interpreter="")), ("other", environment()), ("lib", environment(distributions=seen(())))],
+)
+def test_no_wheel_is_named_that_was_not_there_or_that_no_pip_can_lay(folder: str, around: Any) -> None:
+    assert [need.product for need in _strangers(folder, around)] == ["cudnn"]
+
+
+def _strangers(folder: str, around: Any) -> tuple[Need, ...]:
+    copy = cudnn_copy("9.14.0", f"{SITE}/nvidia/cudnn/{folder}")._replace(owner="", origin="directory")
+    copy = copy._replace(header_version=seen(CudnnVersion.parse("9.10.2")))
+    return answer(CODE, machine(cudnn=seen((copy,)), environments=seen((around,)))).needs

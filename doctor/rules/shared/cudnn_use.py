@@ -26,6 +26,7 @@ from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
 _WAYS_AT_MOST = 3
 _OF_WINDOWS = ("c:/windows/system32", "c:/windows")
 _WHEEL = re.compile(r"nvidia-cudnn-cu\d+")
+_WHEELS_DIRECTORY = re.compile(r"/nvidia/cudnn/(?:lib|bin|bin/x64)$")
 _JIT_LACKS = "engines_precompiled"  # NVIDIA's JIT edition of cuDNN ships without this part
 _JIT_HAS = ("libcudnn.so.", "libcudnn_graph.so.", "libcudnn_engines_runtime_compiled.so.")  # nvidia-cudnn-jit-cu12 9.27
 
@@ -362,11 +363,16 @@ def mending(copy: CudnnCopy, facts: Facts) -> Need:
 
 
 def _put_over(copy: CudnnCopy, facts: Facts) -> Distribution | None:
-    """The wheel in whose directory files of another release lie in place of its own."""
+    """The wheel in whose directory files of another release lie in place of its own; None without a pip to ask.
+
+    Wheels for two CUDAs share the directory: the one that a framework there requires comes back.
+    """
     around = _environment(copy, facts)
-    if around is None or not copy.path.endswith("/nvidia/cudnn/lib"):
+    if around is None or not around.interpreter or not _WHEELS_DIRECTORY.search(copy.path):
         return None
-    return next((one for one in value_or(around.distributions, ()) if one.name.startswith("nvidia-cudnn-cu")), None)
+    wheels = (one for one in value_or(around.distributions, ()) if _WHEEL.fullmatch(one.name) and not one.hidden_by)
+    asked = {pin_of(one)[0] for one in value_or(around.frameworks, ())}
+    return max(wheels, key=lambda one: (copy.path.startswith(f"{one.site}/"), one.name in asked), default=None)
 
 
 def _cuda_around(copy: CudnnCopy, facts: Facts) -> str:
