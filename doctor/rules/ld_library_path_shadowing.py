@@ -12,7 +12,7 @@ from doctor.facts.environment import Framework
 from doctor.facts.loader import Outcome, Prediction
 from doctor.facts.seen import Seen, UnseenError, how, value_or
 from doctor.loader.words import because
-from doctor.rules.shared.builds import import_symptoms, need_own_cuda
+from doctor.rules.shared.builds import build_row, import_symptoms, need_own_cuda
 from doctor.rules.shared.cuda_libraries import both_releases, displaced, dotted, is_older
 from doctor.rules.shared.cudnn_use import built_for, copy_of, out_of_variable, pin_of, predictions
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -101,16 +101,21 @@ def _release(path: str, facts: Facts) -> CudnnVersion | None:
 
 
 def _least(framework: Framework, facts: Facts, matrix: Matrix) -> CudnnVersion | None:
-    """What it was built with, which may be older than the copy that came with it (JAX 0.11.2: 9.8, and 9.19)."""
+    """What it was built with, which may be older than the copy that came with it (JAX 0.11.2: 9.8, and 9.19).
+
+    None where a build says its major alone, and no row whether any minor of it will do (ONNX Runtime) or not.
+    """
     try:
-        return built_for(framework, facts, matrix).value
+        built = built_for(framework, facts, matrix).value
+        known = len(built) > 1 or build_row(framework, facts, matrix)
     except (NotApplicable, Uncovered, UnseenError):
         return None
+    return built if known else None
 
 
 def _severity(loaded: CudnnVersion | None, least: CudnnVersion | None) -> Severity:
-    """A newer minor release of the same major works; an older one is refused."""
-    if loaded and least and (loaded.major != least.major or loaded < least):
+    """A newer minor release of the same major works, and any patch level of its own; an older one is refused."""
+    if loaded and least and (loaded.major != least.major or loaded[:2] < least[:2]):
         return Severity.ERROR
     return Severity.WARNING
 

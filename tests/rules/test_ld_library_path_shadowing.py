@@ -11,6 +11,7 @@ from compat.version import CudnnVersion
 from doctor.check.finding import Kind, Severity
 from doctor.check.judge import explained, judge, load_rules
 from doctor.facts import Facts
+from doctor.facts.environment import Framework
 from doctor.facts.loader import FoundBy, Outcome, Way
 from tests.machine import (
     CUDNN_DIR,
@@ -36,6 +37,7 @@ CODE = "ld-library-path-shadowing"
     [
         ("9.5.1", Kind.BAD, Severity.ERROR),  # refused: older than the one it was compiled against
         ("8.9.7", Kind.BAD, Severity.ERROR),
+        ("9.10.1", Kind.BAD, Severity.WARNING),  # patch levels are exchangeable
         ("9.12.0", Kind.BAD, Severity.WARNING),
         ("9.10.2", Kind.OK, Severity.ERROR),  # another copy of the same release does no harm
     ],
@@ -49,11 +51,29 @@ def test_jax_takes_an_older_one_than_its_own_from_the_release_on_that_it_was_bui
     """JAX 0.11.2 on an H100, built with 9.8 and installed with 9.19, computes with 9.14 (torch beside it refuses)."""
     plugin = framework("jax-cuda13-plugin", "0.11.2", cudnn=seen(CudnnVersion.parse("9.8")), requires=seen(()))
     for release, severity in (("9.9.0", Severity.WARNING), ("9.7.1", Severity.ERROR)):
-        told = prediction(f"{OPT}/libcudnn.so.9", way=BY_VARIABLE, asker=plugin.package)
-        on = path_variable(OPT, predictions=seen((told,)))
-        copies = seen((cudnn_copy(), other(release)))
-        found = answer(CODE, machine(cudnn=copies, environments=seen((environment(plugin),)), **on))
-        assert (found.kind, found.severity) == (Kind.BAD, severity)
+        assert _severity_of(plugin, release) is severity
+
+
+@pytest.mark.parametrize(
+    ("package", "release", "severity"),
+    [
+        ("tensorflow", "2.18.0", Severity.ERROR),  # checks the minor that it was compiled with, 9.3
+        ("tensorflow", "2.99.0", Severity.ERROR),  # no row says which that is: older than its own copy
+        ("onnxruntime-gpu", "1.22.0", Severity.WARNING),  # any of cuDNN 9, by its documentation
+    ],
+)
+def test_a_build_that_says_its_major_alone(package: str, release: str, severity: Severity) -> None:
+    one = framework(package, release, build=seen(""), cudnn=seen(CudnnVersion.parse("9")), requires=seen(()))
+    assert _severity_of(one, "9.1.0") is severity
+
+
+def _severity_of(one: Framework, loaded: str) -> Severity:
+    told = prediction(f"{OPT}/libcudnn.so.9", way=BY_VARIABLE, asker=one.package)
+    on = path_variable(OPT, predictions=seen((told,)))
+    copies = seen((cudnn_copy(), other(loaded)))
+    found = answer(CODE, machine(cudnn=copies, environments=seen((environment(one),)), **on))
+    assert found.kind is Kind.BAD
+    return found.severity
 
 
 def test_it_reads_like_a_diagnosis() -> None:
