@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from compat.build import name_of
 from compat.matrix import Matrix
-from compat.need import Need
 from compat.row import FrameworkRow
 from compat.version import CudaVersion, DriverRelease
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
@@ -12,7 +11,7 @@ from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.seen import Seen, how, value_or
 from doctor.rules.shared.builds import cuda_of, nearest_and_newest, need_of, need_own_cuda, other_builds
-from doctor.rules.shared.conditions import on_host
+from doctor.rules.shared.cards import newer_driver
 from doctor.rules.shared.driver_floor import start_of
 from doctor.rules.shared.gpu_code import code_for
 from doctor.rules.shared.rule import Rule
@@ -36,7 +35,7 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, cuda: Seen[CudaVers
     return bad(
         f"{framework.label} is built with CUDA {cuda.value}, which needs driver {floor} or newer; "
         f"this is {driver}{instead}",
-        on_host(facts, Need("driver", f">={floor}"), f"install driver {floor} or newer"),
+        *newer_driver(facts, floor, matrix),
         *(need_of(row, framework, facts) for row in builds),
         evidence=(
             Evidence(how(facts.driver.release), f"driver {driver}"),

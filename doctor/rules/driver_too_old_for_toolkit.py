@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.seen import Seen, how
 from doctor.facts.toolkit import Toolkit, ToolkitName
-from doctor.rules.shared.conditions import on_host
+from doctor.rules.shared.cards import newer_driver
 from doctor.rules.shared.driver_floor import start_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import TOOLKITS, need_where
@@ -28,7 +27,7 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
         return ok(start.why)
     return bad(
         f"what {toolkit.label} builds does not start on this driver: {start.why}",
-        on_host(facts, Need("driver", f">={start.floor}"), f"install driver {start.floor} or newer"),
+        *newer_driver(facts, start.floor, matrix),
         severity=Severity.WARNING,
         evidence=(
             Evidence(how(facts.driver.release), f"driver {facts.driver.release.get()}"),

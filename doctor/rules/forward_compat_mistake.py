@@ -9,7 +9,8 @@ from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, how, value_or
-from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, loading_library, on_host, variable
+from doctor.rules.shared.cards import newer_driver
+from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, loading_library, variable
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_where
 
@@ -31,10 +32,10 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if library.release == module:
         return ok("cuda-compat and the kernel module are of one release")
     if library.release < module:
-        return _mistake(facts, library, f"is older than the driver {module}: CUDA fails with error 803")
+        return _mistake(facts, library, matrix, f"is older than the driver {module}: CUDA fails with error 803")
     refused = next((gpu for gpu in facts.gpus.get() if _family(gpu, matrix) == "geforce"), None)
     if refused:
-        return _mistake(facts, library, f"cannot run on {refused.label}: CUDA fails with error 804")
+        return _mistake(facts, library, matrix, f"cannot run on {refused.label}: CUDA fails with error 804")
     for gpu in facts.gpus.get():
         _must_allow(gpu, matrix)
     return ok(f"cuda-compat {library.release} on data-center GPUs")
@@ -51,7 +52,7 @@ def _must_allow(gpu: Gpu, matrix: Matrix) -> None:
         raise Uncovered(f"forward compatibility on {gpu.label}, which only selected workstation boards have")
 
 
-def _mistake(facts: Facts, library: DriverLibrary, why: str) -> Answer:
+def _mistake(facts: Facts, library: DriverLibrary, matrix: Matrix, why: str) -> Answer:
     folder = library.path.rpartition("/")[0]
     setting = variable(facts, _PATH) if isinstance(facts.configuration.variables, Seen) else None
     listed = setting is not None and folder in [part.rstrip("/") for part in setting.value.split(":")]
@@ -66,7 +67,7 @@ def _mistake(facts: Facts, library: DriverLibrary, why: str) -> Answer:
     return bad(
         f"cuda-compat's libcuda {library.release} is loaded, and {why}",
         away,
-        *_newer(facts, library),
+        *_newer(facts, library, matrix),
         evidence=(
             Evidence(library.path, f"release {library.release}, the libcuda that loads"),
             Evidence(how(facts.driver.module_release), f"kernel module {value_or(facts.driver.module_release, '')}"),
@@ -75,12 +76,11 @@ def _mistake(facts: Facts, library: DriverLibrary, why: str) -> Answer:
     )
 
 
-def _newer(facts: Facts, library: DriverLibrary) -> tuple[Need, ...]:
+def _newer(facts: Facts, library: DriverLibrary, matrix: Matrix) -> tuple[Need, ...]:
     """A driver that needs no cuda-compat: nothing to advise where it is newer already."""
     if library.release < facts.driver.module_release.get():
         return ()
-    wanted = Need("driver", f">={library.release}")
-    return (on_host(facts, wanted, f"install driver {library.release.branch} or newer"),)
+    return newer_driver(facts, library.release, matrix)
 
 
 RULE = Rule(MACHINE, check)

@@ -16,6 +16,7 @@ from tests.machine import (
     gpu,
     machine,
     seen,
+    system,
     unseen,
 )
 from tests.rules.case import answer
@@ -87,3 +88,15 @@ def test_cpu_build_and_no_gpu_do_not_apply() -> None:
     cpu = framework(version="2.9.1+cpu", build=seen("cpu"), cuda=unseen("a CPU build"))
     assert answer(CODE, machine(environments=seen((environment(cpu),)))).kind is Kind.NOT_APPLICABLE
     assert answer(CODE, machine(gpus=seen(()), pci=seen(()))).kind is Kind.NOT_APPLICABLE
+
+
+def test_in_a_container_no_driver_is_asked_for_that_does_not_drive_the_card() -> None:
+    """Kepler's last branch is 470: a sentence to the host's keeper is judged by nothing else."""
+    built = framework(cuda=seen(CudaVersion(12, 1)))
+    for card, advised in ((gpu("NVIDIA GeForce GTX 780", "3.5"), False), (gpu(), True)):
+        facts = machine(
+            driver=driver("470.256.02", "11.4"), gpus=seen((card,)), environments=seen((environment(built),))
+        )
+        facts = facts._replace(system=system(container=seen("docker")), pci=seen(()))
+        asked = [need for need in answer(CODE, facts).needs if need.spec.startswith("On the host")]
+        assert bool(asked) is advised

@@ -8,7 +8,7 @@ import pytest
 
 from compat.need import Need
 from doctor.check.finding import Kind
-from tests.machine import driver, driver_library, gpu, machine, seen, unseen
+from tests.machine import driver, driver_library, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 
 CODE = "forward-compat-mistake"
@@ -42,3 +42,15 @@ def test_a_newer_driver_is_advised_only_where_it_is_older() -> None:
     assert away.spec.startswith("Take /opt/compat off the loader's path")
     _, newer = answer(CODE, beside("535.183.01", "580.95.05", "NVIDIA GeForce RTX 4090")).needs
     assert newer == Need("driver", ">=580.95.05")
+
+
+@pytest.mark.parametrize("where", [system(), system(container=seen("docker"))])
+def test_no_driver_is_advised_that_no_longer_drives_the_card(where: Any) -> None:
+    """Pascal's last branch is 580, Kepler's 470; in a container the advice is a sentence that nothing else judges."""
+    for module, compat, card, capability, wanted in (
+        ("535.183.01", "610.43.02", "NVIDIA GeForce GTX 1080", "6.1", 1),
+        ("470.256.02", "525.147.05", "NVIDIA GeForce GTX 780", "3.5", 1),
+        ("535.183.01", "580.95.05", "NVIDIA GeForce GTX 1080", "6.1", 2),
+    ):
+        facts = beside(module, compat)._replace(gpus=seen((gpu(card, capability),)), pci=seen(()), system=where)
+        assert len(answer(CODE, facts).needs) == wanted

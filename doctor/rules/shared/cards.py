@@ -11,6 +11,7 @@ from compat.version import DriverRelease
 from doctor.facts import Facts
 from doctor.facts.gpu import PciDevice
 from doctor.facts.seen import Seen, value_or
+from doctor.rules.shared.conditions import on_host
 
 _TAKES_TURNS = "take one of them out, or give it to a virtual machine"
 
@@ -57,6 +58,17 @@ def driver_needed(facts: Facts, matrix: Matrix) -> Need:
             f"one does not drive, at once: {_TAKES_TURNS}.",
         )
     return Need("driver", f"=={last}.*" if last else "", "", "open" if only else "")
+
+
+def newer_driver(facts: Facts, floor: DriverRelease, matrix: Matrix) -> tuple[Need, ...]:
+    """A driver of a release or newer; nothing where such a one no longer drives a card here.
+
+    In a container that is only asked for by a sentence, which is judged on no facts.
+    """
+    last = last_branch(generations(facts, matrix))
+    if last is not None and last < floor.branch:
+        return ()
+    return (on_host(facts, Need("driver", f">={floor}"), f"install driver {floor} or newer"),)
 
 
 def refused(row: GenerationRow, release: DriverRelease | None, flavour: str, matrix: Matrix) -> str:
