@@ -18,6 +18,7 @@ from doctor.output.write import deliver, format_for, terminal_style
 from doctor.rules.shared.products import meant_by
 
 EXIT_UNKNOWN = 4
+_PINNED = re.compile(r"\s*([\w.-]+)\s*==?\s*([\d.]+)\s*")  # as pip and conda write it: torch==2.6.0, torch=2.6
 ABOUT = {
     "compiler": "host compilers that each CUDA toolkit accepts",
     "conflicts": "packages that do not work together",
@@ -47,6 +48,9 @@ def view(product: str, name: str, matrix: Matrix) -> View:
     Raises NoSuchName for an unknown product, NoRows for what is known to have none, Uncovered for what no row covers,
     VersionError for a name that cannot be one.
     """
+    pinned = None if name else _PINNED.fullmatch(product)
+    if pinned:
+        product, name = pinned[1], pinned[2]
     product = _product(normal(product), matrix)
     tables = tables_for(product, name, matrix)
     return View(

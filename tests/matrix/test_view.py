@@ -99,6 +99,11 @@ def test_shows(product: str, name: str, wanted: list[str]) -> None:
     assert "[1]" in text
 
 
+@pytest.mark.parametrize("typed", ["torch==2.9.1", "pytorch=2.9.1", " torch == 2.9.1"])
+def test_a_release_as_pip_or_conda_writes_it(typed: str) -> None:
+    assert _text(typed, "") == _text("torch", "2.9.1")
+
+
 @pytest.mark.parametrize(
     ("product", "name", "nearest"),
     [
