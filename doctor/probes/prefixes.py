@@ -21,7 +21,7 @@ class NoSuchInterpreter(BadRequest):
     """What was named is neither a Python interpreter nor the directory of an environment."""
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path}: {why}")
+        super().__init__(f"{path if path.strip() else repr(path)}: {why}")
 
 
 class Located(NamedTuple):

@@ -298,6 +298,8 @@ def test_a_name_is_looked_up_on_path(tmp_path: Path) -> None:
     assert found.prefix == f"{tmp_path}/py"
     with pytest.raises(NoSuchInterpreter, match="no such program on PATH"):
         environment.look(host, ("python3.99",))
+    with pytest.raises(NoSuchInterpreter, match="'': no such program"):
+        environment.look(host, ("",))  # --python "$OF_NO_VALUE"
 
 
 SHIM = """#!/usr/bin/env bash
