@@ -53,34 +53,42 @@ def _lacks_for_all(soname: str, facts: Facts) -> bool:
     """Whether it is the driver's, and no libcuda is found here by any program, of which the driver's rules judge.
 
     They judge neither NVML's library beside a libcuda that is found, nor a libcuda of NixOS or in a container of WSL
-    that is there and not searched.
+    that is there and not searched, nor the libraries of a Jetson.
     """
     if soname not in LINKED_TO:
         return False
     if isinstance(facts.driver.libraries, Unseen):
         return True
-    return not loading_library(facts, "libcuda") and not (_in_directories_of_few(facts) and facts.has_gpu)
+    if loading_library(facts, "libcuda"):
+        return False
+    return not facts.has_gpu or not (value_or(facts.system.jetson, "") or _in_directories_of_few(facts))
 
 
 def _in_directories_of_few(facts: Facts) -> str:
     """The directory of a libcuda that only some programs look into, which no rule of the driver is about."""
-    of_wsl = bool(wsl(facts) and container(facts))
-    there = (one.path for one in value_or(facts.driver.libraries, ()) if one.stem == "libcuda" and one.origin != "stub")
-    return next((posixpath.dirname(path) for path in there if of_wsl or path.startswith(NIX)), "")
+    of_few = bool(value_or(facts.system.jetson, "") or (wsl(facts) and container(facts)))
+    there = (one for one in value_or(facts.driver.libraries, ()) if one.stem == "libcuda" and one.origin != "stub")
+    paths = (one.path for one in there if not one.loads and (of_few or one.path.startswith(NIX)))
+    return next(map(posixpath.dirname, paths), "")
 
 
 def _of_the_driver(one: Prediction, facts: Facts) -> Need:
     """What brings a library of the driver, which no package of Python's and none in a container may bring."""
     if folder := _in_directories_of_few(facts):
         return with_directories((folder,), facts)
-    if found := loading_library(facts, one.soname.partition(".")[0]):
+    found = loading_library(facts, one.soname.partition(".")[0])
+    if found and not one.damaged:
         return Need(
             "by-hand",
             f"Make a directory that has links to {found.path} as {one.soname} and to nothing of glibc's, and put it on "
             f"LD_LIBRARY_PATH: other programs find it, the loader of {one.library or 'this Python'} does not look "
             f"into {posixpath.dirname(found.path)}.",
         )
-    if inside := container(facts):
+    inside = container(facts)
+    if value_or(facts.system.jetson, ""):
+        packages = "Install the libraries of Jetson Linux's driver (nvidia-l4t-*), of the release that runs here."
+        return Need("by-hand", "Start the container anew with --runtime nvidia." if inside else packages)
+    if inside:
         return Need("container-gpu", "", inside)
     release = value_or(facts.driver.module_release, None)
     return Need("driver", f"=={release}" if release else "")

@@ -103,6 +103,10 @@ def test_what_brings_it(one: Any, need: Need) -> None:
 
 NIXS = driver_library(path="/run/opengl-driver/lib/libcuda.so.580.95.05", loads=False)
 WSLS = driver_library(path="/usr/lib/wsl/lib/libcuda.so.1", origin="wsl", loads=False)
+TEGRA = "/usr/lib/aarch64-linux-gnu/tegra"
+TEGRAS = driver_library(path=f"{TEGRA}/libcuda.so.1.1", loads=False)
+NONE = driver(libraries=seen(()))
+STARTED_WITHOUT = Need("by-hand", "Start the container anew with --runtime nvidia.")
 IN_DOCKER = system(container=seen("docker"))
 
 
@@ -121,6 +125,8 @@ IN_DOCKER = system(container=seen("docker"))
         ("libnvidia-ml.so.1", (driver_library(),), system(), Need("driver", "==580.95.05")),
         ("libnvidia-ml.so.1", (driver_library(),), IN_DOCKER, Need("container-gpu", "", "docker")),
         ("libnvidia-ml.so.1", (), IN_DOCKER, None),
+        ("libcuda.so.1", (), system(jetson=seen("Orin"), container=seen("docker")), STARTED_WITHOUT),
+        ("libcuda.so.1", (TEGRAS,), system(jetson=seen("Orin")), Need("variable", f"={TEGRA}", "", "LD_LIBRARY_PATH")),
     ],
 )
 def test_what_no_rule_of_the_driver_is_about_is_told(
@@ -128,6 +134,22 @@ def test_what_no_rule_of_the_driver_is_about_is_told(
 ) -> None:
     found = answer(CODE, on(lost(soname), driver=driver(libraries=seen(libraries)), system=where))
     assert (found.kind, found.needs) == ((Kind.BAD, (need,)) if need else (Kind.OK, ()))
+
+
+def test_a_damaged_one_of_the_driver_comes_with_the_driver() -> None:
+    one = lost("libcuda.so.1", outcome=Outcome.DAMAGED, damaged="/usr/lib/x86_64-linux-gnu/libcuda.so.1")
+    assert answer(CODE, on(one)).needs == (Need("driver", "==580.95.05"),)
+
+
+def test_nvmls_library_is_not_sought_where_only_libcuda_lies() -> None:
+    facts = on(lost("libnvidia-ml.so.1"), driver=driver(libraries=seen((TEGRAS._replace(loads=True),))))
+    (need,) = answer(CODE, facts._replace(system=system(jetson=seen("Orin")))).needs
+    assert "nvidia-l4t-*" in need.spec
+
+
+def test_a_jetson_without_libcuda_has_no_other_rule() -> None:
+    (need,) = answer(CODE, on(lost("libcuda.so.1"), driver=NONE, system=system(jetson=seen("Orin")))).needs
+    assert "nvidia-l4t-*" in need.spec
 
 
 def test_without_a_gpu_no_driver_is_missed() -> None:
