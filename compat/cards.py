@@ -20,7 +20,7 @@ _NOISE = re.compile(
 )
 _COUNT = re.compile(r"^\d{1,2}\s*[x×]\s*(?=[^\W\d]|\d{4})|\s+\(?[x×]\s?\d{1,2}\)?$")  # "8xH100", "RTX 3090 (x2)"
 _OTHER_MAKERS = re.compile(
-    r"(?i)\b(?:amd|radeon|instinct|firepro|vega|intel|iris|arc|apple|adreno|mali|rx \d{3,4}|mi\d{2,3}[ax]?|"
+    r"(?i)\b(?:amd|radeon|instinct|firepro|vega|intel|iris|arc|apple|adreno|mali|rx ?\d{3,4}|mi\d{2,3}[ax]?|"
     r"m[1-9](?: (?:pro|max|ultra))?)\b"
 )
 _NONE = frozenset({"cpu", "none", "no", "off", "false", "cuda", "gpu", "nvidia"})
