@@ -7,23 +7,19 @@ told (`doctor.host.snapshot.remembered` asks), and reading it otherwise fails wi
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, BinaryIO, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, BinaryIO
 
 from compat.record import NamedTuple
 from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, LinkLoop, Missing, Ran, Unreadable
-from doctor.host.again import ALL, Asked, Difference, Earlier, Read, State, Variables, Watched, same
 from doctor.host.base import StatusHost
 from doctor.host.cache import Cache
 from doctor.host.snapshot import memory_of
-
-T = TypeVar("T")
 
 Way = tuple[str, tuple[str, ...]]  # where a path leads, and every component of every path that was walked for it
 
 _SMALL_BYTES, _CONTENTS_AT_MOST = 32 << 10, 200  # scripts and settings, which many looks read
 _LINKS_AT_MOST = 40  # as the Linux kernel: MAXSYMLINKS
-_CACHED = "/"  # what stands for `Changes.cached` among the variables
 _FORESEEN = "it is not there yet: a remedy would bring it"
 _MADE = FileStatus(kind="file", size_bytes=1, mode=0o755, uid=0, gid=0, mtime=0.0, device=-1, inode=0)
 _MADE_DIRECTORY = FileStatus(kind="dir", size_bytes=0, mode=0o755, uid=0, gid=0, mtime=0.0, device=0, inode=0)
@@ -66,9 +62,7 @@ class Overlay(StatusHost):
     def __init__(self, host: Host, changes: Changes) -> None:
         self.memory: Cache = memory_of(host)
         self.kind, self.name, self.os_family, self.is_live = host.kind, host.name, host.os_family, host.is_live
-        self._asked = Asked()  # by the part of the look that is taken now
-        said = host.environ if changes.environ is None else changes.environ
-        self.environ: Mapping[str, str] = Variables(said, lambda: self._asked)
+        self.environ = host.environ if changes.environ is None else changes.environ
         self._host = host
         self._changes = changes
         self._is_windows = self.os_family == "windows"  # whose paths are one in any case of their letters
@@ -88,55 +82,11 @@ class Overlay(StatusHost):
         self._shared: dict[str, Way] = getattr(host, "ways", {})  # of the machine as it is
         self._contents: dict[tuple[str, int], bytes] = getattr(host, "contents", {})
         self._said: dict[tuple[str, str], Any] = getattr(host, "said", {})
-        # What earlier looks at changes of this machine found, by part.
-        self._known: dict[object, list[Earlier]] = getattr(host, "known", {})
-        self._here: State | None = None
-        self._apart: dict[int, Difference] = {}
-
-    # --- what was looked at before --------------------------------------------------------------------------------
-
-    def again(self, name: object, given: tuple[Any, ...], watched: Any, read: Callable[[Any], T]) -> T:
-        """See `doctor.host.again`."""
-        if self._is_windows:
-            return read(watched)
-        known = self._known.setdefault(name, [])
-        for one in known:
-            if one.given == given and same(one.read, watched) and not self._from(one.state).touches(one.asked):
-                self._asked.add(one.asked)
-                kept: T = one.answer
-                return kept
-        before, self._asked = self._asked, Asked()
-        values: Read = {}
-        try:
-            answer = read(Watched(watched, values))
-            known.append(Earlier(given, values, self._state(), self._asked, answer))
-        finally:
-            before.add(self._asked)
-            self._asked = before
-        return answer
 
     @property
     def cached(self) -> tuple[tuple[str, str], ...]:
         """What ldconfig would add to its cache: SONAME and path."""
-        self._asked.variables.add(_CACHED)
         return self._changes.cached
-
-    def _state(self) -> State:
-        if self._here is None:
-            changes = self._changes
-            contents = (changes.links, changes.files, changes.foreseen)
-            made = {path: tuple(each.get(path) for each in contents) for each in contents for path in each}
-            folders = {path: () for path in self._folders if path not in made and not self._host.exists(path)}
-            environ = self._host.environ if changes.environ is None else changes.environ
-            said = {name: environ[name] for name in environ if name in environ}
-            values = {**said, ALL: tuple(sorted(said.items())), _CACHED: changes.cached}
-            self._here = State({**dict.fromkeys(changes.removed), **folders, **made}, values)
-        return self._here
-
-    def _from(self, state: State) -> Difference:
-        if id(state) not in self._apart:
-            self._apart[id(state)] = Difference(state, self._state())
-        return self._apart[id(state)]
 
     def foretold(self, path: str, kind: str) -> Any:
         """What would be remembered of a library that is foreseen, and what was kept of a file; None for all else.
@@ -180,25 +130,20 @@ class Overlay(StatusHost):
             if way is None or not self._own.isdisjoint(way[1]):
                 way = self._way(path)
             self._ways[path] = way
-        self._asked.places.update(way[1])
         return way[0]
 
     def _way(self, path: str) -> Way:
         """The same, with all that was passed; shared with the other overlays where they would go that way, too."""
         folder, _, name = path.rpartition("/")
         passed: list[str] = []
-        try:
-            if folder and name not in {"", ".", ".."}:
-                if folder not in self._directories:
-                    self._directories[folder] = self._walked(folder, passed, follow_last=True), tuple(passed)
-                start, before = self._directories[folder]
-                passed[:] = before
-                real = self._walked(name, passed, follow_last=True, start=start, shown=path)
-            else:
-                real = self._walked(path, passed, follow_last=True)
-        except HostError:
-            self._asked.places.update(passed)
-            raise
+        if folder and name not in {"", ".", ".."}:
+            if folder not in self._directories:
+                self._directories[folder] = self._walked(folder, passed, follow_last=True), tuple(passed)
+            start, before = self._directories[folder]
+            passed[:] = before
+            real = self._walked(name, passed, follow_last=True, start=start, shown=path)
+        else:
+            real = self._walked(path, passed, follow_last=True)
         way = real, tuple(passed)
         if self._own.isdisjoint(passed):
             self._shared[path] = way
@@ -206,11 +151,7 @@ class Overlay(StatusHost):
 
     def _named(self, path: str) -> str:
         """Where the path itself lies: a link that it names is left as it is."""
-        passed: list[str] = []
-        try:
-            return self._walked(path, passed, follow_last=False)
-        finally:
-            self._asked.places.update(passed)
+        return self._walked(path, [], follow_last=False)
 
     def _walked(self, path: str, passed: list[str], *, follow_last: bool, start: str = "", shown: str = "") -> str:
         todo, done, links = [*reversed(path.split("/"))], start, 0
@@ -297,7 +238,6 @@ class Overlay(StatusHost):
         if not self._touches:
             return self._host.names(path)
         real = self._located(path)
-        self._asked.listed.add(real)
         try:
             found = {name for name in self._host.names(real) if f"{real}/{name}" not in self._changes.removed}
         except Missing:

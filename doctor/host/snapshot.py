@@ -46,12 +46,11 @@ class Snapshot(StatusHost):
         self._listed_bytes = 0
         self._real: dict[str, str | HostError | None] = {}
         # What the overlays of this look share: what links say, "" for what is none, None for what is not there; where
-        # paths lead, and what is passed on the way; of files what is remembered, by kind, and small contents, by limit;
+        # paths lead, and what is passed on the way; of files what is remembered, by kind, and small contents, by limit.
         self.links: dict[str, str | None] = {}
         self.ways: dict[str, tuple[str, tuple[str, ...]]] = {}
         self.said: dict[tuple[str, str], Any] = {}
         self.contents: dict[tuple[str, int], bytes] = {}
-        self.known: dict[object, list[Any]] = {}  # and what they found (`doctor.host.again`)
         self._ran: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], Ran] = {}
 
     def run(self, argv: tuple[str, ...], timeout_s: float = 5.0, env: Mapping[str, str] | None = None) -> Ran:
@@ -169,12 +168,3 @@ def _remembered(host: Host, path: str, kind: str, read: Callable[[], T], is_such
     found = read()
     memory.put(kind, status, found)
     return found
-
-
-def again(host: Host, name: object, given: tuple[Any, ...], watched: Any, read: Callable[[Any], T]) -> T:
-    """What `read` makes of `watched`, or what an earlier look found that still holds (`doctor.host.again`).
-
-    It depends on `given`, too. Only an overlay writes down what it is asked: the first look at a machine simply reads.
-    """
-    known: Callable[..., T] | None = getattr(host, "again", None)
-    return read(watched) if known is None else known(name, given, watched, read)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from doctor.facts.loader import CacheEntry
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
-from doctor.host.snapshot import again
 
 CACHE = "/etc/ld.so.cache"
 _CACHE_AT_MOST_BYTES = 16 << 20
@@ -48,7 +47,7 @@ class _TooLarge(Exception):
 
 def whole_cache(host: Host) -> Fact[tuple[CacheEntry, ...]]:
     """Every entry of ld.so.cache, in its order."""
-    return again(host, "cache", (), None, lambda _: _cache(host, (b"",)))
+    return _cache(host, (b"",))
 
 
 def cuda_in_cache(host: Host) -> Fact[tuple[CacheEntry, ...]]:

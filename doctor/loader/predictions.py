@@ -17,7 +17,6 @@ from doctor.facts.toolkit import ToolkitFacts
 from doctor.frameworks import card_of, loading_of
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
-from doctor.host.snapshot import again
 from doctor.loader import made_for
 from doctor.loader.cache import whole_cache
 from doctor.loader.library import Library, plain_name
@@ -58,19 +57,6 @@ def predictions(
 
     Nothing is run, and nothing is kept between calls but what a `Snapshot` remembers of files.
     """
-    elsewhere = () if host.is_live else _elsewhere(toolkit, copies)
-    given = facts, environments, elsewhere
-    return again(host, "predictions", given, None, lambda _: _predictions(host, *given))
-
-
-def _elsewhere(toolkit: ToolkitFacts, copies: Fact[tuple[CudnnCopy, ...]]) -> tuple[str, ...]:
-    folders = [value_or(one.library_dir, "") for one in value_or(toolkit.toolkits, ())]
-    return tuple(filter(None, (*folders, *(one.path for one in value_or(copies, ())))))
-
-
-def _predictions(
-    host: Host, facts: LoaderFacts, environments: Fact[tuple[Environment, ...]], elsewhere: tuple[str, ...]
-) -> Fact[tuple[Prediction, ...]]:
     if host.os_family == "windows":
         from doctor.loader import windows  # late: it has rules of its own
 
@@ -79,6 +65,7 @@ def _predictions(
         return Unseen(f"what is loaded on {host.os_family} is not predicted yet")
     if isinstance(environments, Unseen):
         return environments
+    elsewhere = () if host.is_live else _elsewhere(toolkit, copies)
     found: list[Prediction] = []
     whole: LoaderFacts | None = None
     for environment in environments.value:
@@ -100,27 +87,15 @@ def _predictions(
                 elsewhere=elsewhere,
                 uses_wheels=_requires_wheels(framework),
             )
-            told, uses_wheels = _told(case, whole)
+            told, uses_wheels = _of_framework(case, whole)
             case = case._replace(wheels=wheels, uses_wheels=uses_wheels)
             found += (_with_intended(case, one) if one.soname else one for one in told)
     return Seen(tuple(found), "the rules of ld.so(8), and the libraries' own search paths")
 
 
-def _told(case: _Case, facts: LoaderFacts) -> tuple[list[Prediction], bool]:
-    """What a process gets, and whether it looks into wheels; what the package would want is not said yet."""
-    name = "process", case.environment.prefix, case.framework.package
-    given = (case.framework, case.wheels, case.elsewhere, facts.search, facts.preload, facts.cache)
-    environment = _own(case.environment, case.framework)
-    return again(case.host, name, given, environment, lambda one: _of_framework(case._replace(environment=one), facts))
-
-
-def _own(environment: Environment, framework: Framework) -> Environment:
-    """With those frameworks only that matter to the process of one: itself, and what others are extensions of."""
-    if isinstance(environment.frameworks, Unseen) or not environment.interpreter:
-        return environment  # whose machine is that of the first framework
-    cards = ((one, card_of(one.package)) for one in environment.frameworks.value)
-    kept = tuple(one for one, card in cards if one == framework or (card and card.extended_by))
-    return environment._replace(frameworks=Seen(kept, environment.frameworks.how))
+def _elsewhere(toolkit: ToolkitFacts, copies: Fact[tuple[CudnnCopy, ...]]) -> tuple[str, ...]:
+    folders = [value_or(one.library_dir, "") for one in value_or(toolkit.toolkits, ())]
+    return tuple(filter(None, (*folders, *(one.path for one in value_or(copies, ())))))
 
 
 def _of_unknown(environment: Environment, framework: Framework) -> Iterator[Prediction]:

@@ -13,7 +13,6 @@ from doctor.binaries.elf import ElfError
 from doctor.facts.loader import CacheEntry, FoundBy, LoaderFacts, Way
 from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.host import Host, HostError, LinkLoop, Missing
-from doctor.host.snapshot import again
 from doctor.loader.levels import Levels, levels
 from doctor.loader.library import Library, library_at
 from doctor.loader.tokens import Values, directories, expand
@@ -310,7 +309,7 @@ class Search:
 
     def _of(self, machine: str) -> Levels:
         if machine not in self._levels:
-            self._levels[machine] = again(self.host, "levels", (machine,), None, lambda _: levels(self.host, machine))
+            self._levels[machine] = levels(self.host, machine)
         return self._levels[machine]
 
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from types import FunctionType, MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from compat.discover import load_one
 from compat.matrix import Matrix
 from compat.record import NamedTuple
 from doctor.check.finding import Answer, Kind, Severity
-from doctor.check.judge import Rules, ask, explained
+from doctor.check.judge import Rules, explained, judge
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.host import Host
-from doctor.host.again import Read, Watched, alike, same
 from doctor.prescribe import effects as effects_package
 from doctor.prescribe.world import World, seen_again
-from doctor.rules.shared.rule import Rule
 
 if TYPE_CHECKING:
     from doctor.prescribe.dependents import Dependents
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from installers.effect import Effect
     from installers.plan import Plan
 
-GROUPS = frozenset({"driver", "toolkit", "loader", "configuration"})  # of facts, of which most change alone
 _Key = tuple[str, str]  # code and subject
 
 
@@ -51,28 +48,6 @@ class Verdict(NamedTuple):
         return tuple(one for one in left if _key(one) not in symptoms)
 
 
-class Rulings:
-    """What rules said of facts, for other facts in which all that they read is the same."""
-
-    def __init__(self, matrix: Matrix, rules: Rules) -> None:
-        self._matrix, self._rules = matrix, rules
-        self._said: dict[str, list[tuple[Read, list[Answer]]]] = {code: [] for code in rules}
-
-    def judge(self, facts: Facts) -> tuple[Answer, ...]:
-        """See `doctor.check.judge`."""
-        answers = [answer for code, rule in self._rules.items() for answer in self._ask(code, rule, facts)]
-        return tuple(sorted(answers, key=lambda answer: (answer.code, answer.subject)))
-
-    def _ask(self, code: str, rule: Rule[Any], facts: Facts) -> list[Answer]:
-        for read, answers in reversed(self._said[code]):
-            if same(read, facts):
-                return answers
-        read = {}
-        answers = ask(code, rule, cast("Facts", Watched(facts, read, GROUPS)), self._matrix)
-        self._said[code].append((read, answers))
-        return answers
-
-
 class Court:
     """Judges remedies of one report; the same effects are judged once."""
 
@@ -82,7 +57,6 @@ class Court:
         """`answers` are those of the rules about the machine as it is."""
         self._start = World(facts, matrix, host)
         self._rules = rules
-        self._rulings = Rulings(matrix, rules)
         self._bad = {_key(one): one for one in _wrong(answers)}
         self._general = {facts.machine.label, *(one.label for one in value_or(facts.environments, ()))}
         self._causes = explained(answers)
@@ -154,9 +128,7 @@ class Court:
     def _after(self, effects: tuple[Effect, ...]) -> tuple[Facts, tuple[Answer, ...], Mapping[str, str]]:
         if effects not in self._seen:
             facts = after(effects, self._start)
-            for earlier in (self._start.facts, *(seen[0] for seen in self._seen.values())):
-                facts = alike(facts, earlier, GROUPS)
-            answers = self._rulings.judge(facts)
+            answers = judge(facts, self._start.matrix, self._rules)
             self._seen[effects] = facts, answers, _names(self._start.facts, facts)
         return self._seen[effects]
 

@@ -17,7 +17,6 @@ from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host
 from doctor.host.overlay import Changes, Overlay
-from doctor.host.snapshot import again
 
 T = TypeVar("T")
 
@@ -68,15 +67,11 @@ def seen_again(world: World) -> Facts:
 
     facts, host, guard = world.facts, Overlay(world.host, world.changes), Guard()
 
-    def part(name: str, kind: type[T], look: Callable[[], T], *given: Any) -> T:
-        return guard.group(name, kind, lambda: again(host, name, given, None, lambda _: look()))
-
     def fact(name: str, look: Callable[..., T], *given: Any) -> T | Unseen:
-        return guard.one(name, lambda: again(host, name, given, None, lambda _: look(host, *given)))
+        return guard.one(name, lambda: look(host, *given))
 
-    search = part("loader", LoaderFacts, lambda: loader.look(host))
-    places = tuple((one.prefix, one.kind, one.sites) for one in value_or(facts.environments, ()))
-    toolkit = part("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, facts.environments), places)
+    search = guard.group("loader", LoaderFacts, lambda: loader.look(host))
+    toolkit = guard.group("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, facts.environments))
     copies = fact("cuDNN", cudnn.look, search, toolkit, facts.environments)
     asking = _without_replaced(facts.environments, world.replaced)
     predictions = predictions_of(host, guard, search, asking, (toolkit, copies))
@@ -91,7 +86,7 @@ def seen_again(world: World) -> Facts:
         code_tools=fact("ptxas", code_tools.look, asking),
         dlls=fact("DLL", dlls.look, search, facts.environments, (toolkit, copies), _to_come(facts, world.replaced)),
         compilers=fact("compiler", compiler.look, toolkit.toolkits),
-        configuration=part("configuration", ConfigurationFacts, lambda: configuration.look(host)),
+        configuration=guard.group("configuration", ConfigurationFacts, lambda: configuration.look(host)),
         driver=facts.driver
         if world.has_new_driver
         else facts.driver._replace(libraries=fact("driver", _driver_libraries, search, facts.driver.release)),

@@ -14,7 +14,6 @@ from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import real_path_of
-from doctor.host.snapshot import again
 from doctor.probes.cudnn_header import Header, header_in, header_of
 from doctor.probes.cudnn_library import RESOURCE, LibraryName, Reading, parse_name, read_library, text_version
 from doctor.probes.cudnn_owner import Package, owner_among, packages_of
@@ -94,8 +93,7 @@ def _ranked(
     host: Host, place: Place, directory: str, ranks: Fact[Mapping[str, int]], on_path: tuple[str, ...]
 ) -> list[CudnnCopy]:
     """The copies in one directory, with its place in the loader's order."""
-    given = place, on_path if host.os_family == "windows" else ()
-    found = again(host, ("cudnn", directory), given, None, lambda _: _copies_in(host, place, directory, on_path))
+    found = _copies_in(host, place, directory, on_path)
     return [one._replace(search_rank=_rank(ranks, one.path)) if one.search_rank is _LATER else one for one in found]
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import collections
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from doctor.host import Missing, Unreadable
 from doctor.host.overlay import Changes, Overlay
 from doctor.host.root import RootHost
-from doctor.host.snapshot import Snapshot, again, remembered
+from doctor.host.snapshot import Snapshot, remembered
 
 
 @pytest.fixture
@@ -83,67 +81,3 @@ def test_what_is_brought_after_a_removal_is_there() -> None:
     changes = Changes(files={"/a": b"1"}, links={"/b": "a"}).without(("/a", "/c"))
     assert (changes.files, changes.links) == ({}, {"/b": "a"})
     assert changes.removed == frozenset({"/a", "/c"})
-
-
-# What one part of a look reads, and a change that must have it taken again.
-READERS = {
-    "file": (lambda host: host.read_text("/opt/current/file"), Changes(files={"/opt/a/file": b"new"})),
-    "link on the way": (lambda host: host.names("/opt/current"), Changes(links={"/opt/current": "b"})),
-    "new name": (lambda host: host.names("/opt/a"), Changes(files={"/opt/a/more": b"new"})),
-    "removed": (lambda host: host.exists("/opt/current/file"), Changes(removed=frozenset({"/opt/a"}))),
-    "absent": (lambda host: host.is_dir("/opt/c"), Changes(files={"/opt/c/new": b"new"})),
-    "foreseen": (
-        lambda host: remembered(host, "/opt/a/file", "kind", list, lambda said: isinstance(said, list)),
-        Changes(foreseen={"/opt/a/file": {"kind": ["foreseen"]}}),
-    ),
-    "variable": (lambda host: host.environ.get("NAME"), Changes(environ={"NAME": "other"})),
-    "absent variable": (lambda host: host.environ.get("MORE", ""), Changes(environ={"NAME": "said", "MORE": "x"})),
-    "all variables": (lambda host: sorted(host.environ), Changes(environ={"NAME": "said", "MORE": "x"})),
-    "cache": (lambda host: host.cached, Changes(cached=(("libx.so.1", "/opt/libx.so.1"),))),
-}
-ELSEWHERE = Changes(environ={"NAME": "said", "HOME": "/"}, files={"/srv/x": b""}, links={"/opt/b/link": "other"})
-
-
-@pytest.mark.parametrize(("read", "change"), READERS.values(), ids=READERS)
-def test_what_a_change_touches_is_read_again(root: RootHost, read: Any, change: Changes) -> None:
-    taken = []
-
-    def part(host: Overlay) -> Any:
-        def outer(_: Any) -> Any:
-            taken.append(host)
-            return again(host, "inner", (), None, lambda _: read(host))
-
-        return again(host, "outer", (), None, outer)
-
-    snapshot = Snapshot(root)
-    as_it_is, changed = Overlay(snapshot, Changes()), Overlay(snapshot, change)
-    first, then = part(as_it_is), part(changed)
-    assert (first, then) == (read(Overlay(Snapshot(root), Changes())), read(Overlay(Snapshot(root), change)))
-    assert first != then
-    assert part(Overlay(snapshot, Changes())) == first
-    assert part(Overlay(snapshot, change)) == then
-    assert taken == [as_it_is, changed]
-
-
-def test_what_no_change_touches_is_read_once(root: RootHost) -> None:
-    snapshot = Snapshot(root)
-    for name, (read, _) in READERS.items():
-        here = Overlay(snapshot, Changes())
-        taken: list[str] = []
-
-        def part(_: Any, read: Any = read, here: Overlay = here, taken: list[str] = taken) -> Any:
-            taken.append("")
-            return read(here)
-
-        kept = [again(one, name, (), None, part) for one in (here, Overlay(snapshot, ELSEWHERE))]
-        assert kept[0] == kept[1]
-        assert len(taken) == 1 or name == "all variables"
-
-
-def test_another_value_is_read_again(root: RootHost) -> None:
-    host = Overlay(Snapshot(root), Changes())
-    group = collections.namedtuple("group", ("inner", "outer"))
-    assert again(host, "x", (1,), group("a", "b"), lambda one: one.inner) == "a"
-    assert again(host, "x", (1,), group("a", "c"), lambda _: "read again") == "a"
-    assert again(host, "x", (1,), group("d", "b"), lambda one: one.inner) == "d"
-    assert again(host, "x", (2,), group("a", "b"), lambda _: "given") == "given"
