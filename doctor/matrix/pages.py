@@ -1,6 +1,6 @@
 """The reference pages under docs/matrix, made from the tables; `python -m doctor.matrix.pages` writes them.
 
-A test keeps the committed pages equal to what this module makes. Packages of one family (cupy-cuda11x, cupy-cuda12x)
+They are not in git: `.ci/run` makes them. Packages of one family (cupy-cuda11x, cupy-cuda12x)
 share a page; tables of files to download are summarised, for `gpudoctor matrix show` gives every file.
 """
 

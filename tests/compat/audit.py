@@ -4,7 +4,7 @@
 those that are left to a reader: their source is a page. `--sources FOLDER` has the projects that rows name, as
 OWNER/PROJECT: their files, or a clone, of which a file is read as it was at the commit or tag that the row names.
 `--all` takes every row in place of a draw.
-A difference is not yet an error: a document may say more than a wheel (docs/matrix-audit.md).
+A difference is not yet an error: a document may say more than a wheel (tests/compat/AUDIT.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The lab as a table: what gpudoctor and other doctors say of each machine.
 
-`python -m tests.lab.table > docs/lab.md`, as root.
+`python -m tests.lab.table > tests/lab/RESULTS.md`, as root.
 
 Every tool runs as a process inside the case's tree (see `chroot.py`), in the patient's own Python, with the stub of
 NVML and an nvidia-smi that says the same. Other doctors are run from the environments of `tests/benchmarks/peers.py`;
@@ -204,7 +204,7 @@ def with_machines(text: str, names: list[str], *, install: bool) -> str:
 
 
 def table(*, install: bool, log: Path | None) -> Iterator[str]:
-    """The lines of docs/lab.md."""
+    """The lines of tests/lab/RESULTS.md."""
     sites = {one: _installed(one, install=install) for one in peers.PEERS}
     names = " | ".join(one.name for one in sites)
     rule = "|".join(["---"] * (len(sites) + 3))

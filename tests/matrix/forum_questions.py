@@ -68,7 +68,7 @@ LINES: tuple[tuple[str, int, str, str], ...] = (
     ("vllm==0.5.3.post1 --python 3.12", N, "", "it pins vllm-flash-attn 2.5.9.post1: wheels to cp311 (file names)"),
     ("torch==2.6.0+cu126 --glibc 2.17", N, "", "PyTorch 2.6 release blog: CUDA 12.6.3 is built on manylinux 2.28"),
     ("torch==2.0.1+cu118 --gpu 'Tesla K40c'", N, "", RELEASE_MD),
-    # the draw of 2026-11-23 (docs/matrix-audit.md)
+    # the draw of 2026-11-23 (tests/compat/AUDIT.md)
     (
         "torch==2.10.0+cu128 --gpu V100 --driver 570.86.10",
         Y,
@@ -304,7 +304,7 @@ LINES: tuple[tuple[str, int, str, str], ...] = (
     ("onnxruntime-gpu==1.22.0 cuda==11.8", N, "", ORT_PAGE),
     ("cuda==11.8 --gpu 'RTX 4090' --driver 450.80.02", N, "", MATRIX),
     ("numba==0.60.0 --python 3.13", N, "", WHEELS),
-    # ARM, Windows, Jetson, laptops and old sets, from threads of 2020 to 2026 (docs/matrix-audit.md)
+    # ARM, Windows, Jetson, laptops and old sets, from threads of 2020 to 2026 (tests/compat/AUDIT.md)
     ("torch==2.9.0+cu130 --gpu GB10 --driver 580.95.05", Y, "GeeeekExplorer/nano-vllm#130", "the thread: it computes"),
     (
         "torch==2.11.0+cu130 --gpu 'DGX Spark' --driver 580.126.09",
