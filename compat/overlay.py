@@ -6,9 +6,9 @@ How the two are put together, and why, is docs/decisions/0004-the-overlay.md.
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
+from compat.base.user_dirs import own_dir
 from compat.error import DataError, GpudoctorError
 from compat.load import RowReader, load_file, tables_of
 from compat.specifier import accepts
@@ -43,12 +43,7 @@ def folder() -> str:
     named = os.environ.get(VARIABLE)
     if named:
         return os.path.abspath(named)
-    if sys.platform != "linux":
-        import platformdirs  # late: 6 ms; the rule for Linux is the line below, and a test holds both to be equal
-
-        return os.path.join(platformdirs.user_data_dir("gpudoctor", appauthor=False), "matrix")
-    home = os.environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
-    return os.path.join(home, "gpudoctor", "matrix")
+    return os.path.join(own_dir("data"), "matrix")
 
 
 def path_of(product: str, overlay: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from compat.base.compression import Unpackable, unpacked
 from compat.record import NamedTuple
 from installers.digest import CHUNK_BYTES, LoginPage, looks_like_page
 from installers.refusal import InstallError
@@ -24,7 +25,6 @@ _MOST_DIRECTORY_BYTES = 16 << 20  # of a .zip, which is read as a whole
 _INPUT_BYTES = 1 << 18
 _LATEST_S = 4102444800.0  # the year 2100; later times overflow on some file systems
 _MODES = 0o755  # the most that a member may have: nobody else writes to it, and nothing runs as another user
-_GZIP = b"\x1f\x8b"
 
 
 class UnsafeArchive(InstallError):
@@ -62,14 +62,13 @@ def members(file: BinaryIO) -> Iterator[Member]:
 @contextmanager
 def damage_named(archive: str) -> Iterator[None]:
     """What the readers of the formats raise for a damaged archive becomes BadArchive."""
-    import lzma
     import tarfile
     import zipfile
     import zlib
 
     try:
         yield
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, Unpackable, EOFError) as error:
         raise BadArchive(f"{archive} is damaged ({error})") from error
     except (struct.error, ValueError, NotImplementedError, RuntimeError) as error:
         raise BadArchive(f"{archive} cannot be read ({error})") from error
@@ -106,31 +105,6 @@ def _reader_of(file: BinaryIO) -> Callable[[BinaryIO], Iterator[Member]]:
             return read
     seen = start[:6].hex(" ") or "(it is empty)"
     raise BadArchive(f"{file.name} is no .tar.gz, .tar.xz or .zip: it begins with the bytes {seen}")
-
-
-def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
-    import zlib
-
-    inner = zlib.decompressobj(wbits=31)
-    while data := inner.unconsumed_tail or file.read(_INPUT_BYTES):
-        yield inner.decompress(data, CHUNK_BYTES)
-        if inner.eof and not inner.unused_data.startswith(_GZIP):
-            return
-        if inner.eof:  # gzip files may be strung together
-            file.seek(-len(inner.unused_data), os.SEEK_CUR)
-            inner = zlib.decompressobj(wbits=31)
-    raise EOFError("it ends too early")
-
-
-def _unxzed(file: BinaryIO) -> Iterator[bytes]:
-    import lzma
-
-    inner = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
-    while not inner.eof:
-        data = file.read(_INPUT_BYTES) if inner.needs_input else b""
-        if inner.needs_input and not data:
-            raise EOFError("it ends too early")
-        yield inner.decompress(data, CHUNK_BYTES)
 
 
 class _Forward:
@@ -175,11 +149,14 @@ class _Forward:
         return taken
 
 
-def _tar_of(unpacked: Callable[[BinaryIO], Iterator[bytes]]) -> Callable[[BinaryIO], Iterator[Member]]:
+def _tar_of(packing: str) -> Callable[[BinaryIO], Iterator[Member]]:
     def read(file: BinaryIO) -> Iterator[Member]:
         import tarfile
 
-        stream = _Forward(unpacked(file))
+        packed = iter(lambda: file.read(_INPUT_BYTES), b"")
+        stream = _Forward(
+            unpacked(packed, packing, window_bytes=_XZ_MEMORY_BYTES, piece_bytes=CHUNK_BYTES, behind="ignore")
+        )
         with tarfile.TarFile(fileobj=cast("BinaryIO", stream)) as tar:
             while (info := tar.next()) is not None:
                 vars(tar)["members"].clear()  # it would keep every header of a long archive
@@ -274,7 +251,7 @@ def _zip_chunks(zipped: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[byte
 
 
 _READERS: tuple[tuple[bytes, Callable[[BinaryIO], Iterator[Member]]], ...] = (
-    (_GZIP, _tar_of(_gunzipped)),
-    (b"\xfd7zXZ\x00", _tar_of(_unxzed)),
+    (b"\x1f\x8b", _tar_of("gzip")),
+    (b"\xfd7zXZ\x00", _tar_of("xz")),
     (b"PK\x03\x04", _unzipped),
 )

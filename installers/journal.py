@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from compat.base.user_dirs import own_dir
 from compat.error import GpudoctorError
 from compat.own import NotOurs, own_directory
 from compat.record import NamedTuple
@@ -257,9 +258,7 @@ class State:
 
 def state_directory() -> str:
     """GPUDOCTOR_STATE, else the user's directory for state."""
-    from platformdirs import user_state_path  # late: only installations need it
-
-    return os.environ.get("GPUDOCTOR_STATE") or str(user_state_path("gpudoctor", appauthor=False))
+    return os.environ.get("GPUDOCTOR_STATE") or own_dir("state")
 
 
 def history(state: State) -> tuple[Entry, ...]:

@@ -8,8 +8,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from compat.base.compression import DEFLATE
 from compat.record import NamedTuple
-from doctor.explain.unpacking import BARE, DAMAGED, ENDS_EARLY, Inflated, Pushed
+from doctor.explain.unpacking import DAMAGED, ENDS_EARLY, Inflated, Pushed
 
 ZIP = b"PK\x03\x04"
 _PIECE_BYTES = 64 << 10
@@ -115,7 +116,7 @@ def zip_files(stream: Any, most_bytes: int) -> Iterator[Packed]:
 
 def _unpacked(left: Pushed, method: int, packed: int, most_bytes: int) -> tuple[Packed, int]:
     """One file without its name, and its checksum."""
-    source: Inflated | _Part = Inflated(left, BARE) if method == _DEFLATED else _Part(left, packed)
+    source: Inflated | _Part = Inflated(left, DEFLATE) if method == _DEFLATED else _Part(left, packed)
     content: list[bytes] = []
     size = checksum = 0
     while piece := source.read(_PIECE_BYTES):

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from compat.base.compression import MAGIC_BYTES, packing_of
 from compat.record import NamedTuple
 from doctor.check.encode import REPORT_SCHEMA
 from doctor.explain.archives import ZIP, Packed, tar_files, zip_files
 from doctor.explain.nodes import Member, plain_name, text_of
 from doctor.explain.reading import ByteSource, Reading, read
-from doctor.explain.unpacking import MAGIC_BYTES, Inflated, Pushed, packing_of
+from doctor.explain.unpacking import Inflated, Pushed
 from doctor.facts.unread import Unread
 from doctor.host import BadRequest
 from doctor.run.ranks import message_of
@@ -80,7 +81,7 @@ def unpacked(stream: ByteSource) -> Pushed:
     for _ in range(_PACKED_AT_MOST + 1):
         whole = Pushed(stream)
         packing = packing_of(whole.peek(MAGIC_BYTES))
-        if packing is None:
+        if not packing:
             return whole
         stream = Inflated(whole, packing)
     raise BadRequest(f"it is packed more than {_PACKED_AT_MOST} times")

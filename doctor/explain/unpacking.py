@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable
+from collections.abc import Generator
 from typing import Any
 
-from compat.record import NamedTuple
+from compat.base.compression import DEFLATE, Behind, NoUnpacker, Unpackable, unpacked
 from doctor.host import BadRequest
-from doctor.host.gunzip import WITHOUT_FRAME, Gunzip
 
 UNPACKED_BYTES = 1 << 30  # that are gone through: a small archive may unpack to anything
 ENDS_EARLY, DAMAGED = "ends early", "is damaged"
 _PIECE_BYTES = 16 << 10
 _TAKEN_BYTES = 1 << 20
-_MEMBER_BYTES = 4 << 10  # that one more of gzip's costs, also where nothing is in it
-_WINDOW_AT_MOST_BYTES = 128 << 20  # of xz: `xz -9` needs half of it
+_MEMBER_BYTES = 4 << 10  # that a piece counts for at least: a small file holds millions of streams of a byte each
+
+_Pieces = Generator[bytes, None, bytes]
 
 
 class Pushed:
@@ -58,94 +57,20 @@ class Pushed:
         return start
 
 
-class _DamagedHere(ValueError):
-    """Content that cannot be unpacked on; what stands before is the argument."""
-
-
-class _Zlib(Gunzip):
-    """One that gives what stands before the damage."""
-
-    def decompress(self, content: bytes, max_length: int) -> bytes:
-        before, content = self.machine.copy(), self.machine.unconsumed_tail + content
-        try:
-            return self.machine.decompress(content, max_length)
-        except zlib.error as error:
-            raise _DamagedHere(_up_to_the_damage(before, content)) from error
-
-
-class _Guarded:
-    """An unpacker of lzma, bz2 or zstd, whose own error is told as ours."""
-
-    def __init__(self, machine: Any, error: type[Exception]) -> None:
-        self._machine, self._error = machine, error
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._machine, name)
-
-    def decompress(self, content: bytes, size: int) -> bytes:
-        try:
-            found: bytes = self._machine.decompress(content, size)
-        except self._error as error:
-            raise _DamagedHere(b"") from error
-        return found
-
-
-def _xz() -> _Guarded:
-    import lzma  # late: few files are packed so, and not every Python has it
-
-    return _Guarded(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_WINDOW_AT_MOST_BYTES), lzma.LZMAError)
-
-
-def _bzip2() -> _Guarded:
-    import bz2  # late, as above
-
-    return _Guarded(bz2.BZ2Decompressor(), OSError)
-
-
-def _zstd() -> _Guarded:
-    from doctor.host.zstd import zstd_of  # late, as above
-
-    zstd = zstd_of(_WINDOW_AT_MOST_BYTES.bit_length() - 1)
-    if zstd is None:
-        raise BadRequest("it is packed by zstd, which nothing reads here: unpack it first, by zstd -d")
-    return _Guarded(zstd.begin(), zstd.error)
-
-
-class Packing(NamedTuple):
-    """How a file can be packed."""
-
-    magic: bytes  # it begins so; b"" for one that is told by what stands around it
-    machine: Callable[[], Any]
-
-
-BARE = Packing(b"", lambda: _Zlib(WITHOUT_FRAME))  # deflated without gzip's frame: one piece of it
-_PACKINGS = (
-    Packing(b"\x1f\x8b", _Zlib),
-    Packing(b"\xfd7zXZ\0", _xz),
-    Packing(b"\x28\xb5\x2f\xfd", _zstd),
-    *(Packing(b"BZh%d1AY&SY" % level, _bzip2) for level in range(1, 10)),
-)
-MAGIC_BYTES = max(len(one.magic) for one in _PACKINGS)
-
-
-def packing_of(start: bytes) -> Packing | None:
-    """By the first MAGIC_BYTES, None for what is not packed."""
-    return next((one for one in _PACKINGS if start.startswith(one.magic)), None)
-
-
 class Inflated:
     """A stream, unpacked; once it is at its end, `why` says what was wrong with it, "" for nothing."""
 
-    def __init__(self, stream: Any, packing: Packing) -> None:
-        """Of a BARE one `left` is, at its end, what was read behind it. Raises BadRequest."""
+    def __init__(self, stream: Any, packing: str) -> None:
+        """Of a deflated one `left` is, at its end, what was read behind it."""
         self.left = b""
         self._why = ""
-        self._stream, self._packing, self._room = stream, packing, UNPACKED_BYTES
-        self._input, self._is_over = b"", False
-        try:
-            self._machine = packing.machine()
-        except ImportError as error:
-            raise BadRequest(f"this Python cannot unpack it: it has no module {error.name}") from error
+        self._stream, self._room = stream, UNPACKED_BYTES
+        chunks = iter(lambda: stream.read(_PIECE_BYTES), b"")
+        behind: Behind = "unread" if packing == DEFLATE else "ignore"
+        self._pieces: Generator[bytes, None, bytes] | None = unpacked(
+            chunks, packing, piece_bytes=_PIECE_BYTES, behind=behind
+        )
+        self._ahead = b""
 
     @property
     def why(self) -> str:
@@ -156,61 +81,24 @@ class Inflated:
         """So many bytes, or fewer; all where it is below 0; none at the end. Raises BadRequest for too many."""
         if size < 0:
             return b"".join(iter(lambda: self.read(_PIECE_BYTES), b""))
-        while not self._is_over:
-            is_last = False
-            if self._machine.needs_input and not self._input:
-                self._input = self._stream.read(_PIECE_BYTES)
-                is_last = not self._input
-            piece = self._next(max(1, size))
-            self._room -= len(piece)
-            if self._room < 0:
-                raise BadRequest(f"it unpacks to more than {UNPACKED_BYTES >> 20} MiB")
-            if is_last and not piece and not self._is_over:
-                self._end(ENDS_EARLY)
-            if piece:
-                return piece
-        return b""
-
-    def _next(self, size: int) -> bytes:
-        content, self._input = self._input, b""
-        try:
-            piece: bytes = self._machine.decompress(content, size)
-        except _DamagedHere as error:
-            self._end(DAMAGED)
-            before: bytes = error.args[0]
-            return before
-        if self._machine.eof:
-            self._go_on()
+        while not self._ahead and self._pieces:
+            self._ahead = self._next(self._pieces)
+        piece, self._ahead = self._ahead[:size], self._ahead[size:]
         return piece
 
-    def _go_on(self) -> None:
-        """Behind the end of one: each packing allows another, and zeros."""
-        rest, magic = self._machine.unused_data, self._packing.magic
-        if not magic:
-            self.left = rest
-            self._end("")
-            return
-        while not rest.strip(b"\0") and (more := self._stream.read(_PIECE_BYTES)):
-            rest = more
-        rest = rest.lstrip(b"\0")
-        while 0 < len(rest) < len(magic) and (more := self._stream.read(len(magic) - len(rest))):
-            rest += more
-        if not rest.startswith(magic):
-            self._end("")  # what stands behind it is no part of it
-            return
-        self._machine, self._input = self._packing.machine(), rest
-        self._room -= _MEMBER_BYTES
-
-    def _end(self, why: str) -> None:
-        self._why, self._is_over = why, True
-
-
-def _up_to_the_damage(machine: Any, content: bytes) -> bytes:
-    """Byte by byte, until the one that is refused."""
-    found = []
-    for at in range(len(content)):
+    def _next(self, pieces: _Pieces) -> bytes:
+        """The next piece, which may be empty; at the end, or at damage, the last one."""
         try:
-            found.append(machine.decompress(content[at : at + 1]))
-        except zlib.error:
-            break
-    return b"".join(found)
+            piece = next(pieces)
+        except StopIteration as end:
+            self.left, self._pieces = end.value, None
+            return b""
+        except Unpackable as error:
+            self._why, self._pieces = ENDS_EARLY if error.ends_early else DAMAGED, None
+            return error.before
+        except NoUnpacker as error:
+            raise BadRequest(f"it is packed in a way that is not read here ({error}): unpack it first") from error
+        self._room -= max(len(piece), _MEMBER_BYTES)
+        if self._room < 0:
+            raise BadRequest(f"it unpacks to more than {UNPACKED_BYTES >> 20} MiB")
+        return piece

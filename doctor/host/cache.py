@@ -12,6 +12,7 @@ import stat
 from collections.abc import Mapping
 from typing import Any
 
+from compat.base.user_dirs import user_dir
 from compat.own import open_own
 from doctor import __version__
 from doctor.host import FileStatus, Host
@@ -23,21 +24,9 @@ _RECORDS_AT_MOST = 5_000
 
 
 def cache_directory(environ: Mapping[str, str], os_family: str) -> str:
-    """Where the cache of a user lies, "" for nowhere.
-
-    The same as platformdirs.user_cache_dir("gpudoctor", appauthor=False), whose import takes longer than all that the
-    cache saves.
-    """
-    if _VARIABLE in environ:
-        return environ[_VARIABLE]
-    if os_family == "windows":
-        local = environ.get("LOCALAPPDATA", "")
-        return f"{local}\\gpudoctor\\Cache" if local else ""
-    home = environ.get("HOME", "")
-    if os_family == "macos":
-        return f"{home}/Library/Caches/gpudoctor" if home else ""
-    base = environ.get("XDG_CACHE_HOME", "").strip() or (f"{home}/.cache" if home else "")
-    return f"{base}/gpudoctor" if os.path.isabs(base) else ""
+    """Return where the cache of a user is, "" for nowhere."""
+    named = environ.get(_VARIABLE)
+    return user_dir(environ, os_family, "cache", "gpudoctor") if named is None else named
 
 
 def cache_for(host: Host) -> Cache:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Mapping
 
+from compat.base.user_dirs import this_family
 from doctor.host import READ_LIMIT_BYTES, HostError, Missing, NotRunnable, Ran, Unreadable
 from doctor.host.base import FileHost
 from doctor.host.files import drain, reason
@@ -17,12 +17,6 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 )
 _LINKS_AT_MOST = 40  # as the Linux kernel: MAXSYMLINKS
 _MOUNT_ANSWERS_WITHIN_S = 1.0
-_FAMILIES = {"win32": "windows", "darwin": "macos"}
-
-
-def this_family() -> str:
-    """The operating system that gpudoctor runs on: "linux", "windows" or "macos"."""
-    return _FAMILIES.get(sys.platform, "linux")
 
 
 class LiveHost(FileHost):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
+from compat.base.compression import packing_of
 from compat.record import NamedTuple
 from doctor.image import KEPT_AT_MOST_BYTES, Damaged, ImageError
 from doctor.image.cache import LayerCache
@@ -17,7 +18,7 @@ from doctor.image.manifest import Chosen, choose_image
 from doctor.image.partition import by_guestmount, has_partitions, read_disk
 from doctor.image.squash import SIF, SIF_AT, SQUASHFS, read_squash
 from doctor.image.store import FolderStore, Store, StreamStore, TarStore
-from doctor.image.stream import Feed, Tally, chunks_of, packing_of, stretches_of, unpacked
+from doctor.image.stream import Feed, Tally, chunks_of, stretches_of, unpacked
 from doctor.image.tools import Exported, exported
 from doctor.image.tree import Tree
 

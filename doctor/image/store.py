@@ -7,6 +7,7 @@ import functools
 import os
 from typing import Protocol
 
+from compat.base.compression import packing_of
 from compat.record import NamedTuple
 from doctor.host import HostError
 from doctor.host.root import RootHost
@@ -15,7 +16,7 @@ from doctor.image.cache import LayerCache
 from doctor.image.disk import Disk, Scratch
 from doctor.image.keep import Stretch
 from doctor.image.layer import End, Layer, entries_of, read_packed, read_plain
-from doctor.image.stream import Feed, Tally, chunks_of, hasher, packing_of, stretches_of, summed, unpacked
+from doctor.image.stream import Feed, Tally, chunks_of, hasher, stretches_of, summed, unpacked
 from doctor.image.tree import parts_of
 
 _HELD_AT_MOST_BYTES = 64 << 20  # of small blobs of a tar that streams by

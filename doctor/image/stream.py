@@ -1,31 +1,24 @@
 """Bytes that are read once, from the first to the last: packed or not, counted, and held against their digest.
 
-Sources: RFC 1952 (members of a gzip file follow one another), RFC 8878 (frames of zstd, skippable ones among them,
-which is how chunked zstd carries its index), the OCI image specification on descriptors and digests.
+Source: the OCI image specification on descriptors and digests.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import queue
 import sys
 import threading
-import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
-from compat.record import NamedTuple
-from doctor.host.gunzip import Gunzip
+from compat.base import compression
+from compat.base.compression import WINDOW_AT_MOST_BYTES, NoUnpacker, Unpackable, packing_of
 from doctor.image import BOMB_BYTES, BOMB_RATIO, CHUNK_BYTES, UNPACKED_AT_MOST_BYTES, Damaged, ImageError
 from doctor.image.disk import Disk
 
-_GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
-_ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a skippable frame's magic number; the first is 0x50 to 0x5f
-_WINDOW_AT_MOST_BYTES = 128 << 20  # of xz and zstd; `zstd --ultra -22` and `xz -9` need that much or less
 _WINDOW_WITHIN_BYTES = 32 << 20  # of a layer in a file that is packed itself: `zstd -19` needs 8 MiB, `xz -6` 9
 _CHUNKS_AHEAD = 16  # small files take Python longer than unpacking, and large ones less
-_FIRST_STEP_BYTES = 1 << 10  # of what stands behind a stream or frame, which is copied: there may be 80,000 in a chunk
 _SMALL_CHUNK_BYTES = 64 << 10
 _FREED_KEPT_BYTES = 16 << 20
 _SWITCH_S = 1e-4  # how long a thread with the next chunk waits for Python's lock; 5 ms without
@@ -169,9 +162,26 @@ def unpacked(
     if not kind:
         return "", packed
     read = [0]
-    window = _Window(_WINDOW_WITHIN_BYTES if is_within else _WINDOW_AT_MOST_BYTES, is_within)
-    given = _filled(_UNPACKERS[kind](_counted(packed, read), shown, window), shown)
+    given = _unpacked(_counted(packed, read), kind, shown, is_within=is_within)
     return kind, ahead(_gathered(_bounded(given, read, shown, tally)))
+
+
+def _unpacked(packed: Iterator[bytes], kind: str, shown: str, *, is_within: bool) -> Iterator[bytes]:
+    """Raises Damaged, ImageError."""
+    window_bytes = _WINDOW_WITHIN_BYTES if is_within else WINDOW_AT_MOST_BYTES
+    summed_ahead = ahead(packed) if kind == "zstd" else None  # a thread sums meanwhile
+    try:
+        yield from compression.unpacked(summed_ahead or packed, kind, window_bytes=window_bytes)
+    except NoUnpacker as error:
+        raise ImageError(f"{shown} is packed with {kind}: {error}") from error
+    except Unpackable as error:
+        where = " in a packed file: unpack that first" if is_within else ""
+        why = "" if kind == "gzip" else f", or needs more than {window_bytes >> 20} MiB{where}"
+        what = "cut short" if error.ends_early else f"damaged{why} ({error})"
+        raise Damaged(f"{shown}: its {kind} data is {what}") from error
+    finally:
+        if summed_ahead:
+            summed_ahead.close()
 
 
 def ahead(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
@@ -215,36 +225,10 @@ def _keep_freed() -> None:
     bytes(_FREED_KEPT_BYTES)
 
 
-def packing_of(start: bytes) -> str:
-    """By the first bytes: "gzip", "xz", "zstd", "" for anything else."""
-    if start.startswith(_GZIP):
-        return "gzip"
-    if start.startswith(_XZ):
-        return "xz"
-    skippable = start[1:4] == _ZSTD_SKIPPABLE and 0x50 <= start[0] <= 0x5F
-    return "zstd" if start.startswith(_ZSTD) or skippable else ""
-
-
 def _with(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     if first:
         yield first
     yield from chunks
-
-
-class _Window(NamedTuple):
-    """How much of what was unpacked may be held for what follows."""
-
-    size_bytes: int
-    is_within: bool  # a packed file
-
-    @property
-    def why(self) -> str:
-        """What an error of xz or zstd can mean beside damage."""
-        where = " in a packed file: unpack that first" if self.is_within else ""
-        return f", or needs more than {self.size_bytes >> 20} MiB{where}"
-
-
-Unpacker = Callable[[Iterator[bytes], str, _Window], Iterator[bytes]]
 
 
 def _counted(packed: Iterator[bytes], read: list[int]) -> Iterator[bytes]:
@@ -284,78 +268,3 @@ def refuse_bomb(shown: str, packed: int, given: int) -> None:
     """Raise ImageError where so many bytes come of so few that it is no image."""
     if given > UNPACKED_AT_MOST_BYTES or (given > BOMB_BYTES and given > BOMB_RATIO * packed):
         raise ImageError(f"{shown}: {packed} bytes unpack to more than {given >> 30} GiB: that is no image")
-
-
-def _gunzip(packed: Iterator[bytes], shown: str, _: _Window) -> Iterator[bytes]:
-    """Every member, one behind the other; what follows the last may only be zeros."""
-    yield from _one_by_one(packed, _Kind("gzip", Gunzip, zlib.error, padding=b"\0"), shown)
-
-
-def _unxz(packed: Iterator[bytes], shown: str, window: _Window) -> Iterator[bytes]:
-    import lzma  # late: few images are packed so
-
-    def begin() -> Any:
-        return lzma.LZMADecompressor(memlimit=window.size_bytes)
-
-    yield from _one_by_one(packed, _Kind("xz", begin, lzma.LZMAError, padding=b"\0", why=window.why), shown)
-
-
-def _unzstd(packed: Iterator[bytes], shown: str, window: _Window) -> Iterator[bytes]:
-    """A thread sums meanwhile."""
-    from doctor.host.zstd import zstd_of  # late, as above
-
-    zstd = zstd_of(window.size_bytes.bit_length() - 1)
-    if zstd is None:
-        raise ImageError(f"{shown} is packed with zstd: install the library libzstd, or pip install backports.zstd")
-    with contextlib.closing(ahead(packed)) as summed_ahead:
-        yield from _one_by_one(summed_ahead, _Kind("zstd", zstd.begin, zstd.error, why=window.why), shown)
-
-
-class _Kind(NamedTuple):
-    """What unpacks one stream or frame after the other."""
-
-    name: str
-    begin: Callable[[], Any]
-    error: type[Exception]
-    padding: bytes = b""  # what may lie between and behind them
-    why: str = ""  # what else its error can mean
-
-
-def _one_by_one(packed: Iterator[bytes], kind: _Kind, shown: str) -> Iterator[bytes]:
-    """Every stream, one behind the other."""
-    begun, step = False, CHUNK_BYTES
-    try:
-        unpack = kind.begin()
-        for chunk in packed:
-            at = 0
-            while at < len(chunk) or (begun and not unpack.needs_input):
-                given = chunk[at : at + step] if unpack.needs_input or not begun else b""
-                at += len(given)
-                if not begun:
-                    given = given.lstrip(kind.padding)
-                    if not given:
-                        continue
-                    begun = True
-                yield unpack.decompress(given, CHUNK_BYTES)
-                step = min(2 * step, CHUNK_BYTES)
-                if unpack.eof:
-                    at -= len(unpack.unused_data)
-                    unpack, begun, step = kind.begin(), False, _FIRST_STEP_BYTES
-    except kind.error as error:
-        raise Damaged(f"{shown}: its {kind.name} data is damaged{kind.why} ({error})") from error
-    if begun:
-        raise Damaged(f"{shown}: its {kind.name} data is cut short")
-
-
-def _filled(chunks: Iterator[bytes], shown: str) -> Iterator[bytes]:
-    """The same; refuses streams without content one behind the other, of which a small file holds millions."""
-    empty = 0
-    for chunk in chunks:
-        empty = 0 if chunk else empty + 1
-        if empty > _EMPTY_AT_MOST:
-            raise ImageError(f"{shown}: more than {_EMPTY_AT_MOST} empty streams one behind the other")
-        yield chunk
-
-
-_EMPTY_AT_MOST = 10_000
-_UNPACKERS: dict[str, Unpacker] = {"gzip": _gunzip, "xz": _unxz, "zstd": _unzstd}

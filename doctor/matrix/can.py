@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from compat.base.user_dirs import this_family
 from compat.can import BuildVerdict, CanAnswer, Case, Reply, can
 from compat.cards import GpuCard, gpu_cards_of
 from compat.choice import one_of
@@ -16,7 +17,6 @@ from compat.record import NamedTuple
 from compat.spec import parse_specs
 from compat.version import DriverRelease
 from doctor.formats import TextStyle
-from doctor.host.live import this_family
 from doctor.output.page import Page
 from doctor.output.write import deliver, format_for
 from doctor.rules.shared.products import known_product

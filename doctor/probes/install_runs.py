@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from compat.base.user_dirs import user_dir
 from doctor.facts.install_run import InstallRun
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
@@ -38,14 +39,12 @@ def look(host: Host) -> Fact[tuple[InstallRun, ...]]:
 
 def _folders(host: Host) -> tuple[str, ...]:
     """As `installers.journal.state_directory` has it, and root's, since installations into the system are by sudo."""
-    named, home = host.environ.get("GPUDOCTOR_STATE", ""), host.environ.get("HOME", "")
+    named = host.environ.get("GPUDOCTOR_STATE", "")
     if named:
         return (named.replace("\\", "/"),)
-    if host.os_family == "windows":
-        local = host.environ.get("LOCALAPPDATA", "").replace("\\", "/")
-        return (f"{local}/gpudoctor",) if local else ()
-    own = host.environ.get("XDG_STATE_HOME", "").strip() or (f"{home}/.local/state" if home else "")
-    return tuple(dict.fromkeys([f"{own}/gpudoctor"] * bool(own) + ["/root/.local/state/gpudoctor"]))
+    own = user_dir(host.environ, host.os_family, "state", "gpudoctor")
+    of_root = "" if host.os_family == "windows" else "/root/.local/state/gpudoctor"
+    return tuple(dict.fromkeys(filter(None, (own, of_root))))
 
 
 def _unfinished(host: Host, folder: str) -> list[InstallRun]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from compat.record import NamedTuple
 from compat.version import DriverRelease, VersionError
@@ -29,9 +29,7 @@ _SECTIONS_AT_MOST = 1 << 16
 _NAMES_AT_MOST_BYTES = 4 << 20
 _UNPACKED_AT_MOST_BYTES = 128 << 20
 _PIECE_BYTES = 1 << 20
-_WINDOW_LOG_AT_MOST = (
-    25  # 32 MiB, that an unpacker keeps of what it wrote; the kernel's own makefiles ask for 8 at most
-)
+_WINDOW_AT_MOST_BYTES = 64 << 20  # of memory; the kernel's own makefiles need 8 MiB
 _SIGNATURE = b"~Module signature appended~\n"
 
 # nvidia.ko and what distributions call it (Debian: nvidia-current, old Ubuntu: nvidia-384), but none of its siblings
@@ -126,48 +124,21 @@ def _told_and_signed(stream: BinaryIO, path: str) -> tuple[Fact[dict[str, str]],
 
 def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
     """Unpack a compressed module; why not, where this Python has no such decompressor, or it is too large."""
-    if path.endswith(".xz"):
-        import lzma  # late: few modules are compressed so
+    from compat.base.compression import NoUnpacker, Unpackable, unpacked  # late: few modules are compressed
 
-        # lzma.LZMAFile would take as much memory as the file asks for, and read on for ever in zeros behind the end.
-        reader = _Stream(stream, lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 << _WINDOW_LOG_AT_MOST))
-    elif path.endswith(".gz"):
-        from doctor.host.gunzip import Gunzip  # late, as above
-
-        reader = _Stream(stream, Gunzip())
-    else:
-        from doctor.host.zstd import zstd_of  # late, as above
-
-        zstd = zstd_of(_WINDOW_LOG_AT_MOST)
-        if zstd is None:
-            return f"{path} is compressed with zstd, which nothing reads here; `modinfo {path}` reads it"
-        reader = _Stream(stream, zstd.begin())
+    packed = iter(lambda: stream.read(_PIECE_BYTES), b"")
+    packing = {"xz": "xz", "gz": "gzip"}.get(path.rpartition(".")[2], "zstd")
     try:
-        while piece := reader.read(_PIECE_BYTES):
+        for piece in unpacked(packed, packing, window_bytes=_WINDOW_AT_MOST_BYTES, behind="unread"):
             into.write(piece)
             if into.tell() > _UNPACKED_AT_MOST_BYTES:
                 return f"{path} unpacks to more than {_UNPACKED_AT_MOST_BYTES} bytes"
-    except Exception as error:  # noqa: BLE001 - each decompressor has errors of its own (LZMAError, zlib.error, ...)
+    except NoUnpacker as error:
+        return f"{path} is compressed ({error}); `modinfo {path}` reads it"
+    except Unpackable as error:
         return f"{path} cannot be unpacked: {error}"
     into.seek(0)
     return ""
-
-
-class _Stream:
-    """The content of an .xz or .gz file, or of one frame of zstd."""
-
-    def __init__(self, stream: BinaryIO, unpacker: Any) -> None:
-        self._stream, self._unpacker = stream, unpacker
-
-    def read(self, at_most_bytes: int) -> bytes:
-        """The next piece, empty at the end; raises the unpacker's error, EOFError."""
-        content = b""
-        while not content and not self._unpacker.eof:
-            packed = self._stream.read(_PIECE_BYTES) if self._unpacker.needs_input else b""
-            if self._unpacker.needs_input and not packed:
-                raise EOFError("it ends too early")
-            content = self._unpacker.decompress(packed, at_most_bytes)
-        return content
 
 
 def _information(stream: BinaryIO) -> dict[str, str]:

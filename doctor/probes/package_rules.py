@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from compat.base.user_dirs import user_dir
 from doctor.facts.package_rules import Constraint, Hold, InstallerRules
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError
@@ -126,9 +127,8 @@ def of_uv(host: Host) -> InstallerRules:
 
 def _of_uv_files(host: Host) -> Iterator[Constraint]:
     """constraint-dependencies of the nearest project upwards, of the user and of the system: uv joins them."""
-    home = host.environ.get("HOME", "")
-    base = host.environ.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
-    for path in (*_of_project(host), *([f"{base}/uv/uv.toml"] if base else []), "/etc/uv/uv.toml"):
+    own = user_dir(host.environ, host.os_family, "config", "uv", roaming=True)
+    for path in (*_of_project(host), *([f"{own}/uv.toml"] if own else []), "/etc/uv/uv.toml"):
         content = toml_of(host, path)
         if path.endswith("/pyproject.toml"):
             content = table_of(table_of(content, "tool"), "uv")

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from compat.base.user_dirs import user_dir
 from compat.record import NamedTuple
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
@@ -63,7 +64,9 @@ def _poetry(host: Host, root: str) -> Iterator[ProjectEnvironment]:
     """`<name>-<hash of the directory>-py<minor>` in the folder of environments; the hash alone says whose it is."""
     if not host.is_file(f"{root}/poetry.lock") and not _speaks_of(host, root, "poetry"):
         return
-    own = host.environ.get("POETRY_CONFIG_DIR") or _user_folder(host, "config", "pypoetry", roaming=True)
+    own = host.environ.get("POETRY_CONFIG_DIR") or user_dir(
+        host.environ, host.os_family, "config", "pypoetry", roaming=True
+    )
     settings: dict[str, Any] = {}
     for file in (f"{own}/config.toml", f"{root}/poetry.toml"):
         read = toml_of(host, file)
@@ -72,7 +75,7 @@ def _poetry(host: Host, root: str) -> Iterator[ProjectEnvironment]:
     in_project = host.environ.get("POETRY_VIRTUALENVS_IN_PROJECT", str(settings.get("in-project", ""))).lower()
     ignores = ", in-project = false" if in_project in {"false", "0"} else ""
     cache = host.environ.get("POETRY_CACHE_DIR") or settings.get("cache-dir")
-    cache = cache or _user_folder(host, "cache", "pypoetry", below="Cache")
+    cache = cache or user_dir(host.environ, host.os_family, "cache", "pypoetry")
     folder = host.environ.get("POETRY_VIRTUALENVS_PATH") or str(settings.get("path", "{cache-dir}/virtualenvs"))
     folder = folder.replace("{cache-dir}", cache).replace("{project-dir}", root)
     ending = re.compile(rf"(.+-{re.escape(_hash(os.path.normcase(os.path.realpath(root))))})-py(\d+)\.(\d+)$")
@@ -96,9 +99,10 @@ def _hatch(host: Host, root: str) -> Iterator[ProjectEnvironment]:
     paths = [host.environ.get("HATCH_ENV_TYPE_VIRTUAL_PATH", "")]
     paths += [str(table_of(table_of(table, "envs"), "default").get("path", "")) for table in tables]
     yield from (ProjectEnvironment(_from(root, path), "hatch's for the project") for path in paths if path)
-    file = host.environ.get("HATCH_CONFIG") or f"{_user_folder(host, 'config', 'hatch')}/config.toml"
+    own = user_dir(host.environ, host.os_family, "config", "hatch")
+    file = host.environ.get("HATCH_CONFIG") or f"{own}/config.toml"
     named = table_of(table_of(toml_of(host, file), "dirs"), "env").get("virtual")
-    data = host.environ.get("HATCH_DATA_DIR") or _user_folder(host, "data", "hatch")
+    data = host.environ.get("HATCH_DATA_DIR") or user_dir(host.environ, host.os_family, "data", "hatch")
     folder = _from(root, named) if isinstance(named, str) else f"{data}/env/virtual"
     mark = _hash(os.path.realpath(root))
     for name in names_of(host, folder)[:_NAMES_AT_MOST]:
@@ -145,15 +149,3 @@ def toml_of(host: Host, path: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except (ValueError, RecursionError):
         return {}
-
-
-def _user_folder(host: Host, kind: str, name: str, *, below: str = "", roaming: bool = False) -> str:
-    """As platformdirs has it: `kind` is "cache", "config" or "data"; `below` is Windows' own folder for caches."""
-    environ, home = host.environ, host.environ.get("HOME", "")
-    if host.os_family == "windows":
-        base = environ.get("APPDATA" if roaming else "LOCALAPPDATA", "").replace("\\", "/")
-        return f"{base}/{name}" + (f"/{below}" if below else "")
-    if host.os_family == "macos":
-        return f"{home}/Library/{'Caches' if kind == 'cache' else 'Application Support'}/{name}"
-    usual = {"cache": ".cache", "config": ".config", "data": ".local/share"}[kind]
-    return f"{environ.get(f'XDG_{kind.upper()}_HOME', '').strip() or f'{home}/{usual}'}/{name}"

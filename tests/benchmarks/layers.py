@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.image.stream import packing_of
+from compat.base.compression import packing_of
 
 _PROGRAMS = {"gzip": "gzip -dc", "zstd": "zstd -dc", "xz": "xz -dc", "": "cat"}
 

@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import random
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -23,8 +24,8 @@ from doctor.cli import execute
 from doctor.explain.evidence import load
 from doctor.explain.from_file import report_of_file
 from doctor.host import BadRequest
-from doctor.host.zstd import zstd_module
 from tests.explain.test_from_file import packed
+from tests.zstd import zstd
 
 CODE = "evidence-incomplete"
 BUS = "ecc-xid-hardware-fault"
@@ -71,7 +72,7 @@ ARCHIVES: dict[str, bytes] = {
     "xz": lzma.compress(BUG_REPORT + NOISE),
     "bzip2": bz2.compress(BUG_REPORT + NOISE * 4, 1),  # blocks of 100 kB, each read whole or not at all
     "txz": packed({**MEMBERS}, "w:xz"),
-    "zstd": zstd_module().compress(BUG_REPORT + MORE_NOISE),  # blocks of 128 kB
+    "zstd": zstd.compress(BUG_REPORT + MORE_NOISE),  # blocks of 128 kB
     "tar": packed({**MEMBERS}, "w"),
     "tgz": packed({**MEMBERS}),
     "zip": zipped({**MEMBERS}),
@@ -171,8 +172,9 @@ def test_where_nothing_can_be_read_it_is_one_line(
 
 
 def test_where_nothing_unpacks_zstd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("doctor.host.zstd.zstd_of", lambda _: None)
-    with pytest.raises(BadRequest, match=r"a\.bin: it is packed by zstd, which nothing reads here: unpack it first"):
+    for name in ("compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(BadRequest, match=r"a\.bin: .*pip install backports\.zstd.*: unpack it first"):
         judged(tmp_path, ARCHIVES["zstd"])
 
 

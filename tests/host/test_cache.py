@@ -160,7 +160,7 @@ def test_a_directory_of_root_and_the_users_own_are_enough(tmp_path: Path) -> Non
         ({"HOME": "/home/u", "XDG_CACHE_HOME": "/x"}, "linux", "/x/gpudoctor"),
         ({"HOME": "/home/u", "XDG_CACHE_HOME": "relative"}, "linux", ""),
         ({"HOME": "/Users/u"}, "macos", "/Users/u/Library/Caches/gpudoctor"),
-        ({"LOCALAPPDATA": "C:\\Users\\u\\AppData\\Local"}, "windows", "C:\\Users\\u\\AppData\\Local\\gpudoctor\\Cache"),
+        ({"LOCALAPPDATA": "C:\\Users\\u\\AppData\\Local"}, "windows", "C:/Users/u/AppData/Local/gpudoctor/Cache"),
         ({"HOME": "/home/u", "GPUDOCTOR_CACHE": "/else"}, "linux", "/else"),
         ({"HOME": "/home/u", "GPUDOCTOR_CACHE": ""}, "linux", ""),
         ({}, "linux", ""),
@@ -175,7 +175,7 @@ def test_it_lies_where_platformdirs_says() -> None:
     environ = {name: value for name, value in os.environ.items() if name != "GPUDOCTOR_CACHE"}
     code = 'import platformdirs; print(platformdirs.user_cache_dir("gpudoctor", appauthor=False))'
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
-    assert cache_directory(environ, LiveHost().os_family) == done.stdout.strip()
+    assert os.path.normpath(cache_directory(environ, LiveHost().os_family)) == done.stdout.strip()
 
 
 def test_a_root_has_none(tmp_path: Path) -> None:

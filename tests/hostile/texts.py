@@ -20,12 +20,12 @@ from typing import Any
 from compat.error import GpudoctorError
 from compat.load import DATA
 from compat.matrix import Matrix
-from doctor.host.zstd import zstd_module
 from doctor.refresh.web import JSON, Page
 from installers.digest import looks_like_page
 from tests.explain.wrappers import WRAPPERS
 from tests.image.pack import ext, gpt, mbr, sif
 from tests.lab.hive_file import hive_bytes
+from tests.zstd import zstd
 
 _URL = "https://index.example/simple/torch/"
 _FILES = ("torch-2.9.1-cp312-cp312-manylinux_2_28_x86_64.whl", "torch-2.8.0-cp313-none-any.whl", "torch-1.0.tar.gz")
@@ -423,7 +423,7 @@ _EXPLAINED = (
 _ARCHIVES = (
     gzip.compress(_DUMP.encode(), mtime=0),
     bz2.compress(_DUMP.encode()),
-    zstd_module().compress(_DUMP.encode()),
+    zstd.compress(_DUMP.encode()),
     *map(_must_gather, ("w", "w:gz", "w:xz")),
     _zipped_log(),
 )

@@ -1,4 +1,4 @@
-"""zstd by Python's module and by the system's library: the same bytes, and the same damage noticed."""
+"""zstd in a layer: every frame, each kind of damage, windows and memory."""
 
 from __future__ import annotations
 
@@ -12,26 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from doctor.host.gunzip import Gunzip
-from doctor.host.zstd import zstd_module
+from compat.base import compression
 from doctor.image import Damaged, ImageError
 from doctor.image.stream import Tally, unpacked
+from tests.zstd import zstd
 
-zstd = zstd_module()
 CONTENT = random.Random(0).randbytes(400_000) + bytes(3 << 20) + b"end"
 FRAME = zstd.compress(CONTENT, options={zstd.CompressionParameter.checksum_flag: 1})
 SKIPPABLE = b"\x50\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"index"
-BY = [
-    "module",
-    pytest.param("library", marks=pytest.mark.skipif(sys.platform != "linux", reason="libzstd.so.1 is of Linux")),
-]
-
-
-@pytest.fixture(params=BY)
-def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    without = ("zstd_module", lambda: None) if request.param == "library" else ("_LIBRARIES", ())
-    monkeypatch.setattr(f"doctor.host.zstd.{without[0]}", without[1])
-    return str(request.param)
 
 
 def pieces(content: bytes) -> Iterator[bytes]:
@@ -54,12 +42,10 @@ def of(content: bytes) -> bytes:
         (zstd.compress(b""), b""),
     ],
 )
-@pytest.mark.usefixtures("by")
 def test_frames(packed: bytes, content: bytes) -> None:
     assert of(packed) == content
 
 
-@pytest.mark.usefixtures("by")
 def test_frames_of_a_byte_are_put_together() -> None:
     """Each alone takes a hundred times its room, and a library in memory may have a million of them."""
     _, chunks = unpacked(iter([zstd.compress(b"x") * 70_000]), "layer", Tally())
@@ -69,12 +55,12 @@ def test_frames_of_a_byte_are_put_together() -> None:
 def test_what_stands_behind_a_member_is_not_copied_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
 
-    class Watched(Gunzip):
+    class Watched(compression._Zlib):
         def decompress(self, content: bytes, max_length: int) -> bytes:
             given.append(len(content))
             return super().decompress(content, max_length)
 
-    monkeypatch.setattr("doctor.image.stream.Gunzip", Watched)
+    monkeypatch.setattr(compression, "_Zlib", Watched)
     packed = gzip.compress(b"x") * 5000 + gzip.compress(CONTENT) + bytes(1 << 20)
     _, chunks = unpacked(iter([packed]), "layer", Tally())
     assert b"".join(chunks) == b"x" * 5000 + CONTENT
@@ -94,13 +80,11 @@ def test_what_stands_behind_a_member_is_not_copied_for_each(monkeypatch: pytest.
     ],
     ids=["a byte", "half", "the second frame", "its header", "a bit", "what follows", "a skippable frame"],
 )
-@pytest.mark.usefixtures("by")
 def test_damage(packed: bytes) -> None:
     with pytest.raises(Damaged, match=r"layer: its zstd data is (damaged|cut short)"):
         of(packed)
 
 
-@pytest.mark.usefixtures("by")
 def test_what_breaks_off_below_is_raised() -> None:
     def broken() -> Iterator[bytes]:
         yield FRAME[:100_000]
@@ -111,7 +95,6 @@ def test_what_breaks_off_below_is_raised() -> None:
         list(chunks)
 
 
-@pytest.mark.usefixtures("by")
 def test_a_window_that_is_too_large_is_refused() -> None:
     options = {zstd.CompressionParameter.window_log: 28, zstd.CompressionParameter.content_size_flag: 0}
     machine = zstd.ZstdCompressor(options=options)
@@ -120,9 +103,9 @@ def test_a_window_that_is_too_large_is_refused() -> None:
 
 
 def test_where_nothing_unpacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("doctor.host.zstd.zstd_module", lambda: None)
-    monkeypatch.setattr("doctor.host.zstd._LIBRARIES", ("libzstd.so.none",))
-    with pytest.raises(ImageError, match="layer is packed with zstd: install"):
+    for name in ("compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImageError, match=r"layer is packed with zstd: .*pip install backports\.zstd"):
         of(FRAME)
 
 
@@ -155,7 +138,6 @@ def long_range(window_log: int) -> bytes:
     return bytes(machine.compress(CONTENT) + machine.flush())
 
 
-@pytest.mark.usefixtures("by")
 def test_the_window_in_a_packed_file_is_smaller() -> None:
     """Both lie in memory: two of 128 MiB took 360 MiB."""
     fits, does_not = long_range(25), long_range(26)
@@ -163,18 +145,3 @@ def test_the_window_in_a_packed_file_is_smaller() -> None:
         assert b"".join(unpacked(iter([packed]), "layer", Tally(), is_within=is_within)[1]) == CONTENT
     with pytest.raises(Damaged, match="needs more than 32 MiB in a packed file: unpack that first"):
         list(unpacked(iter([does_not]), "layer", Tally(), is_within=True)[1])
-
-
-def test_a_library_that_has_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It answers the next call with a fault of the processor."""
-
-    class Poor:
-        def ZSTD_createDCtx(self) -> None:  # noqa: N802
-            return None
-
-        def ZSTD_freeDCtx(self, _: None) -> None:  # noqa: N802
-            pass
-
-    monkeypatch.setattr("doctor.host.zstd._library", Poor)
-    with pytest.raises(Damaged, match=r"not enough memory"):
-        of(FRAME)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from compat.base import user_dirs
 from doctor.cli import execute
-from doctor.host import live
 from tests.lab.cases import windows
 from tests.lab.parts import together
 
@@ -19,7 +19,7 @@ WHY = "there is no CUDA for macOS after 10.2"
 @pytest.fixture(autouse=True)
 def mac(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """This machine, under the name of a Mac and with nothing of CUDA's in reach."""
-    monkeypatch.setitem(live._FAMILIES, sys.platform, "macos")
+    monkeypatch.setitem(user_dirs._FAMILIES, sys.platform, "macos")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
 

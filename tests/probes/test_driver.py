@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import struct
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,11 @@ from doctor.facts.loader import CacheEntry, LoaderFacts, SearchDir
 from doctor.facts.seen import Seen, Unseen
 from doctor.host import Host, NotRunnable, Ran
 from doctor.host.live import LiveHost
-from doctor.host.zstd import zstd_module
 from doctor.probes import driver, kernel_module, nvml
 from tests.lab.pe_file import pe_bytes
 from tests.probes.pretend import PretendHost
 from tests.probes.tree import Tree, offline
+from tests.zstd import zstd
 
 UNSEEN = object()
 LIB = "/usr/lib/x86_64-linux-gnu"
@@ -226,8 +227,8 @@ def module(release: str = "580.95.05", licence: str = "Dual MIT/GPL", *, signed:
         ("kernel/drivers/video/nvidia.ko", module("550.54.14", "NVIDIA"), ("550.54.14", "proprietary", False)),
         ("extra/nvidia/nvidia.ko.xz", lzma.compress(module(signed=True)), ("580.95.05", "open", True)),
         ("extramodules/nvidia.ko.gz", gzip.compress(module()), ("580.95.05", "open", False)),
-        ("extra/nvidia.ko.zst", zstd_module().compress(module(signed=True)), ("580.95.05", "open", True)),
-        ("extra/nvidia.ko.zst", zstd_module().compress(module())[:-9], (UNSEEN, UNSEEN, UNSEEN)),
+        ("extra/nvidia.ko.zst", zstd.compress(module(signed=True)), ("580.95.05", "open", True)),
+        ("extra/nvidia.ko.zst", zstd.compress(module())[:-9], (UNSEEN, UNSEEN, UNSEEN)),
         ("extra/nvidia.ko.zst", b"not zstd", (UNSEEN, UNSEEN, UNSEEN)),
         ("weak-updates/nvidia/nvidia.ko", module(), ("580.95.05", "open", False)),
         ("updates/dkms/nvidia.ko", module("not a number", "Other"), (UNSEEN, UNSEEN, False)),
@@ -287,15 +288,15 @@ def test_a_packed_module_is_only_unpacked_where_no_driver_runs(tmp_path: Path) -
     assert value(read.flavour) == "open"
 
 
-def test_zstd_by_the_systems_library_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tree: Tree = {f"/lib/modules/{KERNEL}/extra/nvidia.ko.zst": zstd_module().compress(module())}
-    monkeypatch.setattr("doctor.host.zstd.zstd_module", lambda: None)
-    (found,) = look(offline(tmp_path / "library", tree)).module_files.get()
+def test_zstd_without_a_module_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree: Tree = {f"/lib/modules/{KERNEL}/extra/nvidia.ko.zst": zstd.compress(module())}
+    (found,) = look(offline(tmp_path / "with", tree)).module_files.get()
     assert str(found.release.get()) == "580.95.05"
-    monkeypatch.setattr("doctor.host.zstd._LIBRARIES", ())
+    for name in ("compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, name, None)
     (found,) = look(offline(tmp_path / "nothing", tree)).module_files.get()
     assert isinstance(found.release, Unseen)
-    assert "nothing reads here" in found.release.why
+    assert "pip install backports.zstd" in found.release.why
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
