@@ -42,6 +42,12 @@ def default_build(package: str, version: str, os_family: str, arch: str, matrix:
     return served[0] if len(served) == 1 else None
 
 
+def cpu_in_place_of(row: FrameworkRow, version: str, os_family: str, arch: str, matrix: Matrix) -> FrameworkRow | None:
+    """Return the CPU build that pip installs in place of this CUDA build without an index; None if there is none."""
+    default = default_build(row.package, version, os_family, arch, matrix) if is_cuda_row(row) else None
+    return default if default and default.build == "cpu" else None
+
+
 def accepted_cudas(row: FrameworkRow, matrix: Matrix) -> tuple[CudaVersion, ...]:
     """Every CUDA version that a build accepts, oldest first, at least one; raises Uncovered."""
     return _cudas(known(row, "cuda"), matrix)
