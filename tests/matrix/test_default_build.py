@@ -205,8 +205,8 @@ def test_an_installation_for_another_machine(
     ],
 )
 def test_another_release_keeps_cuda(os_family: str, arch: str, need: Need, expected: str) -> None:
-    there = {"installed": frozenset({"torch"}), "releases": (("torch", "2.8.0+cu128"),), "tool": "pip"}
-    target = machines.UBUNTU._replace(os_family=os_family, arch=arch, python="py", **there)
+    target = machines.UBUNTU._replace(os_family=os_family, arch=arch, python="py", tool="pip")
+    target = target._replace(installed=frozenset({"torch"}), releases=(("torch", "2.8.0+cu128"),))
     last = [" ".join(one.argv) for one in plan_for(need, target, MATRIX).steps if isinstance(one, Command)][-1]
     assert f"{last} ".partition("install ")[2].startswith(f"{expected} ")
 
