@@ -78,7 +78,8 @@ def _asked_plan(name: str, version: str, cuda: str, target: Target, matrix: Matr
     rows = _rows(name, version, target, matrix)
     default = default_build(name, version, target.os_family, target.arch, matrix) if rows else None
     known = _known(name, version, rows, default, matrix)
-    _require_a_platform(name, version, target, matrix, gpu=bool(cuda))
+    if cuda:
+        _require_a_platform(name, version, target, matrix)
     _require_a_build(f"{name} {version}".strip(), cuda, known)
     need = Need(name, f"=={version}" if version else "", target.python, _build(name, version, cuda, known, matrix))
     plan = plan_for(need, target, matrix)
@@ -148,11 +149,11 @@ def _known(
     return frozenset(built | served | _plugins(name, version, matrix) | own)
 
 
-def _require_a_platform(name: str, version: str, target: Target, matrix: Matrix, *, gpu: bool) -> None:
-    """Raise WrongPackage if a row says that there is no build, or none with CUDA, for the target's platform."""
+def _require_a_platform(name: str, version: str, target: Target, matrix: Matrix) -> None:
+    """Raise WrongPackage if a row says that there is no CUDA build of the release for the target's platform."""
     where = Circumstances(os_family=target.os_family, arch=target.arch)
     missing = absent(name, f"=={version}", where, matrix) if version else None
-    if missing and (gpu or not missing.gpu_only):
+    if missing:
         raise WrongPackage(missing.summary)
 
 
