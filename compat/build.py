@@ -18,13 +18,34 @@ def is_cuda_row(row: FrameworkRow) -> bool:
 
 
 def is_default_build(row: FrameworkRow) -> bool:
-    """Whether the package index serves this build under the release's plain version, on this row's platform.
+    """Return whether the package index serves this build under the release's plain version, on this row's platform.
 
-    A wheel of which only the name was read tells platform and Pythons, not the build.
+    The source names the wheel that was read there. A wheel of which only the name was read tells platform and Pythons,
+    not the build. A row of the CPU builds of many releases names a wheel of each.
     """
-    stem = f"{row.package.replace('-', '_')}-{row.versions.removeprefix('==')}-"
-    named = (one for one in row.source.split("; ") if one.startswith(stem))
-    return any(not one.endswith("(file names)") for one in named)
+    stem = f"{row.package.replace('-', '_')}-"
+    named = (one for one in row.source.split("; ") if one.startswith(stem) and not one.endswith("(file names)"))
+    releases = [one.removeprefix(stem).partition("-")[0] for one in named]
+    if row.versions.removeprefix("==") in releases:
+        return True
+    return row.build == "cpu" and any("+" not in one and covers(row, one) for one in releases)
+
+
+def default_build(package: str, version: str, os_family: str, arch: str, matrix: Matrix) -> FrameworkRow | None:
+    """Return the build that the package index serves for a release on a platform; None if no row says which one.
+
+    It differs by platform: torch 2.8.0 has CUDA on x86_64 Linux, and none on Windows and on ARM.
+    """
+    rows = matrix.framework_rows(package, version.partition("+")[0])
+    here = [row for row in rows if os_family in row.os and arch in row.arch]
+    served = [row for row in here if is_default_build(row)] or here
+    return served[0] if len(served) == 1 else None
+
+
+def cpu_in_place_of(row: FrameworkRow, version: str, os_family: str, arch: str, matrix: Matrix) -> FrameworkRow | None:
+    """Return the CPU build that pip installs in place of this CUDA build without an index; None if there is none."""
+    default = default_build(row.package, version, os_family, arch, matrix) if is_cuda_row(row) else None
+    return default if default and default.build == "cpu" else None
 
 
 def accepted_cudas(row: FrameworkRow, matrix: Matrix) -> tuple[CudaVersion, ...]:

@@ -10,6 +10,7 @@ from compat.build import (
     accepted_cudas,
     brings_libraries,
     compilers_for,
+    cpu_in_place_of,
     is_cuda_row,
     oldest_cuda,
     release_key,
@@ -100,7 +101,7 @@ class _Judged:
     def whatever_python(self) -> tuple[Sequence[Reason], Sequence[Reason]]:
         """The reasons that no Python changes: those that come before what is said of it, and those after."""
         gpu = self.gpu() if self._where.wants_gpu else ()
-        return (*self.record(), self.here()), (*self.glibc(), *self.system_libraries(), *gpu)
+        return (*self.record(), self.here(), *self.index()), (*self.glibc(), *self.system_libraries(), *gpu)
 
     def _say(self, kind: str, what: str, *rows: str, source: str = "") -> Reason:
         return Reason(kind, what, (self._name, *rows), source or self._row.source)
@@ -113,6 +114,43 @@ class _Judged:
     def here(self) -> Reason:
         """The platform is one of the row's."""
         return self._say(OK, f"published for {self._where.os_family} {self._where.arch}")
+
+    def index(self) -> Iterator[Reason]:
+        """Yield the index that serves the build, if pip installs a CPU build from the package index here."""
+        row, where, release = self._row, self._where, first_release(self._row.versions)
+        cpu = cpu_in_place_of(row, release, where.os_family, where.arch, self._matrix)
+        if cpu is None:
+            yield from self._index_of_host()
+            return
+        alone = f"the package index has only a CPU build for {where.os_family} {where.arch}"
+        try:
+            index = self._matrix.wheel_index(row.package, row.build, release)
+        except Uncovered as error:
+            yield self._say(UNKNOWN, f"{alone}: {error}", row_name(row.package, "builds", cpu))
+            return
+        names = (row_name("index", "wheels", index), row_name(row.package, "builds", cpu))
+        yield self._say(OK, f"needs --index-url {index.url}: {alone}", *names, source=f"{index.source}; {cpu.source}")
+
+    def _index_of_host(self) -> Iterator[Reason]:
+        """Yield what pip installs of the framework whose CUDA it uses, if that is a CPU build here."""
+        row, where, host = self._row, self._where, traits_of(self._row.package).runs_on
+        if not (row.cuda and row.pins and host in row.pins):
+            return
+        here = [
+            one for one in self._matrix.rows(host, "builds") if where.os_family in one.os and where.arch in one.arch
+        ]
+        admitted = [one for one in here if is_cuda_row(one) and accepts(row.pins[host], first_release(one.versions))]
+        if not admitted:
+            return
+        newest = max(admitted, key=lambda one: release_key(one.versions))
+        release = first_release(newest.versions)
+        cpu = cpu_in_place_of(newest, release, where.os_family, where.arch, self._matrix)
+        if cpu:
+            what = (
+                f"needs a CUDA build of {host}, from the index of {host}: "
+                f"{host} {release} of the package index is a CPU build for {where.os_family} {where.arch}"
+            )
+            yield self._say(OK, what, row_name(host, "builds", cpu), source=cpu.source)
 
     def elsewhere(self) -> Reason:
         """The platform is none of the row's: that there is no build for it takes a row that says so."""

@@ -6,10 +6,10 @@ import platform as this
 from collections.abc import Iterator
 from typing import Any
 
-from compat.build import gpu_packages
+from compat.build import default_build, gpu_packages
 from compat.choice import NoSuchName
 from compat.error import GpudoctorError
-from compat.matrix import Matrix, Uncovered
+from compat.matrix import Matrix
 from compat.record import NamedTuple
 from compat.spec import Spec, parse_spec
 from compat.traits import traits_of
@@ -301,11 +301,9 @@ def _holds(marker: str, python: str, facts: Facts) -> bool | None:
 
 
 def _default(spec: Spec, facts: Facts, matrix: Matrix) -> str:
-    """The build that pip installs without an index of its own, "" where no row says it."""
-    try:
-        return matrix.framework(spec.name, spec.versions[2:], "", *platform_of(facts)).build
-    except Uncovered:
-        return ""
+    """Return the build that pip installs without an index of its own; "" if no row says which one."""
+    row = default_build(spec.name, spec.versions[2:], *platform_of(facts), matrix)
+    return row.build if row else ""
 
 
 def _environment(place: str, held: dict[str, _Held], built: Built, facts: Facts, matrix: Matrix) -> Environment:

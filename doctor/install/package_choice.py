@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+from compat.build import default_build
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, accepts
 from compat.need import WHEELS, Need
+from compat.platform import absent
+from compat.reason import Circumstances
 from compat.record import NamedTuple
 from compat.row import FrameworkRow, WheelIndexRow
 from compat.solve_builds import solvable
@@ -73,11 +76,14 @@ def _asked_plan(name: str, version: str, cuda: str, target: Target, matrix: Matr
     cuda = ".".join(cuda.split(".")[:2])
     name = _wheel_for(name, cuda, target)
     rows = _rows(name, version, target, matrix)
-    known = _known(name, version, rows, matrix)
+    default = default_build(name, version, target.os_family, target.arch, matrix) if rows else None
+    known = _known(name, version, rows, default, matrix)
+    if cuda:
+        _require_a_platform(name, version, target, matrix)
     _require_a_build(f"{name} {version}".strip(), cuda, known)
     need = Need(name, f"=={version}" if version else "", target.python, _build(name, version, cuda, known, matrix))
     plan = plan_for(need, target, matrix)
-    without = () if cuda else _without_cuda(f"{name} {version}", rows, target, tagged=_has_own_index(name, matrix))
+    without = () if cuda else _without_cuda(f"{name} {version}", default, target, tagged=_has_own_index(name, matrix))
     steps = (*without, *plan.steps)
     return plan._replace(steps=steps), need._replace(where=interpreter(target), build="")
 
@@ -128,12 +134,27 @@ def _rows(name: str, version: str, target: Target, matrix: Matrix) -> tuple[Fram
     return tuple(row for row in fits if accepts(row.versions, version))
 
 
-def _known(name: str, version: str, rows: tuple[FrameworkRow, ...], matrix: Matrix) -> frozenset[str]:
-    """Specifiers of the CUDA versions that a release is built for; none where no row knows."""
+def _known(
+    name: str, version: str, rows: tuple[FrameworkRow, ...], default: FrameworkRow | None, matrix: Matrix
+) -> frozenset[str]:
+    """Specifiers of the CUDA versions that a release is built for; none where no row knows.
+
+    The index of a CUDA version has wheels for x86_64 Linux. For a platform whose default is a CPU build, only the rows
+    of that platform tell what it has.
+    """
     named = re.fullmatch(r"[\w-]+-cuda(\d+)x", name)
     own = {f"=={named[1]}.*"} if named else set()
-    plugins = _plugins(name, version, matrix)
-    return frozenset({row.cuda for row in rows if row.cuda} | _served(name, version, matrix) | plugins | own)
+    built = {row.cuda for row in rows if row.cuda}
+    served = set() if built and default and default.build == "cpu" else _served(name, version, matrix)
+    return frozenset(built | served | _plugins(name, version, matrix) | own)
+
+
+def _require_a_platform(name: str, version: str, target: Target, matrix: Matrix) -> None:
+    """Raise WrongPackage if a row says that there is no CUDA build of the release for the target's platform."""
+    where = Circumstances(os_family=target.os_family, arch=target.arch)
+    missing = absent(name, f"=={version}", where, matrix) if version else None
+    if missing:
+        raise WrongPackage(missing.summary)
 
 
 def _require_a_build(what: str, cuda: str, known: frozenset[str]) -> None:
@@ -193,11 +214,11 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", text)]
 
 
-def _without_cuda(what: str, rows: tuple[FrameworkRow, ...], target: Target, *, tagged: bool) -> tuple[ByHand, ...]:
-    """A word where the package index serves nothing else: nobody asks a doctor of GPUs for that."""
-    if not rows or any(row.cuda != "" for row in rows):
+def _without_cuda(what: str, default: FrameworkRow | None, target: Target, *, tagged: bool) -> tuple[ByHand, ...]:
+    """Return a word where the package index serves a CPU build: nobody asks a doctor of GPUs for that."""
+    if default is None or default.cuda != "":
         return ()
     text = f"know that {what} from the package index has no CUDA on {target.os_family}"
     if tagged:
         return (ByHand(text, "--cuda-version X.Y takes the build from the index of its own"),)
-    return (ByHand(text, rows[0].note),)
+    return (ByHand(text, default.note),)

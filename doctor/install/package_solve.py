@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from compat.build import is_default_build
+from compat.build import cpu_in_place_of, is_default_build
 from compat.error import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.reason import YES, Circumstances
@@ -14,12 +14,14 @@ from compat.solve import Problem, Solution, solve, solve_unsure
 from compat.solve_builds import SolveCandidate
 from compat.solve_proof import refusals
 from compat.spec import Spec, normal
+from compat.specifier import first_release
 from doctor.facts import Facts
 from doctor.facts.environment import Environment
 from doctor.facts.seen import value_or
 from doctor.matrix.planned import circumstances_of
 from doctor.rules.shared.products import known_product
 from installers.plan import Target
+from installers.requirement import requirement_of
 
 _OTHERS = ("cuda", "cudnn", "driver")  # what `gpudoctor install` knows besides packages
 
@@ -66,7 +68,7 @@ def solved(asked: Spec, where: Circumstances, hold: tuple[Spec, ...], matrix: Ma
         raise NoSuchRelease(f"no row knows {asked.name} {_spoken(asked)} there{others}")
     found = solve(problem) or solve_unsure(problem)
     if found and found.chosen:
-        return _of(_as_served_by_itself(found, problem) or found, asked.name)
+        return _of(_as_served_by_itself(found, problem) or found, asked.name, where, matrix)
     if hold and solve(Problem((asked,), where, matrix)):
         own = "give it an environment of its own (--python names it)"
         raise NotSolved(f"{asked} does not go with what is installed there: {_in_the_way(problem, asked)}; {own}")
@@ -78,14 +80,15 @@ def _as_served_by_itself(found: Solution, problem: Problem) -> Solution | None:
     """The same release by the build that a plain pip takes, where that one is known to work as well."""
     one = found.chosen[0]
     plain = next((other for other in problem.found[one.asked] if other.release == one.release
-                  and other.row.package == one.row.package and is_default_build(other.row)), None)  # fmt: skip
+                  and other.row.package == one.row.package and is_default_build(other.row)
+                  and other.row.build != "cpu"), None)  # fmt: skip
     if plain is None or plain is one:
         return None
     spec = Spec(one.asked, one.versions, plain.row.build, ())
     return solve(Problem((spec,), problem.circumstances, problem.matrix, problem.hold))
 
 
-def _of(found: Solution, name: str) -> Solved:
+def _of(found: Solution, name: str, where: Circumstances, matrix: Matrix) -> Solved:
     one: SolveCandidate = next((each for each in found.chosen if each.asked == name), found.chosen[0])
     row = one.row
     plugin = row.package.startswith(f"{name}-") and row.package.endswith("-plugin")
@@ -96,10 +99,20 @@ def _of(found: Solution, name: str) -> Solved:
         versions=one.versions,
         build=build,
         doubts=doubts,
-        pins=found.pins,
+        pins=(*found.pins, *_from_an_index(found, one, where, matrix)),
         row=row,
         pythons=found.pythons,
     )
+
+
+def _from_an_index(found: Solution, own: SolveCandidate, where: Circumstances, matrix: Matrix) -> Iterator[str]:
+    """Yield the builds that must come along by name: pip would bring a CPU build of them here."""
+    for one in found.chosen:
+        release = first_release(one.row.versions)
+        if one is own or one.held:
+            continue
+        if cpu_in_place_of(one.row, release, where.os_family, where.arch, matrix):
+            yield requirement_of(one.row, one.versions)
 
 
 def _spoken(asked: Spec) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat.build import default_build
 from compat.can import ranked
 from compat.matrix import Matrix, Uncovered
 from compat.reason import Circumstances
@@ -10,7 +11,7 @@ from compat.spec import Spec, parse_specs
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
-from doctor.prescribe.foreseen_framework import framework_of_no_row, framework_of_row
+from doctor.prescribe.foreseen_framework import framework_of_no_row, framework_of_row, version_of
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.gpu_code import visible_gpus
 from doctor.rules.shared.products import known_product
@@ -88,7 +89,10 @@ def circumstances_of(facts: Facts, python: str) -> Circumstances:
 
 
 def framework_of(spec: Spec, environment: Environment, facts: Facts, matrix: Matrix) -> Framework:
-    """The build that fits best here, else the default one, so that the rules say what is wrong with it."""
+    """Return the build that fits best here, else the default one, so that the rules say what is wrong with it.
+
+    If the spec names no build, and the package index has only a CPU build here, pip installs that one.
+    """
     python = ".".join(value_or(environment.python, "").split(".")[:2])
     where = circumstances_of(facts, python)
     builds = [one.build for one in ranked(spec, where, matrix) if one.build is not None]
@@ -96,18 +100,28 @@ def framework_of(spec: Spec, environment: Environment, facts: Facts, matrix: Mat
     if not builds:
         return framework_of_no_row(spec, environment.prefix, _NOTE)
     row = (here or builds)[0]
+    default = _default(row, spec, facts, matrix)
+    if default and default.build == "cpu" and not spec.build and spec.name == row.package:
+        row = default
     planned_one = framework_of_row(row, spec, environment.prefix, matrix, _NOTE)
-    return planned_one._replace(note=_note(row, planned_one, facts, matrix))
+    return planned_one._replace(note=_note(row, default, planned_one, matrix))
 
 
-def _note(row: FrameworkRow, framework: Framework, facts: Facts, matrix: Matrix) -> str:
-    """Says so where the build is not the one that pip installs by itself, the first that the matrix has."""
+def _default(row: FrameworkRow, spec: Spec, facts: Facts, matrix: Matrix) -> FrameworkRow | None:
+    """Return the build of this row's release that the package index serves here; None if nobody knows."""
     try:
-        default = matrix.framework(row.package, framework.version, "", *platform_of(facts))
-        if default.id == row.id:
-            return _NOTE
+        return default_build(row.package, version_of(row, spec), *platform_of(facts), matrix)
+    except UnseenError:
+        return None
+
+
+def _note(row: FrameworkRow, default: FrameworkRow | None, framework: Framework, matrix: Matrix) -> str:
+    """Return the note, with the index that serves the build if it is not the one that pip installs by itself."""
+    if default and default.id == row.id:
+        return _NOTE
+    try:
         index = matrix.wheel_index(row.package, row.build, framework.version.partition("+")[0])
-    except (Uncovered, UnseenError):
+    except Uncovered:
         return _NOTE
     return f"{_NOTE}; this build comes from {index.url}"
 

@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Iterable
 
+from compat.build import cpu_in_place_of
 from compat.matrix import Matrix, Uncovered
 from compat.need import ABSENT, AGAIN, Need
 from compat.overlap import NO, overlap
@@ -81,7 +82,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     first, inside = _own_environment(target)
     if need.build == AGAIN:
         return _again(need, target, matrix)
-    need = need._replace(build=need.build or _build_followed(need.product, inside) or _build_kept(need, inside))
+    followed = need.build or _build_followed(need.product, inside) or _build_kept(need, inside)
+    need = need._replace(build=followed or _build_for_cuda(need.product, need.spec, inside, matrix))
     steps = (*first, *_guarded(inside, (*_getting_pip(inside), *_install(need, inside, matrix))))
     served = parse_spec(f"{need.product}{need.spec}")._replace(build=need.build)
     steps += _kept(inside, _requirement(need, inside, matrix), index=index_of(served, matrix)[1])
@@ -127,6 +129,22 @@ def _build_kept(need: Need, target: Target) -> str:
     """The build that is there, for a range of releases that names none: the package index would bring another one."""
     build = dict(target.releases).get(need.product, "").partition("+")[2]
     return build if need.spec and not exact_version(need.spec) and _LOCAL.match(build) else ""
+
+
+def _build_for_cuda(package: str, spec: str, target: Target, matrix: Matrix) -> str:
+    """Return the CUDA build in place of the CPU build that the package index serves here; "" if a CPU build may come.
+
+    A CUDA build that is there must not become a CPU build. The new one is the newest that is not newer than it, or the
+    oldest.
+    """
+    there, release = dict(target.releases).get(package, "").partition("+")[2], exact_version(spec)
+    if not release or not re.fullmatch(r"cu\d+", there):
+        return ""
+    rows = matrix.framework_rows(package, release)
+    here = [row for row in rows if target.os_family in row.os and target.arch in row.arch]
+    builds = [row.build for row in here if cpu_in_place_of(row, release, target.os_family, target.arch, matrix)]
+    builds.sort(key=lambda build: int(build.removeprefix("cu")))
+    return next((one for one in reversed(builds) if int(one[2:]) <= int(there[2:])), next(iter(builds), ""))
 
 
 def _served_as(package: str) -> str:
@@ -182,7 +200,8 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     first, inside = _own_environment(target)
     spelled, served = [], []
     for asked in map(parse_spec, requirements):
-        one = asked._replace(build=asked.build or _build_followed(asked.name, inside))
+        followed = asked.build or _build_followed(asked.name, inside)
+        one = asked._replace(build=followed or _build_for_cuda(asked.name, asked.versions, inside, matrix))
         label, url = index_of(one, matrix)
         spelled.append(str(one._replace(build=label)))
         served.append((label, url))
