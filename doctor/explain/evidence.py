@@ -54,7 +54,7 @@ def load(source: str) -> Saved:
         raise BadRequest(f"{source}: {error}") from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise BadRequest(f"{source}: {why[:1].lower()}{why[1:]}") from error
+        raise BadRequest(f"{source}: {why}") from error
 
 
 def _read(stream: ByteSource) -> Saved:

@@ -103,7 +103,7 @@ def test_pages_are_listed_and_found(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [("cudnn-mising", "did you mean cudnn-missing"), ("/nowhere/a.log", "no such file"), ("/", "is a directory")],
+    [("cudnn-mising", "did you mean cudnn-missing"), ("/nowhere/a.log", "No such file"), ("/", "Is a directory")],
 )
 def test_what_is_neither_is_one_line(given: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["explain", given]) == 2
