@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from doctor.explain.reading import ByteSource, Reading, read
 from doctor.explain.unpacking import MAGIC_BYTES, Inflated, Pushed, packing_of
 from doctor.facts.unread import Unread
 from doctor.host import BadRequest
+from doctor.host.documents import parse_json
 from doctor.run.ranks import message_of
 
 STANDARD_INPUT = "-"
@@ -96,8 +96,8 @@ def _of_text(text: bytes) -> Saved:
     """A report of ours, torchelastic's error file, else the text itself; raises BadRequest for a part of a report."""
     if text.lstrip()[:1] == b"{":
         try:
-            found = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            found = parse_json(text)
+        except ValueError as error:
             if _REPORT.match(text):
                 raise BadRequest(f"this report of gpudoctor is not whole: {str(error)[:80]}") from error
             return Saved(text)

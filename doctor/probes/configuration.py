@@ -330,11 +330,11 @@ def _keras(host: Host) -> Iterator[Setting]:
 
 
 def _keras_file(source: str, text: str) -> Iterator[Setting]:
-    import json  # late: few machines have this file
+    from doctor.host.documents import parse_json  # late: few machines have this file
 
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(text)
+    except ValueError as error:
         yield Setting(program="keras", source=source, name="", value="", problem=f"is no valid JSON: {error}")
         return
     if isinstance(content, dict):
