@@ -244,3 +244,10 @@ def test_json_holds_nothing_that_steers_a_terminal(tmp_path: Path) -> None:
 def test_what_is_complained_of_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["check", "--root", "/no\x1b]0;such\x07\x9bdirectory"]) == 2
     assert capsys.readouterr().err.rstrip("\n").isprintable()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams of POSIX")
+@pytest.mark.parametrize("where", [">/dev/full", ">&-", "2>&-"])
+def test_a_command_keeps_its_status_where_nothing_can_be_printed(tmp_path: Path, where: str) -> None:
+    done = shell(f"PYTHONPATH={ROOT} gpudoctor run -- sh -c 'exit 7' {where} <&-", tmp_path)
+    assert done.returncode == 7, done.stderr

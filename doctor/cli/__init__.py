@@ -72,7 +72,7 @@ def main() -> NoReturn:
         sys.stdout.reconfigure(encoding=_encoding_for_paths(sys.stdout), errors="replace")
     status = execute(sys.argv[1:])
     try:
-        print(end="", flush=True)
+        sys.stdout.flush()
     except OSError as error:
         status = _not_printed(error, sys.argv[1:])
     gc.freeze()

@@ -21,11 +21,7 @@ from doctor.explain.causes import families
 from doctor.explain.dump import all_dumps
 from doctor.explain.signature import flexible
 
-if sys.version_info >= (3, 11):
-    from re import _parser as parser
-else:
-    import sre_parse as parser
-
+parser: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("doctor/explain", "doctor/probes", "doctor/policy")
 SIGNS = " aA0_.-/:,;=\"'([{<>)]}\\\t#@+*|x\n"
