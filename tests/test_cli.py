@@ -205,6 +205,16 @@ def test_what_cannot_be_printed_is_no_fault_of_ours(tmp_path: Path, command: str
     assert words in done.stderr
 
 
+@pytest.mark.parametrize("command", ["verify --level load", "gate"])
+def test_closed_streams_are_no_fault_of_ours(tmp_path: Path, command: str) -> None:
+    """A stream that is closed is None in Python, and a file of ours could get its number."""
+    without = shell(f"PYTHONPATH={ROOT} gpudoctor {command} 2>&- <&-", tmp_path)
+    assert without.returncode in {0, 1, 2, 4}
+    assert "fault of gpudoctor" not in without.stdout
+    done = shell(f"PYTHONPATH={ROOT} gpudoctor {command} >&- 2>&- <&-", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+
+
 def test_a_closed_output_does_not_keep_a_file_from_being_written(tmp_path: Path) -> None:
     done = shell(f"PYTHONPATH={ROOT} gpudoctor check --root . --output report >&-", tmp_path)
     assert (done.returncode in {0, 4}, done.stderr) == (True, "")
@@ -234,3 +244,10 @@ def test_json_holds_nothing_that_steers_a_terminal(tmp_path: Path) -> None:
 def test_what_is_complained_of_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["check", "--root", "/no\x1b]0;such\x07\x9bdirectory"]) == 2
     assert capsys.readouterr().err.rstrip("\n").isprintable()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams of POSIX")
+@pytest.mark.parametrize("where", [">/dev/full", ">&-", "2>&-"])
+def test_a_command_keeps_its_status_where_nothing_can_be_printed(tmp_path: Path, where: str) -> None:
+    done = shell(f"PYTHONPATH={ROOT} gpudoctor run -- sh -c 'exit 7' {where} <&-", tmp_path)
+    assert done.returncode == 7, done.stderr

@@ -59,6 +59,7 @@ def main() -> NoReturn:
     more when the interpreter ends: together a seventh of a check.
     """
     gc.set_threshold(_NEW_OBJECTS_AT_MOST)
+    _fill_closed()
     waiting.listen(lambda text: print(f"gpudoctor: {text}", file=sys.stderr, flush=True))
     if sys.stdout is None:  # its descriptor is closed
         if sys.argv[1:2] != ["run"] and not any(one.startswith("--output") for one in sys.argv):
@@ -71,11 +72,21 @@ def main() -> NoReturn:
         sys.stdout.reconfigure(encoding=_encoding_for_paths(sys.stdout), errors="replace")
     status = execute(sys.argv[1:])
     try:
-        print(end="", flush=True)
+        sys.stdout.flush()
     except OSError as error:
         status = _not_printed(error, sys.argv[1:])
     gc.freeze()
     raise SystemExit(status)
+
+
+def _fill_closed() -> None:
+    """Put /dev/null in the place of standard streams that are closed: no file of ours may get their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number; no child inherits it
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
 
 
 def _encoding_for_paths(stream: io.TextIOWrapper) -> str | None:

@@ -57,7 +57,7 @@ def _bad_usage(arguments: Sequence[str]) -> int:
     """As the one who asks understands it."""
     from doctor.gate import command
 
-    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    pairs = zip(arguments, [*arguments, ""][1:], strict=True)
     said = [
         word[5:] if word.startswith("--as=") else after for word, after in pairs if word.partition("=")[0] == "--as"
     ]

@@ -296,7 +296,7 @@ def _holds(marker: str, python: str, facts: Facts) -> bool | None:
     }
     try:
         return Marker(marker).evaluate(values)
-    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, RecursionError):  # of brackets in brackets
         return None
 
 

@@ -125,7 +125,7 @@ def _asked(text: str, source: str, kind: str) -> Listed:
     cut = _OPTION.search(text)
     text = text[: cut.start()].strip() if cut else text
     if not re.match(r"[A-Za-z0-9]", text) or "://" in text or re.search(r"\.whl$|\.tar\.gz$|^[^;]*/", text):
-        named = re.match(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*@", text)
+        named = re.match(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\]\s*)?@", text)
         return Listed(specs=(Line(named[1], source),)) if named and kind == "r" else Listed()
     one = (Line(text, source),)
     return Listed(specs=one) if kind == "r" else Listed(constraints=one)

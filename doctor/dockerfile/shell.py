@@ -5,13 +5,13 @@ Source: POSIX.1-2017, Shell Command Language (quoting, tokens, here-documents).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 
 from compat.record import NamedTuple
 from doctor.dockerfile.expand import OPEN, expand
 from doctor.dockerfile.parse import heredocs
+from doctor.host.documents import parse_json
 
 _TOKEN = re.compile(
     r"(?P<blank>[ \t\r]+|\\\n)|(?P<comment>(?<![^\s;&|(])#[^\n]*)|(?P<redirect>\d*(?:<<<|<<-?|>>|<>|>\||&>>?|[<>])&?)"
@@ -51,8 +51,8 @@ def calls(text: str, known: Mapping[str, str]) -> Iterator[Call]:
     """The commands of what follows RUN and its flags; `known` are the variables that it is run with."""
     if text.lstrip().startswith("["):
         try:
-            said = json.loads(text)
-        except (ValueError, RecursionError):
+            said = parse_json(text)
+        except ValueError:
             said = None
         if isinstance(said, list) and said and all(isinstance(one, str) for one in said):
             yield Call(tuple(Word(one, 0) for one in said), {}, may_not_run=False, may_fail=False)

@@ -47,6 +47,7 @@ class Cause(NamedTuple):
     source: str  # who prints the message
     blames_stack: bool
     remedies: tuple[Remedy, ...] = ()  # proven on what the text shows of the machine
+    mends: str = ""  # what to do, "" for what the page of its code says
 
 
 class _Hit(NamedTuple):
@@ -117,4 +118,5 @@ def _cause(code: str, hits: Iterable[_Hit]) -> Cause:
         asks=best.signature.asks,
         source=best.signature.source,
         blames_stack=code not in NOT_THE_STACK,
+        mends=best.means.mends,
     )

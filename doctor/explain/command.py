@@ -98,7 +98,7 @@ def _reading(subject: str) -> Reading:
         raise BadRequest(f"{subject}: {error}") from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BadRequest(f"{subject}: {why[:1].lower()}{why[1:]}") from error
+        raise BadRequest(f"{subject}: {why}") from error
 
 
 def _read(stream: ByteSource, subject: str) -> Reading:

@@ -89,7 +89,7 @@ def _plain(cause: Cause) -> dict[str, Any]:
         "matched": [one._asdict() for one in cause.matched],
         "source": cause.source,
         "asks": cause.asks,
-        "mends": pages.mends(cause.code),
+        "mends": cause.mends or pages.mends(cause.code),
         "remedies": [encode_remedy(one) for one in cause.remedies],
         "page": page_command(cause.code),
     }
@@ -105,7 +105,7 @@ def _show(page: Page, cause: Cause, *, first: bool) -> None:
         page.paragraph(f"    line {one.line}: {_short(clean(one.text))}", hang=6)
     if any(not line.startswith("#") for one in cause.remedies for line in one.commands):
         show_remedies(page, cause.remedies, "there")
-    elif first and (mends := pages.mends(cause.code)):
+    elif first and (mends := cause.mends or pages.mends(cause.code)):
         for number, paragraph in enumerate(mends.split("\n\n")):
             page.paragraph(("  What mends it: " if number == 0 else "  ") + " ".join(paragraph.split()), hang=4)
         if cause.blames_stack:

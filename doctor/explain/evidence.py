@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from doctor.explain.reading import ByteSource, Reading, read
 from doctor.explain.unpacking import Inflated, Pushed
 from doctor.facts.unread import Unread
 from doctor.host import BadRequest
+from doctor.host.documents import parse_json
 from doctor.run.ranks import message_of
 
 STANDARD_INPUT = "-"
@@ -55,7 +55,7 @@ def load(source: str) -> Saved:
         raise BadRequest(f"{source}: {error}") from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise BadRequest(f"{source}: {why[:1].lower()}{why[1:]}") from error
+        raise BadRequest(f"{source}: {why}") from error
 
 
 def _read(stream: ByteSource) -> Saved:
@@ -97,8 +97,8 @@ def _of_text(text: bytes) -> Saved:
     """A report of ours, torchelastic's error file, else the text itself; raises BadRequest for a part of a report."""
     if text.lstrip()[:1] == b"{":
         try:
-            found = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            found = parse_json(text)
+        except ValueError as error:
             if _REPORT.match(text):
                 raise BadRequest(f"this report of gpudoctor is not whole: {str(error)[:80]}") from error
             return Saved(text)

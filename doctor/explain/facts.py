@@ -92,7 +92,7 @@ def _system(told: Told) -> SystemFacts:
     machine = re.search(_MACHINES, f"{bare} {text} {value_or(_only(told, Field.MACHINE), '')} {_windows_machine(told)}")
     kernel = re.match(rf"Linux-(.+?)-(?:{_MACHINES})", bare)
     glibc = _only(told, Field.GLIBC)
-    number = re.search(r"(\d+\.\d+)$", value_or(glibc, ""))
+    number = re.search(r"(\d{1,6}\.\d{1,6})$", value_or(glibc, ""))
     unseen: SystemFacts = all_unseen(SystemFacts, _HIDDEN.why)
     return unseen._replace(
         family=_part(either, _family(f"{text} {bare}")),

@@ -8,6 +8,7 @@ import time
 
 from compat.choice import choose
 from compat.matrix import Matrix
+from compat.need import BY_HAND, Need
 from doctor.check.command import OF_A_MACHINE, Options, asked_of, court_of, delivered, refuse
 from doctor.check.finding import Answer, Evidence, Kind, Report, Severity
 from doctor.check.judge import Rules, codes, judge, load_rules
@@ -116,6 +117,7 @@ def _answer(cause: Cause, subject: str) -> Answer:
         kind=Kind.BAD,
         why=cause.summary,
         severity=Severity.ERROR,
+        needs=(Need(BY_HAND, cause.mends),) if cause.mends else (),
         evidence=tuple(Evidence(f"line {one.line}", one.text) for one in cause.matched),
         code=cause.code,
         subject=subject,

@@ -60,6 +60,8 @@ WORDS = (
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[\]P_^X][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _PROGRESS = re.compile(rb"\d ?%|\d ?(?:it|s|[kKMG]i?B)/s|\d/\d")
 _DIGITS = re.compile(rb"\d+")
+_BLANKS_AT_MOST = 160  # in a row: no table is as wide, and patterns take their time over blanks
+_BLANKS = re.compile(rf"\s{{{_BLANKS_AT_MOST},}}")
 
 
 class ByteSource(Protocol):
@@ -279,6 +281,6 @@ def _lines(number: int, raw: bytes) -> tuple[Line, ...]:
 
 
 def _printable(text: str) -> str:
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() or letter == "\t" else " " for letter in text)
+    if not text.isprintable():
+        text = "".join(letter if letter.isprintable() or letter == "\t" else " " for letter in text)
+    return _BLANKS.sub(" " * _BLANKS_AT_MOST, text) if len(text) > _BLANKS_AT_MOST else text

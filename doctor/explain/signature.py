@@ -26,6 +26,7 @@ class Means(NamedTuple):
     confidence: float  # that this is the cause, where the message is there and the conditions hold
     given: str = ""  # pattern that the rest of the text must hold, "" for none
     unless: str = ""  # pattern that it must not hold
+    mends: str = ""  # what to do, "" for what the page of its code says
 
 
 Decide = Callable[["re.Match[str]", "Clues"], Iterable[Means]]

@@ -9,7 +9,6 @@ cupy/cuda/__init__.py of 14.2.0, and the modules of all three.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +18,7 @@ from doctor.facts.environment import Distribution, Framework
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.frameworks import Card, Loading, describe
 from doctor.host import Host, HostError
+from doctor.host.documents import parse_json
 from doctor.loader import pathfinder
 from doctor.loader.steps import CTYPES, Package, Step
 from doctor.probes.metadata import requires
@@ -58,11 +58,11 @@ def _cudnn(host: Host, one: Distribution) -> Fact[CudnnVersion]:
     """The release in _wheel.json (9 to 13), the copy inside older wheels; CuPy 14 has no cuDNN any more."""
     path = f"{one.site}/cupy/.data/_wheel.json"
     try:
-        said: Any = json.loads(host.read_text(path, _BYTES))
+        said: Any = parse_json(host.read_text(path, _BYTES))
         return Seen(CudnnVersion.parse(said["cudnn"]["version"]), path)
     except HostError:
         return _carried(host, one)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, VersionError):
+    except (ValueError, LookupError, TypeError, AttributeError, VersionError):
         return Unseen(f"{path} names no cuDNN")
 
 
@@ -146,8 +146,8 @@ def _preload(package: Package, config: Any, library: str) -> Iterator[Step]:
 
 def _config(package: Package) -> Any:
     try:
-        return json.loads(package.text("cupy/.data/_wheel.json"))
-    except (ValueError, RecursionError):
+        return parse_json(package.text("cupy/.data/_wheel.json"))
+    except ValueError:
         return {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -12,6 +11,7 @@ from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.frameworks import Card, cuda_tag, describe
 from doctor.frameworks.torch import riding
 from doctor.host import Host, HostError
+from doctor.host.documents import parse_json
 from doctor.probes.metadata import requires
 
 _BYTES = 64 << 10
@@ -21,10 +21,10 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
     """CUDA as 100 * major + minor, the code targets as TORCH_CUDA_ARCH_LIST, and the torch it was built for."""
     path = f"{one.site}/xformers/cpp_lib.json"
     try:
-        said: Any = json.loads(host.read_text(path, _BYTES))
+        said: Any = parse_json(host.read_text(path, _BYTES))
         cuda, archs = said["version"].get("cuda"), said.get("env", {}).get("TORCH_CUDA_ARCH_LIST")
         torch = str(said["version"].get("torch", ""))
-    except (HostError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (HostError, ValueError, LookupError, TypeError, AttributeError) as error:
         why = str(error) if isinstance(error, HostError) else f"{path} is damaged"
         return describe(one, environment, "xformers", build=Unseen(why), requires=requires(host, one))
     return describe(

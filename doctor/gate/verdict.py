@@ -15,7 +15,8 @@ from doctor.check.judge import explained
 from doctor.facts import Facts
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import Seen, Unseen, value_or
-from doctor.gate.xids import APPLICATION, Asked, asked
+from doctor.gate.xids import Asked, asked
+from doctor.rules.shared.xids import APPLICATION
 
 PREREQUISITE, XID = "prerequisite", "xid"
 _OF_XIDS = "ecc-xid-hardware-fault"  # who puts up with this finding puts up with the Xids behind it

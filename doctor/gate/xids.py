@@ -8,27 +8,7 @@ from compat.row import XidRow
 from doctor.facts import Facts
 from doctor.facts.gpu import Gpu
 from doctor.facts.seen import value_or
-from doctor.rules.shared.conditions import logged_xids
-
-NOTHING, APPLICATION, RESET, RESTART, REPLACEMENT = "nothing", "application", "reset", "restart", "replacement"
-# The catalogue's buckets of immediate resolution. Its workflows, and codes without a bucket, go by whose fault it is.
-_BUCKETS = {
-    "IGNORE": NOTHING,
-    "RESTART_APP": APPLICATION,
-    "WORKFLOW_XID_45": APPLICATION,
-    "RESET_GPU": RESET,
-    "WORKFLOW_XID_48": RESET,
-    "WORKFLOW_NVLINK_ERR": RESET,
-    "WORKFLOW_NVLINK5_ERR": RESET,
-    "RESTART_BM": RESTART,
-    "RESTART_VM": RESTART,
-    "CHECK_UVM": RESTART,
-    "UPDATE_SWFW": RESTART,
-    "CHECK_MECHANICALS": REPLACEMENT,
-    "CONTACT_SUPPORT": REPLACEMENT,
-}
-_FAULTS = {"event": NOTHING, "software": APPLICATION, "gone": REPLACEMENT, "hardware": REPLACEMENT}
-_ANNOUNCES = "XID_154"  # "GPU recovery action changed": what it asks for is the driver's recovery action
+from doctor.rules.shared.xids import ANNOUNCES, APPLICATION, NOTHING, RESET, LoggedXid, action_of, logged_xids
 
 
 class Asked(NamedTuple):
@@ -36,7 +16,7 @@ class Asked(NamedTuple):
 
     xid: int
     address: str  # as the log has it, "0000:01:00"
-    action: str  # one of those above; "" where no row knows
+    action: str  # of `doctor.rules.shared.xids`; "" where no row knows
     says: str
 
     @property
@@ -47,30 +27,25 @@ class Asked(NamedTuple):
 
 def asked(facts: Facts, matrix: Matrix) -> tuple[Asked, ...]:
     """Each Xid of the log once for a card, in order; none where the log could not be read."""
-    return tuple(_asked(xid, address, facts, matrix) for address, xid in logged_xids(facts))
+    return tuple(_asked(one, facts, matrix) for one in logged_xids(facts))
 
 
-def _asked(xid: int, address: str, facts: Facts, matrix: Matrix) -> Asked:
+def _asked(logged: LoggedXid, facts: Facts, matrix: Matrix) -> Asked:
+    address, xid, text = logged
     try:
         row = matrix.xid(xid)
     except Uncovered:
         return Asked(xid, address, "", "no row of the matrix knows it")
-    action = _action(row)
+    action = action_of(row, text)
     card = _card(address, facts)
     if card and value_or(card.recovery, "") == "none" and _is_settled(row, action):
         action = NOTHING  # the driver's word of now is newer than its log
     return Asked(xid, address, action, row.description)
 
 
-def _action(row: XidRow) -> str:
-    if row.resolution == _ANNOUNCES:
-        return RESET
-    return _BUCKETS.get(row.resolution or "", _FAULTS.get(row.fault, ""))
-
-
 def _is_settled(row: XidRow, action: str) -> bool:
     """Whether it can be over since: a reset can have been done, a fault of the hardware stays one."""
-    return row.resolution == _ANNOUNCES or (action == RESET and row.fault != "hardware")
+    return row.resolution == ANNOUNCES or (action == RESET and row.fault != "hardware")
 
 
 def _card(address: str, facts: Facts) -> Gpu | None:

@@ -6,11 +6,11 @@ below `Config`.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from compat.record import NamedTuple
 from doctor.host import Host, HostError
+from doctor.host.documents import parse_json
 from doctor.image import SMALL_BYTES, ImageError
 
 _TEXTS_AT_MOST = 10_000
@@ -108,8 +108,8 @@ def read_json(content: bytes, shown: str) -> Any:
     if len(content) > SMALL_BYTES:
         raise ImageError(f"{shown}: {len(content)} bytes, where a manifest or configuration has 4 MiB at most")
     try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
+        return parse_json(content)
+    except ValueError as error:
         raise ImageError(f"{shown}: it is no JSON ({str(error)[:80]})") from error
 
 

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from doctor.facts import Facts
+from doctor.facts.environment import Variable
 from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.host import Host
 from doctor.probes import private
+from doctor.probes.configuration import decides
 from doctor.probes.private import PrivateWords
 
 T = TypeVar("T")
@@ -46,22 +48,38 @@ _STACK_WORDS = frozenset(
 )
 _UNQUOTED = r"[^\s\"'`,;)\]}<>]"
 _SECRET = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|_PASS(?![A-Za-z])|CREDENTIAL|API[_-]?KEY|_KEY|PRIVATE|AUTHORIZATION", re.IGNORECASE
+    r"TOKEN(?!IZ)|SECRET|PASSW|PASSPHRASE|_PASS(?![A-Za-z])|[_-]PWD|CREDENTIAL|API[_-]?KEY|_KEY|PRIVATE|AUTHORIZATION"
+    r"|_AUTH(?![A-Za-z])",
+    re.IGNORECASE,
 )
 _NAMED = re.compile(rf"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]+)[\"']?\s*[=:]\s*[\"']?(?={_UNQUOTED})")
 _VALUE = re.compile(rf"{_UNQUOTED}+")
 _COLONS = r"[0-9A-Fa-f:]"
+_HIDDEN = "<secret>"
+
+
+def _is_secret(name: str) -> bool:
+    """Whether the name of a variable or an option says that its value is secret."""
+    return _SECRET.search(name) is not None or (name.isupper() and "KEY" in name)
 
 
 def _without_secrets(text: str) -> str:
     """Values go whose names say that they are secret; what is in a value may be another name."""
     found, done = [], 0
     for match in _NAMED.finditer(text):
-        if match.start() >= done and _SECRET.search(match[1]):
-            found += [text[done : match.end()], "<secret>"]
-            value = _VALUE.search(text, match.end())  # which begins there: `_NAMED` looks ahead
-            done = value.end() if value else match.end()
+        if match.start() >= done and _is_secret(match[1]):
+            found += [text[done : match.end()], _HIDDEN]
+            done = _end_of_value(text, match)
     return "".join((*found, text[done:]))
+
+
+def _end_of_value(text: str, named: re.Match[str]) -> int:
+    """Where the value ends that begins behind the name."""
+    closing = text.find(named[0][-1], named.end()) if named[0][-1] in "\"'" else -1
+    if closing >= 0 and "\n" not in text[named.end() : closing]:
+        return closing
+    value = _VALUE.search(text, named.end())  # which begins there: `_NAMED` looks ahead
+    return value.end() if value else named.end()
 
 
 def _address(match: re.Match[str]) -> str:
@@ -84,7 +102,10 @@ def _share(match: re.Match[str]) -> str:
 _FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     ("-", re.compile(r"\b(GPU|MIG|GPU-|MIG-GPU)-[0-9a-fA-F]{4,8}(-[0-9a-fA-F]{2,12})*(/\d+)*"), r"\1-<uuid>"),
     ("-", re.compile(r"\b[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
-    ("://", re.compile(rf"://(?:(?!/){_UNQUOTED})+@"), "://<credentials>@"),
+    ("://", re.compile(r"://[^\s/\"'<>]+@"), "://<credentials>@"),
+    ("://", re.compile(r"://[^\s/\"'<>:@]+:(?!\d{1,5}[/?#])[^\s\"'<>@]{1,400}@"), "://<credentials>@"),
+    ("--", re.compile(rf"((?<![\w-])--[a-z-]{{0,40}}?(?:passw(?:or)?d|token|secret|api-key) +)(?!-){_UNQUOTED}+"),
+     r"\1<secret>"),
     (" ", re.compile(r"(\bauthorization[\"']?\s*[:=]\s*[\"']?[a-z]+ +)[^\s\"']+", re.IGNORECASE), r"\1<secret>"),
     (" ", re.compile(r"(\bBearer +)[\w.~+/=-]{16,}", re.IGNORECASE), r"\1<secret>"),
     ("=", re.compile(r"([?&](?:sig|[a-z-]*signature|[a-z-]*credential)=)[^&\s\"']+", re.IGNORECASE), r"\1<secret>"),
@@ -161,14 +182,29 @@ class Redactor:
             return Seen(self.value(value.value), self.text(value.how))
         if isinstance(value, Unseen):
             return Unseen(self.text(value.why))
+        if isinstance(value, Variable) and not decides(value.name):
+            value = value._replace(value=_HIDDEN if _is_secret(value.name) else "<value>")
         if hasattr(value, "_fields"):
             named = zip(value._fields, value, strict=True)
             return type(value)(*(one if name in _FIXED else self.value(one) for name, one in named))
+        if (
+            type(value) is tuple
+            and len(value) == 2
+            and type(value[0]) is type(value[1]) is str
+            and _is_secret(value[0])
+        ):
+            return (value[0], _HIDDEN)
         if type(value) in {tuple, list}:
             return type(value)(map(self.value, value))
         if isinstance(value, dict):
-            return {name: one if name in _FIXED else self.value(one) for name, one in value.items()}
+            return {name: self._of(name, one) for name, one in value.items()}
         return value
+
+    def _of(self, name: Any, value: Any) -> Any:
+        """What a dictionary has under a name."""
+        if name in _FIXED:
+            return value
+        return _HIDDEN if isinstance(name, str) and isinstance(value, str) and _is_secret(name) else self.value(value)
 
 
 def redact(value: T, host: Host, facts: Facts | None = None) -> T:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from compat.error import GpudoctorError
 from compat.version import DriverRelease, VersionError
 from doctor.facts.policy import Forbidden, Policy, PolicyException, Requirement
 from doctor.host import HostError
+from doctor.host.documents import parse_toml
 from doctor.host.files import read_bounded
 from doctor.host.tree import Place
 from doctor.policy.form import TABLES
@@ -45,16 +45,12 @@ def load(path: str) -> Policy:
 
 def parse(text: str, path: str) -> Policy:
     """The policy in a text; raises BadPolicy."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     for number, line in enumerate(text.split("\n"), 1):
-        if len(line) > _LINE_AT_MOST:  # tomllib takes minutes for a key of very many parts
+        if len(line) > _LINE_AT_MOST:
             raise BadPolicy(f"{path}:{number}: a line of more than {_LINE_AT_MOST} characters")
     try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        table = parse_toml(text)
+    except ValueError as error:
         raise BadPolicy(f"{path}: no TOML: {error}") from error
     return _Reader(path, table, _lines(text)).policy()
 

@@ -13,6 +13,7 @@ from doctor.facts.seen import value_or
 from installers.plan import Plan, Target
 from installers.render import commands
 from installers.render.comments import comment
+from installers.render.lasting import cannot_unset
 from installers.steps.add_to_path import AddToPath
 from installers.steps.remove_from_path import RemoveFromPath
 from installers.steps.set_variable import SetVariable
@@ -20,6 +21,7 @@ from installers.steps.unset_variable import UnsetVariable
 
 Variables = Union[AddToPath, RemoveFromPath, SetVariable, UnsetVariable]
 _END = "GPUDOCTOR"
+_EMPTY = '""'
 _PLAIN = re.compile(r"[\w./:,+=@%-]*")
 
 
@@ -47,25 +49,29 @@ def dockerfile_lines(plan: Plan, target: Target, facts: Facts) -> tuple[str, ...
 
 def _env_lines(step: Variables, given: dict[str, str], facts: Facts) -> list[str]:
     """The line; where the Dockerfile itself is known, in place of the one that is wrong, whose variables stay open."""
-    line = _env(step, given)
     name = "PATH" if isinstance(step, AddToPath) else step.name
     places = {one.name: one.set_in for one in value_or(facts.configuration.variables, ())}
-    if facts.machine.kind != "dockerfile" or not places.get(name):
-        return [line]
-    return [*comment(f"{places[name]}: this, in place of what it gives {name}"), line.replace("\\${", "${")]
+    place = places.get(name, "") if facts.machine.kind == "dockerfile" else ""
+    value = _value(step, given)
+    if not value or (place and value == _EMPTY):
+        return [*comment(f"{place}: delete {name} from this line" if place else cannot_unset(name))]
+    line = f"ENV {name}={value}"
+    return (
+        [*comment(f"{place}: this, in place of what it gives {name}"), line.replace("\\${", "${")] if place else [line]
+    )
 
 
-def _env(step: Variables, given: dict[str, str]) -> str:
-    """The line that gives the variable its new value; `given` has those that decide."""
+def _value(step: Variables, given: dict[str, str]) -> str:
+    """The variable's new value as a Dockerfile reads it, "" to unset it; `given` has those that decide."""
     if isinstance(step, AddToPath):
-        return f"ENV PATH={_quoted(step.directory)}:$PATH"
+        return f"{_quoted(step.directory)}:$PATH"
     if isinstance(step, SetVariable):
-        return f"ENV {step.name}={_quoted(step.value)}"
+        return _quoted(step.value)
     if isinstance(step, UnsetVariable):
-        return f'ENV {step.name}=""'
+        return ""
     gone = step.directory.rstrip("/")
     left = [part for part in given.get(step.name, "").split(":") if part.rstrip("/") != gone]
-    return f"ENV {step.name}={_quoted(':'.join(left))}"
+    return _quoted(":".join(left))  # the loader takes an empty list of directories for none: ld.so(8)
 
 
 def _quoted(value: str) -> str:

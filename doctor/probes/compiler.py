@@ -143,7 +143,7 @@ def _asked(host: Host, real: str, kind: str) -> Fact[str]:
         text = host.run((real, *options), timeout_s=2.0).stdout
     except HostError as error:
         return Unseen(f"the version of {real} could not be told: {error}")
-    match = re.search(r"\d+(?:\.\d+)+|^\d+$", text, re.MULTILINE)
+    match = re.search(r"\d{1,9}(?:\.\d{1,9})+|^\d{1,9}$", text, re.MULTILINE)
     return Seen(match[0], f"{real} {options[0]}") if match else Unseen(f"{real} {options[0]} names no version")
 
 

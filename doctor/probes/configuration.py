@@ -69,7 +69,7 @@ def look(host: Host) -> ConfigurationFacts:
     """Variables by name, and settings in the order in which later ones win."""
     named = _named(host)
     wrong = frozenset(one.variable for one in named if one.problem)
-    variables = tuple(_variable(host, name, wrong) for name in sorted(host.environ) if _decides(name))
+    variables = tuple(_variable(host, name, wrong) for name in sorted(host.environ) if decides(name))
     settings = (*_theano(host), *_keras(host))
     return ConfigurationFacts(
         Seen(variables, "environment"),
@@ -88,7 +88,8 @@ def _named(host: Host) -> tuple[NamedFile, ...]:
     return tuple(one for name in names for one in named_files.look(host, name, host.environ[name]))
 
 
-def _decides(name: str) -> bool:
+def decides(name: str) -> bool:
+    """Whether a variable is one of those that decide what is loaded or seen."""
     return name in _NAMES
 
 
@@ -329,11 +330,11 @@ def _keras(host: Host) -> Iterator[Setting]:
 
 
 def _keras_file(source: str, text: str) -> Iterator[Setting]:
-    import json  # late: few machines have this file
+    from doctor.host.documents import parse_json  # late: few machines have this file
 
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(text)
+    except ValueError as error:
         yield Setting(program="keras", source=source, name="", value="", problem=f"is no valid JSON: {error}")
         return
     if isinstance(content, dict):

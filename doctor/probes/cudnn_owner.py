@@ -117,15 +117,15 @@ def _of_conda(host: Host, prefix: str) -> Iterator[Package]:
 
 
 def _read_conda(host: Host, prefix: str, path: str) -> Package | None:
-    import json  # late: only environments with conda's cuDNN need it
+    from doctor.host.documents import parse_json  # late: only environments with conda's cuDNN need it
 
     try:
-        told = json.loads(host.read_text(path, _CONDA_AT_MOST_BYTES))
+        told = parse_json(host.read_text(path, _CONDA_AT_MOST_BYTES))
         listed = told.get("paths_data", {}).get("paths") or [{"_path": one} for one in told.get("files", ())]
         files = {f"{prefix}/{one['_path']}": _conda_size(one) for one in listed if _is_cudnn_file(one["_path"])}
         label, version = f"{told['name']} {told['version']}", str(told["version"])
         depends = [one for one in told.get("depends", ()) if one.startswith(("cuda-version ", "cudatoolkit "))]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None  # a damaged list owns nothing; the environment probe tells of damaged metadata
     cuda = _leading_number(depends[0].partition(" ")[2].lstrip(">=~")) if depends else None
     return Package(label=label, version=_version(version), cuda_major=cuda, files=files, listed_in=path)

@@ -171,12 +171,12 @@ def _kernel_folders(host: Host, known: list[InterpreterCandidate]) -> list[str]:
 
 def _interpreter_of_kernel(host: Host, path: str) -> str:
     """The absolute path of the Python that a kernel starts, "" where it starts something else."""
-    import json  # late: only machines with Jupyter need it
+    from doctor.host.documents import parse_json  # late: only machines with Jupyter need it
 
     try:
-        spec = json.loads(host.read_text(path, _KERNEL_BYTES))
+        spec = parse_json(host.read_text(path, _KERNEL_BYTES))
         first = spec["argv"][0].replace("\\", "/")
-    except (HostError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (HostError, ValueError, LookupError, TypeError, AttributeError):
         return ""  # not a kernel that Jupyter could start either
     is_python = first.rpartition("/")[2].lower().startswith(("python", "pypy"))
     return first if is_python and (first.startswith("/") or first[1:2] == ":") else ""

@@ -25,6 +25,7 @@ _TEXT_AT_MOST_BYTES = 1 << 20  # of a file of constraints; OpenStack's has 20 Ki
 _FILES_AT_MOST = 16
 _FOLDERS_AT_MOST = 40  # upwards from the working directory
 _LINES_AT_MOST = 5_000
+_LINE_AT_MOST = 1000  # characters
 _INCLUDED = re.compile(r"(?:-c|--constraint|-r|--requirement)[\s=]+(\S+)")
 _HOLD = b"\nStatus: hold "
 
@@ -69,7 +70,7 @@ def _lines_of(host: Host, path: str) -> list[str]:
     except HostError:
         return []
     lines = (line.partition("#")[0].strip() for line in text.splitlines()[:_LINES_AT_MOST])
-    return [line for line in lines if line and not line.startswith("!")]
+    return [line for line in lines if line and len(line) <= _LINE_AT_MOST and not line.startswith("!")]
 
 
 _DNF = "/etc/dnf"

@@ -53,12 +53,11 @@ def options(
 
 
 def _add(path: str, read: Files, by_section: dict[tuple[str, str], Said], notes: list[str]) -> None:
-    import configparser  # late: most machines have no such file
+    from doctor.host.documents import parse_ini  # late: most machines have no such file
 
-    parser = configparser.RawConfigParser()
     try:
-        parser.read_string(read.text(path), path)
-    except (OSError, HostError, configparser.Error, UnicodeDecodeError) as error:
+        parser = parse_ini(read.text(path), path)
+    except (OSError, HostError, ValueError) as error:
         notes.append(f"{path} could not be read: {str(error).splitlines()[0]}")
         return
     for section in parser.sections():

@@ -139,13 +139,9 @@ def toml_of(host: Host, path: str) -> dict[str, Any]:
         text = host.read_text(path, _TOML_BYTES)
     except HostError:
         return {}
-    import sys  # late, and the readers, too: most machines have none of these files
+    from doctor.host.documents import parse_toml  # late: most machines have none of these files
 
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError):
+        return parse_toml(text)
+    except ValueError:
         return {}

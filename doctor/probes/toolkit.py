@@ -272,11 +272,11 @@ def _from_version_json(host: Host, root: str) -> Iterator[tuple[str, str]]:
         text = host.read_text(path, _SMALL_FILE_BYTES)
     except HostError:
         return
-    import json  # late: many toolkits have no such file
+    from doctor.host.documents import parse_json  # late: many toolkits have no such file
 
     try:
-        version = json.loads(text)["cuda"]["version"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        version = parse_json(text)["cuda"]["version"]
+    except (ValueError, KeyError, TypeError):
         return
     if isinstance(version, str):
         yield version, path

@@ -6,11 +6,11 @@ Sources: PEP 817 and PEP 825 (draft); it has the form of an index's `{name}-{ver
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from doctor.facts.environment import Distribution
 from doctor.host import Host, HostError
 
+_NONE = "their description is no variants.json of PEP 817"
 _SCHEMAS = re.compile(r"https://variants-schema\.wheelnext\.dev/v0\.0\.[23]\.json")  # of the format that is read here
 _AT_MOST_BYTES = 64 << 10
 _SHOWN_AT_MOST = 20
@@ -33,10 +33,13 @@ def variant_note(host: Host, one: Distribution) -> str:
 
 def properties(text: str) -> dict[str, tuple[str, ...]]:
     """What each label stands for, "nvidia :: cuda_version_lower_bound :: 12.8"; raises ValueError, by reason."""
-    import json  # late: hardly any wheel has one
+    from doctor.host.documents import parse_json  # late: hardly any wheel has one
 
     try:
-        content: Any = json.loads(text)
+        content = parse_json(text)
+    except ValueError as error:
+        raise ValueError(_NONE) from error
+    try:
         schema = str(content["$schema"])
         if not _SCHEMAS.fullmatch(schema):
             raise ValueError(f"their schema {schema} is none that is known")
@@ -49,5 +52,5 @@ def properties(text: str) -> dict[str, tuple[str, ...]]:
             )
             for label, spaces in content["variants"].items()
         }
-    except (json.JSONDecodeError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError("their description is no variants.json of PEP 817") from error
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(_NONE) from error

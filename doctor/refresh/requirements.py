@@ -121,7 +121,10 @@ def _parsed(line: str) -> Requirement | None:
         return None
     try:
         return Requirement(line)
-    except InvalidRequirement:  # wheels of before PEP 508 hold some: a row without them is still right
+    except (
+        InvalidRequirement,
+        RecursionError,
+    ):  # wheels of before PEP 508 hold some: a row without them is still right
         return None
 
 

@@ -10,12 +10,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from doctor.host.documents import parse_toml
 from doctor.refresh.index import Connection, Index
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _TRUE = {"1", "true", "yes", "on", "y", "t"}
 _COMMA = {False: ",", True: " "}  # UV_FIND_LINKS is a list with commas, the others with spaces
@@ -105,8 +101,8 @@ def _tables(
     for path in files(environ, folder, platform):
         try:
             with open(path, "rb") as stream:
-                table = tomllib.loads(stream.read(_FILE_BYTES).decode())
-        except (OSError, ValueError, RecursionError) as error:
+                table = parse_toml(stream.read(_FILE_BYTES).decode())
+        except (OSError, ValueError) as error:
             notes.append(f"{path} could not be read: {str(error).splitlines()[0]}")
             continue
         if path.endswith("pyproject.toml"):

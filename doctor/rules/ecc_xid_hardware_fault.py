@@ -9,9 +9,10 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, Unseen, value_or
-from doctor.rules.shared.conditions import logged_xids, need_kernel_driver, nvml_code
+from doctor.rules.shared.conditions import need_kernel_driver, nvml_code
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
+from doctor.rules.shared.xids import logged_xids
 
 _LOST = 15  # NVML_ERROR_GPU_IS_LOST, nvml.h
 _LOST_NAME = "GpuIsLost"  # nvidia-ml-py's name for it
@@ -60,7 +61,7 @@ def _gone(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:
     for gpu in value_or(facts.gpus, ()):
         if isinstance(gpu.uuid, Unseen) and _LOST_NAME in gpu.uuid.why:
             yield Evidence("NVML", f"{gpu.label} is lost: it fell off the bus")
-    for address, code in logged_xids(facts):
+    for address, code, _ in logged_xids(facts):
         if _fault(code, matrix) == "gone":
             yield Evidence("kernel log", f"Xid {code} at {address}: {matrix.xid(code).description}")
 
@@ -73,7 +74,7 @@ def _worn(facts: Facts) -> Iterator[Evidence]:
 
 
 def _logged(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:
-    for address, code in logged_xids(facts):
+    for address, code, _ in logged_xids(facts):
         if _fault(code, matrix) == "hardware":
             yield Evidence("kernel log", f"Xid {code} at {address}: {matrix.xid(code).description}")
 

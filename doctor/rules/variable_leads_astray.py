@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from compat.build import serves
+from compat.build import compilers_for, serves
 from compat.matrix import Matrix
-from compat.need import Need
-from compat.version import CodeTarget
+from compat.need import BY_HAND, Need
+from compat.traits import traits_of
+from compat.version import CodeTarget, ComputeCapability
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Variable
@@ -36,7 +38,7 @@ def check(setting: Variable, facts: Facts, matrix: Matrix) -> Answer:
     if setting.name in _VALUES:
         return _of_value(setting, facts)
     if setting.name == _ARCHES:
-        return _of_arches(setting, facts)
+        return _of_arches(setting, facts, matrix)
     named = [one for one in facts.configuration.named.get() if one.variable == setting.name]
     if not named:
         raise NotApplicable(f"{setting.name} names no file by its path")
@@ -47,14 +49,19 @@ def check(setting: Variable, facts: Facts, matrix: Matrix) -> Answer:
     return _bad(
         setting,
         f"{setting.name} names {wrong[0].path}, which {wrong[0].problem}{f': {then}' if then else ''}",
-        f"={wrong[0].left}" if wrong[0].left else "",
+        _need(setting, wrong[0].left),
     )
 
 
-def _bad(setting: Variable, why: str, wanted: str) -> Answer:
+def _need(setting: Variable, value: str) -> Need:
+    """Set to a value; unset for ""."""
+    return Need("variable", f"={value}" if value else "", setting.set_in, setting.name)
+
+
+def _bad(setting: Variable, why: str, need: Need) -> Answer:
     return bad(
         why,
-        Need("variable", wanted, setting.set_in, setting.name),
+        need,
         severity=Severity.WARNING,
         evidence=(Evidence(setting.set_in or "environment", f"{setting.name}={setting.value}"),),
     )
@@ -70,29 +77,71 @@ def _of_value(setting: Variable, facts: Facts) -> Answer:
     return _bad(
         setting,
         f"CUDA does not know {setting.name}={setting.value}, and ignores it: it knows {', '.join(known)}",
-        f"={near}" if near else "",
+        _need(setting, near),
     )
 
 
-def _of_arches(setting: Variable, facts: Facts) -> Answer:
+def _of_arches(setting: Variable, facts: Facts, matrix: Matrix) -> Answer:
     """What is built from now on must run on the cards here; a generation's name is left to torch."""
     entries = [one for one in re.split(r"[;,\s]+", setting.value.strip()) if one]
-    found = [re.fullmatch(_ARCH, one) for one in entries]
-    if not all(found):
+    if not all(re.fullmatch(_ARCH, one) for one in entries):
         raise NotApplicable(f"{_ARCHES}={setting.value} is not a list of numbers")
-    targets = [
-        CodeTarget.parse(f"{kind}_{one[1]}{one[2]}{one[3]}")
-        for one in found
-        if one
-        for kind in (("sm", "compute") if one[4] else ("sm",))
-    ]
-    for gpu in facts.gpus.get():
-        if isinstance(gpu.capability, Seen) and not serves(tuple(targets), gpu.capability.value):
-            why = f"extensions are built for {_ARCHES}={setting.value}: no code for {gpu.label}, which is "
-            return _bad(setting, f"{why}{gpu.capability.value}", "")
+    cards = [gpu for gpu in facts.gpus.get() if isinstance(gpu.capability, Seen)]
+    lacking = [gpu for gpu in cards if not serves(_targets(entries), gpu.capability.get())]
+    if lacking:
+        first = lacking[0]
+        why = f"extensions are built for {_ARCHES}={setting.value}: no code for {first.label}, which is "
+        need = _need_of_arches(setting, [gpu.capability.get() for gpu in lacking], entries, facts, matrix)
+        return _bad(setting, f"{why}{first.capability.get()}", need)
     if not value_or(facts.gpus, ()):
         raise NotApplicable("no GPU answers, so what must be built for is not known")
     return ok(f"{_ARCHES} has code for every GPU here")
+
+
+def _targets(entries: list[str]) -> tuple[CodeTarget, ...]:
+    """What torch makes of the list: machine code for each entry, and PTX where it says so."""
+    found = (one for one in (re.fullmatch(_ARCH, entry) for entry in entries) if one)
+    return tuple(
+        CodeTarget.parse(f"{kind}_{one[1]}{one[2]}{one[3]}")
+        for one in found
+        for kind in (("sm", "compute") if one[4] else ("sm",))
+    )
+
+
+def _need_of_arches(
+    setting: Variable, lacking: Iterable[ComputeCapability], entries: list[str], facts: Facts, matrix: Matrix
+) -> Need:
+    """The same list with code for these GPUs, too.
+
+    Never an empty one, nor none: torch then asks the GPUs that it sees, and a build that sees none ends with an
+    IndexError (pytorch/pytorch#137261).
+    """
+    for gpu in sorted(set(lacking)):
+        if serves(_targets(entries), gpu):
+            continue  # by what was added for an older one
+        older = [one for one in entries if re.fullmatch(r"[\d.]+", one) and ComputeCapability.parse(one) < gpu]
+        if _is_compiled_for(gpu, facts, matrix):
+            entries = [*entries, str(gpu)]
+        elif older:
+            newest = max(older, key=ComputeCapability.parse)
+            entries = [f"{one}+PTX" if one == newest else one for one in entries]
+        else:
+            text = f"Add {gpu} to {_ARCHES}, and build with a CUDA toolkit that compiles for it: none here does."
+            return Need(BY_HAND, text)
+    joined = (";" if ";" in setting.value else " ").join(entries)
+    return Need("variable", f"={joined}", setting.set_in, setting.name)
+
+
+def _is_compiled_for(gpu: ComputeCapability, facts: Facts, matrix: Matrix) -> bool:
+    """Whether nvcc and torch know the architecture, in so far as they are seen: torch refuses what its CUDA lacks."""
+    toolkits = [one for one in value_or(facts.toolkit.toolkits, ()) if isinstance(one.nvcc, Seen)]
+    extended = [one for each in value_or(facts.environments, ()) for one in value_or(each.frameworks, ())]
+    for group in (toolkits, [one for one in extended if traits_of(one.package).extended]):
+        cudas = tuple(sorted({one.cuda.value for one in group if isinstance(one.cuda, Seen)}))
+        builders, rows = compilers_for(gpu, cudas, matrix)
+        if rows and not builders:
+            return False
+    return True
 
 
 RULE = Rule(

@@ -66,19 +66,24 @@ _LOADER = (
     (
         INCOMPLETE,
         (
-            r"(?P<lib>[^\s:]+): (?:file too short|invalid ELF header|cannot read file data|ELF (?:load command|file's)|"
+            r"(?<![^\s:])(?P<lib>[^\s:]+): "
+            r"(?:file too short|invalid ELF header|cannot read file data|ELF (?:load command|file's)|"
             "object file has no|Exec format error)"
         ),
         "{lib} is damaged",
     ),
     (INCOMPLETE, r"\[WinError 193\].*?(?P<lib>\w*cudnn\w*\.dll)?", "{lib} is no library of 64 bits: damaged"),
-    (INCOMPLETE, r"(?P<lib>[^\s:]+): cannot open shared object file: Permission denied", "{lib} may not be read"),
-    (NOT_LOADABLE, r"(?P<lib>[^\s:]+): wrong ELF class", "{lib} is built for another processor"),
-    (NOT_LOADABLE, r"(?P<lib>[^\s:]+): failed to map segment", "{lib} cannot be mapped for execution"),
+    (
+        INCOMPLETE,
+        r"(?<![^\s:])(?P<lib>[^\s:]+): cannot open shared object file: Permission denied",
+        "{lib} may not be read",
+    ),
+    (NOT_LOADABLE, r"(?<![^\s:])(?P<lib>[^\s:]+): wrong ELF class", "{lib} is built for another processor"),
+    (NOT_LOADABLE, r"(?<![^\s:])(?P<lib>[^\s:]+): failed to map segment", "{lib} cannot be mapped for execution"),
     (MIXED, r"\[WinError 127\]", "a DLL of another release comes first"),
 )
 _ABSENT = re.compile(
-    r"(?P<lib>[^\s:`']+): cannot open shared object file: No such file"
+    r"(?<![^\s:`'])(?P<lib>[^\s:`']+): cannot open shared object file: No such file"
     r"|Error loading shared library (?P<musl>[^\s:]+): No such file"
     r"|Could not find module '(?P<dll>[^']+)'"
     r"|Unable to load any of \{(?P<any>[^,}]+)"

@@ -54,6 +54,17 @@ def in_image(name: str, value: str) -> Lines:
     )
 
 
+def cannot_unset(name: str) -> str:
+    """What to do where a line of an image's Dockerfile sets a variable: ENV gives a value, and an empty one is one.
+
+    CUDA_VISIBLE_DEVICES="" hides every GPU. Source: Docker's documentation, "Dockerfile reference", ENV.
+    """
+    return (
+        f"delete {variable(name)} from the ENV line that sets it. If the base image sets it, start programs with"
+        f" `env -u {name}`: a Dockerfile cannot unset a variable."
+    )
+
+
 def _edited(place: str, script: str, target: Target) -> Lines:
     found = _PLACE.match(place)
     if not found:

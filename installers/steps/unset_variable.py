@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from compat.record import NamedTuple
 from installers.render.bash import said, set_in, variable
-from installers.render.lasting import in_image, put_out
+from installers.render.comments import comment
+from installers.render.lasting import cannot_unset, put_out
 from installers.render.powershell import literal
 from installers.step import Kind, Lines, Shell
 
@@ -24,7 +25,7 @@ class UnsetVariable(NamedTuple):
 
 def _bash(step: UnsetVariable, target: Target) -> Lines:
     if not target.live and not step.set_in:
-        return in_image(step.name, "")
+        return comment(f"in the image's Dockerfile: {cannot_unset(step.name)}")
     lasting = put_out(step.set_in, target) or set_in(step.set_in, f"delete {step.name}")
     return (*lasting, f"unset {variable(step.name)}")
 

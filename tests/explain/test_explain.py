@@ -103,7 +103,7 @@ def test_pages_are_listed_and_found(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [("cudnn-mising", "did you mean cudnn-missing"), ("/nowhere/a.log", "no such file"), ("/", "is a directory")],
+    [("cudnn-mising", "did you mean cudnn-missing"), ("/nowhere/a.log", "No such file"), ("/", "Is a directory")],
 )
 def test_what_is_neither_is_one_line(given: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["explain", given]) == 2
@@ -271,3 +271,24 @@ def test_of_an_archive_it_says_who_reads_it(name: str, tmp_path: Path, capsys: p
     said = capsys.readouterr().err
     assert f"it is an archive: gpudoctor check --from {shlex.quote(str(path))} reads its files" in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"TensorFlow version:{' ' * 4_000}x",
+        f"TensorFlow version:{'** ' * 2_600}x",
+        f"*** /etc/issue\nUbuntu{' ' * 8_000}\\x",
+        f"torch version {'.' * 8_000}\x01",
+        f"GPU 0 (CUDA order):{' ' * 8_000}x",
+        "CUDA Version:" + "\t " * 20_000,
+        "THCudaCheck FAIL" + "\n" * 40_000 + "x",
+        "TensorFlow version: 2.15.0 " + "v" * 40_000,
+    ],
+    ids=lambda text: text[:16],
+)
+def test_no_text_holds_explain_up(tmp_path: Path, text: str) -> None:
+    """The first one took hours."""
+    started = time.thread_time()
+    explained(tmp_path, text)
+    assert time.thread_time() - started < 3

@@ -457,3 +457,23 @@ def test_a_warning_is_ready_and_says_so() -> None:
     answers = (*healthy_answers(), Answer(Kind.BAD, "slow", severity=Severity.WARNING, code="x", subject="GPU 0"))
     found = verdict_of(HEALTHY, answers, MATRIX)
     assert (found.level, told(found)) == (Level.WARNED, "ready, with warnings: slow [x]")
+
+
+READY = (
+    "import sys, doctor.gate.command as command; from doctor.gate.verdict import Level, Verdict; "
+    "command.gate = lambda options: Verdict(Level.READY, (), 'all'); sys.argv[1:] = ['gate']; "
+    "from doctor.cli import main; main()"
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "closed", "status"),
+    [("", "2>&- <&-", 0), (">&-", "", 2), (">&-", "2>&- <&-", 2), (">/dev/full", "2>&-", 2), (">&9", "", 3)],
+)
+def test_ready_is_no_answer_that_nobody_hears(where: str, closed: str, status: int) -> None:
+    """Without arguments a closed standard output ended in a traceback; nobody reads from the pipe 9."""
+    script = f"exec 9> >(:); wait $!; exec '{sys.executable}' -c \"$0\" {where} {closed}"
+    done = subprocess.run(["bash", "-c", script, READY], capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.stderr.count("\n") == (status == 2 and not closed)

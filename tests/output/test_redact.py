@@ -13,11 +13,13 @@ from doctor.check.command import Options, check
 from doctor.check.document import CheckDocument
 from doctor.check.judge import codes, judge, load_rules
 from doctor.check.report import make_report
+from doctor.cli import execute
 from doctor.facts import Machine
+from doctor.facts.environment import Variable
 from doctor.formats import TextStyle
 from doctor.host.root import RootHost
 from doctor.output.redact import Redactor, redact
-from doctor.probes import ProbeRequest, look
+from doctor.probes import ProbeRequest, configuration, look
 from doctor.probes.private import PrivateWords
 from doctor.probes.private import look as private_words
 from tests.lab.case import LabHost
@@ -87,6 +89,13 @@ REDACTOR = Redactor(WORDS, ["0324517000123"])
         ("[2001:db8::7]:443 2001:db8:0:1:2:3:4:5", "[<address>]:443 <address>"),
         ("::ffff:10.1.2.3 fd00::9", "<address> <address>"),
         ("c10::add std::out a::b ::1", "c10::add std::out a::b ::1"),
+        ("x='a' MASTER_KEY='one two' b", "x='a' MASTER_KEY='<secret>' b"),
+        ("SSHKEY=abc keyboard: us TOKENIZERS_PARALLELISM=1", "SSHKEY=<secret> keyboard: us TOKENIZERS_PARALLELISM=1"),
+        ("MYSQL_PWD=abc PWD=/opt/x PIP_AUTH=abc", "MYSQL_PWD=<secret> PWD=/opt/x PIP_AUTH=<secret>"),
+        ("https://u:p,q;r)s@x.example/y", "https://<credentials>@x.example/y"),
+        ("https://u:p/q@x.example/y", "https://<credentials>@x.example/y"),
+        ("git+https://x.example:8443/y@v1", "git+https://x.example:8443/y@v1"),
+        ("pip --token abc --no-deps", "pip --token <secret> --no-deps"),
     ],
 )
 def test_texts(text: str, expected: str) -> None:
@@ -217,3 +226,46 @@ def test_redacted_reports_keep_their_codes(tmp_path: Path) -> None:
             assert [one["code"] for one in json.loads(clean)["answers"]] == [
                 one["code"] for one in json.loads(plain)["answers"]
             ]
+
+
+FORMATS = ("github", "html", "json", "junit", "markdown", "prometheus", "sarif", "text")
+SECRETS = """FROM nvidia/cuda:12.8.1-cudnn-devel-ubuntu24.04
+ARG GIT_TOKEN=LEAKarg
+ENV DB_PASSWORD=LEAKa SSHKEY="LEAKb" MASTER_KEY='LEAKc LEAKd' MYSQL_PWD=LEAKe COMBINED=${GIT_TOKEN}x
+ENV HF_TOKEN LEAKf LEAKg
+ENV PIP_EXTRA_INDEX_URL=https://bob:LEAK,h@pypi.example/simple CONN="Server=x;Pwd=LEAKi"
+ENV LD_LIBRARY_PATH=/opt/kept/lib:/usr/local/cuda/lib64/stubs CUDA_HOME=/opt/kept LD_PRELOAD=/opt/kept/x.so
+RUN DB_PASSWORD=LEAKj pip install --index-url https://bob:LEAKk@pypi.example/simple torch==2.7.1
+"""
+SERVICE = """services:
+  app:
+    build: {context: ., args: {GIT_TOKEN: LEAKl}}
+    environment: {DB_PASSWORD: LEAKm, URL: "postgres://u:LEAKn@db/x", OTHER_SECRET: "LEAKo LEAKp"}
+"""
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("source", ["Dockerfile", "compose.yaml"])
+def test_a_dockerfile_shows_names_and_no_values(
+    tmp_path: Path, form: str, source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("Dockerfile", SECRETS), ("compose.yaml", SERVICE)):
+        (tmp_path / name).write_text(text)
+    given = ["--dockerfile", str(tmp_path / source), "--build-arg", "GIT_TOKEN=LEAKq", "--redact", "--format", form]
+    execute(["check", *given])
+    printed = capsys.readouterr().out
+    assert len(printed) > 100
+    assert "LEAK" not in printed
+    if form == "json":
+        shown = {
+            one["name"]: one["value"] for one in json.loads(printed)["facts"]["configuration"]["variables"]["value"]
+        }
+        assert {"DB_PASSWORD", "HF_TOKEN", "COMBINED", "CONN"} <= shown.keys()
+        assert shown["CUDA_HOME"] == "/opt/kept"
+        assert shown["LD_PRELOAD"] == "/opt/kept/x.so"
+
+
+def test_variables_that_decide_are_no_secrets() -> None:
+    """Their values are needed to judge a report again."""
+    told = [Variable(name, "/opt/x", "") for name in configuration._NAMES]
+    assert REDACTOR.value(told) == told

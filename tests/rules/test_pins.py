@@ -8,10 +8,10 @@ import pytest
 
 from doctor.check.finding import Kind, unknown
 from doctor.check.judge import ask
-from doctor.rules.shared.pins import Pin, is_older, keeps, pin
+from doctor.rules.shared.pins import Pin, applies, is_older, keeps, pin
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
-from tests.machine import machine
+from tests.machine import environment, machine
 from tests.rules.case import MATRIX
 
 
@@ -67,3 +67,21 @@ def test_not_knowing_matters_where_rule_and_answer_say_so(rule: bool, answer: bo
     one = Rule(MACHINE, lambda *_: unknown("why")._replace(matters=answer), matters=rule)
     (found,) = ask("test", one, machine(), MATRIX)
     assert (found.kind, found.matters) == (Kind.UNKNOWN, matters)
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        *("a[" + "[" * 480, "a[" * 240, "a[" + "\t" * 490, "a[" + " ( " * 160, f"a{' ' * 490}x;"),
+        *("a" + "]" * 490, "a" + "(" * 490, f"a({' ' * 480})x)", "a ; " + "(" * 490, f"a ; {'(' * 240}{')' * 240}"),
+    ],
+    ids=lambda text: text[:8],
+)
+def test_a_saved_report_is_no_trap(requirement: str) -> None:
+    """Brackets in brackets, and blanks, in a requirement that anybody may have written."""
+    started = time.thread_time()
+    one = pin(requirement)
+    if one:
+        assert not applies(one, machine().system, environment()) or not one.marker
+        keeps(one.specifier, "2.9.1")
+    assert time.thread_time() - started < 0.5

@@ -6,9 +6,21 @@ from typing import Any
 
 import pytest
 
+from compat.need import BY_HAND
+from compat.version import CudaVersion
 from doctor.check.finding import Kind
 from doctor.facts.environment import NamedFile, Variable
-from tests.machine import configuration, gpu, machine, seen, unseen
+from tests.machine import (
+    configuration,
+    environment,
+    framework,
+    gpu,
+    machine,
+    seen,
+    toolkit,
+    toolkits,
+    unseen,
+)
 from tests.rules.case import answer
 
 CODE = "variable-leads-astray"
@@ -66,3 +78,41 @@ def test_kinds(facts: Any, kind: Kind) -> None:
 def test_what_is_left_of_it(facts: Any, wanted: str) -> None:
     found = answer(CODE, facts)
     assert [one.spec for one in found.needs] == [wanted]
+
+
+BLACKWELL, OLD = seen((gpu("RTX 5090", "12.0"),)), seen((gpu("GTX 1080", "6.1"),))
+TWO_KINDS = seen((gpu("RTX 5090", "12.0"), gpu(number=1)))
+NONE_SEEN = toolkits()._replace(toolkits=unseen())
+
+
+def built_with(cuda: str) -> dict[str, Any]:
+    """A toolkit with nvcc, and torch, both of this CUDA."""
+    torch = framework(cuda=seen(CudaVersion.parse(cuda)))
+    return {"toolkit": toolkits(toolkit(f"{cuda}.0")), "environments": seen((environment(torch),))}
+
+
+@pytest.mark.parametrize(
+    ("value", "changes", "wanted"),
+    [
+        ("8.0 8.6", {"gpus": BLACKWELL, **built_with("12.8")}, "8.0 8.6 12.0"),
+        ("8.0;8.6", {"gpus": BLACKWELL, **built_with("12.8")}, "8.0;8.6;12.0"),
+        ("8.6,8.0", {"gpus": BLACKWELL, **built_with("12.4")}, "8.6+PTX 8.0"),  # nvcc does not know 12.0
+        ("8.0 9.0a", {"gpus": BLACKWELL, **built_with("12.4")}, "8.0+PTX 9.0a"),
+        ("8.0 8.6", {"gpus": BLACKWELL, **built_with("12.4"), "toolkit": NONE_SEEN}, "8.0 8.6+PTX"),  # nor does torch
+        ("8.0", {"gpus": BLACKWELL, "toolkit": NONE_SEEN, "environments": seen(())}, "8.0 12.0"),
+        ("7.5", {"gpus": TWO_KINDS, **built_with("12.8")}, "7.5 8.9 12.0"),
+        ("7.5", {"gpus": TWO_KINDS, **built_with("12.4")}, "7.5 8.9+PTX"),
+        ("8.0", {"gpus": OLD, **built_with("12.8")}, "8.0 6.1"),
+    ],
+)
+def test_the_list_of_architectures_keeps_what_it_has(value: str, changes: Any, wanted: str) -> None:
+    """An empty one fails where no GPU is visible, as in every build of an image."""
+    (need,) = answer(CODE, with_variable(ARCHES, value, **changes)).needs
+    assert need.spec == f"={wanted}"
+    assert answer(CODE, with_variable(ARCHES, wanted, **changes)).kind is Kind.OK
+
+
+def test_no_list_helps_where_no_compiler_builds_for_the_card() -> None:
+    (need,) = answer(CODE, with_variable(ARCHES, "8.0", gpus=OLD, **built_with("13.0"))).needs
+    assert need.product == BY_HAND
+    assert "6.1" in need.spec

@@ -13,7 +13,7 @@ _NAMED = r"NVIDIA UNIX (Open Kernel Module for \w+|\w+ Kernel Module) +(\d+\.\d+
 _MODULE = re.compile(rf"^ *NVRM version: {_NAMED}")
 _LOADED = re.compile(rf"NVRM: loading {_NAMED}")  # at a start, which may be an earlier one
 _RELEASE = re.compile(r'^ *PRETTY_NAME="?([^"]+)"?')
-_ISSUE = re.compile(r"^ *((?:Ubuntu|Debian GNU/Linux|Fedora|Arch|Rocky|AlmaLinux|Red Hat)[^\\]*?) *(?:\\n.*)?$")
+_ISSUE = re.compile(r"^ *((?:Ubuntu|Debian GNU/Linux|Fedora|Arch|Rocky|AlmaLinux|Red Hat)[^\\]*)(?:\\n.*)?$")
 _KERNEL = re.compile(r"NVRM: |nouveau|module verification failed|Key was rejected|nvidia: module")
 _LINES = 2000  # of the kernel, the last
 
@@ -29,7 +29,7 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
             yield from _module(found, line)
             is_told = True
         elif found := _RELEASE.match(line.text) or (_ISSUE.match(line.text) if after_issue else None):
-            yield Said(Field.SYSTEM, found[1], line.number)
+            yield Said(Field.SYSTEM, found[1].rstrip(), line.number)
         elif _KERNEL.search(line.text):
             kernel.append(Said(Field.KERNEL_LOG, line.text.strip(), line.number))
             if found := _LOADED.search(line.text):

@@ -17,7 +17,7 @@ _KEYS = {
 }
 _LIBC = re.compile(r"^ *libc *: *glibc (\d+\.\d+)")
 _TORCH = re.compile(r"^ *torch *: *(\d\S*)")
-_BY_TORCH = re.compile(r"^ *GPU (\d+) \(CUDA order\) *: *([^|]+?) \| SM(\d+)(\d) \|")
+_BY_TORCH = re.compile(r"^ *GPU (\d+) \(CUDA order\) *: *([^| ][^|]*) \| SM(\d+)(\d) \|")
 _BY_SMI = re.compile(r"^ *GPU (\d+) \(nvidia-smi order\) *: *([^,]+), *(\d+\.\d+),")
 _NVCC = re.compile(r"^ *nvcc version *: *release [\d.]+, V(\d+\.\d+\.\d+)")
 _NVCC_PATH = re.compile(r"^ *nvcc on PATH *: *(/\S+|[A-Za-z]:\\\S.*)$")
@@ -46,7 +46,7 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
             yield Said(Field.PACKAGE, f"torch=={found[1]}", line.number)
         elif found := _BY_TORCH.match(line.text):
             by_torch = True
-            yield Said(Field.GPU, f"{found[1]} {found[2]}", line.number)
+            yield Said(Field.GPU, f"{found[1]} {found[2].strip()}", line.number)
             yield Said(Field.CAPABILITY, f"{found[1]} {found[3]}.{found[4]}", line.number)
         elif found := _BY_SMI.match(line.text):
             yield Said(Field.GPU, f"{found[1]} {found[2]}", line.number)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from doctor.explain.dump import Dump, Field, Said
 from doctor.explain.reading import Line
 
-_LINE = re.compile(r"^ *(torch version|torch cuda version|deepspeed info|nvcc version) \.{2,} *(\S+?),?(?: |$)")
+_LINE = re.compile(r"^ *(torch version|torch cuda version|deepspeed info|nvcc version) \.{2,} *([^\s.]\S*?),?(?: |$)")
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:

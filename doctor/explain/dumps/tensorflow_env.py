@@ -20,12 +20,12 @@ _KEYS = {
     "- gpu model and memory": Field.GPU,
 }
 _RELEASE = re.compile(
-    r"^[ *-]*(?:tf\.(?:version\.)?VERSION = |TensorFlow (?:version|installed)[^:\n]{0,40}: *\**) *"
-    r"(?i:tf|tensorflow)? *v?(\d+\.\d+(?:\.\d+)?)\b"
+    r"^[ *-]*(?:tf\.(?:version\.)?VERSION = |TensorFlow (?:version|installed)[^:\n]{0,40}:)[ *]*"
+    r"(?:(?i:tf|tensorflow) *)?v?(\d+\.\d+(?:\.\d+)?)\b"
 )
 _HEADING = re.compile(r"^ *#{2,4} (?=TensorFlow version|OS platform|Python version|GPU model)(.{3,60}?):? *$")
 _PATH = re.compile(r"^LD_LIBRARY_PATH (?!is unset)(\S.*)$")
-_CUDART = re.compile(r"^(/usr/local/\S*/libcudart\.so\.\d+\.\d+\S*)$")
+_CUDART = re.compile(r"^(/usr/local/\S*/libcudart\.so\.\d{1,3}\.\d{1,3}\S*)$")
 _LISTED = re.compile(r"^(tensorflow(?:-gpu|-cpu|-intel)?|tf-nightly|numpy) +\(?(\d[\w.]*)\)?$")
 
 

@@ -15,13 +15,6 @@ from doctor.rules.shared.subjects import need_gpu, need_linux, need_live
 OPEN_ONLY = "requires use of the NVIDIA open kernel modules"
 NO_ROOM = "PCI I/O region assigned to your NVIDIA device is invalid"
 FAILED_START = "RmInitAdapter failed"
-# The driver's own line, with what a logger or dmesg writes before it: other lines hold words that any user can choose,
-# such as the name of a control group.
-_XID = (
-    r"(?:(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-[\dT:.+-]+) \S+ kernel: )?(?:\[ *[\d.]+\] ?)?"
-    r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]{4,16})\): (\d{1,4})"
-)
-
 _SILENT = Nvml("", "not-found", "", 0)
 NIX = ("/nix/", "/run/opengl-driver/")  # whose programs carry the path of libcuda themselves
 CUDA_UNKNOWN = 999  # CUDA_ERROR_UNKNOWN
@@ -60,14 +53,6 @@ def cuda_start_evidence(facts: Facts) -> tuple[Evidence, ...]:
     return Evidence("cuInit", f"{start.code} {start.error}" if start.code else start.error), Evidence(
         "why it was asked", start.why
     )
-
-
-def logged_xids(facts: Facts) -> tuple[tuple[str, int], ...]:
-    """Address and code of each Xid in the kernel's log, once, in order; none where the log could not be read."""
-    import re  # late: only with a log to read
-
-    found = [re.match(_XID, line) for line in value_or(facts.system.kernel_log, ())]
-    return tuple(dict.fromkeys((one[1], int(one[2])) for one in found if one))
 
 
 def container(facts: Facts) -> str:

@@ -11,8 +11,9 @@ from doctor.facts.environment import Environment
 from doctor.facts.seen import value_or
 from doctor.facts.system import SystemFacts
 
-_LONGEST = 500  # characters: a pattern with several repeated parts takes its time over hostile metadata
-_FORM = r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^]]*\])?\s*\(?\s*([^;)]*?)\s*\)?\s*(?:;\s*(.*))?$"
+_LONGEST = 500  # characters
+_NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
+_EXTRAS = re.compile(r"\[[^]]*\]")
 
 
 class Pin(NamedTuple):
@@ -30,10 +31,15 @@ class Pin(NamedTuple):
 
 def pin(requirement: str) -> Pin | None:
     """Take a Requires-Dist line apart; None for one in no form that pins a version (a URL, damage)."""
-    match = re.match(_FORM, requirement) if len(requirement) <= _LONGEST else None
-    if not match:
+    named = _NAME.match(requirement) if len(requirement) <= _LONGEST else None
+    if not named:
         return None
-    return Pin(re.sub(r"[-_.]+", "-", match[1]).lower(), match[2], match[3] or "")
+    rest = requirement[named.end() :].lstrip()
+    specifier, _, marker = (_EXTRAS.sub("", rest, count=1) if rest.startswith("[") else rest).partition(";")
+    specifier = specifier.strip().removeprefix("(").removesuffix(")").strip()
+    if ")" in specifier:
+        return None
+    return Pin(re.sub(r"[-_.]+", "-", named[1]).lower(), specifier, marker.lstrip())
 
 
 def keeps(specifier: str, version: str) -> bool:
@@ -74,5 +80,5 @@ def applies(one: Pin, system: SystemFacts, environment: Environment) -> bool:
     }
     try:
         return Marker(one.marker).evaluate(values)
-    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, RecursionError):  # of brackets in brackets
         return False
