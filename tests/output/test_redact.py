@@ -26,7 +26,9 @@ from tests.machine import gpu, machine, seen
 from tests.probes.tree import offline
 
 WORDS = PrivateWords(
-    users=("alice", "torch", "Jane Doe", "al", "bob", "q"), homes=("/home/alice", "/scratch/x7/home"), hosts=("box17.lab", "box17")
+    users=("alice", "torch", "Jane Doe", "al", "bob", "q"),
+    homes=("/home/alice", "/scratch/x7/home"),
+    hosts=("box17.lab", "box17"),
 )
 REDACTOR = Redactor(WORDS, ["0324517000123"])
 
