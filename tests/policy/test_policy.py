@@ -393,10 +393,10 @@ LONG_S = 2.0  # far more than any of them takes
     ids=range(9),
 )
 def test_bounded(text: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     with suppress(BadPolicy):
         judged(HOME, parse(text, "p.toml"))
-    assert time.perf_counter() - started < LONG_S
+    assert time.thread_time() - started < LONG_S
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
