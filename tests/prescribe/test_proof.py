@@ -76,7 +76,7 @@ class Branches(Matrix):
     def rows(self, product: str, table: str) -> tuple[Any, ...]:
         return self._branches if (product, table) == ("driver", "branches") else super().rows(product, table)
 
-    def as_of(self) -> str:
+    def as_of(self, product: str = "") -> str:
         return "2026-11-26"
 
 
