@@ -12,14 +12,21 @@ from typing import Any
 
 import pytest
 
+from tests.built import BUILT
 from tests.rules.shown import ShownAnswers
 
 _SECONDS = {"slow": 1800, "system": 900, "gpu": 900}  # instead of pyproject.toml's
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Every rule's answers are counted; what tests start is stopped by SIGINT, also of a suite in the background."""
+    """Every rule's answers are counted; what tests start is stopped by SIGINT, also of a suite in the background.
+
+    The compiler of the tests keeps its own files with what it made. Machines are laid with the umask of a distribution,
+    whatever that of the user; a test that is about another one sets it.
+    """
+    os.umask(0o022)
     config.pluginmanager.register(ShownAnswers())
+    os.environ.setdefault("ZIG_GLOBAL_CACHE_DIR", str(BUILT / "zig"))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's `&` sets it, and children inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

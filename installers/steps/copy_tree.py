@@ -272,7 +272,7 @@ def _restores(step: CopyTree, target: Target) -> Lines:
     gone = (f"{root}{_found(step)} -delete",)
     kept = f"{_name_before(step)}.tar.gz"
     whole = f"tar -tzPf {kept} > /dev/null"  # nothing may be removed where it is not there, or was cut short
-    return (whole, *gone, f"{root}tar -xzPf {kept}") if _keeps(step, target) else gone
+    return (whole, *gone, f"{root}tar -xzpPf {kept}") if _keeps(step, target) else gone
 
 
 # --- PowerShell -----------------------------------------------------------------------------------------------------

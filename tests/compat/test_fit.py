@@ -88,6 +88,13 @@ def reasons(row: FrameworkRow, circumstances: Circumstances) -> list[tuple[str, 
         ({"targets": ()}, where("8.9"), "yes"),
         ({"targets": None, "package": "jax-cuda12-plugin", "versions": "==0.8.0"}, where("5.0"), "no"),  # from 5.2 on
         ({"targets": None, "package": "jax-cuda12-plugin", "versions": "==0.8.0"}, where("5.2"), "yes"),
+        ({"package": "tensorrt", "versions": "==8.4.3.1"}, where("8.6"), "yes"),
+        ({"package": "tensorrt", "versions": "==8.4.3.1"}, where("8.7"), "yes"),  # the newest card of 8.4
+        ({"package": "tensorrt", "versions": "==8.4.3.1"}, where("8.9"), "no"),
+        ({"package": "tensorrt", "versions": "==8.5.1.7"}, where("8.9"), "yes"),
+        ({"package": "tensorrt", "versions": "==8.5.1.7"}, where("9.0"), "yes"),
+        ({"package": "tensorrt", "versions": "==8.5.1.7"}, where("10.0"), "no"),
+        ({"package": "tensorrt", "versions": "==10.8.0.43"}, where("10.0"), "unknown"),  # no row names its newest
         ({"build": "cpu", "cuda": "", "targets": ()}, where("8.9"), "no"),
         ({"build": "cpu", "cuda": "", "targets": ()}, where(), "yes"),
         ({"build": "rocm6.4", "cuda": "", "targets": ()}, where("8.9"), "no"),

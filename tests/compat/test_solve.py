@@ -476,6 +476,82 @@ def _row(package: str, number: int, chance: random.Random) -> dict[str, Any]:
     }
 
 
+def _plain(package: str, release: int = 1, **changes: Any) -> dict[str, Any]:
+    """A build with nothing against it."""
+    row = _row(package, release, random.Random(0))
+    return {**row, "versions": f"=={release}", "python": ["3.11"], "pins": {}, **changes}
+
+
+def asked_of(folder: Path, *rows: dict[str, Any], hold: str = "") -> Problem:
+    """All packages of these rows, but those that are held."""
+    by_package = {one["package"]: [row for row in rows if row["package"] == one["package"]] for one in rows}
+    held = [parse_spec(one) for one in hold.split()]
+    matrix = write(folder, by_package, [])
+    names = [name for name in by_package if name not in {one.name for one in held}]
+    return Problem([parse_spec(name) for name in names], Circumstances(), matrix, hold=held)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_known", "is_possible"),
+    [
+        ({}, True, True),
+        ({"python": None}, False, True),
+        ({"python": ["3.12"]}, False, False),
+        ({"pins": None}, False, True),
+        ({"pins": {"two": "==1"}}, True, True),
+        ({"pins": {"two": "==2"}}, False, False),
+    ],
+)
+@pytest.mark.parametrize("hold", ["", "second==1"])
+def test_what_is_unknown_of_two_is_no_yes(
+    changes: dict[str, Any], is_known: bool, is_possible: bool, hold: str, tmp_path: Path
+) -> None:
+    """One of them installed or not: one fact that no row says, and nothing else against them."""
+    found = asked_of(tmp_path, _plain("first", **changes), _plain("second", pins={"two": "==1"}), hold=hold)
+    assert (solve(found) is not None) is is_known
+    unsure = solve_unsure(found)
+    assert (unsure is not None) is is_possible
+    assert not unsure or bool(unsure.doubts) is not is_known
+    assert none_together(found, sure=True) is not is_known
+    assert none_together(found, sure=False) is not is_possible
+
+
+@pytest.mark.parametrize(
+    ("builds", "answer"),
+    [
+        ((("wheels", 2), ("system", 1)), ["first 2"]),
+        ((("wheels", 1), ("system", 2)), ["first 1"]),  # of those that bring their CUDA the newest comes first
+        ((("system", 1), ("system", 2)), ["first 2"]),
+        ((("system", 1),), ["first 1"]),
+    ],
+)
+def test_where_none_brings_its_cuda_that_of_the_system_will_do(
+    builds: tuple[tuple[str, int], ...], answer: list[str], tmp_path: Path
+) -> None:
+    rows = [_plain("first", release, build="", libraries=libraries) for libraries, release in builds]
+    assert labels(solve(asked_of(tmp_path, *rows))) == answer
+
+
+def test_where_what_brings_its_cuda_goes_with_nothing_that_of_the_system_will_do(tmp_path: Path) -> None:
+    own = _plain("first", 2, build="", pins={"two": "==2"})
+    system = _plain("first", 1, build="", libraries="system")
+    found = asked_of(tmp_path, own, system, _plain("second", build="", pins={"two": "==1"}))
+    assert labels(solve(found)) == ["first 1", "second 1"]
+
+
+@pytest.mark.parametrize(
+    ("last", "is_known", "is_possible"), [("==1.5", True, True), (">0", False, True), ("==3", False, False)]
+)
+def test_what_three_leave_open_a_fourth_may_settle(
+    last: str, is_known: bool, is_possible: bool, tmp_path: Path
+) -> None:
+    """Whether a release lies between 1 and 2 is known of the one that the fourth asks for."""
+    specifiers = {"first": ">1", "second": "<2", "third": "!=1.7", "fourth": last}
+    found = asked_of(tmp_path, *(_plain(name, pins={"two": specifier}) for name, specifier in specifiers.items()))
+    assert (solve(found) is not None) is is_known
+    assert (solve_unsure(found) is not None) is is_possible
+
+
 SOURCED = {"source": "a test", "read_on": "2026-11-20", "confidence": "high", "note": ""}
 
 

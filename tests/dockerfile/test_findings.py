@@ -23,6 +23,7 @@ PLAIN = "FROM python:3.12-slim\n"
 ALPINE = "FROM python:3.12-alpine3.20\n"
 TORCH = "RUN pip install --no-cache-dir torch\n"
 ORT = "RUN pip install --no-cache-dir onnxruntime-gpu==1.20.1\n"
+RUNFILE = "cuda_12.4.1_550.54.15_linux.run"
 CUDNN = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\n"
 # code, Dockerfile, its line, and what it is once the advice is followed
 BROKEN = [
@@ -47,6 +48,12 @@ BROKEN = [
      "FROM ubuntu:22.04\nRUN apt install -y cuda-toolkit-12-8\n"),
     ("container-image-bakes-driver-libs", f"{PLAIN}COPY lib/libcuda.so.1 /usr/lib/\n", 2, PLAIN),
     ("container-image-bakes-driver-libs", f"{PLAIN}RUN ./NVIDIA-Linux-x86_64-550.54.14.run -s\n", 2, PLAIN),
+    *(
+        ("container-image-bakes-driver-libs", f"{PLAIN}RUN sh {RUNFILE} --silent{options}\n", 2,
+         f"{PLAIN}RUN sh {RUNFILE} --silent {only}\n")
+        for options in ("", " --driver", " --toolkit --driver", " --driver --toolkit", " --samples")
+        for only in ("--toolkit", "--toolkit --toolkitpath=/opt/cuda", "--toolkitpath=/opt/cuda")
+    ),
     ("dockerfile-libraries-missing", f"{RUNTIME}{ORT}", 2, f"{CUDNN}{ORT}"),
     ("dockerfile-libraries-missing", f"{PLAIN}{ORT}", 2, f"{CUDNN}{ORT}"),
     ("dockerfile-libraries-missing", f"{CUDNN.replace('-cudnn-runtime', '-base')}{ORT}", 2, f"{CUDNN}{ORT}"),
@@ -195,10 +202,14 @@ def test_a_stage_by_name_or_number(tmp_path: Path) -> None:
 
 
 def test_what_a_stage_brings_to_another(tmp_path: Path) -> None:
-    build = "FROM python:3.12 AS b\nRUN python -m venv /opt/v && /opt/v/bin/pip install --no-cache-dir torch==2.9.1\n"
-    for last, there in (("COPY --from=b /opt/v /opt/v\n", 1), ("COPY --from=b /etc /etc\n", 0)):
-        seen = facts(tmp_path, f"{build}FROM ubuntu\n{last}").environments.get()
-        assert sum(len(one.frameworks.get()) for one in seen) == there
+    build = "FROM python:3.12 AS b\nRUN python -m venv /opt/v2 && /opt/v2/bin/pip install --no-cache-dir torch==2.9.1\n"
+    whole = ("/opt/v2", "/opt/v2/", "/opt", "/opt/")
+    for path in (*whole, "/opt/v", "/opt/v22", "/op", "/etc", "/opt/v2/bin"):
+        seen = facts(tmp_path, f"{build}FROM ubuntu\nCOPY --from=b {path} /x\n").environments.get()
+        assert sum(len(one.frameworks.get()) for one in seen) == (path in whole), path
+
+
+WHL = "https://download.pytorch.org/whl"
 
 
 @pytest.mark.parametrize(
@@ -212,6 +223,10 @@ def test_what_a_stage_brings_to_another(tmp_path: Path) -> None:
         ("RUN pip install 'torch>=2.4'", ""),
         ("RUN pip install torch==2.9.1 && pip install torch", ""),
         ("RUN pip install torch==2.9.1 -i https://mirror.example/simple", ""),
+        (f"RUN pip install torch==2.9.1 -i {WHL}/cu126 --extra-index-url {WHL}/cu128", ""),  # it may be either
+        (f"RUN pip install torch==2.9.1 -i {WHL}/cu128 --extra-index-url {WHL}/cu126/", ""),
+        (f"RUN pip install torch==2.9.1 -i {WHL}/cu126 --extra-index-url {WHL}/cu126/", "2.9.1+cu126"),
+        (f"ARG A\nRUN pip install torch==2.9.1 -i {WHL}/cu126 --extra-index-url {WHL}/$A", ""),
     ],
 )
 def test_pins(line: str, version: str, tmp_path: Path) -> None:

@@ -272,6 +272,18 @@ MESSAGES: tuple[tuple[str, str], ...] = (
         "Loaded runtime CuDNN library: 7301 (compatibility version 7300) but source was compiled with 7003",
         "cudnn-version-mismatch-loaded-vs-compiled",
     ),
+    # 90000 is the first number of cuDNN 9; up to 8 a major counts in thousands
+    *(
+        (f"Loaded runtime CuDNN library: {loaded} but source was compiled with {built}", code)
+        for loaded, built, code in (
+            ("8907", "8905", "cudnn-version-mismatch-loaded-vs-compiled"),
+            ("8907", "7605", "cudnn-wrong-major"),
+            ("90000", "8907", "cudnn-wrong-major"),
+            ("90000", "90100", "cudnn-version-mismatch-loaded-vs-compiled"),
+            ("91002", "90100", "cudnn-version-mismatch-loaded-vs-compiled"),
+            ("9.1.0", "90100", "cudnn-version-mismatch-loaded-vs-compiled"),
+        )
+    ),
     (
         "cuDNN version incompatibility: PyTorch was compiled  against (8, 5, 0) but found runtime version (8, 4, 1).",
         "ld-library-path-shadowing",
@@ -280,6 +292,14 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     (
         "Outdated cuDNN installation found.\nVersion JAX was built against: 8907\nInstalled version: 8905",
         "cudnn-version-mismatch-loaded-vs-compiled",
+    ),
+    (
+        "Outdated cuDNN installation found.\nVersion JAX was built against: 91002\nInstalled version: 90100",
+        "cudnn-version-mismatch-loaded-vs-compiled",
+    ),
+    (
+        "Outdated cuDNN installation found.\nVersion JAX was built against: 90100\nInstalled version: 8907",
+        "cudnn-wrong-major",
     ),
     ("cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", "cudnn-sublibrary-mixed"),
     ("Could not load library libcudnn_cnn_infer.so.8", "cudnn-sublibrary-missing"),

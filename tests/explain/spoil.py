@@ -11,9 +11,9 @@ from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
+from tests.built import built
 from tests.lab.stub import compiled
 from tests.verify.damage import emptied, missing
-from tests.wheels import CACHE
 
 Spoil = Callable[[Path], object]
 _CUDAS = re.compile(r"lib(?:cu(?!da\.|dart)|nccl|nvrtc|nvshmem|nvJitLink|nvToolsExt|torch_nvshmem)")
@@ -70,8 +70,7 @@ def _map(name: str, versions: Iterable[str]) -> Path:
 
 
 def _written(name: str, text: str) -> Path:
-    place = CACHE / "stubs" / name
-    place.parent.mkdir(parents=True, exist_ok=True)
+    place = built(name)
     unfinished = place.with_name(f"{name}.{os.getpid()}")
     unfinished.write_text(text)
     unfinished.rename(place)

@@ -156,6 +156,34 @@ def test_the_few_words_are_among_all() -> None:
     assert all(any(word in text.lower().encode() for word in FEW_WORDS) for text in errors)
 
 
+FILLER = "step 1 loss 0.5\n" * 100_000  # more than a chunk of the search
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "libcudnn.so.9: cannot open shared object file",
+        "libnvrtc.so not found",
+        "ptxas fatal   : Value 'sm_120' is not defined",
+        "nouveau is in use",
+    ],
+)
+def test_the_end_of_a_large_log_is_searched_with_all_words(text: str) -> None:
+    """Not only with those few by which its middle is searched."""
+    reading = read(io.BytesIO(f"{FILLER}{text}\n{FILLER}".encode()))
+    assert text in {line.text for line in reading.lines}
+
+
+def test_of_many_hits_the_last_are_kept() -> None:
+    letters = str.maketrans("0123456789", "abcdefghij")  # lines that differ in digits only are kept a few times
+    text = "".join(f"error of {number:06}".translate(letters) + "." * 80 + "\n" for number in range(3000))
+    reading = read(io.BytesIO(f"{text}{TOO_OLD}\n".encode()))
+    numbers = [line.number for line in reading.lines]
+    assert numbers == list(range(numbers[0], 3002))
+    assert 500 < numbers[0] < 2500
+    assert reading.lines[-1].text == TOO_OLD or reading.lines[-2].text == TOO_OLD
+
+
 HOSTILE = {
     "one line of a megabyte": b"x" * 500_000 + b"CUDA error: out of memory" + b"y" * 500_000,
     "blanks": b"CUDA" + b" " * 1_000_000 + b"error",

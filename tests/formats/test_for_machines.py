@@ -24,9 +24,21 @@ from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonS
 
 from doctor.check.command import Options, check, report_of
 from doctor.check.document import CheckDocument
-from doctor.check.finding import Evidence, Finding, Report, Severity, Symptom
+from doctor.check.finding import (
+    Answer,
+    Evidence,
+    Finding,
+    Report,
+    Severity,
+    Symptom,
+    bad,
+    not_applicable,
+    ok,
+    unknown,
+)
 from doctor.cli import execute
 from doctor.facts import Facts, Machine
+from doctor.facts.failure import Failure
 from doctor.formats import TextStyle
 from doctor.output.comment import AT_MOST
 from doctor.output.judged import Place, commands_of, line, place_of
@@ -191,6 +203,44 @@ def test_sarif(report: Report) -> None:
         assert not re.search(r"(?<!\{)\{\d+\}(?!\})", text), "a placeholder"
     open_questions = run_of_it["invocations"][0]["toolExecutionNotifications"]
     assert bool(open_questions) == any(one.kind.value == "unknown" and one.matters for one in report.answers)
+
+
+@pytest.mark.parametrize(
+    ("facts", "successful"),
+    [
+        (machine(), True),
+        (machine(gpus=seen((gpu(compute_mode=seen("prohibited")),))), True),
+        (lost(), True),
+        (machine(failures=(Failure("gpus", "RuntimeError: forced to fail", "x.py:1"),)), False),
+    ],
+)
+def test_only_a_fault_of_ours_is_an_execution_that_failed(facts: Facts, successful: bool) -> None:
+    log = json.loads(rendered("sarif", report_on(facts)))
+    assert log["runs"][0]["invocations"][0]["executionSuccessful"] is successful
+
+
+@pytest.mark.parametrize(
+    ("answer", "element"),
+    [
+        (ok("said"), ""),
+        (not_applicable("said"), "skipped"),
+        (unknown("said"), "error"),
+        (unknown("said")._replace(matters=False), "skipped"),
+        (bad("said"), "failure"),
+        (bad("said", severity=Severity.WARNING), "failure"),
+        (bad("said", severity=Severity.INFO), ""),
+        (bad("said", severity=Severity.WARNING)._replace(code="check-error"), "error"),
+        (bad("said", severity=Severity.INFO)._replace(code="check-error"), "error"),
+    ],
+)
+def test_what_a_build_server_makes_of_an_answer(answer: Answer, element: str) -> None:
+    answer = answer._replace(code=answer.code or "cudnn-missing", subject="x")
+    suite = ET.fromstring(rendered("junit", report_on(machine())._replace(answers=(answer,), findings=())))
+    assert [one.tag for one in suite.iterfind("testcase/*")] == [element] * bool(element)
+    assert (suite.attrib["failures"], suite.attrib["errors"]) == (
+        str(int(element == "failure")),
+        str(int(element == "error")),
+    )
 
 
 @pytest.mark.parametrize(

@@ -171,8 +171,10 @@ def test_where_it_lies(environ: dict[str, str], os_family: str, directory: str) 
     assert cache_directory(environ, os_family) == directory
 
 
-def test_it_lies_where_platformdirs_says() -> None:
+def test_it_lies_where_platformdirs_says(tmp_path: Path) -> None:
+    """Without HOME it lies nowhere, and platformdirs asks the accounts."""
     environ = {name: value for name, value in os.environ.items() if name != "GPUDOCTOR_CACHE"}
+    environ.setdefault("HOME", str(tmp_path))
     code = 'import platformdirs; print(platformdirs.user_cache_dir("gpudoctor", appauthor=False))'
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
     assert os.path.normpath(cache_directory(environ, LiveHost().os_family)) == done.stdout.strip()

@@ -42,14 +42,14 @@ def test_too_slow_keeps_what_was_said(tmp_path: Path) -> None:
     started = time.monotonic()
     with pytest.raises(TooSlow, match=r"did not end within 0\.5 s") as caught:
         shell(f"echo so far; sleep 30; touch {tmp_path}/lived", 0.5)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 25
     assert caught.value.stdout == "so far\n"
 
 
 def test_a_grandchild_that_keeps_the_pipes_holds_nobody(tmp_path: Path) -> None:
     started = time.monotonic()
-    assert shell("sleep 5 & echo done").stdout == "done\n"
-    assert time.monotonic() - started < 3
+    assert shell("sleep 60 & echo done").stdout == "done\n"
+    assert time.monotonic() - started < 25
 
 
 def test_a_grandchild_is_killed_with_its_group(tmp_path: Path) -> None:
@@ -77,16 +77,16 @@ def test_one_that_ignores_signals_is_killed() -> None:
     started = time.monotonic()
     with pytest.raises(TooSlow):
         shell("trap '' TERM INT HUP; while :; do sleep 1; done", 0.5)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 25
 
 
 def test_one_that_cannot_be_killed_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    child = Child(("/bin/sleep", "2"), ENVIRON)
+    child = Child(("/bin/sleep", "60"), ENVIRON)
     monkeypatch.setattr(os, "killpg", lambda pid, number: None)  # as if it were stuck in the kernel
     started = time.monotonic()
     with pytest.raises(TooSlow):
         child.finish(0.1)
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 25
     monkeypatch.undo()
     os.killpg(child._process.pid, signal.SIGKILL)
     os.waitpid(child._process.pid, 0)
@@ -97,7 +97,7 @@ def test_a_flood_of_output_is_cut() -> None:
     started = time.monotonic()
     with pytest.raises(TooSlow) as caught:
         shell("trap '' PIPE; while :; do head -c 1000000 /dev/zero | tr '\\0' x; done 2>&-", 2.0)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 25
     assert len(caught.value.stdout) <= 4 << 20
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -125,11 +126,11 @@ def test_the_way_into_a_mount(tmp_path: Path, links: dict[str, str], path: str, 
 
 def test_a_dead_mount_costs_a_bounded_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dead = os.path.realpath(tmp_path)
-    asked = []
+    asked, released = [], threading.Event()
 
     def hang(path: str) -> None:
         asked.append(path)
-        time.sleep(1.5)
+        released.wait(60)
 
     monkeypatch.setattr(live_module, "_network_mounts", lambda: (dead,))
     monkeypatch.setattr(live_module, "_MOUNT_ANSWERS_WITHIN_S", 0.2)
@@ -140,7 +141,8 @@ def test_a_dead_mount_costs_a_bounded_time(tmp_path: Path, monkeypatch: pytest.M
         with pytest.raises(Unreadable, match="does not answer"):
             this.read_bytes(f"{dead}/{name}")
         assert not this.may_access(f"{dead}/{name}", "r")
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 25
+    released.set()
     assert asked == [dead]
     monkeypatch.undo()
     assert LiveHost({}).is_dir(dead)

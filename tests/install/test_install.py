@@ -72,10 +72,10 @@ Back up first what the copies replace (--apply does so by itself):
 To undo it by hand (after --apply: gpudoctor install rollback):
       tar -tzPf before-lib64.tar.gz > /dev/null &&
       sudo find /usr/local/cuda/lib64/ -maxdepth 1 -name 'libcudnn*' -delete &&
-      sudo tar -xzPf before-lib64.tar.gz &&
+      sudo tar -xzpPf before-lib64.tar.gz &&
       tar -tzPf before-include.tar.gz > /dev/null &&
       sudo find /usr/local/cuda/include/ -maxdepth 1 -name 'cudnn*.h' -delete &&
-      sudo tar -xzPf before-include.tar.gz &&
+      sudo tar -xzpPf before-include.tar.gz &&
       sudo ldconfig
 """
 Shown = pytest.CaptureFixture[str]

@@ -27,10 +27,11 @@ from installers.steps.by_hand import ByHand
 from installers.steps.change_mode import ChangeMode
 from installers.steps.command import Command
 from installers.steps.copy_tree import CopyTree, NotInArchive
+from installers.steps.extract import Extract
 from installers.steps.refresh_loader import RefreshLoader
 from installers.steps.use_file import UseFile
 from installers.steps.write_file import WriteFile
-from installers.transaction import InTheWay
+from installers.transaction import InTheWay, Item, Transaction
 from installers.undo import ChangedSince, NoSuchRun, recover, rollback
 from tests.installers import trees
 
@@ -115,6 +116,25 @@ def test_runs_are_taken_back_in_turn(cuda: Path, packed: Path, state: State) -> 
     assert trees.digest_of(cuda) == between
     rollback(state, first.id)
     assert trees.digest_of(cuda) == before
+
+
+def test_what_a_later_run_put_there_again_is_not_taken_back(cuda: Path, packed: Path, state: State) -> None:
+    """The same file of an archive, with the same times: by its stamp nobody could tell whose it is."""
+    plan = trees.plan(cuda, packed)
+    copies = plan._replace(steps=tuple(step for step in plan.steps if isinstance(step, (UseFile, Extract, CopyTree))))
+    before = trees.digest_of(cuda)
+    first = apply(copies, state)
+    between = trees.digest_of(cuda, new_times=False)
+    second = apply(copies, state)
+    elsewhere = apply(Plan("x", (WriteFile(str(cuda.parent / "other"), ("x",), ""),)), state)
+    assert trees.digest_of(cuda, new_times=False) == between
+    with pytest.raises(ChangedSince, match=first.id):
+        rollback(state, first.id)
+    assert trees.digest_of(cuda, new_times=False) == between
+    rollback(state, second.id)
+    rollback(state, first.id)  # the run elsewhere is newer, and not in the way
+    assert trees.digest_of(cuda) == before
+    assert {one.id: one.state for one in history(state)}[elsewhere.id] == "done"
 
 
 def test_what_the_user_changed_since_is_not_taken_back(cuda: Path, packed: Path, state: State) -> None:
@@ -432,6 +452,60 @@ def test_a_torn_journal_line_never_took_effect(cuda: Path, packed: Path, state: 
     assert undone.left == ()
     assert trees.digest_of(cuda) == before
     assert all(json.loads(line) for line in path.read_text().splitlines())
+
+
+def test_runs_that_were_killed_are_taken_back_newest_first(tmp_path: Path, state: State) -> None:
+    path = tmp_path / "file"
+    path.write_text("first\n")
+    runs = [apply(Plan("x", (WriteFile(str(path), (text,), ""),)), state).id for text in ("second", "third", "fourth")]
+    for run in runs[1:]:
+        journal = Path(state.path("journal", run, "journal.jsonl"))
+        journal.write_bytes(journal.read_bytes()[:-4])  # as if the commit was not written to its end
+    with state.lock():
+        undone = recover(state)
+    assert [one.id for one in undone] == [runs[2], runs[1]]
+    assert [(one.restored, one.left) for one in undone] == [(1, ())] * 2
+    assert path.read_text() == "second\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "meanwhile"),
+    [("old", "old"), ("old", "mine"), ("old", None), (None, None), (None, "mine")],
+)
+def test_what_others_change_while_it_is_replaced_stays_theirs(
+    before: str | None, meanwhile: str | None, tmp_path: Path, state: State
+) -> None:
+    """Between the look at what is there and the rename over it, which is the time that a large file takes."""
+    first, second = tmp_path / "first", tmp_path / "second"
+
+    def make(temporary: str) -> None:
+        Path(temporary).write_text("new")
+
+    def make_second(temporary: str) -> None:
+        make(temporary)
+        if meanwhile != before:
+            laid(first, meanwhile)
+
+    laid(first, before)
+    with state.lock():
+        transaction = Transaction(state.begin("x"))
+        if meanwhile == before:
+            transaction.put([Item(str(first), make), Item(str(second), make_second)])
+            assert text_of(first) == text_of(second) == "new"
+        else:
+            with pytest.raises(InTheWay, match="changed by somebody else"):
+                transaction.put([Item(str(first), make), Item(str(second), make_second)])
+            assert (text_of(first), text_of(second)) == (meanwhile, None)
+        recover(state)
+    assert (text_of(first), text_of(second)) == (meanwhile, None)
+
+
+def laid(path: Path, text: str | None) -> None:
+    path.unlink(missing_ok=True) if text is None else path.write_text(text)
+
+
+def text_of(path: Path) -> str | None:
+    return path.read_text() if path.exists() else None
 
 
 def test_what_others_changed_meanwhile_is_left(cuda: Path, packed: Path, state: State) -> None:

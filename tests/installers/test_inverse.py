@@ -206,11 +206,15 @@ def test_the_last_command_is_taken_back_first_and_caches_after_the_files(tmp_pat
     assert stay_done(undone.commands) == "`three` stays done (a third)."
 
 
-def test_a_cache_of_files_that_are_gone_is_said(tmp_path: Path, state: State) -> None:
+@pytest.mark.parametrize(("user", "typed"), [(0, "ldconfig"), (1000, "sudo ldconfig")])
+def test_a_cache_of_files_that_are_gone_is_said(
+    user: int, typed: str, tmp_path: Path, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
     steps = (WriteFile(str(tmp_path / "written"), ("a",), "x"), RefreshLoader("x"))
     apply(Plan("x", steps), state, Means(run=lambda _: None))
-    told = stay_done(rollback(state).commands)
-    assert told == "What `ldconfig` made is of the files as they were: run `ldconfig` once."
+    commands = rollback(state).commands
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert stay_done(commands) == f"What `ldconfig` made is of the files as they were: run `{typed}` once."
 
 
 def test_a_run_that_is_killed_in_a_command_says_so(tmp_path: Path, state: State) -> None:

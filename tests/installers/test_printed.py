@@ -22,13 +22,18 @@ from tests.installers.target import ROOT, WINDOWS
 MATRIX = Matrix()
 
 
-def pasted(lines: tuple[str, ...], folder: Path) -> None:
-    done = subprocess.run(["bash", "-c", "\n".join(lines)], cwd=folder, capture_output=True, text=True)
+def pasted(lines: tuple[str, ...], folder: Path, umask: str = "022") -> None:
+    script = "\n".join((f"umask {umask}", *lines))
+    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done
 
 
-@pytest.mark.parametrize(("name", "slash"), [("cuda", ""), ("it's a $(CUDA) dir", "/")])
-def test_what_is_pasted_before_and_after_undoes_what_is_pasted_between(name: str, slash: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "slash", "umask"), [("cuda", "", "022"), ("cuda", "", "077"), ("it's a $(CUDA) dir", "/", "022")]
+)
+def test_what_is_pasted_before_and_after_undoes_what_is_pasted_between(
+    name: str, slash: str, umask: str, tmp_path: Path
+) -> None:
     """The directory of libraries is a link, as in NVIDIA's toolkits."""
     cuda = trees.toolkit(tmp_path).rename(tmp_path / name)
     for kind, files in (("include", ("cudnn.h", "cudnn_new.h")), ("lib", ("libcudnn.so.9.10.2", "libcudnn.so.9.1.0"))):
@@ -43,11 +48,11 @@ def test_what_is_pasted_before_and_after_undoes_what_is_pasted_between(name: str
     (tmp_path / "unpacked/lib/libother.so").write_text("new")
     plan = Plan("x", copies)
     before = contents(cuda)
-    pasted(kept_first(plan, ROOT), tmp_path)
+    pasted(kept_first(plan, ROOT), tmp_path, umask)
     for step in copies:
-        pasted(step_lines(step, ROOT), tmp_path)
+        pasted(step_lines(step, ROOT), tmp_path, umask)
     assert contents(cuda) != before
-    pasted(undone_by(plan, ROOT), tmp_path)
+    pasted(undone_by(plan, ROOT), tmp_path, umask)
     assert contents(cuda) == before
 
 

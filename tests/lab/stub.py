@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.wheels import CACHE
+from tests.built import built
 
 _SOURCE = Path(__file__).with_name("stub_nvml.c")
 
@@ -52,10 +52,9 @@ def compiled(source: Path, *options: str, suffix: str = ".so") -> Path:
     `suffix` says what: ".so" for this machine, ".dll" or ".exe" for Windows.
     """
     digest = hashlib.sha256(source.read_bytes() + "".join(options).encode()).hexdigest()[:16]
-    library = CACHE / "stubs" / f"{source.stem}-{digest}{suffix}"
+    library = built(f"{source.stem}-{digest}{suffix}")
     if library.exists():
         return library
-    library.parent.mkdir(parents=True, exist_ok=True)
     with library.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # pytest-xdist: one worker compiles, the others wait
         if not library.exists():

@@ -243,6 +243,38 @@ def test_names_of_repaired_wheels(name: str, plain: str) -> None:
     assert plain_name(name) == plain
 
 
+_OF_LEVEL = {level: (f"/v{level}/libx.so", "x86_64", f"x86-64-v{level}") for level in (2, 3, 4)}
+_PLAIN = ("/a/libx.so", "x86_64", "")
+
+
+@pytest.mark.parametrize(
+    ("flags", "levels", "told"),
+    [
+        ("fpu", (2, 3, 4), "/a/libx.so"),
+        (V3, (2, 3, 4), "/v3/libx.so"),
+        (V3, (4, 3, 2), "/v3/libx.so"),
+        (V3, (2, 4), "/v2/libx.so"),
+        (V3, (4,), "/a/libx.so"),
+        (V3, (), "/a/libx.so"),
+        (V4, (2, 3, 4), "/v4/libx.so"),
+        (GAP, (2, 3, 4), "/v2/libx.so"),
+    ],
+)
+def test_the_cache_has_the_entry_for_the_best_level(
+    tmp_path: Path, flags: str, levels: tuple[int, ...], told: str
+) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text(f"vendor_id\t: GenuineIntel\nflags\t: {flags}\n")
+    of_levels = [_OF_LEVEL[level] for level in levels]
+    for rows in ([*of_levels, _PLAIN], [_PLAIN, *of_levels]):
+        for path, _, _ in rows:
+            lay(tmp_path / path[1:])
+        cache = Seen(tuple(CacheEntry("libx.so", *row) for row in rows), "test")
+        found = Search(OldHost(tmp_path, "2.39"), facts()._replace(cache=cache)).find("libx.so", None, (), "x86_64")
+        assert isinstance(found, Seen)
+        assert found.value.path == told
+
+
 @pytest.mark.parametrize(
     ("entries", "told"),
     [

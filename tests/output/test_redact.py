@@ -28,7 +28,9 @@ from tests.machine import gpu, machine, seen
 from tests.probes.tree import offline
 
 WORDS = PrivateWords(
-    users=("alice", "torch", "Jane Doe"), homes=("/home/alice", "/scratch/x7/home"), hosts=("box17.lab", "box17")
+    users=("alice", "torch", "Jane Doe", "al", "bob", "q"),
+    homes=("/home/alice", "/scratch/x7/home"),
+    hosts=("box17.lab", "box17"),
 )
 REDACTOR = Redactor(WORDS, ["0324517000123"])
 
@@ -45,6 +47,11 @@ REDACTOR = Redactor(WORDS, ["0324517000123"])
         ("/opt/malice/bin", "/opt/malice/bin"),
         ("/scratch/x7/home/.venv", "<home>/.venv"),
         ("alice", "<user>"),
+        ("Alice and ALICE_x", "<user> and <user>_x"),
+        ("/data/AL/env of al", "/data/<user>/env of <user>"),  # also names of two and three letters
+        ("/data/Bob/env of bob", "/data/<user>/env of <user>"),
+        ("q is a letter", "q is a letter"),
+        ("on BOX17", "on <host>"),
         ("built by alice.", "built by <user>."),
         ("/root/.bashrc, line 3", "/root/.bashrc, line 3"),
         ("torch 2.9.1+cu128 in /opt/venv", "torch 2.9.1+cu128 in /opt/venv"),
@@ -61,6 +68,8 @@ REDACTOR = Redactor(WORDS, ["0324517000123"])
         ("http://me:secret@mirror/simple", "http://<credentials>@mirror/simple"),
         ("10.1.2.3:29500", "<address>:29500"),
         ("/net/192.168.7.9/share", "/net/<address>/share"),
+        *((f"of 172.{second}.7.9 ", f"of 172.{second}.7.9 ") for second in (15, 32, 116)),
+        *((f"of 172.{second}.7.9 ", "of <address> ") for second in (16, 19, 20, 29, 30, 31)),
         ("mail first.last@lab.example today", "mail <address> today"),
         ("0000:01:00.0 and 00000000:01:00.0", "0000:01:00.0 and 00000000:01:00.0"),
         ("02:42:ac:11:00:02", "<address>"),

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from compat.matrix import Matrix
-from compat.version import CudnnVersion
+from compat.version import CudaVersion, CudnnVersion
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Extension
@@ -23,7 +23,7 @@ from doctor.loader.process import Process
 from doctor.loader.simulate import _release
 from doctor.prescribe.distributions import _sharing, with_removed
 from doctor.prescribe.effects.distributions_installed import apply
-from doctor.prescribe.foreseen import Foreseen
+from doctor.prescribe.foreseen import Foreseen, dlls_below
 from doctor.prescribe.proof import after
 from doctor.prescribe.world import World
 from doctor.probes import ProbeRequest, look
@@ -31,7 +31,7 @@ from doctor.probes.cudnn_library import foretold
 from installers.effect import CudnnInstalled, DistributionsInstalled
 from tests.lab import cudnn_tree
 from tests.lab.parts import UBUNTU_18, linux
-from tests.machine import distribution, environment, framework, machine, seen, unseen
+from tests.machine import distribution, environment, framework, machine, seen, system, unseen
 
 MATRIX = Matrix()
 PLACE = "/usr/local/cuda-10.0/lib64"
@@ -124,6 +124,19 @@ def test_the_loader_is_told_the_release_by_the_same_libraries(release: str, tmp_
 def test_what_a_wheel_brings(wheel: str, path: str) -> None:
     paths = Foreseen(machine(), MATRIX).wheel("/site", wheel, "1.2.3")
     assert (path in paths) if path else not paths
+
+
+@pytest.mark.parametrize(
+    ("cuda", "folder"),
+    [("11.8", "bin"), ("12.9", "bin"), ("13.0", "bin/x64"), ("13.1", "bin/x64"), ("14.0", "bin/x64")],
+)
+def test_where_a_toolkit_of_windows_has_its_dlls(cuda: str, folder: str) -> None:
+    made = Foreseen(machine(system=system(family=seen("windows"))), MATRIX)
+    made.toolkit("C:/cuda", CudaVersion.parse(cuda))
+    dlls = {path.rpartition("/")[0] for path in made.onto(Changes()).foreseen if path.endswith(".dll")}
+    assert dlls <= {f"C:/cuda/{folder}"}
+    assert bool(dlls) is (cuda != "14.0")  # of which no row tells the names
+    assert dlls_below(CudaVersion.parse(cuda)) == folder
 
 
 def test_the_gpu_code_of_what_is_removed_is_gone(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -11,7 +11,7 @@ from compat.discover import load_one, names_in
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import DriverRelease
-from doctor.check.finding import Answer, Kind, bad, ok
+from doctor.check.finding import Answer, Kind, bad, not_applicable, ok, unknown
 from doctor.check.judge import judge, load_rules
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, value_or
@@ -20,7 +20,7 @@ from doctor.prescribe.proof import Court, _names, after
 from doctor.prescribe.remedies import prescribe
 from doctor.prescribe.world import World
 from doctor.rules.shared.rule import Rule
-from doctor.rules.shared.subjects import MACHINE
+from doctor.rules.shared.subjects import FRAMEWORKS, MACHINE
 from installers import effect as effects
 from installers.effect import Effect
 from tests.lab.case import Case, examine, run_here
@@ -61,6 +61,47 @@ def test_a_driver_runs_after_the_restart_and_not_before() -> None:
     installed = effects.DriverInstalled("==580.95.05")
     assert value_or(made(installed, facts=old).driver.release, None) == DriverRelease((470, 256, 2))
     assert value_or(made(installed, effects.Restarted(), facts=old).driver.release, None) == DriverRelease((580, 95, 5))
+
+
+class Branches(Matrix):
+    """The shipped matrix, with other branches of the driver."""
+
+    def __init__(self, *branches: tuple[int, str, str | None]) -> None:
+        super().__init__()
+        (first, *_) = super().rows("driver", "branches")
+        self._branches = tuple(
+            first._replace(branch=number, kind=kind, end_of_life=end) for number, kind, end in branches
+        )
+
+    def rows(self, product: str, table: str) -> tuple[Any, ...]:
+        return self._branches if (product, table) == ("driver", "branches") else super().rows(product, table)
+
+    def as_of(self, product: str = "") -> str:
+        return "2026-11-26"
+
+
+LONG_TERM = (580, "long-term", "2028-08")
+
+
+@pytest.mark.parametrize(
+    ("newest", "expected"),
+    [
+        ((590, "production", "2026-12"), 590),
+        ((590, "production", "2026-11"), 590),  # its last month
+        ((590, "production", "2026-10"), 580),
+        ((590, "production", None), 590),
+        ((590, "new-feature", None), 580),
+        ((590, "", "2028-08"), 580),
+    ],
+)
+def test_packages_bring_the_newest_branch_that_is_still_served(
+    newest: tuple[int, str, str | None], expected: int
+) -> None:
+    facts = machine(driver=driver("535.183.01"))
+    for asked, branch in ((">=550", expected), ("", expected), (">=590", 590), ("<590", 580)):
+        done = (effects.DriverInstalled(asked), effects.Restarted())
+        then = after(done, World(facts, Branches(LONG_TERM, newest), None))
+        assert then.driver.release.get().branch == branch, asked
 
 
 def test_a_driver_that_refuses_the_card_does_not_start() -> None:
@@ -226,6 +267,32 @@ def test_a_fault_of_the_machine_that_names_other_files_is_another_one(before: st
     court, answer = ruled(before, then)
     verdict = court.verdict(answer, (effects.DriverInstalled("==580.95.05"), effects.Restarted()))
     assert [one.why for one in verdict.new] == [then] * new
+
+
+SAID = (bad("broken", Need("driver", ">=580")), ok("fine"), unknown("not readable"), not_applicable("nothing"))
+
+
+@pytest.mark.parametrize("subjects", [FRAMEWORKS, MACHINE], ids=["framework", "machine"])
+@pytest.mark.parametrize("own", SAID, ids=[one.kind.value for one in SAID])
+@pytest.mark.parametrize("other", SAID, ids=[one.kind.value for one in SAID])
+def test_a_remedy_is_proven_where_the_rule_says_so_then(subjects: Any, own: Answer, other: Answer) -> None:
+    """What another rule could not tell is no reason against it; of a machine only running it tells."""
+
+    def one(said: Answer, at_first: Answer) -> Rule[Any]:
+        return Rule(subjects, lambda _, facts, __: at_first if facts.driver.release.get().branch < 500 else said)
+
+    old = machine(driver=driver("470.256.02"))
+    rules = {"own": one(own, bad("too old", Need("driver", ">=580"))), "other": one(other, ok("fine"))}
+    answers = judge(old, MATRIX, rules)
+    (answer,) = (one for one in answers if one.code == "own")
+    verdict = Court(old, answers, MATRIX, rules, None).verdict(
+        answer, (effects.DriverInstalled("==580.95.05"), effects.Restarted())
+    )
+    told = own.kind in {Kind.OK, Kind.NOT_APPLICABLE} or (own.kind is Kind.UNKNOWN and subjects is MACHINE)
+    assert verdict.proven is (told and other.kind is not Kind.BAD)
+    assert verdict.left_open == ("not readable" if own.kind is Kind.UNKNOWN else "")
+    assert [one.code for one in verdict.stands] == ["own"] * (own.kind is Kind.BAD)
+    assert [one.code for one in verdict.new] == ["other"] * (other.kind is Kind.BAD)
 
 
 def test_what_is_still_there_under_its_name_gives_it_to_nobody_else() -> None:

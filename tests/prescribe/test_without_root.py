@@ -73,7 +73,8 @@ def test_a_module_is_unloaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cuda", "there"), [("10", False), ("10.0", False), ("11", True), ("12.4", True), ("13", True)]
+    ("cuda", "there"),
+    [("", False), ("10", False), ("10.2", False), ("11", True), ("11.0", True), ("12.4", True), ("13", True)],
 )
 def test_cudnn_is_a_wheel_from_cuda_11_on(cuda: str, there: bool) -> None:
     facts = machine()

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -203,9 +202,7 @@ def test_a_crash_is_a_fact(directory: Path, call: str, knows_driver: bool, knows
 def test_what_was_told_before_a_hang_is_kept(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
     monkeypatch.setattr(waiting, "_listener", heard.append)
-    started = time.monotonic()
     told = ask(directory, stub.card(), stub.card(uuid="GPU-1"), hang="nvmlDeviceGetTemperature", timeout_s=4.0)
-    assert time.monotonic() - started < 8
     answer = told.nvml.get()
     assert (answer.state, answer.error) == ("hung", "nvmlDeviceGetTemperature did not answer within 4 s")
     assert value(told.driver_release) == DriverRelease.parse("580.95.05")
@@ -237,10 +234,9 @@ def test_cuda_visible_devices_does_not_matter(directory: Path) -> None:
     assert len(nvml.start(LiveHost(environ), search(directory)).finish().gpus.get()) == 1
 
 
-def test_without_a_library_no_child_is_started() -> None:
-    started = time.monotonic()
+def test_without_a_library_no_child_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
     told = nvml.start(LiveHost({}), search(None)).finish()
-    assert time.monotonic() - started < 0.1
     assert told.nvml.get() == ("", "not-found", "NVMLError_LibraryNotFound (12): NVML Shared Library Not Found", 12)
     assert told.gpus == Unseen("NVML: NVMLError_LibraryNotFound (12): NVML Shared Library Not Found")
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +14,7 @@ from doctor.facts.seen import Seen, Unseen
 from doctor.host.live import LiveHost
 from doctor.probes import pci
 from tests.probes.pretend import PretendHost
+from tests.probes.test_windows_python import Registry, running
 from tests.probes.tree import offline
 
 BUS = "/sys/bus/pci/devices"
@@ -62,6 +66,33 @@ def test_a_root_has_no_devices(tmp_path: Path) -> None:
 def test_nvswitch(tmp_path: Path, device_class: str, expected: bool) -> None:
     found = pci.has_nvswitch(PretendHost(tmp_path, function("0000:05:00.0", "0x10de", device_class)))
     assert found.get() is expected
+
+
+@pytest.mark.parametrize(
+    ("answers", "present"),
+    [
+        ({"a": 0, "b": 0}, "ab"),
+        ({"a": 0, "b": 0x0D}, "a"),  # taken out: CR_NO_SUCH_DEVNODE
+        ({"a": 0x0D, "b": 0x0D}, ""),
+        ({"a": 0x0D, "b": 0x05}, "b"),  # another complaint does not say that it is gone
+    ],
+)
+def test_cards_that_windows_wrote_down_are_there_or_were_taken_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: dict[str, int], present: str
+) -> None:
+    bus = "HKLM\\SYSTEM\\CurrentControlSet\\Enum\\PCI"
+    models = {"a": "VEN_10DE&DEV_2684&SUBSYS_88E21043&REV_A1", "b": "VEN_10DE&DEV_1180"}
+    values: dict[str, object] = {"CompatibleIDs": ["PCI\\VEN_10DE&CC_0300"], "Service": "nvlddmkm"}
+    keys = {f"{bus}\\{model}\\{name}": values for name, model in models.items()}
+
+    def locate(node: object, device: str, flags: int) -> int:
+        return answers[device.rpartition("\\")[2]]
+
+    monkeypatch.setitem(sys.modules, "winreg", Registry(keys))
+    library = SimpleNamespace(CM_Locate_DevNodeW=locate)
+    monkeypatch.setattr(ctypes, "WinDLL", {"cfgmgr32": library}.__getitem__, raising=False)
+    found = pci.look(running(tmp_path)).get()
+    assert [one.device_id for one in found] == [{"a": 0x2684, "b": 0x1180}[name] for name in present]
 
 
 def test_this_machine_answers() -> None:

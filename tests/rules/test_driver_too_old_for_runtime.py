@@ -7,6 +7,8 @@ import pytest
 from compat.need import Need
 from compat.version import CudaVersion
 from doctor.check.finding import Kind
+from doctor.facts.driver import DriverLibrary
+from doctor.facts.seen import Fact
 from tests.machine import (
     VENV,
     driver,
@@ -30,6 +32,11 @@ CODE = "driver-too-old-for-runtime"
         ("580.95.05", "12.8", Kind.OK),
         ("535.183.01", "12.8", Kind.OK),  # minor-version compatibility: 12.x starts on 525.60.13
         ("580.95.05", "13.2", Kind.OK),  # "corresponding driver" 595 is not a floor
+        ("525.60.12", "12.8", Kind.BAD),
+        ("525.60.13", "12.8", Kind.OK),
+        ("525.60.14", "12.8", Kind.OK),
+        ("579.99.99", "13.0", Kind.BAD),
+        ("580.65.06", "13.0", Kind.OK),
         ("470.82", "13.0", Kind.BAD),
         ("440.33.01", "11.8", Kind.BAD),
         ("580.95.05", "99.0", Kind.UNKNOWN),
@@ -41,15 +48,33 @@ def test_floor(release: str, cuda: str, kind: Kind) -> None:
     assert answer(CODE, facts).kind is kind
 
 
-def test_the_drivers_own_word_counts_where_the_matrix_has_no_row() -> None:
+@pytest.mark.parametrize(
+    ("serves", "kind"),
+    [
+        (seen(CudaVersion(98, 9)), Kind.UNKNOWN),
+        (seen(CudaVersion(99, 0)), Kind.OK),
+        (seen(CudaVersion(99, 1)), Kind.OK),
+        (unseen("no NVML"), Kind.UNKNOWN),
+    ],
+)
+def test_the_drivers_own_word_counts_where_the_matrix_has_no_row(serves: Fact[CudaVersion], kind: Kind) -> None:
     built = framework(cuda=seen(CudaVersion(99, 0)))
-    facts = machine(driver=driver("999.10", "99.1"), environments=seen((environment(built),)))
-    assert answer(CODE, facts).kind is Kind.OK
+    facts = machine(driver=driver("999.10")._replace(cuda=serves), environments=seen((environment(built),)))
+    assert answer(CODE, facts).kind is kind
 
 
-@pytest.mark.parametrize(("loads", "kind"), [(True, Kind.OK), (False, Kind.BAD)])
-def test_forward_compatible_libcuda(loads: bool, kind: Kind) -> None:
-    compat = driver_library("libcuda", "580.95.05", origin="compat", loads=loads)
+@pytest.mark.parametrize(
+    ("compat", "kind"),
+    [
+        (driver_library("libcuda", "580.95.05", origin="compat"), Kind.OK),
+        (driver_library("libcuda", "580", origin="compat"), Kind.OK),
+        (driver_library("libcuda", "579.99", origin="compat"), Kind.BAD),
+        (driver_library("libcuda", "580.95.05", origin="compat", loads=False), Kind.BAD),
+        (driver_library("libcuda", "580.95.05", origin="system"), Kind.BAD),
+        (driver_library("libnvidia-ml", "580.95.05", origin="compat"), Kind.BAD),
+    ],
+)
+def test_forward_compatible_libcuda(compat: DriverLibrary, kind: Kind) -> None:
     built = framework(cuda=seen(CudaVersion(13, 0)))
     old = driver("535.183.01", "12.2", libraries=seen((compat,)))
     assert answer(CODE, machine(driver=old, environments=seen((environment(built),)))).kind is kind

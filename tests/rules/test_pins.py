@@ -35,9 +35,9 @@ def test_pin(text: str, expected: Pin | None) -> None:
 
 @pytest.mark.parametrize("text", ["a" + " " * 480 + ")", "a(" + " " * 480, "a[" + "[" * 480, ";" * 490])
 def test_hostile_requirements_take_no_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     pin(text)
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 1
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,16 @@ def on(built: Framework, glibc: str = "2.39", python: str = "3.12.4", kind: str 
     [
         (framework(), "2.39", Kind.OK),
         (framework(), "2.28", Kind.OK),
-        (framework(), "2.17", Kind.BAD),
+        (framework(), "2.27", Kind.BAD),
+        (framework(), "2.9", Kind.BAD),  # numbers, not texts
+        (framework(), "2.100", Kind.OK),
         (framework("tensorflow", "2.20.0", build=seen("cuda"), cuda=unseen("")), "2.5", Kind.BAD),
         (framework("tensorflow", "99.0"), "2.39", Kind.UNKNOWN),
         # what its libraries ask for counts too, and alone where no row covers the build
         (framework(glibc=seen("2.40", "libtorch_cuda.so")), "2.39", Kind.BAD),
         (framework(glibc=seen("2.27", "libtorch_cuda.so")), "2.27", Kind.BAD),
+        (framework(glibc=seen("2.9", "libtorch_cuda.so")), "2.27", Kind.BAD),
+        (framework(glibc=seen("2.9", "libtorch_cuda.so")), "2.28", Kind.OK),
         (framework(version="99.0+cu128", glibc=seen("2.27", "libtorch_cuda.so")), "2.27", Kind.OK),
         (framework(version="99.0+cu128", glibc=seen("2.27", "libtorch_cuda.so")), "2.9", Kind.BAD),
     ],

@@ -6,15 +6,13 @@ environ = {"STUB_CUDNN_FAULT": "abort@cudnnCreate"}   # see stub_cudnn.c
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.wheels import CACHE
+from tests.lab.stub import compiled
 
 SOURCE = Path(__file__).with_name("stub_cudnn.c")
 # By major; the version symbol that a part exports (doctor/probes/cudnn_library.py), "" for none.
@@ -51,9 +49,9 @@ def build(folder: Path, version: str = "9.10.2", *, without: Iterable[str] = (),
     for part in ("", *PARTS.get(major, {})):
         name = f"libcudnn{'_' if part else ''}{part}.so.{major}"
         if part not in without:
-            shutil.copy(_compiled(version, part), folder / name)
+            shutil.copy(compiled(SOURCE, *options(version, part)), folder / name)
     if has_cublas:
-        shutil.copy(_compiled(version, "ops"), folder / f"libcublasLt.so.{_CUDART[major] // 1000}")
+        shutil.copy(compiled(SOURCE, *options(version, "ops")), folder / f"libcublasLt.so.{_CUDART[major] // 1000}")
     return folder
 
 
@@ -92,19 +90,3 @@ def options(version: str, part: str) -> list[str]:
     found += ["-DPART"] if part else []
     found += [f"-DSYMBOL={symbol}"] if symbol else []
     return [*found, f"-Wl,-soname,libcudnn{'_' if part else ''}{part}.so.{major}", "-Wl,-rpath,$ORIGIN"]
-
-
-def _compiled(version: str, part: str) -> Path:
-    """The library, once for each state of the source."""
-    digest = hashlib.sha256(SOURCE.read_bytes() + " ".join(options(version, part)).encode()).hexdigest()[:16]
-    library = CACHE / "stubs" / f"cudnn-{version}-{part or 'main'}-{digest}.so"
-    library.parent.mkdir(parents=True, exist_ok=True)
-    with library.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # pytest-xdist: one worker compiles, the others wait
-        if not library.exists():
-            unfinished = library.with_suffix(".tmp")
-            command = [sys.executable, "-m", "ziglang", "cc", "-shared", "-fPIC", "-O2", "-fno-sanitize=undefined"]
-            command += ["-fvisibility=hidden", "-Wall", "-Wextra", *options(version, part)]
-            subprocess.run([*command, "-o", str(unfinished), str(SOURCE)], check=True)
-            unfinished.replace(library)
-    return library
