@@ -212,7 +212,7 @@ FRAMEWORK_NAME = re.compile(
 # Where they may stand, and why. Everywhere else a card or a row of traits says it.
 MAY_NAME_FRAMEWORKS = {
     "doctor/frameworks/": "the cards",
-    "doctor/explain/signatures/": "messages of the frameworks",
+    "doctor/explain/decide/": "messages of the frameworks",
     "doctor/explain/dumps/": "what the frameworks print of themselves",
     "doctor/explain/facts.py": "torch says its CUDA in a line of its own",
     "doctor/verify/frameworks/": "programs, one for each framework",

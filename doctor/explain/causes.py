@@ -6,15 +6,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 
-from compat.discover import load_one, names_in
 from compat.matrix import Matrix
 from compat.record import NamedTuple
 from doctor.check.finding import Remedy
-from doctor.explain import signatures
 from doctor.explain.clues import Clues
-from doctor.explain.literals import literals
 from doctor.explain.reading import Line, Reading
-from doctor.explain.signature import MIN_CONFIDENCE, Family, Means, Signature
+from doctor.explain.signature import MIN_CONFIDENCE, Means, Signature, families
 from doctor.explain.widths import readings
 
 _MOST_MATCHES = 40  # of one signature: a log repeats its message
@@ -68,11 +65,6 @@ class _Unwrapped:
         return self._block[bisect_right(self._starts, place) - 1]
 
 
-def families() -> dict[str, Family]:
-    """All signatures, by the name of their file."""
-    return {name: load_one(signatures, name, "FAMILY", Family) for name in names_in(signatures)}
-
-
 def causes_of(reading: Reading, matrix: Matrix) -> tuple[Cause, ...]:
     """The causes that are worth saying, the surest first; of equal ones that which was printed first."""
     clues = Clues(reading, matrix)
@@ -94,11 +86,10 @@ def _rank(cause: Cause) -> tuple[float, int]:
 def _hits(unwrapped: Iterable[_Unwrapped], clues: Clues, *, general: bool) -> Iterator[_Hit]:
     asked = (family for family in families().values() if family.general == general)
     for signature in (one for family in asked for one in family.signatures):
-        words = literals(signature.pattern)
         everywhere = (
             (found, one.line_at(found.start()))
             for one in unwrapped
-            if not words or any(word in one.small for word in words)
+            if not signature.words or any(word in one.small for word in signature.words)
             for found in signature.compiled.finditer(one.text)
         )
         for found, line in islice(everywhere, _MOST_MATCHES):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from doctor import __version__
-from doctor.explain.causes import families
 from doctor.explain.dump import Field, tell
 from doctor.explain.reading import Reading
+from doctor.explain.signature import families
 
 _LAST_LINES = 40
 _LINE_CHARS = 300

@@ -1,13 +1,18 @@
-"""What a message is known by, and what it means: data, one family of messages a file in `signatures/`."""
+"""What a message is known by, and what it means: rows, one family of messages a file in `signatures/`."""
 
 from __future__ import annotations
 
+import importlib
+import json
+import os
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from compat.error import DataError
 from compat.record import NamedTuple
+from doctor.explain import decide, signatures
 
 if TYPE_CHECKING:
     from doctor.explain.clues import Clues
@@ -32,19 +37,15 @@ class Means(NamedTuple):
 Decide = Callable[["re.Match[str]", "Clues"], Iterable[Means]]
 
 
-class Signature:
+class Signature(NamedTuple):
     """One message. A blank in its patterns stands for any run of blanks and line ends: terminals wrap."""
 
-    def __init__(self, pattern: str, *means: Means, source: str, asks: str = "", decide: Decide | None = None) -> None:
-        """`means`: its causes; all whose conditions hold are told. `source`: who prints it.
-
-        `asks`: the question that decides, where several are left. `decide` makes further causes of what was captured.
-        """
-        self.pattern = pattern
-        self.means = means
-        self.source = source
-        self.asks = asks
-        self.decide = decide
+    pattern: str
+    words: tuple[str, ...]  # in lower case; every match holds one of them (tests/explain/prefilter.py computes them)
+    source: str  # who prints it
+    means: tuple[Means, ...] = ()  # its causes; all whose conditions hold are reported
+    asks: str = ""  # the question that decides, where several are left
+    decide: str = ""  # a function of `decide/`, "cudnn.mismatch", that makes further causes of what was captured
 
     @property
     def compiled(self) -> re.Pattern[str]:
@@ -52,21 +53,65 @@ class Signature:
         return flexible(self.pattern)
 
     def causes(self, found: re.Match[str], clues: Clues) -> tuple[Means, ...]:
-        """What the message means in this text."""
+        """Return what the message means in this text."""
         named = {name: " ".join((text or "").split())[:120] for name, text in found.groupdict().items()}
         fixed = (one._replace(says=one.says.format_map(named)) for one in self.means if _holds(one, clues))
-        return (*fixed, *(self.decide(found, clues) if self.decide else ()))
+        return (*fixed, *(self.decider(found, clues) if self.decide else ()))
+
+    @property
+    def decider(self) -> Decide:
+        """The function that `decide` names."""
+        family, _, name = self.decide.partition(".")
+        return cast("Decide", getattr(importlib.import_module(f"{decide.__name__}.{family}"), name))
 
 
-class Family:
-    """The signatures of one kind of message; a module of `signatures/` holds one as `FAMILY`."""
+class Family(NamedTuple):
+    """The signatures of one kind of message."""
 
-    __slots__ = ("general", "signatures")
+    signatures: tuple[Signature, ...]
+    general: bool  # words that any program may use, searched only where no message of a known program was found
 
-    def __init__(self, *signatures: Signature, general: bool = False) -> None:
-        """`general`: words that any program may use, looked for only where no message of a known one is there."""
-        self.signatures = signatures
-        self.general = general
+
+def families() -> dict[str, Family]:
+    """Return all signatures by the name of their file; raises DataError where there are none."""
+    folder = signatures.__path__[0]
+    names = sorted(name[:-5] for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("_"))
+    if not names:
+        raise DataError(f"{folder} holds no signatures")
+    shared = _rows(folder, "_shared")
+    return {name: _family(name, _rows(folder, name), shared) for name in names}
+
+
+def _rows(folder: str, name: str) -> dict[str, Any]:
+    with open(os.path.join(folder, f"{name}.json"), encoding="utf-8") as file:
+        rows: dict[str, Any] = json.load(file)
+    return rows
+
+
+def _family(name: str, told: dict[str, Any], shared: dict[str, list[str]]) -> Family:
+    def whole(pattern: str | list[str]) -> str:
+        """Join alternatives; "@boxed" stands for those of `_shared.json`."""
+        parts = [pattern] if isinstance(pattern, str) else pattern
+        return "|".join(part for one in parts for part in (shared[one[1:]] if one.startswith("@") else (one,)))
+
+    def means(row: dict[str, Any]) -> Means:
+        patterns = {key: whole(row[key]) for key in ("given", "unless") if key in row}
+        return Means(row["code"], row["says"], row["confidence"], **patterns)
+
+    return Family(
+        tuple(
+            Signature(
+                pattern=whole(row["pattern"]),
+                words=tuple(row["words"]),
+                source=row["source"],
+                means=tuple(map(means, row.get("means", ()))),
+                asks=row.get("asks", ""),
+                decide=f"{name}.{row['decide']}" if "decide" in row else "",
+            )
+            for row in told["signatures"]
+        ),
+        told.get("general", False),
+    )
 
 
 @lru_cache(maxsize=1024)

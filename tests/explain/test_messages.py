@@ -10,14 +10,15 @@ import pytest
 
 from compat.matrix import Matrix
 from doctor.explain import pages
-from doctor.explain.causes import Cause, causes_of, families
+from doctor.explain.causes import Cause, causes_of
 from doctor.explain.command import explained
 from doctor.explain.document import STACK
-from doctor.explain.literals import literals
 from doctor.explain.reading import WORDS, read
+from doctor.explain.signature import families
 from tests.explain.fresh import FRESH
 from tests.explain.held_out import NOT_THE_STACK, REPORTS
 from tests.explain.messages import MESSAGES
+from tests.explain.prefilter import literals
 from tests.explain.texts import texts
 from tests.explain.unseen import UNSEEN
 
@@ -71,7 +72,7 @@ def test_every_signature_has_a_message(family: str) -> None:
 
 
 def test_a_message_holds_the_words_by_which_its_pattern_is_looked_for() -> None:
-    signatures = [(one, literals(one.pattern)) for family in families().values() for one in family.signatures]
+    signatures = [(one, one.words) for family in families().values() for one in family.signatures]
     assert [one.pattern for one, words in signatures if not words] == []
     for text in (text.lower() for text, _ in (*MESSAGES, *SAMPLES, *INVENTORY)):
         passed = (one for one, words in signatures if not any(word in text for word in words))

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from doctor.explain.causes import families
 from doctor.explain.dump import all_dumps
-from doctor.explain.signature import flexible
+from doctor.explain.signature import families, flexible
 
 parser: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,8 +27,6 @@ SIGNS = " aA0_.-/:,;=\"'([{<>)]}\\\t#@+*|x\n"
 LENGTH = 3_000
 SECONDS = 0.12  # linear ones take a thousandth
 ENDS = ("\x00", "\n\x00")
-# Of our own words, or of a text that is bounded: literals reads the signatures' patterns.
-OURS = frozenset({"doctor/explain/literals.py"})
 
 
 class Used(NamedTuple):
@@ -51,8 +48,7 @@ def used() -> list[Used]:
         found[dump.mark] = Used(re.compile(dump.mark), "search", f"dumps/{name}, mark")
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).rglob("*.py")):
-            if str(file.relative_to(ROOT)) not in OURS:
-                found.update({one.pattern.pattern: one for one in _of_module(file)})
+            found.update({one.pattern.pattern: one for one in _of_module(file)})
     return list(found.values())
 
 

@@ -1,1 +1,1 @@
-"""One family of messages a file; its module holds `FAMILY`. See CONTRIBUTING.md, "A signature"."""
+"""Messages as rows: one family of messages a file. See CONTRIBUTING.md, "A signature"."""

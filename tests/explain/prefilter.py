@@ -1,10 +1,18 @@
-"""Words of a pattern of which every match holds one: to look for those costs a hundredth of the search itself."""
+"""Compute the words of each signature's pattern: every match holds one, and to look for them costs a hundredth.
+
+`python -m tests.explain.prefilter` writes them into the rows of `doctor/explain/signatures/`.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
+
+from doctor.explain import signatures
+from doctor.explain.signature import families
 
 _SHORTEST = 3
 _TOKEN = re.compile(
@@ -17,7 +25,7 @@ _TIMES = re.compile(r"(?:[*+?]|\{\d*,?\d*\})[?+]?")
 
 @lru_cache(maxsize=1024)
 def literals(pattern: str) -> frozenset[str]:
-    """In lower case, at least one of them in every text that the pattern matches; none where nobody can say."""
+    """Return lower-case words, one of which is in every text that the pattern matches; none where that is unknown."""
     return _Reader(pattern).choices()
 
 
@@ -86,3 +94,20 @@ def _one(run: str) -> frozenset[str]:
 def _worth(words: frozenset[str]) -> tuple[int, int]:
     """The longer the shortest of them, the better; then the fewer."""
     return (min(map(len, words), default=0), -len(words))
+
+
+def with_words(name: str) -> str:
+    """Return the file of a family with the words of its patterns."""
+    path = Path(signatures.__path__[0]) / f"{name}.json"
+    lines, found = path.read_text(encoding="utf-8").split("\n"), iter(families()[name].signatures)
+    return "\n".join(
+        f'   "words": {json.dumps(sorted(literals(next(found).pattern)), ensure_ascii=False)},'
+        if line.startswith('   "words": ')
+        else line
+        for line in lines
+    )
+
+
+if __name__ == "__main__":
+    for family in families():
+        (Path(signatures.__path__[0]) / f"{family}.json").write_text(with_words(family), encoding="utf-8")
