@@ -1,4 +1,4 @@
-"""The user's Python environments, read from their files; an interpreter is started only when --deep asks for it."""
+"""The user's Python environments, read from their files; only --deep starts an interpreter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.probes.distributions import installed, with_editables
 from doctor.probes.incomplete import incomplete_among
 from doctor.probes.interpreters import InterpreterCandidate, candidates
 from doctor.probes.overlaps import overlaps_among
-from doctor.probes.prefixes import Located
+from doctor.probes.prefixes import Located, Opaque
 from doctor.probes.sites import SearchPath, search_path
 
 IMPORT_WITHIN_S = 10.0
@@ -37,7 +37,12 @@ def look(host: Host, pythons: tuple[str, ...]) -> Fact[tuple[Environment, ...]]:
     On an offline root, every environment in the well-known places. Raises NoSuchInterpreter for a path that was
     asked for and is none.
     """
-    found = candidates(host, pythons)
+    try:
+        found = candidates(host, pythons)
+    except Opaque as error:
+        if pythons:
+            raise
+        return Unseen(str(error))
     return Seen(tuple(_describe(host, candidate) for candidate in found), "files of the environments")
 
 
@@ -152,7 +157,8 @@ def _try_import(host: Host, environment: Environment, framework: Framework, time
     """Raises HostError where the import must not be tried."""
     from doctor.host.searched import safe_environ  # late: only --deep imports
 
-    host.refuse_unsafe(framework.path)
+    for path in (environment.interpreter, framework.path, *value_or(environment.sites, ())):
+        host.refuse_unsafe(path)
     code = _IMPORT.format(module=_module(framework))
     # -B: looking must not write bytecode into the user's environment
     argv = (environment.interpreter, "-B", "-c", code)
