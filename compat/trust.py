@@ -45,6 +45,7 @@ class Step(NamedTuple):
 
     place: str
     found: os.stat_result  # by lstat
+    is_last: bool = False  # of the path, or of what a link at its end leads to
 
     @property
     def is_link(self) -> bool:
@@ -148,15 +149,15 @@ def _unmapped() -> int | None:
 
 def way(path: str) -> Iterator[Step]:
     """Yield "/", then each directory and link that opening a path passes, at last what it leads to; raises OSError."""
-    todo = (path if path.startswith("/") else f"{os.getcwd()}/{path}").split("/")[::-1]
+    todo = _parts(path if path.startswith("/") else f"{os.getcwd()}/{path}")
     here, links = "", 0
     yield Step("/", os.lstat("/"))
     while todo:
         part = todo.pop()
-        if part in {"", ".", ".."}:
-            here = here.rpartition("/")[0] if part == ".." else here
+        if part == "..":
+            here = here.rpartition("/")[0]
             continue
-        step = Step(f"{here}/{part}", os.lstat(f"{here}/{part}"))
+        step = Step(f"{here}/{part}", os.lstat(f"{here}/{part}"), not todo)
         yield step
         if not step.is_link:
             here = step.place
@@ -166,7 +167,11 @@ def way(path: str) -> Iterator[Step]:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
         target = os.readlink(step.place)
         here = "" if target.startswith("/") else here
-        todo.extend(target.split("/")[::-1])
+        todo.extend(_parts(target))
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/")[::-1] if part not in {"", "."}]
 
 
 def _names_of(path: str) -> Iterator[str]:
@@ -204,16 +209,14 @@ class _User:
                 self._refuse_way(one)
 
     def _refuse_way(self, path: str) -> None:
-        last = None
-        for last in way(path):
-            if last.is_link:
-                self._refuse_step(last)
-                if last.found.st_uid == self._uid:
-                    return
-        if last:
-            folder = os.path.dirname(last.place)
-            self._refuse_step(last)
-            self._refuse_step(Step(folder, os.lstat(folder)))
+        for step in way(path):
+            if step.is_link or step.is_last:
+                self._refuse_step(step)
+            if step.is_last:
+                folder = os.path.dirname(step.place)
+                self._refuse_step(Step(folder, os.lstat(folder)))
+            if step.is_link and step.found.st_uid == self._uid:
+                return
 
     def _refuse_step(self, step: Step) -> None:
         if not _owns(self._uid, step) and not f"{step.place}/".startswith(self._chosen):

@@ -358,7 +358,9 @@ def _behind_shim(host: Host, root: str, called: str) -> str:
 def _behind_asdf(host: Host, root: str, called: str) -> str:
     """The interpreter that a shim of asdf starts: ASDF_PYTHON_VERSION, else .tool-versions upwards, else of HOME."""
     named = host.environ.get("ASDF_PYTHON_VERSION", "").split()
-    for path in () if named else (*_upwards(host, "PWD", ".tool-versions"), f"{host.environ.get('HOME', '')}/.tool-versions"):
+    for path in (
+        () if named else (*_upwards(host, "PWD", ".tool-versions"), f"{host.environ.get('HOME', '')}/.tool-versions")
+    ):
         lines = text_of(host, path, _SMALL_FILE_BYTES).splitlines()
         named = next((line.partition("#")[0].split()[1:] for line in lines if line.split()[:1] == ["python"]), [])
         if named:

@@ -160,7 +160,10 @@ PACKAGES = "Users/Ann/AppData/Local/Packages/PythonSoftwareFoundation.Python.3.1
 @pytest.mark.parametrize("families", [0, 1, 2])
 def test_the_python_of_microsofts_store(tmp_path: Path, families: int) -> None:
     """Its alias is no file that can be read, and its packages lie in the user's own directory of the app."""
-    installed = ("PythonSoftwareFoundation.Python.3.12_qbz5n2kfra8p0", "PythonSoftwareFoundation.Python.3.13_qbz5n2kfra8p0")
+    installed = (
+        "PythonSoftwareFoundation.Python.3.12_qbz5n2kfra8p0",
+        "PythonSoftwareFoundation.Python.3.13_qbz5n2kfra8p0",
+    )
     tree: Tree = {
         "Windows/": "",
         f"{APPS}/python.exe": b"",
@@ -387,7 +390,8 @@ def test_an_opaque_wrapper_is_not_started(tmp_path: Path) -> None:
 def test_shims_of_asdf_are_resolved_without_running_them(
     tmp_path: Path, tree: Tree, environ: dict[str, str], prefix: str
 ) -> None:
-    shim = '#!/usr/bin/env bash\n# asdf-plugin: python 3.11.4\n# asdf-plugin: python 3.12.1\nexec asdf exec "python3" "$@"\n'
+    plugins = "".join(f"# asdf-plugin: python {version}\n" for version in ("3.11.4", "3.12.1"))
+    shim = f'#!/usr/bin/env bash\n{plugins}exec asdf exec "python3" "$@"\n'
     installs = {
         f".asdf/installs/python/{version}/{name}": b"\x7fELF"
         for version in ("3.11.4", "3.12.1")
