@@ -24,7 +24,7 @@ _SMALL_BYTES = 64 << 10
 _ACL = "system.posix_acl_access"
 _ACL_USER, _ACL_GROUP_OBJ, _ACL_GROUP = 0x02, 0x04, 0x08
 _MAY_WRITE = 2
-_LIBRARY = r"(?:lib-)?(?:python|pypy)[\d.]*t?"  # "python3" holds Debian's packages
+_LIBRARY = r"(?:lib-)?(?:python|pypy)[\d.]*t?(?:\.zip)?"  # "python3" holds Debian's packages
 _PROGRAM = r"(?i)(?:python|pypy)(\d[\d.]*)?[a-z]*"
 _CHOICES = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH")
 _SITES = ("site-packages", "dist-packages")
@@ -185,9 +185,11 @@ def _names_of(path: str) -> Iterator[str]:
 
 
 def _configurations(path: str) -> Iterator[str]:
+    """Yield where files may lie by which a Python takes its standard library from elsewhere."""
     for name in _names_of(os.path.abspath(path)):
         folder = os.path.dirname(name)
         yield from (f"{one.rstrip('/')}/pyvenv.cfg" for one in (folder, os.path.dirname(folder)))
+        yield f"{folder.rstrip('/')}/pybuilddir.txt"
 
 
 class _User:

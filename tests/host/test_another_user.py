@@ -78,14 +78,14 @@ class Theirs:
         self.write(f"{name}/lib/{TAG}/site-packages/torch/version.py", "__version__ = '2.9.1+cu128'\ncuda = '12.8'\n")
         self.write(f"{name}/lib/{TAG}/site-packages/torch-2.9.1.dist-info/METADATA", "Name: torch\nVersion: 2.9.1\n")
 
-    def give(self) -> None:
+    def give(self, owner: int = THEM) -> None:
         """Let all of it be theirs."""
         for path in (self.folder, *self.folder.rglob("*")):
-            os.chown(path, THEM, THEM, follow_symlinks=False)
+            os.chown(path, owner, owner, follow_symlinks=False)
 
-    def call(self, *words: str, uid: int = 0, **environ: str) -> subprocess.CompletedProcess[str]:
+    def call(self, *words: str, uid: int = 0, owner: int = THEM, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run gpudoctor there."""
-        self.give()
+        self.give(owner)
         code = f"import sys; sys.path[:0] = {sys.path!r}; import gpudoctor; gpudoctor.main()"
         clean = {"PATH": "/usr/bin:/bin", "HOME": "/root" if not uid else "/nonexistent", "GPUDOCTOR_CACHE": ""}
         return subprocess.run(
@@ -143,6 +143,23 @@ def test_nor_by_any_other_way_to_it(theirs: Theirs, how: str) -> None:
     assert environment["prefix"] == f"{theirs.folder}/env"
     assert environment["owner"] == str(THEM)
     assert [one["package"] for one in environment["frameworks"]["value"]] == ["torch"]  # which was read
+
+
+@pytest.mark.parametrize("laid", ["bare", "wrapper", "with torch"])
+@pytest.mark.parametrize("command", ["check", "gate", "which", "install", "policy"])
+def test_of_ones_own_environment_nothing_is_started_either(theirs: Theirs, command: str, laid: str) -> None:
+    (theirs.lay_environment if laid == "with torch" else theirs.lay_bare_environment)()
+    wrapper = theirs.write("bin/python3", f'#!/bin/sh\nP={theirs.folder}/.venv/bin/python\n"$P" "$@"\n')
+    wrapper.chmod(0o755)
+    if laid == "wrapper":
+        (theirs.folder / ".venv" / "pyvenv.cfg").rename(theirs.folder / ".venv" / "no.cfg")
+    words = ("gate",) if command == "gate" else COMMANDS[command]
+    done = theirs.call(*words, owner=0, PATH=f"{theirs.folder}/bin:/usr/bin:/bin")
+    assert theirs.ran == []
+    assert "Traceback" not in done.stderr
+    if (command, laid) == ("check", "wrapper"):
+        assert "does not say which Python it starts" in " ".join(done.stdout.split())
+        assert done.returncode in {1, 4}
 
 
 @pytest.mark.parametrize("kind", ["link to python", "script of python", "link to a link"])

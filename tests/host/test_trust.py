@@ -84,6 +84,8 @@ def test_root_starts_what_is_his_own(base: Path, venv: Path) -> None:
         "opt/bin",
         "opt/bin/python",
         f"opt/bin/{TAG}",
+        "opt/bin/pybuilddir.txt",
+        "opt/lib/python311.zip",
         "opt/lib",
         f"opt/lib/{TAG}",
         f"opt/lib/{TAG}/os.py",
@@ -92,6 +94,8 @@ def test_root_starts_what_is_his_own(base: Path, venv: Path) -> None:
     ],
 )
 def test_root_starts_no_python_of_which_a_part_is_another_users(tmp_path: Path, venv: Path, theirs: str) -> None:
+    if theirs.endswith((".txt", ".zip")):
+        (tmp_path / theirs).write_text("")
     give(tmp_path / theirs)
     assert expect_refused(venv) == str(tmp_path / theirs)
 

@@ -377,6 +377,30 @@ def test_an_opaque_wrapper_is_not_started(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "version"),
+    [
+        ({}, ""),
+        (
+            {"base/include/python3.11/patchlevel.h": '#define PY_VERSION "3.11.7"\n', "base/lib/python3.11/os.py": ""},
+            "3.11.7",
+        ),
+        ({"base/lib/python3.11/os.py": ""}, "3.11"),
+        ({"env/lib/python3.11/site-packages/": ""}, "3.11"),
+    ],
+)
+def test_what_no_file_says_of_a_version_is_unknown(tmp_path: Path, more: Tree, version: str) -> None:
+    """No interpreter is started to say it."""
+    tree: Tree = {"base/bin/python3": b"\x7fELF", "env/bin/python": "-> ../../base/bin/python3"}
+    host = PretendHost(tmp_path, {}, environ={"VIRTUAL_ENV": "/env"})
+    plant(tmp_path, {**tree, **more, "env/pyvenv.cfg": "home = /base/bin\n"})
+    (found,) = environment.look(host, ()).get()
+    assert getattr(found.python, "value", "") == version
+    if not version:
+        assert "not started" in getattr(found.python, "why", "")
+    assert host.ran == []
+
+
+@pytest.mark.parametrize(
     ("tree", "environ", "prefix"),
     [
         ({".tool-versions": "# mine\nnodejs 20.1.0\npython 3.11.4 # old\n"}, {}, "3.11.4"),
