@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 THEM, ANOTHER = 12345, 12346
+NONE: Mapping[str, str] = MappingProxyType({})
 PYTHON = os.path.realpath(sys.executable)
 TAG = f"python{sys.version_info.major}.{sys.version_info.minor}"
 COMMANDS = {
@@ -83,7 +85,9 @@ class Theirs:
         for path in (self.folder, *self.folder.rglob("*")):
             os.chown(path, owner, owner, follow_symlinks=False)
 
-    def call(self, *words: str, uid: int = 0, owner: int = THEM, **environ: str) -> subprocess.CompletedProcess[str]:
+    def call(
+        self, *words: str, environ: Mapping[str, str] = NONE, uid: int = 0, owner: int = THEM
+    ) -> subprocess.CompletedProcess[str]:
         """Run gpudoctor there."""
         self.give(owner)
         code = f"import sys; sys.path[:0] = {sys.path!r}; import gpudoctor; gpudoctor.main()"
@@ -91,7 +95,7 @@ class Theirs:
         return subprocess.run(
             [sys.executable, "-I", "-c", code, *words],
             cwd=self.folder,
-            env=clean | environ,
+            env=clean | dict(environ),
             user=uid,
             capture_output=True,
             text=True,
@@ -137,7 +141,9 @@ def test_nor_by_any_other_way_to_it(theirs: Theirs, how: str) -> None:
     theirs.write("env/share/jupyter/kernels/k/kernel.json", json.dumps({"argv": [python]}))
     environ = {"VIRTUAL_ENV": f"{theirs.folder}/env"} if how in {"VIRTUAL_ENV", "kernel"} else {}
     environ |= {"PATH": f"{theirs.folder}/env/bin:/usr/bin:/bin"} if how == "PATH" else {}
-    done = theirs.call("check", *(("--python", python) if how == "--python" else ()), "--format", "json", **environ)
+    done = theirs.call(
+        "check", *(("--python", python) if how == "--python" else ()), "--format", "json", environ=environ
+    )
     assert theirs.ran == []
     [environment] = json.loads(done.stdout)["facts"]["environments"]
     assert environment["prefix"] == f"{theirs.folder}/env"
@@ -154,7 +160,7 @@ def test_of_ones_own_environment_nothing_is_started_either(theirs: Theirs, comma
     if laid == "wrapper":
         (theirs.folder / ".venv" / "pyvenv.cfg").rename(theirs.folder / ".venv" / "no.cfg")
     words = ("gate",) if command == "gate" else COMMANDS[command]
-    done = theirs.call(*words, owner=0, PATH=f"{theirs.folder}/bin:/usr/bin:/bin")
+    done = theirs.call(*words, owner=0, environ={"PATH": f"{theirs.folder}/bin:/usr/bin:/bin"})
     assert theirs.ran == []
     assert "Traceback" not in done.stderr
     if (command, laid) == ("check", "wrapper"):
@@ -172,7 +178,9 @@ def test_root_starts_no_program_on_path_that_is_theirs(theirs: Theirs, name: str
         theirs.link(f"env/bin/{name}", "python")
     else:
         theirs.link(f"env/bin/{name}", PYTHON)
-    theirs.call("check", PATH=f"{theirs.folder}/env/bin:/usr/bin:/bin", CXX=f"{theirs.folder}/env/bin/{name}")
+    theirs.call(
+        "check", environ={"PATH": f"{theirs.folder}/env/bin:/usr/bin:/bin", "CXX": f"{theirs.folder}/env/bin/{name}"}
+    )
     assert theirs.ran == []
 
 
@@ -232,7 +240,7 @@ def test_no_tool_for_images_of_theirs(theirs: Theirs, program: str) -> None:
     if program == "unsquashfs":
         image = "app.sqsh"
         theirs.write(image, "hsqs" + "\0" * 1000)
-    done = theirs.call("check", "--image", image, PATH=f"{theirs.folder}/env/bin:/usr/bin:/bin")
+    done = theirs.call("check", "--image", image, environ={"PATH": f"{theirs.folder}/env/bin:/usr/bin:/bin"})
     assert theirs.ran == []
     assert done.returncode == 2
     assert f"{program} was not started" in done.stderr

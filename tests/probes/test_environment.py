@@ -416,12 +416,12 @@ def test_shims_of_asdf_are_resolved_without_running_them(
 ) -> None:
     plugins = "".join(f"# asdf-plugin: python {version}\n" for version in ("3.11.4", "3.12.1"))
     shim = f'#!/usr/bin/env bash\n{plugins}exec asdf exec "python3" "$@"\n'
-    installs = {
+    installs: dict[str, str | bytes] = {
         f".asdf/installs/python/{version}/{name}": b"\x7fELF"
         for version in ("3.11.4", "3.12.1")
         for name in ("bin/python3", f"lib/python{version[:4]}/os.py")
     }
-    system = {"sys/bin/python3": b"\x7fELF", "sys/lib/python3.10/os.py": ""}
+    system: Tree = {"sys/bin/python3": b"\x7fELF", "sys/lib/python3.10/os.py": ""}
     path = {"PATH": "{root}/.asdf/shims:{root}/sys/bin", "HOME": "{root}", "PWD": "{root}/job/sub"}
     host = live(tmp_path, {".asdf/shims/python3": shim, **installs, **system, **tree}, **path, **environ)
     (found,) = environment.look(host, ()).get()
