@@ -36,19 +36,22 @@ def run_command(command: Command, output: int | None = None) -> None:
     """
     line = shlex.join(command.argv)
     environ, place = environment_of(command), None
+    try:
+        refuse_command(command, os.environ if environ is None else environ)
+    except NotTrusted as error:
+        raise CommandFailed(f"`{line}` was not started: {error.why}") from error
+    except OSError as error:
+        raise CommandFailed(f"`{line}` was not started: {error.filename}: {error.strerror}") from error
     if environ is not None or _is_root():
         sys.stderr.write(f"as root: {_visible(line)}\n")
         sys.stderr.flush()
         environ, place = environ or {**os.environ, "PYTHONSAFEPATH": "1"}, _place_of_root(command)
     try:
-        refuse_command(command, os.environ if environ is None else environ)
         code = subprocess.run(
             command.argv, check=False, stdout=output, timeout=command.timeout_s, env=environ, cwd=place
         ).returncode
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"`{line}` did not end within {command.timeout_s} s") from error
-    except NotTrusted as error:
-        raise CommandFailed(f"`{line}` was not started: {error.why}") from error
     except OSError as error:
         raise CommandFailed(f"`{line}` cannot be run: {command.argv[0]}: {error.strerror}") from error
     if code:
