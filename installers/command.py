@@ -67,7 +67,7 @@ def refuse_command(command: Command, environ: Mapping[str, str]) -> None:
     pythons = [one for one in values if os.path.basename(one).startswith("python") and os.path.isfile(one)]
     found = shutil.which(program, path=environ.get("PATH", os.defpath))
     for path in (*([found] if found else ()), *pythons, *environments, *(f"{one}/bin/python" for one in environments)):
-        if os.path.lexists(path):
+        if os.path.exists(path):
             refuse(path, uid=0 if by_sudo else None, environ=environ)
 
 
