@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import stat
 
+from compat.trust import others_may_write
+
 
 class NotOurs(OSError):
     """Another user could change what lies there."""
@@ -39,7 +41,7 @@ def open_own(path: str, *, make: bool = False) -> int:
             here = _enter(part, above, flags, make=make)
         finally:
             os.close(above)
-        if not _is_ours(os.fstat(here), is_last=number == len(parts)):
+        if not _is_ours(here, is_last=number == len(parts)):
             os.close(here)
             raise NotOurs(f"another user can change {'/' + '/'.join(parts[:number])}")
     return here
@@ -58,11 +60,12 @@ def _enter(name: str, above: int, flags: int, *, make: bool) -> int:
     return os.open(name, flags, dir_fd=above)
 
 
-def _is_ours(found: os.stat_result, *, is_last: bool) -> bool:
+def _is_ours(descriptor: int, *, is_last: bool) -> bool:
     """Whether nobody but root and this user can put something else there."""
+    found = os.fstat(descriptor)
     if found.st_uid != os.geteuid() and (is_last or found.st_uid != 0):
         return False
     if found.st_mode & stat.S_ISVTX and not is_last:
         return True
-    private_group = found.st_gid == os.getegid() == os.geteuid()  # as most distributions give to each user
-    return not found.st_mode & stat.S_IWOTH and (not found.st_mode & stat.S_IWGRP or private_group)
+    private_group = os.getegid() if os.getegid() == os.geteuid() else 0  # as most distributions give to each user
+    return not others_may_write(descriptor, found, private_group)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 
+from compat.trust import NotTrusted, owner_of, refuse
 from installers.refusal import InstallError
 from installers.steps.command import Command, Inverse
 
 _LOOK_S = 60
 _SUDO = ("sudo",)
+_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")  # what their directories hold
 _PATH_OF_ROOT = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # Language, terminal, and the way to the network: none of them says what is executed.
 _KEPT_FOR_ROOT = frozenset(
@@ -33,6 +36,12 @@ def run_command(command: Command, output: int | None = None) -> None:
     """
     line = shlex.join(command.argv)
     environ, place = environment_of(command), None
+    try:
+        refuse_command(command, os.environ if environ is None else environ)
+    except NotTrusted as error:
+        raise CommandFailed(f"`{line}` was not started: {error.why}") from error
+    except OSError as error:
+        raise CommandFailed(f"`{line}` was not started: {error.filename}: {error.strerror}") from error
     if environ is not None or _is_root():
         sys.stderr.write(f"as root: {_visible(line)}\n")
         sys.stderr.flush()
@@ -49,13 +58,26 @@ def run_command(command: Command, output: int | None = None) -> None:
         raise CommandFailed(f"`{line}` failed with exit status {code}")
 
 
+def refuse_command(command: Command, environ: Mapping[str, str]) -> None:
+    """Raise NotTrusted where another user could change the program, or a Python that the command is told to start."""
+    by_sudo = command.argv[:1] == _SUDO
+    program, *words = command.argv[by_sudo:]
+    values = [word.partition("=")[2] if word.startswith("-") else word for word in words]
+    environments = [one for one in values if any(os.path.exists(f"{one}/{mark}") for mark in _ENVIRONMENTS)]
+    pythons = [one for one in values if os.path.basename(one).startswith("python") and os.path.isfile(one)]
+    found = shutil.which(program, path=environ.get("PATH", os.defpath))
+    for path in (*([found] if found else ()), *pythons, *environments, *(f"{one}/bin/python" for one in environments)):
+        if os.path.exists(path):
+            refuse(path, uid=0 if by_sudo else None, environ=environ)
+
+
 def environment_of(command: Command) -> Mapping[str, str] | None:
     """What a command that runs as root may see of our environment; None, which is all of it, for any other.
 
-    A user's PATH, LD_PRELOAD, PYTHONPATH, BASH_ENV or PIP_INDEX_URL would say what root executes. Root's own, without
-    sudo, stays for commands that need no root: pip in a container has its index there.
+    A user's PATH, LD_PRELOAD, PYTHONPATH, BASH_ENV or PIP_INDEX_URL would say what root executes; a HOME of his shows
+    them to be his. Root's own, without sudo, stays for commands that need no root: in a container it names pip's index.
     """
-    through_sudo = os.environ.get("SUDO_UID", "0") != "0"
+    through_sudo = os.environ.get("SUDO_UID", "0") != "0" or owner_of(os.path.expanduser("~")) is not None
     if not (command.argv[:1] == _SUDO or (_is_root() and (command.needs_root or through_sudo))):
         return None
     kept = {name: value for name, value in os.environ.items() if _is_kept(name, value)}
@@ -116,6 +138,7 @@ def settled(command: Command) -> Command:
 def _is_there(name: str, present: tuple[str, ...], environ: Mapping[str, str] | None) -> bool:
     """Where nobody can tell, it counts as there: nothing of the user's is removed on a guess."""
     try:
+        refuse_command(Command(present, ""), os.environ if environ is None else environ)
         done = subprocess.run((*present, name), check=False, capture_output=True, timeout=_LOOK_S, env=environ)
     except (OSError, subprocess.TimeoutExpired):
         return True

@@ -180,14 +180,15 @@ def _with_cudnn(options: Options, order: Order, host: Host) -> tuple[Order, Fact
         raise BadRequest(f"--cudnn {options.cudnn}: it has no main library")
     if subject is None:
         return order, facts
-    _refuse_unsafe(host, subject)
-    return order._replace(library=subject.library, library_dirs=library_dirs(subject, facts)), facts
+    folders = library_dirs(subject, facts)
+    _refuse_unsafe(host, subject, folders)
+    return order._replace(library=subject.library, library_dirs=folders), facts
 
 
-def _refuse_unsafe(host: Host, subject: Copy) -> None:
-    """Root loads nothing that others may write; raises BadRequest."""
+def _refuse_unsafe(host: Host, subject: Copy, folders: tuple[str, ...]) -> None:
+    """Load nothing that another user could change; raises BadRequest."""
     try:
-        for path in (subject.library, *(part.path for part in value_or(subject.copy.parts, ()))):
+        for path in (subject.library, *(part.path for part in value_or(subject.copy.parts, ())), *folders):
             host.refuse_unsafe(path)
     except HostError as refused:
         raise BadRequest(f"{subject.library} is not loaded: {refused}") from refused

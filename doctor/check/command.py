@@ -163,12 +163,16 @@ def _assumed(facts: Facts, options: Options, matrix: Matrix) -> Facts:
 
 
 def policy_of(asked: str | None) -> Policy:
-    """The policy that was named, else that of the current directory, else an empty one; raises BadPolicy."""
+    """Return the policy that was named, else that of the current directory, else an empty one; raises BadPolicy.
+
+    One that was only found, and that another user could have written, demands what it likes, and allows nothing.
+    """
     if asked == "" or (asked is None and not os.path.lexists(POLICY_FILE)):
         return Policy()
-    from doctor.policy.load import load  # late: most machines have no policy
+    from doctor.policy.load import load, restrict  # late: most machines have no policy
 
-    return load(asked or POLICY_FILE)
+    policy = load(asked or POLICY_FILE)
+    return policy if asked else restrict(policy)
 
 
 def _under(policy: Policy, options: Options, *, is_live: bool) -> Options:

@@ -34,6 +34,9 @@ def _policy(facts: Facts) -> Iterator[tuple[str, str]]:
         exceptions, wanted = len(policy.exceptions), len(policy.requirements)
         parts = [policy.path, f"{wanted} requirement{'' if wanted == 1 else 's'}"]
         parts += [f"{exceptions} exception{'' if exceptions == 1 else 's'}"] if exceptions else []
+        parts += [f"allows nothing: {policy.limitation} (--policy {policy.path} takes it whole)"] * bool(
+            policy.limitation
+        )
         yield "Policy", _DOT.join(parts)
 
 
@@ -131,7 +134,8 @@ def _environments(facts: Facts) -> Iterator[tuple[str, str]]:
         return
     for environment in facts.environments.value:
         release = value_or(environment.python, "unknown version")
-        yield "Python", f"{release} in {environment.prefix}{_chosen(environment.asked_by)}"
+        owner = f"{_DOT}belongs to {environment.owner}" if environment.owner else ""
+        yield "Python", f"{release} in {environment.prefix}{_chosen(environment.asked_by)}{owner}"
         yield from _frameworks(environment)
 
 

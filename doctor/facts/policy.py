@@ -52,6 +52,7 @@ class Policy(NamedTuple):
     environments: tuple[str, ...] = ()  # to look at, where nobody named one
     driver: str = ""  # release that a disk or image is judged for
     gpus: tuple[str, ...] = ()  # names of cards, likewise
+    limitation: str = ""  # why only what it demands counts: another user could have written it; "" where all of it does
 
     @property
     def allowed(self) -> frozenset[str]:

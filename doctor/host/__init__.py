@@ -150,7 +150,7 @@ class Host(Protocol):
         """Run a command without a shell; raises Missing, NotRunnable (not live, not safe, too slow)."""
 
     def refuse_unsafe(self, path: str) -> None:
-        """Raise NotRunnable where code of this file must not run: on a root; as root, if another user can change it."""
+        """Raise NotRunnable where code of this file must not run: on a root, and where another user may have put it."""
 
     def kernel_machine(self) -> str:
         """What the running kernel calls its machine type, "x86_64"; raises Unreadable on a root."""

@@ -9,7 +9,7 @@ from doctor.host.searched import safe_environ
 from doctor.host.watched import Program
 
 # Before anything is imported: a json.py in the working directory is not the environment's, and may be anybody's.
-_NOT_FROM_HERE = "import sys\nif sys.path[:1] == ['']: del sys.path[0]\n"
+NOT_FROM_HERE = "import sys\nif sys.path[:1] == ['']: del sys.path[0]\n"
 
 
 def foreign(host: Host, source: str, package: str, program: Program) -> Program:
@@ -25,7 +25,7 @@ def foreign(host: Host, source: str, package: str, program: Program) -> Program:
         text = stream.read()
     # -B: looking must not write bytecode into the user's environment
     return program._replace(
-        argv=(interpreter, "-B", "-c", f"{_NOT_FROM_HERE}{text}\nmain()\n", *arguments),
+        argv=(interpreter, "-B", "-c", f"{NOT_FROM_HERE}{text}\nmain()\n", *arguments),
         environ=safe_environ(host),
-        file=os.path.realpath(interpreter),  # which was examined: a link to it may be changed in between
+        file=os.path.realpath(interpreter),
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 
 from compat.base.user_dirs import this_family
+from compat.trust import NotTrusted, refuse
 from doctor.host import READ_LIMIT_BYTES, HostError, Missing, NotRunnable, Ran, Unreadable
 from doctor.host.base import FileHost
 from doctor.host.files import drain, reason
@@ -76,7 +76,6 @@ class LiveHost(FileHost):
         self.refuse_unsafe(found)
         from doctor.host.child import run_child  # late: a check that runs nothing need not load subprocess
 
-        # The file that was examined is the one that is run: a link to it may be changed in between.
         return run_child((found, *argv[1:]), timeout_s, self.environ if env is None else env, os.path.realpath(found))
 
     def _program(self, name: str) -> str:
@@ -96,20 +95,13 @@ class LiveHost(FileHost):
         return os.path.abspath(found)
 
     def refuse_unsafe(self, path: str) -> None:
-        """See Host: as root, neither the file nor a directory above it may be another user's to change."""
-        if os.name != "posix" or os.geteuid() != 0:
-            return
-        place = os.path.realpath(path)
-        while True:
-            try:
-                safe = _only_root_changes(os.stat(place))
-            except OSError as error:
-                raise reason(place, error) from error
-            if not safe:
-                raise NotRunnable(path, f"not run as root: {place} can be changed by another user")
-            if place == os.path.dirname(place):
-                return
-            place = os.path.dirname(place)
+        """See Host: `compat.trust` decides."""
+        try:
+            refuse(path, environ=self.environ)
+        except NotTrusted as refused:
+            raise NotRunnable(path, f"not started: {refused.why}") from refused
+        except OSError as error:
+            raise reason(path, error) from error
 
     def kernel_machine(self) -> str:
         """See Host."""
@@ -153,30 +145,6 @@ class LiveHost(FileHost):
         if self._network_mounts is None:
             self._network_mounts = _network_mounts() if self.os_family == "linux" else ()
         return self._network_mounts
-
-
-def _only_root_changes(found: os.stat_result) -> bool:
-    if found.st_uid != 0:
-        return False
-    if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX:
-        return True  # in a sticky directory nobody else can replace root's file
-    if found.st_mode & stat.S_IWOTH:
-        return False
-    return not found.st_mode & stat.S_IWGRP or found.st_gid == 0 or _is_empty_group(found.st_gid)
-
-
-def _is_empty_group(gid: int) -> bool:
-    """Whether nobody is in a local group: Debian gives /usr/local to its group staff, which has no members."""
-    try:
-        with open("/etc/group", encoding="utf-8", errors="replace") as stream:
-            groups = [line.rstrip("\n").split(":") for line in stream]
-        with open("/etc/passwd", encoding="utf-8", errors="replace") as stream:
-            users = [line.split(":") for line in stream]
-    except OSError:
-        return False
-    number = str(gid)
-    members = [group[3] for group in groups if len(group) > 3 and group[2] == number]
-    return members == [""] and not any(len(user) > 3 and user[3] == number and user[2] != "0" for user in users)
 
 
 def _network_mounts() -> tuple[str, ...]:

@@ -21,6 +21,8 @@ def safe_environ(host: Host) -> Mapping[str, str]:
     usercustomize, and root has no packages there.
     """
     environ = host.environ
+    if os.name != "posix" or os.geteuid():
+        return environ  # where a user's own variables lead, he decided himself
     for name in _VARIABLES:
         for path in re.split("[ :]" if name == "LD_PRELOAD" else ":", environ[name]) if environ.get(name) else ():
             if "/" in path or name != "LD_PRELOAD":  # a bare name is looked up where libraries lie

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 
+from compat.trust import NotTrusted, refuse
 from doctor.image import CHUNK_BYTES, Damaged, ImageError
 
 _WORDS_CHARS = 300
@@ -23,7 +24,14 @@ class Piped:
     def __init__(
         self, argv: tuple[str, ...], program: str, shown: str, *, is_bounded: bool = False, hint: str = ""
     ) -> None:
-        """Start it; raises OSError. The hint is for where it finds nothing."""
+        """Start it; raises OSError, ImageError where another user could change the program.
+
+        The hint is for where it finds nothing.
+        """
+        try:
+            refuse(program)
+        except NotTrusted as refused:
+            raise ImageError(f"{shown}: {program} was not started: {refused.why}") from refused
         self._argv, self._shown, self._hint = argv, shown, hint
         self._words = tempfile.TemporaryFile(prefix="gpudoctor-")  # noqa: SIM115 - __exit__ closes it
         self._child = subprocess.Popen(

@@ -10,6 +10,7 @@ from typing import Any
 
 from compat.choice import NoSuchName, one_of
 from compat.error import GpudoctorError
+from compat.trust import NotTrusted, refuse
 from compat.version import DriverRelease, VersionError
 from doctor.facts.policy import Forbidden, Policy, PolicyException, Requirement
 from doctor.host import HostError
@@ -41,6 +42,16 @@ def load(path: str) -> Policy:
     except UnicodeDecodeError as error:
         raise BadPolicy(f"{path}: not UTF-8 (byte {error.start})") from error
     return parse(text, path)
+
+
+def restrict(policy: Policy) -> Policy:
+    """Return the policy without what lowers or skips, where another user could have written it."""
+    try:
+        refuse(policy.path)
+    except OSError as error:
+        why = error.why if isinstance(error, NotTrusted) else str(error)
+        return policy._replace(exceptions=(), environments=(), driver="", gpus=(), limitation=why)
+    return policy
 
 
 def parse(text: str, path: str) -> Policy:

@@ -1,6 +1,8 @@
-"""The user's Python environments, read from their files; an interpreter is started only when --deep asks for it."""
+"""The user's Python environments, read from their files; only --deep starts an interpreter."""
 
 from __future__ import annotations
+
+import os
 
 from doctor.facts.environment import Base, Distribution, Environment, Framework, Import, Incomplete, Overlap
 from doctor.facts.seen import Fact, Seen, Unseen, value_or
@@ -11,7 +13,7 @@ from doctor.probes.distributions import installed, with_editables
 from doctor.probes.incomplete import incomplete_among
 from doctor.probes.interpreters import InterpreterCandidate, candidates
 from doctor.probes.overlaps import overlaps_among
-from doctor.probes.prefixes import Located
+from doctor.probes.prefixes import Located, Opaque
 from doctor.probes.sites import SearchPath, search_path
 
 IMPORT_WITHIN_S = 10.0
@@ -37,7 +39,12 @@ def look(host: Host, pythons: tuple[str, ...]) -> Fact[tuple[Environment, ...]]:
     On an offline root, every environment in the well-known places. Raises NoSuchInterpreter for a path that was
     asked for and is none.
     """
-    found = candidates(host, pythons)
+    try:
+        found = candidates(host, pythons)
+    except Opaque as error:
+        if pythons:
+            raise
+        return Unseen(str(error))
     return Seen(tuple(_describe(host, candidate) for candidate in found), "files of the environments")
 
 
@@ -64,6 +71,7 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         conda=tools.conda,
         base=_base(host, located),
         closed=tuple(site for site in path.sites if host.is_live and not host.may_access(site, "w")),
+        owner=_owner(host, located.prefix),
     )
     if host.os_family != "windows":
         return described
@@ -102,6 +110,18 @@ def _is_managed(host: Host, prefix: str, tag: str) -> bool:
     """Whether the distribution forbids pip to install there (PEP 668)."""
     folder = "Lib" if host.os_family == "windows" else f"lib/{tag}"
     return host.is_file(f"{prefix}/{folder}/EXTERNALLY-MANAGED")
+
+
+def _owner(host: Host, prefix: str) -> str:
+    try:
+        number = host.status(prefix).uid
+    except HostError:
+        return ""
+    if not host.is_live or os.name != "posix" or number in {0, os.geteuid()}:
+        return ""
+    from doctor.probes.system import names_by_id  # late: it is for what belongs to others
+
+    return names_by_id(host, "/etc/passwd").get(number, str(number))
 
 
 def _base(host: Host, located: Located) -> Base | None:
@@ -152,7 +172,9 @@ def _try_import(host: Host, environment: Environment, framework: Framework, time
     """Raises HostError where the import must not be tried."""
     from doctor.host.searched import safe_environ  # late: only --deep imports
 
-    host.refuse_unsafe(framework.path)
+    sites = (site for site in value_or(environment.sites, ()) if host.exists(site))
+    for path in (environment.interpreter, framework.path, *sites):
+        host.refuse_unsafe(path)
     code = _IMPORT.format(module=_module(framework))
     # -B: looking must not write bytecode into the user's environment
     argv = (environment.interpreter, "-B", "-c", code)

@@ -10,7 +10,7 @@ from compat.path import usual
 from compat.record import NamedTuple
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of
-from doctor.probes.prefixes import Located, NoSuchInterpreter, is_environment, library_tags, locate
+from doctor.probes.prefixes import Located, NoSuchInterpreter, Opaque, is_environment, library_tags, locate
 from doctor.probes.project import project_environments
 from doctor.probes.started import interpreter_started
 
@@ -32,7 +32,10 @@ class InterpreterCandidate(NamedTuple):
 
 
 def candidates(host: Host, pythons: tuple[str, ...]) -> tuple[InterpreterCandidate, ...]:
-    """The environments to look at, each once; raises NoSuchInterpreter for one that was asked for and is not there."""
+    """The environments to look at, each once; raises NoSuchInterpreter for one that was asked for and is not there.
+
+    Raises Opaque where python3 on PATH starts one that nothing names: the next one on PATH is not the one in use.
+    """
     if pythons:
         found = [InterpreterCandidate("--python", locate(host, _asked_path(host, python))) for python in pythons]
         return _each_once(host, found)
@@ -92,7 +95,7 @@ def _default(host: Host) -> list[InterpreterCandidate]:
         if located and located.interpreter and not _is_own_tool(located.prefix):
             return [InterpreterCandidate(why, located)]
     for path in _on_path(host, ("python3", "python")):
-        located = _try(host, path)
+        located = _try(host, path, raises=(Opaque,))
         if located and not _is_own_tool(located.prefix):
             return [InterpreterCandidate(f"{path.rpartition('/')[2]} on PATH", located)]
     return _of_launcher(host) if host.os_family == "windows" else []
@@ -133,9 +136,11 @@ def _of_project(host: Host) -> Iterator[tuple[str, str]]:
             yield one.why, one.prefix
 
 
-def _try(host: Host, path: str) -> Located | None:
+def _try(host: Host, path: str, raises: tuple[type[Opaque], ...] = ()) -> Located | None:
     try:
         return locate(host, path)
+    except raises:
+        raise
     except NoSuchInterpreter:
         return None
 

@@ -7,14 +7,13 @@ import re
 from compat.record import NamedTuple
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import BadRequest, Host, HostError
+from doctor.host.lenient import text_of
 
 _NESTED_AT_MOST = 8
 _SMALL_FILE_BYTES = 64 << 10
 _LINKS_AT_MOST = 16  # shims and wrappers that lead to each other
 _INTERPRETERS = ("bin/python", "bin/python3", "bin/python2", "Scripts/python.exe", "python.exe")
 _STORE_ALIASES = "/microsoft/windowsapps/"  # below a user's AppData/Local
-_TELL = "import sys; sys.stdout.write(sys.{} + '\\n' + '.'.join(map(str, sys.version_info[:3])))"
-_TELL_WITHIN_S = 5.0
 
 
 class NoSuchInterpreter(BadRequest):
@@ -34,6 +33,10 @@ class Located(NamedTuple):
     tag: str  # name of its library directory, "python3.12"; "" on Windows and where it has none
     base: str  # prefix of the Python it is made from; its own for all but virtual environments
     uses_base_sites: bool  # include-system-site-packages
+
+
+class Opaque(NoSuchInterpreter):
+    """A script starts an interpreter, and its text does not say which one."""
 
 
 def locate(host: Host, path: str) -> Located:
@@ -69,23 +72,24 @@ def _of_interpreter(host: Host, path: str) -> Located:
 
 
 def _of_alias(host: Host, path: str) -> Located:
-    """The Python of Microsoft's Store, by its own words: its alias cannot be opened, and opens the Store without one.
+    """Find the Python of Microsoft's Store: its alias cannot be opened, and opens the Store without one.
 
     The alias stays the interpreter, for the program behind it cannot be started by its path.
     """
-    answer = _ask(host, path)
-    if answer is None:
-        raise NoSuchInterpreter(path, "it only opens Microsoft's Store: no Python is installed behind it")
-    return _of_prefix(host, answer[0], path)
+    from doctor.probes.store_python import behind  # late: only Windows has it
+
+    prefixes = behind(host, _parent(path))
+    if len(prefixes) != 1:
+        why = "several Pythons are installed from it: name its own folder" if prefixes else "it has installed no Python"
+        raise NoSuchInterpreter(path, f"an alias of Microsoft's Store, and {why}")
+    return _of_prefix(host, prefixes[0], path)
 
 
-def _behind_alias(host: Host, alias: str, interpreter: str) -> str:
+def _behind_alias(host: Host, alias: str) -> str:
     """The directory of the Store's Python that a virtual environment was made from; the alias' own where none tells."""
-    from doctor.probes.store_python import real_prefix  # late: only Windows has it
+    from doctor.probes.store_python import behind  # late: only Windows has it
 
-    real = real_prefix(host, alias)
-    answer = None if real or not host.is_live else _ask(host, interpreter, "base_prefix")
-    return real or (answer[0] if answer else alias)
+    return (*behind(host, alias), alias)[0]
 
 
 def _of_real(host: Host, path: str, real: str) -> Located:
@@ -121,7 +125,7 @@ def _of_prefix(host: Host, prefix: str, interpreter: str = "") -> Located:
         prefix=prefix,
         interpreter=interpreter,
         kind=kind,
-        python=_version(host, prefix, kind, tag, interpreter),
+        python=_version(host, prefix, kind, tag),
         tag=tag,
         base=prefix,
         uses_base_sites=False,
@@ -135,9 +139,9 @@ def _virtual(host: Host, prefix: str, interpreter: str) -> Located:
     written = _release(settings.get("version_info") or settings.get("version", ""))
     base = _base(host, settings)
     if _STORE_ALIASES in f"{base}/".lower():
-        base = _behind_alias(host, base, interpreter)
+        base = _behind_alias(host, base)
     tag = library_tag(host, prefix, interpreter, ".".join(written.split(".")[:2]))
-    python = Seen(written, path) if written else _version(host, base, "system", tag, interpreter)
+    python = Seen(written, path) if written else _version(host, base, "system", tag)
     uses_base = settings.get("include-system-site-packages", "").lower() == "true"
     return Located(
         prefix=prefix,
@@ -265,8 +269,9 @@ class _Place(NamedTuple):
     tag: str
 
 
-def _version(host: Host, prefix: str, kind: str, tag: str, interpreter: str = "") -> Fact[str]:
-    """X.Y.Z from what lies in the prefix, else X.Y from the library directory, else by asking the interpreter."""
+def _version(host: Host, prefix: str, kind: str, tag: str) -> Fact[str]:
+    """X.Y.Z from what lies in the prefix, else X.Y from the library directory."""
+    tag = tag or library_tag(host, prefix, "")
     place = _Place(host, prefix, kind, tag)
     for look in (_from_conda, _from_folder, _from_header, _from_dll):
         found = look(place)
@@ -274,9 +279,7 @@ def _version(host: Host, prefix: str, kind: str, tag: str, interpreter: str = ""
             return found
     if tag:
         return Seen(re.sub(r"[a-z]", "", tag), f"{prefix}/lib/{tag}")
-    if interpreter and host.is_live:
-        return _told(host, interpreter)
-    return Unseen(f"nothing in {prefix} tells the version of its Python")
+    return Unseen(f"no file in {prefix} tells the version of its Python, which is not started")
 
 
 def _from_conda(place: _Place) -> Fact[str] | None:
@@ -319,23 +322,6 @@ def _from_dll(place: _Place) -> Fact[str] | None:
     return None
 
 
-def _told(host: Host, interpreter: str) -> Fact[str]:
-    answer = _ask(host, interpreter)
-    return Seen(answer[1], interpreter) if answer else Unseen(f"{interpreter} does not tell its version")
-
-
-def _ask(host: Host, interpreter: str, prefix: str = "prefix") -> tuple[str, str] | None:
-    """Prefix (or base_prefix) and version in the interpreter's own words: the last resort, on a live machine only."""
-    try:
-        ran = host.run((interpreter, "-E", "-s", "-c", _TELL.format(prefix)), _TELL_WITHIN_S)
-    except HostError:
-        return None
-    lines = ran.stdout.splitlines()
-    if ran.status or len(lines) != 2 or not re.fullmatch(r"\d+\.\d+\.\d+", lines[1]):
-        return None
-    return lines[0].replace("\\", "/"), lines[1]
-
-
 def _behind_wrapper(host: Host, real: str, called: str) -> str | None:
     """The interpreter that a script starts (pyenv's shims, wrappers that exec), None for a program."""
     try:
@@ -352,10 +338,9 @@ def _behind_wrapper(host: Host, real: str, called: str) -> str | None:
     target = re.search(r"""^\s*exec\s+["']?(/[^"'\s]*/(?:python|pypy)[\w.]*)""", text, re.MULTILINE)
     if target:
         return target[1]
-    answer = _ask(host, real) if host.is_live else None
-    if answer is None:
-        raise NoSuchInterpreter(real, "a script, and where its interpreter lies cannot be told")
-    return f"{answer[0]}/bin/python"
+    if re.search(r"^# asdf-plugin: python ", text, re.MULTILINE):
+        return _behind_asdf(host, _parent(_parent(real)), called)
+    raise Opaque(real, "a script that does not say which Python it starts: name that one with --python")
 
 
 def _behind_shim(host: Host, root: str, called: str) -> str:
@@ -367,20 +352,47 @@ def _behind_shim(host: Host, root: str, called: str) -> str:
         for name in (called, "python"):
             if host.exists(f"{folder}/bin/{name}"):
                 return f"{folder}/bin/{name}"
+    return _after_shims(host, f"{root}/shims/{called}")
+
+
+def _behind_asdf(host: Host, root: str, called: str) -> str:
+    """The interpreter that a shim of asdf starts: ASDF_PYTHON_VERSION, else .tool-versions upwards, else of HOME."""
+    named = host.environ.get("ASDF_PYTHON_VERSION", "").split()
+    for path in (
+        () if named else (*_upwards(host, "PWD", ".tool-versions"), f"{host.environ.get('HOME', '')}/.tool-versions")
+    ):
+        lines = text_of(host, path, _SMALL_FILE_BYTES).splitlines()
+        named = next((line.partition("#")[0].split()[1:] for line in lines if line.split()[:1] == ["python"]), [])
+        if named:
+            break
+    for wanted in named:
+        if wanted == "system":
+            break
+        if host.exists(path := f"{root}/installs/python/{wanted}/bin/{called}"):
+            return path
+    return _after_shims(host, f"{root}/shims/{called}")
+
+
+def _after_shims(host: Host, shim: str) -> str:
+    """The program of the same name that PATH has besides shims; raises NoSuchInterpreter."""
     for folder in host.environ.get("PATH", "/usr/local/bin:/usr/bin").split(":"):
-        if folder.startswith("/") and "/shims" not in folder and host.is_file(f"{folder}/{called}"):
-            return f"{folder}/{called}"
-    raise NoSuchInterpreter(f"{root}/shims/{called}", "pyenv has no version set that has this program")
+        if folder.startswith("/") and "/shims" not in folder and host.is_file(f"{folder}/{_name(shim)}"):
+            return f"{folder}/{_name(shim)}"
+    raise NoSuchInterpreter(shim, "no version is set that has this program")
+
+
+def _upwards(host: Host, variable: str, name: str) -> list[str]:
+    """The files of this name in the directory of a variable and above it, the nearest first."""
+    folder = host.environ.get(variable) or host.environ.get("PWD", "")
+    parts = folder.split("/") if folder.startswith("/") else []
+    return [f"{'/'.join(parts[:depth])}/{name}" for depth in range(len(parts), 0, -1)][:40]
 
 
 def _pyenv_versions(host: Host, root: str) -> list[str]:
     named = host.environ.get("PYENV_VERSION", "")
     if named:
         return named.split(":")
-    folder = host.environ.get("PYENV_DIR") or host.environ.get("PWD", "")
-    files = [f"{root}/version"]
-    parts = folder.split("/") if folder.startswith("/") else []
-    files[:0] = [f"{'/'.join(parts[:depth])}/.python-version" for depth in range(len(parts), 0, -1)][:40]
+    files = [*_upwards(host, "PYENV_DIR", ".python-version"), f"{root}/version"]
     for path in files:
         try:
             words = host.read_text(path, _SMALL_FILE_BYTES).split()

@@ -12,6 +12,10 @@ from doctor.host import Host
 from doctor.host.lenient import names_of
 
 FOLDER = "C:/Program Files/WindowsApps"  # what Microsoft's Store installs
+_REPOSITORY = (
+    r"HKCU\Software\Classes\Local Settings\Software\Microsoft\Windows\CurrentVersion\AppModel\Repository\Packages"
+)
+_PACKAGES_AT_MOST = 2_000
 _ALIASES = "AppData/Local/Microsoft/WindowsApps"
 # PythonSoftwareFoundation.Python.3.12_3.12.2800.0_x64__qbz5n2kfra8p0, of which name and publisher make the family.
 _FULL = re.compile(r"(?i).*/WindowsApps/(PythonSoftwareFoundation\.Python\.[\d.]+)_[^/]*__(\w+)$")
@@ -24,14 +28,35 @@ def family_of(prefix: str) -> str:
     return f"{match[1]}_{match[2]}" if match else ""
 
 
-def real_prefix(host: Host, alias: str) -> str:
-    """The newest package behind the directory of an alias, "" where it is none or Windows lets nobody list them."""
-    match = _FAMILY.match(alias)
-    if match is None:
-        return ""
-    packages = [one for one in names_of(host, FOLDER) if family_of(f"{FOLDER}/{one}") == f"{match[1]}_{match[2]}"]
-    newest = max(packages, key=lambda one: [int(part) for part in re.findall(r"\d{1,6}", one)], default="")
-    return f"{FOLDER}/{newest}" if newest else ""
+def behind(host: Host, alias: str) -> tuple[str, ...]:
+    """Return the newest package of each family behind the directory of aliases, or of one family's aliases.
+
+    A family that is installed has a directory of its own among the aliases.
+    """
+    names = (alias,) if _FAMILY.match(alias) else tuple(f"{alias}/{name}" for name in names_of(host, alias))
+    families = [f"{match[1]}_{match[2]}" for match in map(_FAMILY.match, names) if match]
+    packages = [one for one in _packages(host) if family_of(one) in families]
+    newest = {family_of(one): one for one in sorted(packages, key=_version)}
+    return tuple(newest.values())
+
+
+def _version(package: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d{1,6}", package)]
+
+
+def _packages(host: Host) -> tuple[str, ...]:
+    """The directories of all packages: Windows lets its users list them by its registry only."""
+    listed = tuple(f"{FOLDER}/{name}" for name in names_of(host, FOLDER))
+    if listed or not host.is_live:
+        return listed
+    from doctor.host import registry  # late: only a running Windows has one
+
+    try:
+        names = [name for name in registry.keys(_REPOSITORY)[:_PACKAGES_AT_MOST] if "Python" in name]
+        found = ["".join(registry.texts(f"{_REPOSITORY}\\{name}", "PackageRootFolder")) for name in names]
+    except (OSError, ImportError):
+        return ()
+    return tuple(one.replace("\\", "/") for one in found)
 
 
 def alias_of(host: Host, prefix: str, home: str) -> str:

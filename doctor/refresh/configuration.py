@@ -8,11 +8,15 @@ import sys
 
 from compat.error import GpudoctorError
 from doctor.host import Host, HostError
+from doctor.host.foreign import NOT_FROM_HERE
+from doctor.host.searched import safe_environ
 from doctor.probes.interpreters import candidates
+from doctor.probes.prefixes import Opaque
 from doctor.refresh import pip_configuration, uv_configuration
 from doctor.refresh.index import Connection, Index
 
 _PIP_ANSWERS_WITHIN_S = 30.0
+_PIP = f"{NOT_FROM_HERE}import runpy\nrunpy.run_module('pip', run_name='__main__', alter_sys=True)\n"
 
 
 class NoIndex(GpudoctorError):
@@ -27,7 +31,12 @@ def connection_of(host: Host, pythons: tuple[str, ...], folder: str) -> Connecti
     uv's and pip's are both read. Only where neither names an index to take the place of the built-in one is a pip
     asked for it: that of the environment, of the python3 on PATH, or ours.
     """
-    found = candidates(host, pythons)[:1]
+    try:
+        found = candidates(host, pythons)[:1]
+    except Opaque:
+        if pythons:
+            raise
+        found = ()
     prefix = found[0].located.prefix if found else ""
     pip, uv = pip_configuration.read(host.environ, prefix), uv_configuration.read(host.environ, folder)
     both = pip._replace(
@@ -70,9 +79,9 @@ def _with_default(host: Host, connection: Connection, interpreters: list[str]) -
 def _built_in(host: Host, interpreter: str) -> str:
     """The index that pip's own help names as its default; raises HostError."""
     # A wide terminal keeps the address on one line; the other variables could change the default.
-    plain = {name: value for name, value in host.environ.items() if not name.startswith("PIP_")}
+    plain = {name: value for name, value in safe_environ(host).items() if not name.startswith("PIP_")}
     env = {**plain, "COLUMNS": "400", "PIP_CONFIG_FILE": os.devnull, "PYTHONDONTWRITEBYTECODE": "1"}
-    ran = host.run((interpreter, "-m", "pip", "--isolated", "download", "--help"), _PIP_ANSWERS_WITHIN_S, env)
+    ran = host.run((interpreter, "-c", _PIP, "--isolated", "download", "--help"), _PIP_ANSWERS_WITHIN_S, env)
     said = re.search(r"--index-url <url>.*?\(default (\S+?)\)", ran.stdout, re.S)
     if ran.status != 0 or not said:
         last = (ran.stderr.strip().splitlines() or ["pip names no default index"])[-1]

@@ -67,7 +67,8 @@ def _try(subject: Subject, gpus: tuple[int, ...], manner: Manner) -> Iterator[Tr
     manner.note(f"trying {subject.label}{on}, level {level}")
     order = manner.order._replace(library=subject.library, library_dirs=library_dirs(subject, facts))
     try:
-        for path in (subject.library, *(part.path for part in value_or(subject.copy.parts, ()))):
+        parts = (part.path for part in value_or(subject.copy.parts, ()))
+        for path in (subject.library, *parts, *order.library_dirs):
             host.refuse_unsafe(path)
     except HostError as refused:
         yield from (_refused(subject, order._replace(gpu=gpu), refused) for gpu in gpus)

@@ -12,7 +12,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from compat.record import NamedTuple
-from installers.command import environment_of
+from installers.command import environment_of, refuse_command
 from installers.refusal import InstallError
 from installers.render import bash_functions
 from installers.render.bash import protocol, quote, script_word
@@ -70,7 +70,8 @@ def _fingerprints(keyring: bytes) -> tuple[str, ...]:
 
 def _output(argv: tuple[str, ...], data: bytes | None = None) -> bytes:
     try:
-        environ = environment_of(Command(argv, ""))
+        environ = environment_of(command := Command(argv, ""))
+        refuse_command(command, os.environ if environ is None else environ)
         done = subprocess.run(argv, input=data, check=False, capture_output=True, timeout=_PATIENCE_S, env=environ)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise WrongKey(f"`{argv[0]}`, with which the signing key is read, cannot be run: {error}") from error

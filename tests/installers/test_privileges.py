@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from installers.command import as_root, environment_of, run_command
-from installers.steps.command import Command
+from installers.command import CommandFailed, as_root, environment_of, run_command, settled
+from installers.steps.command import Command, Inverse
 
 HOSTILE = dict.fromkeys(
     (
@@ -104,6 +104,60 @@ def test_no_module_of_the_working_directory_is_roots(
     shown = capfd.readouterr()
     assert "EVIL" not in shown.out
     assert shown.err.startswith(f"as root: {sys.executable} -m json.tool --help\n")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give files to others")
+@pytest.mark.parametrize("needs_root", [True, False])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("{env}/bin/python", "-m", "pip", "list"),
+        (".venv/bin/python", "-m", "pip", "list"),
+        ("true", "--python", "{env}/bin/python"),  # as uv is told which one to start
+        ("true", "--python={env}/bin/python"),
+        ("true", "-p", "{env}"),  # as conda is
+        ("true", "{env}"),
+    ],
+)
+def test_no_python_of_another_user_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], needs_root: bool
+) -> None:
+    environment = tmp_path / ".venv"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "pyvenv.cfg").write_text(f"home = {tmp_path}/home\n")
+    (environment / "bin" / "python").symlink_to("/bin/true")
+    monkeypatch.chdir(tmp_path)
+    command = Command(tuple(word.format(env=environment) for word in words), "", needs_root=needs_root)
+    run_command(command)
+    os.chown(environment / "pyvenv.cfg", 12345, 12345)
+    with pytest.raises(CommandFailed, match=r"was not started: .*pyvenv\.cfg can be changed by another user"):
+        run_command(command)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give files to others")
+def test_who_cannot_be_asked_counts_as_there(tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text(f"#!/bin/sh\necho ran > {tmp_path}/ran\nexit 1\n")
+    tool.chmod(0o755)
+    inverse = Inverse((("remove", "x"),), names=("x",), present=(str(tool),))
+    assert settled(Command(("add", "x"), "", inverse=inverse)).inverse == inverse
+    (tmp_path / "ran").unlink()
+    os.chown(tool, 12345, 12345)
+    kept = settled(Command(("add", "x"), "", inverse=inverse)).inverse
+    assert kept is not None
+    assert kept.commands == ()
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give files to others")
+def test_a_home_of_another_user_gives_root_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`su` without a dash leaves it, and tells nobody."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert environment_of(Command(PIP, "")) is None
+    os.chown(tmp_path, 12345, 12345)
+    environ = environment_of(Command(PIP, ""))
+    assert environ is not None
+    assert environ["HOME"] != str(tmp_path)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root runs what is root's")

@@ -13,7 +13,7 @@ import pytest
 
 from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.seen import Seen, Unseen
-from doctor.host import BadRequest, Ran
+from doctor.host import BadRequest
 from doctor.host.base import FileHost
 from doctor.host.live import LiveHost
 from doctor.probes import Guard, environment
@@ -157,13 +157,19 @@ APPS = "Users/Ann/AppData/Local/Microsoft/WindowsApps"
 PACKAGES = "Users/Ann/AppData/Local/Packages/PythonSoftwareFoundation.Python.3.12_qbz5n2kfra8p0"
 
 
-@pytest.mark.parametrize("is_installed", [True, False])
-def test_the_python_of_microsofts_store(tmp_path: Path, is_installed: bool) -> None:
+@pytest.mark.parametrize("families", [0, 1, 2])
+def test_the_python_of_microsofts_store(tmp_path: Path, families: int) -> None:
     """Its alias is no file that can be read, and its packages lie in the user's own directory of the app."""
+    installed = (
+        "PythonSoftwareFoundation.Python.3.12_qbz5n2kfra8p0",
+        "PythonSoftwareFoundation.Python.3.13_qbz5n2kfra8p0",
+    )
     tree: Tree = {
         "Windows/": "",
         f"{APPS}/python.exe": b"",
+        **{f"{APPS}/{family}/python.exe": b"" for family in installed[:families]},
         f"{STORE}/python.exe": b"MZ",
+        f"{STORE.replace('3.12', '3.13')}/python.exe": b"MZ",
         f"{STORE}/python312.dll": b"MZ",
         f"{STORE}/Lib/site-packages/pip-25.0.dist-info/METADATA": "Name: pip\n",
         f"{PACKAGES}/LocalCache/local-packages/Python312/site-packages/torch-2.9.1.dist-info/METADATA": "",
@@ -171,12 +177,12 @@ def test_the_python_of_microsofts_store(tmp_path: Path, is_installed: bool) -> N
         "Python311/python311.dll": b"MZ",
     }
     alias = f"C:/{APPS}/python.exe"
-    told = Ran(0, f"C:/{STORE}\n3.12.10".replace("/", "\\"), "") if is_installed else Ran(9009, "", "not found")
     environ = {"LOCALAPPDATA": "C:\\Users\\Ann\\AppData\\Local", "PATH": f"C:/{APPS};C:/Python311".replace("/", "\\")}
-    host = PretendHost(tmp_path, tree, environ=environ, commands={alias: told})
+    host = PretendHost(tmp_path, tree, environ=environ)
     host.os_family = "windows"
     (found,) = environment.look(host, ()).get()
-    if is_installed:
+    assert host.ran == []
+    if families == 1:
         assert (found.interpreter, found.prefix, found.python.get()) == (alias, f"C:/{STORE}", "3.12")
         assert names(found) == ["torch 2.9.1", "pip 25.0"]
     else:
@@ -356,15 +362,70 @@ def test_wrappers_that_lead_to_each_other_end(tmp_path: Path) -> None:
         environment.look(live(tmp_path, {"python3": script}), (f"{tmp_path}/python3",))
 
 
-def test_an_opaque_wrapper_is_asked_on_a_live_machine_only(tmp_path: Path) -> None:
-    script = f'#!/bin/sh\nP={sys.executable}\n"$P" "$@"\n'
-    plant(tmp_path, {"python3": script})
+def test_an_opaque_wrapper_is_not_started(tmp_path: Path) -> None:
+    """Nor is another Python on PATH taken for it."""
+    script = f'#!/bin/sh\necho ran > {tmp_path}/ran\nP={sys.executable}\n"$P" "$@"\n'
+    plant(tmp_path, {"python3": script, "other/bin/python3": b"\x7fELF", "other/lib/python3.12/os.py": ""})
     (tmp_path / "python3").chmod(0o755)
-    with pytest.raises(NoSuchInterpreter, match="cannot be told"):
-        environment.look(offline(tmp_path, {}), ("/python3",))
-    if os.geteuid():  # root runs nothing that lies in a directory which others may change, as /tmp
-        (found,) = environment.look(LiveHost(), (f"{tmp_path}/python3",)).get()
-        assert found.prefix == sys.prefix
+    for host, path in ((offline(tmp_path, {}), "/python3"), (LiveHost(), f"{tmp_path}/python3")):
+        with pytest.raises(NoSuchInterpreter, match="does not say which Python it starts"):
+            environment.look(host, (path,))
+    found = environment.look(LiveHost({"PATH": f"{tmp_path}:{tmp_path}/other/bin"}), ())
+    assert isinstance(found, Unseen)
+    assert f"{tmp_path}/python3" in found.why
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "version"),
+    [
+        ({}, ""),
+        (
+            {"base/include/python3.11/patchlevel.h": '#define PY_VERSION "3.11.7"\n', "base/lib/python3.11/os.py": ""},
+            "3.11.7",
+        ),
+        ({"base/lib/python3.11/os.py": ""}, "3.11"),
+        ({"env/lib/python3.11/site-packages/": ""}, "3.11"),
+    ],
+)
+def test_what_no_file_says_of_a_version_is_unknown(tmp_path: Path, more: Tree, version: str) -> None:
+    """No interpreter is started to say it."""
+    tree: Tree = {"base/bin/python3": b"\x7fELF", "env/bin/python": "-> ../../base/bin/python3"}
+    host = PretendHost(tmp_path, {}, environ={"VIRTUAL_ENV": "/env"})
+    plant(tmp_path, {**tree, **more, "env/pyvenv.cfg": "home = /base/bin\n"})
+    (found,) = environment.look(host, ()).get()
+    assert getattr(found.python, "value", "") == version
+    if not version:
+        assert "not started" in getattr(found.python, "why", "")
+    assert host.ran == []
+
+
+@pytest.mark.parametrize(
+    ("tree", "environ", "prefix"),
+    [
+        ({".tool-versions": "# mine\nnodejs 20.1.0\npython 3.11.4 # old\n"}, {}, "3.11.4"),
+        ({".tool-versions": "python 3.11.4\n", "job/.tool-versions": "python 3.12.1 3.11.4\n"}, {}, "3.12.1"),
+        ({".tool-versions": "python 3.11.4\n"}, {"ASDF_PYTHON_VERSION": "3.12.1"}, "3.12.1"),
+        ({".tool-versions": "python 3.9.9 3.11.4\n"}, {}, "3.11.4"),  # 3.9.9 is not installed
+        ({".tool-versions": "python system\n"}, {}, ""),
+        ({}, {}, ""),
+    ],
+)
+def test_shims_of_asdf_are_resolved_without_running_them(
+    tmp_path: Path, tree: Tree, environ: dict[str, str], prefix: str
+) -> None:
+    plugins = "".join(f"# asdf-plugin: python {version}\n" for version in ("3.11.4", "3.12.1"))
+    shim = f'#!/usr/bin/env bash\n{plugins}exec asdf exec "python3" "$@"\n'
+    installs: dict[str, str | bytes] = {
+        f".asdf/installs/python/{version}/{name}": b"\x7fELF"
+        for version in ("3.11.4", "3.12.1")
+        for name in ("bin/python3", f"lib/python{version[:4]}/os.py")
+    }
+    system: Tree = {"sys/bin/python3": b"\x7fELF", "sys/lib/python3.10/os.py": ""}
+    path = {"PATH": "{root}/.asdf/shims:{root}/sys/bin", "HOME": "{root}", "PWD": "{root}/job/sub"}
+    host = live(tmp_path, {".asdf/shims/python3": shim, **installs, **system, **tree}, **path, **environ)
+    (found,) = environment.look(host, ()).get()
+    assert found.prefix == (f"{tmp_path}/.asdf/installs/python/{prefix}" if prefix else f"{tmp_path}/sys")
 
 
 def test_kernels_of_jupyter_are_environments_of_their_own(tmp_path: Path) -> None:
@@ -644,7 +705,7 @@ def test_root_does_not_import_what_others_can_change(tmp_path: Path) -> None:
     os.chown(tmp_path / "site/torch", 12345, 12345)
     found = environment.try_imports(LiveHost(), env_of(tmp_path, "torch"), deep=True)
     assert isinstance(found, Unseen)
-    assert "not run as root" in found.why
+    assert "can be changed by another user" in found.why
 
 
 # The machine that runs the tests

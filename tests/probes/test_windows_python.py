@@ -13,9 +13,9 @@ import pytest
 from doctor.facts.environment import Environment
 from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.facts.system import WslDistribution
-from doctor.host import Ran
+from doctor.host import Unreadable
 from doctor.host.root import RootHost
-from doctor.probes import environment, windows_settings
+from doctor.probes import environment, store_python, windows_settings
 from doctor.probes.prefixes import NoSuchInterpreter
 from tests.lab.hive_file import hive_bytes
 from tests.lab.pe_file import pe_bytes
@@ -188,9 +188,20 @@ def test_the_store_s_python_on_a_disk(tmp_path: Path) -> None:
     assert newest.interpreter == f"C:/Users/Ann/AppData/Local/Microsoft/WindowsApps/{FAMILY}/python.exe"
 
 
-@pytest.mark.parametrize("is_listed", [True, False])
-def test_a_virtual_environment_of_the_store_s_python(tmp_path: Path, is_listed: bool) -> None:
-    """Its `home` is the directory of the alias, in which no DLL lies."""
+class Closed(PretendHost):
+    """A Windows that lets its users list no package of the Store, as all do."""
+
+    def names(self, path: str) -> tuple[str, ...]:
+        if path == store_python.FOLDER:
+            raise Unreadable(path, "permission denied")
+        return super().names(path)
+
+
+@pytest.mark.parametrize("known_by", ["listing", "registry", "nothing"])
+def test_a_virtual_environment_of_the_store_s_python(
+    tmp_path: Path, known_by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its `home` is the directory of the alias, in which no DLL lies; nothing is started to find what it leads to."""
     alias = f"C:\\Users\\Ann\\AppData\\Local\\Microsoft\\WindowsApps\\{FAMILY}"
     tree: Tree = {
         **OF_STORE,
@@ -198,11 +209,16 @@ def test_a_virtual_environment_of_the_store_s_python(tmp_path: Path, is_listed: 
         "v/pyvenv.cfg": f"home = {alias}\nversion = 3.12.10\n",
         "v/Scripts/python.exe": pe_bytes("p"),
     }
-    if not is_listed:  # as Windows shows the folder to its users
-        tree = {name: content for name, content in tree.items() if "Program Files" not in name}
-    told = {"C:/v/Scripts/python.exe": Ran(0, f"C:\\{STORE}\n3.12.10", "")}
-    [found] = environment.look(running(tmp_path, tree, commands=told, environ=IN_USE), ()).get()
-    assert found.program == (f"C:/{STORE}" if is_listed else "C:/v/Scripts")
+    keys = {
+        f"{store_python._REPOSITORY}\\{one.rpartition('/')[2]}": {"PackageRootFolder": f"C:\\{one}".replace("/", "\\")}
+        for one in (OLDER, STORE)
+    }
+    monkeypatch.setitem(sys.modules, "winreg", Registry(keys if known_by == "registry" else {}))
+    host = (PretendHost if known_by == "listing" else Closed)(tmp_path, tree, environ=IN_USE)
+    host.os_family = "windows"
+    [found] = environment.look(host, ()).get()
+    assert found.program == (alias.replace("\\", "/") if known_by == "nothing" else f"C:/{STORE}")
+    assert host.ran == []
 
 
 def registered(*tags: str, root: str = "HKLM\\SOFTWARE") -> dict[str, dict[str, object]]:
