@@ -69,13 +69,27 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # a path that the terminal's encoding lacks is no fault
         sys.stdout.reconfigure(encoding=_encoding_for_paths(sys.stdout), errors="replace")
-    status = execute(sys.argv[1:])
+    status = _executed(sys.argv[1:])
     try:
         print(end="", flush=True)
     except OSError as error:
         status = _not_printed(error, sys.argv[1:])
     gc.freeze()
     raise SystemExit(status)
+
+
+def _executed(argv: Sequence[str]) -> int:
+    """Execute a command that a signal can end, with 128 and its number as exit status.
+
+    The everyday check is ended by the signal itself: nothing of it needs an end, and to load this takes time.
+    """
+    if _is_plain_check(argv):
+        return execute(argv)
+    from compat import stop
+
+    stop.handle_signals()
+    status = execute(argv)
+    return stop.exit_status() or status
 
 
 def _encoding_for_paths(stream: io.TextIOWrapper) -> str | None:
@@ -94,7 +108,7 @@ def _encoding_for_paths(stream: io.TextIOWrapper) -> str | None:
 def execute(argv: Sequence[str]) -> int:
     """Run one command and return the exit status; what goes wrong is one line on standard error."""
     try:
-        if argv and argv[0] == "check" and (len(argv) == 1 or _names_python_alone(argv[1:])):
+        if _is_plain_check(argv):
             return _plain_check(tuple(argv[2:]))
         argv = _spelled_out(argv)
         answer = _app(argv)(list(argv), standalone_mode=False, prog_name="gpudoctor")
@@ -134,8 +148,10 @@ def _not_printed(error: OSError, argv: Sequence[str]) -> int:
     return status
 
 
-def _names_python_alone(options: Sequence[str]) -> bool:
-    return len(options) == 2 and options[0] == "--python" and not options[1].startswith("-")
+def _is_plain_check(argv: Sequence[str]) -> bool:
+    """Tell whether it is `check` with no option but one --python."""
+    command, python = list(argv[:2]), argv[2:]
+    return command == ["check"] or (command == ["check", "--python"] and len(python) == 1 and python[0][:1] != "-")
 
 
 def _plain_check(pythons: tuple[str, ...]) -> int:
