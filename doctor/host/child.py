@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping
 from types import TracebackType
 from typing import BinaryIO
@@ -14,7 +15,7 @@ from doctor.host import NotRunnable, Ran, TooSlow
 
 _OUTPUT_AT_MOST_BYTES = 4 << 20
 _LAST_WORDS_S = 0.5
-_LONG_S = 15.0  # who may take longer (an import, a trial) must not go on alone
+_LONG_S = 10.0  # what may take so long (an import, nvidia-smi) must not outlive us
 _FEW_BYTES = 4096
 
 
@@ -30,7 +31,7 @@ class Child:
     ) -> None:
         """Start it; `program` is the file to execute where that is not argv[0]. Raises NotRunnable.
 
-        If gpudoctor is killed, the kernel kills one that `is_long`; it takes longer to start.
+        If gpudoctor is killed, the kernel kills one that `is_long`, unless threads forbid what that needs.
         """
         self._program = argv[0]
         self._stdout = _unnamed_file()
@@ -45,7 +46,7 @@ class Child:
                     stderr=self._stderr,
                     env=dict(env),
                     start_new_session=True,
-                    preexec_fn=with_parent() if is_long else None,  # noqa: PLW1509 - no lock is taken in it
+                    preexec_fn=with_parent() if is_long and threading.active_count() == 1 else None,  # noqa: PLW1509
                 )
         except KeyboardInterrupt:
             self.kill()
@@ -136,4 +137,4 @@ def _decoded(content: bytes) -> str:
 
 def run_child(argv: tuple[str, ...], timeout_s: float, env: Mapping[str, str], program: str | None = None) -> Ran:
     """Start a process and wait for it; raises NotRunnable, TooSlow."""
-    return Child(argv, env, program, is_long=timeout_s > _LONG_S).finish(timeout_s)
+    return Child(argv, env, program, is_long=timeout_s >= _LONG_S).finish(timeout_s)
