@@ -69,27 +69,18 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # a path that the terminal's encoding lacks is no fault
         sys.stdout.reconfigure(encoding=_encoding_for_paths(sys.stdout), errors="replace")
-    status = _executed(sys.argv[1:])
+    is_plain = _is_plain_check(sys.argv[1:])
+    if not is_plain:  # a signal itself ends the everyday check, which leaves nothing behind; to load this takes time
+        from compat import stop
+
+        stop.handle_signals()
+    status = execute(sys.argv[1:])
     try:
         print(end="", flush=True)
     except OSError as error:
         status = _not_printed(error, sys.argv[1:])
     gc.freeze()
-    raise SystemExit(status)
-
-
-def _executed(argv: Sequence[str]) -> int:
-    """Execute a command that a signal can end, with 128 and its number as exit status.
-
-    The everyday check is ended by the signal itself: nothing of it needs an end, and to load this takes time.
-    """
-    if _is_plain_check(argv):
-        return execute(argv)
-    from compat import stop
-
-    stop.handle_signals()
-    status = execute(argv)
-    return stop.exit_status() or status
+    raise SystemExit(status if is_plain else stop.exit_status() or status)
 
 
 def _encoding_for_paths(stream: io.TextIOWrapper) -> str | None:
@@ -185,7 +176,10 @@ def _explain(error: Exception, argv: Sequence[str]) -> int:
 def _complain(message: str, status: int) -> int:
     from doctor.output.page import as_windows_writes, clean  # late: most runs have nothing to complain of
 
-    print(f"gpudoctor: {as_windows_writes(clean(' '.join(message.split())))}", file=sys.stderr)
+    try:
+        print(f"gpudoctor: {as_windows_writes(clean(' '.join(message.split())))}", file=sys.stderr, flush=True)
+    except OSError:  # SIGHUP comes when the terminal is gone; the exit status counts
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return status
 
 
