@@ -26,6 +26,10 @@ class NotUndone(InstallError):
     hint = "Once that is mended, run any `gpudoctor install` that changes something: it puts back the rest first."
 
 
+class Interrupted(InstallError):
+    """A signal stopped a run (Ctrl-C, SIGTERM, SIGHUP)."""
+
+
 class Applied(NamedTuple):
     """A plan that was carried out."""
 
@@ -35,7 +39,10 @@ class Applied(NamedTuple):
 
 
 def apply(plan: Plan, state: State, means: Means = MEANS) -> Applied:
-    """Carry out a plan; raises InstallError, Busy, JournalError, after which everything is as before."""
+    """Carry out a plan; raises InstallError, Busy, JournalError, after which everything is as before.
+
+    But after AtWork, a later run or a rollback takes it back.
+    """
     with plainly(), _for_all_to_read(), state.lock():
         recovered = recover(state)
         shutil.rmtree(state.path("staging"), ignore_errors=True)
@@ -44,7 +51,11 @@ def apply(plan: Plan, state: State, means: Means = MEANS) -> Applied:
         try:
             left = Run(journal, state, means).steps(plan)
             journal.append({"what": "commit"})
-        except BaseException as error:  # an interrupt, too
+        except KeyboardInterrupt as error:
+            interrupted = Interrupted("interrupted: the files are as before")
+            _undo(journal, state, interrupted)
+            raise interrupted from error
+        except BaseException as error:
             _undo(journal, state, error)
             raise
         for name in ("staging", "downloads"):  # after a failure, what was fetched is kept for the next run

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from compat.stop import delayed_signals, with_parent
 from compat.trust import NotTrusted, owner_of, refuse
+from installers.at_work import UNWATCHED, Watch, marked
 from installers.refusal import InstallError
 from installers.steps.command import Command, Inverse
 
 _LOOK_S = 60
+_BEAT_S, _END_S, _POLL_S = 2.0, 3.0, 0.05
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _SUDO = ("sudo",)
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")  # what their directories hold
 _PATH_OF_ROOT = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -29,8 +37,8 @@ class CommandFailed(InstallError):
     hint = "Run the command by itself to see what it says."
 
 
-def run_command(command: Command, output: int | None = None) -> None:
-    """Run a command as a child, with our terminal or its output to another descriptor; raises CommandFailed.
+def run_command(command: Command, watch: Watch = UNWATCHED, output: int | None = None) -> None:
+    """Run a command as a subprocess, with our terminal or its output to another descriptor; raises CommandFailed.
 
     What runs as root gets `environment_of` and is shown first, on standard error.
     """
@@ -47,13 +55,14 @@ def run_command(command: Command, output: int | None = None) -> None:
         sys.stderr.flush()
         environ, place = environ or {**os.environ, "PYTHONSAFEPATH": "1"}, _place_of_root(command)
     try:
-        code = subprocess.run(
-            command.argv, check=False, stdout=output, timeout=command.timeout_s, env=environ, cwd=place
-        ).returncode
+        with _running(command, watch, stdout=output, env=watch.environ(environ), cwd=place) as process:
+            code = _wait(process, command.timeout_s, watch)
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"`{line}` did not end within {command.timeout_s} s") from error
     except OSError as error:
         raise CommandFailed(f"`{line}` cannot be run: {command.argv[0]}: {error.strerror}") from error
+    except subprocess.SubprocessError as error:  # what is done before it starts, which is to write the journal, failed
+        raise CommandFailed(f"`{line}` was not run: the journal cannot be written") from error
     if code:
         raise CommandFailed(f"`{line}` failed with exit status {code}")
 
@@ -69,6 +78,61 @@ def refuse_command(command: Command, environ: Mapping[str, str]) -> None:
     for path in (*([found] if found else ()), *pythons, *environments, *(f"{one}/bin/python" for one in environments)):
         if os.path.exists(path):
             refuse(path, uid=0 if by_sudo else None, environ=environ)
+
+
+@contextlib.contextmanager
+def _running(command: Command, watch: Watch, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Start it; end it, and what it started itself, where the block is left before it ended well.
+
+    If gpudoctor is killed, the kernel kills it as well, unless it needs root: a package manager that is killed leaves
+    half an installation. That one is asked to end as by Ctrl-C, and no more.
+    """
+    bind = None if command.needs_root else with_parent()
+
+    def before() -> None:
+        if bind:
+            bind()
+        watch.before()
+
+    process = None
+    try:
+        with delayed_signals():
+            process = subprocess.Popen(command.argv, preexec_fn=before if os.name == "posix" else None, **options)  # noqa: PLW1509 - no thread of ours runs before it
+        yield process
+    finally:
+        if process and process.poll() != 0:
+            for number in (signal.SIGINT,) if command.needs_root else (signal.SIGTERM, _KILL):
+                _end(process, watch.mark, number)
+
+
+def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Watch) -> int:
+    """Return its exit status; raises TimeoutExpired."""
+    until = time.monotonic() + timeout_s
+    try:
+        while True:
+            watch.beat()
+            left_s = until - time.monotonic()
+            try:
+                return process.wait(max(0, min(_BEAT_S, left_s)))
+            except subprocess.TimeoutExpired:
+                if left_s <= _BEAT_S:
+                    raise
+    finally:
+        watch.beat()
+
+
+def _end(process: subprocess.Popen[bytes], mark: str, number: int) -> None:
+    """Send a signal to it and what it started itself, and wait for their end, but not for long."""
+
+    def left() -> tuple[int, ...]:
+        return (*((process.pid,) if process.poll() is None else ()), *(set(marked(mark)) - {process.pid}))
+
+    for pid in left():
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # sudo's subprocess is root's
+            process.kill() if os.name == "nt" else os.kill(pid, number)
+    until = time.monotonic() + _END_S
+    while left() and time.monotonic() < until:
+        time.sleep(_POLL_S)
 
 
 def environment_of(command: Command) -> Mapping[str, str] | None:

@@ -30,7 +30,7 @@ _SUM = "sum"  # the checksum of a record, in it
 _KINDS = frozenset(
     {
         *("begin", "commit", "undo", "undone"),  # of the run
-        *("change", "own", "command", "ended", "reversed", "scratch", "times"),  # what it does
+        *("change", "own", "command", "started", "ended", "reversed", "scratch", "times"),  # what it does
     }
 )
 

@@ -13,7 +13,6 @@ import filecmp
 import os
 import shutil
 from collections.abc import Iterator
-from threading import Event, Thread
 
 from compat.record import NamedTuple
 from installers.effect import DistributionsInstalled, DistributionsRemoved
@@ -22,7 +21,7 @@ from installers.stamp import copy_as_it_is, is_same
 
 _CONFIG = "pyvenv.cfg"
 _IN_PLACE = (".pth", ".egg-link")
-_BEAT_S, _LATE_S = 2, 30
+_LATE_S = 30
 
 
 class Pair(NamedTuple):
@@ -117,28 +116,9 @@ def is_ours(mirror: str, pairs: tuple[Pair, ...]) -> bool:
     return not any(_written(path) > last for pair in pairs if pair.whole for path in _differing(pair))
 
 
-@contextlib.contextmanager
-def alive(mirrors: tuple[str, ...]) -> Iterator[None]:
-    """The time of the mirrors says until when the run was at work, however it ends."""
-    ended = Event()
-
-    def beat() -> None:
-        while not ended.wait(_BEAT_S):
-            _touch(mirrors)
-
-    thread = Thread(target=beat, daemon=True)
-    _touch(mirrors)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        _touch(mirrors)
-
-
-def _touch(paths: tuple[str, ...]) -> None:
-    for path in paths:
+def touch(mirrors: tuple[str, ...]) -> None:
+    """Set the time of the mirrors, which says until when the run was at work, however it ends."""
+    for path in mirrors:
         with contextlib.suppress(OSError):
             os.utime(path)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from compat.record import NamedTuple
+from installers.at_work import Watch, watch
 from installers.command import as_root, run_command, settled
 from installers.fetch import PATIENT, Limits
 from installers.journal import Journal, State, record_of_command
-from installers.kept import alive, environments_of, keep_all
+from installers.kept import environments_of, keep_all, touch
 from installers.plan import Plan
 from installers.progress import Progress, Report, silent
 from installers.stamp import link_or_copy
@@ -25,7 +27,7 @@ class Means(NamedTuple):
 
     report: Report = silent
     limits: Limits = PATIENT
-    run: Callable[[Command], None] = run_command
+    run: Callable[[Command, Watch], None] = run_command
     as_root: tuple[str, ...] = ()  # ("sudo",) once the user agreed: goes before commands that need root
 
 
@@ -101,8 +103,9 @@ class Run:
         command = settled(command._replace(argv=tuple(map(self._word_of(command), command.argv))))
         self._journal.append(record_of_command(self._number, command))
         self.report(Progress("run", command.argv[0], 0, None))
-        with alive(self._mirrors):
-            self._means.run(as_root(command, self._means.as_root))
+        beat = partial(touch, self._mirrors)
+        over = watch(self._journal, self._number, needs_root=command.needs_root, beat=beat)
+        self._means.run(as_root(command, self._means.as_root), over)
         self._journal.append({"what": "ended", "number": self._number})
 
     def _word_of(self, command: Command) -> Callable[[str], str]:

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable
 
 from compat.record import NamedTuple
+from installers.at_work import Watch, require_ended, watch
 from installers.command import as_root, inverses
 from installers.journal import Change, Entry, Journal, JournalError, Ran, State, change_of, history, whole
 from installers.refusal import InstallError
@@ -57,12 +58,12 @@ class Undone(NamedTuple):
 class Reversal(NamedTuple):
     """How commands are taken back, once a person agreed to it."""
 
-    run: Callable[[Command], None]
+    run: Callable[[Command, Watch], None]
     as_root: tuple[str, ...] = ()  # ("sudo",): goes before what needs root
 
 
 def recover(state: State) -> tuple[Undone, ...]:
-    """Undo every run that was killed, the newest first; the caller holds the lock. Raises OSError, JournalError."""
+    """Undo every run that was killed, the newest first; the caller holds the lock. Raises OSError, AtWork."""
     killed = [journal for journal in reversed(whole(state)) if journal.state() == "killed"]
     return tuple(undo(journal, state)._replace(killed=True) for journal in killed)
 
@@ -72,13 +73,14 @@ def rollback(state: State, run: str = "", reversal: Reversal | None = None) -> U
 
     Where a run had been killed, that one is taken back, and no other.
 
-    Raises NoSuchRun, ChangedSince, OnlyCommands, CommandFailed, Busy, OSError.
+    Raises NoSuchRun, ChangedSince, OnlyCommands, CommandFailed, AtWork, Busy, OSError.
     """
     with state.lock():
         recovered = recover(state)
         if recovered:
             return recovered[0]._replace(also=recovered[1:])
         journal = finished(state, run)
+        require_ended(journal)
         if journal.state() == "undone":
             return _only_commands(journal, reversal)
         foreign = {**_foreign(journal.changes()), **_changed_by_later(journal, state)}
@@ -112,12 +114,14 @@ def _reverse(journal: Journal, reversal: Reversal | None, *, afterwards: bool) -
             continue
         command = Command(one.argv, "", one.needs_root, timeout_s=_REVERSAL_S)
         for each in inverses(one.inverse, command):
-            reversal.run(as_root(each, reversal.as_root))
+            over = watch(journal, one.number, needs_root=one.needs_root)
+            reversal.run(as_root(each, reversal.as_root), over)
         journal.append({"what": "reversed", "number": one.number})
 
 
 def undo(journal: Journal, state: State) -> Undone:
-    """Put everything back; raises OSError, after which it can be called again."""
+    """Put everything back; raises AtWork, OSError, after which it can be called again."""
+    require_ended(journal)
     changes = journal.changes()
     foreign = {**_foreign(changes), **_lost(changes, journal)}
     restored: set[str] = set()

@@ -70,13 +70,18 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # a path that the terminal's encoding lacks is no fault
         sys.stdout.reconfigure(encoding=_encoding_for_paths(sys.stdout), errors="replace")
+    is_plain = _is_plain_check(sys.argv[1:])
+    if not is_plain:  # a signal itself ends the everyday check, which leaves nothing behind; to load this takes time
+        from compat import stop
+
+        stop.handle_signals()
     status = execute(sys.argv[1:])
     try:
         sys.stdout.flush()
     except OSError as error:
         status = _not_printed(error, sys.argv[1:])
     gc.freeze()
-    raise SystemExit(status)
+    raise SystemExit(status if is_plain else stop.exit_status() or status)
 
 
 def _fill_closed() -> None:
@@ -105,7 +110,7 @@ def _encoding_for_paths(stream: io.TextIOWrapper) -> str | None:
 def execute(argv: Sequence[str]) -> int:
     """Run one command and return the exit status; what goes wrong is one line on standard error."""
     try:
-        if argv and argv[0] == "check" and (len(argv) == 1 or _names_python_alone(argv[1:])):
+        if _is_plain_check(argv):
             return _plain_check(tuple(argv[2:]))
         argv = _spelled_out(argv)
         answer = _app(argv)(list(argv), standalone_mode=False, prog_name="gpudoctor")
@@ -145,8 +150,10 @@ def _not_printed(error: OSError, argv: Sequence[str]) -> int:
     return status
 
 
-def _names_python_alone(options: Sequence[str]) -> bool:
-    return len(options) == 2 and options[0] == "--python" and not options[1].startswith("-")
+def _is_plain_check(argv: Sequence[str]) -> bool:
+    """Tell whether it is `check` with no option but one --python."""
+    command, python = list(argv[:2]), argv[2:]
+    return command == ["check"] or (command == ["check", "--python"] and len(python) == 1 and python[0][:1] != "-")
 
 
 def _plain_check(pythons: tuple[str, ...]) -> int:
@@ -180,7 +187,10 @@ def _explain(error: Exception, argv: Sequence[str]) -> int:
 def _complain(message: str, status: int) -> int:
     from doctor.output.page import as_windows_writes, clean  # late: most runs have nothing to complain of
 
-    print(f"gpudoctor: {as_windows_writes(clean(' '.join(message.split())))}", file=sys.stderr)
+    try:
+        print(f"gpudoctor: {as_windows_writes(clean(' '.join(message.split())))}", file=sys.stderr, flush=True)
+    except OSError:  # SIGHUP comes when the terminal is gone; the exit status counts
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return status
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping
 from types import TracebackType
 from typing import BinaryIO
 
+from compat.stop import delayed_signals, with_parent
 from doctor.host import NotRunnable, Ran, TooSlow
 
 _OUTPUT_AT_MOST_BYTES = 4 << 20
 _LAST_WORDS_S = 0.5
+_LONG_S = 10.0  # what may take so long (an import, nvidia-smi) must not outlive us
 _FEW_BYTES = 4096
 
 
@@ -23,21 +26,31 @@ class Child:
     open can hold us; it leads its own session, so that the whole group can be killed.
     """
 
-    def __init__(self, argv: tuple[str, ...], env: Mapping[str, str], program: str | None = None) -> None:
-        """Start it; `program` is the file to execute where that is not argv[0]. Raises NotRunnable."""
+    def __init__(
+        self, argv: tuple[str, ...], env: Mapping[str, str], program: str | None = None, *, is_long: bool = False
+    ) -> None:
+        """Start it; `program` is the file to execute where that is not argv[0]. Raises NotRunnable.
+
+        If gpudoctor is killed, the kernel kills one that `is_long`, unless threads forbid what that needs.
+        """
         self._program = argv[0]
         self._stdout = _unnamed_file()
         self._stderr = _unnamed_file()
         try:
-            self._process = subprocess.Popen(
-                argv,
-                executable=program,
-                stdin=subprocess.DEVNULL,
-                stdout=self._stdout,
-                stderr=self._stderr,
-                env=dict(env),
-                start_new_session=True,
-            )
+            with delayed_signals():
+                self._process = subprocess.Popen(
+                    argv,
+                    executable=program,
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._stdout,
+                    stderr=self._stderr,
+                    env=dict(env),
+                    start_new_session=True,
+                    preexec_fn=with_parent() if is_long and threading.active_count() == 1 else None,  # noqa: PLW1509
+                )
+        except KeyboardInterrupt:
+            self.kill()
+            raise
         except (OSError, ValueError) as error:  # ValueError: a NUL byte in an argument or variable
             self._close()
             raise NotRunnable(argv[0], str(getattr(error, "strerror", "") or error)) from error
@@ -124,4 +137,4 @@ def _decoded(content: bytes) -> str:
 
 def run_child(argv: tuple[str, ...], timeout_s: float, env: Mapping[str, str], program: str | None = None) -> Ran:
     """Start a process and wait for it; raises NotRunnable, TooSlow."""
-    return Child(argv, env, program).finish(timeout_s)
+    return Child(argv, env, program, is_long=timeout_s >= _LONG_S).finish(timeout_s)

@@ -18,7 +18,8 @@ from doctor.install.install import Prepared, show_step
 from doctor.install.past_runs import told_of_killed, way_back
 from doctor.output.page import Page
 from doctor.prescribe.target import target_of
-from installers.apply import Applied, apply
+from installers.apply import Applied, Interrupted, apply
+from installers.at_work import AtWork
 from installers.effect import Effect
 from installers.journal import State
 from installers.plan import Plan, Target
@@ -205,6 +206,8 @@ def _carried_out(offer: Offer, setting: Setting) -> bool:
         means = means._replace(as_root=("sudo",))
     try:
         applied = apply(plan, State(), means)
+    except (AtWork, Interrupted):  # whatever would come next
+        raise
     except GpudoctorError as error:
         setting.failed.append(offer.summary)
         setting.talk.tell(_failure(error, setting.view))

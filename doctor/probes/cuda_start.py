@@ -52,7 +52,7 @@ def _start(host: Host, why: str, timeout_s: float) -> CudaStart:
     worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda_worker.py")
     environ = {name: value for name, value in dict(host.environ).items() if name != _HIDES}
     try:
-        ran = Child((sys.executable, "-I", "-S", worker), environ).finish(timeout_s)
+        ran = Child((sys.executable, "-I", "-S", worker), environ, is_long=True).finish(timeout_s)
     except TooSlow:
         return CudaStart(state="hung", code=0, error=f"cuInit did not answer within {timeout_s:g} s", why=why)
     try:

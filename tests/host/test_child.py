@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -62,6 +63,27 @@ def test_a_grandchild_is_killed_with_its_group(tmp_path: Path) -> None:
             return
         time.sleep(0.02)
     pytest.fail("the grandchild lived on")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="parent-death signals")
+@pytest.mark.parametrize("started", ["Child(argv, {}, is_long=True).wait(60)", "run_child(argv, 60, {})"])
+def test_a_long_one_ends_with_gpudoctor(started: str, tmp_path: Path) -> None:
+    """Nobody would be left to end it when its time is over."""
+    script = "trap '' TERM HUP INT; echo $$ > pid; mv pid whole; sleep 60"
+    program = f"from doctor.host.child import *\nargv = ('/bin/sh', '-c', {f'cd {tmp_path}; {script}'!r})\n{started}"
+    parent = subprocess.Popen([sys.executable, "-c", program])
+    for _ in range(500):
+        if (tmp_path / "whole").exists():
+            break
+        time.sleep(0.01)
+    parent.kill()
+    parent.wait()
+    pid = int((tmp_path / "whole").read_text(encoding="utf-8"))
+    for _ in range(100):
+        if not _runs(pid):
+            return
+        time.sleep(0.02)
+    pytest.fail("it lived on")
 
 
 def _runs(pid: int) -> bool:

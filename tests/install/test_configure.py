@@ -288,7 +288,7 @@ def test_loader(home: Path, tmp_path: Path) -> None:
     ran: list[Command] = []
     prepared = loader(f"{home}/", "cuda", below=str(home / "conf"))
     state = State(str(tmp_path / "state"))
-    applied = apply(prepared.plan, state, Means(run=ran.append))
+    applied = apply(prepared.plan, state, Means(run=lambda command, _: ran.append(command)))
     assert (home / "conf/cuda.conf").read_text() == f"# mine\n/opt/lib\n{home}\n"
     assert [command.argv for command in ran] == [("ldconfig",)]
     rollback(state, applied.id)

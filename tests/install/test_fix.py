@@ -17,6 +17,7 @@ from doctor.check.finding import Answer, Finding, Remedy, Report, Severity, unkn
 from doctor.cli import execute
 from doctor.formats import TextStyle
 from doctor.install.fix import Setting, Talk, fix, walk
+from installers.at_work import Watch
 from installers.plan import Plan
 from installers.run import Means
 from installers.step import Step
@@ -171,7 +172,7 @@ class Bench:
         self.last = walk(self.before, Setting(self._again, person.talk, Means(run=self._run), TextStyle(), failed=[]))
         return person
 
-    def _run(self, command: Command) -> None:
+    def _run(self, command: Command, _: Watch) -> None:
         self.ran.append(command.argv)
 
     def _again(self) -> Report:

@@ -105,7 +105,7 @@ def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: py
     target = target_of(facts, Need("driver"))._replace(is_root=True)
     prepared = Prepared(driver_plan("595", "", target, facts, MATRIX), target, facts)
     ran: list[tuple[str, ...]] = []
-    text, status = apply_plan(prepared, Means(run=lambda command: ran.append(command.argv)), "json", TextStyle())
+    text, status = apply_plan(prepared, Means(run=lambda command, _: ran.append(command.argv)), "json", TextStyle())
     told = json.loads(text)
     assert (status, told["good"], told["found"]) == (4, False, None)
     assert told["waits"].startswith("restart the machine")

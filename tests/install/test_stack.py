@@ -429,7 +429,7 @@ def test_apply_stops_at_the_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     _, prepared = planned(facts)
     prepared = prepared._replace(target=prepared.target._replace(is_root=True))
     ran: list[str] = []
-    text, status = apply_plan(prepared, Means(run=lambda one: ran.append(" ".join(one.argv))), "json", TextStyle())
+    text, status = apply_plan(prepared, Means(run=lambda one, _: ran.append(" ".join(one.argv))), "json", TextStyle())
     told = json.loads(text)
     assert status == 4
     assert told["waits"].startswith("restart the machine")

@@ -192,7 +192,7 @@ def placed(step: Any, cuda: Path) -> Any:
 def test_the_user_gets_what_only_they_can_do(state: State, tmp_path: Path) -> None:
     ran: list[Command] = []
     steps = (Command(("wsl", "--shutdown"), "", place="Windows"), ByHand("restart"), RefreshLoader("new libraries"))
-    applied = apply(Plan("x", steps), state, Means(run=ran.append, as_root=("sudo",)))
+    applied = apply(Plan("x", steps), state, Means(run=lambda command, _: ran.append(command), as_root=("sudo",)))
     assert applied.left == steps[:2]
     assert [command.argv for command in ran] == [("sudo", "ldconfig")]
 

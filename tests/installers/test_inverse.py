@@ -11,6 +11,7 @@ import pytest
 from compat.matrix import Matrix
 from compat.need import Need
 from installers.apply import apply, stay_done
+from installers.at_work import Watch
 from installers.choose import load_methods, plan_for
 from installers.command import CommandFailed, run_command, settled
 from installers.cuda_order import CudaOrder, NoSuchToolkit
@@ -187,7 +188,7 @@ def test_the_last_command_is_taken_back_first_and_caches_after_the_files(tmp_pat
     ran: list[str] = []
     written = tmp_path / "written"
 
-    def run(command: Command) -> None:
+    def run(command: Command, _: Watch) -> None:
         ran.append(f"{' '.join(command.argv)} {'after' if not written.exists() else 'before'}")
 
     steps = (
@@ -211,7 +212,7 @@ def test_a_cache_of_files_that_are_gone_is_said(
     user: int, typed: str, tmp_path: Path, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = (WriteFile(str(tmp_path / "written"), ("a",), "x"), RefreshLoader("x"))
-    apply(Plan("x", steps), state, Means(run=lambda _: None))
+    apply(Plan("x", steps), state, Means(run=lambda _, __: None))
     commands = rollback(state).commands
     monkeypatch.setattr(os, "geteuid", lambda: user)
     assert stay_done(commands) == f"What `ldconfig` made is of the files as they were: run `{typed}` once."
