@@ -18,8 +18,6 @@ from doctor.dockerfile.parse import parse
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
 
-_LINE = re.compile(r"pinned in (.+?:\d+)(?:, by conda|, in place of .+)?")
-
 
 def facts_of_file(path: str, target: str, platform: str, build_args: tuple[str, ...], matrix: Matrix) -> Facts:
     """What the stage of a Dockerfile becomes, or the service of a compose file; raises DockerfileError."""
@@ -77,10 +75,10 @@ def as_shown(answer: Answer, facts: Facts) -> Answer:
     if answer.kind is not Kind.BAD:
         return answer
     pins = [one for each in value_or(facts.environments, ()) for one in value_or(each.frameworks, ())]
-    line = next((_LINE.fullmatch(one.note) for one in pins if one.label == answer.subject), None)
-    if line is None or any(line[1] in one.source for one in answer.evidence):
+    pinned = next((one.pinned_at for one in pins if one.label == answer.subject), None)
+    if pinned is None or any((one.file, one.line) == (pinned.file, pinned.line) for one in answer.evidence):
         return answer
-    return answer._replace(evidence=(*answer.evidence, Evidence(line[1], answer.subject)))
+    return answer._replace(evidence=(*answer.evidence, Evidence.at(pinned, answer.subject)))
 
 
 def _content(path: str) -> bytes:

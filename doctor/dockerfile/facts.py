@@ -24,7 +24,7 @@ from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
 from doctor.facts.image import ImageFacts
 from doctor.facts.loader import LoaderFacts, SearchDir
-from doctor.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, all_unseen, value_or
 from doctor.facts.system import SystemFacts, common_machine
 from doctor.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.matrix.planned import framework_of
@@ -74,12 +74,13 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
         code_tools=_HIDDEN,
         dlls=_HIDDEN,
         install_runs=_HIDDEN,
-        image=Seen(_image(built), asked.name),
+        image=Seen(_image(built), Place(asked.name)),
         dockerfile=_HIDDEN,
     )
     told = told._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
     return bare._replace(
-        environments=Seen(tuple(_environments(built, bare, matrix)), asked.name), dockerfile=Seen(told, asked.name)
+        environments=Seen(tuple(_environments(built, bare, matrix)), Place(asked.name)),
+        dockerfile=Seen(told, Place(asked.name)),
     )
 
 
@@ -130,7 +131,10 @@ def _toolkit(built: Built) -> ToolkitFacts:
 def _configuration(built: Built) -> ConfigurationFacts:
     """Its ENV lines; what a base image sets besides is its own."""
     unseen: ConfigurationFacts = all_unseen(ConfigurationFacts, NOT_SHOWN)
-    set_here = tuple(Variable(name, shown(value), built.set_in[name]) for name, value in sorted(built.env.items()))
+    set_here = tuple(
+        Variable(name, shown(value), str(built.set_in[name]), built.set_in[name])
+        for name, value in sorted(built.env.items())
+    )
     return unseen._replace(variables=Seen(set_here, "ENV"))
 
 
@@ -143,7 +147,8 @@ def _loader(built: Built) -> LoaderFacts:
             _PATH,
             not is_open(one) and not _is_left_out(one, built),
             written=shown(one),
-            set_in=built.set_in.get(_PATH, ""),
+            set_in=str(built.set_in.get(_PATH, "")),
+            set_at=built.set_in.get(_PATH),
         )
         for one in folders
     )
@@ -229,7 +234,7 @@ class _Held(NamedTuple):
     """A pin that counts."""
 
     spec: Spec
-    source: str
+    source: Place
     cuda: str  # by what conda is asked for beside it
     before: str = ""  # another pin of the package that a line before gives, as pip and uv put the later in its place
 
@@ -338,12 +343,12 @@ def _pinned(one: _Held, bare: Environment, facts: Facts, matrix: Matrix) -> Fram
     """The build that a pin means; its facts are the row's, and cited by the line that asks for it."""
     made, source = framework_of(one.spec, bare, facts, matrix), one.source
     cited: dict[str, Any] = {
-        name: Seen(value.value, f"{source}; {value.how}")
+        name: Seen(value.value, source._replace(label=f"{source}; {value.how}"))
         for name in ("build", "cuda", "cudnn", "targets", "requires")
         if isinstance(value := getattr(made, name), Seen)
     }
     instead = f", in place of {one.before}" if one.before else ""
-    return made._replace(note=f"pinned in {source}{instead}", **cited)
+    return made._replace(note=f"pinned in {source}{instead}", pinned_at=source, **cited)
 
 
 def _by_conda(one: _Held, prefix: str) -> Framework:
@@ -359,4 +364,5 @@ def _by_conda(one: _Held, prefix: str) -> Framework:
         requires=_HIDDEN,
         environment=prefix,
         note=f"pinned in {one.source}, by conda",
+        pinned_at=one.source,
     )

@@ -73,7 +73,7 @@ def _counts(finding: Finding) -> bool:
 
 
 def _cause(finding: Finding, reading: Reading) -> Cause:
-    numbers = [int(one.source.split()[1].rstrip(",")) for one in finding.evidence if one.source.startswith("line ")]
+    numbers = [one.line for one in finding.evidence if one.line and not one.file]
     texts = {line.number: line.text for line in reading.lines}
     matched = tuple(
         Matched(number, texts[number].strip()[:400]) for number in dict.fromkeys(numbers) if number in texts

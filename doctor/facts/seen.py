@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Generic, NoReturn, TypeVar, Union
 
 from compat.error import GpudoctorError
+from compat.record import NamedTuple
 
 T_co = TypeVar("T_co", covariant=True)
 D = TypeVar("D")
@@ -17,12 +18,37 @@ class UnseenError(GpudoctorError):
     """A fact that was asked for could not be seen; `judge.ask` turns this into the answer UNKNOWN."""
 
 
+class Place(NamedTuple):
+    """A file or directory, and the line in it; without a file, a line of the text that was given."""
+
+    file: str
+    line: int = 0  # 0 where no line is known
+    label: str = ""  # how it is printed where that says more
+
+    def __str__(self) -> str:
+        """Return it as it is printed, and as the JSON holds it."""
+        if self.label or not self.file:
+            return self.label or f"line {self.line}"
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    @property
+    def in_words(self) -> str:
+        """Return it as sentences name it, "~/.bashrc, line 118"."""
+        return f"{self.file}, line {self.line}" if self.line else self.file
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """Read what `str` made of a place that has a file and no label."""
+        file, _, line = text.rpartition(":")
+        return cls(file, int(line)) if file and line.isdecimal() else cls(text)
+
+
 class Seen(Generic[T_co]):
-    """A value, and how it was seen ("/sys/module/nvidia/version", "NVML", "file name")."""
+    """A value, and how it was seen: Place("/sys/module/nvidia/version"), "NVML", "file name"."""
 
     __slots__ = ("how", "value")
 
-    def __init__(self, value: T_co, how: str) -> None:
+    def __init__(self, value: T_co, how: str | Place) -> None:
         self.value = value
         self.how = how
 
@@ -77,6 +103,6 @@ def value_or(fact: Fact[D], default: D) -> D:
     return fact.value if isinstance(fact, Seen) else default
 
 
-def how(fact: Fact[D]) -> str:
-    """How a fact was seen, "" for one that was not: for the source of an evidence."""
+def how(fact: Fact[D]) -> str | Place:
+    """How a fact was seen, "" for one that was not."""
     return fact.how if isinstance(fact, Seen) else ""

@@ -186,7 +186,7 @@ class Search:
                 if folder:
                     entry = one.written or one.path
                     yield Place(
-                        folder, Way(rule=FoundBy.LIBRARY_PATH, of=later, entry=entry, folder=folder, set_in=one.set_in)
+                        folder, Way(FoundBy.LIBRARY_PATH, later, entry, folder, set_in=one.set_in, set_at=one.set_at)
                     )
 
     def _by_cache(self, name: str, machine: str) -> Iterator[Place]:

@@ -56,7 +56,7 @@ def _bad(setting: Variable, why: str, wanted: str) -> Answer:
         why,
         Need("variable", wanted, setting.set_in, setting.name),
         severity=Severity.WARNING,
-        evidence=(Evidence(setting.set_in or "environment", f"{setting.name}={setting.value}"),),
+        evidence=(Evidence.at(setting.set_at, f"{setting.name}={setting.value}", setting.set_in or "environment"),),
     )
 
 

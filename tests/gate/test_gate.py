@@ -25,7 +25,7 @@ from doctor.facts import Facts
 from doctor.facts.failure import Failure
 from doctor.facts.gpu import Gpu
 from doctor.facts.policy import Policy, PolicyException
-from doctor.facts.seen import Seen, Unseen, all_unseen
+from doctor.facts.seen import Place, Seen, Unseen, all_unseen
 from doctor.facts.system import OperatorState
 from doctor.gate import command
 from doctor.gate.command import Options, dialect_names, dialect_of, gate, seconds
@@ -75,7 +75,7 @@ def test_no_rule_that_fails_is_ready(code: str) -> None:
     failing = Rule(MACHINE, broken, matters=rule.matters, never=rule.never)
     others = tuple(one for one in healthy_answers() if one.code != code)
     answers = (*others, *ask(code, failing, HEALTHY, MATRIX))
-    tolerant = Policy(exceptions=(PolicyException("check-error", "why", "2999-01-31", False, "p.toml:1"),))
+    tolerant = Policy(exceptions=(PolicyException("check-error", "why", "2999-01-31", False, Place("p.toml", 1)),))
     for said in (answers, governed(answers, tolerant)):
         found = verdict_of(HEALTHY, said, MATRIX)
         assert not found.is_ready
