@@ -16,7 +16,7 @@ from doctor.bench.articles import articles
 from doctor.bench.outcome import Bench, Choice, Lack, Machine, Timing
 from doctor.bench.sheet import Report, Subject, comparisons
 from doctor.check.encode import encode
-from doctor.check.schema import HEAD, TEXT, Types, as_text, closed, list_of
+from doctor.check.schema import HEAD, TEXT, Types, an_object, as_text, list_of
 from doctor.facts.gpu import GpuNow
 from doctor.facts.seen import Seen, Unseen
 
@@ -69,7 +69,7 @@ def bench_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of `gpudoctor.bench/1`."""
     types = Types()
     numbers = dict.fromkeys(("epoch_s", "times_cpu", "article_s", "article_times_cpu"), _NUMBER_OR_NONE)
-    bench = closed(
+    bench = an_object(
         {
             "schema": {"const": BENCH_SCHEMA},
             "gpudoctor": TEXT,
@@ -78,7 +78,7 @@ def bench_schema() -> dict[str, Any]:
             "machine": types.of(Machine),
             "networks": list_of(types.of(Subject)),
             "comparisons": list_of(
-                closed({"network": TEXT, "path": TEXT, "pool": {"type": ["boolean", "null"]}, **numbers})
+                an_object({"network": TEXT, "path": TEXT, "pool": {"type": ["boolean", "null"]}, **numbers})
             ),
             "timings": list_of(types.of(Timing)),
             "choices": list_of(types.of(Choice)),

@@ -12,15 +12,16 @@ from typing import Any
 
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
 from doctor import __version__
-from doctor.check.finding import Answer, Finding, Remedy, Report
+from doctor.check.finding import Answer, Evidence, Finding, Remedy, Report
 from doctor.facts import Facts
 from doctor.facts.loader import Prediction
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.loader.words import because
 from installers.plan import Plan
 
 REPORT_SCHEMA = "gpudoctor.report/1"
-VERSIONS = (CudaVersion, DriverRelease, CudnnVersion, ComputeCapability, CodeTarget)
+TEXTS = (CudaVersion, DriverRelease, CudnnVersion, ComputeCapability, CodeTarget, Place)  # as `str` makes them
+EVIDENCE = {"source": str, "detail": str, "file": str, "line": int}
 # What a reader of the report gets besides the fields: made here, of the fields alone.
 DERIVED: Mapping[type, Mapping[str, tuple[type, Callable[[Any], Any]]]] = {
     Prediction: {"because": (str, lambda one: because(one.way)), "missing": (bool, lambda one: one.missing)}
@@ -30,13 +31,16 @@ DERIVED: Mapping[type, Mapping[str, tuple[type, Callable[[Any], Any]]]] = {
 def encode(value: Any) -> Any:
     """Any fact, row or answer as JSON; raises TypeError for a type that none of them has."""
     if isinstance(value, Seen):
-        return {"value": encode(value.value), "how": value.how}
+        place = {"file": value.how.file, "line": value.how.line} if isinstance(value.how, Place) else {}
+        return {"value": encode(value.value), "how": str(value.how), **place}
     if isinstance(value, Unseen):
         return {"unseen": value.why}
-    if isinstance(value, VERSIONS):
+    if isinstance(value, TEXTS):
         return str(value)
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, Evidence):
+        return {name: getattr(value, name) for name in EVIDENCE}
     if hasattr(value, "_fields"):
         fields = {name: encode(item) for name, item in zip(value._fields, value, strict=True)}
         return {**fields, **{name: make(value) for name, (_, make) in DERIVED.get(type(value), {}).items()}}

@@ -1,11 +1,15 @@
 """What the rules answer, and what becomes of it: answers, findings, remedies, the report."""
 
+from __future__ import annotations
+
 from enum import Enum
+from typing import Any
 
 from compat.need import Need
 from compat.record import NamedTuple
 from doctor.facts import Facts
 from doctor.facts.failure import Failure
+from doctor.facts.seen import Fact, Place, Seen, WhyNot
 from installers.plan import Plan
 
 CHECK_ERROR = "check-error"
@@ -34,10 +38,29 @@ class Severity(Enum):
 
 
 class Evidence(NamedTuple):
-    """One link of the chain that a reader can check by hand."""
+    """One link of the chain that a reader can check by hand: what was read, and where."""
 
-    source: str  # where it was read: a file, a variable, NVML, a matrix row
     detail: str  # what it says
+    file: str = ""  # the file or directory that says it
+    line: int = 0  # 0 where no line is known
+    label: str = ""  # how the source is printed where it is no file ("NVML", a matrix row), or more than a file
+
+    @property
+    def source(self) -> str:
+        """Return where it was read, as it is printed."""
+        return self.label or (str(Place(self.file, self.line)) if self.file or self.line else "")
+
+    @classmethod
+    def at(cls, place: Place | str | None, detail: str, label: str = "") -> Evidence:
+        """Return what a place says, or what is read where a text names no place."""
+        if isinstance(place, Place):
+            return cls(detail, place.file, place.line, label or place.label)
+        return cls(detail, label=place or label)
+
+    @classmethod
+    def of(cls, fact: Fact[Any], detail: str, label: str = "") -> Evidence:
+        """Return a fact as evidence; `label` is printed for a fact that was not seen."""
+        return cls.at(fact.how, detail) if isinstance(fact, Seen) else cls(detail, label=label)
 
 
 class Symptom(NamedTuple):
@@ -59,6 +82,8 @@ class Answer(NamedTuple):
     code: str = ""
     subject: str = ""
     matters: bool = True  # whether this being UNKNOWN leaves the verdict open
+    why_not: WhyNot = WhyNot.ANY  # of UNKNOWN, where somebody decides by it
+    places: tuple[str, ...] = ()  # what it is about beside the files of its evidence: paths, labels of copies
 
 
 class Remedy(NamedTuple):
@@ -119,14 +144,15 @@ def bad(
     severity: Severity = Severity.ERROR,
     evidence: tuple[Evidence, ...] = (),
     explains: tuple[Symptom, ...] = (),
+    places: tuple[str, ...] = (),
 ) -> Answer:
     """Wrong: one sentence, what it was read from, what must become true, and which findings it explains."""
-    return Answer(kind=Kind.BAD, why=why, severity=severity, evidence=evidence, needs=needs, explains=explains)
+    return Answer(Kind.BAD, why, severity, evidence, needs, explains, places=places)
 
 
-def unknown(why: str) -> Answer:
+def unknown(why: str, why_not: WhyNot = WhyNot.ANY) -> Answer:
     """Could not be told, with the reason."""
-    return Answer(Kind.UNKNOWN, why)
+    return Answer(Kind.UNKNOWN, why, why_not=why_not)
 
 
 def not_applicable(why: str) -> Answer:

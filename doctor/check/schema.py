@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from compat.need import Need
-from doctor.check.encode import DERIVED, REPORT_SCHEMA, VERSIONS
+from doctor.check.encode import DERIVED, EVIDENCE, REPORT_SCHEMA, TEXTS
 from doctor.check.finding import Evidence, Severity, Symptom
 from doctor.facts import Facts, Machine
 from doctor.facts.seen import Seen, Unseen
@@ -25,7 +25,6 @@ _UNSEEN = {
     "description": "not seen, and why",
     "properties": {"unseen": {"type": "string"}},
     "required": ["unseen"],
-    "additionalProperties": False,
 }
 # The names of the report's contract for the groups of facts; those marked true are bare lists.
 GROUPS = {
@@ -54,16 +53,16 @@ def report_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of `gpudoctor.report/1`."""
     types = Types()
     kinds = one_of("ok", "bad", "unknown", "not-applicable")
-    report = closed(
+    report = an_object(
         {
             "schema": {"const": REPORT_SCHEMA},
             "gpudoctor": TEXT,
             "matrix_as_of": {"type": "string", "format": "date"},
             "subject": types.of(Machine),
             "verdict": one_of("healthy", "warnings", "broken", "no-gpu", "unknown"),
-            "facts": closed({name: _group(types, path, bare=bare) for name, (path, bare) in GROUPS.items()}),
+            "facts": an_object({name: _group(types, path, bare=bare) for name, (path, bare) in GROUPS.items()}),
             "findings": list_of(finding_schema(types)),
-            "answers": list_of(closed({"code": TEXT, "subject": TEXT, "answer": kinds, "why": TEXT})),
+            "answers": list_of(an_object({"code": TEXT, "subject": TEXT, "answer": kinds, "why": TEXT})),
             "elapsed_s": {"type": "number"},
         }
     )
@@ -89,7 +88,7 @@ class Types:
         """The schema of one type."""
         if kind in _PLAIN:
             return {"type": _PLAIN[kind]}
-        if kind in VERSIONS:
+        if kind in TEXTS:
             return TEXT
         if kind is Unseen:
             return _UNSEEN
@@ -107,15 +106,16 @@ class Types:
         if origin is Mapping:
             return {"type": "object", "additionalProperties": self.of(arguments[1])}
         if origin is Seen:
-            return closed({"value": self.of(arguments[0]), "how": TEXT})
+            return an_object({"value": self.of(arguments[0]), "how": TEXT}, file=TEXT, line={"type": "integer"})
         return {"anyOf": [self.of(one) for one in arguments]}
 
     def _named(self, kind: Any) -> dict[str, Any]:
         name = kind.__name__
         if name not in self.defined:
-            fields = {field: self.of(hint) for field, hint in typing.get_type_hints(kind).items()}
+            hints = EVIDENCE if kind is Evidence else typing.get_type_hints(kind)
+            fields = {field: self.of(hint) for field, hint in hints.items()}
             derived = {field: self.of(made) for field, (made, _) in DERIVED.get(kind, {}).items()}
-            self.defined[name] = closed({**fields, **derived})
+            self.defined[name] = an_object({**fields, **derived})
         return {"$ref": f"#/$defs/{name}"}
 
 
@@ -135,12 +135,12 @@ def finding_schema(types: Types) -> dict[str, Any]:
     remedy = {
         "summary": TEXT,
         "need": types.of(Need),
-        "plan": closed({"summary": TEXT, "steps": list_of(step)}),
+        "plan": an_object({"summary": TEXT, "steps": list_of(step)}),
         "commands": list_of(TEXT),
         "proven": types.of(bool),
         "left_open": TEXT,
     }
-    return closed(
+    return an_object(
         {
             "code": TEXT,
             "severity": types.of(Severity),
@@ -149,20 +149,15 @@ def finding_schema(types: Types) -> dict[str, Any]:
             "evidence": list_of(types.of(Evidence)),
             "explains": list_of(types.of(Symptom)),
             "explained_by": TEXT,
-            "remedies": list_of(closed(remedy)),
+            "remedies": list_of(an_object(remedy)),
             "docs": TEXT,
         }
     )
 
 
-def closed(properties: dict[str, Any]) -> dict[str, Any]:
-    """An object that has these properties, all of them, and no others."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+def an_object(properties: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    """An object that has these properties, all but the optional ones; a later release may add others."""
+    return {"type": "object", "properties": {**properties, **optional}, "required": list(properties)}
 
 
 def list_of(items: dict[str, Any]) -> dict[str, Any]:

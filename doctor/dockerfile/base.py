@@ -12,6 +12,7 @@ import re
 from compat.record import NamedTuple
 from doctor.dockerfile.expand import is_open, shown
 from doctor.facts.dockerfile import DockerfileBase
+from doctor.facts.seen import Place
 
 _HOSTS = re.compile(r"^(?:docker\.io/(?:library/)?|index\.docker\.io/|nvcr\.io/|public\.ecr\.aws/docker/library/)")
 _CUDA = re.compile(
@@ -36,7 +37,7 @@ class Base(NamedTuple):
     is_plain: bool = False  # an official image of a system or of Python: without a variable of the loader
 
 
-def base_of(name: str, source: str) -> Base:
+def base_of(name: str, source: Place) -> Base:
     """What an image's name says."""
     text = shown(name)
     told = DockerfileBase(image=text, source=source, release="", variant="", system="")

@@ -16,6 +16,7 @@ from doctor.dockerfile.expand import LITERAL, OPEN, OpenQuote, expand, is_open, 
 from doctor.dockerfile.parse import Instruction, Script
 from doctor.dockerfile.run import Ran, run
 from doctor.facts.dockerfile import DockerfileLine
+from doctor.facts.seen import Place
 
 _PATH = "LD_LIBRARY_PATH"
 _FLAG = re.compile(r"\s*--([a-z][a-z-]*)(?:=(\S*))?(?=\s|$)")
@@ -44,7 +45,7 @@ class Stage(NamedTuple):
     platform: str
     flags: str  # of the line, as they are written
     written: str  # the name, with its capitals
-    source: str
+    source: Place
     instructions: tuple[Instruction, ...]
 
 
@@ -63,7 +64,7 @@ class Built:
     def __init__(self, base: Base, files: Copied) -> None:
         self.base = base
         self.env: dict[str, str] = {}
-        self.set_in: dict[str, str] = {}
+        self.set_in: dict[str, Place] = {}
         self.args: dict[str, str] = {}
         self.ran = Ran(files)
         self.path_fault: DockerfileLine | None = None  # of the ENV line of LD_LIBRARY_PATH
@@ -97,9 +98,9 @@ class Dockerfile:
         self._named = {one.name: one.number for one in self.stages if one.name}
         self.used: dict[int, Built] = {}  # every stage that the target needs
 
-    def source(self, one: Instruction, at: int = 0) -> str:
+    def source(self, one: Instruction, at: int = 0) -> Place:
         """File and line of a character of an instruction."""
-        return f"{self._name}:{one.line_at(at)}"
+        return Place(self._name, one.line_at(at))
 
     def _words(self, one: Instruction, text: str) -> list[tuple[int, str]]:
         """Raises DockerfileError where BuildKit does: at the end of the instruction it still looks for a quote."""
@@ -266,7 +267,7 @@ class Dockerfile:
             built.ran.nvcc = None
 
 
-def _unlike(value: str, source: str) -> DockerfileLine | None:
+def _unlike(value: str, source: Place) -> DockerfileLine | None:
     """A part that nobody will put a value into: Docker leaves `$` in single quotes alone, and knows no `~`."""
     for part in value.split(":"):
         if LITERAL in part:

@@ -13,12 +13,10 @@ from doctor.dockerfile import FILE_AT_MOST_BYTES, VALUE_AT_MOST_CHARS, Dockerfil
 from doctor.dockerfile.build import Dockerfile
 from doctor.dockerfile.compose import Service, compose_parts, is_compose, service_of
 from doctor.dockerfile.context import Context
-from doctor.dockerfile.facts import NOT_SHOWN, Asked, facts_of
+from doctor.dockerfile.facts import Asked, facts_of
 from doctor.dockerfile.parse import parse
 from doctor.facts import Facts
-from doctor.facts.seen import value_or
-
-_LINE = re.compile(r"pinned in (.+?:\d+)(?:, by conda|, in place of .+)?")
+from doctor.facts.seen import WhyNot, value_or
 
 
 def facts_of_file(path: str, target: str, platform: str, build_args: tuple[str, ...], matrix: Matrix) -> Facts:
@@ -72,15 +70,15 @@ def as_shown(answer: Answer, facts: Facts) -> Answer:
 
     What is wrong with a framework names the line that pins it.
     """
-    if answer.kind is Kind.UNKNOWN and answer.why == NOT_SHOWN:
+    if answer.kind is Kind.UNKNOWN and answer.why_not is WhyNot.NOT_SHOWN:
         return answer._replace(matters=False)
     if answer.kind is not Kind.BAD:
         return answer
     pins = [one for each in value_or(facts.environments, ()) for one in value_or(each.frameworks, ())]
-    line = next((_LINE.fullmatch(one.note) for one in pins if one.label == answer.subject), None)
-    if line is None or any(line[1] in one.source for one in answer.evidence):
+    pinned = next((one.pinned_at for one in pins if one.label == answer.subject), None)
+    if pinned is None or any((one.file, one.line) == (pinned.file, pinned.line) for one in answer.evidence):
         return answer
-    return answer._replace(evidence=(*answer.evidence, Evidence(line[1], answer.subject)))
+    return answer._replace(evidence=(*answer.evidence, Evidence.at(pinned, answer.subject)))
 
 
 def _content(path: str) -> bytes:

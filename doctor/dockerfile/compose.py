@@ -16,7 +16,7 @@ from doctor.dockerfile import FILE_AT_MOST_BYTES, DockerfileError
 from doctor.dockerfile.project import Project, is_address
 from doctor.dockerfile.yaml import Node
 from doctor.facts.dockerfile import DockerfileLine, DockerfileService
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 
 _ENDS = (".yml", ".yaml")
 _DEVICES = ("deploy", "resources", "reservations", "devices")
@@ -38,7 +38,7 @@ class Service(NamedTuple):
     args: Mapping[str, str]
     image: str  # that it starts from where it is not built
     platform: str
-    environment: Mapping[str, tuple[str, str]]  # name to value and source
+    environment: Mapping[str, tuple[str, Place]]  # name to value and source
 
 
 def is_compose(path: str) -> bool:
@@ -90,11 +90,11 @@ def _service(name: str, one: Node, file: str) -> Service:
     )
 
 
-def _at(one: Node) -> str:
-    return f"{one.file}:{one.line}"
+def _at(one: Node) -> Place:
+    return Place(one.file, one.line)
 
 
-def _pairs(node: Node | None) -> dict[str, tuple[str, str]]:
+def _pairs(node: Node | None) -> dict[str, tuple[str, Place]]:
     """A mapping, or a sequence of NAME=VALUE; a bare name has the value of whoever starts it, which nobody knows."""
     if node is None:
         return {}
@@ -137,7 +137,7 @@ def _bad_count(device: Node) -> DockerfileLine | None:
     return DockerfileLine(f"{said} is neither all nor a whole number", _at(count), "count: all, or how many")
 
 
-def _ways(one: Node) -> Iterator[tuple[str, str]]:
+def _ways(one: Node) -> Iterator[tuple[str, Place]]:
     if (gpus := one.at("gpus")) and (gpus.text or gpus.items):
         yield "gpus", _at(gpus)
     for device in _items(one, *_DEVICES):

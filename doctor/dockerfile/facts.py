@@ -24,15 +24,14 @@ from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
 from doctor.facts.image import ImageFacts
 from doctor.facts.loader import LoaderFacts, SearchDir
-from doctor.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, WhyNot, all_unseen, value_or
 from doctor.facts.system import SystemFacts, common_machine
 from doctor.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.matrix.planned import framework_of
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.products import known_product
 
-NOT_SHOWN = "a Dockerfile does not show it: check the image that is built, with --image"
-_HIDDEN = Unseen(NOT_SHOWN)
+_HIDDEN = Unseen("a Dockerfile does not show it: check the image that is built, with --image", WhyNot.NOT_SHOWN)
 _PATH = "LD_LIBRARY_PATH"
 _NVIDIA, _REQUIRE, _RELEASE = "NVIDIA_", "NVIDIA_REQUIRE_CUDA", "CUDA_VERSION"
 _PYTHON = "python"
@@ -61,7 +60,7 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
     bare = Facts(
         machine=Machine("dockerfile", asked.name),
         system=_system(built, asked.platform or stage.platform),
-        driver=all_unseen(DriverFacts, NOT_SHOWN),
+        driver=all_unseen(DriverFacts, _HIDDEN),
         pci=_HIDDEN,
         gpus=_HIDDEN,
         toolkit=_toolkit(built),
@@ -74,12 +73,13 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
         code_tools=_HIDDEN,
         dlls=_HIDDEN,
         install_runs=_HIDDEN,
-        image=Seen(_image(built), asked.name),
+        image=Seen(_image(built), Place(asked.name)),
         dockerfile=_HIDDEN,
     )
     told = told._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
     return bare._replace(
-        environments=Seen(tuple(_environments(built, bare, matrix)), asked.name), dockerfile=Seen(told, asked.name)
+        environments=Seen(tuple(_environments(built, bare, matrix)), Place(asked.name)),
+        dockerfile=Seen(told, Place(asked.name)),
     )
 
 
@@ -89,7 +89,7 @@ def _system(built: Built, platform: str) -> SystemFacts:
         system, arch = "linux", this.machine()
     arch = arch.partition("/")[0]
     identity, release = built.base.distribution
-    unseen: SystemFacts = all_unseen(SystemFacts, NOT_SHOWN)
+    unseen: SystemFacts = all_unseen(SystemFacts, _HIDDEN)
     source = built.base.told.source
     return unseen._replace(
         family=Seen(system, "the platform"),
@@ -129,13 +129,16 @@ def _toolkit(built: Built) -> ToolkitFacts:
 
 def _configuration(built: Built) -> ConfigurationFacts:
     """Its ENV lines; what a base image sets besides is its own."""
-    unseen: ConfigurationFacts = all_unseen(ConfigurationFacts, NOT_SHOWN)
-    set_here = tuple(Variable(name, shown(value), built.set_in[name]) for name, value in sorted(built.env.items()))
+    unseen: ConfigurationFacts = all_unseen(ConfigurationFacts, _HIDDEN)
+    set_here = tuple(
+        Variable(name, shown(value), str(built.set_in[name]), built.set_in[name])
+        for name, value in sorted(built.env.items())
+    )
     return unseen._replace(variables=Seen(set_here, "ENV"))
 
 
 def _loader(built: Built) -> LoaderFacts:
-    unseen: LoaderFacts = all_unseen(LoaderFacts, NOT_SHOWN)
+    unseen: LoaderFacts = all_unseen(LoaderFacts, _HIDDEN)
     folders = [one for one in built.env.get(_PATH, "").split(":") if one]
     search = tuple(
         SearchDir(
@@ -143,7 +146,8 @@ def _loader(built: Built) -> LoaderFacts:
             _PATH,
             not is_open(one) and not _is_left_out(one, built),
             written=shown(one),
-            set_in=built.set_in.get(_PATH, ""),
+            set_in=str(built.set_in.get(_PATH, "")),
+            set_at=built.set_in.get(_PATH),
         )
         for one in folders
     )
@@ -229,7 +233,7 @@ class _Held(NamedTuple):
     """A pin that counts."""
 
     spec: Spec
-    source: str
+    source: Place
     cuda: str  # by what conda is asked for beside it
     before: str = ""  # another pin of the package that a line before gives, as pip and uv put the later in its place
 
@@ -336,12 +340,12 @@ def _pinned(one: _Held, bare: Environment, facts: Facts, matrix: Matrix) -> Fram
     """The build that a pin means; its facts are the row's, and cited by the line that asks for it."""
     made, source = framework_of(one.spec, bare, facts, matrix), one.source
     cited: dict[str, Any] = {
-        name: Seen(value.value, f"{source}; {value.how}")
+        name: Seen(value.value, source._replace(label=f"{source}; {value.how}"))
         for name in ("build", "cuda", "cudnn", "targets", "requires")
         if isinstance(value := getattr(made, name), Seen)
     }
     instead = f", in place of {one.before}" if one.before else ""
-    return made._replace(note=f"pinned in {source}{instead}", **cited)
+    return made._replace(note=f"pinned in {source}{instead}", pinned_at=source, **cited)
 
 
 def _by_conda(one: _Held, prefix: str) -> Framework:
@@ -357,4 +361,5 @@ def _by_conda(one: _Held, prefix: str) -> Framework:
         requires=_HIDDEN,
         environment=prefix,
         note=f"pinned in {one.source}, by conda",
+        pinned_at=one.source,
     )

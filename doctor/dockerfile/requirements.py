@@ -15,6 +15,7 @@ from compat.spec import normal
 from doctor.dockerfile import DockerfileError
 from doctor.dockerfile.context import Context
 from doctor.dockerfile.yaml import Node, parse_yaml
+from doctor.facts.seen import Place
 
 _DEEPEST, _LINES_AT_MOST = 10, 5_000
 _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
@@ -27,7 +28,7 @@ class Line(NamedTuple):
     """One requirement."""
 
     spec: str  # "torch==2.9.1 ; python_version < '3.13'"
-    source: str  # "requirements.txt:3"
+    source: Place
 
 
 class Listed(NamedTuple):
@@ -74,9 +75,9 @@ def environment(name: str, context: Context, known: Mapping[str, str]) -> Enviro
     packages, pip = [], Listed()
     for one in listed.items:
         if one.text:
-            packages.append(Line(one.text, f"{context.shown(name)}:{one.line}"))
+            packages.append(Line(one.text, Place(context.shown(name), one.line)))
         for each in (one.at("pip") or Node(None, 0)).items:
-            source = f"{context.shown(name)}:{each.line}"
+            source = Place(context.shown(name), each.line)
             pip = pip.joined(_Reader(context, known).line(each.text, source, name, "r"))
     return Environment((document.at("name") or document).text, tuple(packages), pip)
 
@@ -100,10 +101,10 @@ class _Reader:
             self._lines_left -= 1
             if self._lines_left < 0:
                 return Listed(is_whole=False)
-            found = found.joined(self.line(line, f"{self._context.shown(name)}:{number}", name, kind))
+            found = found.joined(self.line(line, Place(self._context.shown(name), number), name, kind))
         return found
 
-    def line(self, text: str, source: str, name: str, kind: str) -> Listed:
+    def line(self, text: str, source: Place, name: str, kind: str) -> Listed:
         """One line of a file."""
         text = _VARIABLE.sub(lambda found: self._known.get(found[1], found[0]), text.strip())
         if not text.startswith("-"):
@@ -120,7 +121,7 @@ class _Reader:
         return self.file(below, "c" if kind == "c" else _FILES[option])
 
 
-def _asked(text: str, source: str, kind: str) -> Listed:
+def _asked(text: str, source: Place, kind: str) -> Listed:
     """A requirement without its hashes and options; what comes from an address has no release that is known."""
     cut = _OPTION.search(text)
     text = text[: cut.start()].strip() if cut else text

@@ -17,8 +17,9 @@ from doctor.dockerfile.pins import Pins, python_packages, system_packages
 from doctor.dockerfile.requirements import Environment, Line, Listed, constrained, environment, name_of, requirements
 from doctor.dockerfile.shell import Call, Word, calls
 from doctor.facts.dockerfile import DockerfileLine, DockerfileTree
+from doctor.facts.seen import Place
 
-Source = Callable[[int], str]
+Source = Callable[[int], Place]
 _DRIVER = re.compile(
     r"nvidia-driver(-.*)?|nvidia-headless-.*|nvidia-utils-.*|nvidia-compute-utils-.*|libnvidia-compute-.*|libcuda1"
     r"|libnvidia-ml1|cuda-drivers(-.*)?|cuda|cuda-\d+-\d+|cuda-runtime-\d+-\d+|nvidia-open(-.*)?|nvidia-smi"
@@ -56,7 +57,7 @@ class Pinned(NamedTuple):
     build: str | None  # by its index; None where that is not known
     environment: str
     tool: str
-    source: str
+    source: Place
     cuda: str = ""  # of conda's, "11.8" by what the same line pins beside it
     is_anew: bool = False  # put in place of the same release, too
 
@@ -65,7 +66,7 @@ class Compiled(NamedTuple):
     """A command that needs nvcc, and whether it is there by then."""
 
     command: str
-    source: str
+    source: Place
     nvcc: bool | None
 
 
@@ -162,7 +163,7 @@ def _environment(word: Word, there: Copied, known: Mapping[str, str]) -> Environ
     return environment(name, there.context, known) if name else None
 
 
-def _package(word: Word, call: Call, ran: Ran, source: str) -> None:
+def _package(word: Word, call: Call, ran: Ran, source: Place) -> None:
     name = re.split(r"[=:]", word.text, maxsplit=1)[0]
     if is_open(name):
         _half_known(name.partition(OPEN)[0], word, call, ran, source)
@@ -186,14 +187,14 @@ def _package(word: Word, call: Call, ran: Ran, source: str) -> None:
         ran.nvcc = True
 
 
-def _half_known(start: str, word: Word, call: Call, ran: Ran, source: str) -> None:
+def _half_known(start: str, word: Word, call: Call, ran: Ran, source: Place) -> None:
     """A package of which only the beginning of its name is known."""
     if re.match(_COMPILER_STARTS, start) and not call.may_not_run:
         ran.nvcc = True
     elif any(_may_be(start, one) for one in ("cuda-nvcc", "cuda-0", "nvidia-cuda-toolkit")):
         ran.nvcc = ran.nvcc or None
     if any(_may_be(start, one) for one in _DRIVER_STARTS):
-        ran.unread.append(DockerfileLine(f"installs {shown(word.text)}", source))
+        ran.unread.append(DockerfileLine(f"installs {shown(word.text)}", source, installs=True))
 
 
 def _may_be(start: str, name: str) -> bool:
@@ -202,7 +203,7 @@ def _may_be(start: str, name: str) -> bool:
     return start.startswith(name) or name.startswith(start)
 
 
-def _runfile(word: Word, call: Call, ran: Ran, source: str) -> None:
+def _runfile(word: Word, call: Call, ran: Ran, source: Place) -> None:
     """An installer that is run, not the address that it is fetched from."""
     if call.program in {"wget", "curl", "rm", "chmod", "aria2c", "echo", "mv", "cp"} or call.may_not_run:
         return

@@ -9,10 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from compat.error import GpudoctorError
-from doctor.check.encode import REPORT_SCHEMA, VERSIONS
+from doctor.check.encode import REPORT_SCHEMA, TEXTS
 from doctor.check.schema import GROUPS
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, Unseen
+from doctor.facts.environment import Setting
+from doctor.facts.seen import Place, Seen, Unseen
 
 _ABSENT = Unseen("the saved report does not say it")
 _DEEPEST = 40  # levels of a report
@@ -63,9 +64,9 @@ def _decoded(kind: Any, value: Any, where: str) -> Any:
         raise NotAReport(f"{where[:80]}: too deep")
     if kind in (str, int, float, bool, type(None)):
         return _plain(kind, value, where)
-    if kind in VERSIONS or (isinstance(kind, type) and issubclass(kind, Enum)):
+    if kind in TEXTS or (isinstance(kind, type) and issubclass(kind, Enum)):
         try:
-            return kind.parse(value) if kind in VERSIONS else kind(value)
+            return kind.parse(value) if kind in TEXTS else kind(value)
         except (ValueError, TypeError, AttributeError) as error:
             raise NotAReport(f"{where}: {value!r} is no {kind.__name__}"[:200]) from error
     if hasattr(kind, "_fields"):
@@ -89,6 +90,8 @@ def _named(kind: Any, value: Any, where: str) -> Any:
     if not isinstance(value, Mapping):
         raise NotAReport(f"{where}: not an object")
     made = {}
+    if kind is Setting and "at" not in value:
+        value = {**value, "at": _place_of_older(value.get("source"))}
     for name, hint in _hints(kind).items():
         if name in value:
             made[name] = _decoded(hint, value[name], f"{where}.{name}")
@@ -97,6 +100,12 @@ def _named(kind: Any, value: Any, where: str) -> Any:
                 raise NotAReport(f"{where}.{name}: not there")
             made[name] = _ABSENT
     return kind(**made)
+
+
+def _place_of_older(source: Any) -> str | None:
+    """Where a setting stands, by a report from before it said so beside "~/.theanorc, line 3"."""
+    file, found, line = str(source).rpartition(", line ")
+    return str(Place(file, int(line))) if found and line.isdecimal() else None
 
 
 def _row(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
@@ -111,6 +120,15 @@ def _row(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
     )
 
 
+def _how(value: Mapping[str, Any], where: str) -> str | Place:
+    """The text; with the file, where the report names it."""
+    text: str = _plain(str, value.get("how"), f"{where}.how")
+    if "file" not in value:
+        return text
+    place = Place(_plain(str, value["file"], f"{where}.file"), _plain(int, value.get("line", 0), f"{where}.line"))
+    return place if str(place) == text else place._replace(label=text)
+
+
 def _one_of(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
     """A fact, seen or not, or something that may be null."""
     if Unseen in arguments:
@@ -120,7 +138,7 @@ def _one_of(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
             return Unseen(_plain(str, value["unseen"], f"{where}.unseen"))
         seen = next(one for one in arguments if typing.get_origin(one) is Seen)
         inner = _decoded(typing.get_args(seen)[0], value.get("value"), f"{where}.value")
-        return Seen(inner, _plain(str, value.get("how"), f"{where}.how"))
+        return Seen(inner, _how(value, where))
     if value is None and type(None) in arguments:
         return None
     return _decoded(next(one for one in arguments if one is not type(None)), value, where)

@@ -10,6 +10,7 @@ from compat.discover import load_one, names_in
 from compat.record import NamedTuple
 from doctor.explain import dumps as dumps_package
 from doctor.explain.reading import Line, Reading
+from doctor.facts.seen import Place
 
 
 class Field(Enum):
@@ -48,6 +49,13 @@ class Said(NamedTuple):
     field: Field
     value: str
     line: int
+    file: str = ""  # of an archive; "" for the text itself
+
+    @property
+    def at(self) -> Place:
+        """Where evidence says that it stands."""
+        place = Place(self.file, self.line)
+        return place._replace(label=place.in_words) if self.file else place
 
 
 class Dump(NamedTuple):
@@ -69,6 +77,11 @@ class Told(NamedTuple):
 
     titles: tuple[str, ...]  # of the dumps, () where the text holds none
     said: tuple[Said, ...]
+
+    def located(self, at: Callable[[int], Place]) -> Told:
+        """Return the same, each line where it stands in its own file."""
+        said = (one._replace(file=place.file, line=place.line) for one in self.said for place in [at(one.line)])
+        return self._replace(said=tuple(said))
 
     def of(self, field: Field) -> tuple[Said, ...]:
         """What is said of a field, each value once."""

@@ -22,12 +22,12 @@ from doctor.facts.driver import CudaStart, DriverFacts, Nvml
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.gpu import Gpu, GpuNow
 from doctor.facts.loader import LoaderFacts
-from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, all_unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, UnseenError, WhyNot, all_unseen, value_or
 from doctor.facts.system import SystemFacts
 from doctor.prescribe.foreseen_framework import framework_of_no_row, framework_of_row
 from doctor.rules.shared.builds import platform_of
 
-CUDA_FAILS = "the text says that CUDA does not start, and not why"
+_CUDA_FAILS = Unseen("the text says that CUDA does not start, and not why", WhyNot.FAILS)
 _HIDDEN = Unseen("the text does not show it")
 _DISTRIBUTIONS = (  # as os-release and lsb_release name them, and the id by which the matrix knows them
     *(
@@ -74,7 +74,7 @@ def _only(told: Told, field: Field) -> Fact[str]:
         return _HIDDEN
     if len({one.value for one in values}) > 1:
         return Unseen(f"the text names several: {', '.join(one.value for one in values[:4])}")
-    return Seen(values[0].value, f"line {values[0].line}")
+    return Seen(values[0].value, values[0].at)
 
 
 def _part(fact: Fact[str], value: Any) -> Any:
@@ -113,7 +113,7 @@ _OLD_PYTHONS = frozenset({"2.2.5", "2.9", "2.10"})  # before 3.8, platform.libc_
 
 def _kernel_log(told: Told) -> Fact[tuple[str, ...]]:
     lines = told.of(Field.KERNEL_LOG)
-    return Seen(tuple(one.value for one in lines), f"line {lines[0].line}") if lines else _HIDDEN
+    return Seen(tuple(one.value for one in lines), lines[0].at) if lines else _HIDDEN
 
 
 def _windows_machine(told: Told) -> str:
@@ -144,14 +144,16 @@ def _driver(told: Told) -> DriverFacts:
     listed = told.of(Field.GPU)
     asked = told.of(Field.DRIVER) or started  # NVML, or CUDA itself
     return unseen._replace(
-        nvml=Seen(Nvml("", "ok", "", 0), f"line {listed[0].line}") if listed and asked else _HIDDEN,
+        nvml=Seen(Nvml("", "ok", "", 0), listed[0].at) if listed and asked else _HIDDEN,
         flavour=_only(told, Field.FLAVOUR),
         module_release=_parsed(release, DriverRelease.parse) if told.of(Field.FLAVOUR) else _HIDDEN,
         release=_parsed(release, DriverRelease.parse),
         cuda=_parsed(cuda, CudaVersion.parse),
-        cuda_start=Seen(CudaStart("ok", 0, "", "the text says so"), f"line {started[0].line}")
+        cuda_start=Seen(CudaStart("ok", 0, "", "the text says so"), started[0].at)
         if started and not failed
-        else Unseen(CUDA_FAILS if failed else _HIDDEN.why),
+        else _CUDA_FAILS
+        if failed
+        else _HIDDEN,
     )
 
 
@@ -166,20 +168,18 @@ def _parsed(fact: Fact[str], parse: Any) -> Any:
 
 def _gpus(told: Told, matrix: Matrix) -> Fact[tuple[Gpu, ...]]:
     by_number: dict[int, str] = {}
-    lines: dict[int, int] = {}
+    lines: dict[int, Place] = {}
     for one in told.of(Field.GPU):
         number, _, name = one.value.partition(" ")
         if _short(by_number.setdefault(int(number), _whole(name))) != _short(name):
             return Unseen("the text names GPUs of several machines")
-        lines.setdefault(int(number), one.line)
-    known = {int(n): (text, one.line) for one in told.of(Field.CAPABILITY) for n, _, text in [one.value.partition(" ")]}
+        lines.setdefault(int(number), one.at)
+    known = {int(n): (text, one.at) for one in told.of(Field.CAPABILITY) for n, _, text in [one.value.partition(" ")]}
     if not by_number:
         return _HIDDEN
     return Seen(
-        tuple(
-            _gpu(number, name, f"line {lines[number]}", known.get(number), matrix) for number, name in by_number.items()
-        ),
-        f"line {min(lines.values())}",
+        tuple(_gpu(number, name, lines[number], known.get(number), matrix) for number, name in by_number.items()),
+        min(lines.values()),
     )
 
 
@@ -192,17 +192,17 @@ def _short(name: str) -> str:
     return re.sub(r"(?i)^nvidia ", "", _whole(name)).lower()
 
 
-def _gpu(number: int, name: str, how: str, said: tuple[str, int] | None, matrix: Matrix) -> Gpu:
+def _gpu(number: int, name: str, how: Place, said: tuple[str, Place] | None, matrix: Matrix) -> Gpu:
     unseen: Gpu = all_unseen(Gpu, _HIDDEN.why)
     now: GpuNow = all_unseen(GpuNow, _HIDDEN.why)
     capability: Fact[ComputeCapability] = _HIDDEN
     if said:
-        capability = _parsed(Seen(said[0], f"line {said[1]}"), ComputeCapability.parse)
+        capability = _parsed(Seen(*said), ComputeCapability.parse)
     else:
         try:
             card = gpu_card_of(name, matrix)
             if len(card.capabilities) == 1:
-                capability = Seen(card.capabilities[0], f"{how}, and the matrix, gpu.products")
+                capability = Seen(card.capabilities[0], how._replace(label=f"{how}, and the matrix, gpu.products"))
         except (Uncovered, NoGpuName) as error:
             capability = Unseen(str(error))
     return unseen._replace(
@@ -240,12 +240,12 @@ def _environments(told: Told, facts: Facts, matrix: Matrix) -> Fact[tuple[Enviro
 
 def _frameworks(told: Told, facts: Facts, matrix: Matrix) -> Iterable[Framework]:
     seen: dict[str, set[str]] = {}
-    where: dict[tuple[str, str], int] = {}
+    where: dict[tuple[str, str], Place] = {}
     for one in (*told.of(Field.PACKAGE), *told.of(Field.CONDA_PACKAGE)):
         name, _, version = one.value.partition("==")
         package = "torch" if normal(name) == "pytorch" else normal(name)
         seen.setdefault(package, set()).add(version)
-        where.setdefault((package, version), one.line)
+        where.setdefault((package, version), one.at)
     cuda = _only(told, Field.TORCH_CUDA)
     for package, versions in seen.items():
         public = {one.partition("+")[0] for one in versions}
@@ -255,7 +255,7 @@ def _frameworks(told: Told, facts: Facts, matrix: Matrix) -> Iterable[Framework]
             yield _framework(
                 package,
                 version,
-                Seen(said.value, f"line {where[package, version]}") if isinstance(said, Seen) else said,
+                Seen(said.value, where[package, version]) if isinstance(said, Seen) else said,
                 facts,
                 matrix,
             )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 
 from compat.choice import choose
 from compat.matrix import Matrix
@@ -22,11 +24,13 @@ from doctor.explain.judged import without_refuted
 from doctor.explain.nodes import REST, Member, as_one, nodes_of, places_of, text_of
 from doctor.explain.reading import Reading, read, read_whole
 from doctor.facts import Facts
+from doctor.facts.seen import Place
 from doctor.facts.unread import Unread
 from doctor.formats import TextStyle
 from doctor.host import BadRequest
 from doctor.host.choice import host_of
 
+_OF_THE_TEXT = partial(Place, "")  # how evidence names a line
 _INCOMPLETE = "evidence-incomplete"
 _SURE = 0.6  # a message that may mean several things is told by `explain`, with the question that decides
 
@@ -61,9 +65,9 @@ def _of_nodes(
     whole = make_report(facts, judge(facts, matrix, of_all), matrix, started)
     reports: dict[str, Report] = {}
     for node, members in nodes.items():
-        facts, answers, _ = _judged(Saved(text_of(members)), rules, matrix, node)
+        facts, answers, _ = _judged(Saved(text_of(members)), rules, matrix, node, places_of(members))
         reports[node] = make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
-    return as_one(reports, {node: places_of(members) for node, members in nodes.items()}, whole)
+    return as_one(reports, whole)
 
 
 def _of_report(saved: Saved, rules: Rules, matrix: Matrix, source: str) -> tuple[Facts, tuple[Answer, ...]]:
@@ -84,17 +88,19 @@ def _of_text(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Fac
     return facts, answers
 
 
-def _judged(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...], bool]:
+def _judged(
+    saved: Saved, rules: Rules, matrix: Matrix, name: str, at: Callable[[int], Place] = _OF_THE_TEXT
+) -> tuple[Facts, tuple[Answer, ...], bool]:
     """The facts of a text, the answers, and whether a dump or a message in it is known."""
     # A dump of any node is none of all.
     told = tell(Reading((), 0, whole=True) if name == REST else _with_the_rest(saved))
-    facts = facts_of(told, name, matrix)._replace(unread=saved.unread)
+    facts = facts_of(told.located(at), name, matrix)._replace(unread=saved.unread)
     messages = causes_of(saved.reading or read(io.BytesIO(saved.text)), matrix)
     answers = without_refuted(judge(facts, matrix, rules), facts)
     found = {one.code for one in answers if one.kind is Kind.BAD}
     asked = {*rules} | {one.code for one in messages if one.code not in codes()}
     said = [one for one in messages if one.blames_stack and one.confidence >= _SURE and one.code not in found]
-    more = tuple(_answer(one, name) for one in said if one.code in asked)
+    more = tuple(_answer(one, name, at) for one in said if one.code in asked)
     replaced = {one.code for one in more}
     kept = tuple(one for one in answers if one.code not in replaced or one.kind is not Kind.UNKNOWN)
     judged = tuple(sorted((*kept, *more), key=lambda one: (one.code, one.subject)))
@@ -111,14 +117,14 @@ def _with_the_rest(saved: Saved) -> Reading:
     return Reading((*whole.lines[:-1], *rest), saved.reading.size_bytes, whole=False)
 
 
-def _answer(cause: Cause, subject: str) -> Answer:
+def _answer(cause: Cause, subject: str, at: Callable[[int], Place]) -> Answer:
     """A message of the text as what a rule would have said."""
     return Answer(
         kind=Kind.BAD,
         why=cause.summary,
         severity=Severity.ERROR,
         needs=(Need(BY_HAND, cause.mends),) if cause.mends else (),
-        evidence=tuple(Evidence(f"line {one.line}", one.text) for one in cause.matched),
+        evidence=tuple(Evidence.at(at(one.line), one.text) for one in cause.matched),
         code=cause.code,
         subject=subject,
     )

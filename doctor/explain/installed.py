@@ -32,11 +32,11 @@ def toolkit_of(told: Told) -> ToolkitFacts:
         found = [_of_runtime(one) for one in told.of(Field.CUDART)]
         found += [_toolkit("the directory of torch's nvcc", one) for one in told.of(Field.BUILDER)]
         lines = (*told.of(Field.CUDART), *told.of(Field.BUILDER))
-        return ToolkitFacts(Seen(tuple(found), _line(lines[0])) if found else _HIDDEN, _HIDDEN)
+        return ToolkitFacts(Seen(tuple(found), lines[0].at) if found else _HIDDEN, _HIDDEN)
     roots = {_root(one.value) for one in paths}
     if len(releases) > 1 or len(roots) > 1:
         return ToolkitFacts(_SEVERAL, _SEVERAL)
-    root, how = next(iter(roots), "") or _SOMEWHERE, _line((*releases, *paths)[0])
+    root, how = next(iter(roots), "") or _SOMEWHERE, (*releases, *paths)[0].at
     path = paths[0].value if paths else "nvcc"
     toolkit = _toolkit(root, releases[0] if releases else None)._replace(nvcc=Seen(path, how))
     names = [ToolkitName(_NVCC, path, Seen(root, how))]
@@ -57,7 +57,7 @@ def _of_runtime(said: Said) -> Toolkit:
 
 def _toolkit(root: str, said: Said | None) -> Toolkit:
     try:
-        cuda: Fact[CudaVersion] = Seen(CudaVersion.parse(said.value), _line(said)) if said else _HIDDEN
+        cuda: Fact[CudaVersion] = Seen(CudaVersion.parse(said.value), said.at) if said else _HIDDEN
     except (GpudoctorError, ValueError):
         cuda = _HIDDEN
     return Toolkit(
@@ -65,7 +65,7 @@ def _toolkit(root: str, said: Said | None) -> Toolkit:
         links=(),
         kind="directory",
         cuda=cuda,
-        release=Seen(said.value, _line(said)) if said else _HIDDEN,
+        release=Seen(said.value, said.at) if said else _HIDDEN,
         nvcc=_HIDDEN,
         has_headers=_HIDDEN,
         library_dir=_HIDDEN,
@@ -83,9 +83,9 @@ def configuration_of(told: Told) -> ConfigurationFacts:
     if len({one.name for one in shown}) < len(shown):  # of several machines
         return ConfigurationFacts(_HIDDEN, _HIDDEN)
     if len(lists) != 1:
-        some = Seen(shown, _line(told.of(Field.VARIABLE)[0])) if shown else _HIDDEN
+        some = Seen(shown, told.of(Field.VARIABLE)[0].at) if shown else _HIDDEN
         return ConfigurationFacts(_HIDDEN, _HIDDEN, shown=some)
-    return ConfigurationFacts(Seen(shown, _line(lists[0])), _HIDDEN)
+    return ConfigurationFacts(Seen(shown, lists[0].at), _HIDDEN)
 
 
 def _variables(told: Told) -> Iterator[Variable]:
@@ -105,7 +105,7 @@ def cudnn_of(told: Told, facts: Facts, matrix: Matrix) -> Fact[tuple[CudnnCopy, 
     if not by_folder:
         return _HIDDEN
     copies = tuple(_copy(folder, files) for folder, files in by_folder.items())
-    seen = Seen(copies, _line(told.of(Field.CUDNN_FILE)[0]))
+    seen = Seen(copies, told.of(Field.CUDNN_FILE)[0].at)
     whole = facts._replace(cudnn=seen)
     return Seen(tuple(_with_sure_parts(copy, whole, matrix) for copy in copies), seen.how)
 
@@ -124,7 +124,7 @@ def _copy(folder: str, files: Iterable[tuple[LibraryName, str, Said]]) -> CudnnC
         header_version=_HIDDEN,
         header_path=_HIDDEN,
         cuda_major=_HIDDEN,
-        parts=Seen(parts, _line(files[0][2])),
+        parts=Seen(parts, files[0][2].at),
         missing=_HIDDEN,
         damaged=_HIDDEN,
         broken_links=_HIDDEN,
@@ -133,7 +133,7 @@ def _copy(folder: str, files: Iterable[tuple[LibraryName, str, Said]]) -> CudnnC
 
 
 def _part(named: LibraryName, path: str, said: Said) -> CudnnPart:
-    version = Seen(named.version, _line(said)) if named.version else _HIDDEN
+    version = Seen(named.version, said.at) if named.version else _HIDDEN
     return CudnnPart(name=named.asked_as, path=path, version=version, soname=_HIDDEN, machine=_HIDDEN, readable=True)
 
 
@@ -143,7 +143,3 @@ def _with_sure_parts(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> CudnnCopy
         return copy._replace(parts=_MAYBE_MORE) if lacking(copy, facts, matrix) else copy
     except GpudoctorError:
         return copy._replace(parts=_MAYBE_MORE)
-
-
-def _line(said: Said) -> str:
-    return f"line {said.line}"

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 
 from compat.record import NamedTuple
-from doctor.check.finding import Answer, Evidence, Finding, Report
+from doctor.check.finding import Answer, Finding, Report
+from doctor.facts.seen import Place
 from doctor.host import BadRequest
 
 _MOST_NODES = 200  # each costs tenths of a second
 _BUG_REPORT = re.compile(r"nvidia-bug-report(?:_(?P<node>[^/]+?))?\.log(?:\.gz)?$")
 _OF_POD = re.compile(r"(?P<pod>gpu_operand_pod_[^/]+?)(?:\.previous)?\.(?:log|descr)$")
 _NODE = re.compile(rb"^Node: +([A-Za-z0-9][\w.-]{0,252})(?:/|$)", re.MULTILINE)  # of `kubectl describe pod`
-_LINE = re.compile(r"line (\d+)")
 REST = "what the archive does not say the node of"
 
 
@@ -79,18 +79,18 @@ def text_of(members: Iterable[Member]) -> bytes:
     )
 
 
-def as_one(reports: dict[str, Report], places: dict[str, Callable[[str], str]], whole: Report) -> Report:
+def as_one(reports: dict[str, Report], whole: Report) -> Report:
     """The findings and answers of all nodes, each with its node's name, and those of `whole`, which has no fact."""
     alone = (whole,) if whole.answers else ()
     worst = min((*reports.values(), *alone), key=lambda one: (_VERDICTS.index(one.verdict), one.verdict))
     return whole._replace(
         answers=(
             *whole.answers,
-            *(_answer(one, node, places[node]) for node, each in reports.items() for one in each.answers),
+            *(_answer(one, node) for node, each in reports.items() for one in each.answers),
         ),
         findings=tuple(
             sorted(
-                (_finding(one, node, places[node]) for node, each in reports.items() for one in each.findings),
+                (_finding(one, node) for node, each in reports.items() for one in each.findings),
                 key=lambda one: (bool(one.explained_by), one.severity.rank),
             )
         ),
@@ -101,18 +101,16 @@ def as_one(reports: dict[str, Report], places: dict[str, Callable[[str], str]], 
 _VERDICTS = ("broken", "warnings", "unknown", "no-gpu", "healthy")
 
 
-def _answer(answer: Answer, node: str, place: Callable[[str], str]) -> Answer:
+def _answer(answer: Answer, node: str) -> Answer:
     return answer._replace(
         subject=_of(node, answer.subject),
-        evidence=_evidence(answer.evidence, place),
         explains=tuple(one._replace(subject=_of(node, one.subject)) for one in answer.explains),
     )
 
 
-def _finding(finding: Finding, node: str, place: Callable[[str], str]) -> Finding:
+def _finding(finding: Finding, node: str) -> Finding:
     return finding._replace(
         subject=_of(node, finding.subject),
-        evidence=_evidence(finding.evidence, place),
         explains=tuple(one._replace(subject=_of(node, one.subject)) for one in finding.explains),
     )
 
@@ -121,21 +119,14 @@ def _of(node: str, subject: str) -> str:
     return node if subject in ("", node) else f"{node}: {subject}"
 
 
-def _evidence(evidence: tuple[Evidence, ...], place: Callable[[str], str]) -> tuple[Evidence, ...]:
-    return tuple(one._replace(source=place(one.source)) for one in evidence)
-
-
-def places_of(members: Iterable[Member]) -> Callable[[str], str]:
-    """Translates "line 812", of the text as one, to "nvidia-bug-report_a.log.gz, line 97"."""
+def places_of(members: Iterable[Member]) -> Callable[[int], Place]:
+    """Translates line 812, of the text as one, to "nvidia-bug-report_a.log.gz, line 97"."""
     members = tuple(members)
     starts = [*accumulate((one.content.count(b"\n") + 2 for one in members), initial=1)][:-1]
 
-    def place(source: str) -> str:
-        def of_file(found: re.Match[str]) -> str:
-            number = int(found[1])
-            at = max(0, min(bisect_right(starts, number) - 1, len(members) - 1))
-            return f"{plain_name(members[at].name.rpartition('/')[2])}, line {max(1, number - starts[at])}"
-
-        return _LINE.sub(of_file, source)
+    def place(number: int) -> Place:
+        at = max(0, min(bisect_right(starts, number) - 1, len(members) - 1))
+        found = Place(plain_name(members[at].name.rpartition("/")[2]), max(1, number - starts[at]))
+        return found._replace(label=found.in_words)
 
     return place

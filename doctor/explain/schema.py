@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.check.schema import HEAD, TEXT, Types, as_text, closed, list_of, one_of
+from doctor.check.schema import HEAD, TEXT, Types, an_object, as_text, list_of, one_of
 from doctor.explain.causes import Matched
 from doctor.explain.document import SCHEMA, STATUS
 
@@ -33,12 +33,12 @@ def explanation_schema() -> dict[str, Any]:
         "whole": {"type": "boolean"},
         "problem": {"type": "string"},
     }
-    document = closed(
+    document = an_object(
         {
             "schema": {"const": SCHEMA},
             "verdict": one_of(*STATUS),
-            "read": closed(read),
-            "causes": list_of(closed(cause)),
+            "read": an_object(read),
+            "causes": list_of(an_object(cause)),
             "facts": {"type": ["object", "null"]},
         }
     )

@@ -1,14 +1,14 @@
 """Facts about a Dockerfile, beside what it says that the image will hold."""
 
 from compat.record import NamedTuple
-from doctor.facts.seen import Fact
+from doctor.facts.seen import Fact, Place
 
 
 class DockerfileBase(NamedTuple):
     """What a stage starts from."""
 
     image: str  # "nvidia/cuda:12.8.1-devel-ubuntu24.04", `${NAME}` for what is not known
-    source: str  # "Dockerfile:1"
+    source: Place  # "Dockerfile:1"
     release: str  # of CUDA, "12.8.1"; "" where the name does not say it
     variant: str  # "base", "runtime", "devel", "" where the name does not say it
     system: str  # "ubuntu24.04", "" where the name does not say it
@@ -20,15 +20,16 @@ class DockerfileLine(NamedTuple):
     """Something that a line does."""
 
     what: str  # "the package cuda-drivers", "nvcc -o app app.cu"
-    source: str  # "Dockerfile:12"
+    source: Place  # "Dockerfile:12"
     instead: str = ""  # what would do the same without the fault, "" where nothing is known
+    installs: bool = False  # packages of which only the build knows the names
 
 
 class DockerfileTree(NamedTuple):
     """A CUDA toolkit that a line brings into the system's directories."""
 
     what: str  # "the base image nvidia/cuda:12.8.1-devel-ubuntu24.04", "the package cuda-toolkit-12-8"
-    source: str
+    source: Place
     cuda: str  # "12.8", "distribution" for the distribution's own, "" where only the build decides
 
 
@@ -36,7 +37,7 @@ class DockerfileCompile(NamedTuple):
     """A command that needs nvcc."""
 
     command: str
-    source: str
+    source: Place
     has_nvcc: Fact[bool]  # whether nvcc is there when it runs
     base: DockerfileBase
 
@@ -46,7 +47,7 @@ class DockerfileAsked(NamedTuple):
 
     package: str  # "torch"
     versions: str  # "==2.9.1", "" for any
-    source: str
+    source: Place
     base: DockerfileBase
 
 
@@ -54,7 +55,7 @@ class DockerfileService(NamedTuple):
     """A service of a compose file, which is started from the image."""
 
     name: str
-    source: str  # "compose.yaml:4"
+    source: Place  # "compose.yaml:4"
     gpus: Fact[str]  # the key that gives it GPUs, "deploy.resources.reservations.devices"; "" for none
     fault: DockerfileLine | None  # a request for GPUs that Compose refuses
 

@@ -2,7 +2,7 @@
 
 from compat.record import NamedTuple
 from compat.version import CodeTarget, CudaVersion, CudnnVersion
-from doctor.facts.seen import Fact, Unseen
+from doctor.facts.seen import Fact, Place, Unseen
 
 
 class Distribution(NamedTuple):
@@ -54,6 +54,7 @@ class Framework(NamedTuple):
     glibc: Fact[str] = Unseen("it was not read from its libraries")  # newest version they ask for, "2.27"
     fails_unless: tuple[str, ...] = ()  # what its own code demands of wheels that are there, PEP 508: else no import
     refuses_others: tuple[str, ...] = ()  # beginnings of packages that its own code takes of its own release alone
+    pinned_at: Place | None = None  # of one that a Dockerfile installs, the line that names it
 
     @property
     def label(self) -> str:
@@ -158,6 +159,7 @@ class Variable(NamedTuple):
     name: str
     value: str
     set_in: str  # file and line where it is set, "~/.bashrc, line 118"; "" where that is not known
+    set_at: Place | None = None  # the same, where it is a file
 
     @property
     def label(self) -> str:
@@ -182,6 +184,7 @@ class Setting(NamedTuple):
     name: str  # "lib.cnmem", "nvcc.flags"
     value: str
     problem: str  # "" or what is wrong with how it is written ("set twice in one section")
+    at: Place | None = None  # the file and the line; None for a variable
 
 
 class ConfigurationFacts(NamedTuple):

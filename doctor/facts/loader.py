@@ -3,7 +3,7 @@
 from enum import Enum
 
 from compat.record import NamedTuple
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 
 PRELOAD_FILE = "/etc/ld.so.preload"
 
@@ -46,6 +46,7 @@ class Way(NamedTuple):
     entry: str = ""  # the directory as it is written there ("$ORIGIN/../lib", "/opt/lib/"); by LD_PRELOAD the file
     folder: str = ""  # the directory that it stands for
     set_in: str = ""  # file and line that says so, "~/.bashrc, line 118, by $CUDNN_HOME/lib"; "" where not known
+    set_at: Place | None = None  # the same, where it is a file
 
 
 class Outcome(Enum):
@@ -65,6 +66,7 @@ class SearchDir(NamedTuple):
     exists: bool
     written: str = ""  # the element of the variable, as it is written
     set_in: str = ""  # file and line that puts it there, "module cudnn/8.9.7"; "" where that is not known
+    set_at: Place | None = None  # the same, where it is a file
 
 
 class CacheEntry(NamedTuple):

@@ -1,6 +1,7 @@
 """What a project asks of its machines: gpudoctor.toml, as values."""
 
 from compat.record import NamedTuple
+from doctor.facts.seen import Place
 
 POLICY_FILE = "gpudoctor.toml"
 
@@ -12,7 +13,7 @@ class Requirement(NamedTuple):
     name: str  # "driver", or the distribution of a framework
     wanted: str  # a specifier, a pattern, or a number; "" for any
     build: str  # of a framework, "cu128"; "" for any
-    source: str  # "gpudoctor.toml:4"
+    source: Place  # "gpudoctor.toml:4"
 
     @property
     def label(self) -> str:
@@ -27,7 +28,7 @@ class PolicyException(NamedTuple):
     reason: str
     expires: str  # the last day, "2027-01-31"
     is_over: bool  # that day is gone
-    source: str  # file and line
+    source: Place  # file and line
 
     @property
     def label(self) -> str:
@@ -39,7 +40,7 @@ class Forbidden(NamedTuple):
     """A finding that is an error, however mild it is otherwise."""
 
     code: str
-    source: str
+    source: Place
 
 
 class Policy(NamedTuple):

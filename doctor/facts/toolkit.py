@@ -2,7 +2,7 @@
 
 from compat.record import NamedTuple
 from compat.version import CudaVersion
-from doctor.facts.seen import Fact
+from doctor.facts.seen import Fact, Place
 
 
 class Toolkit(NamedTuple):
@@ -36,6 +36,11 @@ class ToolkitName(NamedTuple):
     def label(self) -> str:
         """How findings name it."""
         return self.name
+
+    @property
+    def place(self) -> Place | None:
+        """The link that it is; None for a variable, and for a program on PATH."""
+        return Place(self.name) if self.name.startswith("/") else None
 
 
 class ToolkitFacts(NamedTuple):

@@ -34,7 +34,7 @@ def _annotation(finding: Finding, machine: Machine) -> str:
     from doctor.output.judged import line, place_of, told
 
     place = place_of(finding, machine)
-    where = {"file": place.path, **({"line": str(place.line)} if place.line else {})} if place else {}
+    where = {"file": place.file, **({"line": str(place.line)} if place.line else {})} if place else {}
     title = f"{finding.code}: {line(finding.subject)}"
     return _command(_COMMANDS[finding.severity.value], {**where, "title": title}, "\n".join(told(finding)))
 

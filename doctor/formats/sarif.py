@@ -96,7 +96,7 @@ def _location(finding: Finding, machine: Machine) -> dict[str, Any]:
     from doctor.output.judged import line, place_of
 
     place = place_of(finding, machine)
-    physical: dict[str, Any] = {"artifactLocation": _artifact(place.path if place else "", machine)}
+    physical: dict[str, Any] = {"artifactLocation": _artifact(place.file if place else "", machine)}
     if place and place.line:
         physical["region"] = {"startLine": place.line}
     subject = line(finding.subject) or machine.kind

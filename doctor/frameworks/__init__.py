@@ -20,7 +20,7 @@ from compat.record import NamedTuple
 from compat.traits import is_among, traits_of
 from compat.version import CodeTarget, CudaVersion, CudnnVersion, VersionError
 from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host
 from doctor.probes.metadata import requires
 from doctor.probes.variant import variant_note
@@ -234,7 +234,7 @@ def describe(  # noqa: PLR0913 - one argument for each fact that a package can t
 def cudnn_said(text: str, path: str, why: str) -> Fact[CudnnVersion]:
     """The cuDNN release that a package's file names; "" where it names none, for which `why` is the reason."""
     try:
-        return Seen(CudnnVersion.parse(text), path) if text else Unseen(why)
+        return Seen(CudnnVersion.parse(text), Place(path)) if text else Unseen(why)
     except VersionError as error:
         return Unseen(f"{path}: {error}")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from compat.traits import nearest_library, takes_the_runtime_that_it_finds
 from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.frameworks import Card, Loading, describe, torch
 from doctor.host import Host, HostError
 from doctor.loader.steps import Package, Step
@@ -26,7 +26,7 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
         return describe(one, environment, "bitsandbytes", build=Unseen(str(error)), requires=requires(host, one))
     versions = sorted((int(digits[:-1]), int(digits[-1])) for digits in _digits(names))
     text = ", ".join(f"{major}.{minor}" for major, minor in versions)
-    build: Fact[str] = Seen("cuda", folder) if versions else Seen("cpu", f"no CUDA library in {folder}")
+    build: Fact[str] = Seen("cuda", Place(folder)) if versions else Seen("cpu", f"no CUDA library in {folder}")
     return describe(
         one,
         environment,

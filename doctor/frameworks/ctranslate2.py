@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from doctor.binaries.elf import Elf, ElfError
 from doctor.binaries.fatbin import SECTIONS
 from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Seen, Unseen
+from doctor.facts.seen import Place, Seen, Unseen
 from doctor.frameworks import Card, Loading, describe
 from doctor.host import Host, HostError
 from doctor.loader.steps import Package, Step
@@ -44,7 +44,7 @@ def _build(host: Host, folder: str) -> Seen[str]:
         return Seen("", "its library was not read")  # built here, or a wheel for Windows
     if sections and not any(section.name in SECTIONS for section in sections):
         return Seen("cpu", f"no GPU code in {path}")
-    return Seen("", path)
+    return Seen("", Place(path))
 
 
 def steps(package: Package) -> Iterator[Step]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from compat.version import CudaVersion, CudnnVersion, VersionError
 from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.frameworks import Card, Loading, describe
 from doctor.host import Host, HostError
 from doctor.host.documents import parse_json
@@ -59,7 +59,7 @@ def _cudnn(host: Host, one: Distribution) -> Fact[CudnnVersion]:
     path = f"{one.site}/cupy/.data/_wheel.json"
     try:
         said: Any = parse_json(host.read_text(path, _BYTES))
-        return Seen(CudnnVersion.parse(said["cudnn"]["version"]), path)
+        return Seen(CudnnVersion.parse(said["cudnn"]["version"]), Place(path))
     except HostError:
         return _carried(host, one)
     except (ValueError, LookupError, TypeError, AttributeError, VersionError):
@@ -75,7 +75,7 @@ def _carried(host: Host, one: Distribution) -> Fact[CudnnVersion]:
     for name in names:
         found = re.fullmatch(r"libcudnn\.so\.(\d{1,2}(?:\.\d{1,3}){0,3})", name)
         if found:
-            return Seen(CudnnVersion.parse(found[1]), f"{folder}/{name}")
+            return Seen(CudnnVersion.parse(found[1]), Place(f"{folder}/{name}"))
     return Unseen(f"{folder} has no cuDNN")
 
 

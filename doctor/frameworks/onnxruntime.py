@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from compat.version import CudaVersion, VersionError
 from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.frameworks import Card, Dlls, Loading, cudnn_said, describe
 from doctor.host import Host, HostError
 from doctor.loader.steps import CTYPES, Package, Step
@@ -52,9 +52,9 @@ def _build(host: Host, folder: str, one: Distribution) -> Fact[str]:
     for provider, build in _PROVIDERS.items():
         for name in (f"libonnxruntime_providers_{provider}.so", f"onnxruntime_providers_{provider}.dll"):
             if name in names:
-                return Seen(build, f"{folder}/{name}")
+                return Seen(build, Place(f"{folder}/{name}"))
     if "DirectML.dll" in names:
-        return Seen("directml", f"{folder}/DirectML.dll")
+        return Seen("directml", Place(f"{folder}/DirectML.dll"))
     if one.name == "onnxruntime-gpu" and "onnxruntime_providers_shared.dll" not in names:
         # before 1.8 the CUDA provider was part of the main library
         old = not any("providers_shared" in name for name in names)
@@ -65,7 +65,7 @@ def _build(host: Host, folder: str, one: Distribution) -> Fact[str]:
 def _cuda(said: dict[str, str], path: str, why: str) -> Fact[CudaVersion]:
     text = said.get("cuda_version", "")
     try:
-        return Seen(CudaVersion.parse(text), path) if text else Unseen(why)
+        return Seen(CudaVersion.parse(text), Place(path)) if text else Unseen(why)
     except VersionError as error:
         return Unseen(f"{path}: {error}")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from compat.version import CodeTarget, CudaVersion, CudnnVersion, VersionError
 from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.frameworks import Card, Loading, cuda_tag, describe
 from doctor.host import Host, HostError
 from doctor.loader.steps import Package, Step
@@ -44,17 +44,17 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
 def _build(said: dict[str, str], path: str, one: Distribution, why: str) -> tuple[Fact[str], Fact[CudaVersion] | None]:
     text = said.get("cuda_version", "")
     if text == "False" or (not text and one.name == "paddlepaddle"):
-        return Seen("cpu", path if text else "name of the distribution"), None
+        return Seen("cpu", Place(path) if text else "name of the distribution"), None
     try:
         cuda = CudaVersion.parse(text)
     except VersionError:
         return Seen("cuda", "name of the distribution"), Unseen(why)
-    return Seen(cuda_tag(cuda), path), Seen(cuda, path)
+    return Seen(cuda_tag(cuda), Place(path)), Seen(cuda, Place(path))
 
 
 def _cudnn(said: dict[str, str], path: str, why: str) -> Fact[CudnnVersion]:
     try:
-        return Seen(CudnnVersion.parse(said.get("cudnn_version", "")), path)
+        return Seen(CudnnVersion.parse(said.get("cudnn_version", "")), Place(path))
     except VersionError:
         return Unseen(why)
 
@@ -62,7 +62,7 @@ def _cudnn(said: dict[str, str], path: str, why: str) -> Fact[CudnnVersion]:
 def _targets(said: dict[str, str], path: str) -> Fact[tuple[CodeTarget, ...]] | None:
     """`compiled_cuda_archs` of 3.x, numbers such as 75 and 90."""
     numbers = re.findall(r"\b\d{2,3}\b", said.get("compiled_cuda_archs", ""))
-    return Seen(tuple(CodeTarget.parse(f"sm_{number}") for number in numbers), path) if numbers else None
+    return Seen(tuple(CodeTarget.parse(f"sm_{number}") for number in numbers), Place(path)) if numbers else None
 
 
 _CORES = ("paddle/base/libpaddle.so", "paddle/fluid/libpaddle.so", "paddle/fluid/core_avx.so")

@@ -15,7 +15,7 @@ from itertools import chain
 
 from compat.version import CodeTarget, CudaVersion, CudnnVersion, VersionError
 from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.frameworks import Card, Dlls, Loading, cudnn_said, describe
 from doctor.host import Host, HostError
 from doctor.loader.steps import Package, Step
@@ -64,10 +64,10 @@ def _said(host: Host, path: str) -> dict[str, str]:
 def _build(said: dict[str, str], path: str, one: Distribution, why: str) -> Fact[str]:
     if "is_cuda_build" in said or "is_rocm_build" in said:
         if said.get("is_rocm_build") == "True":
-            return Seen("rocm", path)
-        return Seen("cuda" if said.get("is_cuda_build") == "True" else "cpu", path)
+            return Seen("rocm", Place(path))
+        return Seen("cuda" if said.get("is_cuda_build") == "True" else "cpu", Place(path))
     if "cuda_version_number" in said or "cudart_dll_name" in said:
-        return Seen("cuda", path)
+        return Seen("cuda", Place(path))
     # Up to 1.12 there is no such file on Linux; the CPU and the GPU build had names of their own.
     if "-cpu" in one.name or one.name == "tensorflow-intel":
         return Seen("cpu", "name of the distribution")
@@ -86,7 +86,7 @@ def _cuda(said: dict[str, str], path: str, why: str) -> Fact[CudaVersion]:
         return Unseen(why)
     try:
         dotted = "." in text or len(text) < 2 or text in {"10", "11", "12", "13"}
-        return Seen(CudaVersion.parse(text) if dotted else CudaVersion.from_tag(f"cu{text}"), path)
+        return Seen(CudaVersion.parse(text) if dotted else CudaVersion.from_tag(f"cu{text}"), Place(path))
     except VersionError:
         return Unseen(f"{path} says CUDA {text}, without a minor version")
 
@@ -103,7 +103,7 @@ def _targets(said: dict[str, str], path: str, why: str) -> Fact[tuple[CodeTarget
         found = tuple(map(CodeTarget.parse, dict.fromkeys(chain.from_iterable(both))))
     except VersionError as error:
         return Unseen(f"{path}: {error}")
-    return Seen(found, path) if found else Unseen(why)
+    return Seen(found, Place(path)) if found else Unseen(why)
 
 
 # What its process opens

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from compat.version import CudaVersion, CudnnVersion, VersionError
 from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.frameworks import Card, Dlls, Loading, cuda_tag, describe
 from doctor.host import Host, HostError
 from doctor.host.lenient import names_of, text_of
@@ -51,22 +51,22 @@ def _build(said: dict[str, str], path: str) -> tuple[Fact[str], Fact[CudaVersion
             cuda = CudaVersion.parse(said["cuda"])
         except VersionError as error:
             return Unseen(f"{path}: {error}"), Unseen(f"{path}: {error}")
-        return Seen(cuda_tag(cuda), path), Seen(cuda, path)
+        return Seen(cuda_tag(cuda), Place(path)), Seen(cuda, Place(path))
     hip, xpu = (said.get(name, "None") for name in ("hip", "xpu"))
     if hip != "None":
-        return Seen("rocm" + ".".join(hip.split(".")[:2]), path), Unseen(f"{path}: a ROCm build")
+        return Seen("rocm" + ".".join(hip.split(".")[:2]), Place(path)), Unseen(f"{path}: a ROCm build")
     if xpu != "None":
-        return Seen("xpu", path), Unseen(f"{path}: a build for Intel GPUs")
-    return Seen("cpu", path), None
+        return Seen("xpu", Place(path)), Unseen(f"{path}: a build for Intel GPUs")
+    return Seen("cpu", Place(path)), None
 
 
 def _from_version(version: str, metadata: str, why: str) -> tuple[Fact[str], Fact[CudaVersion] | None]:
     """The build by the local part of the version, 2.9.1+cu128."""
     local = version.partition("+")[2]
     if local == "cpu" or local.startswith("rocm"):
-        return Seen(local, metadata), None if local == "cpu" else Unseen("a ROCm build")
+        return Seen(local, Place(metadata)), None if local == "cpu" else Unseen("a ROCm build")
     try:
-        return Seen(local, metadata), Seen(CudaVersion.from_tag(local), metadata)
+        return Seen(local, Place(metadata)), Seen(CudaVersion.from_tag(local), Place(metadata))
     except VersionError:
         return Unseen(why), Unseen(why)
 
@@ -84,7 +84,7 @@ def _cudnn(
     for name in libraries:
         found = re.fullmatch(r"libcudnn\.so\.(\d[\d.]*)|libcudnn-[0-9a-f]+\.so\.(\d[\d.]*)|cudnn64_(\d+)\.dll", name)
         if found:
-            return _parsed(next(filter(None, found.groups())), f"{one.site}/torch/lib/{name}")
+            return _parsed(next(filter(None, found.groups())), Place(f"{one.site}/torch/lib/{name}"))
     return Unseen(f"torch {one.version} pins no cuDNN wheel and carries no copy in torch/lib")
 
 
@@ -93,11 +93,11 @@ def _from_conda(host: Host, environment: str) -> Fact[CudnnVersion] | None:
     for name in names_of(host, f"{environment}/conda-meta"):
         found = re.match(r"pytorch-\d.*cudnn(\d+(?:\.\d+)*)_\d+\.json$", name)
         if found:
-            return _parsed(found[1], f"{environment}/conda-meta/{name}")
+            return _parsed(found[1], Place(f"{environment}/conda-meta/{name}"))
     return None
 
 
-def _parsed(text: str, where: str) -> Fact[CudnnVersion]:
+def _parsed(text: str, where: str | Place) -> Fact[CudnnVersion]:
     try:
         return Seen(CudnnVersion.parse(text), where)
     except VersionError as error:

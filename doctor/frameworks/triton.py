@@ -10,7 +10,7 @@ import re
 from compat.version import CudaVersion
 from doctor.facts.code_tools import CodeTools, Tool
 from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.frameworks import Card, Switch, describe, is_on
 from doctor.host import Host, HostError
 from doctor.probes.code_tools import release_of
@@ -43,7 +43,7 @@ def _cuda(host: Host, folder: str) -> Fact[CudaVersion]:
             continue
         found = re.search(r"#define\s+CUDA_VERSION\s+(\d{4,5})\b", text)
         if found:
-            return Seen(CudaVersion.from_encoded(int(found[1])), path)
+            return Seen(CudaVersion.from_encoded(int(found[1])), Place(path))
         why = f"{path} has no CUDA_VERSION"
     return Unseen(why)
 
@@ -73,8 +73,8 @@ def tools(host: Host, _environment: Environment, framework: Framework) -> CodeTo
         environment=framework.environment,
         package=framework.package,
         family="triton",
-        ptxas=Seen(tuple(found), own),
-        libdevice=Seen(tuple(path for path in files if host.is_file(path)), own),
+        ptxas=Seen(tuple(found), Place(own)),
+        libdevice=Seen(tuple(path for path in files if host.is_file(path)), Place(own)),
         looked_in=(f"{own}/bin", f"{own}/lib"),
         named=tuple(named),
     )

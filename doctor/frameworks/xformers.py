@@ -7,7 +7,7 @@ from typing import Any
 
 from compat.version import CodeTarget, CudaVersion
 from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.frameworks import Card, cuda_tag, describe
 from doctor.frameworks.torch import riding
 from doctor.host import Host, HostError
@@ -33,7 +33,7 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
         "xformers",
         build=_build(cuda, path),
         requires=requires(host, one),
-        cuda=Seen(CudaVersion(*divmod(cuda, 100)), path) if isinstance(cuda, int) and cuda > 0 else None,
+        cuda=Seen(CudaVersion(*divmod(cuda, 100)), Place(path)) if isinstance(cuda, int) and cuda > 0 else None,
         targets=_targets(archs, path),
         note=f"built for torch {torch[:40]}" if torch else "",
     )
@@ -41,8 +41,8 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
 
 def _build(cuda: object, path: str) -> Fact[str]:
     if isinstance(cuda, int) and cuda > 0:
-        return Seen(cuda_tag(CudaVersion(*divmod(cuda, 100))), path)
-    return Seen("cpu", path)
+        return Seen(cuda_tag(CudaVersion(*divmod(cuda, 100))), Place(path))
+    return Seen("cpu", Place(path))
 
 
 def _targets(archs: object, path: str) -> Fact[tuple[CodeTarget, ...]] | None:
@@ -54,7 +54,7 @@ def _targets(archs: object, path: str) -> Fact[tuple[CodeTarget, ...]] | None:
         found.append(CodeTarget.parse(f"sm_{major}{minor}{suffix}"))
         if ptx:
             found.append(CodeTarget.parse(f"compute_{major}{minor}{suffix}"))
-    return Seen(tuple(found), path) if found else None
+    return Seen(tuple(found), Place(path)) if found else None
 
 
 CARD = Card(("xformers",), read, loading=riding("xformers/_C*.so"))

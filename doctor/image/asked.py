@@ -49,7 +49,7 @@ def cited(report: Report, host: Host) -> Report:
 
 
 def _with_layer(item: Evidence, host: ImageHost) -> Evidence:
-    number = host.layer_of(item.source) if item.source.startswith("/") else 0
+    number = host.layer_of(item.file) if item.file.startswith("/") else 0
     if not number:
         return item
     made_by = host.image.layers[number - 1].made_by[:_LINE_CHARS]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from compat.record import NamedTuple
+from doctor.facts.seen import Place
 from doctor.host import Host, HostError
 from doctor.host.documents import parse_json
 from doctor.image import SMALL_BYTES, ImageError
@@ -37,7 +38,7 @@ class Config(NamedTuple):
     machine: str = ""  # as Go calls it: "amd64", "arm64"
     variant: str = ""  # of the machine: "v7"
     diff_ids: tuple[str, ...] = ()  # digests of the layers unpacked
-    sources: tuple[tuple[str, str], ...] = ()  # where a variable was set, of an image that has them in its files
+    sources: tuple[tuple[str, str | Place], ...] = ()  # where variables were set, of an image with them in its files
     is_known: bool = False  # false for a root tar, of which nobody says with which variables it runs
 
     @property
@@ -48,7 +49,7 @@ class Config(NamedTuple):
             found.setdefault("PWD", self.folder)
         return found
 
-    def set_by(self, name: str) -> str:
+    def set_by(self, name: str) -> str | Place:
         """The line, of the history or of a file, that gave a variable its value, "" where none is known."""
         if name in dict(self.sources):
             return dict(self.sources)[name]

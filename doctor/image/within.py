@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from doctor.facts.seen import Place
 from doctor.host import HostError
 from doctor.image.config import Config
 
@@ -37,7 +39,7 @@ def config_within(host: ImageHost) -> Config | None:
 
 def _of_enroot(host: ImageHost) -> Config:
     lines = _text(host, _ENROOT).splitlines()
-    said = [(line.partition("="), f"{_ENROOT}, line {number}") for number, line in enumerate(lines, start=1)]
+    said = [(line.partition("="), Place(_ENROOT, number)) for number, line in enumerate(lines, start=1)]
     pairs = {name: (value, source) for (name, is_set, value), source in said if is_set and _NAMED.fullmatch(name)}
     return _config(pairs)
 
@@ -45,7 +47,7 @@ def _of_enroot(host: ImageHost) -> Config:
 def _of_singularity(host: ImageHost) -> Config:
     from doctor.dockerfile.shell import calls  # late: few images are SIF
 
-    found = {"PATH": (_PATH, "Apptainer's own")}
+    found: dict[str, tuple[str, str | Place]] = {"PATH": (_PATH, "Apptainer's own")}
     for name in host.names(_SCRIPTS)[:_SCRIPTS_AT_MOST]:
         text = _OF_IMAGE.sub(_literal, _text(host, f"{_SCRIPTS}/{name}")) if name.endswith(".sh") else ""
         known = dict.fromkeys(_NAMED.findall(text), "") | {one: value for one, (value, _) in found.items()}
@@ -56,8 +58,8 @@ def _of_singularity(host: ImageHost) -> Config:
                 variable, is_set, value = word.text.partition("=")
                 line = text.count("\n", 0, word.at) + 1
                 if is_set and "\0" not in value and _NAMED.fullmatch(variable):
-                    found[variable] = (value, f"{_SCRIPTS}/{name}, line {line}")
-    path, source = found.get("LD_LIBRARY_PATH", ("", f"{_SCRIPTS}/99-base.sh"))
+                    found[variable] = (value, Place(f"{_SCRIPTS}/{name}", line))
+    path, source = found.get("LD_LIBRARY_PATH", ("", Place(f"{_SCRIPTS}/99-base.sh")))
     if _LIBRARIES not in path.split(":"):
         found["LD_LIBRARY_PATH"] = (f"{path}:{_LIBRARIES}".removeprefix(":"), source)
     return _config(found)
@@ -68,7 +70,7 @@ def _literal(found: re.Match[str]) -> str:
     return f"={shlex.quote(value)}"
 
 
-def _config(found: dict[str, tuple[str, str]]) -> Config:
+def _config(found: Mapping[str, tuple[str, str | Place]]) -> Config:
     return Config(
         env=tuple((name, value) for name, (value, _) in found.items()),
         sources=tuple((name, source) for name, (_, source) in found.items()),

@@ -118,7 +118,7 @@ def _theano_file(at: Machine) -> tuple[str, tuple[Setting, ...]]:
     shown = listed[-1].replace("\\", "/") if listed else f"~/{name}"
     path = f"{at.home()}{shown[1:]}" if shown.startswith("~/") else shown
     at.text_of(path)  # what is there and cannot be read must not look like nothing
-    return path, tuple(one for one in at.settings() if one.source.startswith(f"{shown}, line "))
+    return path, tuple(one for one in at.settings() if one.at and one.at.file == shown)
 
 
 def _is_option(setting: Setting) -> bool:
@@ -149,7 +149,7 @@ def _flags_that_win(plan: Plan, at: Machine) -> tuple[ByHand, ...]:
         if isinstance(step, EditText)
         for key, value in step.settings
     }
-    flags = [one for one in at.settings() if one.source == "THEANO_FLAGS"]
+    flags = [one for one in at.settings() if one.at is None]
     return tuple(
         ByHand(f"take {one.name}={one.value} out of THEANO_FLAGS", "it wins over every file")
         for one in flags

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 
 from doctor.facts.loader import CacheEntry
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError, Missing
 
 CACHE = "/etc/ld.so.cache"
@@ -66,7 +66,7 @@ def _cache(host: Host, of_interest: tuple[bytes, ...]) -> Fact[tuple[CacheEntry,
     except HostError as error:
         return Unseen(str(error))
     try:
-        return Seen((*_entries(content, of_interest), *added), CACHE)
+        return Seen((*_entries(content, of_interest), *added), Place(CACHE))
     except _TooLarge:
         return Unseen(f"{CACHE} holds more than the {_ENTRIES_AT_MOST_BYTES >> 20} MiB of names that are read")
     except (struct.error, ValueError):

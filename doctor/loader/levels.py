@@ -6,7 +6,7 @@ Sources: ld.so(8), "Hardware capabilities"; glibc's `sysdeps/x86_64/dl-hwcaps_su
 
 from __future__ import annotations
 
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError
 
 _FOLDER = "glibc-hwcaps"
@@ -76,7 +76,7 @@ def _flags(host: Host) -> Fact[tuple[str, frozenset[str]]]:
         name, _, value = line.partition(":")
         vendor = value.strip() if name.strip() == "vendor_id" else vendor
         words = value if name.strip() == "flags" else words
-    return Seen((vendor, frozenset(words.split())), _CPUINFO) if words else Unseen(f"{_CPUINFO} names no flags")
+    return Seen((vendor, frozenset(words.split())), Place(_CPUINFO)) if words else Unseen(f"{_CPUINFO} names no flags")
 
 
 def _glibc(host: Host) -> Fact[tuple[int, ...]]:

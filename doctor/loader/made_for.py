@@ -11,7 +11,7 @@ import re
 
 from doctor.binaries.elf import ElfError
 from doctor.facts.environment import Environment
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.host import Host, HostError
 
 NCCL, TENSORRT = "libnccl.so", "libnvinfer.so"
@@ -40,7 +40,11 @@ def _of_nccl(host: Host, path: str) -> Fact[int]:
     except (HostError, ElfError) as error:
         return Unseen(str(error))
     found = re.search(r"(?:\+cuda|CUDA )(\d{1,3})\.", text)
-    return Seen(int(found[1]), f"{path}: {text}") if found else Unseen(f"{path} does not say for which CUDA it is")
+    return (
+        Seen(int(found[1]), Place(path, label=f"{path}: {text}"))
+        if found
+        else Unseen(f"{path} does not say for which CUDA it is")
+    )
 
 
 def _of_tensorrt(host: Host, environment: Environment, path: str) -> Fact[int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from doctor.facts.driver import LINKED_TO
 from doctor.facts.loader import PRELOAD_FILE, FoundBy, Outcome, Way
-from doctor.facts.seen import Unseen, UnseenError
+from doctor.facts.seen import Place, Unseen, UnseenError
 from doctor.host import Host, HostError
 from doctor.loader.library import Library
 from doctor.loader.search import Found, Nowhere, Search
@@ -103,14 +103,16 @@ class Process:
         main = self.mapped[0] if self.mapped else None
         for name in preload:
             try:
-                self._map(name, main, Way(FoundBy.PRELOAD, entry=name, set_in=self._preloads_in(name)))
+                self._map(name, main, self._preloaded(name))
             except CannotOpen:
                 continue  # the loader warns and goes on
         self._with_dependencies(list(self.mapped))
 
-    def _preloads_in(self, name: str) -> str:
-        """The file that lists it, "" for the variable."""
-        return "" if name in self.host.environ.get("LD_PRELOAD", "").replace(":", " ").split() else PRELOAD_FILE
+    def _preloaded(self, name: str) -> Way:
+        """By the variable, else by the file that lists it."""
+        if name in self.host.environ.get("LD_PRELOAD", "").replace(":", " ").split():
+            return Way(FoundBy.PRELOAD, entry=name)
+        return Way(FoundBy.PRELOAD, entry=name, set_in=PRELOAD_FILE, set_at=Place(PRELOAD_FILE))
 
     def open(self, name: str, by: Mapped | None, way: Way | None = None) -> Mapped | None:
         """What dlopen gives, None for the loader itself; raises CannotOpen, UnseenError.

@@ -19,7 +19,6 @@ from doctor.loader.tokens import Values, directories, expand
 
 _LIB = {"x86_64": "lib64", "aarch64": "lib64", "ppc64le": "lib64", "i386": "lib"}  # where no multiarch is in use
 _VARIABLE, _DEFAULT = FoundBy.LIBRARY_PATH.value, FoundBy.DEFAULT.value
-MADE_FOR = "made for "  # how the reason begins for which a file of another type of machine is passed over
 _SET_ID_BITS = 0o6000  # set-user-ID, set-group-ID
 
 
@@ -72,6 +71,7 @@ class SearchHit(NamedTuple):
     place: Place
     passed_over: str
     is_damaged: bool = False
+    is_foreign: bool = False  # it is passed over because it is made for another type of machine
 
 
 # What all libraries of one search may ask for together. TensorFlow 2.20, whose RUNPATHs have 700 directories, takes a
@@ -136,7 +136,8 @@ class Search:
                     raise UnseenError(f"whether {path} is taken depends on the processor, which an image does not name")
                 if isinstance(there, _Unread):
                     raise UnseenError(f"{path}, which lies in the search for {name}, could not be read: {there.why}")
-                yield SearchHit(path, place, _passed_over(there, machine), _is_damaged(there))
+                is_foreign = isinstance(there, Library) and there.machine != machine
+                yield SearchHit(path, place, _passed_over(there, machine), _is_damaged(there), is_foreign)
 
     def places(self, name: str, asker: Library | None, loaded_by: tuple[Library, ...], machine: str) -> Iterator[Place]:
         """The places of the search for one name, in order; raises UnseenError where one is not known."""
@@ -146,7 +147,7 @@ class Search:
             yield Place(path, Way(FoundBy.ABSOLUTE, entry=name), is_file=True)
             return
         if isinstance(self.facts.search, Unseen):
-            raise UnseenError(self.facts.search.why)
+            self.facts.search.get()
         yield from self._by_rpath(asker, loaded_by, machine)
         yield from self._by_variable(asker, machine)
         if asker and asker.runpath:
@@ -185,7 +186,7 @@ class Search:
                 if folder:
                     entry = one.written or one.path
                     yield Place(
-                        folder, Way(rule=FoundBy.LIBRARY_PATH, of=later, entry=entry, folder=folder, set_in=one.set_in)
+                        folder, Way(FoundBy.LIBRARY_PATH, later, entry, folder, set_in=one.set_in, set_at=one.set_at)
                     )
 
     def _by_cache(self, name: str, machine: str) -> Iterator[Place]:
@@ -319,7 +320,7 @@ _Seen = Library | _Absent | _PassedOver | _Damaged | _Unread
 def _passed_over(there: _Seen, machine: str) -> str:
     """Why the loader goes on: files that cannot be opened, and ELF files of another class or machine; else ""."""
     if isinstance(there, Library):
-        return "" if there.machine == machine else f"{MADE_FOR}{there.machine}"
+        return "" if there.machine == machine else f"made for {there.machine}"
     return there.why if isinstance(there, _PassedOver) else ""
 
 

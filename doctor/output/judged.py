@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Protocol
 
-from compat.record import NamedTuple
 from doctor.check.finding import Answer, Evidence, Finding, Kind, Remedy
 from doctor.facts import Machine
+from doctor.facts.seen import Place
 from doctor.formats import Document
 from doctor.output.page import as_windows_writes, clean
-
-_PATH = r"(?P<path>(?:~|[A-Za-z]:)?/[^:,]*[^:,/\s]|[\w.-]+(?:/[\w.-]+)*(?=(?::|, line )\d))"
-_IN_A_FILE = re.compile(rf"(?:.*\bset in )?{_PATH}(?:(?::|, line )(?P<line>[1-9]\d{{0,8}}))?", re.DOTALL)
 
 
 class Judged(Document, Protocol):
@@ -36,13 +32,6 @@ class Judged(Document, Protocol):
         """The word of its command for all of it."""
 
 
-class Place(NamedTuple):
-    """A file of the machine, and the line in it; 0 where no line is known."""
-
-    path: str
-    line: int
-
-
 def place_of(finding: Finding, machine: Machine) -> Place | None:
     """The first file that its evidence names, one with a line before the others; None where there is none.
 
@@ -55,12 +44,11 @@ def place_of(finding: Finding, machine: Machine) -> Place | None:
 
 
 def _place(evidence: Evidence, machine: Machine) -> Place | None:
-    name, _, number = evidence.source.rpartition(":")
-    is_own = machine.kind == "dockerfile" and f" {name}".endswith(f" {os.path.basename(machine.name)}")
-    if is_own and number.isdecimal():
-        return Place(slashed(machine.name), int(number))
-    found = _IN_A_FILE.fullmatch(evidence.source.partition(" -> ")[0])  # a link and what it names
-    return Place(clean(found["path"]), int(found["line"] or 0)) if found else None
+    if not evidence.file:
+        return None
+    if machine.kind == "dockerfile" and evidence.file == os.path.basename(machine.name):
+        return Place(slashed(machine.name), evidence.line)
+    return Place(clean(evidence.file), evidence.line)
 
 
 def slashed(path: str) -> str:

@@ -179,7 +179,7 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Seen):
-            return Seen(self.value(value.value), self.text(value.how))
+            return Seen(self.value(value.value), self.value(value.how))
         if isinstance(value, Unseen):
             return Unseen(self.text(value.why))
         if isinstance(value, Variable) and not decides(value.name):

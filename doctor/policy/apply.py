@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doctor.check.finding import Answer, Evidence, Kind, Severity
 from doctor.facts.policy import Policy, PolicyException
+from doctor.facts.seen import Place
 
 
 def governed(answers: tuple[Answer, ...], policy: Policy) -> tuple[Answer, ...]:
@@ -23,10 +24,10 @@ def governed(answers: tuple[Answer, ...], policy: Policy) -> tuple[Answer, ...]:
 
 
 def _tolerated(answer: Answer, exception: PolicyException) -> Answer:
-    evidence = Evidence(exception.source, f"allowed until {exception.expires}: {exception.reason}")
+    evidence = Evidence.at(exception.source, f"allowed until {exception.expires}: {exception.reason}")
     return answer._replace(matters=False, severity=Severity.INFO, evidence=(*answer.evidence, evidence))
 
 
-def _worse(answer: Answer, source: str) -> Answer:
-    evidence = Evidence(source, "the policy forbids this finding")
+def _worse(answer: Answer, source: Place) -> Answer:
+    evidence = Evidence.at(source, "the policy forbids this finding")
     return answer._replace(severity=Severity.ERROR, evidence=(*answer.evidence, evidence))

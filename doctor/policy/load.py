@@ -13,10 +13,10 @@ from compat.error import GpudoctorError
 from compat.trust import NotTrusted, refuse
 from compat.version import DriverRelease, VersionError
 from doctor.facts.policy import Forbidden, Policy, PolicyException, Requirement
-from doctor.host import HostError
+from doctor.facts.seen import Place
+from doctor.host import HostError, tree
 from doctor.host.documents import parse_toml
 from doctor.host.files import read_bounded
-from doctor.host.tree import Place
 from doctor.policy.form import TABLES
 
 _AT_MOST = 1 << 16  # bytes
@@ -34,7 +34,7 @@ class BadPolicy(GpudoctorError):
 def load(path: str) -> Policy:
     """Read one file; raises BadPolicy."""
     try:
-        content = read_bounded(Place(path), path, _AT_MOST, follow=True)
+        content = read_bounded(tree.Place(path), path, _AT_MOST, follow=True)
     except HostError as error:
         raise BadPolicy(str(error)) from error
     try:
@@ -239,8 +239,8 @@ class _Reader:
         said = f"{key}: {what}"
         return BadPolicy(f"{self._at(key)}: {said[:_SAID_AT_MOST]}{'...' if len(said) > _SAID_AT_MOST else ''}")
 
-    def _at(self, key: str) -> str:
+    def _at(self, key: str) -> Place:
         """File and line of a key, or of the nearest that it stands in."""
         while key and key not in self._lines:
             key = key[: max(key.rfind("."), key.rfind("["), 0)]
-        return f"{self._path}:{self._lines[key]}" if key else self._path
+        return Place(self._path, self._lines[key] if key else 0)

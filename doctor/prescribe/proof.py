@@ -171,16 +171,13 @@ def _names(before: Facts, then: Facts) -> dict[str, str]:
     return {label: old[place] for place, label in _labels(then) if place in old}
 
 
-# A path, after "cuDNN 9.1.0 in" where a copy is named; the number at the end of a library is not its name.
-_PLACE = re.compile(r"(?:cuDNN [\d.]+ in )?(?:(?<![^\s'\"(=:])|\b[A-Z]:)/[^\s,;:'\"()]+")
-_NUMBER = re.compile(r"(?<=\.so)[.\d]+$|\.$")
+_NUMBER = re.compile(r"(?<=\.so)[.\d]+$")  # at the end of a library's name; another release has another one
 
 
 def _places(answer: Answer, names: Mapping[str, str] = MappingProxyType({})) -> set[str]:
-    """The files, directories and copies that an answer names, called as they were before."""
-    texts = (answer.why, *(text for one in answer.evidence for text in one))
-    found = {_NUMBER.sub("", path) for text in texts for path in _PLACE.findall(text)}
-    return {names.get(one, one) for one in found}
+    """The files, directories and copies that an answer is about, called as they were before."""
+    found = (*answer.places, *(each.file for each in answer.evidence if each.file))
+    return {names.get(one, _NUMBER.sub("", one)) for one in found}
 
 
 def _labels(facts: Facts) -> Iterable[tuple[tuple[str, ...], str]]:

@@ -15,7 +15,7 @@ from compat.traits import is_among
 from doctor.binaries.elf import ElfError
 from doctor.facts.code_tools import CodeTools, Tool
 from doctor.facts.environment import Environment, Framework
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.frameworks import Card, card_of
 from doctor.host import Host, HostError
 from doctor.probes.constants import text_among_constants
@@ -136,5 +136,5 @@ def release_of(host: Host, path: str) -> Fact[str]:
         return Unseen(f"{path}: {error}")
     version = text.partition(", V")[2].split("\n")[0].strip()
     if version.replace(".", "").isdigit():
-        return Seen(version, path)
+        return Seen(version, Place(path))
     return Unseen(f"{path} does not say which release it is")

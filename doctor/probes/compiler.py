@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.facts.system import Compiler
 from doctor.facts.toolkit import Toolkit
 from doctor.host import Host, HostError
@@ -116,11 +116,11 @@ def _version(host: Host, kind: str, real: str) -> Fact[str]:
     """The version from the program's name, from the directories beside it, at last from the program itself."""
     match = re.search(r"-(\d+(?:\.\d+)*)$", real) or re.search(r"/llvm-(\d+(?:\.\d+)*)/", real)
     if match:
-        return Seen(match[1], real)
+        return Seen(match[1], Place(real))
     if kind == "gcc":
         directory, version = _library_version(host, real)
         if version:
-            return Seen(version, directory)
+            return Seen(version, Place(directory))
     return _asked(host, real, kind)
 
 
@@ -144,7 +144,11 @@ def _asked(host: Host, real: str, kind: str) -> Fact[str]:
     except HostError as error:
         return Unseen(f"the version of {real} could not be told: {error}")
     match = re.search(r"\d{1,9}(?:\.\d{1,9})+|^\d{1,9}$", text, re.MULTILINE)
-    return Seen(match[0], f"{real} {options[0]}") if match else Unseen(f"{real} {options[0]} names no version")
+    return (
+        Seen(match[0], Place(real, label=f"{real} {options[0]}"))
+        if match
+        else Unseen(f"{real} {options[0]} names no version")
+    )
 
 
 def _msvc_version(real: str) -> Fact[str]:
@@ -155,7 +159,7 @@ def _msvc_version(real: str) -> Fact[str]:
     match = re.search(r"/MSVC/14\.(\d{1,2})\d*\.", real, re.IGNORECASE)
     if not match:
         return Unseen(f"the path {real} does not name its MSVC toolset")
-    return Seen(str(1900 + int(match[1])), real)
+    return Seen(str(1900 + int(match[1])), Place(real))
 
 
 def _visual_studio(host: Host) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from compat.record import NamedTuple
 from doctor.facts.environment import ConfigurationFacts, NamedFile, Setting, Variable
-from doctor.facts.seen import Seen
+from doctor.facts.seen import Place, Seen
 from doctor.host import Host
 from doctor.host.lenient import names_of, text_of
 
@@ -95,21 +96,30 @@ def decides(name: str) -> bool:
 
 def _variable(host: Host, name: str, wrong: frozenset[str]) -> Variable:
     value = host.environ[name]
-    return Variable(name, value, set_in(host, name, value) if value and (name in _TRACED or name in wrong) else "")
+    place = set_in(host, name, value) if value and (name in _TRACED or name in wrong) else SetIn()
+    return Variable(name, value, place.text, place.at)
 
 
 # --- where a variable is set --------------------------------------------------------------------------------------
 
 
-def set_in(host: Host, name: str, value: str) -> str:
-    """ "~/.bashrc, line 118" for the line that gave the variable this value; "" where none is found."""
+class SetIn(NamedTuple):
+    """Where a variable is set."""
+
+    text: str = ""  # "~/.bashrc, line 118", "module cudnn/8.9.7"; "" where that is not known
+    at: Place | None = None  # the file and the line
+
+
+def set_in(host: Host, name: str, value: str) -> SetIn:
+    """Return the line that gave the variable this value; nothing where none is found."""
     parts = [part.rstrip("/") for part in value.split(":")]
     if said := _said_by_image(host, name):
         return said
-    return next((place for place, line in _lines_with(host, name) if [*_spellings(host, line, name, parts)]), "")
+    places = (place for place, line in _lines_with(host, name) if [*_spellings(host, line, name, parts)])
+    return next((SetIn(place.in_words, place) for place in places), SetIn())
 
 
-def entries_in(host: Host, name: str, entries: Iterable[str]) -> dict[str, str]:
+def entries_in(host: Host, name: str, entries: Iterable[str]) -> dict[str, SetIn]:
     """For each entry of a list, without a slash at its end, the line that puts it there; none for an unknown one.
 
     ", by $CUDNN_HOME/lib" follows the place where the line does not spell the entry out.
@@ -117,25 +127,29 @@ def entries_in(host: Host, name: str, entries: Iterable[str]) -> dict[str, str]:
     parts = list(dict.fromkeys(entry.rstrip("/") for entry in entries))
     if said := _said_by_image(host, name):
         return dict.fromkeys(parts, said)
-    found: dict[str, str] = {}
+    found: dict[str, SetIn] = {}
     for place, line in _lines_with(host, name):
         for piece, part in _spellings(host, line, name, parts):
-            found.setdefault(part, place if piece.rstrip("/") == part else f"{place}, by {piece}")
+            text = place.in_words if piece.rstrip("/") == part else f"{place.in_words}, by {piece}"
+            found.setdefault(part, SetIn(text, place))
     return found
 
 
-def _said_by_image(host: Host, name: str) -> str:
-    """The line of an image's history that sets a variable, "" for anything but an image."""
+def _said_by_image(host: Host, name: str) -> SetIn | None:
+    """The line of an image's history, or of a file in it, that sets a variable; None for anything but an image."""
     set_by = getattr(host, "set_by", None)
-    return set_by(name) if set_by else ""
+    place: str | Place = set_by(name) if set_by else ""
+    if isinstance(place, Place):
+        return SetIn(place.in_words, place)
+    return SetIn(place) if place else None
 
 
-def _lines_with(host: Host, name: str) -> Iterator[tuple[str, str]]:
+def _lines_with(host: Host, name: str) -> Iterator[tuple[Place, str]]:
     """Lines of shell scripts with a variable's name in them, the one that is read last first: place, and text."""
     for path, shown in _scripts(host) if host.os_family != "windows" else ():
         text = text_of(host, path, _SCRIPT_BYTES)
         lines = text.splitlines() if name in text else []
-        yield from ((f"{shown}, line {number}", lines[number - 1]) for number in range(len(lines), 0, -1))
+        yield from ((Place(shown, number), lines[number - 1]) for number in range(len(lines), 0, -1))
 
 
 def module_of(host: Host, directory: str) -> str:
@@ -248,13 +262,11 @@ def _ini_settings(host: Host, text: str, source: str) -> Iterator[Setting]:
     section = ""
     known: set[str] = set()
     for number, line, continued in _ini_lines(text):
-        where = f"{source}, line {number}"
+        at = Place(source, number)
         if line.startswith("[") and "]" in line:
             section = line[1 : line.index("]")]
             if f"[{section}]" in known:
-                yield Setting(
-                    program="theano", source=where, name=f"[{section}]", value="", problem="this section is there twice"
-                )
+                yield Setting("theano", at.in_words, f"[{section}]", "", "this section is there twice", at)
             known.add(f"[{section}]")
             continue
         name, value = _option(line)
@@ -264,10 +276,11 @@ def _ini_settings(host: Host, text: str, source: str) -> Iterator[Setting]:
         known.add(full)
         yield Setting(
             program="theano",
-            source=where,
+            source=at.in_words,
             name=full if section else name,
             value=" ".join([value, *continued]).strip(),
             problem=problem,
+            at=at,
         )
 
 
@@ -335,8 +348,8 @@ def _keras_file(source: str, text: str) -> Iterator[Setting]:
     try:
         content = parse_json(text)
     except ValueError as error:
-        yield Setting(program="keras", source=source, name="", value="", problem=f"is no valid JSON: {error}")
+        yield Setting("keras", source, "", "", f"is no valid JSON: {error}", Place(source))
         return
     if isinstance(content, dict):
         for name in sorted(content):
-            yield Setting(program="keras", source=source, name=name, value=str(content[name])[:200], problem="")
+            yield Setting("keras", source, name, str(content[name])[:200], "", Place(source))

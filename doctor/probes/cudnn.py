@@ -10,14 +10,14 @@ from compat.version import CudnnVersion
 from doctor.facts.cudnn import CudnnCopy, CudnnLink
 from doctor.facts.environment import Environment
 from doctor.facts.loader import LoaderFacts
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import real_path_of
 from doctor.probes.cudnn_header import Header, header_in, header_of
 from doctor.probes.cudnn_library import RESOURCE, LibraryName, Reading, parse_name, read_library, text_version
 from doctor.probes.cudnn_owner import Package, owner_among, packages_of
-from doctor.probes.cudnn_places import Place, named_place, places
+from doctor.probes.cudnn_places import CudnnPlace, named_place, places
 
 _COMPANION, _COMPANION_MACHINE = "zlibwapi.dll", "x86_64"
 _LATER = Unseen("it was not asked yet")
@@ -39,7 +39,7 @@ class _Entry(NamedTuple):
 class _Directory(NamedTuple):
     """A directory that holds a copy, and what is known around it."""
 
-    place: Place
+    place: CudnnPlace
     path: str  # real path
     groups: Mapping[int, list[_Entry]]  # names of libraries by major
     packages: Fact[tuple[Package, ...]]
@@ -56,7 +56,7 @@ def look(
     on_path = tuple(one.path for one in value_or(search.search, ()))
     found: list[CudnnCopy] = []
     seen: set[str] = set()
-    headers: dict[str, Place] = {}
+    headers: dict[str, CudnnPlace] = {}
     for place in places(host, search, toolkit, environments):
         headers.update((path, place) for path in place.headers if path not in headers)
         real = real_path_of(host, place.path)
@@ -90,14 +90,14 @@ def _ranks(host: Host, search: LoaderFacts) -> Fact[Mapping[str, int]]:
 
 
 def _ranked(
-    host: Host, place: Place, directory: str, ranks: Fact[Mapping[str, int]], on_path: tuple[str, ...]
+    host: Host, place: CudnnPlace, directory: str, ranks: Fact[Mapping[str, int]], on_path: tuple[str, ...]
 ) -> list[CudnnCopy]:
     """The copies in one directory, with its place in the loader's order."""
     found = _copies_in(host, place, directory, on_path)
     return [one._replace(search_rank=_rank(ranks, one.path)) if one.search_rank is _LATER else one for one in found]
 
 
-def _copies_in(host: Host, place: Place, directory: str, on_path: tuple[str, ...]) -> list[CudnnCopy]:
+def _copies_in(host: Host, place: CudnnPlace, directory: str, on_path: tuple[str, ...]) -> list[CudnnCopy]:
     """The copies in one directory, one for each major; their place in the loader's order is not told yet."""
     try:
         names = host.names(directory)
@@ -185,10 +185,10 @@ def _copy(host: Host, around: _Directory, major: int) -> CudnnCopy:
         header_version=header.version,
         header_path=header.path,
         cuda_major=_cuda_major(owner, place),
-        parts=Seen(tuple(reading.part for reading in readings), around.path),
+        parts=Seen(tuple(reading.part for reading in readings), Place(around.path)),
         missing=missing,
         damaged=_damaged({*damage, *wrong_size}, readings),
-        broken_links=Seen(tuple(_broken_links(around.path, entries, chosen, readings)), around.path),
+        broken_links=Seen(tuple(_broken_links(around.path, entries, chosen, readings)), Place(around.path)),
         search_rank=_LATER,
         companions=_companions(host, around),
         foreign_companion=next((path for path in _named_companion(host, around) if _is_foreign(host, path)), ""),
@@ -209,7 +209,7 @@ def _companions(host: Host, around: _Directory) -> Fact[tuple[str, ...]]:
         return Seen((), "none is known but on Windows")
     for path in _named_companion(host, around):
         if not _is_foreign(host, path):
-            return Seen((_COMPANION,), path.rpartition("/")[0])
+            return Seen((_COMPANION,), Place(path.rpartition("/")[0]))
     if not host.is_live and not around.searched:
         return Unseen("the PATH of an image is not known")
     return Seen((), "PATH")
@@ -241,7 +241,7 @@ def _rank(ranks: Fact[Mapping[str, int]], directory: str) -> Fact[int]:
     return Unseen("its directory is not on the loader's path") if rank is None else Seen(rank, ranks.how)
 
 
-def _cuda_major(owner: Package | None, place: Place) -> Fact[int]:
+def _cuda_major(owner: Package | None, place: CudnnPlace) -> Fact[int]:
     if owner and owner.cuda_major is not None:
         return Seen(owner.cuda_major, owner.label)
     return place.cuda_major
@@ -326,7 +326,7 @@ def _against_list(
             continue
         if listed not in (None, size):
             wrong.append(path)
-    return Seen(tuple(sorted(missing)), owner.listed_in), wrong
+    return Seen(tuple(sorted(missing)), Place(owner.listed_in)), wrong
 
 
 def _broken_links(
@@ -364,7 +364,7 @@ def _astray(entry: _Entry, loaded: _Entry | None) -> str:
     return ""
 
 
-def _closed(place: Place, error: HostError) -> CudnnCopy:
+def _closed(place: CudnnPlace, error: HostError) -> CudnnCopy:
     """A copy that is said to be there and cannot be looked at."""
     why = Unseen(str(error))
     return CudnnCopy(
@@ -385,7 +385,7 @@ def _closed(place: Place, error: HostError) -> CudnnCopy:
     )
 
 
-def _headers_alone(host: Host, headers: Mapping[str, Place], found: list[CudnnCopy]) -> list[CudnnCopy]:
+def _headers_alone(host: Host, headers: Mapping[str, CudnnPlace], found: list[CudnnCopy]) -> list[CudnnCopy]:
     """Headers that belong to no copy: a build would take them, and link against something else."""
     used = {real_path_of(host, value_or(one.header_path, "")).rpartition("/")[0] for one in found}
     alone: list[CudnnCopy] = []
@@ -407,10 +407,10 @@ def _headers_alone(host: Host, headers: Mapping[str, Place], found: list[CudnnCo
                 header_version=header.version,
                 header_path=header.path,
                 cuda_major=nothing,
-                parts=Seen((), real),
+                parts=Seen((), Place(real)),
                 missing=nothing,
-                damaged=Seen((), real),
-                broken_links=Seen((), real),
+                damaged=Seen((), Place(real)),
+                broken_links=Seen((), Place(real)),
                 search_rank=nothing,
             )
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from compat.record import NamedTuple
 from compat.version import CudnnVersion
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError
 
 _HEADER_AT_MOST_BYTES = 2 << 20
@@ -60,9 +60,9 @@ def _read(host: Host, path: str) -> Fact[CudnnVersion] | None:
         if len(fields) >= 3 and fields[0] == "#define" and _is_number(fields[2]):
             macros[fields[1]] = int(fields[2])
     if all(name in macros for name in _MACROS):
-        return Seen(CudnnVersion(macros[name] for name in _MACROS), path)
+        return Seen(CudnnVersion(macros[name] for name in _MACROS), Place(path))
     if "CUDNN_VERSION" in macros:
-        return Seen(CudnnVersion.from_encoded(macros["CUDNN_VERSION"]), path)
+        return Seen(CudnnVersion.from_encoded(macros["CUDNN_VERSION"]), Place(path))
     return None
 
 

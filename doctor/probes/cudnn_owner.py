@@ -12,7 +12,7 @@ from doctor.host.lenient import real_path_of
 from doctor.host.lines import lines_of
 from doctor.probes import dpkg
 from doctor.probes.cudnn_library import parse_name
-from doctor.probes.cudnn_places import Place
+from doctor.probes.cudnn_places import CudnnPlace
 from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
 
 _CONDA_AT_MOST_BYTES = (
@@ -34,7 +34,7 @@ class Package(NamedTuple):
     listed_in: str
 
 
-def packages_of(host: Host, place: Place) -> Fact[tuple[Package, ...]]:
+def packages_of(host: Host, place: CudnnPlace) -> Fact[tuple[Package, ...]]:
     """The packages whose files may lie in a place; Unseen where no list can be read."""
     try:
         if place.packages:
@@ -74,7 +74,7 @@ def owner_among(packages: Iterable[Package], paths: Iterable[str], sizes: Mappin
     return best if best and (belonging(best) or not wanted) else None
 
 
-def _of_record(host: Host, place: Place, distribution: Distribution) -> Package:
+def _of_record(host: Host, place: CudnnPlace, distribution: Distribution) -> Package:
     """Raises HostError: without RECORD (eggs, conda's own) nothing tells what belongs to the wheel."""
     record = f"{distribution.metadata}/RECORD"
     lines = lines_of(host, record, RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from compat.record import NamedTuple
 from doctor.facts.environment import Distribution, Environment, Framework
 from doctor.facts.loader import LoaderFacts
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.frameworks import card_of
 from doctor.host import Host
@@ -20,7 +20,7 @@ _WITH_OWN_ROOT = ("directory", "hpc-sdk", "windows")  # kinds of toolkits whose 
 _ENTRIES_AT_MOST = 200  # directories below one that are followed
 
 
-class Place(NamedTuple):
+class CudnnPlace(NamedTuple):
     """A directory in which cuDNN libraries may lie."""
 
     path: str
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 
 def places(
     host: Host, search: LoaderFacts, toolkit: ToolkitFacts, environments: Fact[tuple[Environment, ...]]
-) -> Iterator[Place]:
+) -> Iterator[CudnnPlace]:
     """Every place, the ones that say most about their copies first; several may be one directory."""
     for environment in value_or(environments, ()):
         yield from _of_environment(host, environment)
@@ -46,7 +46,7 @@ def places(
     yield from _of_the_loader(search)
 
 
-def _of_environment(host: Host, environment: Environment) -> Iterator[Place]:
+def _of_environment(host: Host, environment: Environment) -> Iterator[CudnnPlace]:
     installed = value_or(environment.distributions, ())
     for site in value_or(environment.sites, ()):
         wheels = tuple(one for one in installed if one.site == site and one.name.startswith("nvidia-cudnn"))
@@ -58,11 +58,11 @@ def _of_environment(host: Host, environment: Environment) -> Iterator[Place]:
         yield from _of_conda(host, environment.prefix)
 
 
-def _of_wheels(host: Host, site: str, wheels: tuple[Distribution, ...], prefix: str) -> Iterator[Place]:
+def _of_wheels(host: Host, site: str, wheels: tuple[Distribution, ...], prefix: str) -> Iterator[CudnnPlace]:
     root = f"{site}/nvidia/cudnn"
     folder = "bin" if host.os_family == "windows" else "lib"
     for path in (f"{root}/{folder}", f"{root}/bin/x64") if folder == "bin" else (f"{root}/{folder}",):
-        yield Place(
+        yield CudnnPlace(
             path=path,
             origin="wheel",
             headers=(f"{root}/include",),
@@ -73,7 +73,7 @@ def _of_wheels(host: Host, site: str, wheels: tuple[Distribution, ...], prefix: 
         )
 
 
-def _of_framework(framework: Framework, installed: tuple[Distribution, ...]) -> Iterator[Place]:
+def _of_framework(framework: Framework, installed: tuple[Distribution, ...]) -> Iterator[CudnnPlace]:
     card = card_of(framework.package)
     own = tuple(one for one in installed if one.name == framework.package and not one.hidden_by)
     cuda = framework.cuda
@@ -82,7 +82,7 @@ def _of_framework(framework: Framework, installed: tuple[Distribution, ...]) -> 
     for below in card.cudnn_in if card else ():
         path = f"{framework.path}/{below}".rstrip("/")
         include = (f"{path.rpartition('/')[0]}/include",)
-        yield Place(
+        yield CudnnPlace(
             path=path,
             origin="framework",
             headers=include,
@@ -93,13 +93,15 @@ def _of_framework(framework: Framework, installed: tuple[Distribution, ...]) -> 
         )
 
 
-def _of_conda(host: Host, prefix: str) -> Iterator[Place]:
+def _of_conda(host: Host, prefix: str) -> Iterator[CudnnPlace]:
     root = f"{prefix}/Library" if host.os_family == "windows" else prefix
     folder = "bin" if host.os_family == "windows" else "lib"
-    yield Place(path=f"{root}/{folder}", origin="conda", headers=(f"{root}/include",), environment=prefix, site=prefix)
+    yield CudnnPlace(
+        path=f"{root}/{folder}", origin="conda", headers=(f"{root}/include",), environment=prefix, site=prefix
+    )
 
 
-def _of_toolkits(host: Host, toolkit: ToolkitFacts) -> Iterator[Place]:
+def _of_toolkits(host: Host, toolkit: ToolkitFacts) -> Iterator[CudnnPlace]:
     """The toolkits that the toolkit probe saw, and what is named like one: cuDNN alone makes no toolkit."""
     roots = {
         one.path: None for one in value_or(toolkit.toolkits, ()) if one.kind in {"directory", "hpc-sdk", "windows"}
@@ -113,67 +115,67 @@ def _of_toolkits(host: Host, toolkit: ToolkitFacts) -> Iterator[Place]:
             yield from _below(host, root, "toolkit")
 
 
-def _below(host: Host, root: str, origin: str, *, is_named: bool = False) -> Iterator[Place]:
+def _below(host: Host, root: str, origin: str, *, is_named: bool = False) -> Iterator[CudnnPlace]:
     """The directories of an unpacked archive or of a toolkit, also one for several architectures."""
     for folder in _TOOLKIT_LIBRARIES:
-        yield Place(f"{root}/{folder}", origin, (f"{root}/include",), is_named=is_named and folder == "lib")
+        yield CudnnPlace(f"{root}/{folder}", origin, (f"{root}/include",), is_named=is_named and folder == "lib")
     for name in names_of(host, f"{root}/targets")[:_ENTRIES_AT_MOST]:
         target = f"{root}/targets/{name}"
-        yield Place(f"{target}/lib", origin, (f"{target}/include",))
+        yield CudnnPlace(f"{target}/lib", origin, (f"{target}/include",))
 
 
-def _of_windows(host: Host) -> Iterator[Place]:
+def _of_windows(host: Host) -> Iterator[CudnnPlace]:
     """NVIDIA's installer: CUDNN/v9.x/bin/12.9, from 9.18 on bin/12.9/x64; headers in include/12.9."""
     if host.os_family != "windows":
         return
     programs = host.environ.get("ProgramFiles", "C:/Program Files").replace("\\", "/")
     for release in names_of(host, f"{programs}/NVIDIA/CUDNN")[:_ENTRIES_AT_MOST]:
         root = f"{programs}/NVIDIA/CUDNN/{release}"
-        yield Place(f"{root}/bin", "windows", (f"{root}/include",))
+        yield CudnnPlace(f"{root}/bin", "windows", (f"{root}/include",))
         for cuda in names_of(host, f"{root}/bin")[:_ENTRIES_AT_MOST]:
             named = re.fullmatch(r"(\d{2})\.\d+", cuda)
             for path in (f"{root}/bin/{cuda}", f"{root}/bin/{cuda}/x64"):
-                place = Place(path, "windows", (f"{root}/include/{cuda}", f"{root}/include"))
-                yield place._replace(cuda_major=Seen(int(named[1]), path)) if named else place
+                place = CudnnPlace(path, "windows", (f"{root}/include/{cuda}", f"{root}/include"))
+                yield place._replace(cuda_major=Seen(int(named[1]), Place(path))) if named else place
     for release in names_of(host, f"{programs}/NVIDIA GPU Computing Toolkit/CUDA")[:_ENTRIES_AT_MOST]:
         yield from _below(host, f"{programs}/NVIDIA GPU Computing Toolkit/CUDA/{release}", "toolkit")
 
 
-def _of_variables(host: Host) -> Iterator[Place]:
+def _of_variables(host: Host) -> Iterator[CudnnPlace]:
     for name in _VARIABLES:
         root = host.environ.get(name, "").replace("\\", "/").rstrip("/")
         if root and host.is_dir(root):
-            yield Place(root, "directory", (f"{root}/include", root))
+            yield CudnnPlace(root, "directory", (f"{root}/include", root))
             yield from _below(host, root, "directory", is_named=True)
 
 
-def _of_the_system(host: Host, search: LoaderFacts) -> Iterator[Place]:
+def _of_the_system(host: Host, search: LoaderFacts) -> Iterator[CudnnPlace]:
     if host.os_family != "linux":
         return
     default = [one.path for one in value_or(search.search, ()) if one.why == "default directory" and one.exists]
     for path in (*default, *_SYSTEM):
-        yield Place(path, "directory" if path == "/usr/local/lib" else "distribution", header_dirs(path))
+        yield CudnnPlace(path, "directory" if path == "/usr/local/lib" else "distribution", header_dirs(path))
 
 
-def _of_the_loader(search: LoaderFacts) -> Iterator[Place]:
+def _of_the_loader(search: LoaderFacts) -> Iterator[CudnnPlace]:
     """The directories of LD_LIBRARY_PATH or PATH, and those of a cuDNN that LD_PRELOAD or the cache names."""
     for one in value_or(search.search, ()):
         if one.exists:
-            yield Place(one.path, "directory", header_dirs(one.path))
+            yield CudnnPlace(one.path, "directory", header_dirs(one.path))
     cached = (entry.path for entry in value_or(search.cache, ()) if entry.soname.startswith("libcudnn"))
     for file in (*value_or(search.preload, ()), *cached):
         path, _, name = file.rpartition("/")
         if path and name.startswith("libcudnn"):
-            yield Place(path, "directory", header_dirs(path))
+            yield CudnnPlace(path, "directory", header_dirs(path))
 
 
-def named_place(host: Host, path: str) -> Place:
+def named_place(host: Host, path: str) -> CudnnPlace:
     """A directory that a user names: that of an unpacked wheel knows what the wheel lists."""
     site, wheel, _ = path.rpartition("/nvidia/cudnn/")
     listing = {site: names_of(host, site)} if wheel else {}
     wheels = tuple(one for one in installed(host, "", listing) if one.name.startswith("nvidia-cudnn"))
     origin = "wheel" if wheels else "directory"
-    return Place(path, origin, header_dirs(path), site=site, packages=wheels)
+    return CudnnPlace(path, origin, header_dirs(path), site=site, packages=wheels)
 
 
 def header_dirs(path: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from compat.record import NamedTuple
 from compat.version import CudaVersion, DriverRelease, VersionError
 from doctor.facts.driver import DeviceNode, DkmsBuild, DriverFacts, DriverLibrary, ModuleFile
 from doctor.facts.loader import LoaderFacts
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import names_of, real_path_of, text_of
 from doctor.probes import dpkg, kernel_module
@@ -79,14 +79,16 @@ def _described(host: Host) -> Fact[_Described]:
     match = re.search(r"(?am)^NVRM version:(.*?)\s{1,4}(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s", text + "\n")
     if match is None:
         return Unseen(f"{_PROC} does not say a release" if host.is_live else _NOTHING_RUNS)
-    return Seen(_Described(DriverRelease.parse(match[2]), "open" if " Open " in match[1] else "proprietary"), _PROC)
+    return Seen(
+        _Described(DriverRelease.parse(match[2]), "open" if " Open " in match[1] else "proprietary"), Place(_PROC)
+    )
 
 
 def _module_release(host: Host, described: Fact[_Described]) -> Fact[DriverRelease]:
     if not host.is_live:
         return Unseen(_NOTHING_RUNS)
     try:
-        return Seen(DriverRelease.parse(host.read_text(_SYSFS, _SMALL_BYTES)), _SYSFS)
+        return Seen(DriverRelease.parse(host.read_text(_SYSFS, _SMALL_BYTES)), Place(_SYSFS))
     except (HostError, VersionError):
         pass  # the next rung
     if isinstance(described, Seen):
@@ -149,7 +151,7 @@ def _module_source(
         return Unseen("the module is loaded, or this is not Linux")
     paths = [one.path for one in found.value] if isinstance(found, Seen) else []
     builds = [one for one in dkms.value if one.module.startswith("nvidia")] if isinstance(dkms, Seen) else []
-    return Seen(kernel_module.source(host, paths, has_dkms=bool(builds)), "/lib/modules")
+    return Seen(kernel_module.source(host, paths, has_dkms=bool(builds)), Place("/lib/modules"))
 
 
 def _brought_by(host: Host) -> Fact[str]:
@@ -157,9 +159,9 @@ def _brought_by(host: Host) -> Fact[str]:
     if host.os_family != "linux":
         return Seen("", host.os_family)
     if host.exists("/usr/bin/nvidia-uninstall"):
-        return Seen("runfile", "/usr/bin/nvidia-uninstall")
+        return Seen("runfile", Place("/usr/bin/nvidia-uninstall"))
     is_akmod = any(name.startswith("nvidia") for name in names_of(host, "/usr/src/akmods"))
-    return Seen("rpmfusion" if is_akmod else "", "/usr/src/akmods")
+    return Seen("rpmfusion" if is_akmod else "", Place("/usr/src/akmods"))
 
 
 _SWITCHES = ("prime-select", "envycontrol", "supergfxctl")  # Ubuntu's nvidia-prime, EnvyControl, asusctl's
@@ -169,7 +171,7 @@ def _switch(host: Host, blocked: Fact[tuple[str, ...]]) -> Fact[str]:
     """The program that wrote the lines which keep the module away, where one of them is installed."""
     if not (isinstance(blocked, Seen) and blocked.value):
         return Unseen("nothing keeps the module away")
-    return Seen(next((name for name in _SWITCHES if host.is_file(f"/usr/bin/{name}")), ""), "/usr/bin")
+    return Seen(next((name for name in _SWITCHES if host.is_file(f"/usr/bin/{name}")), ""), Place("/usr/bin"))
 
 
 # Libraries
@@ -396,7 +398,7 @@ def _nodes(host: Host) -> Fact[tuple[DeviceNode, ...]]:
     groups = names_by_id(host, "/etc/group") if names else {}
     paths = [path for name in names for path in _inside(host, f"/dev/{name}")]
     nodes = [_node(host, path, groups) for path in paths]
-    return Seen(tuple(node for node in nodes if node is not None), "/dev")
+    return Seen(tuple(node for node in nodes if node is not None), Place("/dev"))
 
 
 _UVM = "/dev/nvidia-uvm"
@@ -411,10 +413,10 @@ def _modprobe(host: Host, nodes: Fact[tuple[DeviceNode, ...]]) -> Fact[str]:
     try:
         mode = host.status(_MODPROBE).mode
     except Missing:
-        return Seen("absent", _MODPROBE)
+        return Seen("absent", Place(_MODPROBE))
     except HostError as error:
         return Unseen(str(error))
-    return Seen("set-user-ID" if mode & _SET_USER_ID else "plain", _MODPROBE)
+    return Seen("set-user-ID" if mode & _SET_USER_ID else "plain", Place(_MODPROBE))
 
 
 def _inside(host: Host, path: str) -> list[str]:
@@ -455,10 +457,10 @@ def _fabric_manager(host: Host) -> Fact[str]:
         return Seen("absent", f"{host.os_family} has none")
     running = next((path for path in (*_FABRIC_GROUPS, _FABRIC_PID) if _holds_numbers(host, path)), "")
     if running:
-        return Seen("running", running)
+        return Seen("running", Place(running))
     installed = next((path for path in _FABRIC_FILES if host.is_file(path)), "")
     if installed:
-        return Seen("running", "/proc") if _runs(host, _FABRIC_COMM) else Seen("stopped", installed)
+        return Seen("running", Place("/proc")) if _runs(host, _FABRIC_COMM) else Seen("stopped", Place(installed))
     container = container_of(host)
     if isinstance(container, Seen) and container.value:
         return Unseen("a container does not show the host's services")

@@ -19,7 +19,7 @@ from doctor.binaries.elf import Elf, ElfError
 from doctor.binaries.fatbin import FatbinError, FatbinNotRead, GpuCode, Piece, gpu_code_of, unbuffered
 from doctor.binaries.pe import Pe, PeError
 from doctor.facts.environment import Distribution, Environment, Extension, Framework
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.frameworks import card_of
 from doctor.host import Host, HostError
 from doctor.host.cache import Cache
@@ -78,7 +78,7 @@ def _coded(host: Host, memory: Cache, framework: Framework) -> Framework:
     binaries = {path: binary for path in paths if (binary := _try_binary(host, memory, path))}
     asked = {path: binary.glibc for path, binary in binaries.items() if binary.glibc}
     if asked:
-        framework = framework._replace(glibc=Seen(max(asked.values(), key=_numbers), ", ".join(asked)))
+        framework = framework._replace(glibc=Seen(max(asked.values(), key=_numbers), _files(asked)))
     with_code = {path: binary for path, binary in binaries.items() if binary.code.pieces}
     if not with_code or any(binary.code.gap or binary.code.others for binary in with_code.values()):
         return framework
@@ -86,7 +86,11 @@ def _coded(host: Host, memory: Cache, framework: Framework) -> Framework:
     if not any(name.startswith(_NVIDIA_LIBRARIES) for name in needed):
         return framework  # cuBLAS and cuDNN are inside, and their code cannot be told from its own (torch 1.10)
     targets = _merged(binary.code for binary in with_code.values()).main_targets
-    return framework._replace(targets=Seen(targets, ", ".join(with_code)))
+    return framework._replace(targets=Seen(targets, _files(with_code)))
+
+
+def _files(paths: Iterable[str]) -> Place:
+    return Place(next(iter(paths)), label=", ".join(paths))
 
 
 def _merged(codes: Iterable[GpuCode]) -> GpuCode:
@@ -238,8 +242,8 @@ def _is_extension(library: _Library, binary: _Binary, linked: tuple[str, ...]) -
 
 def _extension(library: _Library, binary: _Binary, linked: tuple[str, ...]) -> Extension:
     code, path = binary.code, library.path
-    main: Fact[tuple[CodeTarget, ...]] = Seen(code.main_targets, path)
-    every: Fact[tuple[CodeTarget, ...]] = Seen(code.targets, path)
+    main: Fact[tuple[CodeTarget, ...]] = Seen(code.main_targets, Place(path))
+    every: Fact[tuple[CodeTarget, ...]] = Seen(code.targets, Place(path))
     if code.gap or (code.others and not code.pieces):
         main = every = Unseen(f"{path}: {code.gap or 'it holds GPU code of a kind that is not read'}")
     elif code.others:
@@ -249,8 +253,8 @@ def _extension(library: _Library, binary: _Binary, linked: tuple[str, ...]) -> E
     if binary.needed is None:
         cudart = asked = Unseen(f"{path}: what a Windows library asks for is not read yet")
     else:
-        cudart = Seen(next((name for name in binary.needed if name.startswith("libcudart")), ""), path)
-        asked = Seen(tuple(name for name in binary.needed if name.startswith(linked)), path)
+        cudart = Seen(next((name for name in binary.needed if name.startswith("libcudart")), ""), Place(path))
+        asked = Seen(tuple(name for name in binary.needed if name.startswith(linked)), Place(path))
     return Extension(
         distribution=library.distribution,
         version=library.version,

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from compat.record import NamedTuple
 from compat.version import DriverRelease, VersionError
 from doctor.facts.driver import DkmsBuild, ModuleFile
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import names_of, text_of
 
@@ -58,7 +58,7 @@ def files(host: Host, kernels: list[str], unpack: str) -> Fact[tuple[ModuleFile,
         for kernel in kernels[-_KERNELS_AT_MOST:]
         for path in _paths(host, f"/lib/modules/{kernel}")
     ]
-    return Seen(tuple(found), "/lib/modules")
+    return Seen(tuple(found), Place("/lib/modules"))
 
 
 def _paths(host: Host, base: str) -> list[str]:
@@ -119,7 +119,7 @@ def _told_and_signed(stream: BinaryIO, path: str) -> tuple[Fact[dict[str, str]],
     information = _information(stream)
     stream.seek(0, 2)
     stream.seek(max(0, stream.tell() - len(_SIGNATURE)))
-    return Seen(information, path), Seen(stream.read(len(_SIGNATURE)) == _SIGNATURE, path)
+    return Seen(information, Place(path)), Seen(stream.read(len(_SIGNATURE)) == _SIGNATURE, Place(path))
 
 
 def _unpack(stream: BinaryIO, into: BinaryIO, path: str) -> str:
@@ -180,7 +180,7 @@ def _entries(content: bytes) -> dict[str, str]:
 
 def _release(information: dict[str, str], path: str) -> Fact[DriverRelease]:
     try:
-        return Seen(DriverRelease.parse(information.get("version", "")), path)
+        return Seen(DriverRelease.parse(information.get("version", "")), Place(path))
     except VersionError:
         return Unseen(f"{path} does not say its version")
 
@@ -188,8 +188,8 @@ def _release(information: dict[str, str], path: str) -> Fact[DriverRelease]:
 def _flavour(information: dict[str, str], path: str) -> Fact[str]:
     licence = information.get("license", "")
     if "GPL" in licence:
-        return Seen("open", path)
-    return Seen("proprietary", path) if licence == "NVIDIA" else Unseen(f"{path} names no licence of NVIDIA's")
+        return Seen("open", Place(path))
+    return Seen("proprietary", Place(path)) if licence == "NVIDIA" else Unseen(f"{path} names no licence of NVIDIA's")
 
 
 # DKMS
@@ -206,7 +206,7 @@ def dkms(host: Host) -> Fact[tuple[DkmsBuild, ...]]:
     except HostError as error:
         return Unseen(str(error))
     found = [build for module in modules[:_FOLDERS_AT_MOST] for build in _builds(host, module)]
-    return Seen(tuple(found[:_FILES_AT_MOST]), _DKMS)
+    return Seen(tuple(found[:_FILES_AT_MOST]), Place(_DKMS))
 
 
 def _builds(host: Host, module: str) -> Iterator[DkmsBuild]:

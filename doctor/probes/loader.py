@@ -7,7 +7,7 @@ from doctor.facts.loader import PRELOAD_FILE, FoundBy, LoaderFacts, SearchDir
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
 from doctor.loader.cache import cuda_in_cache
-from doctor.probes.configuration import entries_in, module_of
+from doctor.probes.configuration import SetIn, entries_in, module_of
 
 _ELEMENTS_AT_MOST = 5000  # directories in one variable: Linux passes no more than 128 KiB
 # A loader that is there says the architecture; its C library lies in the directories that it was built to search.
@@ -53,12 +53,19 @@ def _in_order(
             why=name,
             exists=host.is_dir(path),
             written=written,
-            set_in=module_of(host, path) or places.get(written.rstrip("/"), ""),
+            set_in=place.text,
+            set_at=place.at,
         )
         for path, written in listed
+        for place in [_of_module(host, path) or places.get(written.rstrip("/"), SetIn())]
     ]
     found += [SearchDir(path, FoundBy.DEFAULT.value, host.is_dir(path)) for path in default]
     return Seen(tuple(found), f"{name}, ld.so(8)" if default else name)
+
+
+def _of_module(host: Host, path: str) -> SetIn | None:
+    name = module_of(host, path)
+    return SetIn(name) if name else None
 
 
 def library_path(host: Host) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from compat.record import NamedTuple
 from compat.traits import is_known
 from doctor.facts.environment import Distribution
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError, Unreadable
 from doctor.host.lines import lines_of
 
@@ -70,7 +70,7 @@ def requires(host: Host, distribution: Distribution) -> Fact[tuple[str, ...]]:
     for one in tuple(found):
         if one.startswith("cuda-toolkit["):
             found += _of_toolkit(host, one, marks)
-    return Seen(tuple(dict.fromkeys(found)), path)
+    return Seen(tuple(dict.fromkeys(found)), Place(path))
 
 
 def _that_hold(host: Host, lines: list[str], marks: dict[str, str]) -> Iterator[str]:

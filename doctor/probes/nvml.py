@@ -13,13 +13,14 @@ from compat.version import ComputeCapability, CudaVersion, DriverRelease
 from doctor.facts.driver import Nvml
 from doctor.facts.gpu import Gpu, GpuNow
 from doctor.facts.loader import LoaderFacts
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Seen, Unseen, WhyNot
 from doctor.host import Host, HostError, Ran, TooSlow
 from doctor.host.waiting import DRIVER_TIMEOUT_S, SLOW_S
 
 T = TypeVar("T")
 
 SONAME = "libnvidia-ml.so.1"
+_NOT_SUPPORTED = 3  # NVML_ERROR_NOT_SUPPORTED, nvml.h
 _LIBRARY_NOT_FOUND = 12  # NVML_ERROR_LIBRARY_NOT_FOUND
 _NOT_FOUND_WORDS = "NVMLError_LibraryNotFound (12): NVML Shared Library Not Found"
 _NOT_SUPPORTED = 3  # NVML_ERROR_NOT_SUPPORTED
@@ -242,7 +243,8 @@ def _fact(said: Mapping[str, Any], key: str, convert: Callable[[Any], T]) -> Fac
     if key not in said:
         return Unseen("NVML was not asked")
     if "error" in said[key]:
-        return Unseen(f"NVML: {_words(said[key]['error'])}")
+        error = said[key]["error"]
+        return Unseen(f"NVML: {_words(error)}", WhyNot.NOT_SUPPORTED if error[0] == _NOT_SUPPORTED else WhyNot.ANY)
     if "why" in said[key]:
         return Unseen(said[key]["why"])
     value = said[key]["value"]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 from compat.base.user_dirs import user_dir
 from doctor.facts.package_rules import Constraint, Hold, InstallerRules
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError
 from doctor.probes import dpkg, pip_settings
 from doctor.probes.project import table_of, toml_of
@@ -89,7 +89,7 @@ def held(host: Host) -> Fact[tuple[str, ...]]:
         status = dpkg.status_of(host)
     except HostError as error:
         return Unseen(str(error))
-    return Seen(tuple(sorted(set(_names_held(status)))), dpkg.STATUS)
+    return Seen(tuple(sorted(set(_names_held(status)))), Place(dpkg.STATUS))
 
 
 def _names_held(status: bytes) -> Iterator[str]:

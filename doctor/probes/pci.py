@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from doctor.facts.gpu import PciDevice
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError, Missing
 
 NVIDIA = 0x10DE
@@ -39,7 +39,7 @@ def look(host: Host) -> Fact[tuple[PciDevice, ...]]:
     except HostError as error:
         return Unseen(str(error))
     found = [_device(host, address) for address in addresses]
-    return Seen(tuple(device for device in found if device is not None), _DEVICES)
+    return Seen(tuple(device for device in found if device is not None), Place(_DEVICES))
 
 
 def _device(host: Host, address: str) -> PciDevice | None:
@@ -160,4 +160,4 @@ def has_nvswitch(host: Host) -> Fact[bool]:
     folders = [f"{_DEVICES}/{address}" for address in addresses]
     nvidia = [folder for folder in folders if _number(host, f"{folder}/vendor") == NVIDIA]
     classes = [_number(host, f"{folder}/class") or 0 for folder in nvidia]
-    return Seen(any(one >> 8 == _OTHER_BRIDGE for one in classes), _DEVICES)
+    return Seen(any(one >> 8 == _OTHER_BRIDGE for one in classes), Place(_DEVICES))

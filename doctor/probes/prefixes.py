@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.record import NamedTuple
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import BadRequest, Host, HostError
 from doctor.host.lenient import text_of
 
@@ -141,7 +141,7 @@ def _virtual(host: Host, prefix: str, interpreter: str) -> Located:
     if _STORE_ALIASES in f"{base}/".lower():
         base = _behind_alias(host, base)
     tag = library_tag(host, prefix, interpreter, ".".join(written.split(".")[:2]))
-    python = Seen(written, path) if written else _version(host, base, "system", tag)
+    python = Seen(written, Place(path)) if written else _version(host, base, "system", tag)
     uses_base = settings.get("include-system-site-packages", "").lower() == "true"
     return Located(
         prefix=prefix,
@@ -278,7 +278,7 @@ def _version(host: Host, prefix: str, kind: str, tag: str) -> Fact[str]:
         if found is not None:
             return found
     if tag:
-        return Seen(re.sub(r"[a-z]", "", tag), f"{prefix}/lib/{tag}")
+        return Seen(re.sub(r"[a-z]", "", tag), Place(f"{prefix}/lib/{tag}"))
     return Unseen(f"no file in {prefix} tells the version of its Python, which is not started")
 
 
@@ -289,14 +289,14 @@ def _from_conda(place: _Place) -> Fact[str] | None:
     for name in place.host.names(folder):
         found = re.match(r"python-(\d+\.\d+\.\d+)-[^-]+\.json$", name)
         if found:
-            return Seen(found[1], f"{folder}/{name}")
+            return Seen(found[1], Place(f"{folder}/{name}"))
     return None
 
 
 def _from_folder(place: _Place) -> Fact[str] | None:
     """Pyenv ("3.11.7") and uv ("cpython-3.11.7-linux-x86_64-gnu") name the folder after the version."""
     found = re.match(r"(?:cpython-)?(\d+\.\d+\.\d+)(?:[-+]|$)", _name(place.prefix))
-    return Seen(found[1], place.prefix) if found else None
+    return Seen(found[1], Place(place.prefix)) if found else None
 
 
 def _from_header(place: _Place) -> Fact[str] | None:
@@ -308,7 +308,7 @@ def _from_header(place: _Place) -> Fact[str] | None:
             continue
         found = re.search(r'#define\s+PY_VERSION\s+"(\d+\.\d+\.\d+)', text)
         if found:
-            return Seen(found[1], path)
+            return Seen(found[1], Place(path))
     return None
 
 
@@ -318,7 +318,7 @@ def _from_dll(place: _Place) -> Fact[str] | None:
     for name in place.host.names(place.prefix):
         found = re.fullmatch(r"python(\d)(\d{1,2})\.dll", name.lower())
         if found:
-            return Seen(f"{found[1]}.{found[2]}", f"{place.prefix}/{name}")
+            return Seen(f"{found[1]}.{found[2]}", Place(f"{place.prefix}/{name}"))
     return None
 
 

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 
 from compat.record import NamedTuple
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.facts.system import Job, OperatorState, SystemFacts, common_machine
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import names_of
@@ -79,12 +79,12 @@ def _gpu_operator(host: Host) -> Fact[OperatorState]:
     if not host.is_live:
         return Unseen("a disk or image does not say what runs on its node")
     if not host.exists(_VALIDATIONS):
-        return Seen(OperatorState(is_here=False, ready=()), _VALIDATIONS)
+        return Seen(OperatorState(is_here=False, ready=()), Place(_VALIDATIONS))
     try:
         names = host.names(_VALIDATIONS)
     except HostError as error:
         return Unseen(str(error))
-    return Seen(OperatorState(True, tuple(sorted(one for one in names if one.endswith("-ready")))), _VALIDATIONS)
+    return Seen(OperatorState(True, tuple(sorted(one for one in names if one.endswith("-ready")))), Place(_VALIDATIONS))
 
 
 # Sources: srun(1), "OUTPUT ENVIRONMENT VARIABLES"; the PBS Professional User's Guide, "Environment Variables"; IBM
@@ -119,7 +119,7 @@ def _os_release(host: Host) -> Fact[dict[str, str]]:
             continue
         except HostError as error:
             return Unseen(str(error))
-        return Seen(dict(_assignments(text)), path)
+        return Seen(dict(_assignments(text)), Place(path))
     return Unseen("neither /etc/os-release nor /usr/lib/os-release is there")
 
 
@@ -201,7 +201,7 @@ def _newest_kernel(host: Host) -> Fact[str]:
     kernels = installed_kernels(host)
     if not kernels:
         return Unseen("no kernel is installed in this root (/lib/modules is empty or missing)")
-    return Seen(kernels[-1], "/lib/modules")
+    return Seen(kernels[-1], Place("/lib/modules"))
 
 
 def installed_kernels(host: Host) -> list[str]:
@@ -226,7 +226,7 @@ def _machine(host: Host) -> Fact[str]:
     for path in _PROGRAMS.get(host.os_family, ()):
         found = machine_of_file(host, path)
         if found:
-            return Seen(found, path)
+            return Seen(found, Place(path))
     return Unseen("no program that every system has could be read, to see what it was built for")
 
 
@@ -299,7 +299,7 @@ def _glibc_of_files(host: Host) -> Fact[str]:
         )
     except HostError as error:
         return Unseen(str(error))
-    return Seen(banner[1].decode(), path) if banner else Unseen(f"{path} carries no version of glibc")
+    return Seen(banner[1].decode(), Place(path)) if banner else Unseen(f"{path} carries no version of glibc")
 
 
 # What surrounds it
@@ -315,14 +315,14 @@ def wsl_of(host: Host) -> Fact[int]:
     if isinstance(release, Unseen):
         return release
     if release.value.endswith("-Microsoft"):
-        return Seen(1, _KERNEL_RELEASE)
+        return Seen(1, Place(_KERNEL_RELEASE))
     if "microsoft" in release.value.lower():
-        return Seen(2, _KERNEL_RELEASE)
+        return Seen(2, Place(_KERNEL_RELEASE))
     if release.value.startswith(("3.4.0", "4.4.0")) and "Microsoft" in _text_or_empty(host, "/proc/version"):
-        return Seen(1, "/proc/version")
+        return Seen(1, Place("/proc/version"))
     if host.exists("/dev/dxg") and host.is_dir("/usr/lib/wsl"):
         return Seen(2, "/dev/dxg and /usr/lib/wsl, under a kernel of another name")
-    return Seen(0, _KERNEL_RELEASE)
+    return Seen(0, Place(_KERNEL_RELEASE))
 
 
 def container_of(host: Host) -> Fact[str]:
@@ -337,7 +337,7 @@ def container_of(host: Host) -> Fact[str]:
             return Seen(kind, variable)
     for mark, kind in _MARKS:
         if host.exists(mark):
-            return Seen(kind, mark)
+            return Seen(kind, Place(mark))
     return _container_by_processes(host)
 
 
@@ -366,11 +366,11 @@ def _container_by_processes(host: Host) -> Fact[str]:
     noted = _text_or_empty(host, "/run/systemd/container")
     if noted and noted != "wsl":
         kind = noted.removesuffix("-libvirt")
-        return Seen(kind if kind in _KNOWN_KINDS else "container", "/run/systemd/container")
+        return Seen(kind if kind in _KNOWN_KINDS else "container", Place("/run/systemd/container"))
     group = _text_or_empty(host, "/proc/1/cgroup")
     for word, kind in _CGROUP_WORDS:
         if word in group:
-            return Seen(kind, "/proc/1/cgroup")
+            return Seen(kind, Place("/proc/1/cgroup"))
     if host.environ.get("container"):
         return Seen("container", "variable container")
     return Seen("", "no mark of a container")
@@ -387,7 +387,7 @@ def _jetson(host: Host) -> Fact[str]:
     path = "/etc/nv_tegra_release"
     match = re.match(r"#\s*R(\d{1,4})\s*\(release\),\s*REVISION:\s*([\d.]{1,12})", _text_or_empty(host, path))
     if match:
-        return Seen(f"{match[1]}.{match[2]}", path)
+        return Seen(f"{match[1]}.{match[2]}", Place(path))
     model = _text_or_empty(host, "/proc/device-tree/model") if host.is_live else ""
     if "jetson" in model.lower() or host.exists(path):
         return Unseen(f"a Jetson whose L4T release is not known: {path} is missing or unusual")
@@ -402,7 +402,7 @@ def _secure_boot(host: Host, container: Fact[str]) -> Fact[bool]:
     if not host.is_live or host.os_family != "linux":
         return Unseen("the firmware is only seen on a running Linux")
     try:
-        return Seen(host.read_bytes(_SECURE_BOOT, 64)[4] == 1, _SECURE_BOOT)
+        return Seen(host.read_bytes(_SECURE_BOOT, 64)[4] == 1, Place(_SECURE_BOOT))
     except Missing:
         return _no_secure_boot_variable(host, container)
     except (HostError, IndexError) as error:
@@ -429,7 +429,7 @@ def _shm_bytes(host: Host) -> Fact[int]:
 def _dxg(host: Host) -> Fact[bool]:
     if not host.is_live:
         return Unseen(NOTHING_RUNS)
-    return Seen(host.exists("/dev/dxg"), "/dev/dxg")
+    return Seen(host.exists("/dev/dxg"), Place("/dev/dxg"))
 
 
 # Who runs us
@@ -452,7 +452,7 @@ def _identity(host: Host) -> _Identity:
     return _Identity(
         _user(host, uid),
         Seen(tuple(names.get(group, str(group)) for group in groups), "/proc/self/status, /etc/group"),
-        Seen(uid == 0, "/proc/self/status"),
+        Seen(uid == 0, Place("/proc/self/status")),
     )
 
 
@@ -476,7 +476,7 @@ def _process_ids(status: str) -> tuple[int, list[int]]:
 def _user(host: Host, uid: int) -> Fact[str]:
     known = names_by_id(host, "/etc/passwd").get(uid)
     if known:
-        return Seen(known, "/etc/passwd")
+        return Seen(known, Place("/etc/passwd"))
     # A user of a directory service: asking that could wait for a network.
     return Seen(host.environ.get("USER") or f"uid {uid}", "environment")
 
@@ -512,10 +512,10 @@ def _kernel_log(host: Host) -> Fact[tuple[str, ...]]:
     if not host.is_live or host.os_family != "linux":
         return Unseen("the kernel's log is only read on a running Linux")
     try:
-        return Seen(_of_interest(_messages(host.drain("/dev/kmsg"))), "/dev/kmsg")
+        return Seen(_of_interest(_messages(host.drain("/dev/kmsg"))), Place("/dev/kmsg"))
     except HostError as refused:
         try:
-            return Seen(_of_interest(_this_boot(_tail(host, "/var/log/kern.log"))), "/var/log/kern.log")
+            return Seen(_of_interest(_this_boot(_tail(host, "/var/log/kern.log"))), Place("/var/log/kern.log"))
         except (HostError, OSError):
             return Unseen(f"the kernel's log cannot be read ({refused}); `sudo dmesg` shows it")
 
@@ -559,7 +559,7 @@ def _of_interest(lines: Iterator[str] | list[str]) -> tuple[str, ...]:
 
 def _text(host: Host, path: str) -> Fact[str]:
     try:
-        return Seen(host.read_text(path, _SMALL_BYTES).strip("\0\n "), path)
+        return Seen(host.read_text(path, _SMALL_BYTES).strip("\0\n "), Place(path))
     except HostError as error:
         return Unseen(str(error))
 

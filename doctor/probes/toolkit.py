@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from compat.record import NamedTuple
 from compat.version import CudaVersion, VersionError
 from doctor.facts.environment import Environment
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.host import Host, HostError, Missing
 from doctor.host.lenient import names_of
@@ -184,7 +184,7 @@ def _toolkit(host: Host, root: str) -> Toolkit | None:
         cuda=cuda,
         release=release,
         nvcc=Seen(nvcc, "file") if nvcc else Unseen(f"no nvcc in {root}: it can run CUDA programs, not build them"),
-        has_headers=Seen(bool(headers), f"{headers or root}/cuda_runtime.h"),
+        has_headers=Seen(bool(headers), Place(f"{headers or root}/cuda_runtime.h")),
         library_dir=Seen(library_dir, "file") if library_dir else Unseen(f"no CUDA runtime library below {root}"),
     )
 
@@ -246,7 +246,7 @@ def _release(text: str, cuda: CudaVersion) -> str:
     return ".".join(parts[:3])
 
 
-def _version_texts(host: Host, pieces: _Pieces) -> Iterator[tuple[str, str]]:
+def _version_texts(host: Host, pieces: _Pieces) -> Iterator[tuple[str, str | Place]]:
     """Version texts with their sources, the most telling first; each is looked up only when it is asked for."""
     if pieces.kind == "distribution":
         yield from _from_dpkg(host)
@@ -266,7 +266,7 @@ def _version_texts(host: Host, pieces: _Pieces) -> Iterator[tuple[str, str]]:
         yield from _from_nvcc(host, pieces.nvcc)
 
 
-def _from_version_json(host: Host, root: str) -> Iterator[tuple[str, str]]:
+def _from_version_json(host: Host, root: str) -> Iterator[tuple[str, str | Place]]:
     path = f"{root}/version.json"
     try:
         text = host.read_text(path, _SMALL_FILE_BYTES)
@@ -279,20 +279,20 @@ def _from_version_json(host: Host, root: str) -> Iterator[tuple[str, str]]:
     except (ValueError, KeyError, TypeError):
         return
     if isinstance(version, str):
-        yield version, path
+        yield version, Place(path)
 
 
-def _from_version_txt(host: Host, root: str) -> Iterator[tuple[str, str]]:
+def _from_version_txt(host: Host, root: str) -> Iterator[tuple[str, str | Place]]:
     path = f"{root}/version.txt"
     try:
         match = re.search(r"CUDA Version (\d+(?:\.\d+)+)", host.read_text(path, _SMALL_FILE_BYTES))
     except HostError:
         return
     if match:
-        yield match[1], path
+        yield match[1], Place(path)
 
 
-def _from_dpkg(host: Host) -> Iterator[tuple[str, str]]:
+def _from_dpkg(host: Host) -> Iterator[tuple[str, str | Place]]:
     """Debian's version of the package: 12.0.140~12.0.1-4build4 is release 12.0.1, 10.1.243-3 is 10.1.243."""
     try:
         packages = sorted(dpkg.installed(host, "nvidia-cuda-toolkit|nvidia-cuda-dev"), reverse=True)
@@ -304,10 +304,10 @@ def _from_dpkg(host: Host) -> Iterator[tuple[str, str]]:
             yield match[1], f"{dpkg.STATUS}, {package.name}"
 
 
-def _from_conda(host: Host, root: str) -> Iterator[tuple[str, str]]:
+def _from_conda(host: Host, root: str) -> Iterator[tuple[str, str | Place]]:
     found = _conda_package(host, root)
     if found:
-        yield found[1], found[0]
+        yield found[1], Place(found[0])
 
 
 def _conda_package(host: Host, root: str) -> tuple[str, str] | None:
@@ -321,7 +321,7 @@ def _conda_package(host: Host, root: str) -> tuple[str, str] | None:
     return next((versions[package] for package in _CONDA_PACKAGES if package in versions), None)
 
 
-def _from_wheel_metadata(host: Host, pieces: _Pieces) -> Iterator[tuple[str, str]]:
+def _from_wheel_metadata(host: Host, pieces: _Pieces) -> Iterator[tuple[str, str | Place]]:
     """What the folders of the wheels that it was laid out from are called: nvidia_cuda_nvcc-13.0.88.dist-info."""
     if pieces.kind == "wheels":
         site, _, variant = pieces.root.rpartition("/nvidia")
@@ -337,7 +337,7 @@ def _from_wheel_metadata(host: Host, pieces: _Pieces) -> Iterator[tuple[str, str
             if suffix == owner or suffix.strip("0123456789") not in {"", "_cu"}:
                 continue
             if pieces.kind != "wheels" or _same_generation(suffix, version, variant):
-                yield version, f"{folder}/{name}"
+                yield version, Place(f"{folder}/{name}")
 
 
 def _same_generation(suffix: str, version: str, variant: str) -> bool:
@@ -345,7 +345,7 @@ def _same_generation(suffix: str, version: str, variant: str) -> bool:
     return version.startswith(f"{variant}.") if variant else bool(suffix)
 
 
-def _from_header(host: Host, path: str) -> Iterator[tuple[str, str]]:
+def _from_header(host: Host, path: str) -> Iterator[tuple[str, str | Place]]:
     try:
         with host.open(path) as stream:
             content = stream.read(_HEADER_BYTES)
@@ -353,17 +353,17 @@ def _from_header(host: Host, path: str) -> Iterator[tuple[str, str]]:
         return
     match = re.search(rb"^#define +CUDA_VERSION +(\d{4,6})\b", content, re.MULTILINE)
     if match:
-        yield str(CudaVersion.from_encoded(int(match[1]))), path
+        yield str(CudaVersion.from_encoded(int(match[1]))), Place(path)
 
 
-def _from_library_name(host: Host, directory: str) -> Iterator[tuple[str, str]]:
+def _from_library_name(host: Host, directory: str) -> Iterator[tuple[str, str | Place]]:
     for name in _runtimes(host, directory):
         match = re.fullmatch(r"libcudart\.so\.(\d+\.\d+(?:\.\d+)?)", name)
         if match and host.is_file(f"{directory}/{name}"):
             yield match[1], f"name of {directory}/{name}"
 
 
-def _from_library_version(host: Host, directory: str) -> Iterator[tuple[str, str]]:
+def _from_library_version(host: Host, directory: str) -> Iterator[tuple[str, str | Place]]:
     """The version resource of cudart64_*.dll, 6.14.11.12040 for CUDA 12.4 (nvidia-cuda-runtime, 11.8 to 13.5)."""
     for name in _runtimes(host, directory) if host.os_family == "windows" else ():
         from doctor.probes.dll_version import version_of
@@ -373,14 +373,14 @@ def _from_library_version(host: Host, directory: str) -> Iterator[tuple[str, str
             yield str(CudaVersion.from_encoded(version[3])), f"version resource of {directory}/{name}"
 
 
-def _from_nvcc(host: Host, nvcc: str) -> Iterator[tuple[str, str]]:
+def _from_nvcc(host: Host, nvcc: str) -> Iterator[tuple[str, str | Place]]:
     try:
         ran = host.run((nvcc, "--version"))
     except HostError:
         return
     match = re.search(r"release (\d+\.\d+)", ran.stdout)
     if match:
-        yield match[1], f"{nvcc} --version"
+        yield match[1], Place(nvcc, label=f"{nvcc} --version")
 
 
 # --- where to look -----------------------------------------------------------------------------------------------
@@ -495,7 +495,7 @@ def _nvcc_name(survey: _Survey, path: str, real: str) -> ToolkitName:
         directory, _, below = nvcc.rpartition("/")
         toolkit = survey.try_visit(directory.rpartition("/")[0] or "/") if below else None
         if toolkit:
-            return ToolkitName(NVCC, path, Seen(toolkit.path, real))
+            return ToolkitName(NVCC, path, Seen(toolkit.path, Place(real)))
     return ToolkitName(NVCC, path, Unseen(f"{path} is there, but the toolkit that it belongs to was not found"))
 
 

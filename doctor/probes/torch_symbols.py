@@ -20,7 +20,7 @@ from doctor.binaries import NotRead
 from doctor.binaries.elf import Elf, ElfError
 from doctor.binaries.fatbin import unbuffered
 from doctor.facts.environment import Environment, Framework, Lacking
-from doctor.facts.seen import Fact, Seen, Unseen, UnseenError
+from doctor.facts.seen import Fact, Place, Seen, Unseen, UnseenError
 from doctor.host import Host, HostError
 from doctor.host.cache import Cache
 from doctor.host.lenient import names_of
@@ -79,7 +79,7 @@ def lacking(host: Host, memory: Cache, path: str, torch: Torch, beside: tuple[st
         return Unseen(f"{path}: {error}")
     except ElfError as error:
         return Unseen(f"{path}, or a library of torch: {error}")
-    return Seen(found, path)
+    return Seen(found, Place(path))
 
 
 def _decoded(said: Any, torch: Torch) -> Lacking | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host
 from doctor.host.lenient import names_of
 from doctor.probes.prefixes import Located
@@ -36,5 +36,5 @@ def machine_of(host: Host, located: Located) -> Fact[str]:
         if named.lower() == "python.exe" or _DLL.fullmatch(named):
             machine = machine_of_file(host, path)
             if machine:
-                return Seen(machine, path)
+                return Seen(machine, Place(path))
     return Unseen(f"no program in {folder} could be read, to see what it was built for")

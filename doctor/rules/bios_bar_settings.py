@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import UnseenError, how
+from doctor.facts.seen import UnseenError
 from doctor.rules.shared.conditions import (
     FAILED_START,
     NO_ROOM,
@@ -35,7 +35,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return bad(
             "the firmware gave the card no room in the address space, so the driver cannot start it",
             Need("by-hand", _SETTINGS),
-            evidence=(Evidence(how(facts.system.kernel_log), f"this {NO_ROOM}"),),
+            evidence=(Evidence.of(facts.system.kernel_log, f"this {NO_ROOM}"),),
             explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes"), Symptom("driver-does-not-support-gpu")),
         )
     if undriven(facts) and FAILED_START in said and OPEN_ONLY not in said:

@@ -14,7 +14,7 @@ from compat.version import CudaVersion, VersionError
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import Place, how, value_or
 from doctor.rules.shared.builds import (
     build_row,
     distribution_of,
@@ -98,7 +98,7 @@ class Pair(NamedTuple):
 
     asked: Pin
     there: Distribution
-    source: str
+    source: str | Place
 
 
 def _pairs(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Pair]:
@@ -136,7 +136,7 @@ def _absent(framework: Framework, facts: Facts) -> Iterator[Breach]:
             compiles = f": what {framework.package} compiles with it will fail" if traits.compiles else ""
             yield Breach(
                 f"{framework.label} asks for {asked.name}{asked.specifier}, which is not installed{compiles}",
-                Evidence(how(framework.requires), f"{asked.name}{asked.specifier}"),
+                Evidence.of(framework.requires, f"{asked.name}{asked.specifier}"),
                 Severity.WARNING,
                 Need(asked.name, asked.specifier, environment.interpreter),
             )
@@ -150,7 +150,7 @@ def _of_releases(framework: Framework, pairs: tuple[Pair, ...], facts: Facts, ma
     for (asked, there, source), own in _unkept(framework, pairs, facts):
         yield Breach(
             f"{framework.label} asks for {asked.name}{asked.specifier}; {own} is installed",
-            Evidence(source, f"{asked.name}{asked.specifier}"),
+            Evidence.at(source, f"{asked.name}{asked.specifier}"),
             Severity.ERROR if _is_follower(framework, there.name) else Severity.WARNING,
             _need(framework, asked, own, facts, matrix),
         )
@@ -270,7 +270,7 @@ def _of_builds(framework: Framework, bases: tuple[Framework, ...], facts: Facts,
         build = base.build.get()
         yield Breach(
             f"{framework.label} is a build for {_words(tag)}, {base.label} one for {_words(build)}",
-            Evidence(how(base.build), f"{base.label} is built for {_words(build)}"),
+            Evidence.of(base.build, f"{base.label} is built for {_words(build)}"),
             Severity.WARNING if tag == "cpu" else Severity.ERROR,
             _anew(framework, base.package, facts, matrix),
         )

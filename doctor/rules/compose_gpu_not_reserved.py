@@ -24,7 +24,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return bad(
             f"the service {service.name} is not started: {service.fault.what}",
             Need("by-hand", f"{service.fault.source}: {service.fault.instead}"),
-            evidence=(Evidence(service.fault.source, service.fault.what),),
+            evidence=(Evidence.at(service.fault.source, service.fault.what),),
         )
     need_cuda_inside(facts)
     builds = {value_or(one.build, "") for each in facts.environments.get() for one in each.frameworks.get()}
@@ -35,9 +35,9 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"the service {service.name} is given GPUs by {given}")
     return bad(
         f"the service {service.name} computes on GPUs and is given none",
-        Need("by-hand", f"below services: {service.name}: in {service.source.rpartition(':')[0]}: {_LINES}"),
+        Need("by-hand", f"below services: {service.name}: in {service.source.file}: {_LINES}"),
         severity=Severity.WARNING,
-        evidence=(Evidence(service.source, f"{service.name} has no key that gives it a GPU"),),
+        evidence=(Evidence.at(service.source, f"{service.name} has no key that gives it a GPU"),),
     )
 
 

@@ -33,7 +33,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             f"Remove conda's {' and '.join(packages) or 'CUDA packages'} from {environment.prefix}: the wheel brings"
             " its own libraries.",
         ),
-        evidence=tuple(Evidence(one.path.get(), because(one.way)) for one in older),
+        evidence=tuple(Evidence(because(one.way), file=one.path.get()) for one in older),
         explains=(Symptom("cublas-mismatch", framework.label), *import_symptoms(framework)),
     )
 

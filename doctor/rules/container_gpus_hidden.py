@@ -32,7 +32,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         f"the image sets {_VARIABLE}={value}, which hides the GPUs wherever --gpus does not override it",
         Need("by-hand", set_to(_VARIABLE, "all", facts)),
         severity=Severity.WARNING,
-        evidence=(Evidence(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}: {_HIDES[hides]}"),),
+        evidence=(Evidence.at(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}: {_HIDES[hides]}"),),
     )
 
 

@@ -30,7 +30,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         _remove(baked),
         severity=Severity.ERROR if loads else Severity.WARNING,
         evidence=tuple(
-            Evidence(one.path, f"release {one.release}" + (", the one that loads" if loads and one.loads else ""))
+            Evidence(f"release {one.release}" + (", the one that loads" if loads and one.loads else ""), file=one.path)
             for one in baked
         ),
         explains=(Symptom("driver-library-mismatch"),),
@@ -45,9 +45,9 @@ def _in_dockerfile(told: DockerfileFacts) -> Answer:
             " host's, which the GPU runtime puts there",
             Need("by-hand", "; ".join(f"{one.source}: {_without(one)}" for one in told.drivers)),
             severity=Severity.WARNING,
-            evidence=tuple(Evidence(one.source, one.what) for one in told.drivers),
+            evidence=tuple(Evidence.at(one.source, one.what) for one in told.drivers),
         )
-    names = [one for one in told.unread if one.what.startswith("installs ")]
+    names = [one for one in told.unread if one.installs]
     if names:
         return unknown(f"{names[0].source} {names[0].what}, which only the build knows")
     return ok("no line brings a library of the driver")

@@ -6,7 +6,6 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import how
 from doctor.rules.shared.conditions import container, need_kernel_driver, nvml_code, nvml_evidence
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE, need_container
@@ -51,8 +50,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         Need("by-hand", _BY_KIND.get(container(facts), _LASTING)),
         evidence=(
             *nvml_evidence(facts),
-            Evidence(how(facts.system.container), container(facts)),
-            Evidence(how(facts.driver.nodes), f"{len(nodes)} nodes of the driver are there"),
+            Evidence.of(facts.system.container, container(facts)),
+            Evidence.of(facts.driver.nodes, f"{len(nodes)} nodes of the driver are there"),
         ),
         explains=(Symptom("device-permissions"), Symptom("no-device-nodes")),
     )

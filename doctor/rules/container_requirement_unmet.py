@@ -77,7 +77,7 @@ def _values(gpu: Gpu | None, brand: str, facts: Facts) -> Values:
 
 def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix) -> Answer:
     """Say what comes nearest: the alternative with the fewest conditions that do not hold."""
-    seen = Evidence(said_by(name, facts), f"{name}={value[:200]}")
+    seen = Evidence.at(said_by(name, facts), f"{name}={value[:200]}")
     if not found.decides:
         release = _release(value)
         return bad(
@@ -98,7 +98,7 @@ def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix
     return bad(
         f"containers of this image do not start there: {told}, and {failed[0].why}",
         *_needs(wanted, matrix),
-        evidence=(seen, *(Evidence("assumed", one.why) for one in failed)),
+        evidence=(seen, *(Evidence(one.why, label="assumed") for one in failed)),
     )
 
 
@@ -142,8 +142,8 @@ def _on_base(base: DockerfileBase, gpus: tuple[Gpu | None, ...], facts: Facts, m
         f"containers of this image do not start there: {base.image} requires cuda>={cuda}, and {found.decides[0].why}",
         *_needs(f"cuda>={cuda}", matrix),
         evidence=(
-            Evidence(base.source, f"FROM {base.image}, which sets NVIDIA_REQUIRE_CUDA"),
-            Evidence("assumed", f"{found.decides[0].why}; the branches it takes besides are not for {names[0]}"),
+            Evidence.at(base.source, f"FROM {base.image}, which sets NVIDIA_REQUIRE_CUDA"),
+            Evidence(f"{found.decides[0].why}; the branches it takes besides are not for {names[0]}", label="assumed"),
         ),
     )
 

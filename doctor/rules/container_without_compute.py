@@ -28,7 +28,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return bad(
             f"the image asks for {_VARIABLE}={value}: {strange[0]!r} is no capability, and its containers do not start",
             Need("by-hand", set_to(_VARIABLE, line, facts)),
-            evidence=(Evidence(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
+            evidence=(Evidence.at(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
         )
     if not names or names & _ENOUGH:
         return ok(f"{_VARIABLE}={value} brings libcuda" if names else f"{_VARIABLE} is not set, which brings libcuda")
@@ -36,7 +36,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"the image asks for {_VARIABLE}={value}: without compute its containers get no libcuda",
         Need("by-hand", set_to(_VARIABLE, line, facts)),
-        evidence=(Evidence(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
+        evidence=(Evidence.at(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
     )
 
 

@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.conditions import container, nvml_works, wsl
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_container, need_gpu, need_linux, need_live
@@ -54,11 +54,11 @@ def _evidence(facts: Facts, absent: str) -> tuple[Evidence, ...]:
     settings = value_or(facts.system.gpu_runtime_env, ())
     nodes = facts.driver.nodes
     return (
-        Evidence(how(facts.system.container), container(facts)),
-        *(Evidence(how(facts.pci), f"{card.label} of the host") for card in value_or(facts.pci, ())[:1]),
-        *((Evidence(how(nodes), "no node of the driver"),) if isinstance(nodes, Seen) and not nodes.value else ()),
-        *((Evidence(how(facts.driver.libraries), "no libcuda is found"),) if "lib" in absent else ()),
-        *(Evidence("environment", f"{name}={value}") for name, value in settings),
+        Evidence.of(facts.system.container, container(facts)),
+        *(Evidence.of(facts.pci, f"{card.label} of the host") for card in value_or(facts.pci, ())[:1]),
+        *((Evidence.of(nodes, "no node of the driver"),) if isinstance(nodes, Seen) and not nodes.value else ()),
+        *((Evidence.of(facts.driver.libraries, "no libcuda is found"),) if "lib" in absent else ()),
+        *(Evidence(f"{name}={value}", label="environment") for name, value in settings),
     )
 
 

@@ -12,7 +12,7 @@ from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Environment, Framework, Incomplete
 from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import Place, how, value_or
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS
@@ -44,6 +44,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
             *_symptoms(found, environment, facts),
             *(Symptom("cudnn-install-incomplete", one.label) for one in copies),
         ),
+        places=tuple(path for one in found for path in one.paths),
     )
 
 
@@ -106,12 +107,12 @@ def _frameworks(environment: Environment) -> tuple[Framework, ...]:
     return value_or(environment.frameworks, ())
 
 
-def _evidence(found: list[Incomplete], source: str) -> Iterator[Evidence]:
+def _evidence(found: list[Incomplete], source: str | Place) -> Iterator[Evidence]:
     for one in found:
         for path in one.missing[:_SHOWN]:
-            yield Evidence(source, f"{one.distribution} lists {path}, which is not there")
+            yield Evidence.at(source, f"{one.distribution} lists {path}, which is not there")
         for path in one.damaged[:_SHOWN]:
-            yield Evidence(path, "it ends before what its own headers speak of")
+            yield Evidence("it ends before what its own headers speak of", file=path)
 
 
 def _symptoms(found: list[Incomplete], environment: Environment, facts: Facts) -> Iterator[Symptom]:

@@ -77,8 +77,8 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *(need_of(row, framework, facts) for row in rows) if rows else _by_hand(framework, facts, bool(others)),
         severity=_severity(framework, others),
         evidence=(
-            Evidence(how(framework.build), "built for the CPU only"),
-            Evidence(how(facts.gpus) or how(facts.pci), f"an NVIDIA GPU is {_where(facts)}"),
+            Evidence.of(framework.build, "built for the CPU only"),
+            Evidence.at(how(facts.gpus) or how(facts.pci), f"an NVIDIA GPU is {_where(facts)}"),
         ),
         explains=tuple(_symptoms(framework, facts, rows)),
     )

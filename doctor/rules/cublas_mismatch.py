@@ -45,7 +45,7 @@ def _bad(framework: Framework, said: str, parts: tuple[Prediction, ...], facts: 
     return bad(
         f"{framework.label} will load {said}: undefined symbols",
         out_of_variable(stray) or Need("by-hand", f"Take {stray.path.get()} out of the search ({because(stray.way)})."),
-        evidence=tuple(Evidence(one.path.get(), because(one.way)) for one in parts),
+        evidence=tuple(Evidence(because(one.way), file=one.path.get()) for one in parts),
         explains=import_symptoms(framework),
     )
 

@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.facts.toolkit import Toolkit
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import TOOLKITS
@@ -26,8 +26,8 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
         _need(toolkit),
         severity=Severity.WARNING,
         evidence=(
-            Evidence(how(toolkit.nvcc), toolkit.nvcc.value),
-            Evidence(how(toolkit.has_headers), "no such file"),
+            Evidence.of(toolkit.nvcc, toolkit.nvcc.value),
+            Evidence.of(toolkit.has_headers, "no such file"),
         ),
     )
 

@@ -29,7 +29,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{framework.label} opens {damaged[0].damaged}, which is damaged{more}",
         *_needs(damaged, framework, facts, matrix),
-        evidence=tuple(Evidence(one.damaged, "its headers cannot be read as a loader reads them") for one in damaged),
+        evidence=tuple(
+            Evidence("its headers cannot be read as a loader reads them", file=one.damaged) for one in damaged
+        ),
         explains=(
             *(Symptom(code, framework.label) for code in ("nvrtc-missing", "tf-cannot-dlopen-gpu-libs")),
             *import_symptoms(framework),

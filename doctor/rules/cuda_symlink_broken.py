@@ -33,8 +33,8 @@ def check(name: ToolkitName, facts: Facts, matrix: Matrix) -> Answer:
         *_needs(name, facts),
         severity=Severity.WARNING,
         evidence=(
-            Evidence(name.name, f"names {name.value}"),
-            Evidence("directories", _present(facts)),
+            Evidence.at(name.place, f"names {name.value}", name.name),
+            Evidence(_present(facts), label="directories"),
         ),
     )
 

@@ -115,7 +115,7 @@ def _unset(setting: Variable) -> Need:
 
 
 def _evidence(setting: Variable) -> tuple[Evidence, ...]:
-    return (Evidence(setting.set_in or "environment", f"{setting.name}={setting.value}"),)
+    return (Evidence.at(setting.set_at, f"{setting.name}={setting.value}", setting.set_in or "environment"),)
 
 
 def _runtime(facts: Facts) -> Answer:
@@ -128,7 +128,7 @@ def _runtime(facts: Facts) -> Answer:
     return bad(
         f"{_RUNTIME}={value!r} keeps every GPU out of this container",
         Need("container-gpu", "", container(facts)),
-        evidence=(Evidence("environment", f"{_RUNTIME}={value}"),),
+        evidence=(Evidence(f"{_RUNTIME}={value}", label="environment"),),
     )
 
 

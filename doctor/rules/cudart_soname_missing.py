@@ -53,7 +53,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         f"{framework.label} asks for {names_of(missing)}, and the loader finds no such file",
         *_needs(missing, cudnn, framework, facts, matrix),
         severity=Severity.INFO if _only_for_another(framework, missing, facts) else Severity.ERROR,
-        evidence=tuple(Evidence(f"the loader, asked for {one.soname}", _why(one)) for one in missing),
+        evidence=tuple(Evidence(_why(one), label=f"the loader, asked for {one.soname}") for one in missing),
         explains=(
             Symptom("nvrtc-missing", framework.label),
             *((Symptom("cudnn-missing", framework.label),) if cudnn else ()),

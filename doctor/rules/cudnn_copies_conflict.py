@@ -27,7 +27,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         "path: a process may take either, or parts of both",
         *_needs(pair, facts),
         severity=Severity.WARNING,
-        evidence=tuple(Evidence(variable_of(copy, facts) or "the loader's path", copy.label) for copy in pair),
+        evidence=tuple(Evidence(copy.label, label=variable_of(copy, facts) or "the loader's path") for copy in pair),
+        places=tuple(copy.label for copy in pair),
     )
 
 

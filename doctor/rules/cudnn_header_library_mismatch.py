@@ -29,8 +29,8 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
         mending(copy, facts),
         severity=Severity.WARNING,
         evidence=(
-            Evidence(path, f"defines cuDNN {header}"),
-            Evidence(f"{copy.path} ({how(copy.version)})", f"cuDNN {library}"),
+            Evidence(f"defines cuDNN {header}", file=path),
+            Evidence(f"cuDNN {library}", file=copy.path, label=f"{copy.path} ({how(copy.version)})"),
         ),
     )
 
@@ -50,7 +50,7 @@ def _alone(copy: CudnnCopy, facts: Facts) -> Answer:
         f"{path} is of cuDNN {header}, and the linker takes cuDNN {library} in {pair.path}: what is built here fails",
         Need("files-aside", ABSENT, path, "cudnn*.h"),
         severity=Severity.WARNING,
-        evidence=(Evidence(path, f"defines cuDNN {header}"), Evidence(pair.path, f"cuDNN {library}")),
+        evidence=(Evidence(f"defines cuDNN {header}", file=path), Evidence(f"cuDNN {library}", file=pair.path)),
     )
 
 

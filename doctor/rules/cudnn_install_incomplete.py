@@ -40,7 +40,7 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
         f"{copy.label} is incomplete: {faults[0]}{more}",
         *_needs(copy, facts),
         severity=severity_of(copy, facts),
-        evidence=(Evidence(listed_by, "; ".join(faults)), *_load(copy, facts)),
+        evidence=(Evidence("; ".join(faults), label=listed_by), *_load(copy, facts)),
         explains=tuple(Symptom("cudnn-sublibrary-missing", one.label) for one in loaders_of(copy, facts)),
     )
 
@@ -62,7 +62,7 @@ def _damage(copy: CudnnCopy) -> Iterator[str]:
 
 def _load(copy: CudnnCopy, facts: Facts) -> Iterator[Evidence]:
     for framework in loaders_of(copy, facts):
-        yield Evidence("loader", f"{framework.label} loads this copy")
+        yield Evidence(f"{framework.label} loads this copy", label="loader")
 
 
 RULE = Rule(CUDNN_COPIES, check)

@@ -28,7 +28,7 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
         *needs,
         mending(copy, facts),
         severity=_severity(links, copy, facts),
-        evidence=tuple(Evidence(_shown(link), link.why) for link in links),
+        evidence=tuple(Evidence(link.why, file=link.path, label=_shown(link)) for link in links),
         explains=(Symptom("cudnn-sublibrary-missing"), Symptom("cudnn-install-incomplete", copy.label)),
     )
 

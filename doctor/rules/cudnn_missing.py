@@ -82,14 +82,14 @@ def _bad(
     wanted = f"{pinned}{specifier}" if pinned else f"cuDNN {built.value.major} ({built.value.release} or newer)"
     near = () if pinned or finds_wheels(framework) else _lying_here(built.value, facts)
     both = dict.fromkeys((*elsewhere, *near))
-    lies = tuple(Evidence(copy.path, f"{copy.label}: not where this process searches") for copy in both)
+    lies = tuple(Evidence(f"{copy.label}: not where this process searches", file=copy.path) for copy in both)
     fault = "the one that is here lies where it does not search" if near else "no copy of it is found"
     return bad(
         f"{framework.label} needs {wanted}, and {fault}",
         *(with_directories((copy.path,), facts) for copy in near),
         *right_copies(framework, built.value, facts, matrix),
         severity=Severity.ERROR if pinned or facts.machine.kind == "live" else Severity.WARNING,
-        evidence=(Evidence(built.how, f"built with cuDNN {built.value}"), *lies),
+        evidence=(Evidence.at(built.how, f"built with cuDNN {built.value}"), *lies),
         explains=(
             Symptom("cudnn-sublibrary-missing", framework.label),
             *_unused(framework, facts),

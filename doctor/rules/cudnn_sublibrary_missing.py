@@ -59,8 +59,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         f"{framework.label} will fail in cuDNN: {', '.join(lacks)} of {copy.label} cannot be found",
         *_needs(framework, copy, facts),
         evidence=(
-            Evidence(copy.path, f"has no {', '.join(lacks)}"),
-            Evidence("loader", f"{framework.label} loads {prediction(framework, facts).path.get()}"),
+            Evidence(f"has no {', '.join(lacks)}", file=copy.path),
+            Evidence(f"{framework.label} loads {prediction(framework, facts).path.get()}", label="loader"),
         ),
     )
 
@@ -85,9 +85,9 @@ def _without_parts(framework: Framework, told: tuple[Prediction, ...], facts: Fa
         *right_copies(framework, built.value, facts, matrix),
         severity=Severity.WARNING,  # a program may have opened them before
         evidence=(
-            *(Evidence(one.library, one.path.why) for one in lost[:1] if isinstance(one.path, Unseen)),
-            Evidence(built.how, f"built with cuDNN {built.value}"),
-            *(Evidence(copy.path, copy.label) for copy in copies),
+            *(Evidence(one.path.why, file=one.library) for one in lost[:1] if isinstance(one.path, Unseen)),
+            Evidence.at(built.how, f"built with cuDNN {built.value}"),
+            *(Evidence(copy.label, file=copy.path) for copy in copies),
         ),
     )
 

@@ -51,7 +51,7 @@ def _bad_inside(copy: CudnnCopy, releases: list[CudnnVersion], facts: Facts) -> 
         mending(copy, facts),
         severity=severity_of(copy, facts),
         evidence=tuple(
-            Evidence(part.path, f"cuDNN {part.version.value}") for part in parts if isinstance(part.version, Seen)
+            Evidence(f"cuDNN {part.version.value}", file=part.path) for part in parts if isinstance(part.version, Seen)
         ),
         explains=(*_symptoms(copy), Symptom("cudnn-install-incomplete", copy.label)),  # their sizes differ, too
     )
@@ -102,8 +102,8 @@ def _bad_across(copy: CudnnCopy, other: CudnnCopy, part: CudnnPart, facts: Facts
         mending(copy, facts),
         severity=severity_of(copy, facts),
         evidence=(
-            Evidence(copy.path, f"cuDNN {copy.version.get()}"),
-            Evidence(part.path, f"cuDNN {part.version.get()}, found by {variable or 'the search path'}"),
+            Evidence(f"cuDNN {copy.version.get()}", file=copy.path),
+            Evidence(f"cuDNN {part.version.get()}, found by {variable or 'the search path'}", file=part.path),
         ),
         explains=_symptoms(copy),
     )

@@ -33,9 +33,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         f"{_wants(framework, built.value)} and will load the older {loaded.release}",
         *right_copies(framework, built.value, facts, matrix),
         evidence=(
-            Evidence(built.how, f"compiled against cuDNN {built.value}"),
-            Evidence(copy.path, f"cuDNN {loaded}, by its {how(copy.version)}"),
-            Evidence(because(asked.way), f"{asked.soname} is taken from {asked.path.get()}"),
+            Evidence.at(built.how, f"compiled against cuDNN {built.value}"),
+            Evidence(f"cuDNN {loaded}, by its {how(copy.version)}", file=copy.path),
+            Evidence(f"{asked.soname} is taken from {asked.path.get()}", label=because(asked.way)),
         ),
         explains=conflict_of(framework, copy, facts, matrix),
     )

@@ -65,8 +65,8 @@ def _bad(framework: Framework, copy: CudnnCopy, instead: str, facts: Facts, matr
         *right_copies(framework, built.value, facts, matrix),
         *_another_way(framework, copy, facts, matrix),
         evidence=(
-            Evidence(built.how, f"built with cuDNN {built.value}"),
-            Evidence(copy.path, copy.label),
+            Evidence.at(built.how, f"built with cuDNN {built.value}"),
+            Evidence(copy.label, file=copy.path),
         ),
         explains=(
             Symptom("cudnn-missing", framework.label),

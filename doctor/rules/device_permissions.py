@@ -37,7 +37,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{user} may not open {what}{given}",
         *_needs(facts, closed),
-        evidence=(*(Evidence(node.path, _mode(node)) for node in closed), *_user(facts), *nvml_evidence(facts)),
+        evidence=(*(Evidence(_mode(node), file=node.path) for node in closed), *_user(facts), *nvml_evidence(facts)),
         explains=(Symptom("container-without-gpu-runtime"),),
     )
 
@@ -86,8 +86,8 @@ def _user(facts: Facts) -> tuple[Evidence, ...]:
     groups = facts.system.groups
     parameters = value_or(facts.driver.open_rm_parameters, ())
     return (
-        *((Evidence(how(groups), f"groups {', '.join(value_or(groups, ()))}"),) if how(groups) else ()),
-        *(Evidence("modprobe.d", one) for one in parameters if "DeviceFile" in one),
+        *((Evidence.of(groups, f"groups {', '.join(value_or(groups, ()))}"),) if how(groups) else ()),
+        *(Evidence(one, label="modprobe.d") for one in parameters if "DeviceFile" in one),
     )
 
 

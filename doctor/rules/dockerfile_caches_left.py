@@ -20,7 +20,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         f"{left[0].source} leaves {left[0].what} in the image",
         Need("by-hand", "; ".join(f"{one.source}: add {one.instead}" for one in left)),
         severity=Severity.INFO,
-        evidence=tuple(Evidence(one.source, one.what) for one in left),
+        evidence=tuple(Evidence.at(one.source, one.what) for one in left),
     )
 
 

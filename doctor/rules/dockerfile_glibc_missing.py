@@ -36,9 +36,9 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         f"{first.source} installs {first.package} on Alpine: {row.summary}, so pip finds none",
         Need("by-hand", _with_glibc(base)),
         evidence=(
-            *(Evidence(one.source, f"{one.package}: {row.summary}") for one, row in found),
-            Evidence(base.source, f"FROM {base.image}, whose C library is musl"),
-            Evidence(f"matrix, platform.absent[{row.id}]", row.note),
+            *(Evidence.at(one.source, f"{one.package}: {row.summary}") for one, row in found),
+            Evidence.at(base.source, f"FROM {base.image}, whose C library is musl"),
+            Evidence(row.note, label=f"matrix, platform.absent[{row.id}]"),
         ),
     )
 

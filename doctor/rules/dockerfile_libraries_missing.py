@@ -86,16 +86,16 @@ def _instead(base: DockerfileBase, row: FrameworkRow, wanted: str, matrix: Matri
 
 
 def _bad(framework: Framework, row: FrameworkRow, base: DockerfileBase, lacks: str, matrix: Matrix) -> Answer:
-    source = framework.note.removeprefix("pinned in ").partition(",")[0]
+    source = framework.pinned_at
     wanted = f"CUDA {_major(row.cuda)}" + (f" and cuDNN {_major(row.cudnn_accepts)}" if row.cudnn_accepts else "")
     return bad(
         f"{source} installs {framework.label}, which takes CUDA's libraries from the system, and {base.image} has no "
         f"{lacks}",
         Need("by-hand", _instead(base, row, wanted, matrix)),
         evidence=(
-            Evidence(source, f"{framework.label} asks for {wanted}"),
-            Evidence(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),
-            Evidence(f"matrix, {row.id}", "its libraries are the system's"),
+            Evidence.at(source, f"{framework.label} asks for {wanted}"),
+            Evidence.at(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),
+            Evidence("its libraries are the system's", label=f"matrix, {row.id}"),
         ),
     )
 

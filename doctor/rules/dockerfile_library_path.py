@@ -23,7 +23,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
             f"{wrong[0].source} sets {_NAME} without effect: {wrong[0].what}",
             Need("by-hand", "; ".join(map(_instead, wrong))),
             severity=Severity.WARNING,
-            evidence=tuple(Evidence(one.source, one.what) for one in wrong),
+            evidence=tuple(Evidence.at(one.source, one.what) for one in wrong),
         )
     setting = variable(facts, _NAME)
     if setting is None:

@@ -33,8 +33,8 @@ def _bad(found: list[DockerfileCompile], matrix: Matrix) -> Answer:
         f"{found[0].source} compiles CUDA code, and {base.image} has no nvcc",
         _need(base, matrix),
         evidence=(
-            *(Evidence(one.source, one.command) for one in found),
-            Evidence(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),
+            *(Evidence.at(one.source, one.command) for one in found),
+            Evidence.at(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),
         ),
     )
 

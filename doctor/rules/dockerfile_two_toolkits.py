@@ -34,7 +34,7 @@ def _bad(first: DockerfileTree, other: DockerfileTree) -> Answer:
         f"{other.source} installs {second} beside {there}: which nvcc and which libraries are found is left to chance",
         Need("by-hand", f"{other.source}: leave {other.what} out, or start from an image of that release."),
         severity=Severity.WARNING,
-        evidence=(Evidence(first.source, first.what), Evidence(other.source, other.what)),
+        evidence=(Evidence.at(first.source, first.what), Evidence.at(other.source, other.what)),
     )
 
 

@@ -7,7 +7,7 @@ from compat.need import Need
 from compat.row import BranchRow
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.conditions import on_host, wsl
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_where
@@ -34,8 +34,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         Need("by-hand", _LAST) if last else on_host(facts, newer, f"install driver {newer.spec}"),
         severity=Severity.INFO,  # it works as before: no reason to call the stack anything but healthy
         evidence=(
-            Evidence(how(facts.driver.release), f"driver {facts.driver.release.value}"),
-            Evidence("matrix, driver.branches", f"branch {row.branch} ended {row.end_of_life}"),
+            Evidence.of(facts.driver.release, f"driver {facts.driver.release.value}"),
+            Evidence(f"branch {row.branch} ended {row.end_of_life}", label="matrix, driver.branches"),
         ),
     )
 

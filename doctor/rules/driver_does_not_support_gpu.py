@@ -8,7 +8,7 @@ from compat.row import GenerationRow
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.gpu import PciDevice
-from doctor.facts.seen import Seen, UnseenError, how, value_or
+from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.cards import driver_here, driver_needed, refused, refused_on_bus
 from doctor.rules.shared.conditions import (
     FAILED_START,
@@ -64,7 +64,7 @@ def _of_assumed(facts: Facts, matrix: Matrix) -> Answer:
             return bad(
                 f"driver {release} does not support {gpu.label}: {why}",
                 on_host(facts, driver_needed(facts, matrix), f"take a driver for it: {why}"),
-                evidence=(Evidence(f"matrix, gpu.generations, {row.id}", why),),
+                evidence=(Evidence(why, label=f"matrix, gpu.generations, {row.id}"),),
             )
     return ok(f"driver {release} drives every GPU that was named")
 
@@ -100,15 +100,15 @@ def _by_its_id(facts: Facts, matrix: Matrix) -> _Refused | None:
 def _unsupported(facts: Facts, card: _Refused | None, why: str, need: Need) -> Answer:
     """What the matrix knows of the card decides on the branch; what the log says, of a card that it does not know."""
     from_log = _match(kernel_says(facts)) is not None
-    said = Evidence(how(facts.system.kernel_log), "NVRM: the NVIDIA GPU installed in this system is not supported")
-    known = [Evidence(f"matrix, gpu.generations, {card[1].id}", f"{card[0].label}: {card[2]}")] if card else []
+    said = Evidence.of(facts.system.kernel_log, "NVRM: the NVIDIA GPU installed in this system is not supported")
+    known = [Evidence(f"{card[0].label}: {card[2]}", label=f"matrix, gpu.generations, {card[1].id}")] if card else []
     return bad(
         f"the driver does not support this GPU: {why}",
         on_host(facts, need, "install a driver that supports this GPU"),
         evidence=(
             *((said,) if from_log else ()),
             *known,
-            *(Evidence(how(facts.pci), f"{address} is not shown by NVML") for address in undriven(facts)),
+            *(Evidence.of(facts.pci, f"{address} is not shown by NVML") for address in undriven(facts)),
         ),
         explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes")),
     )

@@ -26,7 +26,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         on_host(facts, Need("restart"), _RESTART),
         evidence=(
             *nvml_evidence(facts),
-            *(Evidence("kernel log", text) for text in _HUNG_TASKS if text.casefold() in said.casefold()),
+            *(Evidence(text, label="kernel log") for text in _HUNG_TASKS if text.casefold() in said.casefold()),
         ),
         explains=(Symptom("no-device-nodes"), Symptom("framework-import-hang")),
     )

@@ -7,7 +7,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.conditions import NIX, loading_library, module_is_loaded, need_kernel_driver, variable
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
@@ -38,7 +38,8 @@ def _not_searched(facts: Facts, library: DriverLibrary) -> Answer:
         f"{library.path} is there, but the loader does not look in {folder}",
         Need("variable", value, before.set_in if before else "", _PATH),
         severity=Severity.WARNING,  # a program may bring the path along, in a RUNPATH of its own
-        evidence=(Evidence(how(facts.driver.libraries), f"{library.path} is not what libcuda.so.1 leads to"),),
+        evidence=(Evidence.of(facts.driver.libraries, f"{library.path} is not what libcuda.so.1 leads to"),),
+        places=(library.path,),
     )
 
 
@@ -48,8 +49,8 @@ def _absent(facts: Facts) -> Answer:
         "the nvidia kernel module is loaded, but libcuda is not installed",
         Need("driver", f"=={release}" if release else ""),
         evidence=(
-            Evidence(how(facts.driver.module_release) or "modules", f"module {release or 'loaded'}"),
-            Evidence(how(facts.driver.libraries), "no libcuda.so"),
+            Evidence.of(facts.driver.module_release, f"module {release or 'loaded'}", "modules"),
+            Evidence.of(facts.driver.libraries, "no libcuda.so"),
         ),
     )
 

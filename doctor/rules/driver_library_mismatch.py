@@ -8,7 +8,7 @@ from compat.version import DriverRelease
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary, ModuleFile, kernel_order
-from doctor.facts.seen import Seen, Unseen, how, value_or
+from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.rules.shared.conditions import (
     container,
     loading_library,
@@ -78,11 +78,15 @@ def _mismatch(facts: Facts, others: tuple[DriverLibrary, ...]) -> Answer:
         *needs,
         evidence=(
             *nvml_evidence(facts),
-            *((Evidence(how(module), f"module {module.value}"),) if isinstance(module, Seen) else ()),
-            *(Evidence(one.path, f"release {one.release}, the one that loads") for one in others),
-            *(Evidence(one.path, f"release {one.release.get()}, for this kernel") for one in _unlike(facts, others)),
+            *((Evidence.of(module, f"module {module.value}"),) if isinstance(module, Seen) else ()),
+            *(Evidence(f"release {one.release}, the one that loads", file=one.path) for one in others),
+            *(
+                Evidence(f"release {one.release.get()}, for this kernel", file=one.path)
+                for one in _unlike(facts, others)
+            ),
         ),
         explains=(Symptom("fabric-manager-not-running"), Symptom("nvml-error")),
+        places=tuple(one.path for one in [_aside(facts, others)] if one),
     )
 
 

@@ -9,7 +9,7 @@ from compat.version import CudaVersion, DriverRelease
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.builds import cuda_of, nearest_and_newest, need_of, need_own_cuda, other_builds
 from doctor.rules.shared.cards import newer_driver
 from doctor.rules.shared.driver_floor import start_of
@@ -38,9 +38,9 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, cuda: Seen[CudaVers
         *newer_driver(facts, floor, matrix),
         *(need_of(row, framework, facts) for row in builds),
         evidence=(
-            Evidence(how(facts.driver.release), f"driver {driver}"),
-            Evidence(cuda.how, f"built with CUDA {cuda.value}"),
-            Evidence("matrix, cuda.toolkits", f"CUDA {cuda.value} starts on driver {floor} or newer"),
+            Evidence.of(facts.driver.release, f"driver {driver}"),
+            Evidence.at(cuda.how, f"built with CUDA {cuda.value}"),
+            Evidence(f"CUDA {cuda.value} starts on driver {floor} or newer", label="matrix, cuda.toolkits"),
         ),
         explains=(Symptom("ptx-newer-than-driver", framework.label), Symptom("driver-too-old-for-toolkit")),
     )

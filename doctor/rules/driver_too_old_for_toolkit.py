@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
-from doctor.facts.seen import Seen, how
+from doctor.facts.seen import Seen
 from doctor.facts.toolkit import Toolkit, ToolkitName
 from doctor.rules.shared.cards import newer_driver
 from doctor.rules.shared.driver_floor import start_of
@@ -30,9 +30,9 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
         *newer_driver(facts, start.floor, matrix),
         severity=Severity.WARNING,
         evidence=(
-            Evidence(how(facts.driver.release), f"driver {facts.driver.release.get()}"),
-            Evidence(name.name, f"{name.value} is in {toolkit.label}"),
-            Evidence("matrix, cuda.toolkits", f"CUDA {cuda} starts on driver {start.floor} or newer"),
+            Evidence.of(facts.driver.release, f"driver {facts.driver.release.get()}"),
+            Evidence.at(name.place, f"{name.value} is in {toolkit.label}", name.name),
+            Evidence(f"CUDA {cuda} starts on driver {start.floor} or newer", label="matrix, cuda.toolkits"),
         ),
     )
 

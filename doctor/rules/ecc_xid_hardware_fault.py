@@ -57,26 +57,26 @@ def _silent(facts: Facts) -> Answer:
 
 def _gone(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:
     if nvml_code(facts) == _LOST:
-        yield Evidence("NVML", "a GPU is lost: it fell off the bus")
+        yield Evidence("a GPU is lost: it fell off the bus", label="NVML")
     for gpu in value_or(facts.gpus, ()):
         if isinstance(gpu.uuid, Unseen) and _LOST_NAME in gpu.uuid.why:
-            yield Evidence("NVML", f"{gpu.label} is lost: it fell off the bus")
+            yield Evidence(f"{gpu.label} is lost: it fell off the bus", label="NVML")
     for address, code, _ in logged_xids(facts):
         if _fault(code, matrix) == "gone":
-            yield Evidence("kernel log", f"Xid {code} at {address}: {matrix.xid(code).description}")
+            yield Evidence(f"Xid {code} at {address}: {matrix.xid(code).description}", label="kernel log")
 
 
 def _worn(facts: Facts) -> Iterator[Evidence]:
     """The flag by which NVIDIA replaces a card: a bank's spare rows are used up, or a spare row failed itself."""
     for gpu in value_or(facts.gpus, ()):
         if value_or(gpu.remapping_failed, False):
-            yield Evidence("NVML", f"{gpu.label}: a row of memory could not be remapped")
+            yield Evidence(f"{gpu.label}: a row of memory could not be remapped", label="NVML")
 
 
 def _logged(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:
     for address, code, _ in logged_xids(facts):
         if _fault(code, matrix) == "hardware":
-            yield Evidence("kernel log", f"Xid {code} at {address}: {matrix.xid(code).description}")
+            yield Evidence(f"Xid {code} at {address}: {matrix.xid(code).description}", label="kernel log")
 
 
 def _fault(code: int, matrix: Matrix) -> str:
@@ -89,7 +89,7 @@ def _fault(code: int, matrix: Matrix) -> str:
 def _pending(facts: Facts) -> Iterator[Evidence]:
     for gpu in value_or(facts.gpus, ()):
         if value_or(gpu.retired_pages_pending, False):
-            yield Evidence("NVML", f"{gpu.label}: memory pages or rows wait to be retired")
+            yield Evidence(f"{gpu.label}: memory pages or rows wait to be retired", label="NVML")
 
 
 def _need(facts: Facts, *, pending: bool) -> Need:
@@ -104,7 +104,7 @@ def _counted(facts: Facts) -> Iterator[Evidence]:
     for gpu in value_or(facts.gpus, ()):
         if value_or(gpu.ecc_uncorrected, 0):
             yield Evidence(
-                "NVML", f"{gpu.label}: {value_or(gpu.ecc_uncorrected, 0)} uncorrected ECC errors in its life"
+                f"{gpu.label}: {value_or(gpu.ecc_uncorrected, 0)} uncorrected ECC errors in its life", label="NVML"
             )
 
 

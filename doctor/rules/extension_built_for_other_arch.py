@@ -9,7 +9,7 @@ from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Extension
 from doctor.facts.gpu import Gpu
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import value_or
 from doctor.rules.shared.extensions import EXTENSION_PACKAGES, ExtensionPackage, building_again, in_use, targets_text
 from doctor.rules.shared.gpu_code import visible_gpus
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -50,9 +50,9 @@ def _bad(package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tu
     again = building_again(package, facts, lacking)
     everywhere = len(unserved) == len(visible_gpus(facts))
     gpus = tuple(
-        Evidence(how(gpu.capability), f"{gpu.label} has compute capability {gpu.capability.get()}") for gpu in unserved
+        Evidence.of(gpu.capability, f"{gpu.label} has compute capability {gpu.capability.get()}") for gpu in unserved
     )
-    built = tuple(Evidence(one.path, f"has code for {targets_text((one,))}") for one in modules)
+    built = tuple(Evidence(f"has code for {targets_text((one,))}", file=one.path) for one in modules)
     return bad(
         f"{package.label} has no code for {_names(unserved)}: it was built for {targets_text(modules)}",
         Need("by-hand", f"install a build of {package.label} that has code for {names}, or {again}"),

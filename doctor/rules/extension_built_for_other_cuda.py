@@ -11,7 +11,7 @@ from compat.row import FrameworkRow
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Extension, Variable
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import value_or
 from doctor.rules.shared.builds import need_of, other_builds, riders, suits_riders
 from doctor.rules.shared.extensions import (
     EXTENSION_PACKAGES,
@@ -56,7 +56,7 @@ def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Fac
         f"{package.label} has no library for CUDA {_dotted(wanted)}, which {package.torch.label} was built with",
         *_releases_with(wanted, package, facts, matrix),
         Need("by-hand", f"install a release of {package.modules[0].distribution} that has one for {_dotted(wanted)}"),
-        evidence=(_torch_evidence(package), Evidence(folder, f"has libraries for CUDA {_present(by_name)}")),
+        evidence=(_torch_evidence(package), Evidence(f"has libraries for CUDA {_present(by_name)}", file=folder)),
     )
 
 
@@ -79,9 +79,9 @@ def _led_astray(package: ExtensionPackage, by_name: dict[str, Extension], said: 
         f"{package.torch.label} brings CUDA {package.torch.cuda.get()}",
         Need("variable", "", said.set_in, said.name),
         evidence=(
-            Evidence(f"{said.name}, set in {said.set_in}" if said.set_in else said.name, said.value),
+            Evidence.at(said.set_at, said.value, f"{said.name}, set in {said.set_in}" if said.set_in else said.name),
             _torch_evidence(package),
-            Evidence(package.modules[0].path.rpartition("/")[0], f"has libraries for CUDA {_present(by_name)}"),
+            Evidence(f"has libraries for CUDA {_present(by_name)}", file=package.modules[0].path.rpartition("/")[0]),
         ),
     )
 
@@ -146,7 +146,7 @@ def _bad(package: ExtensionPackage, asked: dict[Extension, Runtime], facts: Fact
 
     releases = tuple(_releases(package, facts, matrix, is_for))
     majors = {runtime.major for runtime in asked.values()}
-    files = tuple(Evidence(one.path, f"asks for {one.cudart.get()}") for one in asked)
+    files = tuple(Evidence(f"asks for {one.cudart.get()}", file=one.path) for one in asked)
     return bad(
         f"{package.label} was linked with CUDA {linked}, {package.torch.label} with CUDA {cuda}",
         *(releases or _builds_of_torch(package, majors, facts, matrix)),
@@ -156,7 +156,7 @@ def _bad(package: ExtensionPackage, asked: dict[Extension, Runtime], facts: Fact
 
 
 def _torch_evidence(package: ExtensionPackage) -> Evidence:
-    return Evidence(how(package.torch.cuda), f"{package.torch.label} was built with CUDA {package.torch.cuda.get()}")
+    return Evidence.of(package.torch.cuda, f"{package.torch.label} was built with CUDA {package.torch.cuda.get()}")
 
 
 RULE = Rule(EXTENSION_PACKAGES, check, matters=False)

@@ -41,7 +41,7 @@ def _bad(
             f"{building_again(package, facts)}",
         ),
         severity=Severity.ERROR if 2 * len(lacking) > len(modules) else Severity.WARNING,
-        evidence=tuple(Evidence(one.path, _text(what)) for one, what in lacking.items()),
+        evidence=tuple(Evidence(_text(what), file=one.path) for one, what in lacking.items()),
         explains=(Symptom("extension-built-for-other-cuda", package.label),),
     )
 

@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, need_own_kernel
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
@@ -35,9 +35,9 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         f"the GPUs are joined by NVSwitch, and the fabric manager{release} is {state}{why}",
         Need("service", "running", "", _UNIT) if state == "stopped" and not other else _install(facts),
         evidence=(
-            Evidence("NVML", f"{part[0].label} is part of a fabric"),
-            Evidence(how(facts.driver.fabric_manager), f"{_UNIT} is {state}"),
-            *((Evidence(how(facts.driver.fabric_release), f"{_UNIT} {other}"),) if other else ()),
+            Evidence(f"{part[0].label} is part of a fabric", label="NVML"),
+            Evidence.of(facts.driver.fabric_manager, f"{_UNIT} is {state}"),
+            *((Evidence.of(facts.driver.fabric_release, f"{_UNIT} {other}"),) if other else ()),
         ),
         explains=CUDA_DOES_NOT_START,
     )

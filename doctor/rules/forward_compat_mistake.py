@@ -8,7 +8,7 @@ from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
 from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.cards import newer_driver
 from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, loading_library, variable
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -69,8 +69,8 @@ def _mistake(facts: Facts, library: DriverLibrary, matrix: Matrix, why: str) -> 
         away,
         *_newer(facts, library, matrix),
         evidence=(
-            Evidence(library.path, f"release {library.release}, the libcuda that loads"),
-            Evidence(how(facts.driver.module_release), f"kernel module {value_or(facts.driver.module_release, '')}"),
+            Evidence(f"release {library.release}, the libcuda that loads", file=library.path),
+            Evidence.of(facts.driver.module_release, f"kernel module {value_or(facts.driver.module_release, '')}"),
         ),
         explains=CUDA_DOES_NOT_START,
     )

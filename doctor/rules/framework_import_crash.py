@@ -18,7 +18,7 @@ def check(tried: Import, facts: Facts, matrix: Matrix) -> Answer:
         return bad(
             f"importing {tried.package} kills the process: {_last(tried.detail)}",
             _again(tried, facts),
-            evidence=(Evidence(f"import of {tried.package} in a child process", tried.detail),),
+            evidence=(Evidence(tried.detail, label=f"import of {tried.package} in a child process"),),
         )
     if tried.state == "failed":
         return unknown(f"importing {tried.package} fails, but not by a signal: {_last(tried.detail)}")

@@ -21,7 +21,7 @@ def check(tried: Import, facts: Facts, matrix: Matrix) -> Answer:
         return bad(
             f"importing {tried.package} does not end",
             Need("by-hand", text),
-            evidence=(Evidence(f"import of {tried.package} in a child process", tried.detail),),
+            evidence=(Evidence(tried.detail, label=f"import of {tried.package} in a child process"),),
         )
     if tried.state == "crashed":
         raise NotApplicable("it crashed: see framework-import-crash")

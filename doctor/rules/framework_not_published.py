@@ -37,7 +37,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         f"{framework.label} was never published for {platform}, only for {', '.join(elsewhere)}",
         Need("by-hand", f"run {framework.package} on one of {', '.join(elsewhere)}, or build it from source"),
         evidence=tuple(
-            Evidence(f"matrix, {row.id}", f"for {', '.join(row.os)} on {', '.join(row.arch)}") for row in rows
+            Evidence(f"for {', '.join(row.os)} on {', '.join(row.arch)}", label=f"matrix, {row.id}") for row in rows
         ),
     )
 
@@ -55,7 +55,7 @@ def _not_as_this_build(framework: Framework, here: list[FrameworkRow], facts: Fa
         f"{framework.label} was never published: {framework.version.partition('+')[0]} is there for "
         f"{', '.join(sorted(row.build for row in builds))}",
         need_of(builds[0], framework, facts),
-        evidence=tuple(Evidence(f"matrix, {row.id}", f"built for {row.build}") for row in builds),
+        evidence=tuple(Evidence(f"built for {row.build}", label=f"matrix, {row.id}") for row in builds),
     )
 
 

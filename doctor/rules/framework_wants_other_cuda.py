@@ -16,7 +16,7 @@ from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
+from doctor.facts.seen import Place, Seen, Unseen, UnseenError, value_or
 from doctor.facts.toolkit import Toolkit
 from doctor.rules.shared.builds import (
     build_row,
@@ -52,7 +52,7 @@ class Present(NamedTuple):
     """One CUDA that a process of the environment can find."""
 
     cuda: CudaVersion
-    where: str
+    where: str | Place  # the toolkit's directory, or the wheel
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -123,7 +123,7 @@ def _wanted(framework: Framework, facts: Facts, matrix: Matrix) -> str:
 
 def _toolkits(environment: Environment, facts: Facts) -> tuple[Present, ...]:
     return tuple(
-        Present(one.cuda.value, one.path)
+        Present(one.cuda.value, Place(one.path))
         for one in facts.toolkit.toolkits.get()
         if isinstance(one.cuda, Seen) and _reaches(one, environment, facts)
     )
@@ -173,8 +173,8 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
             facts,
         ),
         evidence=(
-            Evidence(f"matrix, {build_row(framework, facts, matrix).id}", f"needs CUDA {wanted}"),
-            *(Evidence(one.where, f"CUDA {one.cuda}") for one in found),
+            Evidence(f"needs CUDA {wanted}", label=f"matrix, {build_row(framework, facts, matrix).id}"),
+            *(Evidence.at(one.where, f"CUDA {one.cuda}") for one in found),
         ),
         explains=tuple(Symptom(code, framework.label) for code in _SYMPTOMS),
     )

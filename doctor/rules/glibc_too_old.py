@@ -9,7 +9,7 @@ from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, how
+from doctor.facts.seen import Place, Seen
 from doctor.rules.shared.builds import build_row, distribution_of, import_symptoms
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, need_linux
@@ -34,19 +34,24 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         f"{framework.label} was built for glibc {floor} or newer; this system has {glibc}",
         Need("by-hand", f"use a newer distribution, or a container image whose glibc is at least {floor}"),
         evidence=(
-            Evidence(how(facts.system.glibc), f"glibc {glibc}"),
-            *(Evidence(source, f"{framework.package} asks for glibc {version}") for source, version in asked.items()),
+            Evidence.of(facts.system.glibc, f"glibc {glibc}"),
+            *(
+                Evidence.at(source, f"{framework.package} asks for glibc {version}")
+                for source, version in asked.items()
+            ),
         ),
         explains=import_symptoms(framework),
     )
 
 
-def _asked(framework: Framework, facts: Facts, matrix: Matrix) -> dict[str, str]:
+def _asked(framework: Framework, facts: Facts, matrix: Matrix) -> dict[str | Place, str]:
     """What asks for which glibc: its own libraries, and its wheel's tag, which speaks of all of the wheel.
 
     Raises Uncovered where neither tells.
     """
-    asked = {framework.glibc.how: framework.glibc.value} if isinstance(framework.glibc, Seen) else {}
+    asked: dict[str | Place, str] = {}
+    if isinstance(framework.glibc, Seen):
+        asked[framework.glibc.how] = framework.glibc.value
     try:
         row = build_row(framework, facts, matrix)
         floor: str = known(row, "glibc")

@@ -7,7 +7,7 @@ from compat.need import BY_HAND, Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.gpu import Gpu
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import value_or
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import GPUS, need_live
 
@@ -24,7 +24,7 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     if mode == "default" or (mode == "exclusive-process" and not users):
         return ok(f"compute mode {mode}")
     shared = Need("compute-mode", "DEFAULT", str(gpu.number))
-    evidence = Evidence(how(gpu.compute_mode), f"compute mode {mode}")
+    evidence = Evidence.of(gpu.compute_mode, f"compute mode {mode}")
     if mode == "prohibited":
         return bad(f"{gpu.label} admits no CUDA program: its compute mode is prohibited", shared, evidence=(evidence,))
     pids = ", ".join(map(str, users))
@@ -33,7 +33,7 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
         Need(BY_HAND, f"Wait for the process that has {gpu.label} (pid {pids}), or take another GPU."),
         shared,
         severity=Severity.WARNING,
-        evidence=(evidence, Evidence(how(gpu.now.processes), f"process {pids}")),
+        evidence=(evidence, Evidence.of(gpu.now.processes, f"process {pids}")),
     )
 
 

@@ -6,7 +6,6 @@ from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import how
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_live
 
@@ -31,7 +30,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         f"the GPU operator has not validated this node: {', '.join(missing)} missing",
         Need(BY_HAND, "See what the pod of the operator's validator on this node waits for: its init containers say."),
         severity=Severity.WARNING,
-        evidence=(Evidence(how(facts.system.gpu_operator), f"there: {', '.join(state.ready) or 'nothing'}"),),
+        evidence=(Evidence.of(facts.system.gpu_operator, f"there: {', '.join(state.ready) or 'nothing'}"),),
     )
 
 

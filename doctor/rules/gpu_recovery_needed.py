@@ -7,7 +7,6 @@ from compat.need import BY_HAND, Need
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts
 from doctor.facts.gpu import Gpu
-from doctor.facts.seen import how
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import GPUS, need_live
 
@@ -21,7 +20,7 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"the driver asks for {gpu.label} to be recovered: {action}",
         _need(action, gpu),
-        evidence=(Evidence(how(gpu.recovery), f"recovery action of {gpu.label}: {action}"),),
+        evidence=(Evidence.of(gpu.recovery, f"recovery action of {gpu.label}: {action}"),),
     )
 
 

@@ -27,7 +27,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
                 f"{setting.name}={setting.value} is set: {then}",
                 Need("variable", "", setting.set_in, setting.name),
                 severity=Severity.ERROR if switch.ends else Severity.WARNING,
-                evidence=(Evidence(setting.set_in or "environment", f"{setting.name}={setting.value}"),),
+                evidence=(
+                    Evidence.at(setting.set_at, f"{setting.name}={setting.value}", setting.set_in or "environment"),
+                ),
             )
     return ok(f"none of {', '.join(dict.fromkeys(one.name for one in switches))} keeps it off the GPU")
 

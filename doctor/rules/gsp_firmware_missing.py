@@ -8,7 +8,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, UnseenError, how, value_or
+from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.conditions import FAILED_START, kernel_says, need_own_kernel, nvml_works, undriven
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
@@ -34,7 +34,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"the firmware nvidia/{release}/{file}, without which the card does not start, is not found",
         Need("gpu-firmware", f"=={release}", "", value_or(facts.driver.module_source, "")),
-        evidence=(Evidence(how(facts.system.kernel_log), absent[0]),),
+        evidence=(Evidence.of(facts.system.kernel_log, absent[0]),),
         explains=tuple(map(Symptom, _EXPLAINED)),
     )
 

@@ -10,7 +10,7 @@ from compat.need import Need
 from compat.row import CompilerRow
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.facts.system import Compiler
 from doctor.facts.toolkit import Toolkit
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -39,9 +39,9 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
         *_needs(row, facts, matrix),
         severity=Severity.WARNING,
         evidence=(
-            Evidence(how(compiler.version), f"{compiler.label} is {version}"),
-            Evidence(how(toolkit.release), f"CUDA {toolkit.release.get()}"),
-            Evidence(f"matrix, compiler.hosts, {row.id}", f"{compiler.kind} {accepted}"),
+            Evidence.of(compiler.version, f"{compiler.label} is {version}"),
+            Evidence.of(toolkit.release, f"CUDA {toolkit.release.get()}"),
+            Evidence(f"{compiler.kind} {accepted}", label=f"matrix, compiler.hosts, {row.id}"),
         ),
         explains=(Symptom("gcc-too-new-for-nvcc"),),
     )

@@ -24,7 +24,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
             *(Need("rollback", one.id) for one in killed),
             severity=Severity.WARNING,
             evidence=tuple(
-                Evidence(one.directory, "a record without an end; `backup` has the originals") for one in killed
+                Evidence("a record without an end; `backup` has the originals", file=one.directory) for one in killed
             ),
         )
     if damaged:

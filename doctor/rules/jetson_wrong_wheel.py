@@ -9,7 +9,7 @@ from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS
@@ -67,7 +67,7 @@ def _elsewhere(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return bad(
             f"{framework.label} is a build for Jetson, and this is none",
             Need("by-hand", f"install a build of {framework.package} for ARM servers (sbsa)"),
-            evidence=(Evidence(f"matrix, {own[0].id}", "published for Jetson only"),),
+            evidence=(Evidence("published for Jetson only", label=f"matrix, {own[0].id}"),),
         )
     return ok(f"{framework.label} is not known as a build for Jetson")
 
@@ -77,8 +77,8 @@ def _bad(framework: Framework, facts: Facts, why: str, release: str) -> Answer:
         why,
         Need("by-hand", _JETPACK.format(framework.package, release)),
         evidence=(
-            Evidence(how(facts.system.jetson), f"a Jetson, L4T {release}"),
-            Evidence(how(framework.build), f"build {value_or(framework.build, 'unknown')}"),
+            Evidence.of(facts.system.jetson, f"a Jetson, L4T {release}"),
+            Evidence.of(framework.build, f"build {value_or(framework.build, 'unknown')}"),
         ),
         explains=tuple(
             Symptom(code, framework.label)

@@ -7,7 +7,7 @@ from compat.need import BY_HAND, Need
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DkmsBuild, follows, kernel_order
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import value_or
 from doctor.rules.shared.cards import driver_needed, generations, last_branch
 from doctor.rules.shared.conditions import module_is_loaded, need_own_kernel
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -108,13 +108,15 @@ def _started(kernel: str) -> Need:
 
 def _evidence(facts: Facts, kernel: str) -> tuple[Evidence, ...]:
     return (
-        Evidence(how(facts.system.kernel), f"kernel {kernel}"),
-        *(Evidence(one.path, f"for kernel {one.kernel}") for one in value_or(facts.driver.module_files, ())[:4]),
+        Evidence.of(facts.system.kernel, f"kernel {kernel}"),
+        *(Evidence(f"for kernel {one.kernel}", file=one.path) for one in value_or(facts.driver.module_files, ())[:4]),
         *(
-            Evidence("DKMS", f"{one.module} {one.release}: {one.state}" + (f" for {one.kernel}" if one.kernel else ""))
+            Evidence(
+                f"{one.module} {one.release}: {one.state}" + (f" for {one.kernel}" if one.kernel else ""), label="DKMS"
+            )
             for one in _builds(facts)
         ),
-        *(Evidence("make.log", one.why) for one in _builds(facts) if one.why and one.kernel == kernel),
+        *(Evidence(one.why, label="make.log") for one in _builds(facts) if one.why and one.kernel == kernel),
     )
 
 

@@ -10,7 +10,7 @@ from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad,
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Seen, UnseenError, how, value_or
+from doctor.facts.seen import Place, Seen, UnseenError, how, value_or
 from doctor.loader.words import because
 from doctor.rules.shared.builds import build_row, import_symptoms, need_own_cuda
 from doctor.rules.shared.cuda_libraries import both_releases, displaced, dotted, is_older
@@ -122,13 +122,18 @@ def _severity(loaded: CudnnVersion | None, least: CudnnVersion | None) -> Severi
 
 def _evidence(framework: Framework, found: Prediction) -> tuple[Evidence, ...]:
     pin = "".join(pin_of(framework)) if "cudnn" in found.soname.lower() else ""
-    place = found.way.set_in if found.way else ""
     pinned = f", pinned by {pin}," if pin else ""
     return (
-        Evidence(how(framework.requires) or framework.path, f"its own{pinned} is {found.intended.get()}"),
-        Evidence(f"the loader, asked for {found.soname}", f"will load {found.path.get()}"),
-        Evidence(f"{found.variable}, set in {place}" if place else found.variable, because(found.way)),
+        Evidence.at(how(framework.requires) or Place(framework.path), f"its own{pinned} is {found.intended.get()}"),
+        Evidence(f"will load {found.path.get()}", label=f"the loader, asked for {found.soname}"),
+        _of_variable(found),
     )
+
+
+def _of_variable(found: Prediction) -> Evidence:
+    place = found.way.set_in if found.way else ""
+    label = f"{found.variable}, set in {place}" if place else found.variable
+    return Evidence.at(found.way.set_at if found.way else None, because(found.way), label)
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)

@@ -46,8 +46,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         f"{framework.label} will abort in cuDNN: it opens {_NAME}, and only {driver.path} is found",
         need,
         evidence=(
-            Evidence(asked.library, f"opens {_NAME} when it is loaded"),
-            Evidence(f"the loader, asked for {_NAME}", asked.path.why if isinstance(asked.path, Unseen) else ""),
+            Evidence(f"opens {_NAME} when it is loaded", file=asked.library),
+            Evidence(asked.path.why if isinstance(asked.path, Unseen) else "", label=f"the loader, asked for {_NAME}"),
         ),
     )
 

@@ -17,12 +17,15 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     found = tools.libdevice.get()
     if found:
         return ok(f"{framework.label} finds {found[0]}")
-    said = tuple(Evidence(name, value) for name, value in tools.named)
+    said = tuple(Evidence(value, label=name) for name, value in tools.named)
     return bad(
         f"{framework.label} needs libdevice.10.bc for the kernels that it compiles, and finds none",
         *needs_of_nvcc(framework, facts),
         severity=severity_of(framework),
-        evidence=(*said, Evidence("searched", f"{', '.join(tools.looked_in)}: no nvvm/libdevice/libdevice.10.bc")),
+        evidence=(
+            *said,
+            Evidence(f"{', '.join(tools.looked_in)}: no nvvm/libdevice/libdevice.10.bc", label="searched"),
+        ),
         explains=(Symptom("ptxas-missing", framework.label),),
     )
 

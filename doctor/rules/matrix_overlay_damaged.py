@@ -21,7 +21,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         "rows that gpudoctor matrix refresh wrote are damaged and were ignored",
         *(Need("by-hand", problem.hint.removeprefix("It is ignored. ")) for problem in problems),
         severity=Severity.WARNING,
-        evidence=tuple(Evidence("the user's own rows", str(problem)) for problem in problems),
+        evidence=tuple(Evidence(str(problem), label="the user's own rows") for problem in problems),
     )
 
 

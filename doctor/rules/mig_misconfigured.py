@@ -8,7 +8,7 @@ from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Variable
 from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, variable
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import GPUS, need_live
@@ -46,7 +46,7 @@ def _empty(gpu: Gpu) -> Answer:
     return bad(
         f"{gpu.label} has MIG on, but no instance: no CUDA program can use it",
         Need("mig", "off", str(gpu.number)),
-        evidence=(Evidence(how(gpu.mig_enabled), "MIG is on"), Evidence(how(gpu.mig_instances), "no instance")),
+        evidence=(Evidence.of(gpu.mig_enabled, "MIG is on"), Evidence.of(gpu.mig_instances, "no instance")),
         explains=CUDA_DOES_NOT_START,
     )
 
@@ -57,8 +57,8 @@ def _unknown_instance(gpu: Gpu, setting: Variable, entry: str) -> Answer:
         f"{_NAME} names the MIG instance {entry}, which does not exist",
         Need("variable", f"={first}", setting.set_in, _NAME),
         evidence=(
-            Evidence(setting.set_in or "environment", f"{_NAME}={setting.value}"),
-            Evidence(how(gpu.mig_instances), f"{gpu.label} has {', '.join(value_or(gpu.mig_instances, ()))}"),
+            Evidence.at(setting.set_at, f"{_NAME}={setting.value}", setting.set_in or "environment"),
+            Evidence.of(gpu.mig_instances, f"{gpu.label} has {', '.join(value_or(gpu.mig_instances, ()))}"),
         ),
     )
 
@@ -70,8 +70,8 @@ def _unnamed(gpu: Gpu, setting: Variable | None) -> Answer:
         Need("variable", f"={instances[0]}", setting.set_in if setting else "", _NAME),
         severity=Severity.INFO,
         evidence=(
-            Evidence("environment", f"{_NAME}={setting.value}" if setting else f"{_NAME} is not set"),
-            Evidence(how(gpu.mig_instances), ", ".join(instances)),
+            Evidence(f"{_NAME}={setting.value}" if setting else f"{_NAME} is not set", label="environment"),
+            Evidence.of(gpu.mig_instances, ", ".join(instances)),
         ),
     )
 

@@ -25,7 +25,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         f"{framework.label} needs {' and '.join(lacks)} of the Visual C++ runtime, which is not installed",
         Need("cpp-runtime"),
         Need("by-hand", f"Install the Visual C++ redistributable for x64: {matrix.page('msvc-redist').url}"),
-        evidence=tuple(Evidence(one.asker, f"imports {one.name}") for one in dlls if not one.found),
+        evidence=tuple(Evidence(f"imports {one.name}", file=one.asker) for one in dlls if not one.found),
         explains=import_symptoms(framework),
     )
 

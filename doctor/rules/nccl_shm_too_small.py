@@ -6,7 +6,6 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import how
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_container, need_gpu, need_linux, need_live
 
@@ -30,7 +29,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         f"shared memory of {size >> 20} MiB is too little for NCCL between {gpus} GPUs, and for data-loader workers",
         Need("shm", str(_ENOUGH_BYTES)),
         severity=Severity.WARNING,
-        evidence=(Evidence(how(facts.system.shm_bytes), f"{size >> 20} MiB"), Evidence("NVML", f"{gpus} GPUs")),
+        evidence=(Evidence.of(facts.system.shm_bytes, f"{size >> 20} MiB"), Evidence(f"{gpus} GPUs", label="NVML")),
     )
 
 

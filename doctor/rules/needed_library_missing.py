@@ -44,7 +44,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{one.library.rpartition('/')[2] or framework.label} of {framework.label} needs {one.soname}, which {what}",
         *_needs(one, framework, facts, matrix),
-        evidence=tuple(Evidence(each.library, _why(each)) for each in lost),
+        evidence=tuple(Evidence(_why(each), file=each.library) for each in lost),
         explains=import_symptoms(framework),
     )
 

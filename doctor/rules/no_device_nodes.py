@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import AGAIN, Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import value_or
 from doctor.rules.shared.conditions import (
     CUDA_DOES_NOT_START,
     container,
@@ -41,6 +41,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
         Need("container-gpu", "", container(facts)) if container(facts) else Need("device-nodes"),
         evidence=_evidence(facts),
+        places=missing,
         explains=(Symptom("device-permissions"), *CUDA_DOES_NOT_START),
     )
 
@@ -54,7 +55,8 @@ def _by_modprobe(facts: Facts) -> Answer:
     return bad(
         f"{_UVM} is missing, and nvidia-modprobe, which makes it for a user's program, {why}",
         _modprobe(state, facts),
-        evidence=(*_evidence(facts), Evidence(how(facts.driver.modprobe), f"nvidia-modprobe {why}")),
+        evidence=(*_evidence(facts), Evidence.of(facts.driver.modprobe, f"nvidia-modprobe {why}")),
+        places=(_UVM,),
     )
 
 
@@ -76,8 +78,8 @@ def _evidence(facts: Facts) -> tuple[Evidence, ...]:
     there = ", ".join(node.path for node in nodes) or "no node of the driver"
     loaded = "loaded" if module_is_loaded(facts) else "not loaded"
     return (
-        Evidence(how(facts.driver.nodes), there),
-        Evidence(how(facts.driver.modules_loaded) or "modules", f"the nvidia kernel module is {loaded}"),
+        Evidence.of(facts.driver.nodes, there),
+        Evidence.of(facts.driver.modules_loaded, f"the nvidia kernel module is {loaded}", "modules"),
     )
 
 

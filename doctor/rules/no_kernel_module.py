@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import ABSENT, Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.cards import driver_needed
 from doctor.rules.shared.conditions import module_is_loaded, need_kernel_driver, nvml_code, nvml_evidence, on_host
 from doctor.rules.shared.rule import Rule
@@ -31,11 +31,12 @@ def _absent(facts: Facts, matrix: Matrix, what: str) -> Answer:
         f"{what}{installed}",
         on_host(facts, need, "install or load the NVIDIA driver"),
         evidence=(
-            *(Evidence(how(facts.pci), card.label) for card in value_or(facts.pci, ())),
-            Evidence(how(facts.driver.modules_loaded) or "modules", "nvidia is not among the loaded modules"),
-            *(Evidence("modprobe.d", line) for line in value_or(facts.driver.blocked, ())),
+            *(Evidence.of(facts.pci, card.label) for card in value_or(facts.pci, ())),
+            Evidence.of(facts.driver.modules_loaded, "nvidia is not among the loaded modules", "modules"),
+            *(Evidence(line, label="modprobe.d") for line in value_or(facts.driver.blocked, ())),
             *nvml_evidence(facts),
         ),
+        places=value_or(facts.driver.blocked, ()),
         explains=(
             Symptom("no-device-nodes"),
             Symptom("fabric-manager-not-running"),

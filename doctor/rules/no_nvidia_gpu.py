@@ -8,7 +8,7 @@ from compat.platform import absent
 from compat.reason import Circumstances
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import UnseenError, how, value_or
+from doctor.facts.seen import UnseenError, value_or
 from doctor.rules.shared.conditions import container, wsl
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE, need_live
@@ -37,7 +37,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         "this machine has no NVIDIA GPU",
         Need("by-hand", _ELSEWHERE),
-        evidence=(Evidence(how(facts.pci), "no display or 3D controller of vendor 10de"),),
+        evidence=(Evidence.of(facts.pci, "no display or 3D controller of vendor 10de"),),
     )
 
 
@@ -49,8 +49,8 @@ def _on_a_mac(facts: Facts, matrix: Matrix) -> Answer:
         f"no CUDA on this Mac: {row.summary}",
         Need("by-hand", _FOR_ANOTHER),
         evidence=(
-            Evidence(how(facts.system.family), "macOS"),
-            Evidence(f"matrix, platform.absent[{row.id}]", row.summary),
+            Evidence.of(facts.system.family, "macOS"),
+            Evidence(row.summary, label=f"matrix, platform.absent[{row.id}]"),
         ),
     )
 
@@ -62,7 +62,7 @@ def _in_wsl(facts: Facts) -> Answer:
     return bad(
         "Windows gives this WSL no GPU",
         Need("by-hand", _FROM_WINDOWS),
-        evidence=(Evidence(how(facts.system.dxg), "/dev/dxg is not there"),),
+        evidence=(Evidence.of(facts.system.dxg, "/dev/dxg is not there"),),
     )
 
 

@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import ABSENT, Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.cards import driver_needed
 from doctor.rules.shared.conditions import module_is_loaded, need_kernel_driver, nvml_works, on_host
 from doctor.rules.shared.rule import Rule
@@ -34,7 +34,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
 
 def _bound(facts: Facts) -> tuple[str, tuple[Evidence, ...]]:
     held = [(card, _known(card.driver)) for card in facts.pci.get() if _known(card.driver)]
-    evidence = tuple(Evidence(how(facts.pci), f"{card.label} is bound to {card.driver}") for card, _ in held)
+    evidence = tuple(Evidence.of(facts.pci, f"{card.label} is bound to {card.driver}") for card, _ in held)
     return (held[0][1] if held else "", evidence)
 
 
@@ -43,7 +43,7 @@ def _loaded(facts: Facts) -> tuple[str, tuple[Evidence, ...]]:
         return "", ()
     modules = facts.driver.modules_loaded
     found = next((_known(name) for name in modules.get() if _known(name)), "")
-    return found, (Evidence(how(modules), f"{found} is loaded, nvidia is not"),)
+    return found, (Evidence.of(modules, f"{found} is loaded, nvidia is not"),)
 
 
 def _known(driver: str) -> str:

@@ -46,7 +46,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{first.whose} answers with error {first.code} ({row.name if row else first.words}){meaning}{more}",
         *_needs(first, row.advice if row else "", facts),
-        evidence=tuple(Evidence(one.whose, one.words) for one in found) or nvml_evidence(facts),
+        evidence=tuple(Evidence(one.words, label=one.whose) for one in found) or nvml_evidence(facts),
     )
 
 

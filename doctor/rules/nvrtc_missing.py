@@ -30,7 +30,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         f"{framework.label} compiles kernels with {one.soname}, and the loader finds no such file",
         *(needs or (Need("by-hand", f"Install the CUDA release that has {one.soname}."),)),
         evidence=(
-            Evidence(f"the loader, asked for {one.soname}", one.path.why if isinstance(one.path, Unseen) else ""),
+            Evidence(one.path.why if isinstance(one.path, Unseen) else "", label=f"the loader, asked for {one.soname}"),
         ),
     )
 

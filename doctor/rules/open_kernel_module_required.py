@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, UnseenError, how, value_or
+from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.cards import driver_here, generation_of
 from doctor.rules.shared.conditions import OPEN_ONLY, kernel_says, need_kernel_driver, nvml_works, on_host, undriven
 from doctor.rules.shared.rule import Rule
@@ -21,17 +21,19 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if value_or(facts.driver.flavour, "") == "open":
         return ok("the open module is loaded")
     if OPEN_ONLY in kernel_says(facts):
-        return _required(facts, Evidence("kernel log", f"the NVIDIA GPU {OPEN_ONLY}"))
+        return _required(facts, Evidence(f"the NVIDIA GPU {OPEN_ONLY}", label="kernel log"))
     for gpu in value_or(facts.gpus, ()):
         if isinstance(gpu.capability, Seen) and matrix.generation(gpu.capability.value).open_module == "only":
             row = matrix.generation(gpu.capability.value)
-            return _required(facts, Evidence("matrix, gpu.generations", f"{row.name} runs with the open module only"))
+            return _required(
+                facts, Evidence(f"{row.name} runs with the open module only", label="matrix, gpu.generations")
+            )
     _, flavour = driver_here(facts)
     for card in value_or(facts.pci, ()) if flavour == "proprietary" else ():
         kind = generation_of(card, matrix)
         if kind and kind.open_module == "only" and (not nvml_works(facts) or card.address in undriven(facts)):
             proof = f"{card.label} is {kind.name}, which runs with the open module only"
-            return _required(facts, Evidence(f"matrix, gpu.generations, {kind.id}", proof))
+            return _required(facts, Evidence(proof, label=f"matrix, gpu.generations, {kind.id}"))
     if value_or(facts.driver.flavour, "") and undriven(facts) and not isinstance(facts.system.kernel_log, Seen):
         raise UnseenError("the driver does not show a card; the kernel log would say why: sudo dmesg | grep NVRM")
     return ok("nothing asks for the open module")
@@ -44,7 +46,7 @@ def _required(facts: Facts, proof: Evidence) -> Answer:
         on_host(facts, Need("driver", "", "", "open"), "install the driver's open flavour (-open) and restart"),
         evidence=(
             proof,
-            *((Evidence(how(flavour), f"the loaded module is {flavour.value}"),) if isinstance(flavour, Seen) else ()),
+            *((Evidence.of(flavour, f"the loaded module is {flavour.value}"),) if isinstance(flavour, Seen) else ()),
         ),
         explains=(Symptom("no-device-nodes"), Symptom("no-kernel-module"), Symptom("driver-does-not-support-gpu")),
     )

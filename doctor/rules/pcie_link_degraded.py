@@ -7,7 +7,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.gpu import Gpu
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import Place, how, value_or
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import GPUS, need_live
 
@@ -29,12 +29,12 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     return ok(f"{gpu.link_width.get()} PCIe lanes")
 
 
-def _degraded(gpu: Gpu, what: str, source: str) -> Answer:
+def _degraded(gpu: Gpu, what: str, source: str | Place) -> Answer:
     return bad(
         f"{gpu.label} uses {what}: copies to and from it are slower than they could be",
         Need("by-hand", _RESEAT),
         severity=Severity.WARNING,
-        evidence=(Evidence(source, what),),
+        evidence=(Evidence.at(source, what),),
     )
 
 

@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.conditions import need_own_kernel
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
@@ -27,7 +27,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         f"persistence mode is off on {len(off)} of {len(servers)} GPUs: programs start slowly",
         Need("service", "running", "", _UNIT),
         severity=Severity.INFO,
-        evidence=tuple(Evidence(how(gpu.persistence), f"{gpu.label}: off") for gpu in off),
+        evidence=tuple(Evidence.of(gpu.persistence, f"{gpu.label}: off") for gpu in off),
     )
 
 

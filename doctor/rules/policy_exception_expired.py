@@ -20,7 +20,7 @@ def check(exception: PolicyException, facts: Facts, matrix: Matrix) -> Answer:
         f"the exception for {exception.code} expired on {exception.expires}: {exception.reason}",
         Need(BY_HAND, f"Mend {exception.code}, or decide anew and change {exception.source}."),
         severity=Severity.WARNING,
-        evidence=(Evidence(exception.source, f"expires {exception.expires}"),),
+        evidence=(Evidence.at(exception.source, f"expires {exception.expires}"),),
     )
 
 

@@ -34,7 +34,7 @@ def check(requirement: Requirement, facts: Facts, matrix: Matrix) -> Answer:
         f"{requirement.key} asks for {_wanted(requirement)}; {wrong}",
         *(_framework_needs(requirement, facts, matrix) if of_framework else _machine_needs(requirement, facts)),
         Need(BY_HAND, f"Bring {requirement.name} to {_wanted(requirement)}, or change {requirement.source}."),
-        evidence=(Evidence(requirement.source, f"{requirement.key}: {_wanted(requirement)}"),),
+        evidence=(Evidence.at(requirement.source, f"{requirement.key}: {_wanted(requirement)}"),),
     )
 
 

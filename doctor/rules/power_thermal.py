@@ -28,7 +28,7 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
         f"{gpu.label} is slowed down for want of {'cooling' if hot else 'power, or of cooling'} ({', '.join(active)})",
         Need("by-hand", _HEAT if hot else _POWER),
         severity=Severity.WARNING,
-        evidence=(Evidence(how(gpu.now.throttle_reasons), ", ".join(active)), *_readings(gpu)),
+        evidence=(Evidence.of(gpu.now.throttle_reasons, ", ".join(active)), *_readings(gpu)),
     )
 
 
@@ -39,8 +39,8 @@ def _is_fault(reason: str) -> bool:
 def _readings(gpu: Gpu) -> tuple[Evidence, ...]:
     temperature, power = gpu.now.temperature_c, gpu.now.power_w
     return (
-        *((Evidence(how(temperature), f"{value_or(temperature, 0)} °C"),) if how(temperature) else ()),
-        *((Evidence(how(power), f"{value_or(power, 0.0):.0f} W"),) if how(power) else ()),
+        *((Evidence.of(temperature, f"{value_or(temperature, 0)} °C"),) if how(temperature) else ()),
+        *((Evidence.of(power, f"{value_or(power, 0.0):.0f} W"),) if how(power) else ()),
     )
 
 

@@ -21,7 +21,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         f"{framework.label} compiles kernels with ptxas, and finds none",
         *needs_of_nvcc(framework, facts),
         severity=severity_of(framework),
-        evidence=(Evidence("searched", f"PATH, {', '.join(tools.looked_in)}: no ptxas"),),
+        evidence=(Evidence(f"PATH, {', '.join(tools.looked_in)}: no ptxas", label="searched"),),
     )
 
 

@@ -11,7 +11,7 @@ from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.code_tools import CodeTools, Tool
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, how
+from doctor.facts.seen import Seen
 from doctor.rules.shared.code_tools import (
     capabilities,
     cuda_major_of,
@@ -80,8 +80,8 @@ def _bad(case: _Case, facts: Facts, matrix: Matrix) -> Answer:
         *_needs(case, facts, matrix),
         severity=Severity.WARNING,
         evidence=(
-            Evidence(how(tool.release), f"release {tool.release.get()}; it is taken because: {tool.why}"),
-            Evidence(f"matrix, {matrix.targets(_cuda(tool)).id}", f"has no sm_{gpu.major}{gpu.minor}"),
+            Evidence.of(tool.release, f"release {tool.release.get()}; it is taken because: {tool.why}"),
+            Evidence(f"has no sm_{gpu.major}{gpu.minor}", label=f"matrix, {matrix.targets(_cuda(tool)).id}"),
         ),
     )
 

@@ -7,7 +7,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import value_or
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS, need_where
 
@@ -34,7 +34,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
             " install the packages there.",
         ),
         severity=Severity.ERROR if frameworks else Severity.WARNING,
-        evidence=(Evidence(how(environment.machine), "a program of 32 bits"),),
+        evidence=(Evidence.of(environment.machine, "a program of 32 bits"),),
         explains=tuple(Symptom(code, one.label) for one in frameworks for code in _FOLLOWS),
     )
 

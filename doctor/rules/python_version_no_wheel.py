@@ -10,7 +10,7 @@ from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import value_or
 from doctor.rules.shared.builds import build_row, distribution_of, nearest_and_newest, need_of, other_builds
 from doctor.rules.shared.gpu_code import code_for
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -38,8 +38,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *_needs(framework, facts, matrix, published),
         severity=Severity.ERROR if framework.is_planned else Severity.WARNING,
         evidence=(
-            Evidence(how(python), f"Python {python.get()}"),
-            Evidence(f"matrix, {row.id}", f"wheels for Python {', '.join(published)}"),
+            Evidence.of(python, f"Python {python.get()}"),
+            Evidence(f"wheels for Python {', '.join(published)}", label=f"matrix, {row.id}"),
         ),
     )
 

@@ -7,7 +7,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import ModuleFile
-from doctor.facts.seen import Seen, UnseenError, how, value_or
+from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.conditions import kernel_says, module_is_loaded, need_own_kernel
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
@@ -28,7 +28,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("the kernel has loaded the nvidia module")
     refusal = _refusal(facts)
     if refusal and value_or(facts.system.secure_boot, True):
-        return _refused(facts, Evidence(how(facts.system.kernel_log), refusal))
+        return _refused(facts, Evidence.of(facts.system.kernel_log, refusal))
     if not facts.system.secure_boot.get():
         return ok("Secure Boot is off")
     return _by_files(facts)
@@ -48,7 +48,7 @@ def _refusal(facts: Facts) -> str:
 def _by_files(facts: Facts) -> Answer:
     module = _module_of_this_kernel(facts)
     if not module.signed.get():
-        return _refused(facts, Evidence(module.path, "carries no signature"))
+        return _refused(facts, Evidence("carries no signature", file=module.path))
     if not isinstance(facts.system.kernel_log, Seen):
         raise UnseenError("the module is signed; whether its key is enrolled only the kernel log says (sudo dmesg)")
     return ok(f"{module.path} is signed, and the kernel log has no refusal")
@@ -66,7 +66,7 @@ def _refused(facts: Facts, proof: Evidence) -> Answer:
     return bad(
         "Secure Boot is on, and the kernel does not accept the nvidia module's signature",
         Need("kernel-module", "signed", value_or(facts.system.kernel, ""), _made_by(facts)),
-        evidence=(Evidence(how(facts.system.secure_boot) or "firmware", "Secure Boot is on"), proof),
+        evidence=(Evidence.of(facts.system.secure_boot, "Secure Boot is on", "firmware"), proof),
         explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes"), Symptom("nouveau-in-use")),
     )
 

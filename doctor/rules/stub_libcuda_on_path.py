@@ -25,7 +25,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("there is no CUDA for macOS")
     loads = tuple(_loading(facts))
     searched = tuple(_searched(facts))
-    place = next((one.set_in for one in value_or(facts.loader.search, ()) if one.path in searched), "")
+    place = next((one for one in value_or(facts.loader.search, ()) if one.path in searched), None)
+    label = f"{_PATH}, set in {place.set_in}" if place and place.set_in else _PATH
     if not loads and not searched:
         facts.loader.search.get()
         return ok("no stubs directory is on the loader's path")
@@ -36,10 +37,11 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         *_needs(facts, searched, loads),
         severity=Severity.ERROR if loads else Severity.WARNING,
         evidence=(
-            *(Evidence("loader", f"libcuda leads to {path}") for path in loads),
-            *(Evidence(f"{_PATH}, set in {place}" if place else _PATH, folder) for folder in searched),
+            *(Evidence(f"libcuda leads to {path}", label="loader") for path in loads),
+            *(Evidence.at(place and place.set_at, folder, label) for folder in searched),
         ),
         explains=CUDA_DOES_NOT_START if loads else (),
+        places=(*loads, *searched),
     )
 
 

@@ -40,9 +40,11 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *((*by_wheels, *here) if finds_wheels(framework) else (*here, *by_wheels)),
         Need("cuda", f"=={cuda}.*"),
         evidence=(
-            Evidence(f"matrix, {row.id}", f"opens {', '.join(sorted(insists))}"),
+            Evidence(f"opens {', '.join(sorted(insists))}", label=f"matrix, {row.id}"),
             *(
-                Evidence(f"the loader, asked for {one.soname}", one.path.why if isinstance(one.path, Unseen) else "")
+                Evidence(
+                    one.path.why if isinstance(one.path, Unseen) else "", label=f"the loader, asked for {one.soname}"
+                )
                 for one in lacks
             ),
         ),

@@ -9,7 +9,7 @@ from compat.row import FrameworkRow
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import value_or
 from doctor.rules.shared.builds import has_wheel, installed
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_gpu
@@ -58,8 +58,8 @@ def _bad(framework: Framework, facts: Facts, last: FrameworkRow) -> Answer:
         _old(last, environment_of(framework, facts)),
         severity=Severity.ERROR if is_meant else Severity.WARNING,
         evidence=(
-            Evidence(how(facts.system.family), "native Windows"),
-            Evidence(f"matrix, {last.id}", f"the last build with CUDA {last.cuda} for Windows"),
+            Evidence.of(facts.system.family, "native Windows"),
+            Evidence(f"the last build with CUDA {last.cuda} for Windows", label=f"matrix, {last.id}"),
         ),
         explains=(Symptom("cpu-only-wheel", framework.label), Symptom("framework-wants-other-cuda", framework.label)),
     )

@@ -130,7 +130,10 @@ def _bad(theano: Framework, copy: CudnnCopy, what: str, accepted: str, needs: tu
     return bad(
         f"{copy.label}, which {theano.label} uses, {what}",
         *needs,
-        evidence=(Evidence(copy.path, f"cuDNN {copy.version.get()}"), Evidence("matrix, theano.builds", accepted)),
+        evidence=(
+            Evidence(f"cuDNN {copy.version.get()}", file=copy.path),
+            Evidence(accepted, label="matrix, theano.builds"),
+        ),
     )
 
 

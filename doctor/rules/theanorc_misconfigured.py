@@ -23,7 +23,6 @@ _GPU_DEVICES = ("gpu", "cuda", "opencl")
 _GLOBAL_OPTIONS = {"device", "floatX", "force_device", "optimizer_including", "optimizer", "mode"}
 _PATHS = ("cuda.", "dnn.")
 _PERCENT = 100
-_FLAGS = "THEANO_FLAGS"
 
 
 class _Wanted(NamedTuple):
@@ -70,7 +69,9 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
         faults[0].why,
         *_needs(faults[0], facts),
         severity=faults[0].severity,
-        evidence=tuple(Evidence(one.setting.source, f"{_shown(one.setting)}: {one.why}") for one in faults),
+        evidence=tuple(
+            Evidence.at(one.setting.at, f"{_shown(one.setting)}: {one.why}", one.setting.source) for one in faults
+        ),
     )
 
 
@@ -86,10 +87,6 @@ def _shown(setting: Setting) -> str:
     return f"{setting.name} = {setting.value}" if setting.value else setting.name
 
 
-def _is_file(setting: Setting) -> bool:
-    return setting.source != _FLAGS
-
-
 def _written(settings: list[Setting], environment: Environment) -> Iterator[_Fault]:
     """What ConfigParser refuses: Python 3's also refuses what is there twice, Python 2's lets the last one win."""
     python = value_or(environment.python, "")
@@ -97,7 +94,7 @@ def _written(settings: list[Setting], environment: Environment) -> Iterator[_Fau
         if not one.problem or one.name.startswith((*_PATHS, "global.")):
             continue
         twice = "twice" in one.problem
-        stops = _is_file(one) and (not twice or (python != "" and not python.startswith("2.")))
+        stops = one.at is not None and (not twice or (python != "" and not python.startswith("2.")))
         yield _Fault(
             Severity.ERROR if stops else Severity.WARNING,
             one,

@@ -34,8 +34,11 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         f"the names of the CUDA toolkit disagree: {said}",
         *_needs(compared, toolkits, facts),
         severity=Severity.WARNING,
-        evidence=tuple(Evidence(one.name, f"{one.value} is in {toolkits[one.leads_to.get()].label}") for one in names),
+        evidence=tuple(
+            Evidence.at(one.place, f"{one.value} is in {toolkits[one.leads_to.get()].label}", one.name) for one in names
+        ),
         explains=tuple(Symptom("host-compiler-unsupported", one.label) for one in _left(compared, toolkits, facts)),
+        places=tuple(path for one in names for path in (one.value, one.leads_to.get())),
     )
 
 

@@ -63,7 +63,7 @@ def _bad(setting: Variable, why: str, need: Need) -> Answer:
         why,
         need,
         severity=Severity.WARNING,
-        evidence=(Evidence(setting.set_in or "environment", f"{setting.name}={setting.value}"),),
+        evidence=(Evidence.at(setting.set_at, f"{setting.name}={setting.value}", setting.set_in or "environment"),),
     )
 
 

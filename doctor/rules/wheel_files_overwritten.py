@@ -13,7 +13,7 @@ from compat.traits import traits_of
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment, Framework, Overlap
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.builds import import_symptoms, installed
 from doctor.rules.shared.nvidia_wheels import as_requirements, breaches, cuda_major_of, leftovers, pins_of
 from doctor.rules.shared.rule import Rule
@@ -63,6 +63,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         severity=_severity(worst),
         evidence=tuple(_evidence(groups)),
         explains=tuple(_symptoms(groups, environment, facts, matrix)),
+        places=tuple(one.path for group in groups for one in group.overlaps),
     )
 
 
@@ -179,7 +180,7 @@ def _evidence(groups: list[Group]) -> Iterator[Evidence]:
     for group in groups:
         for one in group.overlaps[:_SHOWN]:
             has = f", is that of {one.winner.value}" if isinstance(one.winner, Seen) else ""
-            yield Evidence(how(one.winner) or "RECORD files", f"{one.path}: owned by {', '.join(one.owners)}{has}")
+            yield Evidence.of(one.winner, f"{one.path}: owned by {', '.join(one.owners)}{has}", "RECORD files")
 
 
 def _symptoms(groups: list[Group], environment: Environment, facts: Facts, matrix: Matrix) -> Iterator[Symptom]:

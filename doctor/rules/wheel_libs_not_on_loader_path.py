@@ -45,7 +45,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         with_directories(folders, facts),
         severity=Severity.INFO if calls else _severity(framework),
         evidence=tuple(
-            Evidence(path, one.path.why if isinstance(one.path, Unseen) else "")
+            Evidence(one.path.why if isinstance(one.path, Unseen) else "", file=path)
             for path, one in zip(files, missing, strict=True)
         ),
         explains=(

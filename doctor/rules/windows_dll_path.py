@@ -32,7 +32,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *by_program,
         *(() if by_program and _of_another(folders, framework, facts) else _needs(framework, folders)),
         severity=Severity.INFO if by_program else Severity.ERROR,
-        evidence=tuple(Evidence(one.asker, f"needs {one.name}; it is {one.elsewhere[0]}") for one in lost),
+        evidence=tuple(Evidence(f"needs {one.name}; it is {one.elsewhere[0]}", file=one.asker) for one in lost),
         explains=(*import_symptoms(framework), *_missing(framework, lost)),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import UnseenError, how
+from doctor.facts.seen import UnseenError
 from doctor.rules.shared.cards import driver_needed
 from doctor.rules.shared.conditions import nvml_evidence
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -32,7 +32,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         "Windows has no NVIDIA driver for the card",
         driver_needed(facts, matrix),
         evidence=(
-            *(Evidence(how(facts.pci), f"{card.label}, driven by {card.driver or 'nothing'}") for card in cards),
+            *(Evidence.of(facts.pci, f"{card.label}, driven by {card.driver or 'nothing'}") for card in cards),
             *nvml_evidence(facts),
         ),
     )

@@ -7,7 +7,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Environment
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import value_or
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS
 
@@ -36,10 +36,11 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         Need("by-hand", f"{_SWITCH}. Or make the environment in a shorter directory, such as C:\\v."),
         severity=Severity.ERROR if loaded else Severity.WARNING,
         evidence=(
-            Evidence(how(environment.too_long), f"{longest} has {len(longest)} characters; without long paths 259 go"),
-            Evidence(how(facts.system.long_paths), "long paths are switched off"),
+            Evidence.of(environment.too_long, f"{longest} has {len(longest)} characters; without long paths 259 go"),
+            Evidence.of(facts.system.long_paths, "long paths are switched off"),
         ),
         explains=(Symptom("corrupted-install", environment.label),) if lost and lost <= {*paths} else (),
+        places=paths,
     )
 
 

@@ -46,7 +46,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{wrong[0].foreign}, which {framework.label} needs, is for another type of machine{more}",
         _need(wrong, framework, facts, matrix),
-        evidence=tuple(Evidence(one.foreign, _why(one)) for one in wrong),
+        evidence=tuple(Evidence(_why(one), file=one.foreign) for one in wrong),
         explains=(
             *(Symptom(code, framework.label) for code in _LOOKS_LIKE),
             *(Symptom("cudnn-install-incomplete", one.label) for one in _copies(wrong, facts)),
@@ -67,7 +67,7 @@ def _of_windows(framework: Framework, facts: Facts) -> Answer:
     return bad(
         f"{first}, which {framework.label} needs, is for another type of machine{more}: error 193",
         _anew(framework, facts) if own else Need(BY_HAND, by_hand),
-        evidence=tuple(Evidence(one.foreign, f"{one.asker} needs {one.name}") for one in wrong),
+        evidence=tuple(Evidence(f"{one.asker} needs {one.name}", file=one.foreign) for one in wrong),
         explains=(*(Symptom(code, framework.label) for code in _LOOKS_LIKE), *import_symptoms(framework)),
     )
 

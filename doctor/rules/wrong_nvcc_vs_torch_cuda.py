@@ -7,7 +7,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, Unseen, how, value_or
+from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.facts.toolkit import Toolkit, ToolkitName
 from doctor.rules.shared.cudnn_use import set_in
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -38,8 +38,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *_needs(framework, name, facts),
         severity=Severity.WARNING,
         evidence=(
-            Evidence(name.name, f"{name.value} is in {toolkit.label}"),
-            Evidence(how(framework.cuda), f"CUDA {framework.cuda.value}"),
+            Evidence.at(name.place, f"{name.value} is in {toolkit.label}", name.name),
+            Evidence.of(framework.cuda, f"CUDA {framework.cuda.value}"),
         ),
     )
 

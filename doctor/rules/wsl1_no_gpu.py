@@ -6,7 +6,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import how, value_or
+from doctor.facts.seen import value_or
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_linux, need_live
 
@@ -24,7 +24,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         "this is WSL 1, which cannot use a GPU",
         Need("by-hand", _CONVERT),
-        evidence=(Evidence(how(facts.system.wsl), f"kernel {value_or(facts.system.kernel, 'of WSL 1')}"),),
+        evidence=(Evidence.of(facts.system.wsl, f"kernel {value_or(facts.system.kernel, 'of WSL 1')}"),),
         explains=(
             Symptom("no-nvidia-gpu"),
             Symptom("wsl-libcuda-missing"),

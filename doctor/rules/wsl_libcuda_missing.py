@@ -7,7 +7,7 @@ from compat.need import Need
 from doctor.check.finding import Answer, Evidence, bad, ok
 from doctor.facts import Facts, Machine
 from doctor.facts.driver import DriverLibrary
-from doctor.facts.seen import Seen, how, value_or
+from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.conditions import container, loading_library, variable, wsl
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu, need_linux, need_live
@@ -44,7 +44,7 @@ def _hidden(loads: DriverLibrary) -> Answer:
     return bad(
         f"{loads.path}, of a Linux driver, is found before the libcuda that Windows provides",
         Need("by-hand", _LINUX),
-        evidence=(Evidence(loads.path, f"release {loads.release}, the one that loads"),),
+        evidence=(Evidence(f"release {loads.release}, the one that loads", file=loads.path),),
     )
 
 
@@ -55,7 +55,8 @@ def _not_searched(facts: Facts, provided: DriverLibrary) -> Answer:
         f"{provided.path} is there, but the loader does not look in {_FOLDER}",
         Need("loader-directory", "", _FOLDER, "ld.wsl"),
         Need("variable", value, before.set_in if before else "", _PATH),
-        evidence=(Evidence(how(facts.loader.search) or "loader", f"{_FOLDER} is not on its path"),),
+        evidence=(Evidence.of(facts.loader.search, f"{_FOLDER} is not on its path", "loader"),),
+        places=(provided.path,),
     )
 
 
@@ -64,8 +65,8 @@ def _not_provided(facts: Facts) -> Answer:
         f"Windows provides no libcuda in {_FOLDER}: no NVIDIA driver there, one too old, or another maker's GPU",
         Need("by-hand", _WINDOWS),
         evidence=(
-            Evidence(
-                how(facts.driver.libraries),
+            Evidence.of(
+                facts.driver.libraries,
                 f"no libcuda; {len(value_or(facts.driver.libraries, ()))} other driver libraries",
             ),
         ),

@@ -33,8 +33,10 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
         Need("by-hand", f"Download the 64-bit {lacks[0]} ({page}) and put it into {copy.path}."),
         severity=severity_of(copy, facts),
         evidence=(
-            Evidence("matrix, cudnn.companions", f"cuDNN {version} loads {lacks[0]} on Windows"),
-            Evidence(foreign or copy.path, where if foreign else f"has no {lacks[0]}; no directory on PATH has it"),
+            Evidence(f"cuDNN {version} loads {lacks[0]} on Windows", label="matrix, cudnn.companions"),
+            Evidence(
+                where if foreign else f"has no {lacks[0]}; no directory on PATH has it", file=foreign or copy.path
+            ),
         ),
     )
 

@@ -84,7 +84,7 @@ def _of_displaced(subject: Subject, known: Known) -> Iterator[Answer]:
     yield bad(
         f"a program that opens {subject.library} gets {name} from {entry}",
         need,
-        evidence=tuple(Evidence(one, f"{other}: {because(how)}") for one, other, how in found),
+        evidence=tuple(Evidence(f"{other}: {because(how)}", file=one) for one, other, how in found),
         explains=(Symptom(codes.MIXED, subject.label), Symptom(codes.PART_MISSING, subject.label)),
     )._replace(code=codes.SHADOWED, subject=subject.label)
 
@@ -110,7 +110,7 @@ def _without_main(subject: Subject, facts: Facts) -> Answer:
     return bad(
         f"{subject.label} has parts, but no main library that programs could open",
         mending(subject.copy, facts),
-        evidence=(Evidence(subject.copy.path, "no libcudnn.so or cudnn64 DLL"),),
+        evidence=(Evidence("no libcudnn.so or cudnn64 DLL", file=subject.copy.path),),
     )._replace(code=codes.INCOMPLETE, subject=subject.label)
 
 
@@ -147,5 +147,5 @@ def _nothing_found(facts: Facts) -> Answer:
         "there is no cuDNN here: nothing to try",
         *wheel,
         Need("cudnn", "", "", major),
-        evidence=(Evidence("files", f"looked in {looked}, in the toolkits and along the loader's path"),),
+        evidence=(Evidence(f"looked in {looked}, in the toolkits and along the loader's path", label="files"),),
     )._replace(code=_MISSING, subject=facts.machine.label)

@@ -14,24 +14,25 @@ from collections.abc import Iterable, Iterator
 from doctor.check.finding import Answer, Evidence, bad
 from doctor.facts import Facts
 from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.seen import Seen, value_or
+from doctor.facts.seen import Place, how, value_or
 from doctor.host import Host, HostError
 from doctor.host.lines import lines_of
 from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
 from doctor.rules.shared.cudnn_use import is_main, mending
 from doctor.verify import cause as codes
 
-_RECORD = "/RECORD"
+_RECORD = "RECORD"
 _AT_ONCE = 1 << 20
 
 
 def changed(copy: CudnnCopy, host: Host, *, every: bool) -> tuple[str, ...]:
     """Libraries whose content is not what the wheel lists: the main one, or all; () where no wheel lists them."""
-    if not isinstance(copy.missing, Seen) or not copy.missing.how.endswith(_RECORD):
+    listed_in = how(copy.missing)
+    if not isinstance(listed_in, Place) or posixpath.basename(listed_in.file) != _RECORD:
         return ()
-    digests = _digests(copy.missing.how, host)
+    digests = _digests(listed_in.file, host)
     paths = [part.path for part in value_or(copy.parts, ()) if every or is_main(part.name)]
-    site = posixpath.dirname(posixpath.dirname(copy.missing.how))
+    site = posixpath.dirname(posixpath.dirname(listed_in.file))
     return tuple(
         path for path in paths if _differs(path, digests.get(posixpath.relpath(path, _real(site, host))), host)
     )
@@ -77,5 +78,5 @@ def of_contents(copy: CudnnCopy, host: Host, facts: Facts, *, every: bool) -> It
         yield bad(
             f"{copy.label} is not what {copy.owner} brought: {posixpath.basename(paths[0])} is another{more}",
             mending(copy, facts),
-            evidence=tuple(Evidence(path, "its SHA-256 is not the one that RECORD lists") for path in paths),
+            evidence=tuple(Evidence("its SHA-256 is not the one that RECORD lists", file=path) for path in paths),
         )._replace(code=codes.INCOMPLETE, subject=copy.label)

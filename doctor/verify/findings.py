@@ -74,10 +74,12 @@ def _of_lacking(outcome: Outcome) -> Iterator[Trouble]:
     for stage in outcome.stages:
         why = str(stage.facts.get("why", ""))
         if stage.lacks == "driver":
-            yield Trouble(codes.of_cuda("CUDA_ERROR_SHARED_OBJECT_INIT_FAILED"), stage.name, (Evidence("dlopen", why),))
+            yield Trouble(
+                codes.of_cuda("CUDA_ERROR_SHARED_OBJECT_INIT_FAILED"), stage.name, (Evidence(why, label="dlopen"),)
+            )
         elif stage.lacks == "gpu" and not stage.facts.get("gpus"):
             yield Trouble(
-                codes.of_cuda("CUDA_ERROR_NO_DEVICE"), stage.name, (Evidence("cuDeviceGetCount", why or "0"),)
+                codes.of_cuda("CUDA_ERROR_NO_DEVICE"), stage.name, (Evidence(why or "0", label="cuDeviceGetCount"),)
             )
 
 
@@ -91,7 +93,7 @@ def _of_preloading(outcome: Outcome) -> Iterator[Trouble]:
     errors = stage.facts.get("preload_errors", {}) if stage else {}
     for part, text in sorted(errors.items()):
         cause = codes.of_loader(text)
-        yield Trouble(cause, "load", (Evidence(f"the loader, asked for the part {part}", text),))
+        yield Trouble(cause, "load", (Evidence(text, label=f"the loader, asked for the part {part}"),))
 
 
 def _of_stages(outcome: Outcome) -> Iterator[Trouble]:
@@ -127,7 +129,7 @@ def _of_parts(stage: Stage) -> Iterator[Trouble]:
     for part, name in sorted(stage.facts.get("parts", {}).items()):
         if name and not (stage.fault and stage.fault.name == name):
             cause = codes.of_status(name, "")
-            yield Trouble(cause, "parts", (Evidence(f"stage parts, the check of {part}", name),))
+            yield Trouble(cause, "parts", (Evidence(name, label=f"stage parts, the check of {part}"),))
 
 
 def cause_of(fault: Fault, stage: Stage) -> Cause:
@@ -165,7 +167,7 @@ def cause_of(fault: Fault, stage: Stage) -> Cause:
 def _said(fault: Fault, stage: Stage) -> Iterator[Evidence]:
     status = f"{fault.name} ({fault.status})" if fault.status else fault.name
     words = ": ".join(filter(None, (status, " ".join(fault.text.split()))))
-    yield Evidence(f"stage {stage.name}" + (f", {fault.function}" if fault.function else ""), words)
+    yield Evidence(words, label=f"stage {stage.name}" + (f", {fault.function}" if fault.function else ""))
 
 
 def _of_rows(rows: Iterable[Row]) -> Iterator[Trouble]:
@@ -189,24 +191,22 @@ def _pass_of(row: Row) -> tuple[str, str, int, str]:
 
 
 def _cause_of_row(row: Row) -> Cause:
-    names = [word.strip("():;,") for word in row.detail.split() if "CUDNN_STATUS_" in word or "cudaError" in word]
-    if not names:
+    if not row.error:
         return Cause(codes.CALL, "it answers with an error")
-    name = names[0]
-    return codes.of_cuda(name) if name.startswith("cudaError") else codes.of_status(name, row.detail)
+    return codes.of_status(row.error, row.detail)
 
 
 def _of_row(row: Row) -> Evidence:
     source = f"{row.direction} {row.algorithm} {row.dtype} {row.dims}D {row.problem}"
     if row.status != "wrong":
-        return Evidence(source, row.detail)
+        return Evidence.at(source, row.detail)
     allowed = f"at most {row.tolerance:.1g} of the greatest value" if row.tolerance else "nothing at all"
     more = f" ({row.detail})" if row.detail else ""
-    return Evidence(source, f"differs from the reference by {row.difference:.1g}; allowed is {allowed}{more}")
+    return Evidence.at(source, f"differs from the reference by {row.difference:.1g}; allowed is {allowed}{more}")
 
 
 def _more(total: int) -> tuple[Evidence, ...]:
-    return (Evidence("", f"and {total - _ROWS_SHOWN} more"),) if total > _ROWS_SHOWN else ()
+    return (Evidence(f"and {total - _ROWS_SHOWN} more"),) if total > _ROWS_SHOWN else ()
 
 
 def _times(number: int, noun: str) -> str:
@@ -246,7 +246,7 @@ def _cause_of_ending(ending: Ending) -> Cause | None:
 
 def _last_words(ending: Ending) -> Iterator[Evidence]:
     how = codes.SIGNALS.get(ending.code, f"signal {ending.code}") if ending.kind == "signal" else "no answer in time"
-    yield Evidence(f"stage {ending.stage}" + (f", {ending.doing}" if ending.doing else ""), how)
+    yield Evidence(how, label=f"stage {ending.stage}" + (f", {ending.doing}" if ending.doing else ""))
     yield from _of_stderr(ending.stderr)
 
 
@@ -254,12 +254,12 @@ def _of_stderr(text: str) -> Iterator[Evidence]:
     """Its first lines, each once."""
     lines = dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())
     for line in [*lines][:_STDERR_LINES]:
-        yield Evidence("standard error", line)
+        yield Evidence(line, label="standard error")
 
 
 def _answer(trouble: Trouble, about: Circumstances) -> Answer:
     code, outcome, subject = trouble.cause.code, about.outcome, about.subject
-    where = (Evidence(outcome.library, subject.why),) if subject.why else ()
+    where = (Evidence(subject.why, file=outcome.library),) if subject.why else ()
     gpu = f" on GPU {outcome.gpu}" if trouble.stage in _ON_GPU and about.fact("device", "memory") != "host" else ""
     if code in {codes.OURS, codes.BUSY, codes.NOT_PROVEN}:  # no fault of the stack
         return unknown(f"{subject.name}{gpu}: {trouble.cause.why}")._replace(code=code, subject=subject.label + gpu)

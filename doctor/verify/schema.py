@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.check.schema import HEAD, TEXT, Types, as_text, closed, finding_schema, list_of, one_of
+from doctor.check.schema import HEAD, TEXT, Types, an_object, as_text, finding_schema, list_of, one_of
 from doctor.facts import Machine
 from doctor.smoke.outcome import STAGES, Fault, Row
 from doctor.verify import trial
@@ -23,7 +23,7 @@ def verification_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of `gpudoctor.verification/1`."""
     types = Types()
     kinds = one_of("ok", "bad", "unknown", "not-applicable")
-    document = closed(
+    document = an_object(
         {
             "schema": {"const": SCHEMA},
             "gpudoctor": TEXT,
@@ -33,11 +33,11 @@ def verification_schema() -> dict[str, Any]:
             "target": TEXT,
             "verdict": _RESULT,
             "missing": list_of(TEXT),
-            "gpus": list_of(closed({"gpu": _INTEGER, "result": _RESULT, "lacks": TEXT, **_course(types, STAGES)})),
-            "copies": list_of(closed(_copy(types))),
-            "frameworks": list_of(closed(_framework(types))),
+            "gpus": list_of(an_object({"gpu": _INTEGER, "result": _RESULT, "lacks": TEXT, **_course(types, STAGES)})),
+            "copies": list_of(an_object(_copy(types))),
+            "frameworks": list_of(an_object(_framework(types))),
             "findings": list_of(finding_schema(types)),
-            "answers": list_of(closed({"code": TEXT, "subject": TEXT, "answer": kinds, "why": TEXT})),
+            "answers": list_of(an_object({"code": TEXT, "subject": TEXT, "answer": kinds, "why": TEXT})),
             "elapsed_s": _NUMBER,
         }
     )
@@ -71,7 +71,7 @@ def _course(types: Types, stages: tuple[str, ...]) -> dict[str, Any]:
         "doing": TEXT,
         "now": _OPEN,
     }
-    return {"stages": list_of(closed(stage)), "rows": list_of(types.of(Row)), "ending": closed(ending)}
+    return {"stages": list_of(an_object(stage)), "rows": list_of(types.of(Row)), "ending": an_object(ending)}
 
 
 if __name__ == "__main__":

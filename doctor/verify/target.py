@@ -30,12 +30,12 @@ def of_target(one: Tried, target: ComputeCapability, known: Known) -> Iterator[A
     newest = about.fact("version", "max_device_version")
     evidence: tuple[Evidence, ...] = ()
     if isinstance(newest, int) and newest < target.major * 100 + target.minor * 10:
-        evidence = (Evidence("cudnnGetMaxDeviceVersion", str(newest)),)
+        evidence = (Evidence(str(newest), label="cudnnGetMaxDeviceVersion"),)
     row = _row(about)
     if row and row.capability_min and target < row.capability_min:
         evidence = (
             *evidence,
-            Evidence(row.source, f"its builds for CUDA {row.cuda_major} begin at {row.capability_min}"),
+            Evidence(f"its builds for CUDA {row.cuda_major} begin at {row.capability_min}", label=row.source),
         )
     stage = outcome.stage("plans")
     why_not = str(stage.facts.get("not_asked", "")) if stage else "the trial did not come so far"

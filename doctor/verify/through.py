@@ -137,7 +137,7 @@ def _of_python(trial: Trial) -> Iterator[Answer]:
 
 
 def _bad(trial: Trial, code: str, why: str, words: str) -> Answer:
-    evidence = (Evidence(f"{trial.interpreter}, {trial.package}", " ".join(words.split())[-_WORDS_AT_MOST:]),)
+    evidence = (Evidence(" ".join(words.split())[-_WORDS_AT_MOST:], label=f"{trial.interpreter}, {trial.package}"),)
     return bad(why, Need("by-hand", _LOOK), evidence=evidence)._replace(code=code, subject=trial.framework)
 
 

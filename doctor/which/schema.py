@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.check.schema import HEAD, TEXT, Types, as_text, closed, list_of, one_of
+from doctor.check.schema import HEAD, TEXT, Types, an_object, as_text, list_of, one_of
 from doctor.which.answer import Item
 from doctor.which.document import ANSWERS, LIVE, SCHEMA
 from doctor.which.live import Line
@@ -33,15 +33,15 @@ def which_schema() -> dict[str, Any]:
         "verdict": TEXT,
         "libraries": list_of(types.of(Line)),
     }
-    document = closed(
+    document = an_object(
         {
             "schema": {"const": SCHEMA},
             "library": TEXT,
             "answer": one_of(*ANSWERS.values()),
-            "subjects": list_of(closed(subject)),
+            "subjects": list_of(an_object(subject)),
         }
     )
-    document["properties"] |= {"live": closed(live), "unknown": TEXT}
+    document["properties"] |= {"live": an_object(live), "unknown": TEXT}
     return {**HEAD, "title": SCHEMA, **document, "$defs": types.definitions()}
 
 
@@ -49,7 +49,7 @@ def _item(types: Types) -> dict[str, Any]:
     """A library: its fields, and the sentence that is made of them."""
     types.of(Item)
     fields = types.defined.pop("Item")["properties"]
-    return closed({**fields, "because": TEXT})
+    return an_object({**fields, "because": TEXT})
 
 
 if __name__ == "__main__":

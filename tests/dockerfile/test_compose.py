@@ -14,8 +14,9 @@ from doctor.check.encode import encode_report
 from doctor.check.finding import Report
 from doctor.dockerfile import DockerfileError
 from doctor.dockerfile.yaml import Node, parse_yaml
+from doctor.facts.seen import Place
 from doctor.host import BadRequest
-from doctor.output.judged import Place, place_of
+from doctor.output.judged import place_of
 from tests.dockerfile.judged import found
 
 CODE = "compose-gpu-not-reserved"
@@ -116,7 +117,7 @@ def test_an_image_and_a_dockerfile_within(tmp_path: Path) -> None:
     one = next(one for one in report(tmp_path, inline).findings if one.code == "dockerfile-nvcc-missing")
     assert one.evidence[0].source == "compose.yaml:9"
     said = report(tmp_path, "services:\n  app:\n    image: nvidia/cuda:12.8.1-base-ubuntu24.04\n")
-    assert (found(said), said.facts.dockerfile.get().base.source) == ([CODE], "compose.yaml:3")
+    assert (found(said), said.facts.dockerfile.get().base.source) == ([CODE], Place("compose.yaml", 3))
 
 
 def test_its_place_is_the_file_as_it_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from doctor.check.finding import Kind, Report
 from doctor.cli import execute
 from doctor.explain.from_file import report_of_file
 from doctor.explain.nodes import Member, nodes_of, places_of, text_of
-from doctor.facts.seen import Unseen
+from doctor.facts.seen import Place, Unseen
 from tests.explain.test_from_file import BUG_REPORT, packed, written
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def test_evidence_names_the_file_and_its_line(tmp_path: Path) -> None:
     members = (Member("d/a", b"1\n2"), Member("d/b", b"1\n"), Member("d/c", b"1"))
     lines = text_of(members).split(b"\n")
     place = places_of(members)
-    assert place(f"line {lines.index(b'2') + 1}") == "a, line 2"
-    assert place(f"line {len(lines) - 1}") == "c, line 1"
+    assert str(place(lines.index(b"2") + 1)) == "a, line 2"
+    assert place(len(lines) - 1) == Place("c", 1, "c, line 1")
 
 
 def test_a_node_that_says_nothing_is_unknown(tmp_path: Path) -> None:

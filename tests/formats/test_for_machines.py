@@ -39,9 +39,10 @@ from doctor.check.finding import (
 from doctor.cli import execute
 from doctor.facts import Facts, Machine
 from doctor.facts.failure import Failure
+from doctor.facts.seen import Place
 from doctor.formats import TextStyle
 from doctor.output.comment import AT_MOST
-from doctor.output.judged import Place, commands_of, line, place_of
+from doctor.output.judged import commands_of, line, place_of
 from doctor.output.write import format_for
 from tests.image.pack import config_of, oci, tar_with
 from tests.machine import environment, framework, gpu, machine, nvml, report_on, seen, system, unseen
@@ -66,12 +67,12 @@ def hostile() -> Facts:
 def invented(number: int = 1, text: str = HOSTILE) -> Report:
     """A report with findings in hostile words, each place of evidence among them."""
     sources = (
-        "NVML",
-        "/etc/ld.so.conf",
-        "LD_LIBRARY_PATH, set in ~/.bashrc, line 12",
-        "Dockerfile:3",
-        text,
-        f"/{text}",
+        Evidence(text, label="NVML"),
+        Evidence(text, "/etc/ld.so.conf"),
+        Evidence(text, "~/.bashrc", 12, "LD_LIBRARY_PATH, set in ~/.bashrc, line 12"),
+        Evidence(text, "Dockerfile", 3),
+        Evidence(text, label=text),
+        Evidence(text, f"/{text}"),
     )
     findings = [
         Finding(
@@ -79,7 +80,7 @@ def invented(number: int = 1, text: str = HOSTILE) -> Report:
             severity=list(Severity)[one % 3],
             subject=f"{text} {one}",
             summary=text,
-            evidence=(Evidence(sources[one % len(sources)], text), Evidence("", text)),
+            evidence=(sources[one % len(sources)], Evidence(text)),
             explains=(Symptom("cudnn-missing", text),),
             explained_by="cudnn-missing" if one % 5 == 4 else "",
             remedies=(),
@@ -177,7 +178,7 @@ def test_what_is_said_of_a_dockerfile_names_its_line(name: str) -> None:
     assert len(places) > 1
     for place in places:
         assert place is not None
-        assert place.path == report.facts.machine.name.replace("./images//", "images/")
+        assert place.file == report.facts.machine.name.replace("./images//", "images/")
         assert 1 <= place.line <= 4
     for one in rendered("github", report).splitlines()[: len(places)]:
         assert re.match(r"::\w+ file=images/gpu/D[^,]*,line=[1-4],title=", one)
@@ -244,40 +245,39 @@ def test_what_a_build_server_makes_of_an_answer(answer: Answer, element: str) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "source", "uri"),
+    ("kind", "file", "uri"),
     [
         ("live", "/etc/ld.so.conf", "file:///etc/ld.so.conf"),
         ("live", "C:/cuda/x y.dll", "file:///C%3A/cuda/x%20y.dll"),
-        ("live", "NVML", "this-machine"),
-        ("live", "Dockerfile:3", "Dockerfile"),
+        ("live", "/home/a/pro,ject (b): c/x.so", "file:///home/a/pro%2Cject%20%28b%29%3A%20c/x.so"),
+        ("live", "", "this-machine"),
+        ("live", "Dockerfile", "Dockerfile"),
         ("image", "/etc/ld.so.conf", "etc/ld.so.conf"),
-        ("image", "NVML", "app.tar"),
-        ("dockerfile", "app.tar:3", "app.tar"),
-        ("dockerfile", "NVML", "app.tar"),
+        ("image", "", "app.tar"),
+        ("dockerfile", "app.tar", "app.tar"),
+        ("dockerfile", "", "app.tar"),
         ("dockerfile", "/etc/ld.so.conf", "app.tar"),
-        ("live", "LD_LIBRARY_PATH, set in ~/.bashrc, line 12", ".bashrc"),
+        ("live", "~/.bashrc", ".bashrc"),
     ],
 )
-def test_where_a_result_is(kind: str, source: str, uri: str) -> None:
-    finding = invented(1).findings[0]._replace(evidence=(Evidence(source, ""),))
+def test_where_a_result_is(kind: str, file: str, uri: str) -> None:
+    finding = invented(1).findings[0]._replace(evidence=(Evidence("", file, label="in words"),))
     facts = machine(machine=Machine(kind, "app.tar"))
     log = json.loads(rendered("sarif", report_on(machine())._replace(facts=facts, findings=(finding,))))
     assert log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
 @pytest.mark.parametrize(
-    ("sources", "place"),
+    ("evidence", "place"),
     [
-        (("NVML", "matrix, cuda-13", "kernel log", "environment"), None),
-        (("/etc/profile.d/x.sh:4",), Place("/etc/profile.d/x.sh", 4)),
-        (("/usr/lib/libcudnn.so.9", "LD_LIBRARY_PATH, set in /root/.bashrc, line 2"), Place("/root/.bashrc", 2)),
-        (("requirements/gpu.txt:12",), Place("requirements/gpu.txt", 12)),
-        (("/a/b:0",), None),
-        (("/usr/lib/libcudnn.so -> libcudnn.so.9",), Place("/usr/lib/libcudnn.so", 0)),
+        ((Evidence("", label="NVML"), Evidence("", line=12), Evidence("", label="/proc/modules, /sys/module")), None),
+        ((Evidence("", "/etc/profile.d/x.sh", 4),), Place("/etc/profile.d/x.sh", 4)),
+        ((Evidence("", "/usr/lib/libcudnn.so.9"), Evidence("", "/root/.bashrc", 2)), Place("/root/.bashrc", 2)),
+        ((Evidence("", "/a, b: (c)/x.so", label="in words"),), Place("/a, b: (c)/x.so")),
     ],
 )
-def test_the_file_that_a_finding_names(sources: tuple[str, ...], place: Place | None) -> None:
-    finding = invented(1).findings[0]._replace(evidence=tuple(Evidence(one, "") for one in sources))
+def test_the_file_that_a_finding_names(evidence: tuple[Evidence, ...], place: Place | None) -> None:
+    finding = invented(1).findings[0]._replace(evidence=evidence)
     assert place_of(finding, Machine("live", "x")) == place
 
 

@@ -25,7 +25,7 @@ from doctor.facts import Facts
 from doctor.facts.failure import Failure
 from doctor.facts.gpu import Gpu
 from doctor.facts.policy import Policy, PolicyException
-from doctor.facts.seen import Seen, Unseen, all_unseen
+from doctor.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
 from doctor.facts.system import OperatorState
 from doctor.gate import command
 from doctor.gate.command import Options, dialect_names, dialect_of, gate, seconds
@@ -127,7 +127,7 @@ def test_no_rule_that_fails_is_ready(code: str) -> None:
     failing = Rule(MACHINE, broken, matters=rule.matters, never=rule.never)
     others = tuple(one for one in healthy_answers() if one.code != code)
     answers = (*others, *ask(code, failing, HEALTHY, MATRIX))
-    tolerant = Policy(exceptions=(PolicyException("check-error", "why", "2999-01-31", False, "p.toml:1"),))
+    tolerant = Policy(exceptions=(PolicyException("check-error", "why", "2999-01-31", False, Place("p.toml", 1)),))
     for said in (answers, governed(answers, tolerant)):
         found = verdict_of(HEALTHY, said, MATRIX)
         assert not found.is_ready
@@ -241,7 +241,7 @@ def cards(*gpus: Gpu) -> Facts:
             "capability is not known",
         ),
         (cards(gpu(memory_bytes=unseen("NVML: NVMLError_Unknown (999)"))), Level.UNKNOWN, "memory is not known"),
-        (cards(gpu(memory_bytes=unseen("NVML: NVMLError_NotSupported (3): x"))), Level.READY, "ready"),  # shared memory
+        (cards(gpu(memory_bytes=Unseen("NVML: x", WhyNot.NOT_SUPPORTED))), Level.READY, "ready"),  # shared memory
         (cards(gpu(refused="Unknown Error (999)", refused_code=999)), None, "999"),
         (machine(pci=seen((pci_device(), pci_device(address="0000:02:00.0")))), None, "2 are on PCI"),
         (machine(gpus=unseen("NVML did not answer")), None, "did not answer"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.seen import Seen, Unseen
+from doctor.facts.seen import Place, Seen, Unseen
 from doctor.facts.system import Compiler
 from doctor.host import Ran
 from doctor.host.live import LiveHost
@@ -82,7 +82,7 @@ class _Host(LiveHost):
 def test_version_asked_on_a_live_machine(tmp_path: Path) -> None:
     build(tmp_path, {"/bin/gcc": "exe"})
     (found,) = compiler.look(_Host({"PATH": f"{tmp_path}/bin"})).get()
-    assert found.version == Seen("13.3.1", f"{tmp_path}/bin/gcc -dumpfullversion")
+    assert found.version == Seen("13.3.1", Place(f"{tmp_path}/bin/gcc", label=f"{tmp_path}/bin/gcc -dumpfullversion"))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from doctor.facts.environment import Setting
+from doctor.facts.seen import Place
 from doctor.host.root import RootHost
 from doctor.probes import configuration
 from tests.probes.test_toolkit import build
@@ -91,9 +92,9 @@ def test_each_entry_has_the_line_that_names_it(tmp_path: Path) -> None:
     entries = ["/opt/b/lib", "/opt/a/lib/", "/opt/c", "/opt/d"]
     host = RootHost(str(tmp_path), {"HOME": HOME, "B": "/opt/b", "LD_LIBRARY_PATH": ":".join(entries)})
     assert configuration.entries_in(host, "LD_LIBRARY_PATH", entries) == {
-        "/opt/b/lib": "~/.bashrc, line 2, by $B/lib",
-        "/opt/a/lib": "~/.bashrc, line 1",
-        "/opt/c": "~/.bashrc, line 2",
+        "/opt/b/lib": ("~/.bashrc, line 2, by $B/lib", Place("~/.bashrc", 2)),
+        "/opt/a/lib": ("~/.bashrc, line 1", Place("~/.bashrc", 1)),
+        "/opt/c": ("~/.bashrc, line 2", Place("~/.bashrc", 2)),
     }
 
 

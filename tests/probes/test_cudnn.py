@@ -14,7 +14,7 @@ from compat.version import CudaVersion
 from doctor.binaries import elf
 from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host
 from doctor.host.live import LiveHost
@@ -385,7 +385,7 @@ def test_windows(tmp_path: Path) -> None:
     assert (text(older.version), older.origin, len(older.parts.get())) == ("8.9.7", "toolkit", 7)
     assert (text(newer.version), text(newer.header_version), newer.origin) == ("9.10.2", "9.10.2", "windows")
     assert newer.path == "C:/Program Files/NVIDIA/CUDNN/v9.10/bin/12.9"
-    assert newer.cuda_major == Seen(12, newer.path)
+    assert newer.cuda_major == Seen(12, Place(newer.path))
     assert isinstance(older.cuda_major, Unseen)
     assert newer.parts.get()[0].name == "cudnn64_9.dll"
     assert isinstance(newer.companions, Unseen)

@@ -12,7 +12,7 @@ import pytest
 
 from compat.version import CudaVersion
 from doctor.facts.environment import Environment, Extension, Framework
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.facts.seen import Place, Seen, Unseen, value_or
 from doctor.host import Host
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
@@ -83,7 +83,7 @@ def test_the_binary_says_what_torch_was_built_for(tmp_path: Path) -> None:
     found = framework_in(look(planted(tmp_path, torch())))
     assert texts(found.targets) == list(_ARCHS)  # without the one source that is for sm_90a
     assert isinstance(found.targets, Seen)
-    assert found.targets.how == f"/{SITE}/torch/lib/libtorch_cuda.so"
+    assert str(found.targets.how) == f"/{SITE}/torch/lib/libtorch_cuda.so"
 
 
 def test_the_parts_of_a_split_library_count_together(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_real_extensions(tmp_path: Path) -> None:
     for requirement in ("xformers==0.0.31", "bitsandbytes==0.48.2", "vllm==0.2.0"):
         unpack(fetch(requirement), site)
     found = look(RootHost(str(tmp_path)))
-    assert framework_in(found).cuda == Seen(CudaVersion(12, 8), f"/{SITE}/torch/version.py")
+    assert framework_in(found).cuda == Seen(CudaVersion(12, 8), Place(f"/{SITE}/torch/version.py"))
     by_path = extensions_of(found)
     assert texts(by_path["xformers/_C.so"].targets) == ["sm_75", "sm_80", "compute_80", "sm_90a"]
     assert texts(by_path["xformers/flash_attn_3/_C.so"].targets) == ["sm_80", "compute_80", "sm_90a"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from doctor.facts.loader import CacheEntry
-from doctor.facts.seen import Seen, Unseen
+from doctor.facts.seen import Place, Seen, Unseen
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.loader import cache as loader_cache
@@ -70,7 +70,7 @@ def _write(path: Path, content: bytes = b"") -> None:
 @pytest.mark.parametrize("content", [_new_cache(), _new_cache(">"), _old_cache(), _both_caches()])
 def test_every_format_of_the_cache_is_read(tmp_path: Path, content: bytes) -> None:
     _write(tmp_path / "etc/ld.so.cache", content)
-    assert loader.look(RootHost(str(tmp_path))).cache == Seen(_ENTRIES, "/etc/ld.so.cache")
+    assert loader.look(RootHost(str(tmp_path))).cache == Seen(_ENTRIES, Place("/etc/ld.so.cache"))
 
 
 @pytest.mark.parametrize("content", [_new_cache(), _old_cache(), _both_caches()])

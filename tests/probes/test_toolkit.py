@@ -9,7 +9,7 @@ import pytest
 
 from compat.version import CudaVersion
 from doctor.facts.environment import Environment
-from doctor.facts.seen import Fact, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.facts.toolkit import Toolkit, ToolkitName
 from doctor.host.root import RootHost
 from doctor.probes import toolkit
@@ -303,7 +303,7 @@ def test_names(tmp_path: Path, environ: dict[str, str], extra: dict[str, str], n
 def test_wrappers_are_read(tmp_path: Path, script: str, leads: bool) -> None:
     _, names = look(build(tmp_path, installed(**{"/usr/local/bin/nvcc": script})))
     leads_to = names["nvcc on PATH"].leads_to
-    expected = Seen("/usr/local/cuda-12.4", "/usr/local/cuda-12.4/bin/nvcc")
+    expected = Seen("/usr/local/cuda-12.4", Place("/usr/local/cuda-12.4/bin/nvcc"))
     assert leads_to == expected if leads else isinstance(leads_to, Unseen)
 
 

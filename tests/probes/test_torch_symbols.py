@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from doctor.facts.environment import Extension, Lacking
-from doctor.facts.seen import Seen, Unseen
+from doctor.facts.seen import Place, Seen, Unseen
 from doctor.host import Host
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
@@ -63,7 +63,7 @@ def test_what_is_lacking(tmp_path: Path, asks: tuple[str, ...], defines: tuple[s
 def test_the_libraries_of_its_own_package_count(tmp_path: Path) -> None:
     own = {"x/_C.so": asking("_ZN2at4oursE", needed=("libc10.so", "libx_cuda.so"))}
     other = {"x/libx_cuda.so": asking(needed=("libc10.so",), _ZN2at4oursE=1)}
-    assert lacking(tmp_path, c10(_NEW), wheel("x", "1", own | other)) == Seen(_ALL_THERE, f"/{SITE}/x/_C.so")
+    assert lacking(tmp_path, c10(_NEW), wheel("x", "1", own | other)) == Seen(_ALL_THERE, Place(f"/{SITE}/x/_C.so"))
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_another_torch_is_looked_at_anew(tmp_path: Path) -> None:
         assert isinstance(found, Seen)
         return found.value[0].lacking
 
-    assert once() == once() == Seen(Lacking((_NEW,), 1, other_abi=False), f"/{SITE}/x/_C.so")
+    assert once() == once() == Seen(Lacking((_NEW,), 1, other_abi=False), Place(f"/{SITE}/x/_C.so"))
     (tmp_path / f"{SITE}/torch/lib/libc10.so").write_bytes(elf_bytes("libc10.so", values={_NEW: 1, _OLD: 1}))
-    assert once() == Seen(_ALL_THERE, f"/{SITE}/x/_C.so")
+    assert once() == Seen(_ALL_THERE, Place(f"/{SITE}/x/_C.so"))
 
 
 class Pair(NamedTuple):

@@ -17,14 +17,16 @@ from doctor.facts.dockerfile import (
     DockerfileTree,
 )
 from doctor.facts.environment import Variable
-from doctor.facts.seen import Fact
+from doctor.facts.seen import Fact, Place
 from tests.machine import configuration, environment, framework, machine, seen, toolkits, unseen
 from tests.rules.case import answer
 
-RUNTIME = DockerfileBase("nvidia/cuda:12.8.1-runtime-ubuntu24.04", "Dockerfile:1", "12.8.1", "runtime", "ubuntu24.04")
-PIP = DockerfileLine("pip's downloads", "Dockerfile:4", "--no-cache-dir")
-EXPORT = DockerfileLine("export ends with its RUN", "Dockerfile:3", "ENV LD_LIBRARY_PATH=/x")
-BASE_TREE = DockerfileTree("the base image nvidia/cuda:12.8.1-devel-ubuntu24.04", "Dockerfile:1", "12.8")
+RUNTIME = DockerfileBase(
+    "nvidia/cuda:12.8.1-runtime-ubuntu24.04", Place("Dockerfile", 1), "12.8.1", "runtime", "ubuntu24.04"
+)
+PIP = DockerfileLine("pip's downloads", Place("Dockerfile", 4), "--no-cache-dir")
+EXPORT = DockerfileLine("export ends with its RUN", Place("Dockerfile", 3), "ENV LD_LIBRARY_PATH=/x")
+BASE_TREE = DockerfileTree("the base image nvidia/cuda:12.8.1-devel-ubuntu24.04", Place("Dockerfile", 1), "12.8")
 
 
 def judged(code: str, variables: tuple[Variable, ...] = (), **what: Any) -> Answer:
@@ -35,7 +37,7 @@ def judged(code: str, variables: tuple[Variable, ...] = (), **what: Any) -> Answ
 
 
 def tree(cuda: str) -> DockerfileTree:
-    return DockerfileTree("the package cuda-toolkit", "Dockerfile:2", cuda)
+    return DockerfileTree("the package cuda-toolkit", Place("Dockerfile", 2), cuda)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_dockerfile_caches_left() -> None:
 def test_dockerfile_library_path() -> None:
     found = judged("dockerfile-library-path", paths=(EXPORT,))
     assert (found.kind, "without effect" in found.why) == (Kind.BAD, True)
-    fine = Variable("LD_LIBRARY_PATH", "/opt/lib", "Dockerfile:3")
+    fine = Variable("LD_LIBRARY_PATH", "/opt/lib", "Dockerfile:3", Place("Dockerfile", 3))
     assert judged("dockerfile-library-path", (fine,)).kind is Kind.OK
     assert judged("dockerfile-library-path").kind is Kind.NOT_APPLICABLE
 
@@ -106,7 +108,7 @@ def test_dockerfile_libraries_missing(
     ],
 )
 def test_dockerfile_nvcc_missing(has_nvcc: Fact[bool], kind: Kind, said: str) -> None:
-    one = DockerfileCompile("nvcc a.cu", "Dockerfile:3", has_nvcc, RUNTIME)
+    one = DockerfileCompile("nvcc a.cu", Place("Dockerfile", 3), has_nvcc, RUNTIME)
     found = judged("dockerfile-nvcc-missing", compiles=(one,))
     assert (found.kind, said in found.why) == (kind, True)
     assert judged("dockerfile-nvcc-missing").kind is Kind.NOT_APPLICABLE
@@ -136,10 +138,10 @@ def test_dockerfile_two_toolkits(cuda: str, kind: Kind, said: str) -> None:
     ],
 )
 def test_compose_gpu_not_reserved(gpus: Fact[str], kind: Kind, said: str) -> None:
-    found = judged("compose-gpu-not-reserved", service=DockerfileService("app", "compose.yaml:2", gpus, None))
+    found = judged("compose-gpu-not-reserved", service=DockerfileService("app", Place("compose.yaml", 2), gpus, None))
     assert (found.kind, said in found.why) == (kind, True)
     refused = DockerfileService(
-        "app", "compose.yaml:2", gpus, DockerfileLine("it lacks capabilities", "compose.yaml:9")
+        "app", Place("compose.yaml", 2), gpus, DockerfileLine("it lacks capabilities", Place("compose.yaml", 9))
     )
     found = judged("compose-gpu-not-reserved", service=refused)
     assert (found.kind, "is not started" in found.why) == (Kind.BAD, True)
@@ -148,12 +150,12 @@ def test_compose_gpu_not_reserved(gpus: Fact[str], kind: Kind, said: str) -> Non
 
 def test_dockerfile_glibc_missing() -> None:
     code = "dockerfile-glibc-missing"
-    base = DockerfileBase("public.ecr.aws/docker/library/python:3.12-alpine3.20", "Dockerfile:1", "", "", "")
-    torch, numpy = (DockerfileAsked(name, "", "Dockerfile:2", base) for name in ("torch", "numpy"))
+    base = DockerfileBase("public.ecr.aws/docker/library/python:3.12-alpine3.20", Place("Dockerfile", 1), "", "", "")
+    torch, numpy = (DockerfileAsked(name, "", Place("Dockerfile", 2), base) for name in ("torch", "numpy"))
     assert judged(code).kind is Kind.NOT_APPLICABLE
     assert judged(code, on_musl=(numpy,)).kind is Kind.OK
     found = judged(code, on_musl=(numpy, torch))
     assert (found.kind, found.evidence[0].source) == (Kind.BAD, "Dockerfile:2")
     assert "public.ecr.aws/docker/library/python:3.12-slim" in found.needs[0].spec
-    script = DockerfileLine("runs ./miniconda.sh", "Dockerfile:2")
+    script = DockerfileLine("runs ./miniconda.sh", Place("Dockerfile", 2))
     assert judged(code, on_musl=(torch,), unread=(script,)).kind is Kind.UNKNOWN

@@ -7,12 +7,13 @@ import pytest
 from doctor.check.finding import Kind
 from doctor.facts import Facts
 from doctor.facts.policy import Policy, PolicyException, Requirement
+from doctor.facts.seen import Place
 from tests.machine import driver, machine, unseen
 from tests.rules.case import answer
 
 
 def wants(wanted: str) -> Policy:
-    one = Requirement(key="require.driver", name="driver", wanted=wanted, build="", source="gpudoctor.toml:2")
+    one = Requirement(key="require.driver", name="driver", wanted=wanted, build="", source=Place("gpudoctor.toml", 2))
     return Policy("gpudoctor.toml", (one,))
 
 
@@ -32,6 +33,10 @@ def test_policy_not_met(facts: Facts, kind: Kind) -> None:
 @pytest.mark.parametrize(("is_over", "kind"), [(False, Kind.OK), (True, Kind.BAD)])
 def test_policy_exception_expired(is_over: bool, kind: Kind) -> None:
     one = PolicyException(
-        code="persistence-off", reason="desktop", expires="2026-01-31", is_over=is_over, source="gpudoctor.toml:4"
+        code="persistence-off",
+        reason="desktop",
+        expires="2026-01-31",
+        is_over=is_over,
+        source=Place("gpudoctor.toml", 4),
     )
     assert answer("policy-exception-expired", machine(policy=Policy("p", exceptions=(one,)))).kind is kind

@@ -9,6 +9,7 @@ import pytest
 from compat.need import Need
 from doctor.check.finding import Kind, Severity
 from doctor.facts.environment import Setting
+from doctor.facts.seen import Place
 from tests.machine import configuration, cudnn_copy, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer
 
@@ -31,7 +32,9 @@ def facts(*copies: Any, version: str = "0.8.2", device: str = "gpu", **settings:
         environments=seen((environment(framework("theano", version, build=seen(""))),)),
         cudnn=seen(copies),
         configuration=configuration(
-            settings=seen(tuple(Setting("theano", f"{RC}, line 2", name, value, "") for name, value in said.items()))
+            settings=seen(
+                tuple(Setting("theano", f"{RC}, line 2", name, value, "", Place(RC, 2)) for name, value in said.items())
+            )
         ),
     )
 

@@ -7,6 +7,7 @@ import pytest
 from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts
 from doctor.facts.environment import Setting
+from doctor.facts.seen import Place
 from tests.machine import configuration, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 
@@ -16,7 +17,8 @@ GONE = "names a directory that is not there"
 
 
 def option(name: str, value: str, problem: str = "", source: str = "~/.theanorc, line 2") -> Setting:
-    return Setting("theano", source, name, value, problem)
+    file, _, line = source.rpartition(", line ")
+    return Setting("theano", source, name, value, problem, Place(file, int(line)) if file else None)
 
 
 def facts(*settings: Setting, version: str = "0.8.2", python: str = "2.7.12") -> Facts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.facts.driver import ModuleFile
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.facts.seen import Place, Seen, Unseen, value_or
 from doctor.prescribe.world import World
 from installers.effect import ModuleBuilt
 
@@ -16,7 +16,7 @@ def apply(effect: ModuleBuilt, world: World) -> World:
     kernel = effect.kernel or value_or(world.facts.system.kernel, "")
     files = value_or(driver.module_files, ())
     releases = [one.release for one in files if isinstance(one.release, Seen)]
-    releases += [Seen(one.release, one.path) for one in value_or(driver.libraries, ()) if one.origin == "system"]
+    releases += [Seen(one.release, Place(one.path)) for one in value_or(driver.libraries, ()) if one.origin == "system"]
     if not releases:
         return world
     flavour = next((one.flavour for one in files), Unseen("its source says it"))

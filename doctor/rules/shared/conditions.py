@@ -7,7 +7,7 @@ from doctor.check.finding import Evidence, Symptom
 from doctor.facts import Facts
 from doctor.facts.driver import CudaStart, DriverLibrary, Nvml
 from doctor.facts.environment import Variable
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.facts.seen import Place, Seen, Unseen, value_or
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import need_gpu, need_linux, need_live
 
@@ -35,7 +35,8 @@ def nvml_code(facts: Facts) -> int:
 def nvml_evidence(facts: Facts) -> tuple[Evidence, ...]:
     """What NVML said when it failed; nothing where it works or was not found."""
     said = value_or(facts.driver.nvml, _SILENT)
-    return (Evidence(said.library or "NVML", said.error),) if said.error else ()
+    library = Place(said.library) if said.library.startswith("/") else said.library  # else the name that was asked for
+    return (Evidence.at(library or "NVML", said.error),) if said.error else ()
 
 
 def cuda_start(facts: Facts) -> CudaStart:
@@ -50,8 +51,8 @@ def cuda_start(facts: Facts) -> CudaStart:
 def cuda_start_evidence(facts: Facts) -> tuple[Evidence, ...]:
     """What CUDA said, and why it was asked."""
     start = facts.driver.cuda_start.get()
-    return Evidence("cuInit", f"{start.code} {start.error}" if start.code else start.error), Evidence(
-        "why it was asked", start.why
+    return Evidence(f"{start.code} {start.error}" if start.code else start.error, label="cuInit"), Evidence(
+        start.why, label="why it was asked"
     )
 
 

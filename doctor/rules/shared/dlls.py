@@ -79,6 +79,6 @@ def cuda_there(framework: Framework, facts: Facts, matrix: Matrix, explains: tup
     return bad(
         f"{framework.label} needs {lost[0].name}{more} neither on Path nor in a CUDA toolkit of this machine",
         there,
-        evidence=tuple(Evidence(one.asker, f"needs {one.name}") for one in lost),
+        evidence=tuple(Evidence(f"needs {one.name}", file=one.asker) for one in lost),
         explains=(*explains, *(Symptom(code, framework.label) for code in _WITHOUT_CUDA)),
     )

@@ -19,7 +19,7 @@ from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok, u
 from doctor.facts import Facts
 from doctor.facts.environment import Framework
 from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Seen, UnseenError, how, value_or
+from doctor.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.builds import (
     build_row,
     cuda_of,
@@ -220,11 +220,11 @@ def _newest(cuda: CudaVersion, matrix: Matrix) -> str:
 
 def _evidence(seen: Code) -> tuple[Evidence, ...]:
     gpus = tuple(
-        Evidence(how(gpu.capability), f"{gpu.label} has compute capability {gpu.capability.get()}")
+        Evidence.of(gpu.capability, f"{gpu.label} has compute capability {gpu.capability.get()}")
         for gpu in seen.unserved
     )
-    reports = tuple(Evidence(f"matrix, {row.id}", row.source) for row in seen.reported)
-    return (*gpus, Evidence(seen.targets.how, "built for " + ", ".join(map(str, seen.targets.value))), *reports)
+    reports = tuple(Evidence(row.source, label=f"matrix, {row.id}") for row in seen.reported)
+    return (*gpus, Evidence.at(seen.targets.how, "built for " + ", ".join(map(str, seen.targets.value))), *reports)
 
 
 def _row_evidence(seen: Code, facts: Facts, matrix: Matrix) -> tuple[Evidence, ...]:
@@ -236,14 +236,14 @@ def _row_evidence(seen: Code, facts: Facts, matrix: Matrix) -> tuple[Evidence, .
     if not row.targets or set(row.targets) == set(seen.targets.value):
         return ()
     listed = ", ".join(map(str, row.targets))
-    return (Evidence(f"matrix, {row.id}", f"lists {listed}; the file is what runs, so it counts"),)
+    return (Evidence(f"lists {listed}; the file is what runs, so it counts", label=f"matrix, {row.id}"),)
 
 
 def _matrix_evidence(cause: str, seen: Code, matrix: Matrix) -> tuple[Evidence, ...]:
     if cause != TOO_NEW or seen.cuda is None:
         return ()
     newest = f"CUDA {seen.cuda} compiles for nothing newer than {_newest(seen.cuda, matrix)}"
-    return (Evidence("matrix, cuda.targets", newest), *_first_cuda(seen, matrix))
+    return (Evidence(newest, label="matrix, cuda.targets"), *_first_cuda(seen, matrix))
 
 
 def _first_cuda(seen: Code, matrix: Matrix) -> tuple[Evidence, ...]:
@@ -252,7 +252,9 @@ def _first_cuda(seen: Code, matrix: Matrix) -> tuple[Evidence, ...]:
         firsts = {gpu.capability.get().sm: matrix.first_cuda_for(gpu.capability.get()) for gpu in seen.unserved}
     except Uncovered:
         return ()
-    return tuple(Evidence("matrix, gpu.generations", f"{sm} starts with CUDA {cuda}") for sm, cuda in firsts.items())
+    return tuple(
+        Evidence(f"{sm} starts with CUDA {cuda}", label="matrix, gpu.generations") for sm, cuda in firsts.items()
+    )
 
 
 def _remedy(seen: Code, facts: Facts, matrix: Matrix) -> tuple[tuple[Need, ...], str]:

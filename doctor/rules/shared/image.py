@@ -6,11 +6,9 @@ constraints).
 
 from __future__ import annotations
 
-import re
-
 from doctor.facts import Facts
 from doctor.facts.image import ImageFacts
-from doctor.facts.seen import Seen, value_or
+from doctor.facts.seen import Place, Seen, value_or
 from doctor.rules.shared.rule import NotApplicable
 
 
@@ -21,17 +19,16 @@ def image_of(facts: Facts) -> ImageFacts:
     return facts.image.value
 
 
-def said_by(name: str, facts: Facts) -> str:
+def said_by(name: str, facts: Facts) -> str | Place:
     """Where a variable of the image stands: the line of its Dockerfile, else its configuration."""
-    told = facts.configuration.variables if isinstance(facts.dockerfile, Seen) else None
-    found = [one.set_in for one in value_or(told, ()) if one.name == name] if told else []
-    return found[0] if found else "the image's configuration"
+    told = value_or(facts.configuration.variables, ()) if isinstance(facts.dockerfile, Seen) else ()
+    return next((one.set_at for one in told if one.name == name and one.set_at), "the image's configuration")
 
 
 def set_to(name: str, value: str, facts: Facts) -> str:
     """What to write so that containers have this value: a compose file's own goes before that of the image."""
     place = said_by(name, facts)
-    if re.fullmatch(r".+\.ya?ml:\d+", place):
+    if isinstance(place, Place) and place.file.endswith((".yaml", ".yml")):
         return f"In {place}, below environment: {name}: {value}"
     return f"In the Dockerfile: ENV {name}={value}"
 

@@ -6,7 +6,7 @@ from compat.need import Need
 from compat.version import CudaVersion
 from doctor.check.finding import Answer, Evidence, Severity, bad
 from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, how
+from doctor.facts.seen import Place, Seen
 
 
 def other_cuda(  # noqa: PLR0913 - one argument for each thing that is told
@@ -16,7 +16,7 @@ def other_cuda(  # noqa: PLR0913 - one argument for each thing that is told
     theirs: Seen[int],
     *needs: Need,
     label: str,
-    source: str,
+    source: str | Place,
     severity: Severity = Severity.ERROR,
 ) -> Answer:
     """The finding; `what` is the product ("cuDNN"), `label` the very copy, `source` what says its CUDA."""
@@ -26,7 +26,7 @@ def other_cuda(  # noqa: PLR0913 - one argument for each thing that is told
         *needs,
         severity=severity,
         evidence=(
-            *([Evidence(how(own), f"built with CUDA {own.value}")] if own else []),
-            Evidence(source, f"for CUDA {theirs.value}"),
+            *([Evidence.of(own, f"built with CUDA {own.value}")] if own else []),
+            Evidence.at(source, f"for CUDA {theirs.value}"),
         ),
     )

@@ -12,9 +12,8 @@ _FLAGS = "THEANO_FLAGS"
 
 def setting_need(beside: Setting, section: str, name: str, value: str, facts: Facts) -> Need:
     """The need to have a setting in the file, or the variable, where another one stands; raises UnseenError."""
-    path, line, _ = beside.source.partition(", line ")
-    if line:
-        return Need("setting", value, path, f"theano {section} {name}")
+    if beside.at:
+        return Need("setting", value, beside.at.file, f"theano {section} {name}")
     said = next((one.value for one in facts.configuration.variables.get() if one.name == _FLAGS), "")
     key = name if section == "global" else f"{section}.{name}"
     kept = [one for one in said.split(",") if one.strip() and one.partition("=")[0].strip() != key]
