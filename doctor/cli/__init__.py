@@ -59,10 +59,11 @@ def main() -> NoReturn:
     more when the interpreter ends: together a seventh of a check.
     """
     gc.set_threshold(_NEW_OBJECTS_AT_MOST)
+    is_run = sys.argv[1:2] == ["run"]
     _fill_closed()
     waiting.listen(lambda text: print(f"gpudoctor: {text}", file=sys.stderr, flush=True))
     if sys.stdout is None:  # its descriptor is closed
-        if sys.argv[1:2] != ["run"] and not any(one.startswith("--output") for one in sys.argv):
+        if not is_run and not any(one.startswith("--output") for one in sys.argv):
             raise SystemExit(
                 _complain("standard output is closed; open it, or name a file with --output", _bad_usage(sys.argv[1:]))
             )
@@ -77,9 +78,10 @@ def main() -> NoReturn:
         stop.handle_signals()
     status = execute(sys.argv[1:])
     try:
-        sys.stdout.flush()
+        print(end="", flush=True)  # sys.stdout.flush() does not fail a second time
     except OSError as error:
-        status = _not_printed(error, sys.argv[1:])
+        missed = _not_printed(error, sys.argv[1:])
+        status = status if is_run else missed  # `run` ends as its command did
     gc.freeze()
     raise SystemExit(status if is_plain else stop.exit_status() or status)
 
