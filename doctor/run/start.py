@@ -11,6 +11,7 @@ import termios
 from typing import NoReturn
 
 from compat.record import NamedTuple
+from compat.stop import with_parent
 from doctor.run.refused import NOT_RUNNABLE, NotStarted
 from doctor.run.wiring import STDERR, STDIN, STDOUT, Wiring
 
@@ -40,10 +41,13 @@ def start(order: Order) -> Started:
     failed, fail = os.pipe()
     told, tell = os.pipe()
     held, hold = os.pipe()
+    bind = None if own else with_parent()  # one with its own terminal gets SIGHUP when we are gone
     pid = os.fork()
     if pid == 0:
         for mine in (failed, told, hold):
             os.close(mine)
+        if bind:
+            bind()
         _lead(order, fail, tell, held) if own else _become(order, fail)
     for theirs in (fail, tell, held, *(one.theirs for one in order.wiring.streams)):
         os.close(theirs)

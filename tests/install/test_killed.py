@@ -45,7 +45,7 @@ def roll_back() -> subprocess.CompletedProcess[str]:
     return subprocess.run((*COMMAND, "rollback"), cwd=REPOSITORY, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_nothing_arrives_after_a_rollback(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = os.path.realpath(sys.executable)
     subprocess.run([base, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)

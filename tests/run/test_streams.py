@@ -107,6 +107,20 @@ def test_what_was_ignored_stays_ignored() -> None:
     assert done.stdout == b"SIG_IGN\n"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="parent-death signals")
+def test_the_command_does_not_outlive_us() -> None:
+    """What kills a program that hangs (`timeout -s KILL`, a CI) must free the GPU that the command holds."""
+    with subprocess.Popen((*DRIVER, "sh", "-c", "echo $$; sleep 60"), cwd=ROOT, stdout=subprocess.PIPE) as running:
+        assert running.stdout
+        stat = Path(f"/proc/{int(running.stdout.readline())}/stat")
+        running.kill()
+        for _ in range(200):
+            if not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+            time.sleep(0.02)
+    pytest.fail("it lived on")
+
+
 def test_a_command_that_stops_stops_us() -> None:
     with subprocess.Popen((*DRIVER, "sh", "-c", "kill -STOP $$; exit 5"), cwd=ROOT, start_new_session=True) as running:
         _, status = os.waitpid(running.pid, os.WUNTRACED)
