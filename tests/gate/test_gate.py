@@ -411,6 +411,12 @@ def test_a_look_that_fails_is_a_verdict() -> None:
 UNSEEN_YET = Reason(Level.UNKNOWN, "prerequisite", "NVML", "it did not start")
 
 
+OF_A_DRIVER_THAT_LOADS = (
+    *("no-kernel-module", "no-device-nodes", "driver-libraries-missing", "nvml-error", "driver-hang"),
+    *("fabric-manager-not-running", "gpu-operator-not-ready", "driver-library-mismatch"),
+)
+
+
 @pytest.mark.parametrize(
     ("reasons", "waits"),
     [
@@ -421,10 +427,13 @@ UNSEEN_YET = Reason(Level.UNKNOWN, "prerequisite", "NVML", "it did not start")
         ([UNSEEN_YET._replace(subject="gpudoctor", why="/etc/gpudoctor.toml: no such file")], False),
         ([UNSEEN_YET._replace(subject="the kernel's log", why="permission denied")], False),
         ([UNSEEN_YET, UNSEEN_YET._replace(subject="the kernel's log")], True),
+        *(([REASON._replace(code=code)], True) for code in OF_A_DRIVER_THAT_LOADS),
+        *(([UNSEEN_YET._replace(subject=subject)], False) for subject in ("machine", "the rules")),
+        ([UNSEEN_YET._replace(level=Level.WARNED)], False),
     ],
 )
 def test_what_is_waited_for(reasons: Sequence[Reason], waits: bool) -> None:
-    level = Level.NOT_READY if any(one.level is Level.NOT_READY for one in reasons) else Level.UNKNOWN
+    level = min((one.level for one in reasons), key=(Level.NOT_READY, Level.UNKNOWN, Level.WARNED).index)
     assert Verdict(level, tuple(reasons), "").may_be_loading is waits
 
 
