@@ -27,7 +27,7 @@ from tests.machine import gpu, machine, seen
 from tests.probes.tree import offline
 
 WORDS = PrivateWords(
-    users=("alice", "torch", "Jane", "Jane Doe", "al", "bob", "q"),
+    users=("alice", "torch", "Jane", "Jane Doe", "zoe", "anna-zoe", "al", "bob", "q"),
     homes=("/home/alice", "/scratch/x7", "/scratch/x7/home", "/data"),
     hosts=("box17.lab", "box17"),
 )
@@ -50,6 +50,7 @@ REDACTOR = Redactor(WORDS, ["0324517000123"])
         ("/data/AL/env of al", "/data/<user>/env of <user>"),  # also names of two and three letters
         ("/data/Bob/env of bob", "/data/<user>/env of <user>"),
         ("q is a letter", "q is a letter"),
+        ("anna-zoe, zoe", "<user>, <user>"),
         ("on BOX17", "on <host>"),
         ("built by alice.", "built by <user>."),
         ("built by Jane Doe, not by Jane.", "built by <user>, not by <user>."),
@@ -167,7 +168,7 @@ def test_what_is_private_is_read_from_the_machine(tmp_path: Path) -> None:
             "short:x:1002:1:no home\nodd:x:a:1::/x:/y\n",
             "/etc/hostname": "node7\n",
             "/etc/hosts": "127.0.0.1 localhost\n10.0.0.8 node8\n"
-            "10.0.0.7 node7.cluster.example node7 other-name-of-the-node # here\n",
+            "10.0.0.7 node7.cluster.example node7 alias-of-the-same-node # here\n",
             "/home/yan/": "",
         },
     )
@@ -175,7 +176,7 @@ def test_what_is_private_is_read_from_the_machine(tmp_path: Path) -> None:
     assert private_words(host) == PrivateWords(
         users=("xaver", "zoe", "first", "last", "yan"),
         homes=("/scratch/xaver", "/data/zoe", "/data/first", "/data/last"),
-        hosts=("other-name-of-the-node", "node7.cluster.example", "node7"),
+        hosts=("alias-of-the-same-node", "node7.cluster.example", "node7"),
     )
 
 
