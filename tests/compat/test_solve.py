@@ -482,11 +482,11 @@ def _plain(package: str, release: int = 1, **changes: Any) -> dict[str, Any]:
     return {**row, "versions": f"=={release}", "python": ["3.11"], "pins": {}, **changes}
 
 
-def asked_of(folder: Path, *rows: dict[str, Any], hold: str = "") -> Problem:
+def asked_of(folder: Path, *rows: dict[str, Any], hold: str = "", conflicts: Sequence[dict[str, Any]] = ()) -> Problem:
     """All packages of these rows, but those that are held."""
     by_package = {one["package"]: [row for row in rows if row["package"] == one["package"]] for one in rows}
     held = [parse_spec(one) for one in hold.split()]
-    matrix = write(folder, by_package, [])
+    matrix = write(folder, by_package, [*conflicts])
     names = [name for name in by_package if name not in {one.name for one in held}]
     return Problem([parse_spec(name) for name in names], Circumstances(), matrix, hold=held)
 
@@ -514,6 +514,33 @@ def test_what_is_unknown_of_two_is_no_yes(
     assert not unsure or bool(unsure.doubts) is not is_known
     assert none_together(found, sure=True) is not is_known
     assert none_together(found, sure=False) is not is_possible
+
+
+@pytest.mark.parametrize(
+    ("when", "severity", "is_known", "is_possible"),
+    [
+        ({"first": "==1", "second": "==1"}, "error", False, False),
+        ({"first": "==1", "second": "==1"}, "warning", False, False),
+        ({"first": "==1", "second": "==1"}, "info", True, True),
+        ({"first": "==1", "second": "==1", "third": ""}, "error", False, False),
+        ({"first": "==1", "second": "==2"}, "error", True, True),
+        ({"first": "==1", "fourth": ""}, "error", True, True),
+        ({"first": "==1", "two": "<2"}, "error", False, True),  # some of the versions that the first asks for have it
+        ({"first": "==1", "two": ">=1"}, "error", False, False),
+        ({"first": "==1", "two": "<1"}, "error", True, True),
+    ],
+)
+def test_a_conflict_that_the_matrix_knows(
+    when: dict[str, str], severity: str, is_known: bool, is_possible: bool, tmp_path: Path
+) -> None:
+    conflict = {"id": "x", "when": when, "severity": severity, "summary": "they do not", "remedy": "one", **SOURCED}
+    rows = (_plain("first", pins={"two": ">=1,<3"} if "two" in when else {}), _plain("second"), _plain("third"))
+    found = asked_of(tmp_path, *rows, conflicts=[conflict])
+    solution, unsure = solve(found), solve_unsure(found)
+    assert ((solution is not None), (unsure is not None)) == (is_known, is_possible)
+    assert [one for one in (solution.remarks if solution else ()) if "they do not" in one] == (
+        ["they do not: one"] if severity == "info" else []
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from compat.matrix import Matrix
 from doctor.check.finding import Answer, Kind, Severity
 from doctor.check.judge import ask, codes, judge, load_rules
 from doctor.cli import execute
-from doctor.facts import Facts
+from doctor.facts import Facts, Machine
 from doctor.facts.failure import Failure
 from doctor.facts.gpu import Gpu
 from doctor.facts.policy import Policy, PolicyException
@@ -89,6 +89,28 @@ def test_one_answer_decides(answer: Answer, level: Level) -> None:
     found = verdict_of(HEALTHY, (*healthy_answers(), answer), MATRIX)
     assert (found.level, [one.level for one in found.reasons]) == (level, [level] * (level is not Level.READY))
     assert found.is_ready is (level in {Level.READY, Level.WARNED})
+
+
+@pytest.mark.parametrize(
+    ("facts", "subject"),
+    [
+        (HEALTHY._replace(machine=Machine("root", "/mnt")), "machine"),
+        (HEALTHY._replace(driver=driver()._replace(release=unseen("said"))), "the driver"),
+        (HEALTHY._replace(driver=driver(nvml=unseen("said"))), "NVML"),
+        (HEALTHY._replace(driver=driver(nvml=seen(nvml(state="hung", error="said")))), "NVML"),
+        (HEALTHY._replace(gpus=unseen("said")), "the GPUs"),
+        (HEALTHY._replace(gpus=seen(()), pci=seen(())), "the GPUs"),
+        (HEALTHY._replace(pci=seen((pci_device(), pci_device(address="0000:02:00.0")))), "the GPUs"),
+        (HEALTHY._replace(gpus=seen((gpu(uuid=unseen("said")),))), "GPU 0"),
+        (HEALTHY._replace(system=system(kernel_log=unseen("said"))), "the kernel's log"),
+        (HEALTHY._replace(failures=(Failure("gpus", "said", "x.py:1"),)), "the gpus probe"),
+    ],
+)
+def test_one_prerequisite_that_was_not_seen_decides(facts: Facts, subject: str) -> None:
+    """Whatever the rules say: they found nothing wrong."""
+    found = verdict_of(facts, healthy_answers(), MATRIX)
+    assert (found.level, [one.code for one in found.reasons]) == (Level.UNKNOWN, ["prerequisite"])
+    assert found.reasons[0].subject.startswith(subject)
 
 
 WARNED = answered(Kind.BAD, Severity.WARNING)
@@ -411,6 +433,12 @@ def test_a_look_that_fails_is_a_verdict() -> None:
 UNSEEN_YET = Reason(Level.UNKNOWN, "prerequisite", "NVML", "it did not start")
 
 
+OF_A_DRIVER_THAT_LOADS = (
+    *("no-kernel-module", "no-device-nodes", "driver-libraries-missing", "nvml-error", "driver-hang"),
+    *("fabric-manager-not-running", "gpu-operator-not-ready", "driver-library-mismatch"),
+)
+
+
 @pytest.mark.parametrize(
     ("reasons", "waits"),
     [
@@ -421,10 +449,13 @@ UNSEEN_YET = Reason(Level.UNKNOWN, "prerequisite", "NVML", "it did not start")
         ([UNSEEN_YET._replace(subject="gpudoctor", why="/etc/gpudoctor.toml: no such file")], False),
         ([UNSEEN_YET._replace(subject="the kernel's log", why="permission denied")], False),
         ([UNSEEN_YET, UNSEEN_YET._replace(subject="the kernel's log")], True),
+        *(([REASON._replace(code=code)], True) for code in OF_A_DRIVER_THAT_LOADS),
+        *(([UNSEEN_YET._replace(subject=subject)], False) for subject in ("machine", "the rules")),
+        ([UNSEEN_YET._replace(level=Level.WARNED)], False),
     ],
 )
 def test_what_is_waited_for(reasons: Sequence[Reason], waits: bool) -> None:
-    level = Level.NOT_READY if any(one.level is Level.NOT_READY for one in reasons) else Level.UNKNOWN
+    level = min((one.level for one in reasons), key=(Level.NOT_READY, Level.UNKNOWN, Level.WARNED).index)
     assert Verdict(level, tuple(reasons), "").may_be_loading is waits
 
 
@@ -446,12 +477,14 @@ def test_it_waits_for_a_driver_that_is_loading_only_when_asked(monkeypatch: pyte
     assert gate(Options(retry_for_s=0.05), lambda _: loading) == loading
 
 
-@pytest.mark.parametrize(("text", "found"), [("5s", 5), ("500ms", 0.5), ("2m", 120), ("7", 7), ("0s", 0)])
+@pytest.mark.parametrize(
+    ("text", "found"), [("5s", 5), ("500ms", 0.5), ("2m", 120), ("7", 7), ("0s", 0), ("86399s", 86399)]
+)
 def test_times(text: str, found: float) -> None:
     assert seconds(text, "--within") == found
 
 
-@pytest.mark.parametrize("text", ["", "s", "-5s", "5h", "inf", "nan", "1e9"])
+@pytest.mark.parametrize("text", ["", "s", "86400s", "-5s", "5h", "inf", "nan", "1e9"])
 def test_no_times(text: str) -> None:
     with pytest.raises(BadRequest, match="--within"):
         seconds(text, "--within")

@@ -17,7 +17,7 @@ class Room(NamedTuple):
 ROOMS: Mapping[str, Room] = {
     "rules": Room(("doctor/rules/**/*.py",), ("tests/rules",), 0),
     "prescribe": Room(("doctor/prescribe/**/*.py",), ("tests/prescribe",), 0),
-    "solve": Room(("compat/solve*.py",), ("tests/compat/test_solve.py",), 0),
+    "solve": Room(("compat/solve*.py",), ("tests/compat/test_solve.py", "tests/matrix/test_solve.py"), 0),
     "explain": Room(("doctor/explain/**/*.py",), ("tests/explain",), 0),
     "installers": Room(("installers/**/*.py",), ("tests/installers",), 0),
     "gate": Room(("doctor/gate/**/*.py",), ("tests/gate",), 0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -28,8 +29,8 @@ from tests.machine import gpu, machine, seen
 from tests.probes.tree import offline
 
 WORDS = PrivateWords(
-    users=("alice", "torch", "Jane Doe", "al", "bob", "q"),
-    homes=("/home/alice", "/scratch/x7/home"),
+    users=("alice", "torch", "Jane", "Jane Doe", "zoe", "anna-zoe", "al", "bob", "q"),
+    homes=("/home/alice", "/scratch/x7", "/scratch/x7/home", "/data"),
     hosts=("box17.lab", "box17"),
 )
 REDACTOR = Redactor(WORDS, ["0324517000123"])
@@ -51,8 +52,12 @@ REDACTOR = Redactor(WORDS, ["0324517000123"])
         ("/data/AL/env of al", "/data/<user>/env of <user>"),  # also names of two and three letters
         ("/data/Bob/env of bob", "/data/<user>/env of <user>"),
         ("q is a letter", "q is a letter"),
+        ("anna-zoe, zoe", "<user>, <user>"),
         ("on BOX17", "on <host>"),
         ("built by alice.", "built by <user>."),
+        ("built by Jane Doe, not by Jane.", "built by <user>, not by <user>."),
+        ("/scratch/x7/env", "<home>/env"),
+        ("/data/env", "/data/env"),  # a home that is no more than a mount is in every path
         ("/root/.bashrc, line 3", "/root/.bashrc, line 3"),
         ("torch 2.9.1+cu128 in /opt/venv", "torch 2.9.1+cu128 in /opt/venv"),
         ("/home/torch/.venv", "/home/<user>/.venv"),
@@ -105,10 +110,35 @@ REDACTOR = Redactor(WORDS, ["0324517000123"])
         ("https://u:p/q@x.example/y", "https://<credentials>@x.example/y"),
         ("git+https://x.example:8443/y@v1", "git+https://x.example:8443/y@v1"),
         ("pip --token abc --no-deps", "pip --token <secret> --no-deps"),
+        ("aa:bb:cc, aa:bb:cc:dd", "aa:bb:cc, <address>"),
+        ("aaaa:b:c:d, aaaaa:b:c:d", "<address>, aaaaa:b:c:d"),
+        (":".join("1" * 21), "<address>"),
+        (":".join("1" * 22), ":".join("1" * 22)),
+        ("1::2:3, 1:::2:3, 1::2", "<address>, 1:::2:3, 1::2"),
+        ("2001::7 1001::7 fe80::1 fe81::1 fd00::1", "<address> 1001::7 <address> fe81::1 <address>"),
     ],
 )
 def test_texts(text: str, expected: str) -> None:
     assert REDACTOR.text(text) == expected
+
+
+OF_THE_STACK = (
+    "/home/media /run/media/data /usr/local/cuda/lib64 /usr/share/include /opt/conda/envs/test/bin/python3 /etc/env"
+    " /var/tmp/scratch /srv/project/venv /mnt/work /sys/dev /proc/live /lib/driver site-packages dist-packages"
+    " error: healthy image, broken docker, podman dump; ok warning info bad unknown dockerfile"
+    " ubuntu debian fedora centos linux windows distribution system wheel pip python"
+    " nvidia gpu gpus cudnn torch pytorch tensorflow jax jaxlib cupy keras theano onnxruntime projects tests"
+)
+
+
+def test_accounts_that_are_called_like_the_stack_cost_no_words() -> None:
+    words = PrivateWords(users=tuple(re.findall(r"[\w-]+", OF_THE_STACK)), hosts=("cuda", "ubuntu"))
+    assert Redactor(words).text(OF_THE_STACK) == OF_THE_STACK.replace("/home/media", "/home/<user>")
+
+
+@pytest.mark.parametrize("name", ["code", "kind", "severity", "schema", "verdict", "explained_by"])
+def test_fields_with_words_of_ours_are_kept(name: str) -> None:
+    assert REDACTOR.value({name: "alice", "why": ["alice"]}) == {name: "alice", "why": ["<user>"]}
 
 
 @pytest.mark.parametrize(
@@ -142,17 +172,20 @@ def test_what_is_private_is_read_from_the_machine(tmp_path: Path) -> None:
     offline(
         tmp_path,
         {
-            "/etc/passwd": "root:x:0:0::/root:/bin/bash\nzoe:x:1001:1001:Zoe:/data/zoe:/bin/sh\nsvc:x:200:200::/x:/y\n",
+            "/etc/passwd": "root:x:0:0::/root:/bin/bash\nzoe:x:1001:1001:Zoe:/data/zoe:/bin/sh\nsvc:x:200:200::/x:/y\n"
+            "sys:x:999:1::/x:/y\nfirst:x:1000:1::/data/first\nlast:x:60000:1::/data/last\nafter:x:60001:1::/x:/y\n"
+            "short:x:1002:1:no home\nodd:x:a:1::/x:/y\n",
             "/etc/hostname": "node7\n",
-            "/etc/hosts": "127.0.0.1 localhost\n10.0.0.7 node7.cluster.example node7 # here\n10.0.0.8 node8\n",
+            "/etc/hosts": "127.0.0.1 localhost\n10.0.0.8 node8\n"
+            "10.0.0.7 node7.cluster.example node7 alias-of-the-same-node # here\n",
             "/home/yan/": "",
         },
     )
     host = RootHost(str(tmp_path), {"SUDO_USER": "xaver", "HOME": "/scratch/xaver"})
     assert private_words(host) == PrivateWords(
-        users=("xaver", "zoe", "yan"),
-        homes=("/scratch/xaver", "/data/zoe"),
-        hosts=("node7.cluster.example", "node7"),
+        users=("xaver", "zoe", "first", "last", "yan"),
+        homes=("/scratch/xaver", "/data/zoe", "/data/first", "/data/last"),
+        hosts=("alias-of-the-same-node", "node7.cluster.example", "node7"),
     )
 
 

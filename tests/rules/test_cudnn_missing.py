@@ -8,6 +8,7 @@ from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
 from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts, Machine
+from doctor.facts.cudnn import CudnnCopy
 from doctor.facts.environment import Framework
 from tests.machine import VENV, distribution, environment, framework, loader, machine, seen, toolkits, unseen
 from tests.rules.case import answer
@@ -64,16 +65,37 @@ def test_on_an_image_a_library_of_the_system_is_a_warning() -> None:
     assert found.needs == (wheel, Need("cudnn", ">=8.9,<9", "", "12"))
 
 
+TENSORFLOW_10 = framework("tensorflow", "2.10.0", cudnn=seen(CudnnVersion.parse("8.1")), requires=seen(()))
+
+
+@pytest.mark.parametrize(
+    ("copy", "first"),
+    [
+        (other("8.1.0", OPT, None), "variable"),
+        (other("8.1.0", OPT, None, origin="toolkit"), "variable"),
+        (other("8.9.7", OPT, None), "variable"),
+        (other("8.0.5", OPT, None), "cudnn"),  # older than it was built with
+        (other("9.1.0", OPT, None), "cudnn"),
+        (other("8.9.7", OPT, 3), "cudnn"),  # which is searched, and was not taken
+        (other("8.9.7", OPT, None, origin="wheel"), "cudnn"),
+        (other("8.9.7", OPT, None, origin="conda"), "cudnn"),
+        (other("8.9.7", OPT, None, version=unseen("stripped")), "cudnn"),
+    ],
+)
+def test_only_a_copy_that_lies_outside_the_search_and_fits_is_named_to_it(copy: CudnnCopy, first: str) -> None:
+    assert answer(CODE, nothing_found(TENSORFLOW_10, copy)).needs[0].product == first
+
+
 @pytest.mark.parametrize(
     ("version", "framework_there", "first"),
     [
         (
             "8.9.7",
-            framework("tensorflow", "2.10.0", cudnn=seen(CudnnVersion.parse("8.1")), requires=seen(())),
+            TENSORFLOW_10,
             "variable",
         ),
-        ("8.0.5", framework("tensorflow", "2.10.0", cudnn=seen(CudnnVersion.parse("8.1")), requires=seen(())), "cudnn"),
-        ("9.5.1", framework("tensorflow", "2.10.0", cudnn=seen(CudnnVersion.parse("8.1")), requires=seen(())), "cudnn"),
+        ("8.0.5", TENSORFLOW_10, "cudnn"),
+        ("9.5.1", TENSORFLOW_10, "cudnn"),
         ("9.10.2", TORCH, "nvidia-cudnn-cu12"),  # its own wheel
     ],
 )

@@ -121,9 +121,9 @@ def test_torch_does_not_care_about_the_toolkit(release: str) -> None:
 def test_a_toolkit_of_another_environment_does_not_count(prefix: str, where: str, kind: Kind) -> None:
     base = environment(prefix="/opt/conda", kind="conda")._replace(frameworks=seen(()))
     mine = environment(built("tensorflow", "2.10.1", environment=prefix), prefix=prefix, kind="conda")
-    here = (base, mine) if prefix != base.prefix else (mine,)
-    facts = machine(environments=seen(here), toolkit=toolkits(toolkit("11.8.0", path=where, kind="conda")))
-    assert answer(CODE, facts).kind is kind
+    for here in ((base, mine), (mine, base)) if prefix != base.prefix else ((mine,),):
+        facts = machine(environments=seen(here), toolkit=toolkits(toolkit("11.8.0", path=where, kind="conda")))
+        assert answer(CODE, facts).kind is kind
 
 
 @pytest.mark.parametrize(
