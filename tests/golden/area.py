@@ -19,7 +19,7 @@ class Area(NamedTuple):
 
     jobs: Callable[[], Sequence[str]]  # names, of which each stands alone in any process and order
     outputs: Callable[[str, Path], Outputs]  # of a job, which may write into an empty folder
-    share: int = 20  # one job of so many is in the fast suite
+    share: int = 20  # one job of so many is in the fast suite; 0: none
 
 
 @cache

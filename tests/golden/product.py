@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gpudoctor
+from compat.load import DATA
+from compat.matrix import Matrix
 from doctor.host import live
+from installers.render import commands, script_bash, script_powershell
+from tests.installers.needs import ANYWHERE, LINUX_ONLY, plans_for
+from tests.installers.target import LINUX, WINDOWS
 from tests.lab.case import Case, host_of
 
 # A fixed process: the width of a help page, symbols without colours, and nothing of the user who runs it.
@@ -27,6 +34,17 @@ _ENVIRONMENT = {
     "GPUDOCTOR_MATRIX_OVERLAY": "/home/golden/matrix",
 }
 _WAITING = "gpudoctor: waiting"  # printed where the machine of the tests is busy
+
+
+class LookedAtThisMachine(BaseException):
+    """An output would hold what is true of the machine of the tests: the question must name another one."""
+
+
+class _NoMachine:
+    """The live machine where a question is about none: it may be made, not looked at."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise LookedAtThisMachine(f"{name}: {shlex.join(sys.argv)}")
 
 
 class Ran(NamedTuple):
@@ -69,6 +87,28 @@ def _lines(stream: io.TextIOWrapper) -> list[str]:
     return _written(stream).splitlines(keepends=True)
 
 
+SCHEMAS = (*sorted((Path(gpudoctor.HERE) / "docs").glob("*.schema.json")), Path(DATA, "schema.json"))
+TARGETS = {**LINUX, "windows": WINDOWS}
+
+
+def rows() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every row of the matrix, with the name of its product."""
+    for path in sorted(Path(DATA).glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for table in content["tables"].values() if "product" in content else ():
+            yield from ((content["product"], row) for row in table)
+
+
+def plans(target: str) -> Iterator[str]:
+    """Yield what is printed for each need on a target: the commands, then the script for its shell."""
+    machine = TARGETS[target]
+    needs, script = ((*ANYWHERE, *LINUX_ONLY), script_bash.script)
+    if target == "windows":
+        needs, script = ANYWHERE, script_powershell.script
+    for _, plan in plans_for(needs, machine, Matrix()):
+        yield "\n".join((*commands(plan, machine), "", script(plan, machine)))
+
+
 @contextlib.contextmanager
 def _process(
     argv: list[str], folder: Path, output: io.TextIOWrapper, errors: io.TextIOWrapper, stdin: str
@@ -97,9 +137,7 @@ def _machine(case: Case | None, tree: Path) -> Iterator[None]:
     """The live machine of the command line is that of the lab, or one that refuses to be looked at."""
 
     def machine(environ: Any = None) -> Any:
-        if case is None:
-            raise AssertionError("the machine of the tests was looked at")
-        return host_of(case, tree)
+        return _NoMachine() if case is None else host_of(case, tree)
 
     before: Callable[..., Any] = live.LiveHost
     live.LiveHost = machine  # type: ignore[assignment,misc]

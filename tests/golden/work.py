@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import multiprocessing
 import secrets
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.golden.area import area_of
+from tests.golden.areas import number_of
 from tests.golden.store import Digest, digest_of, pack
 
 # Of one length on every machine, wherever TMPDIR is, or the lines of a report would break elsewhere; letters and digits
@@ -39,12 +39,9 @@ class Job(NamedTuple):
 def jobs_of(area: str, *, share: bool) -> list[Job]:
     """The jobs of an area; with `share`, those of the fast suite, which only their names decide."""
     every = area_of(area).jobs()
-    kept = [name for name in every if not share or _number(name) % area_of(area).share == 0]
+    of_share = area_of(area).share
+    kept = [name for name in every if not share or (of_share and number_of(f"{area} {name}") % of_share == 0)]
     return [Job(area, name) for name in kept]
-
-
-def _number(name: str) -> int:
-    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
 
 
 def carry_out(job: Job) -> list[Output]:

@@ -1,7 +1,8 @@
-"""Every machine of the lab: `check` in every format, from one look; then what `gate` and `which` say."""
+"""Every machine of the lab: `check` in every format, from one look and from its own JSON; `gate` and `which`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ SUFFIXES = {
     "sarif": ".sarif",
     "text": ".txt",
 }
+_FINGERPRINT = re.compile('("gpudoctor/v1": ")[0-9a-f]{64}')
 PRINTED = "github"  # the one format that no suffix of a file stands for
 
 
@@ -44,6 +46,9 @@ def outputs(name: str, folder: Path) -> Outputs:
     ran = run("check", *subject, *more, "--format", PRINTED, *asked, folder=folder, machine=case)
     found = {PRINTED: ran.text()}
     found |= {style: (folder / file).read_text(encoding="utf-8") for style, file in files.items()}
+    found["from"] = run("check", "--from", "report.json", "--format", "json", folder=folder).text()
+    if subject:  # a fingerprint of SARIF holds the root's path, which differs from run to run
+        found["sarif"] = _FINGERPRINT.sub(r"\1", found["sarif"])
     found["which"] = run("which", "cudnn", *subject, folder=folder, machine=case).text()
     if not subject:
         found["gate"] = run("gate", folder=folder, machine=case).text()
