@@ -1,0 +1,81 @@
+"""Carrying out jobs, in this process or in several."""
+
+from __future__ import annotations
+
+import multiprocessing
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.golden.area import area_of
+from tests.golden.areas import number_of
+from tests.golden.store import Digest, digest_of, pack
+
+# Of one length on every machine, wherever TMPDIR is, or the lines of a report would break elsewhere; letters and digits
+# alone, which no format escapes.
+_SCRATCH, _NEUTRAL = "/tmp/golden{}", "0" * 8
+
+
+class Output(NamedTuple):
+    """An output that was made."""
+
+    area: str
+    name: str  # the job, "/", and the part
+    digest: Digest
+    packed: bytes
+
+
+class Job(NamedTuple):
+    """A part of an area."""
+
+    area: str
+    name: str
+
+
+def jobs_of(area: str, *, share: bool) -> list[Job]:
+    """The jobs of an area; with `share`, those of the fast suite, which only their names decide."""
+    every = area_of(area).jobs()
+    of_share = area_of(area).share
+    kept = [name for name in every if not share or (of_share and number_of(f"{area} {name}") % of_share == 0)]
+    return [Job(area, name) for name in kept]
+
+
+def carry_out(job: Job) -> list[Output]:
+    """Make the outputs of a job; what names its folder is made equal."""
+    with _folder() as folder:
+        texts = area_of(job.area).outputs(job.name, folder)
+        neutral = _SCRATCH.format(_NEUTRAL)
+        texts = {part: text.replace(str(folder), neutral) for part, text in texts.items()}
+    return [Output(job.area, f"{job.name}/{part}", digest_of(text), pack(text)) for part, text in texts.items()]
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    folder = Path(_SCRATCH.format(secrets.token_hex(4)))
+    folder.mkdir(mode=0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def carry_out_all(jobs: Sequence[Job], processes: int) -> Iterator[list[Output]]:
+    """Make the outputs of all jobs, in any order."""
+    if processes == 1:
+        yield from map(carry_out, jobs)
+        return
+    parts = [jobs[at : at + _AT_ONCE] for at in range(0, len(jobs), _AT_ONCE)]
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(_some, part) for part in parts]):
+            yield done.result()
+
+
+_AT_ONCE = 8
+
+
+def _some(jobs: Sequence[Job]) -> list[Output]:
+    return [output for job in jobs for output in carry_out(job)]
