@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
+from compat.base.record import NamedTuple
 from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
 from compat.cards import GpuCard
 from compat.fit import fit
@@ -18,7 +19,6 @@ from compat.reason import (
     OK,
     UNKNOWN,
     YES,
-    Circumstances,
     Reason,
     cudnn_reasons,
     driver_reasons,
@@ -29,10 +29,10 @@ from compat.reason import (
     toolkit_reasons,
     verdict_of,
 )
-from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, FrameworkRow, ToolkitRow, WheelIndexRow
 from compat.spec import Spec
 from compat.specifier import first_release
+from compat.target import Circumstances
 from compat.traits import traits_of
 from compat.version import CudaVersion, CudnnVersion
 

@@ -7,11 +7,12 @@ import itertools
 from compat.build import is_cuda_row, name_of
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
-from compat.reason import BAD, OK, UNKNOWN, Circumstances, Reason, row_name
+from compat.reason import BAD, OK, UNKNOWN, Reason, row_name
 from compat.row import FrameworkRow
-from compat.solve import Problem, solve, solve_unsure
-from compat.solve_proof import refusals
+from compat.solve.rejections import refusals
+from compat.solve.search import Problem, solve, solve_unsure
 from compat.spec import Spec
+from compat.target import Circumstances
 from compat.traits import traits_of
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from compat.base.record import NamedTuple
 from compat.build import (
     accepted_cudas,
     brings_libraries,
@@ -22,7 +23,6 @@ from compat.reason import (
     BAD,
     OK,
     UNKNOWN,
-    Circumstances,
     Reason,
     cudnn_reasons,
     driver_drives,
@@ -32,9 +32,9 @@ from compat.reason import (
     toolkit_reasons,
     verdict_of,
 )
-from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, CudnnWarningRow, FrameworkRow, SupportRow, TargetsRow
 from compat.specifier import first_release
+from compat.target import Circumstances
 from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion
 

@@ -11,9 +11,9 @@ from compat.overlap import NO, YES, overlap
 
 if TYPE_CHECKING:
     from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, JetpackRow, NameRow, SystemLibraryRow
-    from compat.reason import Circumstances
     from compat.row import FrameworkRow
     from compat.spec import Spec
+    from compat.target import Circumstances
 
 
 def package_named(name: str, matrix: Matrix) -> NameRow | None:

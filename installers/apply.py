@@ -8,10 +8,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
+from installers.errors import InstallError, plainly, refused, require_space, require_writable
 from installers.journal import Journal, Ran, State
 from installers.plan import Plan
-from installers.refusal import InstallError, plainly, refused, require_space, require_writable
 from installers.run import MEANS, Means, Run
 from installers.step import Step, kind_of
 from installers.steps.command import Inverse

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.at_work import Watch, watch
 from installers.command import as_root, run_command, settled
+from installers.environment_backup import environments_of, keep_all, touch
 from installers.fetch import PATIENT, Limits
+from installers.file_identity import link_or_copy
 from installers.journal import Journal, State, record_of_command
-from installers.kept import environments_of, keep_all, touch
 from installers.plan import Plan
 from installers.progress import Progress, Report, silent
-from installers.stamp import link_or_copy
 from installers.step import Step, kind_of
 from installers.steps.command import Command, is_of_packages
 from installers.transaction import SCRATCH_NAME, Item, Transaction

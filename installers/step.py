@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from compat.discover import load_one, names_in
-from compat.record import NamedTuple
+from compat.base.discover import load_one, names_in
+from compat.base.record import NamedTuple
 from installers import steps as steps_package
 
 if TYPE_CHECKING:

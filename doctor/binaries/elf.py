@@ -10,8 +10,8 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO, Literal
 
-from compat.error import GpudoctorError
-from compat.record import NamedTuple
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from doctor.binaries import NotRead, Pieces
 
 _MACHINES = {

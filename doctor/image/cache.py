@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
-from compat.own import open_own
+from compat.base.private_dirs import open_own
 from doctor import __version__
 from doctor.host.cache import cache_directory
 from doctor.image import CHUNK_BYTES, KEPT_AT_MOST_BYTES, keep, layer

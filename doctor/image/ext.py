@@ -12,7 +12,7 @@ import shlex
 import struct
 from collections.abc import Iterator
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.image import ENTRIES_AT_MOST, Damaged, ImageError
 from doctor.image.crc32c import START, crc32c
 from doctor.image.disk import Disk

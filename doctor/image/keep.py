@@ -19,8 +19,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
-from compat.error import GpudoctorError
-from compat.record import NamedTuple
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from doctor.binaries.elf import Elf
 from doctor.binaries.fatbin import HEAD, MAGIC, SECTIONS, gpu_code_of
 from doctor.image import SCRATCH_AT_MOST_BYTES

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.image import BOMB_BYTES, CHUNK_BYTES, ENTRIES_AT_MOST, Damaged, ImageError
 from doctor.image.disk import Disk, Scratch
 from doctor.image.keep import ZEROS, Keeper, Stretch

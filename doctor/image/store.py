@@ -8,7 +8,7 @@ import os
 from typing import Protocol
 
 from compat.base.compression import packing_of
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.host import HostError
 from doctor.host.root import RootHost
 from doctor.image import SMALL_BYTES, Damaged, ImageError

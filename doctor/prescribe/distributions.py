@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import re
 
+from compat.base.record import NamedTuple
 from compat.build import brings_libraries, covers, is_default_build, release_key
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
-from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.spec import Spec, parse_spec
 from compat.specifier import first_release
 from compat.traits import module_of, traits_of
 from compat.version import CudnnVersion
-from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Environment, Extension, Framework, Incomplete, Overlap
-from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.host import Host, HostError
-from doctor.host.lines import lines_of
+from doctor.host.files import lines_of
 from doctor.host.overlay import Changes, Overlay
-from doctor.prescribe.foreseen import Foreseen
-from doctor.prescribe.foreseen_framework import framework_of_row, version_of
-from doctor.prescribe.place import is_reached
-from doctor.prescribe.world import World
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Distribution, Environment, Extension, Framework, Incomplete, Overlap
+from doctor.model.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
+from doctor.planned.framework_from_row import framework_of_row, version_of
+from doctor.prescribe.install_location import is_reached
+from doctor.prescribe.predicted_files import Foreseen
+from doctor.prescribe.simulated_machine import World
+from doctor.pyenv.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.pins import keeps
 from installers.effect import DistributionsInstalled
@@ -169,7 +169,7 @@ def with_installed(world: World, environment: Environment, coming: Coming, site:
     framework = _framework(coming, environment, world, site)
     same = any((one.environment, one.label) == (environment.prefix, coming.label) for one in world.removed)
     if framework and coming.row and not same:  # of the same release the first look has told
-        from doctor.prescribe.foreseen_requests import again, requests  # late: the loader's habits
+        from doctor.prescribe.predicted_dlopens import again, requests  # late: the loader's habits
 
         own = _own_cudnn(coming.row, framework, made, world.matrix)
         named = requests(coming.row, environment.prefix, own=own)

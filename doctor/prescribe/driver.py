@@ -5,11 +5,11 @@ from __future__ import annotations
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.row import BranchRow
 from compat.version import CudaVersion, DriverRelease
-from doctor.facts import Facts
-from doctor.facts.driver import DeviceNode, DriverFacts, DriverLibrary, ModuleFile, Nvml
-from doctor.facts.gpu import Gpu, GpuNow
-from doctor.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts import Facts
+from doctor.model.facts.driver import DeviceNode, DriverFacts, DriverLibrary, ModuleFile, Nvml
+from doctor.model.facts.gpu import Gpu, GpuNow
+from doctor.model.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
+from doctor.prescribe.simulated_machine import World
 from doctor.rules.shared import cards
 from installers.requirement import exact_version
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Remedy
-from doctor.facts import Facts
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Remedy
 from doctor.prescribe.candidates import Candidate, candidates, ways, with_more
 from installers.packages import refresh
 from installers.plan import Plan
@@ -25,7 +25,7 @@ from installers.steps.download import Download
 from installers.steps.pause import Pause
 
 if TYPE_CHECKING:
-    from doctor.prescribe.proof import Court, Verdict
+    from doctor.prescribe.remedy_verifier import Court, Verdict
     from installers.effect import Effect
 
 _OFFERED_AT_MOST = 2  # a remedy, and another one to choose from

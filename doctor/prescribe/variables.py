@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts.environment import Variable
-from doctor.facts.seen import Seen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.simulated_machine import World
 
 
 def with_variable(world: World, name: str, value: str | None) -> World:

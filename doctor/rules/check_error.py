@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Kind, failed
-from doctor.facts import Facts
-from doctor.facts.failure import Failure
+from doctor.model.facts import Facts
+from doctor.model.facts.failure import Failure
+from doctor.model.finding import Answer, Kind, failed
 from doctor.rules.shared.rule import Rule, Subjects
 
 FAILURES: Subjects[Failure] = Subjects("failed check", lambda facts: facts.failures)

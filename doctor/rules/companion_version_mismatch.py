@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from compat.base.record import NamedTuple
 from compat.build import oldest_cuda
 from compat.matrix import Matrix, Uncovered
 from compat.need import BY_HAND, Need
-from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Place, how, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Distribution, Framework
+from doctor.model.facts.seen import Place, how, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import (
     build_row,
     distribution_of,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Environment, Framework
-from doctor.loader.words import because
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.model.resolution import because
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.cuda_libraries import both_releases, displaced, dotted, is_older, is_wheel
 from doctor.rules.shared.rule import NotApplicable, Rule

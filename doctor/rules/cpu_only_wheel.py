@@ -9,10 +9,10 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.seen import Seen, how, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.seen import Seen, how, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import (
     cuda_need_of,
     installed,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen
-from doctor.loader.words import because
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen
+from doctor.model.finding import Answer, Evidence, bad, ok
+from doctor.model.resolution import because
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.cuda_libraries import both_releases, dotted, is_older, predicted, release_of
 from doctor.rules.shared.cudnn_use import out_of_variable

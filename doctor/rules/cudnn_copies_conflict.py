@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.cudnn_use import part_names, searched, variable_of, without
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import ABSENT, Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.seen import Seen, Unseen, how, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.seen import Seen, Unseen, how, value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.cudnn_use import mending, searched, variable_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import CUDNN_COPIES

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.cudnn_use import (
     is_of_windows,
     lacking,

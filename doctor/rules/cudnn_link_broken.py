@@ -6,10 +6,10 @@ import posixpath
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy, CudnnLink
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy, CudnnLink
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.cudnn_use import mending, severity_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import CUDNN_COPIES

@@ -5,12 +5,12 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.builds import need_own_cuda
 from doctor.rules.shared.cuda_libraries import names_of, need_use
 from doctor.rules.shared.cudnn_use import (

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy, CudnnPart
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy, CudnnPart
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.cudnn_use import (
     aside,
     is_main,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.seen import how
-from doctor.loader.words import because
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import how
+from doctor.model.finding import Answer, Evidence, bad, ok
+from doctor.model.resolution import because
 from doctor.rules.shared.cudnn_use import built_for, loaded_copy, main_predictions, prediction, right_copies
 from doctor.rules.shared.nvidia_wheels import conflict_of
 from doctor.rules.shared.rule import NotApplicable, Rule

@@ -7,11 +7,11 @@ import re
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.platform import absent
-from compat.reason import Circumstances
-from doctor.check.finding import Answer, Evidence, bad, ok, unknown
-from doctor.facts import Facts, Machine
-from doctor.facts.dockerfile import DockerfileBase
-from doctor.rules.shared.dockerfile import dockerfile_of, from_line
+from compat.target import Circumstances
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfileBase
+from doctor.model.finding import Answer, Evidence, bad, ok, unknown
+from doctor.rules.shared.image import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 

@@ -8,16 +8,16 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.overlap import overlap
 from compat.row import FrameworkRow
-from doctor.check.finding import Answer, Evidence, bad, ok, unknown
-from doctor.dockerfile.base import base_of
-from doctor.facts import Facts, Machine
-from doctor.facts.dockerfile import DockerfileBase
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfileBase
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok, unknown
 from doctor.rules.shared.builds import build_row
-from doctor.rules.shared.dockerfile import dockerfile_of, from_line
+from doctor.rules.shared.image import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
+from doctor.script.base import base_of
 
 _FOR_GPUS = re.compile(r".+-gpu|cupy-cuda\d+x?|mxnet-cu\d+")
 _WITH_CUDNN = re.compile(r"-cudnn(\d*)(?:-|$)|-tensorrt")

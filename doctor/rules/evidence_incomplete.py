@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Kind, unknown
-from doctor.facts import Facts
-from doctor.facts.unread import Unread
+from doctor.model.facts import Facts
+from doctor.model.facts.failure import Unread
+from doctor.model.finding import Answer, Kind, unknown
 from doctor.rules.shared.rule import Rule, Subjects
 
 UNREAD: Subjects[Unread] = Subjects("file that could not be read whole", lambda facts: facts.unread)

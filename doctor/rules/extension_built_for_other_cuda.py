@@ -8,10 +8,10 @@ from compat.build import covers, oldest_cuda
 from compat.matrix import Matrix, accepts
 from compat.need import Need
 from compat.row import FrameworkRow
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Extension, Variable
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Extension, Variable
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.builds import need_of, other_builds, riders, suits_riders
 from doctor.rules.shared.extensions import (
     EXTENSION_PACKAGES,

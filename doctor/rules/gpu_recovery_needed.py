@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.gpu import Gpu
+from doctor.model.facts import Facts
+from doctor.model.facts.gpu import Gpu
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import GPUS, need_live
 

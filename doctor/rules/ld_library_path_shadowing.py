@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Place, Seen, UnseenError, how, value_or
-from doctor.loader.words import because
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.seen import Place, Seen, UnseenError, how, value_or
+from doctor.model.finding import Answer, Evidence, Kind, Severity, Symptom, bad, ok
+from doctor.model.resolution import because
 from doctor.rules.shared.builds import build_row, import_symptoms, need_own_cuda
 from doctor.rules.shared.cuda_libraries import both_releases, displaced, dotted, is_older
 from doctor.rules.shared.cudnn_use import built_for, copy_of, out_of_variable, pin_of, predictions

@@ -6,11 +6,11 @@ import posixpath
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Outcome
-from doctor.facts.seen import Unseen
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Outcome
+from doctor.model.facts.seen import Unseen
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.builds import need_own_cuda
 from doctor.rules.shared.conditions import loading_library
 from doctor.rules.shared.cuda_libraries import with_directories

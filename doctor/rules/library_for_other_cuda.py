@@ -11,11 +11,11 @@ import re
 from compat.matrix import Matrix, Uncovered
 from compat.need import BY_HAND, WHEELS, Need
 from compat.version import CudaVersion
-from doctor.check.finding import Answer, Severity, Symptom, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, UnseenError
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen, UnseenError
+from doctor.model.finding import Answer, Severity, Symptom, ok
 from doctor.rules.shared.builds import cuda_of, is_of_the_base, need_own_cuda
 from doctor.rules.shared.cudnn_use import out_of_variable, told_of, wheel_need
 from doctor.rules.shared.driver_floor import Start, start_of

@@ -7,12 +7,12 @@ import posixpath
 from compat.matrix import Matrix
 from compat.need import AGAIN, WHEELS, Need
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.driver import LINKED_TO
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Unseen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.driver import LINKED_TO
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.seen import Unseen, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.builds import import_symptoms, is_of_the_base
 from doctor.rules.shared.conditions import NIX, container, loading_library, wsl
 from doctor.rules.shared.cuda_libraries import absent_pins, with_directories

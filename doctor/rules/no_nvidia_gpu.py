@@ -5,10 +5,10 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.platform import absent
-from compat.reason import Circumstances
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import UnseenError, value_or
+from compat.target import Circumstances
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.conditions import container, wsl
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE, need_live

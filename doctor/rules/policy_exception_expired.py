@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
-from doctor.check.finding import Answer, Evidence, Kind, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.policy import PolicyException
+from doctor.model.facts import Facts
+from doctor.model.facts.policy import PolicyException
+from doctor.model.finding import Answer, Evidence, Kind, Severity, bad, ok
 from doctor.rules.shared.rule import Rule, Subjects
 
 EXCEPTIONS: Subjects[PolicyException] = Subjects("exception of a policy", lambda facts: facts.policy.exceptions)

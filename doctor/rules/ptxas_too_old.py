@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from compat.base.record import NamedTuple
 from compat.build import release_key
 from compat.matrix import Matrix
 from compat.need import Need
-from compat.record import NamedTuple
 from compat.version import ComputeCapability, CudaVersion
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.code_tools import CodeTools, Tool
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Seen
+from doctor.model.facts.toolkit import CodeTools, Tool
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.code_tools import (
     capabilities,
     cuda_major_of,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import AGAIN, BY_HAND, Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.cuda_libraries import wheels_for
 from doctor.rules.shared.cudnn_use import told_of, wheel_need

@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from compat.path import key_of
-from compat.record import NamedTuple
+from compat.base.paths import key_of
+from compat.base.record import NamedTuple
 from installers.render.bash import quote
 from installers.render.powershell import literal
 from installers.step import FILES, Kind, Lines, Shell

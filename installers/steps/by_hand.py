@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote
 from installers.render.comments import comment
 from installers.render.powershell import said

@@ -6,8 +6,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
-from installers.refusal import CannotChange
+from compat.base.record import NamedTuple
+from installers.errors import CannotChange
 from installers.render.bash import quote, quoted_glob, sudo
 from installers.step import FILES, Kind, Lines, Shell, nothing
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render import bash_functions
 from installers.render.bash import quote, quoted_path
 from installers.render.comments import comment

@@ -6,7 +6,7 @@ import os
 from posixpath import dirname
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote, script_word
 from installers.render.powershell import literal, staged_path
 from installers.step import Kind, Lines, Shell

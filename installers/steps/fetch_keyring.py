@@ -11,9 +11,9 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.command import environment_of, refuse_command
-from installers.refusal import InstallError
+from installers.errors import InstallError
 from installers.render import bash_functions
 from installers.render.bash import protocol, quote, script_word
 from installers.step import Kind, Lines, Shell, nothing

@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote, sudo
 from installers.render.powershell import literal
 from installers.step import FILES, Kind, Lines, Shell

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote
 from installers.render.comments import comment
 from installers.render.powershell import said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import sudo
 from installers.step import COMMANDS, Kind, Lines, Shell, nothing
 from installers.steps.command import Command, Inverse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render import bash_functions, powershell_functions
 from installers.render.bash import quote, quoted_path, script_word, verified
 from installers.render.powershell import literal, staged_path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render import bash_functions
 from installers.render.bash import joined, literal_word, quote, quoted_path, sudo
 from installers.render.powershell import literal, quoted

@@ -20,13 +20,14 @@ from compat.build import is_default_build
 from compat.cards import gpu_card_of
 from compat.load import SCHEMA
 from compat.matrix import Matrix
-from compat.reason import Circumstances, forward_packages
-from compat.solve import Problem, Solution, newest_unsure, none_together, solve, solve_unsure
-from compat.solve_builds import SolveCandidate, pool
-from compat.solve_changes import Task, changes
-from compat.solve_proof import refusals
-from compat.solve_together import besides_pins, clashes
+from compat.reason import forward_packages
+from compat.solve.candidates import SolveCandidate, pool
+from compat.solve.conflicts import besides_pins, clashes
+from compat.solve.rejections import refusals
+from compat.solve.relaxations import Task, changes
+from compat.solve.search import Problem, Solution, newest_unsure, none_together, solve, solve_unsure
 from compat.spec import parse_spec
+from compat.target import Circumstances
 from compat.version import DriverRelease
 from tests.wheels import LINUX
 

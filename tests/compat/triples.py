@@ -14,12 +14,13 @@ from typing import NamedTuple
 from compat.can import answer
 from compat.load import is_framework, products
 from compat.matrix import Matrix
-from compat.reason import NO, Circumstances
+from compat.reason import NO
 from compat.spec import parse_spec
+from compat.target import Circumstances
+from doctor.commands.refresh.configuration import connection_of
+from doctor.commands.refresh.listing import Wheel, wheels_of
+from doctor.commands.refresh.web import Web
 from doctor.host.live import LiveHost
-from doctor.refresh.configuration import connection_of
-from doctor.refresh.listing import Wheel, wheels_of
-from doctor.refresh.web import Web
 
 MATRIX = Matrix()
 # the end of a platform tag (PEP 425, PEP 600) -> operating system and architecture

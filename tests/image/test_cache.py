@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.check.command import Options, report_of
-from doctor.check.finding import Kind, Severity
-from doctor.check.report import EXIT_UNKNOWN, exit_status
+from doctor.commands.check.command import Options, report_of
+from doctor.diagnose import EXIT_UNKNOWN, exit_status
 from doctor.image import Damaged
 from doctor.image.host import ImageHost
 from doctor.image.opened import ImageRequest, open_image
+from doctor.model.finding import Kind, Severity
 from tests.image.pack import config_of, in_folder, oci, tar_of, tar_with
 from tests.image.test_agreement import OFFLINE, said
 

@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 
 import pytest
 
-import doctor.frameworks
+import doctor.loader.cards
 from doctor.binaries.fatbin import HEAD, MAGIC, gpu_code_of
 from doctor.binaries.pe import Pe
 from doctor.image import keep
@@ -170,7 +170,7 @@ def test_where_containers_begin(monkeypatch: pytest.MonkeyPatch, *, has_memmem: 
 def test_python_files_that_cards_read_are_kept() -> None:
     """A card that gets no text takes the file for missing: CuPy 14 was taken for an older one."""
     named = set()
-    for card in (Path(doctor.frameworks.__file__).parent).glob("*.py"):
+    for card in (Path(doctor.loader.cards.__file__).parent).glob("*.py"):
         named |= set(re.findall(r'(?:text\(|path = |constants\(host, )f?"([^"]+\.py)"', card.read_text()))
     assert "cupy/_environment.py" in named
     assert not [one for one in named if not one.endswith((*_READ_ENDS, *_READ_NAMES))]

@@ -11,10 +11,10 @@ import subprocess
 import sys
 
 from compat.matrix import Matrix
-from doctor.formats import TextStyle
-from doctor.install.apply import apply_plan
-from doctor.install.install import InstallOrder, prepare
-from doctor.install.past_runs import taken_back
+from doctor.commands.install.apply import apply_plan
+from doctor.commands.install.history import taken_back
+from doctor.commands.install.install import InstallOrder, prepare
+from doctor.output.document import TextStyle
 from installers.run import Means
 
 HOME = "/usr/local/cuda-12.8"

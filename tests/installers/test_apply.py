@@ -19,9 +19,9 @@ import pytest
 from installers.apply import apply
 from installers.command import CommandFailed
 from installers.digest import DigestMismatch, NoDigest
+from installers.errors import CannotChange
 from installers.journal import Busy, State, history
 from installers.plan import Plan
-from installers.refusal import CannotChange
 from installers.run import Means
 from installers.steps.by_hand import ByHand
 from installers.steps.change_mode import ChangeMode
@@ -206,7 +206,7 @@ REFUSED = """
 import sys
 from pathlib import Path
 from installers.apply import apply
-from installers.refusal import CannotChange
+from installers.errors import CannotChange
 from installers.journal import State
 from tests.installers import trees
 cuda, packed, state = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
@@ -248,7 +248,7 @@ def test_what_may_not_be_written_is_refused_early(
 CHILDREN = """
 import json, os, signal, sys
 from pathlib import Path
-from installers import apply, journal, plan, stamp, transaction, undo
+from installers import apply, journal, plan, file_identity as stamp, transaction, undo
 from tests.installers import trees
 CALLS = ("fsync", "replace", "link", "symlink", "mkdir", "chmod", "unlink", "rmdir", "utime", "ftruncate")
 seen = 0
@@ -526,7 +526,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from installers.apply import apply
-from installers.refusal import CannotChange
+from installers.errors import CannotChange
 from installers.journal import State
 from tests.installers import trees
 root, packed, state = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from compat.error import DataError
-from doctor.check.encode import encode_plan
+from compat.base.errors import DataError
+from doctor.model.encode import encode_plan
 from installers import steps
 from installers.apply import apply
 from installers.command import CommandFailed
@@ -29,7 +29,7 @@ MADE_UP = '''
 
 import os
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote
 from installers.render.powershell import literal
 from installers.step import FILES, Kind, Shell

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import pytest
 
 from compat.version import CudaVersion, CudnnVersion
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import FoundBy, Outcome, Prediction, Way
-from doctor.facts.seen import Seen, Unseen
-from doctor.facts.toolkit import ToolkitFacts
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.loader.predictions import predictions
-from doctor.loader.words import because
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.loader import FoundBy, Outcome, Prediction, Way
+from doctor.model.facts.seen import Seen, Unseen
+from doctor.model.facts.toolkit import ToolkitFacts
+from doctor.model.resolution import because
 from doctor.probes import cudnn, loader
 from tests.lab.cudnn_tree import copy_of, link, wheel_of
 from tests.lab.elf_file import elf_bytes

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from doctor.binaries import NotRead, elf
-from doctor.facts.loader import CacheEntry, FoundBy, LoaderFacts, Outcome, SearchDir, Way
-from doctor.facts.seen import Seen, Unseen, UnseenError
 from doctor.host import Missing
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.loader import tokens
-from doctor.loader.levels import levels
+from doctor.loader.hwcaps import levels
 from doctor.loader.library import library_at, plain_name, read_program
 from doctor.loader.process import CannotOpen, Process
 from doctor.loader.search import Nowhere, Search
-from doctor.loader.words import because
+from doctor.model.facts.loader import CacheEntry, FoundBy, LoaderFacts, Outcome, SearchDir, Way
+from doctor.model.facts.seen import Seen, Unseen, UnseenError
+from doctor.model.resolution import because
 from tests.lab.elf_file import elf_bytes
 
 V3 = "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3 avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"

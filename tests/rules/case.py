@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Kind
-from doctor.check.judge import ask, load_rules
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Answer, Kind
+from doctor.rules.shared.engine import ask, load_rules
 
 MATRIX = Matrix()
 _WORST_FIRST = (Kind.BAD, Kind.UNKNOWN, Kind.OK, Kind.NOT_APPLICABLE)

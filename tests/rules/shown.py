@@ -26,9 +26,9 @@ class ShownAnswers:
 
     def pytest_collection(self) -> None:
         """Before any test is imported: what they import as `ask`, and what `judge` calls, is recorded."""
-        from doctor.check import judge
+        from doctor.rules.shared import engine
 
-        real = judge.ask
+        real = engine.ask
 
         def ask(code: str, rule: Any, facts: Any, matrix: Any) -> list[Any]:
             answers = real(code, rule, facts, matrix)
@@ -36,7 +36,7 @@ class ShownAnswers:
                 self.kinds |= {(code, one.kind.value) for one in answers if one.code == code}
             return answers
 
-        judge.ask = ask
+        engine.ask = ask
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
@@ -76,8 +76,8 @@ def _test_files() -> set[str]:
 
 def faults_of(kinds: set[tuple[str, str]]) -> list[str]:
     """A line for each rule that never gave an answer that it must show, or gave one that it says it never gives."""
-    from doctor.check.finding import Kind
-    from doctor.check.judge import load_rules
+    from doctor.model.finding import Kind
+    from doctor.rules.shared.engine import load_rules
 
     lines = []
     for code, rule in load_rules().items():

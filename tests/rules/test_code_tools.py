@@ -8,9 +8,9 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.code_tools import CodeTools, Tool
+from doctor.model.facts import Facts
+from doctor.model.facts.toolkit import CodeTools, Tool
+from doctor.model.finding import Kind, Severity
 from tests.machine import SITE, VENV, environment, framework, gpu, machine, pci_device, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 

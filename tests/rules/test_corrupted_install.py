@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.need import AGAIN, Need
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.facts.environment import Incomplete
-from doctor.facts.loader import Outcome
+from doctor.model.facts.environment import Incomplete
+from doctor.model.facts.loader import Outcome
+from doctor.model.finding import Kind, Severity, Symptom
 from tests.machine import SITE, VENV, cudnn_copy, environment, framework, loader, machine, prediction, seen, unseen
 from tests.rules.case import answer
 

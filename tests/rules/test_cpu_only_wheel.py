@@ -8,10 +8,10 @@ import pytest
 
 from compat.need import AGAIN, Need
 from compat.version import CodeTarget, CudaVersion
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.facts import Machine
-from doctor.facts.environment import Extension, Framework
-from doctor.facts.loader import Outcome
+from doctor.model.facts import Machine
+from doctor.model.facts.environment import Extension, Framework
+from doctor.model.facts.loader import Outcome
+from doctor.model.finding import Kind, Severity, Symptom
 from tests.machine import (
     VENV,
     distribution,

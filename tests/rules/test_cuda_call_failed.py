@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind
-from doctor.facts.driver import CudaStart
+from doctor.model.facts.driver import CudaStart
+from doctor.model.finding import Kind
 from tests.machine import driver, gpu, machine, report_on, seen, unseen
 from tests.rules.case import answer
 

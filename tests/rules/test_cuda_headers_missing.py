@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind
+from doctor.model.finding import Kind
 from tests.machine import machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 

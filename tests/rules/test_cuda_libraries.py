@@ -9,11 +9,11 @@ import pytest
 from compat.matrix import accepts
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.environment import Variable
-from doctor.facts.loader import FoundBy, Outcome, Prediction, SearchDir, Way
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.loader import FoundBy, Outcome, Prediction, SearchDir, Way
+from doctor.model.finding import Kind, Severity, Symptom
+from doctor.rules.shared.engine import explained, judge, load_rules
 from tests.machine import (
     RUNPATH,
     SITE,

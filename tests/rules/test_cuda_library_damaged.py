@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from compat.need import AGAIN, Need
-from doctor.check.finding import Kind
-from doctor.facts.loader import FoundBy, Outcome, Way
+from doctor.model.facts.loader import FoundBy, Outcome, Way
+from doctor.model.finding import Kind
 from tests.machine import VENV, framework, loader, machine, seen, system, unseen
 from tests.rules.case import answer
 from tests.rules.test_cuda_libraries import HEALTHY, TORCH, lost, on, own, told

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compat.need import ABSENT, Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Machine
-from doctor.facts.environment import Variable
-from doctor.facts.toolkit import ToolkitFacts, ToolkitName
+from doctor.model.facts import Machine
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.toolkit import ToolkitFacts, ToolkitName
+from doctor.model.finding import Kind, Severity
 from tests.machine import configuration, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 

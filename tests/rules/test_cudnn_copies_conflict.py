@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts.cudnn import CudnnCopy
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.finding import Kind, Severity
 from tests.machine import cudnn_copy, machine, seen, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, other, path_variable

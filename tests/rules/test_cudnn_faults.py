@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.check.finding import Answer, Kind
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts.seen import Seen
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
+from doctor.model.facts.seen import Seen
+from doctor.model.finding import Answer, Kind
 from doctor.probes import ProbeRequest, look
+from doctor.rules.shared.engine import explained, judge, load_rules
 from tests.lab.cudnn_tree import copy_of, dlls_of, header_of, link, wheel_of
 from tests.lab.elf_file import elf_bytes
 from tests.rules.case import MATRIX

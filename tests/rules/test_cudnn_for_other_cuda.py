@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
-from doctor.facts.loader import FoundBy, Outcome, Way
+from doctor.model.facts.loader import FoundBy, Outcome, Way
+from doctor.model.finding import Kind
 from tests.machine import cudnn_copy, environment, framework, loader, machine, prediction, seen, unseen
 from tests.rules.case import answer
 

@@ -8,7 +8,7 @@ import pytest
 
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Kind, Severity
+from doctor.model.finding import Kind, Severity
 from tests.machine import SITE, VENV, cudnn_copy, distribution, environment, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, other

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from compat.need import AGAIN, Need
-from doctor.check.finding import Kind, Severity
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.loader import Outcome
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.loader import Outcome
+from doctor.model.finding import Kind, Severity
+from doctor.rules.shared.engine import explained, judge, load_rules
 from tests.machine import (
     CUDNN_9_PARTS,
     CUDNN_DIR,

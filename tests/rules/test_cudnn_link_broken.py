@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts.cudnn import CudnnCopy, CudnnLink
+from doctor.model.facts.cudnn import CudnnCopy, CudnnLink
+from doctor.model.finding import Kind, Severity
 from tests.machine import cudnn_copy, cudnn_part, machine, seen, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, loading, other

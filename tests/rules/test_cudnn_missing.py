@@ -6,10 +6,10 @@ import pytest
 
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts, Machine
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Kind, Severity
 from tests.machine import VENV, distribution, environment, framework, loader, machine, seen, toolkits, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, nothing_found, other

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Fact
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.seen import Fact
+from doctor.model.finding import Kind, Severity
+from doctor.rules.shared.engine import explained, judge, load_rules
 from tests.machine import (
     CUDNN_9_PARTS,
     CUDNN_DIR,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Kind, Severity
 from tests.machine import CUDNN_9_PARTS, CUDNN_DIR, cudnn_copy, cudnn_part, machine, seen, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, loading, other, parts, path_variable

@@ -6,8 +6,8 @@ import pytest
 
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Kind
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Kind
 from tests.machine import VENV, cudnn_copy, framework, loader, machine, seen, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import loading, nothing_found, other

@@ -6,10 +6,10 @@ import pytest
 
 from compat.need import BY_HAND, WHEELS, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Kind
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Kind
+from doctor.rules.shared.engine import explained, judge, load_rules
 from tests.machine import VENV, cudnn_copy, framework, machine, seen, unseen
 from tests.rules.case import MATRIX, answer
 from tests.rules.cudnn import OPT, loading, nothing_found, other

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
-from doctor.facts import Facts
-from doctor.facts.dlls import Dll, DllNeeds
+from doctor.model.facts import Facts
+from doctor.model.facts.dlls import Dll, DllNeeds
+from doctor.model.finding import Kind
 from tests.machine import VENV, cudnn_copy, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer
 

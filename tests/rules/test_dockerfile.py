@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Answer, Kind
-from doctor.facts.dockerfile import (
+from doctor.model.facts.dockerfile import (
     DockerfileAsked,
     DockerfileBase,
     DockerfileCompile,
@@ -16,8 +15,9 @@ from doctor.facts.dockerfile import (
     DockerfileService,
     DockerfileTree,
 )
-from doctor.facts.environment import Variable
-from doctor.facts.seen import Fact, Place
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.seen import Fact, Place
+from doctor.model.finding import Answer, Kind
 from tests.machine import configuration, environment, framework, machine, seen, toolkits, unseen
 from tests.rules.case import answer
 

@@ -6,21 +6,10 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind
-from doctor.facts.driver import DriverLibrary
-from doctor.facts.seen import Fact
-from tests.machine import (
-    VENV,
-    driver,
-    driver_library,
-    environment,
-    framework,
-    gpu,
-    machine,
-    seen,
-    system,
-    unseen,
-)
+from doctor.model.facts.driver import DriverLibrary
+from doctor.model.facts.seen import Fact
+from doctor.model.finding import Kind
+from tests.machine import VENV, driver, driver_library, environment, framework, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 
 CODE = "driver-too-old-for-runtime"

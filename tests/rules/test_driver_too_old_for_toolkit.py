@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.facts import Facts
+from doctor.model.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.finding import Kind, Severity
 from tests.machine import driver, driver_library, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer, answers
 

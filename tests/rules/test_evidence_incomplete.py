@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from compat.matrix import Matrix
-from doctor.check.finding import Kind
-from doctor.check.judge import ask, load_rules
-from doctor.facts.unread import Unread
+from doctor.model.facts.failure import Unread
+from doctor.model.finding import Kind
+from doctor.rules.shared.engine import ask, load_rules
 from tests.machine import machine
 
 CODE = "evidence-incomplete"

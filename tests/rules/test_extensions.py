@@ -8,11 +8,11 @@ import pytest
 
 from compat.need import Need
 from compat.version import CodeTarget, CudaVersion
-from doctor.check.finding import Kind, Severity
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.environment import Extension, Lacking, Variable
-from doctor.facts.loader import Outcome
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Extension, Lacking, Variable
+from doctor.model.facts.loader import Outcome
+from doctor.model.finding import Kind, Severity
+from doctor.rules.shared.engine import explained, judge, load_rules
 from tests.machine import (
     SITE,
     configuration,

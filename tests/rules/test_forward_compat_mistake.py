@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
+from doctor.model.finding import Kind
 from tests.machine import driver, driver_library, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 

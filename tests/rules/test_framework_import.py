@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
-from doctor.facts.environment import Import
+from doctor.model.facts.environment import Import
+from doctor.model.finding import Kind
 from tests.machine import VENV, machine, seen, unseen
 from tests.rules.case import answer
 

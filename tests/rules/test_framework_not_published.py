@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind
-from doctor.facts import Facts
-from doctor.matrix.planned import parse_plan, planned
+from doctor.model.facts import Facts
+from doctor.model.finding import Kind
+from doctor.planned.planned import parse_plan, planned
 from tests import machine as healthy
 from tests.rules.case import MATRIX, answer
 

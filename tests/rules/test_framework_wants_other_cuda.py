@@ -9,11 +9,11 @@ import pytest
 from compat.build import release_key
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind
-from doctor.facts import Facts, Machine
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.toolkit import ToolkitFacts
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.toolkit import ToolkitFacts
+from doctor.model.finding import Kind
 from tests.machine import (
     SITE,
     VENV,

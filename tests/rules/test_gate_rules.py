@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compat.matrix import Matrix
-from doctor.check.finding import Kind
-from doctor.facts import Machine
-from doctor.facts.seen import Fact
-from doctor.facts.system import OperatorState
+from doctor.model.facts import Machine
+from doctor.model.facts.seen import Fact
+from doctor.model.facts.system import OperatorState
+from doctor.model.finding import Kind
 from doctor.prescribe.remedies import prescribe
 from tests.machine import gpu, machine, seen, system, unseen
 from tests.rules.case import answer

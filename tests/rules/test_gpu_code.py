@@ -9,9 +9,9 @@ import pytest
 from compat.build import serves
 from compat.need import Need
 from compat.version import CodeTarget, ComputeCapability, CudaVersion
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.environment import Framework, Variable
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework, Variable
+from doctor.model.finding import Kind, Severity
 from doctor.rules.shared.gpu_code import NOT_IN_BUILD, TOO_NEW, TOO_OLD
 from tests.machine import VENV, configuration, driver, environment, framework, gpu, machine, seen, system, unseen
 from tests.rules.case import answer

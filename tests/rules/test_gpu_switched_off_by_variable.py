@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.environment import Variable
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Variable
+from doctor.model.finding import Kind, Severity
 from tests.machine import configuration, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 

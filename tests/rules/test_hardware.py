@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.version import DriverRelease
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.gpu import GpuNow
+from doctor.model.facts import Facts
+from doctor.model.facts.gpu import GpuNow
+from doctor.model.finding import Kind, Severity
 from tests.machine import driver, gpu, machine, nvml, seen, system, unseen
 from tests.rules.case import answer
 

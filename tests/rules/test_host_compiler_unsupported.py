@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts.environment import Variable
-from doctor.facts.system import Compiler
-from doctor.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.system import Compiler
+from doctor.model.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.finding import Kind, Severity
 from tests.machine import configuration, machine, seen, system, toolkit, toolkits, unseen
 from tests.rules.case import answer, answers
 

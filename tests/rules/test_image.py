@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from compat.choice import NoSuchName
+from compat.base.choice import NoSuchName
 from compat.matrix import Matrix
-from doctor.check.assumed import with_assumed
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts, Machine
-from doctor.facts.image import ImageFacts
 from doctor.host import BadRequest
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.image import ImageFacts
+from doctor.model.finding import Kind, Severity
+from doctor.planned.assumed import with_assumed
 from tests.machine import machine, seen, unseen
 from tests.rules.case import answer
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from doctor.check.finding import Kind
-from doctor.check.judge import ask, load_rules
-from doctor.facts.install_run import InstallRun
-from doctor.facts.seen import Fact
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
+from doctor.model.facts.failure import InstallRun
+from doctor.model.facts.seen import Fact
+from doctor.model.finding import Kind
 from doctor.probes import install_runs
+from doctor.rules.shared.engine import ask, load_rules
 from installers.apply import apply
 from installers.journal import State
 from installers.plan import Plan

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compat.version import CodeTarget, CudaVersion
-from doctor.check.finding import Kind, Symptom
-from doctor.facts.driver import DriverFacts
-from doctor.facts.environment import Framework
-from doctor.facts.system import SystemFacts
+from doctor.model.facts.driver import DriverFacts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.system import SystemFacts
+from doctor.model.finding import Kind, Symptom
 from tests.machine import driver, driver_library, environment, framework, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 

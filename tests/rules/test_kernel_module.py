@@ -8,10 +8,10 @@ import pytest
 
 from compat.need import Need
 from compat.version import DriverRelease
-from doctor.check.finding import Kind, Severity
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts, Machine
-from doctor.facts.driver import DkmsBuild, ModuleFile
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.driver import DkmsBuild, ModuleFile
+from doctor.model.finding import Kind, Severity
+from doctor.rules.shared.engine import explained, judge, load_rules
 from installers.choose import plan_for
 from installers.render import commands
 from tests.installers.target import UBUNTU

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
-from doctor.facts import Facts
-from doctor.facts.loader import Outcome, SearchDir
+from doctor.model.facts import Facts
+from doctor.model.facts.loader import Outcome, SearchDir
+from doctor.model.finding import Kind
 from tests.machine import driver, driver_library, framework, loader, machine, prediction, seen, system, unseen
 from tests.rules.case import answer
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind, Severity
-from doctor.facts.loader import FoundBy, Way
+from doctor.model.facts.loader import FoundBy, Way
+from doctor.model.finding import Kind, Severity
 from tests.machine import (
     SITE,
     VENV,

@@ -6,8 +6,8 @@ import pytest
 
 from compat import overlay
 from compat.matrix import Matrix
-from doctor.check.finding import Kind, Severity
-from doctor.check.judge import ask, load_rules
+from doctor.model.finding import Kind, Severity
+from doctor.rules.shared.engine import ask, load_rules
 from tests.machine import machine
 
 CODE = "matrix-overlay-damaged"
@@ -21,7 +21,7 @@ def test_matrix_overlay_damaged(tmp_path: Path, text: str | None, kind: Kind) ->
     folder = tmp_path / "own"
     if text is not None:
         folder.mkdir()
-        from doctor.refresh.table import text_of
+        from doctor.commands.refresh.table import text_of
 
         (folder / "torch.json").write_text(text_of(overlay.empty("torch")) if text == "whole" else text)
     [answer] = ask("matrix-overlay-damaged", load_rules([CODE])[CODE], machine(), Matrix(overlay=str(folder)))

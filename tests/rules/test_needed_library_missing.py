@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from compat.need import AGAIN, Need
-from doctor.check.finding import Kind
-from doctor.facts.dlls import Dll, DllNeeds
-from doctor.facts.environment import Incomplete
-from doctor.facts.loader import FoundBy, Outcome, Way
+from doctor.model.facts.dlls import Dll, DllNeeds
+from doctor.model.facts.environment import Incomplete
+from doctor.model.facts.loader import FoundBy, Outcome, Way
+from doctor.model.finding import Kind
 from tests.machine import (
     SITE,
     VENV,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
+from doctor.model.finding import Kind, Severity
 from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 

@@ -8,7 +8,7 @@ import pytest
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
+from doctor.model.finding import Kind, Severity
 from installers.choose import plan_for
 from installers.render import commands
 from tests.installers.target import UBUNTU

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Symptom
-from doctor.facts.environment import Overlap
+from doctor.model.facts.environment import Overlap
+from doctor.model.finding import Kind, Symptom
 from tests.machine import VENV, distribution, driver, environment, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from doctor.check.finding import Kind, unknown
-from doctor.check.judge import ask
+from doctor.model.finding import Kind, unknown
+from doctor.rules.shared.engine import ask
 from doctor.rules.shared.pins import Pin, applies, is_older, keeps, pin
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE

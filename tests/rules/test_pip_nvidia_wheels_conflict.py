@@ -8,10 +8,10 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion, CudnnVersion
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.environment import Framework, Overlap
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework, Overlap
+from doctor.model.finding import Kind, Severity, Symptom
+from doctor.rules.shared.engine import explained, judge, load_rules
 from tests.machine import (
     CUDNN_DIR,
     VENV,

@@ -1,13 +1,13 @@
-"""The rules of a policy; what it reads, writes and changes is in tests/policy."""
+"""The rules of a policy; what it reads, writes and changes is in tests/commands/policy."""
 
 from __future__ import annotations
 
 import pytest
 
-from doctor.check.finding import Kind
-from doctor.facts import Facts
-from doctor.facts.policy import Policy, PolicyException, Requirement
-from doctor.facts.seen import Place
+from doctor.model.facts import Facts
+from doctor.model.facts.policy import Policy, PolicyException, Requirement
+from doctor.model.facts.seen import Place
+from doctor.model.finding import Kind
 from tests.machine import driver, machine, unseen
 from tests.rules.case import answer
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts, Machine
+from doctor.model.facts import Facts, Machine
+from doctor.model.finding import Kind, Severity
 from tests.machine import environment, machine, seen, system, unseen
 from tests.rules.case import answer
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from compat.need import AGAIN, Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts, Machine
-from doctor.facts.environment import Variable
-from doctor.facts.failure import Failure
-from doctor.facts.gpu import Gpu
-from doctor.facts.loader import CacheEntry, SearchDir
-from doctor.facts.system import Job
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.failure import Failure
+from doctor.model.facts.gpu import Gpu
+from doctor.model.facts.loader import CacheEntry, SearchDir
+from doctor.model.facts.system import Job
+from doctor.model.finding import Kind, Severity
 from tests.machine import (
     configuration,
     driver,

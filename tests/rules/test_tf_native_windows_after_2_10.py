@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.facts import Machine
-from doctor.facts.system import WslDistribution
+from doctor.model.facts import Machine
+from doctor.model.facts.system import WslDistribution
+from doctor.model.finding import Kind, Severity, Symptom
 from tests.machine import distribution, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer, answers
 

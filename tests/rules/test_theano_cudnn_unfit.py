@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts.environment import Setting
-from doctor.facts.seen import Place
+from doctor.model.facts.environment import Setting
+from doctor.model.facts.seen import Place
+from doctor.model.finding import Kind, Severity
 from tests.machine import configuration, cudnn_copy, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer
 

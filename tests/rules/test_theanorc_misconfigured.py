@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.environment import Setting
-from doctor.facts.seen import Place
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Setting
+from doctor.model.facts.seen import Place
+from doctor.model.finding import Kind, Severity
 from tests.machine import configuration, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 

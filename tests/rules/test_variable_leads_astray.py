@@ -8,19 +8,9 @@ import pytest
 
 from compat.need import BY_HAND
 from compat.version import CudaVersion
-from doctor.check.finding import Kind
-from doctor.facts.environment import NamedFile, Variable
-from tests.machine import (
-    configuration,
-    environment,
-    framework,
-    gpu,
-    machine,
-    seen,
-    toolkit,
-    toolkits,
-    unseen,
-)
+from doctor.model.facts.environment import NamedFile, Variable
+from doctor.model.finding import Kind
+from tests.machine import configuration, environment, framework, gpu, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
 CODE = "variable-leads-astray"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.facts.environment import Overlap
-from doctor.facts.seen import Fact
+from doctor.model.facts.environment import Overlap
+from doctor.model.facts.seen import Fact
+from doctor.model.finding import Kind, Severity, Symptom
 from tests.machine import VENV, cudnn_copy, distribution, driver, environment, framework, gpu, machine, seen, unseen
 from tests.rules.case import answer
 

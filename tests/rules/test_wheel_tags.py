@@ -6,9 +6,9 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Kind, Severity
 from tests.machine import VENV, distribution, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer
 

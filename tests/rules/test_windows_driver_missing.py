@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Kind
 from tests.machine import driver, machine, nvml, pci_device, seen, system, unseen
 from tests.rules.case import answer
 

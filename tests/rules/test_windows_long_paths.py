@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.facts import Facts
-from doctor.facts.environment import Incomplete
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Incomplete
+from doctor.model.finding import Kind, Severity, Symptom
 from tests.machine import environment, machine, seen, system, unseen
 from tests.rules.case import answer
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind
-from doctor.facts.cudnn import CudnnCopy
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.finding import Kind
 from tests.machine import cudnn_part, machine, seen, system, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import other

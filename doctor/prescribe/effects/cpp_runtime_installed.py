@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts.dlls import DllNeeds
-from doctor.facts.seen import Seen, Unseen
-from doctor.prescribe.world import World
+from doctor.model.facts.dlls import DllNeeds
+from doctor.model.facts.seen import Seen, Unseen
+from doctor.prescribe.simulated_machine import World
 from installers.effect import CppRuntimeInstalled
 
 _FOLDER = "C:/Windows/System32"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.version import CudnnVersion
-from doctor.facts.seen import value_or
-from doctor.host.lenient import real_path_of
+from doctor.host.optional_reads import real_path_of
 from doctor.host.overlay import Overlay
-from doctor.prescribe.foreseen import Foreseen
-from doctor.prescribe.world import World
+from doctor.model.facts.seen import value_or
+from doctor.prescribe.predicted_files import Foreseen
+from doctor.prescribe.simulated_machine import World
 from installers.effect import CudnnInstalled
 from installers.requirement import exact_version
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from doctor.host.lenient import names_of
+from doctor.host.optional_reads import names_of
 from doctor.host.overlay import Overlay
 from doctor.loader.library import read_library
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import World
 from installers.effect import DirectorySearched
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import value_or
+from doctor.model.facts.seen import value_or
 from doctor.prescribe.distributions import coming_by, environment_at, with_installed
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import World
 from installers.effect import DistributionsInstalled
 
 

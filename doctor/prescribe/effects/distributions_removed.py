@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.prescribe.distributions import environment_at, with_removed
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import World
 from installers.effect import DistributionsRemoved
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import value_or
+from doctor.model.facts.seen import value_or
+from doctor.prescribe.simulated_machine import World
 from doctor.prescribe.variables import with_variable, without_entry
-from doctor.prescribe.world import World
 from installers.effect import EntryRemoved
 
 

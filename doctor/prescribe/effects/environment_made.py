@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts.environment import Environment
-from doctor.facts.seen import Seen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.simulated_machine import World
 from installers.effect import EnvironmentMade
 
 _NOTE = "as a remedy would make it"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compat.version import DriverRelease
-from doctor.facts.seen import Seen
-from doctor.prescribe.world import World
+from doctor.model.facts.seen import Seen
+from doctor.prescribe.simulated_machine import World
 from installers.effect import FabricManagerInstalled
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from doctor.host.lenient import real_path_of
+from doctor.host.optional_reads import real_path_of
 from doctor.host.overlay import Overlay
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import World
 from installers.effect import FileRemoved
 
 

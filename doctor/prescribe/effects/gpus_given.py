@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from doctor.facts.driver import DriverLibrary, Nvml
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts.driver import DriverLibrary, Nvml
+from doctor.model.facts.seen import Seen, value_or
 from doctor.prescribe.driver import nodes
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import World
 from installers.effect import GpusGiven
 
 _HOW = "a remedy"

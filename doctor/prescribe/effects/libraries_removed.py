@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts.seen import Seen, value_or
 from doctor.prescribe.driver import started
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import World
 from installers.effect import LibrariesRemoved
 
 

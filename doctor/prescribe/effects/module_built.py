@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts.driver import ModuleFile
-from doctor.facts.seen import Place, Seen, Unseen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts.driver import ModuleFile
+from doctor.model.facts.seen import Place, Seen, Unseen, value_or
+from doctor.prescribe.simulated_machine import World
 from installers.effect import ModuleBuilt
 
 _HOW = "a remedy"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import World
 from installers.effect import ModuleKeptAway
 
 

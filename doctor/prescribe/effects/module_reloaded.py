@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import Unseen
-from doctor.prescribe.world import World
+from doctor.model.facts.seen import Unseen
+from doctor.prescribe.simulated_machine import World
 from installers.effect import ModuleReloaded
 
 

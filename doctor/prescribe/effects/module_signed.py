@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.prescribe.driver import started
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import World
 from installers.effect import ModuleSigned
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts.driver import Nvml
-from doctor.facts.seen import Seen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts.driver import Nvml
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.simulated_machine import World
 from installers.effect import NodeOpened
 
 _NO_PERMISSION = 4  # NVML_ERROR_NO_PERMISSION, nvml.h: what it answers a user who may not open the nodes

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from doctor.facts import Facts
-from doctor.facts.driver import follows, kernel_order
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.driver import follows, kernel_order
+from doctor.model.facts.seen import Seen, value_or
 from doctor.prescribe.driver import started
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import World
 from installers.effect import Restarted
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.host.lenient import text_of
+from doctor.host.optional_reads import text_of
 from doctor.host.overlay import Overlay
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import World
 from installers.effect import SettingWritten
 
 

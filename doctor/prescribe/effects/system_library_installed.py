@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from doctor.facts.loader import FoundBy
-from doctor.facts.seen import value_or
-from doctor.prescribe.foreseen import Foreseen
-from doctor.prescribe.world import World
+from doctor.model.facts.loader import FoundBy
+from doctor.model.facts.seen import value_or
+from doctor.prescribe.predicted_files import Foreseen
+from doctor.prescribe.simulated_machine import World
 from installers.effect import SystemLibraryInstalled
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Uncovered
 from compat.version import CudnnVersion
-from doctor.facts.seen import Seen, value_or
-from doctor.prescribe.foreseen import Foreseen
-from doctor.prescribe.world import World
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.predicted_files import Foreseen
+from doctor.prescribe.simulated_machine import World
 from installers.effect import SystemPackageInstalled
 
 _WITH_MODPROBE = ("nvidia-modprobe", "nvidia-utils")  # the program of that name, set-user-ID

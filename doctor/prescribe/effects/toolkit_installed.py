@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import accepts
 from compat.version import CudaVersion
-from doctor.facts.seen import value_or
-from doctor.prescribe.foreseen import Foreseen, dlls_below
-from doctor.prescribe.world import World
+from doctor.model.facts.seen import value_or
+from doctor.prescribe.predicted_files import Foreseen, dlls_below
+from doctor.prescribe.simulated_machine import World
 from installers.effect import ToolkitInstalled
 from installers.requirement import exact_version
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from doctor.facts.environment import Environment
-from doctor.facts.seen import Seen, value_or
 from doctor.host.overlay import Overlay
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.simulated_machine import World
 from doctor.prescribe.variables import with_variable
-from doctor.prescribe.world import World
 from installers.effect import VariableSet
 
 _NO_USER_SITE = "PYTHONNOUSERSITE"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from doctor.prescribe.simulated_machine import World
 from doctor.prescribe.variables import with_variable
-from doctor.prescribe.world import World
 from installers.effect import VariableUnset
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 
+from compat.base.record import NamedTuple
 from compat.build import covers, gpu_packages, is_cuda_row, oldest_cuda, release_key
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import AGAIN, WHEELS, Need
-from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CodeTarget, CudaVersion, DriverRelease
-from doctor.check.finding import Symptom
-from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Environment, Framework, Import
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Distribution, Environment, Framework, Import
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Symptom
 from doctor.rules.shared.pins import keeps, pin
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import environment_of

@@ -9,10 +9,10 @@ from compat.need import Need
 from compat.row import LibraryRow
 from compat.traits import traits_of
 from compat.version import CudaVersion
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.builds import cuda_of, distribution_of, installed, need_own_cuda
 from doctor.rules.shared.cudnn_use import set_in, told_of
 from doctor.rules.shared.nvidia_wheels import pins_of

@@ -11,12 +11,12 @@ from compat.need import ABSENT, AGAIN, WHEELS, Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudnnVersion
-from doctor.check.finding import Severity
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.loader import FoundBy, Prediction, SearchDir
-from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Distribution, Environment, Framework
+from doctor.model.facts.loader import FoundBy, Prediction, SearchDir
+from doctor.model.facts.seen import Seen, Unseen, UnseenError, value_or
+from doctor.model.finding import Severity
 from doctor.rules.shared.builds import build_row, cuda_of, need_own_cuda, other_builds
 from doctor.rules.shared.nvidia_wheels import pins_of
 from doctor.rules.shared.pins import keeps

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Kind
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Answer, Kind
 
 
 class Labelled(Protocol):
