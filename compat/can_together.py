@@ -12,12 +12,12 @@ from compat.row import FrameworkRow
 from compat.solve.rejections import refusals
 from compat.solve.search import Problem, solve, solve_unsure
 from compat.spec import Spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.traits import traits_of
 
 
 def together(
-    specs: tuple[Spec, ...], rows: tuple[FrameworkRow, ...], where: Circumstances, matrix: Matrix
+    specs: tuple[Spec, ...], rows: tuple[FrameworkRow, ...], where: TargetMachine, matrix: Matrix
 ) -> Reason | None:
     """What the solver says of them, or their pins where a build for the CPU was meant; `rows` do alone.
 

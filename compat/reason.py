@@ -10,7 +10,7 @@ from compat.build import serves
 from compat.matrix import Matrix, Uncovered
 from compat.platform import extras_lacking
 from compat.row import BranchRow, CudnnBuildRow, FrameworkRow, GenerationRow
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.version import ComputeCapability, CudaVersion, DriverRelease
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _knows_card(
     return Reason(OK, f"driver {driver} drives {gpu.sm} ({generation.name})", rows, generation.source)
 
 
-def toolkit_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+def toolkit_reasons(cuda: CudaVersion, circumstances: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
     """Whether a toolkit builds for the cards, its programs start on the driver, and that drives the cards."""
     for gpu in circumstances.capabilities:
         yield _toolkit_builds_for(gpu, cuda, matrix)
@@ -92,7 +92,7 @@ def toolkit_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Mat
     yield from drives_reasons(circumstances, matrix)
 
 
-def drives_reasons(circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+def drives_reasons(circumstances: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
     """Whether the driver knows the cards at all; that of a Jetson comes with its system, and is not judged."""
     driver, family = circumstances.driver, circumstances.driver_family
     if driver is None or circumstances.arch == "jetson":
@@ -115,7 +115,7 @@ def _of_windows(driver: DriverRelease, family: str, matrix: Matrix) -> str:
     return f"driver {driver} is a release for Windows, of branch {branch}: --os windows, or --os wsl for Linux in it"
 
 
-def driver_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+def driver_reasons(cuda: CudaVersion, circumstances: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
     """Whether programs of a CUDA version start on the driver; where not, whether NVIDIA's package would help."""
     if circumstances.driver is None:
         return
@@ -134,7 +134,7 @@ def driver_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matr
     )
 
 
-def _forward_compat(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> ForwardCompatRow | None:
+def _forward_compat(cuda: CudaVersion, circumstances: TargetMachine, matrix: Matrix) -> ForwardCompatRow | None:
     """The forward-compatibility package that is there, else the oldest that serves a CUDA version here."""
     serving = [
         row
@@ -144,7 +144,7 @@ def _forward_compat(cuda: CudaVersion, circumstances: Circumstances, matrix: Mat
     return min(serving, key=lambda row: row.cuda, default=None)
 
 
-def forward_packages(circumstances: Circumstances, matrix: Matrix) -> tuple[ForwardCompatRow, ...]:
+def forward_packages(circumstances: TargetMachine, matrix: Matrix) -> tuple[ForwardCompatRow, ...]:
     """The forward-compatibility packages that NVIDIA supports on this driver's branch and these cards.
 
     Source: CUDA Compatibility, "Forward Compatibility": Linux, data-centre cards, base branches of NVIDIA's table.
@@ -203,7 +203,7 @@ def _compilable(cuda: CudaVersion | None, matrix: Matrix) -> ComputeCapability |
         return None
 
 
-def cudnn_reasons(build: CudnnBuildRow, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+def cudnn_reasons(build: CudnnBuildRow, circumstances: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
     """Whether a build of cuDNN has code for the cards; no newer one than the compiler of its newest CUDA knows."""
     name = (row_name("cudnn", "builds", build),)
     oldest, newest = build.capability_min, build.capability_max or _compilable(build.cuda_max, matrix)

@@ -6,7 +6,7 @@ from compat.base.record import NamedTuple
 from compat.version import ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
 
 
-class Circumstances(NamedTuple):
+class TargetMachine(NamedTuple):
     """Where a build must work; what is "", () or None was not said, and is not judged."""
 
     os_family: str = "linux"

@@ -9,18 +9,18 @@ from compat.matrix import Matrix
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
-from doctor.model.finding import CHECK_ERROR, Answer, Finding, Kind, Report, Severity, Symptom, page_command
-from doctor.rules.shared.engine import explained
+from doctor.model.finding import CHECK_ERROR, Answer, Finding, Report, Severity, Status, Symptom, page_command
+from doctor.rules.shared.engine import root_causes
 
 if TYPE_CHECKING:
-    from doctor.prescribe.remedy_verifier import Court
+    from doctor.prescribe.remedy_verifier import RemedyVerifier
 
 NO_GPU = "no-nvidia-gpu"
 EXIT_FINE, EXIT_BAD, EXIT_UNKNOWN = 0, 1, 4
 
 
 def make_report(
-    facts: Facts, answers: tuple[Answer, ...], matrix: Matrix, started: float, court: Court | None = None
+    facts: Facts, answers: tuple[Answer, ...], matrix: Matrix, started: float, court: RemedyVerifier | None = None
 ) -> Report:
     """What follows from the answers; `started` is `time.perf_counter()` at the begin of the run.
 
@@ -45,15 +45,15 @@ def exit_status(report: Report, fail_on: Severity) -> int:
 
 
 def findings_of(
-    answers: tuple[Answer, ...], facts: Facts, matrix: Matrix, court: Court | None = None
+    answers: tuple[Answer, ...], facts: Facts, matrix: Matrix, court: RemedyVerifier | None = None
 ) -> tuple[Finding, ...]:
     """Roots first, worst first; what a root explains comes after all roots, without remedies of its own."""
-    wrong = [one for one in answers if one.kind is Kind.BAD]
+    wrong = [one for one in answers if one.kind is Status.BAD]
     if not wrong:
         return ()
     from doctor.prescribe.remedies import prescribe  # late: a healthy machine needs no remedy
 
-    causes = explained(answers)
+    causes = root_causes(answers)
     found = []
     for answer in wrong:
         cause = causes.get((answer.code, answer.subject))
@@ -104,8 +104,8 @@ def _place(finding: Finding, followers: frozenset[str]) -> tuple[bool, int, bool
 
 def _is_open(answers: tuple[Answer, ...]) -> bool:
     """Whether something that matters is UNKNOWN, or a check of ours failed."""
-    return any(answer.code == CHECK_ERROR and answer.kind is Kind.BAD for answer in answers) or any(
-        answer.kind is Kind.UNKNOWN and answer.matters for answer in answers
+    return any(answer.code == CHECK_ERROR and answer.kind is Status.BAD for answer in answers) or any(
+        answer.kind is Status.UNKNOWN and answer.blocks_verdict for answer in answers
     )
 
 

@@ -22,7 +22,7 @@ from installers.steps.command import Command, is_of_packages
 from installers.transaction import SCRATCH_NAME, Item, Transaction
 
 
-class Means(NamedTuple):
+class ExecutionOptions(NamedTuple):
     """What a run may use besides the file system."""
 
     report: Report = silent
@@ -31,13 +31,13 @@ class Means(NamedTuple):
     as_root: tuple[str, ...] = ()  # ("sudo",) once the user agreed: goes before commands that need root
 
 
-MEANS = Means()
+MEANS = ExecutionOptions()
 
 
 class Run:
     """The run of a journal."""
 
-    def __init__(self, journal: Journal, state: State, means: Means) -> None:
+    def __init__(self, journal: Journal, state: State, means: ExecutionOptions) -> None:
         self.archives: dict[str, str] = {}  # name in the staging directory: file that lies elsewhere
         self.report = means.report
         self.limits = means.limits

@@ -11,7 +11,7 @@ from typing import Any
 
 from compat.matrix import Matrix
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
-from doctor.commands.check.command import court_of
+from doctor.commands.check.command import verifier_for
 from doctor.diagnose import make_report
 from doctor.host import Host
 from doctor.model.facts import Facts, Machine
@@ -310,5 +310,5 @@ def report_on(facts: Facts, host: Host | None = None) -> Report:
     """What every rule makes of these facts, with the shipped matrix and, with their host, proven remedies."""
     matrix, rules = Matrix(), load_rules()
     answers = judge(facts, matrix, rules)
-    court = court_of(facts, answers, matrix, rules, host) if host else None
+    court = verifier_for(facts, answers, matrix, rules, host) if host else None
     return make_report(facts, answers, matrix, time.perf_counter(), court)

@@ -18,7 +18,7 @@ from compat.row import FrameworkRow
 from compat.solve.abi import abi_limits
 from compat.spec import Spec
 from compat.specifier import first_release
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.version import CudaVersion
 
 _ENDLESS = 10**9
@@ -80,7 +80,7 @@ def _has_builds(matrix: Matrix, product: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def candidates(asked: Spec, circumstances: Circumstances, matrix: Matrix) -> tuple[SolveCandidate, ...]:
+def candidates(asked: Spec, circumstances: TargetMachine, matrix: Matrix) -> tuple[SolveCandidate, ...]:
     """Every build of what was asked for on this platform, newest first, each judged; raises Uncovered.
 
     Newest is the newest release, then the newest CUDA that the driver is of, then what runs on it by minor-version
@@ -97,7 +97,7 @@ def candidates(asked: Spec, circumstances: Circumstances, matrix: Matrix) -> tup
     return tuple(sorted(judged, key=lambda one: (one.key, id(one) not in later), reverse=True))
 
 
-def _cuda_of_driver(circumstances: Circumstances, matrix: Matrix) -> CudaVersion | None:
+def _cuda_of_driver(circumstances: TargetMachine, matrix: Matrix) -> CudaVersion | None:
     """The CUDA that the driver reports; None where it is not known or not asked for."""
     if circumstances.driver is None:
         return None

@@ -15,7 +15,7 @@ from compat.row import ConflictRow
 from compat.solve.abi import abi_limits
 from compat.solve.candidates import SolveCandidate
 from compat.solve.cudnn import CUDNN_WHEELS, cudnn_wheel
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.traits import traits_of
 
 _HARMLESS = "info"
@@ -24,7 +24,7 @@ _FIRST_WHOLE_MAJOR = 11
 _MAJOR = re.compile(r"(.+)-cu(\d\d)")
 
 
-class Clash(NamedTuple):
+class Conflict(NamedTuple):
     """Why some builds do not go together, or nobody knows whether they do."""
 
     about: str  # the same for clashes of one kind: the distribution, "python"
@@ -41,7 +41,7 @@ class Clash(NamedTuple):
 Wanted = dict[str, list[tuple[str, SolveCandidate]]]
 
 
-def clashes(chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
+def clashes(chosen: Sequence[SolveCandidate], circumstances: TargetMachine, matrix: Matrix) -> Iterator[Conflict]:
     """Everything against these builds in one environment, the cheapest to find first; none where they go together.
 
     What installed ones disagree about among themselves is not of this set's making, and is left out.
@@ -51,19 +51,19 @@ def clashes(chosen: Sequence[SolveCandidate], circumstances: Circumstances, matr
     yield from (clash for clash in _against(chosen, circumstances, matrix) if clash.about not in old)
 
 
-def _against(chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
+def _against(chosen: Sequence[SolveCandidate], circumstances: TargetMachine, matrix: Matrix) -> Iterator[Conflict]:
     yield from _pythons(chosen)
     yield from _besides_pythons(chosen, circumstances, matrix, pins=True)
 
 
-def besides_pins(two: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
+def besides_pins(two: Sequence[SolveCandidate], circumstances: TargetMachine, matrix: Matrix) -> Iterator[Conflict]:
     """The same but for what each requires of distributions and of Python; of builds that are not held."""
     return _besides_pythons(two, circumstances, matrix, pins=False)
 
 
 def _besides_pythons(
-    chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix, *, pins: bool
-) -> Iterator[Clash]:
+    chosen: Sequence[SolveCandidate], circumstances: TargetMachine, matrix: Matrix, *, pins: bool
+) -> Iterator[Conflict]:
     wanted = _wanted(chosen)
     yield from _twins(wanted)
     yield from _extensions(chosen)
@@ -89,7 +89,7 @@ def same_python(one: frozenset[str] | None, other: frozenset[str] | None) -> str
     return "unknown" if (one is None) != (other is None) else "yes"
 
 
-def pinned_apart(one: SolveCandidate, other: SolveCandidate) -> Clash | None:
+def pinned_apart(one: SolveCandidate, other: SolveCandidate) -> Conflict | None:
     """A distribution of which the two ask for different releases: most pairs that do not go together show it."""
     for name in sorted(one.wants.keys() & other.wants.keys()):
         if overlap((one.wants[name], other.wants[name])) == "no":
@@ -134,7 +134,7 @@ def side_of(one: SolveCandidate, matrix: Matrix) -> Side:
     )
 
 
-def worst_between(one: Side, other: Side, circumstances: Circumstances, matrix: Matrix) -> str:
+def worst_between(one: Side, other: Side, circumstances: TargetMachine, matrix: Matrix) -> str:
     """BAD, UNKNOWN or OK: the worst against two builds that lasts, besides their pins, Pythons and what is `unsaid`.
 
     It says the same as all clashes of the two, and is quick to find. Of builds that are plain.
@@ -175,7 +175,7 @@ def _meet(one: Side, other: Side) -> bool:
     )
 
 
-def unsaid(one: SolveCandidate, other: SolveCandidate) -> Iterator[Clash]:
+def unsaid(one: SolveCandidate, other: SolveCandidate) -> Iterator[Conflict]:
     """What the rows of two builds leave open."""
     if one.row.pins is None or other.row.pins is None or "system" in (one.row.libraries, other.row.libraries):
         yield from _unsaid((one, other))
@@ -238,9 +238,9 @@ def _wanted(chosen: Sequence[SolveCandidate]) -> Wanted:
 
 def _clash(
     about: str, kind: str, what: Callable[[], str], owners: Sequence[SolveCandidate], *, lasts: bool = True
-) -> Clash:
+) -> Conflict:
     """One whose reason has the rows concerned as its source."""
-    return Clash(about, kind, lambda: _reason(kind, what(), owners), lasts)
+    return Conflict(about, kind, lambda: _reason(kind, what(), owners), lasts)
 
 
 def _reason(kind: str, what: str, owners: Sequence[SolveCandidate], source: str = "", *more_rows: str) -> Reason:
@@ -249,7 +249,7 @@ def _reason(kind: str, what: str, owners: Sequence[SolveCandidate], source: str 
     return Reason(kind, what, tuple(named), "; ".join(sources))
 
 
-def _pythons(chosen: Sequence[SolveCandidate]) -> Iterator[Clash]:
+def _pythons(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
     silent = [one for one in chosen if one.row.python is None and not traits_of(one.row.package).any_python]
     for one in silent if len(silent) < len(chosen) else ():
         yield _clash("python", UNKNOWN, partial(_no_pythons_said, one), [one])
@@ -271,7 +271,7 @@ def _span(pythons: Sequence[str]) -> str:
     return f"{plain[0]} to {plain[-1]}" if len(plain) > 1 else ", ".join(plain or pythons)
 
 
-def _twins(wanted: Wanted) -> Iterator[Clash]:
+def _twins(wanted: Wanted) -> Iterator[Conflict]:
     """Distributions of one import package, but those that one of them requires itself: the files are in the latter."""
     imported: dict[str, list[str]] = {}
     for name, wishes in wanted.items():
@@ -297,7 +297,7 @@ def _one_of_several(name: str) -> str:
     return traits.id if traits.one_directory else ""
 
 
-def _extensions(chosen: Sequence[SolveCandidate]) -> Iterator[Clash]:
+def _extensions(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
     """What is compiled against another framework runs in its process, on the CUDA that this one brings."""
     by_name = {one.row.package: one for one in chosen}
     for one in chosen:
@@ -319,7 +319,7 @@ def _another_cuda(one: SolveCandidate, host: SolveCandidate) -> str:
     return f"{one.label} is built for CUDA {one.row.cuda}, {host.label} brings CUDA {host.row.cuda}"
 
 
-def _shared_directories(wanted: Wanted) -> Iterator[Clash]:
+def _shared_directories(wanted: Wanted) -> Iterator[Conflict]:
     """Wheels of two CUDA majors that own the same files; one clash for all of them."""
     majors: dict[str, list[str]] = {}
     for name in wanted:
@@ -352,7 +352,7 @@ def _one_directory(names: Sequence[str], owners: Sequence[SolveCandidate], more:
     return f"{asked} unpack into one directory and overwrite each other{others}"
 
 
-def _pins(wanted: Wanted) -> Iterator[Clash]:
+def _pins(wanted: Wanted) -> Iterator[Conflict]:
     """Requirements on one distribution that no version meets."""
     for name, asked in wanted.items():
         if len(asked) == 1:
@@ -376,7 +376,7 @@ def _spelled(name: str, specifier: str, owner: SolveCandidate) -> str:
     return f"{owner.label} asks for {name}{specifier}"
 
 
-def _cudnn(wanted: Wanted, circumstances: Circumstances, matrix: Matrix) -> Iterator[Clash]:
+def _cudnn(wanted: Wanted, circumstances: TargetMachine, matrix: Matrix) -> Iterator[Conflict]:
     """The one cuDNN that all of them are left with, on these cards."""
     for name, asked in wanted.items():
         if not name.startswith(CUDNN_WHEELS):
@@ -385,11 +385,11 @@ def _cudnn(wanted: Wanted, circumstances: Circumstances, matrix: Matrix) -> Iter
         if against:
             owners = [owner for _, owner in asked]
             tell = partial(_reason, against.kind, against.what, owners, against.source, *against.rows)
-            yield Clash(name, against.kind, tell)
+            yield Conflict(name, against.kind, tell)
 
 
 def pins_to_add(
-    chosen: Sequence[SolveCandidate], circumstances: Circumstances, matrix: Matrix
+    chosen: Sequence[SolveCandidate], circumstances: TargetMachine, matrix: Matrix
 ) -> tuple[tuple[str, str], ...]:
     """Requirements that keep pip from taking what does not work, each with its reason."""
     wanted = _wanted(chosen).items()
@@ -400,7 +400,7 @@ def pins_to_add(
     return tuple(dict((*codes, *abis)).items())
 
 
-def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Clash]:
+def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Conflict]:
     """Conflicts that the matrix knows of, where all the distributions they name are there."""
     for row in matrix.conflicts():
         if not row.when.keys() <= wanted.keys() or row.severity == _HARMLESS:
@@ -411,7 +411,7 @@ def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Clash]:
         owners = [wanted[name][0][1] for name in row.when]
         kind, doubt = (BAD, "") if answer == "yes" else (UNKNOWN, "in some of the versions that they admit: ")
         tell = partial(_reason, kind, f"{doubt}{row.summary}", owners, row.source, f"conflicts.known[{row.id}]")
-        yield Clash(row.id, kind, tell, lasts=kind == BAD)
+        yield Conflict(row.id, kind, tell, lasts=kind == BAD)
 
 
 def _holds(row: ConflictRow, wanted: Wanted) -> str:
@@ -438,7 +438,7 @@ def _from_system(one: SolveCandidate) -> str:
     return f"{one.label} takes CUDA {one.row.cuda}{also} from the system: install them beside it"
 
 
-def _unsaid(chosen: Sequence[SolveCandidate]) -> Iterator[Clash]:
+def _unsaid(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
     """What the rows leave open about libraries that several builds use."""
     silent = [one for one in chosen if one.row.pins is None]
     users = [one for one in chosen if one.row.libraries in {None, "wheels"} and one.row.cuda] if silent else []
@@ -450,7 +450,7 @@ def _unsaid(chosen: Sequence[SolveCandidate]) -> Iterator[Clash]:
     yield from _mixed(chosen)
 
 
-def _mixed(chosen: Sequence[SolveCandidate]) -> Iterator[Clash]:
+def _mixed(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
     """A CUDA of the system in the process of one of another major version that is in the environment."""
     users = [(one, one.row.cuda) for one in chosen if one.row.libraries == "system" and one.row.cuda]
     others = [one for one in chosen if one.row.libraries != "system" and one.row.cuda] if users else []

@@ -8,7 +8,7 @@ from functools import lru_cache
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.reason import OK, UNKNOWN, Reason, cudnn_reasons
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.version import ComputeCapability, CudnnVersion
 
 CUDNN_WHEELS = "nvidia-cudnn-cu"  # what their names begin with
@@ -21,7 +21,7 @@ class CudnnWheel(NamedTuple):
     against: Reason | None  # why no admitted release will do, or that nobody knows of one
 
 
-def cudnn_wheel(name: str, specifiers: Iterable[str], circumstances: Circumstances, matrix: Matrix) -> CudnnWheel:
+def cudnn_wheel(name: str, specifiers: Iterable[str], circumstances: TargetMachine, matrix: Matrix) -> CudnnWheel:
     """What these requirements on "nvidia-cudnn-cu12" come to on these cards."""
     major = name.rpartition("-cu")[2]
     if not circumstances.capabilities or not name.startswith(CUDNN_WHEELS) or not major.isdigit():
@@ -34,7 +34,7 @@ def _wheel(
     name: str, specifiers: frozenset[str], major: int, capabilities: tuple[ComputeCapability, ...], matrix: Matrix
 ) -> CudnnWheel:
     worst: list[Reason] = []
-    cards = Circumstances(capabilities=capabilities)
+    cards = TargetMachine(capabilities=capabilities)
     for full in _admitted(specifiers, matrix):
         try:
             build = matrix.cudnn_build(full, major)

@@ -11,13 +11,13 @@ from compat.matrix import Matrix, accepts
 from compat.row import FrameworkRow
 from compat.solve.candidates import SolveCandidate, newest, wants_of
 from compat.spec import Spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 
 OTHERS = "what is installed"
 
 
 def held_candidates(
-    held: Iterable[Spec], asked: Sequence[Spec], circumstances: Circumstances, matrix: Matrix
+    held: Iterable[Spec], asked: Sequence[Spec], circumstances: TargetMachine, matrix: Matrix
 ) -> dict[str, tuple[SolveCandidate, ...]]:
     """By name: the builds that an installed release may be, and under OTHERS all that no row of builds is of.
 
@@ -40,7 +40,7 @@ def held_candidates(
     return found
 
 
-def _rows_of(spec: Spec, where: Circumstances, matrix: Matrix) -> list[FrameworkRow]:
+def _rows_of(spec: Spec, where: TargetMachine, matrix: Matrix) -> list[FrameworkRow]:
     """The builds that it may be, of its own distribution: all of that release where the build is not said."""
     if not (is_framework(spec.name) and matrix.has(spec.name)):
         return []
@@ -56,7 +56,7 @@ def _held(name: str, row: FrameworkRow, versions: str) -> SolveCandidate:
     return SolveCandidate(name, Fit(row, ()), versions, key=newest(versions), wants=wants, held=True)
 
 
-def _others(pins: dict[str, str], where: Circumstances) -> FrameworkRow:
+def _others(pins: dict[str, str], where: TargetMachine) -> FrameworkRow:
     """Distributions of which no row of builds knows more than that they are there."""
     return FrameworkRow(
         id="installed",

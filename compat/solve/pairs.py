@@ -18,7 +18,7 @@ from compat.overlap import NO, inside, overlap
 from compat.reason import BAD, OK, UNKNOWN
 from compat.solve.candidates import SolveCandidate, pool
 from compat.solve.conflicts import (
-    Clash,
+    Conflict,
     Side,
     besides_pins,
     clashes,
@@ -31,7 +31,7 @@ from compat.solve.conflicts import (
     worst_between,
 )
 from compat.solve.cudnn import CUDNN_WHEELS
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.traits import traits_of
 
 Names = frozenset[str]  # distributions
@@ -53,7 +53,7 @@ class Pairs:
     Driver and Python are no part of it: problems that differ in nothing else share it.
     """
 
-    def __init__(self, circumstances: Circumstances, matrix: Matrix) -> None:
+    def __init__(self, circumstances: TargetMachine, matrix: Matrix) -> None:
         self._circumstances = circumstances
         self._matrix = matrix
         self._found: dict[tuple[int, int], str] = {}  # by the kinds of the two, the smaller number first
@@ -61,8 +61,10 @@ class Pairs:
         self._sides: dict[int, Side] = {}  # by the build's `wants`, which live as long as their side
         self._kinds: dict[Look, int] = {}
         self._kind_of: dict[tuple[int, int], int] = {}  # by the build's `wants` and the view
-        self._pools: dict[tuple[int, bool, bool], tuple[Builds, Field]] = {}  # with the builds, whose id is the key
-        self._fields: dict[tuple[int, ...], Field] = {}
+        self._pools: dict[
+            tuple[int, bool, bool], tuple[Builds, CandidateSet]
+        ] = {}  # with the builds, whose id is the key
+        self._fields: dict[tuple[int, ...], CandidateSet] = {}
         self._views: dict[tuple[Names, Names], int] = {}
         self._seen: list[_View] = []
 
@@ -70,14 +72,14 @@ class Pairs:
         """How many have been looked at."""
         return len(self._found) + len(self._exactly)
 
-    def field(self, found: Builds, *, sure: bool, own: bool) -> Field:
+    def field(self, found: Builds, *, sure: bool, own: bool) -> CandidateSet:
         """What may be chosen of the builds of a package, see `pool`; one object for the same builds."""
         key = (id(found), sure, own)
         if key not in self._pools:
             builds = pool(found, sure=sure, own=own)
             same = tuple(map(id, builds))
             if same not in self._fields:
-                self._fields[same] = Field(builds, self)
+                self._fields[same] = CandidateSet(builds, self)
             self._pools[key] = (found, self._fields[same])
         return self._pools[key][1]
 
@@ -137,7 +139,7 @@ class Pairs:
         worst = worst_between(*sides, self._circumstances, self._matrix)
         return UNKNOWN if worst == OK and any(unsaid(one, other)) else worst
 
-    def clashes(self, one: SolveCandidate, other: SolveCandidate) -> Iterator[Clash]:
+    def clashes(self, one: SolveCandidate, other: SolveCandidate) -> Iterator[Conflict]:
         """Everything against the two whatever joins them, or the one that settles it."""
         apart = None if one.held and other.held else pinned_apart(one, other)
         if apart:
@@ -153,7 +155,7 @@ class Pairs:
         return side
 
 
-class Field:
+class CandidateSet:
     """The builds of one package that may be chosen, newest first; a set of them is an int, a bit for each."""
 
     def __init__(self, builds: Builds, pairs: Pairs) -> None:
@@ -248,7 +250,7 @@ def names_of(builds: Iterable[SolveCandidate]) -> Names:
     return frozenset().union(*(one.wants for one in builds))
 
 
-def _worst(found: Iterable[Clash]) -> str:
+def _worst(found: Iterable[Conflict]) -> str:
     against = {clash.kind for clash in found}
     return BAD if BAD in against else UNKNOWN if against else OK
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from compat.base.record import NamedTuple
 from compat.reason import BAD, OK, UNKNOWN, Reason
 from compat.solve.candidates import SolveCandidate, brings_own
-from compat.solve.pairs import Field
+from compat.solve.pairs import CandidateSet
 from compat.solve.search import Problem, Solution
 
 _MOST_PARTNERS = 3
-Usable = dict[str, Field]  # by package: what is known to work here by itself
+Usable = dict[str, CandidateSet]  # by package: what is known to work here by itself
 
 
-class Refusal(NamedTuple):
+class Rejection(NamedTuple):
     """Builds of one package that are out of the question for one reason."""
 
     package: str  # as it was asked for
@@ -32,14 +32,14 @@ class _Passed(NamedTuple):
     reason: Reason
 
 
-def refusals(problem: Problem, solution: Solution | None) -> tuple[Refusal, ...]:
+def refusals(problem: Problem, solution: Solution | None) -> tuple[Rejection, ...]:
     """Everything that would have been preferred to the solution, newest first; all there is, where there is none.
 
     Of what was asked for, and of nothing that only some build of it requires.
     """
     chosen = {one.asked: one for one in solution.chosen} if solution else {}
     usable = {package: _usable(problem, package) for package in problem.found}
-    found: list[Refusal] = []
+    found: list[Rejection] = []
     for package in problem.found:
         if package not in problem.required and (solution is None or package in chosen):
             found += _grouped(package, list(_passed(problem, package, chosen, usable)))
@@ -55,7 +55,7 @@ def _passed(problem: Problem, package: str, chosen: dict[str, SolveCandidate], u
         yield _alone(one, own_exists=own_exists) or _why_not(problem, one, chosen, usable)
 
 
-def _usable(problem: Problem, package: str) -> Field:
+def _usable(problem: Problem, package: str) -> CandidateSet:
     return problem.pairs.field(problem.found[package], sure=True, own=True)
 
 
@@ -159,13 +159,13 @@ def _jointly(problem: Problem, one: SolveCandidate, chosen: dict[str, SolveCandi
     return _Passed(one, what, Reason(BAD, what, (one.name,), one.row.source))
 
 
-def _grouped(package: str, passed: list[_Passed]) -> Iterator[Refusal]:
+def _grouped(package: str, passed: list[_Passed]) -> Iterator[Rejection]:
     groups: dict[str, list[_Passed]] = {}
     for one in passed:
         groups.setdefault(one.about, []).append(one)
     for members in groups.values():
         builds = tuple(dict.fromkeys(one.candidate.label for one in members))
-        yield Refusal(package, builds, _span([one.candidate for one in members]), members[0].reason)
+        yield Rejection(package, builds, _span([one.candidate for one in members]), members[0].reason)
 
 
 def _span(members: list[SolveCandidate]) -> str:

@@ -12,7 +12,7 @@ from compat.reason import BAD, driver_drives, forward_packages
 from compat.solve.pairs import Pairs
 from compat.solve.search import Problem, Solution, none_together, solve, solve_unsure
 from compat.spec import Spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.version import DriverRelease
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Task(NamedTuple):
     """One environment: what must work in it, and where."""
 
     asked: tuple[Spec, ...]
-    circumstances: Circumstances
+    circumstances: TargetMachine
 
 
 class Change(NamedTuple):
@@ -160,7 +160,7 @@ class _Search:
                 yield from self.tried((), _Step("forward-compat", f"{package.id} beside the driver", then))
                 return
 
-    def _drivers(self, where: Circumstances) -> list[DriverRelease]:
+    def _drivers(self, where: TargetMachine) -> list[DriverRelease]:
         """Releases at which something changes, oldest first: floors of toolkits, and branches that drive the cards."""
         floors = {
             getattr(row, f"driver_floor_{where.driver_family}", None) for row in self._matrix.rows("cuda", "toolkits")
@@ -171,7 +171,7 @@ class _Search:
         }
         return sorted(one for one in newer if self._drives(one, where))
 
-    def _drives(self, driver: DriverRelease, where: Circumstances) -> bool:
+    def _drives(self, driver: DriverRelease, where: TargetMachine) -> bool:
         try:
             return all(driver_drives(gpu, driver, self._matrix).kind != BAD for gpu in where.capabilities)
         except Uncovered:

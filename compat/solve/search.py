@@ -19,14 +19,22 @@ from compat.build import gpu_packages, is_cuda_row
 from compat.matrix import Matrix
 from compat.reason import BAD, UNKNOWN, Reason
 from compat.solve.candidates import Key, SolveCandidate, candidates, newer_elsewhere, solvable
-from compat.solve.conflicts import Clash, clashes, common_pythons, compiles_alone, pairs_show_all, pins_to_add, remarks
+from compat.solve.conflicts import (
+    Conflict,
+    clashes,
+    common_pythons,
+    compiles_alone,
+    pairs_show_all,
+    pins_to_add,
+    remarks,
+)
 from compat.solve.installed_pins import held_candidates
-from compat.solve.pairs import Field, Names, Pairs, names_of
+from compat.solve.pairs import CandidateSet, Names, Pairs, names_of
 from compat.spec import Spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 
 Chosen = tuple[SolveCandidate, ...]
-Fields = tuple[Field, ...]
+Fields = tuple[CandidateSet, ...]
 _FEW = 4  # releases of one package
 
 
@@ -56,7 +64,7 @@ class Problem:
     def __init__(
         self,
         asked: Sequence[Spec],
-        circumstances: Circumstances,
+        circumstances: TargetMachine,
         matrix: Matrix,
         hold: Sequence[Spec] = (),
         pairs: Pairs | None = None,
@@ -106,11 +114,11 @@ class Problem:
         pinned: frozenset[str] = frozenset().union(*(one.row.pins for one in found if one.row.pins))
         return frozenset(name for name in pinned if _brings_cuda(name, self.matrix))
 
-    def clashes(self, chosen: Chosen) -> Iterator[Clash]:
+    def clashes(self, chosen: Chosen) -> Iterator[Conflict]:
         """What is against these builds in one environment."""
         return clashes(chosen, self.circumstances, self.matrix)
 
-    def against(self, one: SolveCandidate, other: SolveCandidate, *, sure: bool = True) -> Clash | None:
+    def against(self, one: SolveCandidate, other: SolveCandidate, *, sure: bool = True) -> Conflict | None:
         """The first thing against two builds in one environment, whatever joins them.
 
         Without `sure`, what nobody knows is not against them.
@@ -325,7 +333,7 @@ class _Search:
         """Whether nothing at all is against the whole set."""
         return not self._whole or not any(map(self._counts, self._problem.clashes(chosen)))
 
-    def _counts(self, clash: Clash) -> bool:
+    def _counts(self, clash: Conflict) -> bool:
         return self._sure or clash.kind == BAD
 
 

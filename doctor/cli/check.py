@@ -114,12 +114,12 @@ def _fix(options: Options, source: str | None) -> int:
     from doctor.commands.install.fix import Talk, fix
     from doctor.host import BadRequest
     from doctor.output.write import terminal_style
-    from installers.run import Means
+    from installers.run import ExecutionOptions
 
     if source is not None:
         raise BadRequest("--fix mends this machine; --from judges another")
     talk = Talk(lambda text: print(text, end="", flush=True), _ask) if sys.stdin.isatty() else None
-    return fix(options, terminal_style(), talk, Means(report=show_progress()))
+    return fix(options, terminal_style(), talk, ExecutionOptions(report=show_progress()))
 
 
 def _ask(question: str) -> str:

@@ -38,7 +38,7 @@ def machine_of_image(root: str | None, image: str | None, platform: str, config:
     return ConfiguredRoot(root, config_file(config))
 
 
-def cited(report: Report, host: Host) -> Report:
+def annotate_with_layers(report: Report, host: Host) -> Report:
     """The report with the layer that brought each file that is evidence; nothing where there is only one."""
     if not isinstance(host, ImageHost) or len(host.image.layers) < 2:
         return report

@@ -11,7 +11,7 @@ from compat.matrix import Matrix
 from doctor.messages.clues import Clues
 from doctor.messages.reading import Line, Reading
 from doctor.messages.signature import MIN_CONFIDENCE, Means, Signature, families
-from doctor.messages.widths import readings
+from doctor.messages.widths import unwrap_lines
 from doctor.model.finding import Remedy
 
 _MOST_MATCHES = 40  # of one signature: a log repeats its message
@@ -68,7 +68,7 @@ class _Unwrapped:
 def causes_of(reading: Reading, matrix: Matrix) -> tuple[Cause, ...]:
     """The causes that are worth saying, the surest first; of equal ones that which was printed first."""
     clues = Clues(reading, matrix)
-    unwrapped = [_Unwrapped(block, parts) for block in reading.blocks for parts in readings(block)]
+    unwrapped = [_Unwrapped(block, parts) for block in reading.blocks for parts in unwrap_lines(block)]
     hits = list(_hits(unwrapped, clues, general=False))
     if all(hit.means.confidence < _KNOWN for hit in hits):
         hits += _hits(unwrapped, clues, general=True)

@@ -9,7 +9,7 @@ from compat.cards import NoGpuName, gpu_card_of
 from compat.matrix import Matrix, Uncovered
 from compat.version import ComputeCapability, CudaVersion
 from doctor.messages.reading import Reading
-from doctor.messages.widths import readings
+from doctor.messages.widths import unwrap_lines
 
 _LONGEST_RUN = 160
 _RUN = re.compile(r"(\\[sSwWd]|(?<!\\)\])([*+])")
@@ -32,7 +32,7 @@ class Clues:
     """The kept text as one, and what is read from it, each when it is asked for."""
 
     def __init__(self, reading: Reading, matrix: Matrix) -> None:
-        self.text = "".join(text for lines in readings(reading.lines) for text in lines)
+        self.text = "".join(text for lines in unwrap_lines(reading.lines) for text in lines)
         self.matrix = matrix
 
     def has(self, pattern: str) -> bool:

@@ -9,7 +9,7 @@ from doctor.messages.reading import Line
 _WIDTHS = frozenset((80, 100, 120, 132))  # at which terminals break a line within a word
 
 
-def readings(lines: Sequence[Line]) -> tuple[tuple[str, ...], ...]:
+def unwrap_lines(lines: Sequence[Line]) -> tuple[tuple[str, ...], ...]:
     """One string a line; joined they are the text. Where lines fill a terminal, a second time as lines that go on."""
     width = max((line.width for line in lines), default=0)
     plain = tuple(f"{line.text}\n" for line in lines)

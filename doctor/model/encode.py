@@ -16,7 +16,7 @@ from doctor.model.facts import Facts
 from doctor.model.facts.loader import Prediction
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 from doctor.model.finding import Answer, Evidence, Finding, Remedy, Report
-from doctor.model.resolution import because
+from doctor.model.resolution import describe_resolution
 from installers.plan import Plan
 
 REPORT_SCHEMA = "gpudoctor.report/1"
@@ -24,7 +24,7 @@ TEXTS = (CudaVersion, DriverRelease, CudnnVersion, ComputeCapability, CodeTarget
 EVIDENCE = {"source": str, "detail": str, "file": str, "line": int}
 # What a reader of the report gets besides the fields: made here, of the fields alone.
 DERIVED: Mapping[type, Mapping[str, tuple[type, Callable[[Any], Any]]]] = {
-    Prediction: {"because": (str, lambda one: because(one.way)), "missing": (bool, lambda one: one.missing)}
+    Prediction: {"because": (str, lambda one: describe_resolution(one.way)), "missing": (bool, lambda one: one.missing)}
 }
 
 

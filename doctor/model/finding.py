@@ -15,7 +15,7 @@ from installers.plan import Plan
 CHECK_ERROR = "check-error"
 
 
-class Kind(Enum):
+class Status(Enum):
     """How a rule answers."""
 
     OK = "ok"
@@ -73,7 +73,7 @@ class Symptom(NamedTuple):
 class Answer(NamedTuple):
     """What one rule says of one subject. `judge` fills in code and subject."""
 
-    kind: Kind
+    kind: Status
     why: str
     severity: Severity = Severity.ERROR
     evidence: tuple[Evidence, ...] = ()
@@ -81,7 +81,7 @@ class Answer(NamedTuple):
     explains: tuple[Symptom, ...] = ()
     code: str = ""
     subject: str = ""
-    matters: bool = True  # whether this being UNKNOWN leaves the verdict open
+    blocks_verdict: bool = True  # whether this being UNKNOWN leaves the verdict open
     why_not: WhyNot = WhyNot.ANY  # of UNKNOWN, where somebody decides by it
     places: tuple[str, ...] = ()  # what it is about beside the files of its evidence: paths, labels of copies
 
@@ -135,7 +135,7 @@ class Report(NamedTuple):
 
 def ok(why: str) -> Answer:
     """Looked at, and in order."""
-    return Answer(Kind.OK, why)
+    return Answer(Status.OK, why)
 
 
 def bad(
@@ -147,17 +147,17 @@ def bad(
     places: tuple[str, ...] = (),
 ) -> Answer:
     """Wrong: one sentence, what it was read from, what must become true, and which findings it explains."""
-    return Answer(Kind.BAD, why, severity, evidence, needs, explains, places=places)
+    return Answer(Status.BAD, why, severity, evidence, needs, explains, places=places)
 
 
 def unknown(why: str, why_not: WhyNot = WhyNot.ANY) -> Answer:
     """Could not be told, with the reason."""
-    return Answer(Kind.UNKNOWN, why, why_not=why_not)
+    return Answer(Status.UNKNOWN, why, why_not=why_not)
 
 
 def not_applicable(why: str) -> Answer:
     """There is nothing here that the rule is about."""
-    return Answer(Kind.NOT_APPLICABLE, why)
+    return Answer(Status.NOT_APPLICABLE, why)
 
 
 def failed(failure: Failure) -> Answer:

@@ -23,7 +23,7 @@ _SENTENCES = {
 }
 
 
-def because(way: Way | None) -> str:
+def describe_resolution(way: Way | None) -> str:
     """Why it is this file; "" where nothing is found."""
     if way is None:
         return ""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from doctor.model.facts import Machine
 from doctor.model.facts.seen import Place
-from doctor.model.finding import Answer, Evidence, Finding, Kind, Remedy
+from doctor.model.finding import Answer, Evidence, Finding, Remedy, Status
 from doctor.output.document import Document
 from doctor.output.page import as_windows_writes, clean
 
@@ -63,7 +63,7 @@ def line(text: str) -> str:
 
 def open_questions(document: Judged) -> tuple[Answer, ...]:
     """What matters and could not be told."""
-    return tuple(one for one in document.answers if one.kind is Kind.UNKNOWN and one.matters)
+    return tuple(one for one in document.answers if one.kind is Status.UNKNOWN and one.blocks_verdict)
 
 
 def commands_of(remedy: Remedy) -> list[str]:

@@ -7,7 +7,7 @@ from compat.can import ranked
 from compat.matrix import Matrix, Uncovered
 from compat.row import FrameworkRow
 from compat.spec import Spec, parse_specs
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Distribution, Environment, Framework
 from doctor.model.facts.seen import Seen, Unseen, UnseenError, value_or
@@ -65,19 +65,19 @@ def _environment(facts: Facts) -> Environment:
     )
 
 
-def circumstances_of(facts: Facts, python: str) -> Circumstances:
+def circumstances_of(facts: Facts, python: str) -> TargetMachine:
     """What a machine's facts say of where a build must work; what was not seen is not judged."""
     try:
         platform = platform_of(facts)
     except UnseenError:
-        return Circumstances(python=python)
+        return TargetMachine(python=python)
     try:
         capabilities = tuple(dict.fromkeys(gpu.capability.get() for gpu in visible_gpus(facts)))
     except UnseenError:
         capabilities = ()
     driver = value_or(facts.driver.release, None)
     glibc = value_or(facts.system.glibc, "")
-    return Circumstances(
+    return TargetMachine(
         os_family=platform.os_family,
         wsl=value_or(facts.system.wsl, 0) > 0,
         arch=platform.arch,

@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
         return self.need.product == "cuda" and self.need.build == "runfile"
 
     @property
-    def is_silent(self) -> bool:
+    def has_no_effects(self) -> bool:
         """Whether its method does not say what it brings about."""
         return self.plan.effects is None
 

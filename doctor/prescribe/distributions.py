@@ -21,8 +21,8 @@ from doctor.model.facts.environment import Distribution, Environment, Extension,
 from doctor.model.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.planned.framework_from_row import framework_of_row, version_of
 from doctor.prescribe.install_location import is_reached
-from doctor.prescribe.predicted_files import Foreseen
-from doctor.prescribe.simulated_machine import World
+from doctor.prescribe.predicted_files import PredictedFiles
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from doctor.pyenv.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.pins import keeps
@@ -150,7 +150,9 @@ def site_of(environment: Environment) -> str:
     return next(reached, next(iter(sites), f"{environment.prefix}/lib/python3/site-packages"))
 
 
-def with_installed(world: World, environment: Environment, coming: Coming, site: str = "") -> World:
+def with_installed(
+    world: SimulatedMachine, environment: Environment, coming: Coming, site: str = ""
+) -> SimulatedMachine:
     """With one distribution in place of what was there under its name, as far as an installer reaches that."""
     recorded = _recorded(world, environment, coming)
     if coming.name in _installed(environment):
@@ -160,7 +162,7 @@ def with_installed(world: World, environment: Environment, coming: Coming, site:
     one = Distribution(
         name=coming.name, version=coming.version, site=site, metadata=metadata, kind="wheel", hidden_by=""
     )
-    made = Foreseen(world.facts, world.matrix)
+    made = PredictedFiles(world.facts, world.matrix)
     paths = made.wheel(site, coming.name, coming.version)
     more = tuple(path for path in recorded if f"{site}/{path}" not in made.libraries)
     for folder, _, name in (path.rpartition("/") for path in more):
@@ -199,7 +201,7 @@ def _with(one: Distribution, environment: Environment) -> tuple[Distribution, ..
     return tuple(sorted((*(other for other in found if other.name != one.name), *same)))
 
 
-def _recorded(world: World, environment: Environment, coming: Coming) -> tuple[str, ...]:
+def _recorded(world: SimulatedMachine, environment: Environment, coming: Coming) -> tuple[str, ...]:
     """The libraries of a wheel of NVIDIA's that comes again at the release that is there, by its RECORD."""
     there = next((one for one in value_or(environment.distributions, ()) if one.name == coming.name), None)
     if world.host is None or there is None or there.version != coming.version or not there.name.startswith("nvidia-"):
@@ -209,7 +211,7 @@ def _recorded(world: World, environment: Environment, coming: Coming) -> tuple[s
     return tuple(path for path in paths if not path.startswith("/") and re.search(r"\.so(\.\d+)*$", path))
 
 
-def _own_cudnn(row: FrameworkRow, framework: Framework, made: Foreseen, matrix: Matrix) -> bool:
+def _own_cudnn(row: FrameworkRow, framework: Framework, made: PredictedFiles, matrix: Matrix) -> bool:
     """The cuDNN inside a package that bundles it, or of which no row says by which wheel it comes; whether it has."""
     pinned = any(name.startswith("nvidia-cudnn") for name in row.pins or ())
     if row.cudnn is None or pinned or _by_extra(row.package) or not brings_libraries(row, matrix):
@@ -221,7 +223,7 @@ def _own_cudnn(row: FrameworkRow, framework: Framework, made: Foreseen, matrix: 
     return True
 
 
-def _framework(coming: Coming, environment: Environment, world: World, site: str) -> Framework | None:
+def _framework(coming: Coming, environment: Environment, world: SimulatedMachine, site: str) -> Framework | None:
     """The framework that a distribution is; None for a wheel that is none."""
     before = (one for one in world.removed if (one.environment, one.package) == (environment.prefix, coming.name))
     if coming.row is None:
@@ -256,7 +258,9 @@ def _sharing(name: str, environment: Environment) -> dict[str, str]:
     return {other: version for other, version in there if other != name and _MAJOR.sub("", other) == bare != other}
 
 
-def with_removed(world: World, environment: Environment, name: str, site: str = "") -> tuple[World, Environment]:
+def with_removed(
+    world: SimulatedMachine, environment: Environment, name: str, site: str = ""
+) -> tuple[SimulatedMachine, Environment]:
     """Without a distribution and its files, those included that it shared with others; what is not reached stays."""
     named = [one for one in value_or(environment.distributions, ()) if one.name == name]
     gone = [one for one in named if one.site == site or is_reached(one.site, environment)]

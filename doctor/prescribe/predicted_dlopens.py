@@ -20,7 +20,7 @@ from doctor.model.facts.loader import LoaderFacts, Outcome, Prediction
 from doctor.model.facts.seen import Seen, Unseen, value_or
 
 if TYPE_CHECKING:
-    from doctor.prescribe.simulated_machine import World
+    from doctor.prescribe.simulated_machine import SimulatedMachine
 
 _PART = "libcudnn_cnn_infer.so.8"  # the one that differs by the release, and without which the process aborts
 
@@ -56,7 +56,7 @@ def again(row: FrameworkRow, prefix: str, facts: Facts, matrix: Matrix) -> Itera
     yield from ((prefix, row.package, one.soname) for one in libraries if one.stem in stems and accepts(one.cuda, cuda))
 
 
-def missing(world: World, host: Host, search: LoaderFacts) -> Iterator[Prediction]:
+def missing(world: SimulatedMachine, host: Host, search: LoaderFacts) -> Iterator[Prediction]:
     """A prediction for each of them that is nowhere on the loader's path."""
     known = {one.prefix: one for one in value_or(world.facts.environments, ())}
     for prefix, package, name in world.asked:

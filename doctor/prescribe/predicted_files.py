@@ -38,7 +38,7 @@ _BESIDE = {
 }
 
 
-class Foreseen:
+class PredictedFiles:
     """Files to add to the changes of a machine, one after the other."""
 
     def __init__(self, facts: Facts, matrix: Matrix) -> None:

@@ -13,10 +13,10 @@ from compat.matrix import Matrix
 from doctor.host import Host
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
-from doctor.model.finding import Answer, Kind, Severity
+from doctor.model.finding import Answer, Severity, Status
 from doctor.prescribe import effects as effects_package
-from doctor.prescribe.simulated_machine import World, seen_again
-from doctor.rules.shared.engine import Rules, explained, judge
+from doctor.prescribe.simulated_machine import SimulatedMachine, reprobe
+from doctor.rules.shared.engine import Rules, judge, root_causes
 
 if TYPE_CHECKING:
     from doctor.prescribe.dependents import Dependents
@@ -44,22 +44,22 @@ class Verdict(NamedTuple):
     def roots(self, answer: Answer) -> tuple[Answer, ...]:
         """What is left beside the finding itself, without what another of it explains."""
         left = [one for one in (*self.stands, *self.new) if one.code != answer.code or one in self.behind]
-        symptoms = explained(left)
+        symptoms = root_causes(left)
         return tuple(one for one in left if _key(one) not in symptoms)
 
 
-class Court:
+class RemedyVerifier:
     """Judges remedies of one report; the same effects are judged once."""
 
     def __init__(
         self, facts: Facts, answers: tuple[Answer, ...], matrix: Matrix, rules: Rules, host: Host | None
     ) -> None:
         """`answers` are those of the rules about the machine as it is."""
-        self._start = World(facts, matrix, host)
+        self._start = SimulatedMachine(facts, matrix, host)
         self._rules = rules
         self._bad = {_key(one): one for one in _wrong(answers)}
         self._general = {facts.machine.label, *(one.label for one in value_or(facts.environments, ()))}
-        self._causes = explained(answers)
+        self._causes = root_causes(answers)
         self._seen: dict[tuple[Effect, ...], tuple[Facts, tuple[Answer, ...], Mapping[str, str]]] = {}
         self._obstacles: Obstacles | None = None
         self._dependents: Dependents | None = None
@@ -71,7 +71,7 @@ class Court:
     def verdict(self, answer: Answer, effects: tuple[Effect, ...]) -> Verdict:
         """What becomes of a finding after these effects."""
         _, after, names = self._after(effects)
-        named = {_key(one, names): one for one in after if one.kind is Kind.BAD}
+        named = {_key(one, names): one for one in after if one.kind is Status.BAD}
         named = {key: one for key, one in named.items() if one.severity is not Severity.INFO or key == _key(answer)}
         own = {_key(answer)} | {key for key, root in self._causes.items() if _key(root) == _key(answer)}
         others = {_key(one, names): cause for one, cause in _causes_of(after)}
@@ -79,7 +79,7 @@ class Court:
             one for key, one in named.items() if key in own and _key(others.get(key, one)) not in self._bad.keys() - own
         )
         new = tuple(one for one in _wrong(after) if self._is_new(one, names))
-        unknown = (one for one in after if one.kind is Kind.UNKNOWN and one.code == answer.code)
+        unknown = (one for one in after if one.kind is Status.UNKNOWN and one.code == answer.code)
         left_open = [one.why for one in unknown if _key(one, names) == _key(answer)]
         before = [one.needs for one in self._bad.values() if one.code == answer.code]
         behind = tuple(one for one in (*stands, *new) if one.code == answer.code and one.needs not in before)
@@ -133,28 +133,28 @@ class Court:
         return self._seen[effects]
 
 
-def after(effects: Iterable[Effect], world: World) -> Facts:
+def after(effects: Iterable[Effect], world: SimulatedMachine) -> Facts:
     """The facts after these effects, in their order."""
     for effect in effects:
         world = applied(effect, world)
-    return seen_again(world)
+    return reprobe(world)
 
 
-def applied(effect: Effect, world: World) -> World:
+def applied(effect: Effect, world: SimulatedMachine) -> SimulatedMachine:
     """What one effect makes of a machine; raises DataError for a kind that no module knows."""
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(effect).__name__).lower()
-    changed: World = load_one(effects_package, name, "apply", FunctionType)(effect, world)
+    changed: SimulatedMachine = load_one(effects_package, name, "apply", FunctionType)(effect, world)
     return changed
 
 
 def _causes_of(answers: tuple[Answer, ...]) -> list[tuple[Answer, Answer]]:
-    causes = explained(answers)
-    return [(one, causes[_key(one)]) for one in answers if one.kind is Kind.BAD and _key(one) in causes]
+    causes = root_causes(answers)
+    return [(one, causes[_key(one)]) for one in answers if one.kind is Status.BAD and _key(one) in causes]
 
 
 def _wrong(answers: Iterable[Answer]) -> list[Answer]:
     """What is wrong and more than information."""
-    return [one for one in answers if one.kind is Kind.BAD and one.severity is not Severity.INFO]
+    return [one for one in answers if one.kind is Status.BAD and one.severity is not Severity.INFO]
 
 
 def _key(answer: Answer, names: Mapping[str, str] | None = None) -> _Key:

@@ -17,7 +17,7 @@ from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer
 from doctor.prescribe.predicted_files import folder_of_wheel
 from doctor.rules.shared.cuda_libraries import wheels_beside_cuda, with_directories
-from doctor.rules.shared.cudnn_use import told_of
+from doctor.rules.shared.cudnn_use import predictions_for
 from installers.plan import Plan, Target
 from installers.requirement import wanted_version
 from installers.step import kind_of
@@ -75,7 +75,7 @@ def _directories(site: str, need: Need, matrix: Matrix) -> tuple[str, ...]:
 def _asks_as_linkers(answer: Answer, environment: Environment, facts: Facts) -> bool:
     """Whether the framework of a finding asks for names without a version, which no wheel of NVIDIA's has."""
     here = (one for one in value_or(environment.frameworks, ()) if one.label == answer.subject)
-    return any(told.missing and told.soname.endswith(".so") for one in here for told in told_of(one, facts))
+    return any(told.missing and told.soname.endswith(".so") for one in here for told in predictions_for(one, facts))
 
 
 def _beside_cuda(answer: Answer, environment: Environment, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:

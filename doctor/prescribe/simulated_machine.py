@@ -21,7 +21,7 @@ from doctor.model.facts.toolkit import ToolkitFacts
 T = TypeVar("T")
 
 
-class World(NamedTuple):
+class SimulatedMachine(NamedTuple):
     """What effects change, one after the other."""
 
     facts: Facts
@@ -36,11 +36,11 @@ class World(NamedTuple):
     kept_away: frozenset[str] = frozenset()  # kernel modules that the next start does not load by itself
     trusts_module: bool = False  # whether the firmware has come to trust the module's key
 
-    def with_changes(self, changes: Changes) -> World:
+    def with_changes(self, changes: Changes) -> SimulatedMachine:
         """With other files or variables, which must be looked at again."""
         return self._replace(changes=changes, is_stale=True)
 
-    def with_environment(self, new: Environment) -> World:
+    def with_environment(self, new: Environment) -> SimulatedMachine:
         """With another state of the environment of that prefix, or with one more."""
         known = value_or(self.facts.environments, ())
         kept = tuple(new if one.prefix == new.prefix else one for one in known)
@@ -55,7 +55,7 @@ class World(NamedTuple):
         return {name: said[name] for name in said if name in said}
 
 
-def seen_again(world: World) -> Facts:
+def reprobe(world: SimulatedMachine) -> Facts:
     """The facts of the changed machine: what depends on files and variables is looked at again, through an overlay.
 
     NVML, PCI and the kernel are not asked a second time; what a remedy makes of them is an effect of its own.

@@ -18,11 +18,11 @@ from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import (
     build_row,
     distribution_of,
+    fits_dependents,
     import_symptoms,
     installed,
     need_of,
     other_builds,
-    suits_riders,
 )
 from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -221,7 +221,7 @@ def _base_back(framework: Framework, base: Framework, asked: Pin, facts: Facts, 
         near = (
             keeps(asked.specifier, release_of(row.versions.lstrip("="))) and oldest_cuda(row, matrix).major == own.major
         )
-        return near and suits_riders(row, base, environment)
+        return near and fits_dependents(row, base, environment)
 
     rows = other_builds(base, facts, matrix, fits)
     same = [row for row in rows if row.build == value_or(base.build, "")]
@@ -304,4 +304,4 @@ def _words(tag: str) -> str:
     return f"CUDA {cuda}" if cuda else {"cpu": "the CPU", "xpu": "Intel GPUs"}.get(tag, tag)
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

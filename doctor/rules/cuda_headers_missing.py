@@ -45,4 +45,4 @@ def _need(toolkit: Toolkit) -> Need:
     return Need("cuda", f"=={cuda}.*" if cuda else "", toolkit.path)
 
 
-RULE = Rule(TOOLKITS, check, matters=False)
+RULE = Rule(TOOLKITS, check, blocks_verdict=False)

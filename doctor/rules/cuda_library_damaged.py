@@ -59,4 +59,4 @@ def _needs(damaged: tuple[Prediction, ...], framework: Framework, facts: Facts, 
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

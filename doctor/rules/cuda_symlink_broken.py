@@ -71,4 +71,4 @@ def _best(facts: Facts) -> Toolkit | None:
     return by_path or max(able, key=lambda one: one.cuda.get(), default=None)
 
 
-RULE = Rule(Subjects("name of a CUDA toolkit", _asked), check, matters=False)
+RULE = Rule(Subjects("name of a CUDA toolkit", _asked), check, blocks_verdict=False)

@@ -116,4 +116,4 @@ def _in_words(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

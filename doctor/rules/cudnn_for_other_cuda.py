@@ -50,4 +50,4 @@ def _lying_here(cuda: int, built: CudnnVersion, facts: Facts) -> Iterator[Need]:
             return
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

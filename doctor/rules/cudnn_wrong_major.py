@@ -84,4 +84,4 @@ def _another_way(framework: Framework, copy: CudnnCopy, facts: Facts, matrix: Ma
     return (*releases_made_for(copy, framework, facts, matrix), Need(BY_HAND, text))
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -34,9 +34,9 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("no framework is pinned that takes CUDA's libraries from the system")
     if told.may_bring:
         line = told.may_bring[0]
-        return unknown(f"{line.source} {line.what}, which may bring CUDA's libraries")._replace(matters=False)
+        return unknown(f"{line.source} {line.what}, which may bring CUDA's libraries")._replace(blocks_verdict=False)
     if not isinstance(toolkits, Seen):
-        return unknown(f"what {told.base.image} holds is not known")._replace(matters=False)
+        return unknown(f"what {told.base.image} holds is not known")._replace(blocks_verdict=False)
     for framework, row in rows:
         lacks = _lacking(told.base, row) if toolkits.value else f"CUDA {_major(row.cuda)}"
         if lacks:

@@ -71,4 +71,4 @@ def _last_for_cards(facts: Facts, matrix: Matrix) -> int | None:
     return min(last, default=None)
 
 
-RULE = Rule(MACHINE, check, matters=False)
+RULE = Rule(MACHINE, check, blocks_verdict=False)

@@ -44,4 +44,4 @@ def _name(facts: Facts) -> ToolkitName | None:
     return next(iter(named), None)
 
 
-RULE = Rule(TOOLKITS, check, matters=False)
+RULE = Rule(TOOLKITS, check, blocks_verdict=False)

@@ -61,4 +61,4 @@ def _bad(package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tu
     )
 
 
-RULE = Rule(EXTENSION_PACKAGES, check, matters=False)
+RULE = Rule(EXTENSION_PACKAGES, check, blocks_verdict=False)

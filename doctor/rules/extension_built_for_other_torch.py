@@ -51,4 +51,4 @@ def _text(what: Lacking) -> str:
     return f"asks for {', '.join(what.names)}{more}, which no library of torch's defines"
 
 
-RULE = Rule(EXTENSION_PACKAGES, check, matters=False)
+RULE = Rule(EXTENSION_PACKAGES, check, blocks_verdict=False)

@@ -37,4 +37,4 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(GPUS, check, matters=False)
+RULE = Rule(GPUS, check, blocks_verdict=False)

@@ -34,4 +34,4 @@ def _need(action: str, gpu: Gpu) -> Need:
 _RESETS = {"reset": "{}", "drain and reset": ""}
 _HOW = dict.fromkeys(("restart", "restart of the system"), "Stop the work and restart the machine")
 _OTHERWISE = "Stop the work on this machine and ask whoever keeps it"
-RULE = Rule(GPUS, check, matters=False)
+RULE = Rule(GPUS, check, blocks_verdict=False)

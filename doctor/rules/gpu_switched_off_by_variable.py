@@ -34,4 +34,4 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     return ok(f"none of {', '.join(dict.fromkeys(one.name for one in switches))} keeps it off the GPU")
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

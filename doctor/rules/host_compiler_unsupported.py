@@ -117,4 +117,4 @@ def _packaged(row: CompilerRow, facts: Facts, matrix: Matrix) -> int:
     return max(fit, default=0)
 
 
-RULE = Rule(TOOLKITS, check, matters=False)
+RULE = Rule(TOOLKITS, check, blocks_verdict=False)

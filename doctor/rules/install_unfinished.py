@@ -37,4 +37,4 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     return ok("no installation of gpudoctor is half done")
 
 
-RULE = Rule(MACHINE, check, matters=False)
+RULE = Rule(MACHINE, check, blocks_verdict=False)

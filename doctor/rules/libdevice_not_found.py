@@ -30,4 +30,4 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -76,4 +76,4 @@ def _unnamed(gpu: Gpu, setting: Variable | None) -> Answer:
     )
 
 
-RULE = Rule(GPUS, check, matters=False)
+RULE = Rule(GPUS, check, blocks_verdict=False)

@@ -49,4 +49,4 @@ def _newer_cudnn(one: Prediction, facts: Facts, matrix: Matrix) -> tuple[Need, .
     return tuple(Need(copy.owner.partition(" ")[0], spec, each) for each in python) if first else ()
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

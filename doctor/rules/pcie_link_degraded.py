@@ -38,4 +38,4 @@ def _degraded(gpu: Gpu, what: str, source: str | Place) -> Answer:
     )
 
 
-RULE = Rule(GPUS, check, matters=False)
+RULE = Rule(GPUS, check, blocks_verdict=False)

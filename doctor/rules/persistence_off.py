@@ -31,4 +31,4 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(MACHINE, check, matters=False)
+RULE = Rule(MACHINE, check, blocks_verdict=False)

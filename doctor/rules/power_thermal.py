@@ -44,4 +44,4 @@ def _readings(gpu: Gpu) -> tuple[Evidence, ...]:
     )
 
 
-RULE = Rule(GPUS, check, matters=False)
+RULE = Rule(GPUS, check, blocks_verdict=False)

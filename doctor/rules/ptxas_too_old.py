@@ -120,4 +120,4 @@ def _toolkit_that_knows(gpu: ComputeCapability, facts: Facts, matrix: Matrix) ->
     return ""
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -39,4 +39,4 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(ENVIRONMENTS, check, matters=False)  # a program that cannot be read leaves the rest as it is
+RULE = Rule(ENVIRONMENTS, check, blocks_verdict=False)  # a program that cannot be read leaves the rest as it is

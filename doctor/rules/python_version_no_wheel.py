@@ -60,5 +60,5 @@ def _needs(framework: Framework, facts: Facts, matrix: Matrix, published: tuple[
 RULE = Rule(
     FRAMEWORKS,
     check,
-    matters=False,  # what is installed runs or does not: the knowledge of file names decides nothing
+    blocks_verdict=False,  # what is installed runs or does not: the knowledge of file names decides nothing
 )

@@ -137,4 +137,4 @@ def _bad(theano: Framework, copy: CudnnCopy, what: str, accepted: str, needs: tu
     )
 
 
-RULE = Rule(Subjects("Theano installation", _theanos), check, matters=False)
+RULE = Rule(Subjects("Theano installation", _theanos), check, blocks_verdict=False)

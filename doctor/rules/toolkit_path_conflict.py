@@ -111,4 +111,4 @@ def _set_in(name: str, facts: Facts) -> str:
     return next((one.set_in for one in value_or(facts.configuration.variables, ()) if one.name == name), "")
 
 
-RULE = Rule(MACHINE, check, matters=False)
+RULE = Rule(MACHINE, check, blocks_verdict=False)

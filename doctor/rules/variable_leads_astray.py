@@ -150,5 +150,5 @@ RULE = Rule(
         lambda facts: value_or(facts.configuration.shown, ()) or facts.configuration.variables.get(),
     ),
     check,
-    matters=False,
+    blocks_verdict=False,
 )

@@ -84,4 +84,4 @@ def _missing(framework: Framework, lost: list[Dll]) -> tuple[Symptom, ...]:
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

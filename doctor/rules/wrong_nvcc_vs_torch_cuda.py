@@ -81,4 +81,4 @@ def _needs(framework: Framework, name: ToolkitName, facts: Facts) -> tuple[Need,
     return (Need("cuda", f"=={cuda}.*"),)
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

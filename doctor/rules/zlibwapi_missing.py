@@ -41,4 +41,4 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(CUDNN_COPIES, check, matters=False)
+RULE = Rule(CUDNN_COPIES, check, blocks_verdict=False)

@@ -9,7 +9,7 @@ from compat.base.record import NamedTuple
 from installers.render.bash import joined, quote, script_word, sudo
 from installers.render.comments import comment
 from installers.render.powershell import called, literal, said, staged_path
-from installers.step import COMMANDS, Kind, Lines, Shell
+from installers.step import COMMANDS, Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -126,7 +126,7 @@ def _restores(step: Command, target: Target) -> Lines:
     return tuple(f"{sudo(target, needs_root=step.needs_root)}{joined(argv)}" for argv in step.inverse.commands)
 
 
-KIND = Kind(
+KIND = StepType(
     Command,
     title=lambda step: step.why,
     reason=lambda _: "",

@@ -12,7 +12,7 @@ from installers.errors import InstallError
 from installers.render import bash_functions
 from installers.render.bash import quote, quoted_glob, script_word, sudo
 from installers.render.powershell import literal, staged_path
-from installers.step import FILES, Kind, Lines, Shell
+from installers.step import FILES, Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -359,7 +359,7 @@ function Copy-All([string] $Source, [string] $Directory) {
 }
 """
 
-KIND = Kind(
+KIND = StepType(
     CopyTree,
     title=_title,
     bash=Shell(typed=_bash, scripted=_bash_script, first=_bash_first, functions=_bash_functions, last=_BASH_LAST),

@@ -10,7 +10,7 @@ from installers.render import bash_functions, powershell_functions
 from installers.render.bash import protocol, quote, script_word, verified
 from installers.render.powershell import literal, staged_path
 from installers.render.powershell import verified as powershell_verified
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -177,7 +177,7 @@ function Get-Archive([string] $Url, [string] $File, [string[]] $Sha256) {
 
 _BASH_FUNCTIONS = (bash_functions.STOP, bash_functions.VERIFY, bash_functions.RECEIVE, _BASH_FETCH)
 
-KIND = Kind(
+KIND = StepType(
     Download,
     title=_title,
     bash=Shell(

@@ -10,7 +10,7 @@ from installers.render import bash_functions, powershell_functions
 from installers.render.bash import quote, quoted_path, script_word, verified
 from installers.render.powershell import literal, staged_path
 from installers.render.powershell import verified as powershell_verified
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -80,7 +80,7 @@ def _powershell_script(step: UseFile, _: Target) -> Lines:
     )
 
 
-KIND = Kind(
+KIND = StepType(
     UseFile,
     title=_title,
     bash=Shell(_bash, _bash_script, functions=_bash_functions),

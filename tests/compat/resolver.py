@@ -28,7 +28,7 @@ from compat.cards import gpu_card_of
 from compat.matrix import Matrix, Uncovered
 from compat.solve.search import Problem, Solution, solve, solve_unsure
 from compat.spec import parse_spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.version import DriverRelease
 from doctor.commands.refresh.configuration import connection_of
 from doctor.commands.refresh.listing import wheels_of
@@ -134,7 +134,7 @@ def ask(question: Question) -> Outcome:
     """Solve, and hold the answer against the resolver."""
     chips = gpu_card_of(question.card, MATRIX).capabilities if question.card else ()
     driver = DriverRelease.parse(question.driver) if question.driver else None
-    where = Circumstances(capabilities=chips, driver=driver, python=question.python)
+    where = TargetMachine(capabilities=chips, driver=driver, python=question.python)
     try:
         problem = Problem([parse_spec(one) for one in question.specs], where, MATRIX)
     except Uncovered as error:

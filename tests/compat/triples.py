@@ -16,7 +16,7 @@ from compat.load import is_framework, products
 from compat.matrix import Matrix
 from compat.reason import NO
 from compat.spec import parse_spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from doctor.commands.refresh.configuration import connection_of
 from doctor.commands.refresh.listing import Wheel, wheels_of
 from doctor.commands.refresh.web import Web
@@ -81,7 +81,7 @@ def drawn(count: int, seed: int) -> list[Triple]:
 
 def verdict(triple: Triple) -> str:
     """What the matrix says of it: no GPU is named, so that only platform and Python are judged."""
-    where = Circumstances(os_family=triple.os_family, arch=triple.arch, python=triple.python)
+    where = TargetMachine(os_family=triple.os_family, arch=triple.arch, python=triple.python)
     return answer(parse_spec(f"{triple.product}=={triple.release}"), where, MATRIX).verdict
 
 

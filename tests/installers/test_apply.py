@@ -22,7 +22,7 @@ from installers.digest import DigestMismatch, NoDigest
 from installers.errors import CannotChange
 from installers.journal import Busy, State, history
 from installers.plan import Plan
-from installers.run import Means
+from installers.run import ExecutionOptions
 from installers.steps.by_hand import ByHand
 from installers.steps.change_mode import ChangeMode
 from installers.steps.command import Command
@@ -192,7 +192,9 @@ def placed(step: Any, cuda: Path) -> Any:
 def test_the_user_gets_what_only_they_can_do(state: State, tmp_path: Path) -> None:
     ran: list[Command] = []
     steps = (Command(("wsl", "--shutdown"), "", place="Windows"), ByHand("restart"), RefreshLoader("new libraries"))
-    applied = apply(Plan("x", steps), state, Means(run=lambda command, _: ran.append(command), as_root=("sudo",)))
+    applied = apply(
+        Plan("x", steps), state, ExecutionOptions(run=lambda command, _: ran.append(command), as_root=("sudo",))
+    )
     assert applied.left == steps[:2]
     assert [command.argv for command in ran] == [("sudo", "ldconfig")]
 

@@ -32,7 +32,7 @@ import os
 from compat.base.record import NamedTuple
 from installers.render.bash import quote
 from installers.render.powershell import literal
-from installers.step import FILES, Kind, Shell
+from installers.step import FILES, StepType, Shell
 
 
 class Mark(NamedTuple):
@@ -50,7 +50,7 @@ def _undo(data):
         os.unlink(data["path"])
 
 
-KIND = Kind(
+KIND = StepType(
     Mark,
     title=lambda step: f"mark {step.path}",
     bash=Shell(lambda step, _: (f"mkfifo {quote(step.path)}",)),

@@ -12,7 +12,7 @@ from compat.version import ComputeCapability
 from doctor.cli import execute
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, Unseen
-from doctor.model.finding import Answer, Kind
+from doctor.model.finding import Answer, Status
 from doctor.planned.planned import parse_plan, planned
 from doctor.rules.shared.engine import judge, load_rules
 from tests import machine as healthy
@@ -32,7 +32,7 @@ def judged(facts: Facts) -> tuple[Answer, ...]:
 
 
 def bad_codes(facts: Facts) -> set[str]:
-    return {answer.code for answer in judged(facts) if answer.kind is Kind.BAD}
+    return {answer.code for answer in judged(facts) if answer.kind is Status.BAD}
 
 
 def gpus(name: str, capability: str) -> Any:
@@ -60,7 +60,7 @@ def test_the_build_that_fits_is_judged_and_found_fine(
     facts = plan(*specs, **changes)
     assert [one.label for environment in facts.environments.get() for one in environment.frameworks.get()] == [label]
     assert bad_codes(facts) == set()
-    assert not [one for one in judged(facts) if one.kind is Kind.UNKNOWN and one.matters]
+    assert not [one for one in judged(facts) if one.kind is Status.UNKNOWN and one.blocks_verdict]
 
 
 @pytest.mark.parametrize(
@@ -78,15 +78,15 @@ def test_the_build_that_fits_is_judged_and_found_fine(
 )
 def test_what_stands_against_a_plan(specs: tuple[str, ...], changes: dict[str, Any], code: str) -> None:
     facts = plan(*specs, **changes)
-    found = [answer for answer in judged(facts) if answer.kind is Kind.BAD and answer.severity.value == "error"]
+    found = [answer for answer in judged(facts) if answer.kind is Status.BAD and answer.severity.value == "error"]
     assert code in {answer.code for answer in found}
 
 
 @pytest.mark.parametrize("spec", ["torch==99.0", "torch==2.9.1+xpu"])
 def test_a_release_that_no_row_has_is_unknown(spec: str) -> None:
     answers = [one for one in judged(plan(spec)) if one.code == PUBLISHED]
-    assert [one.kind for one in answers] == [Kind.UNKNOWN]
-    assert answers[0].matters
+    assert [one.kind for one in answers] == [Status.UNKNOWN]
+    assert answers[0].blocks_verdict
     assert "no matrix row covers torch" in answers[0].why
 
 
@@ -94,7 +94,7 @@ def test_rules_about_installed_files_do_not_apply() -> None:
     codes = {"cudnn-missing", "cudnn-sublibrary-missing", "cudnn-wrong-major", "ld-library-path-shadowing"}
     codes |= {"cudnn-version-mismatch-loaded-vs-compiled", "framework-import-crash", "pip-nvidia-wheels-conflict"}
     kinds = {one.code: one.kind for one in judged(plan("torch==2.9.1")) if one.code in codes}
-    assert kinds == dict.fromkeys(codes, Kind.NOT_APPLICABLE)
+    assert kinds == dict.fromkeys(codes, Status.NOT_APPLICABLE)
 
 
 def test_a_plan_leaves_out_what_is_installed_and_keeps_the_machine() -> None:
@@ -133,7 +133,7 @@ def test_a_build_that_pip_does_not_install_by_itself_names_its_index() -> None:
 
 def test_installed_frameworks_are_never_asked_whether_they_are_published() -> None:
     answers = [one for one in judged(healthy.machine()) if one.code == PUBLISHED]
-    assert [one.kind for one in answers] == [Kind.NOT_APPLICABLE]
+    assert [one.kind for one in answers] == [Status.NOT_APPLICABLE]
 
 
 @pytest.mark.parametrize(

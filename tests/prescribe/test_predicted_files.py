@@ -24,9 +24,9 @@ from doctor.model.facts.environment import Extension
 from doctor.model.facts.seen import Seen, value_or
 from doctor.prescribe.distributions import _sharing, with_removed
 from doctor.prescribe.effects.distributions_installed import apply
-from doctor.prescribe.predicted_files import Foreseen, dlls_below
+from doctor.prescribe.predicted_files import PredictedFiles, dlls_below
 from doctor.prescribe.remedy_verifier import after
-from doctor.prescribe.simulated_machine import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from doctor.probes import ProbeRequest, look
 from installers.effect import CudnnInstalled, DistributionsInstalled
 from tests.lab import cudnn_tree
@@ -54,7 +54,7 @@ def test_a_copy_that_would_come_tells_its_release_like_one_that_is_there(release
     laid = tmp_path / "laid"
     cudnn_tree.copy_of(laid / PLACE.lstrip("/"), release, header=laid / "usr/local/cuda-10.0/include")
     there, _ = look_at(laid)
-    then = after((CudnnInstalled(f"=={release}", 10, PLACE),), World(bare, MATRIX, host))
+    then = after((CudnnInstalled(f"=={release}", 10, PLACE),), SimulatedMachine(bare, MATRIX, host))
     assert not then.failures
     (mine,), (real,) = copies(then).values(), copies(there).values()
     assert str(mine.version.get()) == str(real.version.get().release) == ".".join(release.split(".")[:3])
@@ -69,7 +69,7 @@ def test_a_copy_that_would_come_tells_its_release_like_one_that_is_there(release
 def test_beside_another_major_both_releases_are_known(tmp_path: Path) -> None:
     cudnn_tree.copy_of(tmp_path / PLACE.lstrip("/"), "8.0.5", chain=True)
     facts, host = look_at(tmp_path)
-    then = after((CudnnInstalled("==7.6.5.32", 10, PLACE),), World(facts, MATRIX, host))
+    then = after((CudnnInstalled("==7.6.5.32", 10, PLACE),), SimulatedMachine(facts, MATRIX, host))
     assert set(copies(then)) == {"7.6.5", "8.0.5"}
 
 
@@ -95,7 +95,7 @@ def test_the_loader_is_told_the_release_by_the_same_libraries(release: str, tmp_
     """What cuDNN opens by name is decided by it."""
     real = cudnn_tree.copy_of(tmp_path / "lib", release)
     facts, bare = look_at(tmp_path / "bare")
-    made = Foreseen(facts, MATRIX)
+    made = PredictedFiles(facts, MATRIX)
     made.cudnn("/lib", CudnnVersion.parse(release))
     overlay = Overlay(bare, made.onto(Changes()))
 
@@ -122,7 +122,7 @@ def test_the_loader_is_told_the_release_by_the_same_libraries(release: str, tmp_
     ],
 )
 def test_what_a_wheel_brings(wheel: str, path: str) -> None:
-    paths = Foreseen(machine(), MATRIX).wheel("/site", wheel, "1.2.3")
+    paths = PredictedFiles(machine(), MATRIX).wheel("/site", wheel, "1.2.3")
     assert (path in paths) if path else not paths
 
 
@@ -131,7 +131,7 @@ def test_what_a_wheel_brings(wheel: str, path: str) -> None:
     [("11.8", "bin"), ("12.9", "bin"), ("13.0", "bin/x64"), ("13.1", "bin/x64"), ("14.0", "bin/x64")],
 )
 def test_where_a_toolkit_of_windows_has_its_dlls(cuda: str, folder: str) -> None:
-    made = Foreseen(machine(system=system(family=seen("windows"))), MATRIX)
+    made = PredictedFiles(machine(system=system(family=seen("windows"))), MATRIX)
     made.toolkit("C:/cuda", CudaVersion.parse(cuda))
     dlls = {path.rpartition("/")[0] for path in made.onto(Changes()).foreseen if path.endswith(".dll")}
     assert dlls <= {f"C:/cuda/{folder}"}
@@ -142,7 +142,7 @@ def test_where_a_toolkit_of_windows_has_its_dlls(cuda: str, folder: str) -> None
 def test_the_gpu_code_of_what_is_removed_is_gone(tmp_path: Path) -> None:
     known = Extension("torchvision", "0.29.2", "/site/torchvision/_C.so", unseen(), unseen(), seen(""), seen(()))
     here = environment(extensions=seen((known, known._replace(distribution="xformers"))))
-    world = World(machine(environments=seen((here,))), MATRIX, None)
+    world = SimulatedMachine(machine(environments=seen((here,))), MATRIX, None)
     _, then = with_removed(world, here, "torchvision")
     assert [one.distribution for one in then.extensions.get()] == ["xformers"]
 
@@ -160,7 +160,7 @@ def test_what_comes_along_at_the_release_that_is_there_stays_whatever_its_build(
     """xformers 0.0.32.post1 asks for torch==2.8.0; the wheel of the package index lists no local version."""
     torch = framework(version="2.8.0+cu128")
     there = environment(torch, distributions=seen((distribution("torch", "2.8.0"),)))
-    world = World(machine(environments=seen((there,))), MATRIX, None)
+    world = SimulatedMachine(machine(environments=seen((there,))), MATRIX, None)
     effect = DistributionsInstalled(there.interpreter, ("xformers==0.0.32.post1",))
     (then,) = apply(effect, world).facts.environments.get()
     assert torch in then.frameworks.get()

@@ -10,7 +10,7 @@ from compat.matrix import Matrix
 from compat.need import AGAIN, Need
 from doctor.host.root import RootHost
 from doctor.prescribe.candidates import candidate
-from doctor.prescribe.remedy_verifier import Court
+from doctor.prescribe.remedy_verifier import RemedyVerifier
 from installers.plan import Plan
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command
@@ -36,7 +36,7 @@ def said(
         environments=seen((environment(framework(), kind=kind, installers=(tool,)),)),
         system=around,
     )
-    court = Court(facts, (), MATRIX, {}, RootHost(str(root), {"HOME": "/root", **(environ or {})}))
+    court = RemedyVerifier(facts, (), MATRIX, {}, RootHost(str(root), {"HOME": "/root", **(environ or {})}))
     plan = candidate(need, facts, MATRIX).plan
     found = court.with_obstacles(plan)
     assert found.steps[len(found.steps) - len(plan.steps) :] == plan.steps
@@ -186,9 +186,9 @@ def test_conda_pins(tmp_path: Path) -> None:
     pinned = tmp_path / VENV.lstrip("/") / "conda-meta/pinned"
     host = RootHost(str(tmp_path), {})
     plan = Plan("", (Command(("conda", "install", "-y", "-p", VENV, "conda-forge::cudnn>=9"), ""),), ())
-    court = Court(machine(), (), MATRIX, {}, host)
+    court = RemedyVerifier(machine(), (), MATRIX, {}, host)
     assert court.with_obstacles(plan) == plan
     pinned.write_text("# mine\ncudnn 8.9.*\nnumpy 1.*\n")
-    first = Court(machine(), (), MATRIX, {}, host).with_obstacles(plan).steps[0]
+    first = RemedyVerifier(machine(), (), MATRIX, {}, host).with_obstacles(plan).steps[0]
     assert isinstance(first, ByHand)
     assert first.text.startswith(f"conda keeps cudnn as {VENV}/conda-meta/pinned pins it")

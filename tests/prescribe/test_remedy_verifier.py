@@ -13,11 +13,11 @@ from compat.need import Need
 from compat.version import DriverRelease
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, value_or
-from doctor.model.finding import Answer, Kind, bad, not_applicable, ok, unknown
+from doctor.model.finding import Answer, Status, bad, not_applicable, ok, unknown
 from doctor.prescribe import effects as effects_package
 from doctor.prescribe.remedies import prescribe
-from doctor.prescribe.remedy_verifier import Court, _names, after
-from doctor.prescribe.simulated_machine import World
+from doctor.prescribe.remedy_verifier import RemedyVerifier, _names, after
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from doctor.rules.shared.engine import judge, load_rules
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, MACHINE
@@ -33,11 +33,11 @@ RULES = load_rules()
 
 
 def made(*done: Effect, facts: Facts | None = None) -> Facts:
-    return after(done, World(facts or machine(), MATRIX, None))
+    return after(done, SimulatedMachine(facts or machine(), MATRIX, None))
 
 
-def court_of(facts: Facts) -> Court:
-    return Court(facts, judge(facts, MATRIX, RULES), MATRIX, RULES, None)
+def court_of(facts: Facts) -> RemedyVerifier:
+    return RemedyVerifier(facts, judge(facts, MATRIX, RULES), MATRIX, RULES, None)
 
 
 def case_of(name: str) -> Case:
@@ -100,7 +100,7 @@ def test_packages_bring_the_newest_branch_that_is_still_served(
     facts = machine(driver=driver("535.183.01"))
     for asked, branch in ((">=550", expected), ("", expected), (">=590", 590), ("<590", 580)):
         done = (effects.DriverInstalled(asked), effects.Restarted())
-        then = after(done, World(facts, Branches(LONG_TERM, newest), None))
+        then = after(done, SimulatedMachine(facts, Branches(LONG_TERM, newest), None))
         assert then.driver.release.get().branch == branch, asked
 
 
@@ -181,8 +181,8 @@ def test_a_plain_install_of_what_is_there_is_refused(tmp_path: Path) -> None:
     """pip and uv call it satisfied: it would change nothing. The published build of that release comes anew."""
     case = case_of("hopper-left-out")
     there = examine(case, case.build(tmp_path))
-    answer = next(one for one in there.report.answers if one.code == "gpu-arch-not-in-build" and one.kind is Kind.BAD)
-    court = Court(there.report.facts, there.report.answers, MATRIX, RULES, there.host)
+    answer = next(one for one in there.report.answers if one.code == "gpu-arch-not-in-build" and one.kind is Status.BAD)
+    court = RemedyVerifier(there.report.facts, there.report.answers, MATRIX, RULES, there.host)
     plain = effects.DistributionsInstalled(PYTHON, ("tensorflow==2.20.0",))
     assert court.verdict(answer, (plain,)).stands
     assert court.verdict(answer, (plain._replace(anew=True, alone=True),)).proven
@@ -226,8 +226,8 @@ def test_a_cudnn_that_would_lie_beside_another_one_is_refused(tmp_path: Path) ->
     case = case_of("tensorflow-1.15-cudnn-8")
     seen_there = examine(case, case.build(tmp_path))
     report = seen_there.report
-    court = Court(report.facts, report.answers, MATRIX, RULES, seen_there.host)
-    answer = next(one for one in report.answers if one.code == "cudnn-wrong-major" and one.kind is Kind.BAD)
+    court = RemedyVerifier(report.facts, report.answers, MATRIX, RULES, seen_there.host)
+    answer = next(one for one in report.answers if one.code == "cudnn-wrong-major" and one.kind is Status.BAD)
     beside = effects.CudnnInstalled("==7.6.5.32", 10, "/usr/local/cuda-10.0/lib64")
     verdict = court.verdict(answer, (beside,))
     assert [one.code for one in verdict.new] == ["cudnn-copies-conflict"]
@@ -235,7 +235,7 @@ def test_a_cudnn_that_would_lie_beside_another_one_is_refused(tmp_path: Path) ->
     assert court.verdict(answer, (aside, effects.FileRemoved(HEADER, "cudnn*.h"), beside)).proven
 
 
-def ruled(*said: str) -> tuple[Court, Answer]:
+def ruled(*said: str) -> tuple[RemedyVerifier, Answer]:
     """A machine of which a rule says these texts in turn, before and after a remedy; and a finding of another rule."""
     texts = iter(said)
 
@@ -248,7 +248,7 @@ def ruled(*said: str) -> tuple[Court, Answer]:
     old = machine(driver=driver()._replace(release=seen(DriverRelease((470, 256, 2)))))
     answer = bad("too old", Need("driver", ">=580"))._replace(code="driver-too-old-for-runtime", subject=_label(old))
     rules = {"conflict": Rule(MACHINE, conflict)}
-    return Court(old, (*judge(old, MATRIX, rules), answer), MATRIX, rules, None), answer
+    return RemedyVerifier(old, (*judge(old, MATRIX, rules), answer), MATRIX, rules, None), answer
 
 
 @pytest.mark.parametrize(
@@ -286,14 +286,14 @@ def test_a_remedy_is_proven_where_the_rule_says_so_then(subjects: Any, own: Answ
     rules = {"own": one(own, bad("too old", Need("driver", ">=580"))), "other": one(other, ok("fine"))}
     answers = judge(old, MATRIX, rules)
     (answer,) = (one for one in answers if one.code == "own")
-    verdict = Court(old, answers, MATRIX, rules, None).verdict(
+    verdict = RemedyVerifier(old, answers, MATRIX, rules, None).verdict(
         answer, (effects.DriverInstalled("==580.95.05"), effects.Restarted())
     )
-    told = own.kind in {Kind.OK, Kind.NOT_APPLICABLE} or (own.kind is Kind.UNKNOWN and subjects is MACHINE)
-    assert verdict.proven is (told and other.kind is not Kind.BAD)
-    assert verdict.left_open == ("not readable" if own.kind is Kind.UNKNOWN else "")
-    assert [one.code for one in verdict.stands] == ["own"] * (own.kind is Kind.BAD)
-    assert [one.code for one in verdict.new] == ["other"] * (other.kind is Kind.BAD)
+    told = own.kind in {Status.OK, Status.NOT_APPLICABLE} or (own.kind is Status.UNKNOWN and subjects is MACHINE)
+    assert verdict.proven is (told and other.kind is not Status.BAD)
+    assert verdict.left_open == ("not readable" if own.kind is Status.UNKNOWN else "")
+    assert [one.code for one in verdict.stands] == ["own"] * (own.kind is Status.BAD)
+    assert [one.code for one in verdict.new] == ["other"] * (other.kind is Status.BAD)
 
 
 def test_what_is_still_there_under_its_name_gives_it_to_nobody_else() -> None:

@@ -14,7 +14,7 @@ import pytest
 from doctor.commands.verify.contents import _digests
 from doctor.host.root import RootHost
 from doctor.prescribe.distributions import with_removed
-from doctor.prescribe.simulated_machine import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from doctor.probes import ProbeRequest, long_paths, look
 from doctor.pyenv.metadata import listed, record
 from tests.lab.case import Case, host_of
@@ -61,7 +61,7 @@ def test_every_reader(host: RootHost) -> None:
     (wheel,) = (one for one in environment.distributions.get() if one.name == "nvidia-cudnn-cu12")
     assert "nvidia/cudnn/lib/libcudnn.so.9" in record(host, wheel)
     assert "nvidia/cudnn/lib/libcudnn.so.9" in set(long_paths._names(host, f"{CUDNN}/RECORD"))
-    world, _ = with_removed(World(facts, MATRIX, host), environment, "nvidia-cudnn-cu12")
+    world, _ = with_removed(SimulatedMachine(facts, MATRIX, host), environment, "nvidia-cudnn-cu12")
     assert f"{SITE}/nvidia/cudnn/lib/libcudnn.so.9" in world.changes.removed
 
 

@@ -8,8 +8,8 @@ from compat.matrix import Matrix
 from doctor.diagnose import findings_of
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import UnseenError
-from doctor.model.finding import Answer, Kind, Severity, Symptom, bad, ok
-from doctor.rules.shared.engine import ask, codes, explained, load_rules
+from doctor.model.finding import Answer, Severity, Status, Symptom, bad, ok
+from doctor.rules.shared.engine import codes, evaluate, load_rules, root_causes
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
 from doctor.rules.shared.subjects import MACHINE
 from tests.machine import machine
@@ -29,20 +29,20 @@ def rule(answer: Answer | Exception) -> Rule[Machine]:
 @pytest.mark.parametrize(
     ("answer", "kind", "why"),
     [
-        (ok("fine"), Kind.OK, "fine"),
-        (bad("broken"), Kind.BAD, "broken"),
-        (UnseenError("not readable"), Kind.UNKNOWN, "not readable"),
-        (NotApplicable("no GPU"), Kind.NOT_APPLICABLE, "no GPU"),
+        (ok("fine"), Status.OK, "fine"),
+        (bad("broken"), Status.BAD, "broken"),
+        (UnseenError("not readable"), Status.UNKNOWN, "not readable"),
+        (NotApplicable("no GPU"), Status.NOT_APPLICABLE, "no GPU"),
     ],
 )
-def test_answers(answer: Answer | Exception, kind: Kind, why: str) -> None:
-    [given] = ask("some-code", rule(answer), machine(), MATRIX)
+def test_answers(answer: Answer | Exception, kind: Status, why: str) -> None:
+    [given] = evaluate("some-code", rule(answer), machine(), MATRIX)
     assert (given.kind, given.why, given.code, given.subject) == (kind, why, "some-code", "this machine")
 
 
 def test_a_rule_that_raises_is_a_check_error() -> None:
-    [given] = ask("some-code", rule(ZeroDivisionError("oops")), machine(), MATRIX)
-    assert (given.code, given.kind) == ("check-error", Kind.BAD)
+    [given] = evaluate("some-code", rule(ZeroDivisionError("oops")), machine(), MATRIX)
+    assert (given.code, given.kind) == ("check-error", Status.BAD)
     assert "ZeroDivisionError: oops" in given.why
     assert "test_engine.py:" in given.why
 
@@ -55,10 +55,10 @@ def test_no_subject_is_not_applicable_and_unseen_subjects_are_unknown() -> None:
         return ok("")
 
     none: Subjects[Machine] = Subjects("thing", lambda _facts: ())
-    [given] = ask("some-code", Rule(none, check), machine(), MATRIX)
-    assert (given.kind, given.why) == (Kind.NOT_APPLICABLE, "no thing was found")
-    [given] = ask("some-code", Rule(Subjects("thing", unreadable), check), machine(), MATRIX)
-    assert (given.kind, given.why) == (Kind.UNKNOWN, "no listing")
+    [given] = evaluate("some-code", Rule(none, check), machine(), MATRIX)
+    assert (given.kind, given.why) == (Status.NOT_APPLICABLE, "no thing was found")
+    [given] = evaluate("some-code", Rule(Subjects("thing", unreadable), check), machine(), MATRIX)
+    assert (given.kind, given.why) == (Status.UNKNOWN, "no listing")
 
 
 def finding(code: str, *explains: Symptom, subject: str = "m", severity: Severity = Severity.ERROR) -> Answer:
@@ -66,7 +66,7 @@ def finding(code: str, *explains: Symptom, subject: str = "m", severity: Severit
 
 
 def roots(*answers: Answer) -> set[str]:
-    causes = explained(answers)
+    causes = root_causes(answers)
     return {answer.code for answer in answers if (answer.code, answer.subject) not in causes}
 
 
@@ -89,7 +89,7 @@ def test_roots(answers: tuple[Answer, ...], expected: set[str]) -> None:
 
 def test_a_chain_ends_at_its_first_cause() -> None:
     chain = (finding("a", Symptom("b")), finding("b", Symptom("c")), finding("c"))
-    assert explained(chain)["c", "m"].code == "a"
+    assert root_causes(chain)["c", "m"].code == "a"
 
 
 def test_every_rule_loads() -> None:

@@ -82,7 +82,7 @@ def _applied(asked: InstallOrder, *, sudo: bool) -> tuple[str, int]:
     from doctor.commands.install.install import prepare
     from doctor.output.write import terminal_style
     from installers.command import run_command
-    from installers.run import Means
+    from installers.run import ExecutionOptions
 
     one_of("format", asked.style, ("text", "json"))
     prepared = prepare(asked, Matrix.of_user())
@@ -91,7 +91,7 @@ def _applied(asked: InstallOrder, *, sudo: bool) -> tuple[str, int]:
         sudo = typer.confirm(f"These need root: {'; '.join(lines)}. Run them so?", err=True)
     # What a command says stands beside our text, but JSON has its stream for itself.
     run = partial(run_command, output=_STDERR) if asked.style == "json" else run_command
-    means = Means(report=show_progress(), run=run, as_root=("sudo",) if sudo and lines else ())
+    means = ExecutionOptions(report=show_progress(), run=run, as_root=("sudo",) if sudo and lines else ())
     return apply_plan(prepared, means, asked.style, terminal_style())
 
 

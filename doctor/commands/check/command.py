@@ -19,14 +19,14 @@ from doctor.host.progress import DRIVER_TIMEOUT_S
 from doctor.host.snapshot import Snapshot
 from doctor.model.facts import Facts
 from doctor.model.facts.policy import POLICY_FILE, Policy
-from doctor.model.finding import Answer, Kind, Report, Severity
+from doctor.model.finding import Answer, Report, Severity, Status
 from doctor.output.document import TextStyle
 from doctor.output.write import Delivery, deliver_all, deliveries
 from doctor.probes import ProbeRequest, look
 from doctor.rules.shared.engine import Rules, codes, judge, load_rules
 
 if TYPE_CHECKING:
-    from doctor.prescribe.remedy_verifier import Court
+    from doctor.prescribe.remedy_verifier import RemedyVerifier
 
 
 class Options(NamedTuple):
@@ -64,11 +64,11 @@ def check(options: Options, terminal: TextStyle) -> tuple[str, int]:
     started = time.perf_counter()
     if options.list_rules:
         return _listing(options), 0
-    asked, host = asked_of(options), machine_of(options)
-    return delivered(report_of(options, started, host), host, asked, terminal)
+    asked, host = report_options(options), machine_of(options)
+    return write_reports(report_of(options, started, host), host, asked, terminal)
 
 
-class Asked(NamedTuple):
+class ReportOptions(NamedTuple):
     """How the report is to be given."""
 
     severity: Severity  # from which on a finding makes exit 1
@@ -76,12 +76,14 @@ class Asked(NamedTuple):
     redact: bool
 
 
-def asked_of(options: Options) -> Asked:
+def report_options(options: Options) -> ReportOptions:
     """Raises NoSuchName, BadRequest; before anything is looked at."""
-    return Asked(severity_of(options), deliveries(options.style, options.outputs, CheckDocument), options.redact)
+    return ReportOptions(
+        severity_of(options), deliveries(options.style, options.outputs, CheckDocument), options.redact
+    )
 
 
-def delivered(report: Report, host: Host, asked: Asked, terminal: TextStyle) -> tuple[str, int]:
+def write_reports(report: Report, host: Host, asked: ReportOptions, terminal: TextStyle) -> tuple[str, int]:
     """As `check`; the names of the host are taken out where that was asked for."""
     if asked.redact:
         from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
@@ -113,13 +115,13 @@ def report_of(options: Options, started: float, machine: Host | None = None) -> 
     options = _under(policy, options, is_live=machine.is_live)
     facts = _assumed(_facts(options, matrix, host)._replace(policy=policy), options, matrix)
     answers = under_policy(facts, judge(facts, matrix, rules))
-    court = court_of(facts, answers, matrix, rules, None if options.frameworks else host)  # a plan is on no machine
+    court = verifier_for(facts, answers, matrix, rules, None if options.frameworks else host)  # a plan is on no machine
     report = make_report(facts, answers, matrix, started, court)
     if options.image is None:
         return report
-    from doctor.image.open import cited
+    from doctor.image.open import annotate_with_layers
 
-    return cited(report, machine)
+    return annotate_with_layers(report, machine)
 
 
 def _of_dockerfile(options: Options, rules: Rules, matrix: Matrix, policy: Policy, started: float) -> Report:
@@ -132,7 +134,7 @@ def _of_dockerfile(options: Options, rules: Rules, matrix: Matrix, policy: Polic
     )._replace(policy=policy)
     facts = _assumed(facts, options, matrix)
     answers = under_policy(facts, tuple(as_shown(one, facts) for one in judge(facts, matrix, rules)))
-    return make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
+    return make_report(facts, answers, matrix, started, verifier_for(facts, answers, matrix, rules, None))
 
 
 # By the field of `Options`: what says which machine is looked at.
@@ -187,21 +189,21 @@ def under_policy(facts: Facts, answers: tuple[Answer, ...]) -> tuple[Answer, ...
     """What the rules say of the facts, as the policy that is among them takes it."""
     if not facts.policy.path:
         return answers
-    from doctor.commands.policy.apply import governed  # late, as above
+    from doctor.commands.policy.apply import apply_policy  # late, as above
 
-    return governed(answers, facts.policy)
+    return apply_policy(answers, facts.policy)
 
 
-def court_of(
+def verifier_for(
     facts: Facts, answers: tuple[Answer, ...], matrix: Matrix, rules: Rules, host: Host | None
-) -> Court | None:
+) -> RemedyVerifier | None:
     """What proves the remedies, with the machine that the facts are of; only runs with a finding pay for it."""
-    needs = [need for one in answers if one.kind is Kind.BAD for need in one.needs]
+    needs = [need for one in answers if one.kind is Status.BAD for need in one.needs]
     if all(need.product == BY_HAND for need in needs):
         return None  # nothing that could be proven
-    from doctor.prescribe.remedy_verifier import Court
+    from doctor.prescribe.remedy_verifier import RemedyVerifier
 
-    return Court(facts, answers, matrix, rules, host)
+    return RemedyVerifier(facts, answers, matrix, rules, host)
 
 
 def severity_of(options: Options) -> Severity:

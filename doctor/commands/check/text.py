@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.commands.check.stack import stack_lines
 from doctor.model.facts.seen import Seen, Unseen
-from doctor.model.finding import Finding, Kind, Remedy, Report, Severity
+from doctor.model.finding import Finding, Remedy, Report, Severity, Status
 from doctor.output.document import TextStyle
 from doctor.output.page import Page, as_windows_writes
 
@@ -47,7 +47,7 @@ def in_short(report: Report, terminal: TextStyle) -> str:
 
 def _headline(page: Page, report: Report) -> None:
     """A tick only where everything that matters was judged, and there was something to judge."""
-    if any(answer.kind is Kind.UNKNOWN and answer.matters for answer in report.answers):
+    if any(answer.kind is Status.UNKNOWN and answer.blocks_verdict for answer in report.answers):
         page.paragraph(f"? {_OPEN}", colour="yellow", hang=2)
     elif (missing := _nothing_to_judge(report)) != "":
         page.paragraph(f"{page.symbol('·', '-')} {missing}; nothing else is wrong", hang=2)
@@ -92,7 +92,7 @@ def show_remedies(page: Page, remedies: tuple[Remedy, ...], where: str = "") -> 
 
 
 def _open_questions(page: Page, report: Report) -> None:
-    answers = [answer for answer in report.answers if answer.kind is Kind.UNKNOWN and answer.matters]
+    answers = [answer for answer in report.answers if answer.kind is Status.UNKNOWN and answer.blocks_verdict]
     if not answers:
         return
     page.gap()
@@ -117,9 +117,9 @@ def _totals(report: Report, page: Page) -> str:
             _plural(severities.count(Severity.ERROR), "error"),
             _plural(severities.count(Severity.WARNING), "warning"),
             *([f"{explained} more explained by them"] if explained else []),
-            f"{kinds.count(Kind.OK)} fine",
-            f"{kinds.count(Kind.NOT_APPLICABLE)} not applicable",
-            f"{kinds.count(Kind.UNKNOWN)} unknown",
+            f"{kinds.count(Status.OK)} fine",
+            f"{kinds.count(Status.NOT_APPLICABLE)} not applicable",
+            f"{kinds.count(Status.UNKNOWN)} unknown",
             f"{report.elapsed_s:.2f} s",
             f"matrix of {report.matrix_as_of}",
         ]

@@ -14,7 +14,7 @@ from doctor.commands.dockerfile.context import Context
 from doctor.commands.dockerfile.facts import Asked, facts_of
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import WhyNot, value_or
-from doctor.model.finding import Answer, Evidence, Kind
+from doctor.model.finding import Answer, Evidence, Status
 from doctor.script.expand import VALUE_AT_MOST_CHARS
 from doctor.script.parse import FILE_AT_MOST_BYTES, DockerfileError, parse
 
@@ -70,9 +70,9 @@ def as_shown(answer: Answer, facts: Facts) -> Answer:
 
     What is wrong with a framework names the line that pins it.
     """
-    if answer.kind is Kind.UNKNOWN and answer.why_not is WhyNot.NOT_SHOWN:
-        return answer._replace(matters=False)
-    if answer.kind is not Kind.BAD:
+    if answer.kind is Status.UNKNOWN and answer.why_not is WhyNot.NOT_SHOWN:
+        return answer._replace(blocks_verdict=False)
+    if answer.kind is not Status.BAD:
         return answer
     pins = [one for each in value_or(facts.environments, ()) for one in value_or(each.frameworks, ())]
     pinned = next((one.pinned_at for one in pins if one.label == answer.subject), None)

@@ -11,7 +11,7 @@ from functools import partial
 from compat.base.choice import choose
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
-from doctor.commands.check.command import OF_A_MACHINE, Options, asked_of, court_of, delivered, refuse
+from doctor.commands.check.command import OF_A_MACHINE, Options, refuse, report_options, verifier_for, write_reports
 from doctor.commands.explain.cluster_archive import REST, Member, as_one, nodes_of, places_of, text_of
 from doctor.commands.explain.dump import tell
 from doctor.commands.explain.evidence import STANDARD_INPUT, Saved, load
@@ -26,7 +26,7 @@ from doctor.model.decode import NotAReport, facts_of_report
 from doctor.model.facts import Facts
 from doctor.model.facts.failure import Unread
 from doctor.model.facts.seen import Place
-from doctor.model.finding import Answer, Evidence, Kind, Report, Severity
+from doctor.model.finding import Answer, Evidence, Report, Severity, Status
 from doctor.output.document import TextStyle
 from doctor.rules.shared.engine import Rules, codes, judge, load_rules
 
@@ -39,8 +39,8 @@ def check_file(options: Options, source: str, terminal: TextStyle) -> tuple[str,
     """What `doctor.commands.check.command.check` returns, of a file; raises BadRequest for what is none."""
     given = options._replace(policy=options.policy or None)  # "" is none, and none is looked for here
     refuse(given, _OF_ANOTHER, "--from is about the machine that the file shows")
-    asked = asked_of(options)
-    return delivered(report_of_file(options, source), host_of(None), asked, terminal)
+    asked = report_options(options)
+    return write_reports(report_of_file(options, source), host_of(None), asked, terminal)
 
 
 def report_of_file(options: Options, source: str) -> Report:
@@ -52,7 +52,7 @@ def report_of_file(options: Options, source: str) -> Report:
         return _of_nodes(nodes, saved.unread, rules, matrix, place)
     name = f"the machine of {place}"
     facts, answers = _of_report(saved, rules, matrix, source) if saved.report else _of_text(saved, rules, matrix, name)
-    return make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
+    return make_report(facts, answers, matrix, started, verifier_for(facts, answers, matrix, rules, None))
 
 
 def _of_nodes(
@@ -66,7 +66,7 @@ def _of_nodes(
     reports: dict[str, Report] = {}
     for node, members in nodes.items():
         facts, answers, _ = _judged(Saved(text_of(members)), rules, matrix, node, places_of(members))
-        reports[node] = make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
+        reports[node] = make_report(facts, answers, matrix, started, verifier_for(facts, answers, matrix, rules, None))
     return as_one(reports, whole)
 
 
@@ -97,12 +97,12 @@ def _judged(
     facts = facts_of(told.located(at), name, matrix)._replace(unread=saved.unread)
     messages = causes_of(saved.reading or read(io.BytesIO(saved.text)), matrix)
     answers = without_refuted(judge(facts, matrix, rules), facts)
-    found = {one.code for one in answers if one.kind is Kind.BAD}
+    found = {one.code for one in answers if one.kind is Status.BAD}
     asked = {*rules} | {one.code for one in messages if one.code not in codes()}
     said = [one for one in messages if one.blames_stack and one.confidence >= _SURE and one.code not in found]
     more = tuple(_answer(one, name, at) for one in said if one.code in asked)
     replaced = {one.code for one in more}
-    kept = tuple(one for one in answers if one.code not in replaced or one.kind is not Kind.UNKNOWN)
+    kept = tuple(one for one in answers if one.code not in replaced or one.kind is not Status.UNKNOWN)
     judged = tuple(sorted((*kept, *more), key=lambda one: (one.code, one.subject)))
     return facts, judged, bool(told.titles or messages)
 
@@ -120,7 +120,7 @@ def _with_the_rest(saved: Saved) -> Reading:
 def _answer(cause: Cause, subject: str, at: Callable[[int], Place]) -> Answer:
     """A message of the text as what a rule would have said."""
     return Answer(
-        kind=Kind.BAD,
+        kind=Status.BAD,
         why=cause.summary,
         severity=Severity.ERROR,
         needs=(Need(BY_HAND, cause.mends),) if cause.mends else (),

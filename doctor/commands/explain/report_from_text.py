@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from compat.matrix import Matrix
-from doctor.commands.check.command import court_of
+from doctor.commands.check.command import verifier_for
 from doctor.commands.explain.dump import Told, tell
 from doctor.commands.explain.facts import facts_of
 from doctor.diagnose import make_report
@@ -13,7 +13,7 @@ from doctor.messages.causes import NOT_THE_STACK, Cause, Matched
 from doctor.messages.reading import Reading
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, Unseen, WhyNot, value_or
-from doctor.model.finding import Answer, Finding, Kind, Report, Severity
+from doctor.model.finding import Answer, Finding, Report, Severity, Status
 from doctor.rules.shared.engine import judge, load_rules
 
 HEALTHY = "not-a-stack-problem"
@@ -37,7 +37,7 @@ def judged(told: Told, name: str, matrix: Matrix) -> Report:
     started = time.perf_counter()
     facts, rules = facts_of(told, name, matrix), load_rules()
     answers = without_refuted(judge(facts, matrix, rules), facts)
-    return make_report(facts, answers, matrix, started, court_of(facts, answers, matrix, rules, None))
+    return make_report(facts, answers, matrix, started, verifier_for(facts, answers, matrix, rules, None))
 
 
 def without_refuted(answers: tuple[Answer, ...], facts: Facts) -> tuple[Answer, ...]:
@@ -47,7 +47,7 @@ def without_refuted(answers: tuple[Answer, ...], facts: Facts) -> tuple[Answer, 
 
 def _is_refuted(answer: Answer, facts: Facts) -> bool:
     """Whether the text itself shows the contrary: CUDA started, or the libcuda in use (cuda-compat's) is new enough."""
-    if answer.kind is not Kind.BAD or answer.code not in _REFUTED_BY_USE:
+    if answer.kind is not Status.BAD or answer.code not in _REFUTED_BY_USE:
         return False
     started = isinstance(facts.driver.cuda_start, Seen)
     frameworks = [one for each in value_or(facts.environments, ()) for one in value_or(each.frameworks, ())]
@@ -60,7 +60,7 @@ def causes_of_report(report: Report, reading: Reading) -> tuple[Cause, ...]:
     """The findings as causes; where there is none, that what matters fits together."""
     found = tuple(_cause(one, reading) for one in report.findings if not one.explained_by and _counts(one))
     errors = any(one.severity is Severity.ERROR for one in report.findings)
-    fine = {one.code for one in report.answers if one.kind is Kind.OK}
+    fine = {one.code for one in report.answers if one.kind is Status.OK}
     start = report.facts.driver.cuda_start
     fails = isinstance(start, Unseen) and start.why_not is WhyNot.FAILS
     if errors or fails or not fine >= _JUDGED or not isinstance(report.facts.gpus, Seen):

@@ -10,12 +10,12 @@ from enum import Enum
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from doctor.commands.gate.xids import Asked, asked
+from doctor.commands.gate.xids import Asked, xid_events
 from doctor.model.facts import Facts
 from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.seen import Seen, Unseen, WhyNot, value_or
-from doctor.model.finding import CHECK_ERROR, Answer, Kind, Severity
-from doctor.rules.shared.engine import explained
+from doctor.model.finding import CHECK_ERROR, Answer, Severity, Status
+from doctor.rules.shared.engine import root_causes
 from doctor.rules.shared.xids import APPLICATION
 
 PREREQUISITE, XID = "prerequisite", "xid"
@@ -95,7 +95,7 @@ def failure(why: str) -> Verdict:
 
 def _from_answers(answers: tuple[Answer, ...]) -> Iterator[Reason]:
     """Roots alone: what they explain is gone with them."""
-    causes = explained(answers)
+    causes = root_causes(answers)
     for one in sorted(answers, key=lambda answer: answer.severity.rank):
         reason = Reason(_level(one), one.code, one.subject, one.why)
         if reason.level is not Level.READY and (one.code, one.subject) not in causes:
@@ -103,11 +103,11 @@ def _from_answers(answers: tuple[Answer, ...]) -> Iterator[Reason]:
 
 
 def _level(answer: Answer) -> Level:
-    if answer.kind is Kind.UNKNOWN:
-        return Level.UNKNOWN if answer.matters else Level.READY
-    if answer.code == CHECK_ERROR and answer.kind is Kind.BAD:
+    if answer.kind is Status.UNKNOWN:
+        return Level.UNKNOWN if answer.blocks_verdict else Level.READY
+    if answer.code == CHECK_ERROR and answer.kind is Status.BAD:
         return Level.UNKNOWN  # also where a policy puts up with it: nobody knows what it would have said
-    if answer.kind is not Kind.BAD or answer.severity is Severity.INFO:
+    if answer.kind is not Status.BAD or answer.severity is Severity.INFO:
         return Level.READY
     holds_up = answer.severity is Severity.ERROR or answer.code in _HOLDS_UP
     return Level.NOT_READY if holds_up else Level.WARNED
@@ -129,7 +129,7 @@ def _prerequisites(facts: Facts, answers: tuple[Answer, ...]) -> Iterator[Reason
         yield _missing("NVML", facts.driver.nvml.value.error)
     if isinstance(facts.gpus, Seen):
         yield from _missing_gpus(facts.gpus.value, len(value_or(facts.pci, ())))
-    if not any(one.kind is Kind.OK for one in answers):
+    if not any(one.kind is Status.OK for one in answers):
         yield _missing("the rules", "none of them could say that something is in order")
     for failed in facts.failures:
         yield _missing(failed.label, failed.error)
@@ -165,7 +165,7 @@ def _missing(what: str, why: str) -> Reason:
 def _xids(facts: Facts, matrix: Matrix) -> Iterator[Reason]:
     if _OF_XIDS in facts.policy.allowed:
         return
-    for one in asked(facts, matrix):
+    for one in xid_events(facts, matrix):
         level = _level_of_xid(one)
         if level is not Level.READY:
             why = f"Xid {one.xid} at {one.address}: {one.says}"

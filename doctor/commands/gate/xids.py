@@ -25,7 +25,7 @@ class Asked(NamedTuple):
         return self.action not in {NOTHING, APPLICATION}
 
 
-def asked(facts: Facts, matrix: Matrix) -> tuple[Asked, ...]:
+def xid_events(facts: Facts, matrix: Matrix) -> tuple[Asked, ...]:
     """Each Xid of the log once for a card, in order; none where the log could not be read."""
     return tuple(_asked(one, facts, matrix) for one in logged_xids(facts))
 

@@ -14,7 +14,7 @@ from installers.apply import Applied, apply
 from installers.journal import State
 from installers.plan import Plan
 from installers.render import commands
-from installers.run import Means
+from installers.run import ExecutionOptions
 from installers.step import Step, kind_of
 from installers.steps.check import Check
 from installers.steps.pause import Pause
@@ -42,7 +42,7 @@ def up_to_a_pause(plan: Plan) -> Plan:
     return plan
 
 
-def apply_plan(prepared: Prepared, means: Means, style: str, view: TextStyle) -> tuple[str, int]:
+def apply_plan(prepared: Prepared, means: ExecutionOptions, style: str, view: TextStyle) -> tuple[str, int]:
     """The text to print, and the exit status.
 
     0 done and found whole, 1 done but something is still wrong, 4 done but nothing can be told before a restart.

@@ -14,7 +14,7 @@ from doctor.commands.install.history import told_of_killed, way_back
 from doctor.commands.install.install import Prepared, show_step
 from doctor.diagnose import EXIT_BAD, EXIT_FINE, exit_status
 from doctor.model.facts import Facts
-from doctor.model.finding import Finding, Kind, Remedy, Report
+from doctor.model.finding import Finding, Remedy, Report, Status
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
 from doctor.prescribe.target import target_of
@@ -23,7 +23,7 @@ from installers.at_work import AtWork
 from installers.effect import Effect
 from installers.journal import State
 from installers.plan import Plan, Target
-from installers.run import MEANS, Means
+from installers.run import MEANS, ExecutionOptions
 from installers.step import Step, kind_of
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
@@ -61,12 +61,12 @@ class Setting(NamedTuple):
 
     again: Callable[[], Report]
     talk: Talk
-    means: Means
+    means: ExecutionOptions
     view: TextStyle
     failed: list[str]  # ways that were begun and not carried out to their end
 
 
-def fix(options: Options, view: TextStyle, talk: Talk | None, means: Means = MEANS) -> int:
+def fix(options: Options, view: TextStyle, talk: Talk | None, means: ExecutionOptions = MEANS) -> int:
     """Report, walk through the findings, and return the exit status of the last report; 1 also where a way failed.
 
     Raises CannotMend without a `talk`, and for options that name another machine or another form of report.
@@ -256,5 +256,5 @@ def _is_open(finding: Finding, report: Report) -> bool:
     """Whether the rule now answers UNKNOWN, which is no proof of anything mended."""
     subjects = {finding.subject, report.facts.machine.label}
     return any(
-        one.kind is Kind.UNKNOWN and one.code == finding.code and one.subject in subjects for one in report.answers
+        one.kind is Status.UNKNOWN and one.code == finding.code and one.subject in subjects for one in report.answers
     )

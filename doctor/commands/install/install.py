@@ -13,7 +13,7 @@ from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.platform import absent
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.version import CudaVersion, CudnnVersion
 from doctor.commands.install.driver_choice import MODULES as _MODULES
 from doctor.commands.install.driver_choice import driver_plan
@@ -134,7 +134,7 @@ def prepare(asked: InstallOrder, matrix: Matrix) -> Prepared:
 
 def need_cuda_here(os_family: str, matrix: Matrix) -> None:
     """Raise BadOrder on a system that there is no CUDA for."""
-    row = absent("", "", Circumstances(os_family=os_family, arch=""), matrix)
+    row = absent("", "", TargetMachine(os_family=os_family, arch=""), matrix)
     if row:
         raise BadOrder(f"{row.summary}: --os linux or --os windows makes a plan for another machine")
 

@@ -13,7 +13,7 @@ from compat.platform import absent
 from compat.row import FrameworkRow, WheelIndexRow
 from compat.solve.candidates import solvable
 from compat.spec import Spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.traits import traits_of
 from doctor.commands.install.package_solve import Solved, known_name, solved, surroundings
 from doctor.model.facts import Facts
@@ -151,7 +151,7 @@ def _known(
 
 def _require_a_platform(name: str, version: str, target: Target, matrix: Matrix) -> None:
     """Raise WrongPackage if a row says that there is no CUDA build of the release for the target's platform."""
-    where = Circumstances(os_family=target.os_family, arch=target.arch)
+    where = TargetMachine(os_family=target.os_family, arch=target.arch)
     missing = absent(name, f"=={version}", where, matrix) if version else None
     if missing:
         raise WrongPackage(missing.summary)

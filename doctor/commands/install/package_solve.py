@@ -15,7 +15,7 @@ from compat.solve.rejections import refusals
 from compat.solve.search import Problem, Solution, solve, solve_unsure
 from compat.spec import Spec, normal
 from compat.specifier import first_release
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.seen import value_or
@@ -54,7 +54,7 @@ def known_name(name: str) -> str:
     return known_product(Spec(normal(name), "", "", ()), *_OTHERS).name
 
 
-def solved(asked: Spec, where: Circumstances, hold: tuple[Spec, ...], matrix: Matrix) -> Solved:
+def solved(asked: Spec, where: TargetMachine, hold: tuple[Spec, ...], matrix: Matrix) -> Solved:
     """The newest that is known to work there beside what is installed; raises NotSolved.
 
     Without a release that is known to work, the newest one that nobody knows not to, with what is not known of it.
@@ -89,7 +89,7 @@ def _as_served_by_itself(found: Solution, problem: Problem) -> Solution | None:
     return solve(Problem((spec,), problem.circumstances, problem.matrix, problem.hold))
 
 
-def _of(found: Solution, name: str, where: Circumstances, matrix: Matrix) -> Solved:
+def _of(found: Solution, name: str, where: TargetMachine, matrix: Matrix) -> Solved:
     one: SolveCandidate = next((each for each in found.chosen if each.asked == name), found.chosen[0])
     row = one.row
     plugin = row.package.startswith(f"{name}-") and row.package.endswith("-plugin")
@@ -106,7 +106,7 @@ def _of(found: Solution, name: str, where: Circumstances, matrix: Matrix) -> Sol
     )
 
 
-def _from_an_index(found: Solution, own: SolveCandidate, where: Circumstances, matrix: Matrix) -> Iterator[str]:
+def _from_an_index(found: Solution, own: SolveCandidate, where: TargetMachine, matrix: Matrix) -> Iterator[str]:
     """Yield the builds that must come along by name: pip would bring a CPU build of them here."""
     for one in found.chosen:
         release = first_release(one.row.versions)
@@ -133,10 +133,10 @@ def _in_the_way(problem: Problem, asked: Spec) -> str:
     return next((clash.reason.what for clash in clashes if clash), None) or _why(problem)
 
 
-def surroundings(target: Target, facts: Facts | None) -> tuple[Circumstances, tuple[Spec, ...]]:
+def surroundings(target: Target, facts: Facts | None) -> tuple[TargetMachine, tuple[Spec, ...]]:
     """Where it is to be installed, and what is there and must stay; of another machine only its platform is known."""
     if facts is None:
-        return Circumstances(os_family=target.os_family, arch=target.arch), ()
+        return TargetMachine(os_family=target.os_family, arch=target.arch), ()
     environment = next((one for one in value_or(facts.environments, ()) if one.interpreter == target.python), None)
     python = value_or(environment.python, "") if environment else ""
     return circumstances_of(facts, ".".join(python.split(".")[:2])), tuple(_installed(environment))

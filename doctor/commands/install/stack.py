@@ -18,7 +18,7 @@ from compat.platform import absent
 from compat.platform_row import ExtraRow
 from compat.row import FrameworkRow, GenerationRow
 from compat.spec import Spec, normal, parse_spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.version import ComputeCapability, CudaVersion, DriverRelease
 from doctor.commands.install import stack_environment, stack_libraries
 from doctor.commands.install.driver_choice import driver_for, flavour_for
@@ -190,7 +190,7 @@ def _cards(asked: StackOrder, target: Target, facts: Facts | None, matrix: Matri
 
 def _where(
     cards: _Cards, target: Target, own: str, facts: Facts | None, matrix: Matrix
-) -> tuple[Circumstances, tuple[Spec, ...]]:
+) -> tuple[TargetMachine, tuple[Spec, ...]]:
     """What must hold; the Python only of an environment that stays, and what is installed only there."""
     where, hold = surroundings(target, facts)
     glibc = where.glibc or stack_environment.glibc_of(target, matrix)
@@ -205,7 +205,7 @@ def _where(
 
 
 def _solved(
-    spec: Spec, where: Circumstances, hold: tuple[Spec, ...], newest: DriverRelease | None, matrix: Matrix
+    spec: Spec, where: TargetMachine, hold: tuple[Spec, ...], newest: DriverRelease | None, matrix: Matrix
 ) -> tuple[Solved, bool]:
     """With the driver that runs, where something of what was asked for works on it; else with the newest to be had.
 
@@ -236,7 +236,7 @@ def _admits(spec: Spec, there: Spec) -> bool:
     return accepts(spec.versions, there.versions.removeprefix("==")) and spec.build in {"", there.build}
 
 
-def _tried(spec: Spec, where: Circumstances, hold: tuple[Spec, ...], matrix: Matrix) -> Solved:
+def _tried(spec: Spec, where: TargetMachine, hold: tuple[Spec, ...], matrix: Matrix) -> Solved:
     try:
         return solved(spec, where, hold, matrix)
     except NoSuchRelease as error:

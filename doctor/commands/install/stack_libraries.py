@@ -11,7 +11,7 @@ from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import Need
 from compat.reason import BAD, cudnn_reasons, toolkit_reasons
 from compat.row import CompilerRow, CudnnBuildRow, FrameworkRow, PackagedCompilerRow
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.traits import traits_of
 from compat.version import CudaVersion, CudnnVersion
 from doctor.model.facts import Facts
@@ -52,12 +52,12 @@ class _Place(NamedTuple):
     """What both are chosen for."""
 
     row: FrameworkRow
-    where: Circumstances
+    where: TargetMachine
     target: Target
     matrix: Matrix
 
 
-def choose(row: FrameworkRow, where: Circumstances, target: Target, facts: Facts | None, matrix: Matrix) -> Libraries:
+def choose(row: FrameworkRow, where: TargetMachine, target: Target, facts: Facts | None, matrix: Matrix) -> Libraries:
     """The newest toolkit that all of it goes with; raises NoLibraries.
 
     One that is there already comes before all others, then those whose files have digests.

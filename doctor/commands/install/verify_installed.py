@@ -18,7 +18,7 @@ from doctor.model.facts.driver import DriverFacts
 from doctor.model.facts.environment import Distribution, Environment, Framework
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.facts.toolkit import Toolkit
-from doctor.model.finding import Answer, Kind
+from doctor.model.finding import Answer, Status
 from doctor.probes import ProbeRequest, look
 from doctor.rules.shared.engine import codes, judge, load_rules
 from installers.step import Step, kind_of
@@ -83,7 +83,7 @@ def _faults(steps: tuple[Step, ...], wanted: Need | None, found: Thing | None, f
     about = label_of(found) if found else ""
     every = about != "" and not _is_cudnn(wanted)
     answers = judge(facts, Matrix.of_user(), load_rules(None if every else sorted(expects)))
-    bad = (one for one in answers if one.kind is Kind.BAD)
+    bad = (one for one in answers if one.kind is Status.BAD)
     if every:
         return tuple(one for one in bad if one.subject == about or one.code in expects)
     return tuple(one for one in bad if about in {"", one.subject})

@@ -15,7 +15,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.platform import machine_of
 from compat.reason import BAD, NO, OK, UNKNOWN, YES, Reason, verdict_of
 from compat.spec import parse_specs
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.version import DriverRelease
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
@@ -90,7 +90,7 @@ class CanDocument:
 
     indent = 2
 
-    def __init__(self, reply: Reply, cards: tuple[GpuCard, ...], where: Circumstances, matrix: Matrix) -> None:
+    def __init__(self, reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix) -> None:
         self.reply = reply
         self._cards, self._where, self._matrix = cards, where, matrix
 
@@ -142,14 +142,14 @@ def machine_arch(cards: tuple[GpuCard, ...], matrix: Matrix) -> str:
     return found.pop() if len(found) == 1 else "x86_64"
 
 
-def circumstances_of(asked: CanRequest, arch: str = "x86_64") -> Circumstances:
+def circumstances_of(asked: CanRequest, arch: str = "x86_64") -> TargetMachine:
     """Raises VersionError, BadVersion and NoSuchName; `arch` is meant where none was named."""
     machine = _SPOKEN_ARCHES.get(asked.arch.casefold(), asked.arch)
     said_system = asked.os_family.casefold()
     spoken = next((one for one, names in _SPOKEN_SYSTEMS.items() if said_system in names), said_system)
     system = one_of("operating system", spoken or _this_system(), _SYSTEMS)
     arch = "sbsa" if system == "macos" else arch  # the Macs of today
-    return Circumstances(
+    return TargetMachine(
         os_family="linux" if system == _WSL else system,
         wsl=system == _WSL,
         arch=one_of("architecture", machine or arch, _ARCHES),
@@ -184,7 +184,7 @@ def _dotted(kind: str, text: str) -> str:
     return found[1] + found[2] if found else ""
 
 
-def encoded(reply: Reply, cards: tuple[GpuCard, ...], where: Circumstances, matrix: Matrix) -> dict[str, Any]:
+def encoded(reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix) -> dict[str, Any]:
     """The reply as JSON objects, schema gpudoctor.can/1."""
     return {
         "schema": SCHEMA,
@@ -203,7 +203,7 @@ def encoded(reply: Reply, cards: tuple[GpuCard, ...], where: Circumstances, matr
     }
 
 
-def circumstances_json(cards: tuple[GpuCard, ...], where: Circumstances) -> dict[str, Any]:
+def circumstances_json(cards: tuple[GpuCard, ...], where: TargetMachine) -> dict[str, Any]:
     """Where a build must work, null for what was not said."""
     return {
         "os": where.os_family,
@@ -244,7 +244,7 @@ def reason_json(reason: Reason) -> dict[str, Any]:
     return {"kind": reason.kind, "what": reason.what, "rows": list(reason.rows), "source": reason.source}
 
 
-def _page(reply: Reply, cards: tuple[GpuCard, ...], where: Circumstances, matrix: Matrix, terminal: TextStyle) -> str:
+def _page(reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix, terminal: TextStyle) -> str:
     page = Page(terminal)
     if len(reply.cases) > 1:
         differ = len({case.verdict for case in reply.cases}) > 1
@@ -266,7 +266,7 @@ def _page(reply: Reply, cards: tuple[GpuCard, ...], where: Circumstances, matrix
     return page.text()
 
 
-def _write_answer(page: Page, answer: CanAnswer, case: Case, where: Circumstances) -> None:
+def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachine) -> None:
     under = ", ".join(_said(case, where))
     page.paragraph(f"{answer.verdict}: {answer.spec} on {under}", colour=_COLOURS[answer.verdict], hang=2)
     for reason in answer.reasons:
@@ -280,12 +280,12 @@ def _write_answer(page: Page, answer: CanAnswer, case: Case, where: Circumstance
         page.paragraph(f"  What does fit: {', '.join(answer.instead)}", hang=4)
 
 
-def _said(case: Case, where: Circumstances) -> Iterator[str]:
+def _said(case: Case, where: TargetMachine) -> Iterator[str]:
     yield from case.cards
     yield from said(where)
 
 
-def said(where: Circumstances) -> Iterator[str]:
+def said(where: TargetMachine) -> Iterator[str]:
     """The circumstances but for the cards, in words."""
     if where.driver is not None:
         yield f"driver {where.driver}"

@@ -11,7 +11,7 @@ from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
 from compat.solve.search import Solution
 from compat.spec import Spec, parse_spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.version import CudaVersion
 from doctor.commands.matrix.solve_answer import requirement
 from installers.methods.wheel import index_of, index_options
@@ -33,7 +33,7 @@ class Project(NamedTuple):
 
     wheels: tuple[Wheel, ...]
     python: str  # "3.12", never "3.13t"; "" where no row says any
-    where: Circumstances
+    where: TargetMachine
     cuda: CudaVersion | None  # that the driver must be able to run; None where nothing uses CUDA
     image: str  # a container image with the CUDA that is taken from the system; "" where the wheels bring it
 
@@ -71,7 +71,7 @@ def manifest_for(path: str) -> Manifest:
     return found
 
 
-def project_of(solution: Solution, where: Circumstances, matrix: Matrix) -> Project:
+def project_of(solution: Solution, where: TargetMachine, matrix: Matrix) -> Project:
     """What a solution comes to in a file."""
     requirements = dict.fromkeys((*map(requirement, solution.chosen), *solution.pins))
     wheels = []
@@ -87,7 +87,7 @@ def project_of(solution: Solution, where: Circumstances, matrix: Matrix) -> Proj
     )
 
 
-def _driver_cuda(solution: Solution, where: Circumstances, matrix: Matrix) -> CudaVersion | None:
+def _driver_cuda(solution: Solution, where: TargetMachine, matrix: Matrix) -> CudaVersion | None:
     """The CUDA that a driver must report: a build runs on every driver of its own major (minor-version compatibility).
 
     PTX is excepted from that; a driver that was named has been judged, and its own CUDA is taken.

@@ -12,7 +12,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.reason import NO, UNKNOWN, YES
 from compat.solve.search import Solution
 from compat.spec import Spec, parse_specs
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from doctor.commands.matrix import can
 from doctor.commands.matrix.solve_answer import Place, answer
 from doctor.commands.matrix.solve_view import SCHEMA, SolveDocument
@@ -77,7 +77,7 @@ def _package(spec: Spec) -> Spec:
     return known_product(spec)
 
 
-def _manifest_for(path: str, report: str | None) -> Callable[[Solution, Circumstances, Matrix], str]:
+def _manifest_for(path: str, report: str | None) -> Callable[[Solution, TargetMachine, Matrix], str]:
     """What makes of a set the text of such a file; raises Unwritable for a name of none, and for that of the report."""
     from doctor.commands.matrix.manifest import Unwritable, manifest_for, project_of  # late: only --write needs them
 

@@ -13,11 +13,11 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import WHEELS, Need
 from compat.reason import BAD, NO, UNKNOWN, YES
 from compat.solve.candidates import SolveCandidate, pool
-from compat.solve.rejections import Refusal, refusals
+from compat.solve.rejections import Rejection, refusals
 from compat.solve.relaxations import Change, Task, changes
 from compat.solve.search import Problem, Solution, newest_unsure, solve, solve_unsure
 from compat.spec import Spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from installers.choose import plan_for
 from installers.plan import Target
 from installers.render import commands
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     """Where the set must work."""
 
     cards: tuple[GpuCard, ...]
-    circumstances: Circumstances
+    circumstances: TargetMachine
     is_here: bool  # read from this machine
 
 
@@ -43,7 +43,7 @@ class SolveAnswer(NamedTuple):
     verdict: str  # "yes", "no", "unknown"
     solution: Solution | None
     newer: Solution | None  # a newer set of which nobody knows that it does not work
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Rejection, ...]
     changes: tuple[Change, ...]  # where there is no solution
     commands: dict[str, tuple[str, ...]]  # by tool
     uncovered: tuple[Spec, ...]  # of which no row speaks there
@@ -90,17 +90,17 @@ def _unspoken(problem: Problem, alone: dict[str, CanAnswer]) -> tuple[Spec, ...]
     return tuple(dict.fromkeys((*problem.uncovered, *unknown)))
 
 
-def _refused(alone: dict[str, CanAnswer], verdict: str) -> Iterator[Refusal]:
+def _refused(alone: dict[str, CanAnswer], verdict: str) -> Iterator[Rejection]:
     """The reason for the verdict, where it lies in one package by itself."""
     kind = BAD if verdict == NO else UNKNOWN
     for name, one in alone.items():
         reason = next((reason for reason in (one.best or one).reasons if reason.kind == kind), None)
         if reason:
             label = one.best.name if one.best else one.spec
-            yield Refusal(name, (label,), label, reason)
+            yield Rejection(name, (label,), label, reason)
 
 
-def _each_once(found: tuple[Refusal, ...]) -> Iterator[Refusal]:
+def _each_once(found: tuple[Rejection, ...]) -> Iterator[Rejection]:
     """What the search says of a build too is told in the search's words: they speak of all builds alike."""
     said = [(one.package, one.reason) for one in found]
     yield from (one for at, one in enumerate(found) if said[at] not in said[at + 1 :])
@@ -113,7 +113,7 @@ def newer_than(sure: Solution, other: Solution | None) -> Solution | None:
     return other
 
 
-def install_commands(solution: Solution, where: Circumstances, matrix: Matrix) -> dict[str, tuple[str, ...]]:
+def install_commands(solution: Solution, where: TargetMachine, matrix: Matrix) -> dict[str, tuple[str, ...]]:
     """The lines that make an environment with this set, by tool; none where it is not recorded who serves a build.
 
     conda makes the environment, and pip installs into it: what conda's own channels hold is not in the matrix.
@@ -140,7 +140,7 @@ def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
     return True
 
 
-def _commands(tool: str, solution: Solution, where: Circumstances, matrix: Matrix) -> tuple[str, ...]:
+def _commands(tool: str, solution: Solution, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
     target = _target(tool, where)
     wanted = dict.fromkeys((*map(requirement, solution.chosen), *solution.pins))
     needs = (
@@ -150,7 +150,7 @@ def _commands(tool: str, solution: Solution, where: Circumstances, matrix: Matri
     return tuple(line for need in needs for line in commands(plan_for(need, target, matrix), target))
 
 
-def _target(tool: str, where: Circumstances) -> Target:
+def _target(tool: str, where: TargetMachine) -> Target:
     """A machine of which only this is known; the environment is the one that is made first."""
     inside = {"linux": "bin/python", "windows": r"Scripts\python.exe"}.get(where.os_family, "bin/python")
     if tool == "conda" and where.os_family == "windows":

@@ -10,7 +10,7 @@ from compat.platform import absent
 from compat.reason import NO, UNKNOWN, YES
 from compat.row import FrameworkRow
 from compat.solve.candidates import SolveCandidate
-from compat.solve.rejections import Refusal
+from compat.solve.rejections import Rejection
 from compat.solve.relaxations import Change
 from compat.solve.search import Solution
 from compat.traits import traits_of
@@ -240,5 +240,5 @@ def _build_json(one: SolveCandidate) -> dict[str, Any]:
     }
 
 
-def _refusal_json(one: Refusal) -> dict[str, Any]:
+def _refusal_json(one: Rejection) -> dict[str, Any]:
     return {"package": one.package, "builds": list(one.builds), "reason": can.reason_json(one.reason)}

@@ -12,7 +12,7 @@ from doctor.host import BadRequest
 from doctor.host.choice import host_of
 from doctor.host.snapshot import Snapshot
 from doctor.model.facts.policy import POLICY_FILE
-from doctor.model.finding import Kind, Severity
+from doctor.model.finding import Severity, Status
 from doctor.output.write import write_file
 from doctor.probes import ProbeRequest, look
 from doctor.rules.shared.engine import judge, load_rules
@@ -36,7 +36,7 @@ def init(options: Options) -> str:
     matrix, host = Matrix.of_user(), Snapshot(host_of(options.root))
     facts = look(host, ProbeRequest(options.pythons))
     answers = judge(facts, matrix, load_rules())
-    errors = {one.code for one in answers if one.kind is Kind.BAD and one.severity is Severity.ERROR} - {_NO_GPU}
+    errors = {one.code for one in answers if one.kind is Status.BAD and one.severity is Severity.ERROR} - {_NO_GPU}
     if errors and not options.is_forced:
         raise BadRequest(
             f"this machine does not work ({', '.join(sorted(errors))}): mend it first, or take it as it is with --force"

@@ -19,7 +19,7 @@ from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.facts.seen import Place, how, value_or
 from doctor.model.finding import Answer, Evidence, bad
 from doctor.pyenv.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
-from doctor.rules.shared.cudnn_use import is_main, mending
+from doctor.rules.shared.cudnn_use import is_main, reinstall_need
 
 _RECORD = "RECORD"
 _AT_ONCE = 1 << 20
@@ -77,6 +77,6 @@ def of_contents(copy: CudnnCopy, host: Host, facts: Facts, *, every: bool) -> It
         more = f", and {len(paths) - 1} more" if len(paths) > 1 else ""
         yield bad(
             f"{copy.label} is not what {copy.owner} brought: {posixpath.basename(paths[0])} is another{more}",
-            mending(copy, facts),
+            reinstall_need(copy, facts),
             evidence=tuple(Evidence("its SHA-256 is not the one that RECORD lists", file=path) for path in paths),
         )._replace(code=codes.INCOMPLETE, subject=copy.label)

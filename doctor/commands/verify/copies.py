@@ -8,7 +8,7 @@ from compat.base.record import NamedTuple
 from doctor.commands.verify.cudnn_trial.outcome import Ending, Order, Outcome
 from doctor.commands.verify.findings import answers_of
 from doctor.commands.verify.missing import lacks_of
-from doctor.commands.verify.subject import Known, Patient, Subject, library_dirs
+from doctor.commands.verify.subject import Known, Subject, TrialSubject, library_dirs
 from doctor.commands.verify.verification import Tried
 from doctor.host import BadRequest, HostError
 from doctor.messages import cause as codes
@@ -73,7 +73,7 @@ def _try(subject: Subject, gpus: tuple[int, ...], manner: Manner) -> Iterator[Tr
     except HostError as refused:
         yield from (_refused(subject, order._replace(gpu=gpu), refused) for gpu in gpus)
         return
-    patient = Patient(subject.label, subject.copy, subject.why)
+    patient = TrialSubject(subject.label, subject.copy, subject.why)
     for outcome in run_together(tuple(order._replace(gpu=gpu) for gpu in gpus)):
         yield Tried(subject, outcome, answers_of(outcome, patient, facts, matrix), lacks_of(outcome, facts))
 

@@ -8,13 +8,13 @@ from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from doctor.commands.verify.cudnn_trial.described import USUAL
 from doctor.commands.verify.cudnn_trial.outcome import LEVELS, PLANNING_FOR, STAGES, Ending, Fault, Outcome, Row, Stage
-from doctor.commands.verify.needs import Circumstances, needs_of
-from doctor.commands.verify.subject import Patient
+from doctor.commands.verify.needs import TrialContext, needs_of
+from doctor.commands.verify.subject import TrialSubject
 from doctor.messages import cause as codes
 from doctor.messages.cause import Cause
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
-from doctor.model.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
+from doctor.model.finding import Answer, Evidence, Severity, Status, Symptom, bad, unknown
 
 _ON_GPU = STAGES[STAGES.index("device") :]
 _OF_NODE = LEVELS["node"][1:]  # of a GPU, and not of a copy of cuDNN
@@ -46,14 +46,14 @@ class Trouble(NamedTuple):
     is_passed_over: bool = False  # another way to compute the same was right
 
 
-def answers_of(outcome: Outcome, subject: Patient, facts: Facts, matrix: Matrix) -> tuple[Answer, ...]:
+def answers_of(outcome: Outcome, subject: TrialSubject, facts: Facts, matrix: Matrix) -> tuple[Answer, ...]:
     """What one trial shows to be wrong (BAD), and what it leaves open (UNKNOWN).
 
     Nothing only for a trial that passed, or that says in a stage what it lacks.
     """
     found = [
         _answer(
-            trouble, Circumstances(subject=subject, facts=facts, matrix=matrix, outcome=outcome, cause=trouble.cause)
+            trouble, TrialContext(subject=subject, facts=facts, matrix=matrix, outcome=outcome, cause=trouble.cause)
         )
         for trouble in troubles(outcome, facts)
     ]
@@ -257,7 +257,7 @@ def _of_stderr(text: str) -> Iterator[Evidence]:
         yield Evidence(line, label="standard error")
 
 
-def _answer(trouble: Trouble, about: Circumstances) -> Answer:
+def _answer(trouble: Trouble, about: TrialContext) -> Answer:
     code, outcome, subject = trouble.cause.code, about.outcome, about.subject
     where = (Evidence(subject.why, file=outcome.library),) if subject.why else ()
     gpu = f" on GPU {outcome.gpu}" if trouble.stage in _ON_GPU and about.fact("device", "memory") != "host" else ""
@@ -284,7 +284,7 @@ def _explains(code: str, label: str, gpu: str) -> tuple[Symptom, ...]:
     return tuple(Symptom(one, subject) for one in later for subject in dict.fromkeys((label, label + gpu)))
 
 
-def _of_sizes(code: str, subject: Patient) -> tuple[Symptom, ...]:
+def _of_sizes(code: str, subject: TrialSubject) -> tuple[Symptom, ...]:
     """A part of another release has another size than the package lists, too."""
     listed = subject.copy and subject.copy.owner and not value_or(subject.copy.missing, ())
     return (Symptom(codes.INCOMPLETE, subject.label),) if listed and code == codes.MIXED else ()
@@ -292,7 +292,7 @@ def _of_sizes(code: str, subject: Patient) -> tuple[Symptom, ...]:
 
 def rooted(answer: Answer, label: str) -> Answer:
     """An answer of one of `check`'s rules about a copy, which explains what a trial of it showed, on whatever GPU."""
-    if answer.kind is not Kind.BAD or answer.code not in (*_ROOTS, codes.PART_MISSING):
+    if answer.kind is not Status.BAD or answer.code not in (*_ROOTS, codes.PART_MISSING):
         return answer
     gpus = ("", *(f" on GPU {number}" for number in range(16)))
     more = [one for gpu in gpus for one in _explains(answer.code, label, gpu)]
@@ -300,7 +300,7 @@ def rooted(answer: Answer, label: str) -> Answer:
     return answer._replace(explains=tuple(mine))
 
 
-def _open(outcome: Outcome, subject: Patient) -> Iterator[Answer]:
+def _open(outcome: Outcome, subject: TrialSubject) -> Iterator[Answer]:
     """What was tried and could not be compared, without anything being wrong."""
     stage = outcome.stage("matrix")
     silent = stage.facts.get("dtypes_without_result", {}) if stage and stage.status == "passed" else {}
@@ -309,7 +309,7 @@ def _open(outcome: Outcome, subject: Patient) -> Iterator[Answer]:
         yield unknown(f"{subject.label}: {why}")._replace(code=codes.WRONG, subject=subject.label)
 
 
-def _unsaid(outcome: Outcome, subject: Patient) -> Answer:
+def _unsaid(outcome: Outcome, subject: TrialSubject) -> Answer:
     """A trial that ended before it was through, for a reason that is not the stack's: never a pass."""
     text = f"{subject.label}: {_end(outcome.ending)}"
     return unknown(text)._replace(code=codes.OURS, subject=subject.label)
@@ -327,13 +327,13 @@ def _end(ending: Ending) -> str:
 
 def merged(answers: Iterable[Answer]) -> tuple[Answer, ...]:
     """One answer for each code and subject: what the files show, and what the trial showed, in one chain."""
-    found: dict[tuple[str, str, Kind], Answer] = {}
+    found: dict[tuple[str, str, Status], Answer] = {}
     for answer in answers:
         key = (answer.code, answer.subject, answer.kind)
         before = found.get(key)
-        found[key] = _joined(before, answer) if before and answer.kind is Kind.BAD else before or answer
-    bad_ones = {(code, subject) for code, subject, kind in found if kind is Kind.BAD}
-    kept = [one for one in found.values() if one.kind is Kind.BAD or (one.code, one.subject) not in bad_ones]
+        found[key] = _joined(before, answer) if before and answer.kind is Status.BAD else before or answer
+    bad_ones = {(code, subject) for code, subject, kind in found if kind is Status.BAD}
+    kept = [one for one in found.values() if one.kind is Status.BAD or (one.code, one.subject) not in bad_ones]
     return tuple(sorted(kept, key=lambda one: (one.code, one.subject, one.why)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from doctor.commands.verify.subject import Known
 from doctor.messages import cause as codes
-from doctor.model.finding import Answer, Kind, Severity, Symptom
+from doctor.model.finding import Answer, Severity, Status, Symptom
 from doctor.rules.shared.engine import judge, load_rules
 
 _CODES = (
@@ -22,12 +22,12 @@ _SYMPTOMS = {codes.DRIVER_MISSING, codes.CUDA_CALL, codes.SUSPENDED, codes.UNUSE
 
 def against_the_driver(known: Known, said: Iterable[Answer]) -> tuple[Answer, ...]:
     """The rules' answers that explain what trials said; none where no trial blames the driver."""
-    symptoms = tuple(Symptom(one.code, one.subject) for one in said if one.kind is Kind.BAD and one.code in _SYMPTOMS)
+    symptoms = tuple(Symptom(one.code, one.subject) for one in said if one.kind is Status.BAD and one.code in _SYMPTOMS)
     if not symptoms:
         return ()
     found = judge(known.facts, known.matrix, load_rules(_CODES))
     return tuple(
         one._replace(explains=(*one.explains, *(each for each in symptoms if each != (one.code, one.subject))))
         for one in found
-        if one.kind is Kind.BAD and one.severity is Severity.ERROR
+        if one.kind is Status.BAD and one.severity is Severity.ERROR
     )

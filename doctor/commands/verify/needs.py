@@ -10,21 +10,21 @@ from compat.need import Need
 from compat.row import CudnnBuildRow
 from compat.version import ComputeCapability, CudaVersion
 from doctor.commands.verify.cudnn_trial.outcome import Outcome
-from doctor.commands.verify.subject import Patient
+from doctor.commands.verify.subject import TrialSubject
 from doctor.messages import cause as codes
 from doctor.messages.cause import Cause
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.conditions import on_host
-from doctor.rules.shared.cudnn_use import mending
+from doctor.rules.shared.cudnn_use import reinstall_need
 
 _FABRIC_UNIT = "nvidia-fabricmanager"
 
 
-class Circumstances(NamedTuple):
+class TrialContext(NamedTuple):
     """What was tried, and what is known around it."""
 
-    subject: Patient
+    subject: TrialSubject
     facts: Facts
     matrix: Matrix
     outcome: Outcome
@@ -56,7 +56,7 @@ class Circumstances(NamedTuple):
         return found.facts.get(name) if found else None
 
 
-def needs_of(about: Circumstances) -> tuple[Need, ...]:
+def needs_of(about: TrialContext) -> tuple[Need, ...]:
     """What brings the cause to an end; never a new installation where the stack is not to blame."""
     code = about.cause.code
     if about.cause.advice:
@@ -64,16 +64,16 @@ def needs_of(about: Circumstances) -> tuple[Need, ...]:
     return (Need("by-hand", _BY_HAND[code]),) if code in _BY_HAND else _NEEDS[code](about)
 
 
-def _whole(about: Circumstances) -> tuple[Need, ...]:
+def _whole(about: TrialContext) -> tuple[Need, ...]:
     return (_copy_anew(about),)
 
 
-def _copy_anew(about: Circumstances) -> Need:
+def _copy_anew(about: TrialContext) -> Need:
     copy = about.subject.copy
-    return mending(copy, about.facts) if copy else Need("by-hand", _LOOK_AT_THE_REST)
+    return reinstall_need(copy, about.facts) if copy else Need("by-hand", _LOOK_AT_THE_REST)
 
 
-def _library(about: Circumstances) -> tuple[Need, ...]:
+def _library(about: TrialContext) -> tuple[Need, ...]:
     """The wheel that brings a library of CUDA into the copy's environment; else the toolkit that has it."""
     interpreter = _interpreter(about)
     try:
@@ -86,19 +86,19 @@ def _library(about: Circumstances) -> tuple[Need, ...]:
     return (*wheels, *toolkit) or (Need("by-hand", what),)
 
 
-def _interpreter(about: Circumstances) -> str:
+def _interpreter(about: TrialContext) -> str:
     environments = value_or(about.facts.environments, ())
     prefix = about.subject.copy.environment if about.subject.copy else ""
     return next((one.interpreter for one in environments if one.prefix == prefix), "")
 
 
-def _glibc(about: Circumstances) -> tuple[Need, ...]:
+def _glibc(about: TrialContext) -> tuple[Need, ...]:
     return (
         Need("by-hand", f"use a newer distribution, or a container image, whose C library has {about.cause.library}"),
     )
 
 
-def _newer_driver(about: Circumstances) -> tuple[Need, ...]:
+def _newer_driver(about: TrialContext) -> tuple[Need, ...]:
     """The driver that this build of cuDNN needs; else the one that its CUDA needs."""
     floor = None
     try:
@@ -113,22 +113,22 @@ def _newer_driver(about: Circumstances) -> tuple[Need, ...]:
     return (on_host(about.facts, Need("driver", f">={floor}" if floor else ""), what),)
 
 
-def _build(about: Circumstances) -> CudnnBuildRow:
+def _build(about: TrialContext) -> CudnnBuildRow:
     if about.cuda is None or about.subject.copy is None:
         raise Uncovered(f"the CUDA of {about.subject.label}")
     return about.matrix.cudnn_build(about.subject.copy.version.get(), about.cuda.major)
 
 
-def _restart(about: Circumstances) -> tuple[Need, ...]:
+def _restart(about: TrialContext) -> tuple[Need, ...]:
     return (on_host(about.facts, Need("restart"), "restart it, and create this container anew"),)
 
 
-def _fabric(about: Circumstances) -> tuple[Need, ...]:
+def _fabric(about: TrialContext) -> tuple[Need, ...]:
     what = f"start {_FABRIC_UNIT}, in exactly the driver's release"
     return (on_host(about.facts, Need("service", "running", "", _FABRIC_UNIT), what),)
 
 
-def _other_release(about: Circumstances) -> tuple[Need, ...]:
+def _other_release(about: TrialContext) -> tuple[Need, ...]:
     """The newest cuDNN with code for this GPU and the copy's CUDA major."""
     capability = about.capability
     rows: tuple[CudnnBuildRow, ...] = about.matrix.rows("cudnn", "builds")
@@ -143,7 +143,7 @@ def _other_release(about: Circumstances) -> tuple[Need, ...]:
     return (_copy_anew(about)._replace(spec=f"=={newest.version}"),)
 
 
-def _ends_below(about: Circumstances, capability: ComputeCapability) -> bool:
+def _ends_below(about: TrialContext, capability: ComputeCapability) -> bool:
     """Whether the copy itself says that its newest GPU is older: then older releases know it no better."""
     told = about.fact("version", "max_device_version")
     return isinstance(told, int) and told < capability.major * 100 + capability.minor * 10
@@ -154,11 +154,11 @@ def _has_code(row: CudnnBuildRow, capability: ComputeCapability) -> bool:
     return above and (row.capability_max is None or capability <= row.capability_max)
 
 
-def _same_cuda(row: CudnnBuildRow, about: Circumstances) -> bool:
+def _same_cuda(row: CudnnBuildRow, about: TrialContext) -> bool:
     return about.cuda is None or row.cuda_major == about.cuda.major
 
 
-def _wrong(about: Circumstances) -> tuple[Need, ...]:
+def _wrong(about: TrialContext) -> tuple[Need, ...]:
     again = (
         "Run this again, and on another GPU with --gpu: wrong results that change from run to run come from the "
         "card (nvidia-smi -q -d ECC,TEMPERATURE), those that stay from the library."
@@ -166,7 +166,7 @@ def _wrong(about: Circumstances) -> tuple[Need, ...]:
     return (Need("by-hand", again), _copy_anew(about))
 
 
-def _crash(about: Circumstances) -> tuple[Need, ...]:
+def _crash(about: TrialContext) -> tuple[Need, ...]:
     return (_copy_anew(about), Need("by-hand", _LOOK_AT_THE_REST))
 
 
@@ -175,7 +175,7 @@ _FREE_MEMORY = (
     "Free memory on the GPU: end other programs that use it (nvidia-smi lists them) or wait for them, or name another "
     "GPU with --gpu. Nothing is to be installed."
 )
-_NEEDS: dict[str, Callable[[Circumstances], tuple[Need, ...]]] = {
+_NEEDS: dict[str, Callable[[TrialContext], tuple[Need, ...]]] = {
     codes.SUSPENDED: lambda _: (Need("kernel-module", "reloaded", "", "nvidia_uvm"),),
     codes.INCOMPLETE: _whole,
     codes.PART_MISSING: _whole,

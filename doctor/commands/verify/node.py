@@ -9,7 +9,7 @@ from doctor.commands.verify.copies import Manner, try_copies_at_once
 from doctor.commands.verify.cudnn_trial.outcome import Order
 from doctor.commands.verify.findings import answers_of
 from doctor.commands.verify.missing import lacks_of
-from doctor.commands.verify.subject import Patient, Subject, library_dirs
+from doctor.commands.verify.subject import Subject, TrialSubject, library_dirs
 from doctor.commands.verify.verification import GpuTried, Tried
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
@@ -50,7 +50,7 @@ def _try_gpus(subjects: Iterable[Subject], gpus: tuple[int, ...], manner: Manner
         stage_timeout_s=min(manner.order.timeout_s, _SILENCE_S),
     )
     found = run_together(tuple(order._replace(gpu=gpu) for gpu in gpus))
-    patient = Patient("CUDA", None)
+    patient = TrialSubject("CUDA", None)
     return tuple(GpuTried(one, answers_of(one, patient, facts, matrix), lacks_of(one, facts)) for one in found)
 
 

@@ -17,9 +17,9 @@ from doctor.messages import cause as codes
 from doctor.model.facts import Facts
 from doctor.model.facts.loader import FoundBy
 from doctor.model.facts.seen import Seen, value_or
-from doctor.model.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
-from doctor.model.resolution import because
-from doctor.rules.shared.cudnn_use import is_jit_edition, mending
+from doctor.model.finding import Answer, Evidence, Severity, Status, Symptom, bad, unknown
+from doctor.model.resolution import describe_resolution
+from doctor.rules.shared.cudnn_use import is_jit_edition, reinstall_need
 from doctor.rules.shared.engine import judge, load_rules
 
 _MISSING = "cudnn-missing"
@@ -37,7 +37,7 @@ def answers_around(
     `planned` are those of the copies that were made to open their engines, whatever came of it.
     """
     found = list(_of_rules(chosen, known, level))
-    blamed = {one.subject for one in found if one.kind is Kind.BAD}
+    blamed = {one.subject for one in found if one.kind is Status.BAD}
     found += [unknown(why)._replace(code=_MISSING, subject=who) for who, why in chosen.unknown if who not in blamed]
     for subject in chosen.subjects:
         found += _of_displaced(subject, known)
@@ -45,7 +45,7 @@ def answers_around(
         found += () if subject in planned else _of_jit_edition(subject, known, level)
         if not subject.library:
             found.append(_without_main(subject, known.facts))
-    if not chosen.subjects and not any(one.kind is Kind.BAD for one in (*found, *tried)):
+    if not chosen.subjects and not any(one.kind is Status.BAD for one in (*found, *tried)):
         found += _of_cpu_builds(known) or (_nothing_found(known.facts),)
     return tuple(found)
 
@@ -57,12 +57,12 @@ def _of_rules(chosen: Chosen, known: Known, level: str) -> Iterator[Answer]:
     about = known.facts._replace(cudnn=Seen((*mine, *others), "files"))
     labels = {*(one.label for one in mine), *(one.label for one in chosen.frameworks)}
     said = judge(about, known.matrix, load_rules((*_OF_COPIES, *(_OF_FRAMEWORKS if chosen.frameworks else ()))))
-    kept = [one for one in said if one.subject in labels and one.kind in {Kind.BAD, Kind.UNKNOWN}]
+    kept = [one for one in said if one.subject in labels and one.kind in {Status.BAD, Status.UNKNOWN}]
     for answer in kept:
         on_copy = answer.code in _OF_COPIES
-        if answer.kind is Kind.UNKNOWN:
+        if answer.kind is Status.UNKNOWN:
             # what was computed is known; only a copy that was merely loaded may lack what it did not use
-            yield answer._replace(matters=on_copy and answer.matters and level == "load")
+            yield answer._replace(blocks_verdict=on_copy and answer.blocks_verdict and level == "load")
         else:
             yield rooted(answer._replace(severity=Severity.ERROR), answer.subject) if on_copy else answer
 
@@ -84,7 +84,7 @@ def _of_displaced(subject: Subject, known: Known) -> Iterator[Answer]:
     yield bad(
         f"a program that opens {subject.library} gets {name} from {entry}",
         need,
-        evidence=tuple(Evidence(f"{other}: {because(how)}", file=one) for one, other, how in found),
+        evidence=tuple(Evidence(f"{other}: {describe_resolution(how)}", file=one) for one, other, how in found),
         explains=(Symptom(codes.MIXED, subject.label), Symptom(codes.PART_MISSING, subject.label)),
     )._replace(code=codes.SHADOWED, subject=subject.label)
 
@@ -109,7 +109,7 @@ def _of_jit_edition(subject: Subject, known: Known, level: str) -> Iterator[Answ
 def _without_main(subject: Subject, facts: Facts) -> Answer:
     return bad(
         f"{subject.label} has parts, but no main library that programs could open",
-        mending(subject.copy, facts),
+        reinstall_need(subject.copy, facts),
         evidence=(Evidence("no libcudnn.so or cudnn64 DLL", file=subject.copy.path),),
     )._replace(code=codes.INCOMPLETE, subject=subject.label)
 
@@ -131,7 +131,7 @@ def _of_cpu_builds(known: Known) -> tuple[Answer, ...]:
     labels = ", ".join(one.label for one in loading)
     why = f"{labels}: built for the CPU only, so that nothing here loads a cuDNN; --cudnn names a copy to try"
     open_question = unknown(why)._replace(code=_MISSING, subject=known.facts.machine.label)
-    return tuple(one for one in said if one.kind is Kind.BAD) or (open_question,)
+    return tuple(one for one in said if one.kind is Status.BAD) or (open_question,)
 
 
 def _nothing_found(facts: Facts) -> Answer:

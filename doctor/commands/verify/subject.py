@@ -15,7 +15,7 @@ from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.facts.environment import Environment, Framework
 from doctor.model.facts.loader import Way
 from doctor.model.facts.seen import Seen, UnseenError, value_or
-from doctor.model.resolution import because
+from doctor.model.resolution import describe_resolution
 from doctor.probes import cudnn
 from doctor.rules.shared.cudnn_use import is_main, loaded_copy, prediction, predictions, searched
 from doctor.rules.shared.rule import NotApplicable
@@ -46,7 +46,7 @@ class Subject(NamedTuple):
         return self.copy.label
 
 
-class Patient(NamedTuple):
+class TrialSubject(NamedTuple):
     """Whom a trial is about: a copy by itself, or a framework with the copy that it loads."""
 
     label: str  # how findings name it
@@ -126,7 +126,7 @@ def predicted(host: Host, facts: Facts, wanted: tuple[str, ...] = ()) -> Chosen:
             if not predictions(framework, facts):
                 continue
             frameworks.append(framework)
-            copy, why = loaded_copy(framework, facts), because(prediction(framework, facts).way)
+            copy, why = loaded_copy(framework, facts), describe_resolution(prediction(framework, facts).way)
         except NotApplicable:
             continue
         except UnseenError as error:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from compat.matrix import Uncovered
 from compat.row import CudnnBuildRow
 from compat.version import ComputeCapability
-from doctor.commands.verify.needs import Circumstances, needs_of
-from doctor.commands.verify.subject import Known, Patient
+from doctor.commands.verify.needs import TrialContext, needs_of
+from doctor.commands.verify.subject import Known, TrialSubject
 from doctor.commands.verify.verification import Tried
 from doctor.messages import cause as codes
 from doctor.messages.cause import Cause
 from doctor.model.facts.seen import UnseenError
-from doctor.model.finding import Answer, Evidence, Kind, bad, unknown
+from doctor.model.finding import Answer, Evidence, Status, bad, unknown
 
 
 def of_target(one: Tried, target: ComputeCapability, known: Known) -> Iterator[Answer]:
@@ -21,12 +21,12 @@ def of_target(one: Tried, target: ComputeCapability, known: Known) -> Iterator[A
 
     Open where it could not be asked.
     """
-    if any(answer.kind is Kind.BAD for answer in one.answers):
+    if any(answer.kind is Status.BAD for answer in one.answers):
         return
     subject, outcome = one.subject, one.outcome
-    patient = Patient(subject.label, subject.copy, subject.why)
+    patient = TrialSubject(subject.label, subject.copy, subject.why)
     cause = Cause(codes.ARCH, f"it has no code for compute capability {target}")
-    about = Circumstances(subject=patient, facts=known.facts, matrix=known.matrix, outcome=outcome, cause=cause)
+    about = TrialContext(subject=patient, facts=known.facts, matrix=known.matrix, outcome=outcome, cause=cause)
     newest = about.fact("version", "max_device_version")
     evidence: tuple[Evidence, ...] = ()
     if isinstance(newest, int) and newest < target.major * 100 + target.minor * 10:
@@ -47,7 +47,7 @@ def of_target(one: Tried, target: ComputeCapability, known: Known) -> Iterator[A
         yield unknown(why)._replace(code=codes.ARCH, subject=subject.label)
 
 
-def _row(about: Circumstances) -> CudnnBuildRow | None:
+def _row(about: TrialContext) -> CudnnBuildRow | None:
     try:
         version = about.subject.copy.version.get() if about.subject.copy else None
         return about.matrix.cudnn_build(version, about.cuda.major) if version and about.cuda else None

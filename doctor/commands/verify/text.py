@@ -10,7 +10,7 @@ from doctor.commands.verify.cudnn_trial.outcome import LEVELS, Row, Stage
 from doctor.commands.verify.node_text import node_page
 from doctor.commands.verify.verification import FAILED, INCOMPLETE, PASSED, FrameworkTried, Tried, Verification
 from doctor.diagnose import NO_GPU
-from doctor.model.finding import Kind, Severity
+from doctor.model.finding import Severity, Status
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
 
@@ -262,7 +262,7 @@ def _cell(rows: list[Row], page: Page) -> str:
 
 
 def _open_questions(page: Page, done: Verification) -> None:
-    whys = [one.why for one in done.answers if one.kind is Kind.UNKNOWN and one.matters]
+    whys = [one.why for one in done.answers if one.kind is Status.UNKNOWN and one.blocks_verdict]
     if not whys:
         return
     page.gap()

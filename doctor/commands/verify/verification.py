@@ -8,7 +8,7 @@ from doctor.commands.verify.subject import Subject
 from doctor.commands.verify.trial import Trial
 from doctor.diagnose import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN
 from doctor.model.facts import Facts
-from doctor.model.finding import Answer, Finding, Kind, Severity
+from doctor.model.finding import Answer, Finding, Severity, Status
 
 PASSED, FAILED, INCOMPLETE = "passed", "failed", "incomplete"
 _STATUS = {PASSED: EXIT_FINE, FAILED: EXIT_BAD, INCOMPLETE: EXIT_UNKNOWN}
@@ -42,7 +42,7 @@ class FrameworkTried(NamedTuple):
 
 
 def _result(answers: tuple[Answer, ...], *, is_complete: bool) -> str:
-    bad = [one for one in answers if one.kind is Kind.BAD]
+    bad = [one for one in answers if one.kind is Status.BAD]
     if any(one.severity is Severity.ERROR for one in bad) or (bad and not is_complete):
         return FAILED
     return PASSED if is_complete and bad == list(answers) else INCOMPLETE
@@ -86,7 +86,7 @@ class Verification(NamedTuple):
         results = [one.result for one in self.tried]
         if FAILED in results or any(one.severity is Severity.ERROR for one in self.findings):
             return FAILED
-        is_open = any(one.kind is Kind.UNKNOWN and one.matters for one in self.answers)
+        is_open = any(one.kind is Status.UNKNOWN and one.blocks_verdict for one in self.answers)
         return PASSED if results and not is_open and set(results) == {PASSED} else INCOMPLETE
 
     @property

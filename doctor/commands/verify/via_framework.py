@@ -11,7 +11,7 @@ from doctor.commands.verify.cudnn_trial.memory import MOST_BYTES
 from doctor.commands.verify.cudnn_trial.outcome import Outcome, Stage
 from doctor.commands.verify.findings import answers_of
 from doctor.commands.verify.missing import lacks_of_framework
-from doctor.commands.verify.subject import Known, Patient
+from doctor.commands.verify.subject import Known, TrialSubject
 from doctor.commands.verify.trial import Case, Trial, fault_of, program_of, try_framework
 from doctor.commands.verify.verification import FrameworkTried
 from doctor.host import BadRequest
@@ -20,7 +20,7 @@ from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import UnseenError, value_or
-from doctor.model.finding import Answer, Evidence, Kind, Severity, Symptom, bad, unknown
+from doctor.model.finding import Answer, Evidence, Severity, Status, Symptom, bad, unknown
 from doctor.rules.shared.cudnn_use import loaded_copy
 from doctor.rules.shared.engine import judge, load_rules
 from doctor.rules.shared.rule import NotApplicable
@@ -86,7 +86,7 @@ def answers_through(trial: Trial, framework: Framework, known: Known) -> Iterato
     if trial.doubt:
         yield unknown(f"{trial.framework}: {trial.doubt}")._replace(code=codes.NOT_CUDNN, subject=trial.framework)
     if not own and not trial._replace(surprises=(), doubt="").has_passed:
-        patient = Patient(trial.framework, _copy(framework, known.facts))
+        patient = TrialSubject(trial.framework, _copy(framework, known.facts))
         outcome = Outcome(
             library=trial.interpreter,
             gpu=trial.gpu,
@@ -119,7 +119,7 @@ def _of_rules(label: str, known: Known, said: Iterable[Answer]) -> Iterator[Answ
     """What check's own rules have against this framework: why it finds no GPU."""
     symptoms = tuple(Symptom(one.code, one.subject) for one in said)
     for one in judge(known.facts, known.matrix, load_rules()):
-        if (one.kind, one.severity, one.subject) == (Kind.BAD, Severity.ERROR, label):
+        if (one.kind, one.severity, one.subject) == (Status.BAD, Severity.ERROR, label):
             yield one._replace(explains=(*one.explains, *symptoms))
 
 

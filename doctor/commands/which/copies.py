@@ -12,7 +12,7 @@ from doctor.host.optional_reads import names_of, real_path_of
 from doctor.loader.process import LoadRequest, Process
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.seen import UnseenError, value_or
-from doctor.model.resolution import because
+from doctor.model.resolution import describe_resolution
 
 _NAMES_AT_MOST = 5000  # of one directory
 _ENTRIES_AT_MOST = 200
@@ -45,12 +45,12 @@ def _in_the_search(process: Process, question: LoadRequest, name: str) -> Iterat
     chain = question.by.loaded_by if question.by else ()
     try:
         for one in process.search.candidates(question.name, asker, chain, process.machine):
-            yield one.path, one.passed_over or f"comes later: {because(one.place.way)}"
+            yield one.path, one.passed_over or f"comes later: {describe_resolution(one.place.way)}"
     except UnseenError:
         return
     if "/" in question.name:
         for one in process.search.candidates(name, None, (), process.machine):
-            yield one.path, one.passed_over or f"the winner is opened by its path; {because(one.place.way)}"
+            yield one.path, one.passed_over or f"the winner is opened by its path; {describe_resolution(one.place.way)}"
 
 
 def _out_of_reach(host: Host, process: Process, environment: Environment, name: str) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 from doctor.commands.which.answer import Item, WhichAnswer
 from doctor.commands.which.live import Checked
 from doctor.model.encode import encode
-from doctor.model.resolution import because
+from doctor.model.resolution import describe_resolution
 from doctor.output.document import TextStyle
 from doctor.output.page import as_windows_writes
 
@@ -82,7 +82,7 @@ def _subject(answer: WhichAnswer) -> dict[str, Any]:
 
 def because_of(item: Item) -> str:
     """By what it is found, or why it is not."""
-    return because(item.way) or item.failure
+    return describe_resolution(item.way) or item.failure
 
 
 def _paragraph(library: str, answer: WhichAnswer) -> Iterator[str]:

@@ -36,7 +36,7 @@ from doctor.loader.dlls import (
 from doctor.model.facts.environment import Environment, Framework
 from doctor.model.facts.loader import FoundBy, LoaderFacts, Outcome, Way
 from doctor.model.facts.seen import value_or
-from doctor.model.resolution import because
+from doctor.model.resolution import describe_resolution
 
 _WHEN = "when it is imported"
 _WHEN_ASKED = "when a program asks for it"
@@ -190,7 +190,7 @@ def _item(host: Host, environment: Environment, asking: Asking, folders: tuple[F
 def _others(host: Host, environment: Environment, later: tuple[Folder, ...], name: str, winner: str) -> Iterator[Copy]:
     """The copies that lose, each once."""
     known = {real_path_of(host, winner)} if winner else set()
-    places = [(folder.path, f"comes later: {because(folder.way)}") for folder in later]
+    places = [(folder.path, f"comes later: {describe_resolution(folder.way)}") for folder in later]
     places += [(path, "no directory that is searched") for path in (*of_wheels(host, environment), *_toolkits(host))]
     for folder, why in places:
         if host.is_file(f"{folder}/{name}"):

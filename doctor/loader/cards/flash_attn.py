@@ -7,7 +7,7 @@ import re
 from compat.version import CudaVersion, VersionError
 from doctor.host import Host
 from doctor.loader.cards import Card, describe
-from doctor.loader.cards.torch import riding
+from doctor.loader.cards.torch import extension_loading
 from doctor.model.facts.environment import Distribution, Framework
 from doctor.model.facts.seen import Fact, Seen, Unseen
 from doctor.pyenv.metadata import requires
@@ -32,4 +32,4 @@ def _cuda(digits: str, where: str) -> Fact[CudaVersion]:
     return Unseen(f"{where} names CUDA {digits} without a minor version")
 
 
-CARD = Card(("flash-attn",), read, loading=riding("flash_attn_2_cuda.*.so"))
+CARD = Card(("flash-attn",), read, loading=extension_loading("flash_attn_2_cuda.*.so"))

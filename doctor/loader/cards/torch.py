@@ -156,7 +156,7 @@ def _wheel(package: Package, folder: str, name: str, cuda: str) -> tuple[str, ..
     )
 
 
-def riding(*modules: str) -> Loading:
+def extension_loading(*modules: str) -> Loading:
     """What the process of an extension opens: torch's, then its own modules, below its site directory."""
 
     def both(package: Package) -> Iterator[Step]:

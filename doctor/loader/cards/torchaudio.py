@@ -6,12 +6,12 @@ Those for SoX and FFmpeg (`_torchaudio_sox.so`, up to 2.8.0) are opened where th
 from __future__ import annotations
 
 from doctor.loader.cards import Card
-from doctor.loader.cards.torch import follower, riding
+from doctor.loader.cards.torch import extension_loading, follower
 
 _FOLDER = "torchaudio/lib"
 
 CARD = Card(
     ("torchaudio",),
     follower("torchaudio"),
-    loading=riding(f"{_FOLDER}/_torchaudio.*so", f"{_FOLDER}/libtorchaudio.*so"),
+    loading=extension_loading(f"{_FOLDER}/_torchaudio.*so", f"{_FOLDER}/libtorchaudio.*so"),
 )

@@ -7,6 +7,6 @@ Source: torchcodec/_internally_replaced_utils.py of 0.17.0.
 from __future__ import annotations
 
 from doctor.loader.cards import Card
-from doctor.loader.cards.torch import follower, riding
+from doctor.loader.cards.torch import extension_loading, follower
 
-CARD = Card(("torchcodec",), follower("torchcodec"), loading=riding("torchcodec/libtorchcodec_image*.so"))
+CARD = Card(("torchcodec",), follower("torchcodec"), loading=extension_loading("torchcodec/libtorchcodec_image*.so"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from doctor.loader.cards import Card
-from doctor.loader.cards.torch import follower, riding
+from doctor.loader.cards.torch import extension_loading, follower
 
-CARD = Card(("torchvision",), follower("torchvision"), loading=riding("torchvision/_C*.so", "torchvision/image*.so"))
+CARD = Card(
+    ("torchvision",), follower("torchvision"), loading=extension_loading("torchvision/_C*.so", "torchvision/image*.so")
+)

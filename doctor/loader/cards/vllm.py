@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.version import CudaVersion, VersionError
 from doctor.host import Host
 from doctor.loader.cards import Card, describe
-from doctor.loader.cards.torch import riding
+from doctor.loader.cards.torch import extension_loading
 from doctor.model.facts.environment import Distribution, Framework
 from doctor.model.facts.seen import Fact, Seen, Unseen
 from doctor.pyenv.metadata import requires
@@ -27,4 +27,4 @@ def _build(local: str, where: str) -> tuple[Fact[str], Fact[CudaVersion] | None]
         return Seen("cuda", "its default build"), Unseen("vllm follows the CUDA of the torch release that it pins")
 
 
-CARD = Card(("vllm",), read, loading=riding("vllm/_C.*.so"))
+CARD = Card(("vllm",), read, loading=extension_loading("vllm/_C.*.so"))

@@ -9,7 +9,7 @@ from compat.version import CodeTarget, CudaVersion
 from doctor.host import Host, HostError
 from doctor.host.documents import parse_json
 from doctor.loader.cards import Card, cuda_tag, describe
-from doctor.loader.cards.torch import riding
+from doctor.loader.cards.torch import extension_loading
 from doctor.model.facts.environment import Distribution, Framework
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 from doctor.pyenv.metadata import requires
@@ -57,4 +57,4 @@ def _targets(archs: object, path: str) -> Fact[tuple[CodeTarget, ...]] | None:
     return Seen(tuple(found), Place(path)) if found else None
 
 
-CARD = Card(("xformers",), read, loading=riding("xformers/_C*.so"))
+CARD = Card(("xformers",), read, loading=extension_loading("xformers/_C*.so"))

@@ -51,13 +51,13 @@ def _add_case(suite: ET.Element, answer: Answer, finding: Finding | None) -> Non
 
 def _result_of(answer: Answer) -> str:
     """The element that says so, "" for a case that passed; what only explains fails nothing."""
-    from doctor.model.finding import CHECK_ERROR, Kind, Severity
+    from doctor.model.finding import CHECK_ERROR, Severity, Status
 
-    if answer.kind is Kind.BAD:
+    if answer.kind is Status.BAD:
         return _ERROR if answer.code == CHECK_ERROR else "" if answer.severity is Severity.INFO else _FAILED
-    if answer.kind is Kind.UNKNOWN and answer.matters:
+    if answer.kind is Status.UNKNOWN and answer.blocks_verdict:
         return _ERROR
-    return "" if answer.kind is Kind.OK else _SKIPPED
+    return "" if answer.kind is Status.OK else _SKIPPED
 
 
 FORMAT = Format("JUnit's XML, for build servers", render, needs="findings", suffix=".xml")

@@ -19,12 +19,12 @@ _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 def render(document: Judged, style: TextStyle) -> str:
     """One gauge after another, each with its help."""
-    from doctor.model.finding import CHECK_ERROR, Kind, Severity
+    from doctor.model.finding import CHECK_ERROR, Severity, Status
 
     roots = [one for one in document.findings if not one.explained_by]
     counts = {severity.value: sum(one.severity is severity for one in roots) for severity in Severity}
-    answers = {kind.value: sum(one.kind is kind for one in document.answers) for kind in Kind}
-    unknown = sum(one.kind is Kind.UNKNOWN and one.matters for one in document.answers)
+    answers = {kind.value: sum(one.kind is kind for one in document.answers) for kind in Status}
+    unknown = sum(one.kind is Status.UNKNOWN and one.blocks_verdict for one in document.answers)
     failed = sum(one.code == CHECK_ERROR for one in document.findings)
     details: dict[_Labels, int] = {
         (("code", one.code), ("severity", one.severity.value), ("subject", one.subject), ("root", one.explained_by)): 1

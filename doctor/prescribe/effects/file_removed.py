@@ -6,11 +6,11 @@ from fnmatch import fnmatchcase
 
 from doctor.host.optional_reads import real_path_of
 from doctor.host.overlay import Overlay
-from doctor.prescribe.simulated_machine import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import FileRemoved
 
 
-def apply(effect: FileRemoved, world: World) -> World:
+def apply(effect: FileRemoved, world: SimulatedMachine) -> SimulatedMachine:
     """Nothing is reached under its name, nor under those that go with it."""
     if world.host is None:
         return world

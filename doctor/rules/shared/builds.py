@@ -243,7 +243,7 @@ def riders(framework: Framework, environment: Environment) -> tuple[Framework, .
     return tuple(one for one in frameworks if traits_of(one.package).runs_on == framework.package)
 
 
-def suits_riders(row: FrameworkRow, framework: Framework, environment: Environment) -> bool:
+def fits_dependents(row: FrameworkRow, framework: Framework, environment: Environment) -> bool:
     """Whether riders take this release of what they run on; a follower comes anew with it, and its pin goes."""
     followers = traits_of(framework.package).followers
     staying = (one for one in riders(framework, environment) if one.package not in followers)

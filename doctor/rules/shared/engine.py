@@ -11,7 +11,7 @@ from doctor import rules as rules_package
 from doctor.model.facts import Facts
 from doctor.model.facts.failure import Failure
 from doctor.model.facts.seen import UnseenError
-from doctor.model.finding import Answer, Kind, Symptom, failed, not_applicable, unknown
+from doctor.model.finding import Answer, Status, Symptom, failed, not_applicable, unknown
 from doctor.rules.shared.rule import NotApplicable, Rule
 
 Rules = Mapping[str, Rule[Any]]
@@ -34,11 +34,11 @@ def judge(facts: Facts, matrix: Matrix, rules: Rules) -> tuple[Answer, ...]:
     """Every rule's answers, sorted by code and subject."""
     answers: list[Answer] = []
     for code, rule in rules.items():
-        answers += ask(code, rule, facts, matrix)
+        answers += evaluate(code, rule, facts, matrix)
     return tuple(sorted(answers, key=lambda answer: (answer.code, answer.subject)))
 
 
-def ask(code: str, rule: Rule[Any], facts: Facts, matrix: Matrix) -> list[Answer]:
+def evaluate(code: str, rule: Rule[Any], facts: Facts, matrix: Matrix) -> list[Answer]:
     """One rule about each of its subjects; not knowing and our own faults become answers."""
     try:
         subjects = list(rule.subjects.of(facts))
@@ -64,16 +64,16 @@ def ask(code: str, rule: Rule[Any], facts: Facts, matrix: Matrix) -> list[Answer
 
 
 def _signed(answer: Answer, code: str, rule: Rule[Any], subject: str) -> Answer:
-    return answer._replace(code=code, subject=subject, matters=rule.matters and answer.matters)
+    return answer._replace(code=code, subject=subject, blocks_verdict=rule.blocks_verdict and answer.blocks_verdict)
 
 
-def explained(answers: Iterable[Answer]) -> dict[tuple[str, str], Answer]:
+def root_causes(answers: Iterable[Answer]) -> dict[tuple[str, str], Answer]:
     """For each BAD answer that another one explains, by (code, subject): the root cause.
 
     A chain ends at its first cause; answers that explain each other in a circle keep the worse one as the root.
     """
     found = sorted(
-        (answer for answer in answers if answer.kind is Kind.BAD),
+        (answer for answer in answers if answer.kind is Status.BAD),
         key=lambda answer: (answer.severity.rank, answer.code, answer.subject),
     )
     cause: dict[tuple[str, str], Answer] = {}

@@ -61,7 +61,7 @@ def answer(code: str, framework: Framework, facts: Facts, matrix: Matrix) -> Ans
         usual = _is_usual(framework, facts, matrix)
         if usual and traits_of(framework.package).compiles:
             return ok(f"{framework.label} compiles its kernels for the GPU that it meets")
-        return unknown(str(error))._replace(matters=not usual)
+        return unknown(str(error))._replace(blocks_verdict=not usual)
     seen = _look(framework, targets, facts, matrix)
     if not seen.unserved:
         return ok(_served(seen))

@@ -10,7 +10,7 @@ from compat.matrix import Matrix
 from doctor.commands.check.document import CheckDocument
 from doctor.host import BadRequest
 from doctor.model.encode import encode_report
-from doctor.model.finding import Kind
+from doctor.model.finding import Status
 from doctor.output.document import TextStyle
 from doctor.output.formats.sarif import FORMAT as SARIF
 from doctor.planned.assumed import with_assumed
@@ -73,24 +73,31 @@ BROKEN = [
 @pytest.mark.parametrize(
     ("text", "driver", "gpus", "kind"),
     [
-        (RUNTIME, "550.54.14", ("RTX 4090",), Kind.BAD),
-        (RUNTIME, "570.86.15", ("RTX 4090",), Kind.OK),
-        (RUNTIME, "550.54.14", ("H100 PCIe",), Kind.UNKNOWN),  # its branches of the driver are in no row
-        (RUNTIME, "550.54.14", (), Kind.UNKNOWN),
-        (RUNTIME, "", (), Kind.NOT_APPLICABLE),
-        (f"{RUNTIME}ENV NVIDIA_DISABLE_REQUIRE=true\n", "550.54.14", ("RTX 4090",), Kind.OK),
-        (f"{RUNTIME}ENV NVIDIA_REQUIRE_CUDA=cuda>=12.4\n", "550.54.14", ("RTX 4090",), Kind.OK),
-        (f"{RUNTIME}ENV NVIDIA_REQUIRE_CUDA=\n", "550.54.14", ("H100 PCIe",), Kind.BAD),  # CUDA_VERSION of its base
-        (f"{RUNTIME}ARG A\nENV NVIDIA_REQUIRE_CUDA=cuda>=$A\n", "550.54.14", ("RTX 4090",), Kind.NOT_APPLICABLE),
-        ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n", "535.183.01", ("RTX 4090",), Kind.UNKNOWN),  # has GeForce in it
-        ("FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-devel\n", "550.54.14", ("RTX 4090",), Kind.BAD),
-        ("FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime\n", "550.54.14", ("RTX 4090",), Kind.NOT_APPLICABLE),
-        (f"{PLAIN}ENV CUDA_VERSION=cu121\n", "", (), Kind.BAD),
-        (f"{PLAIN}ENV CUDA_VERSION=12.1.1\n", "470.57.02", (), Kind.BAD),
-        ("FROM me/mine\nENV CUDA_VERSION=cu121\n", "", (), Kind.NOT_APPLICABLE),  # which may require something itself
+        (RUNTIME, "550.54.14", ("RTX 4090",), Status.BAD),
+        (RUNTIME, "570.86.15", ("RTX 4090",), Status.OK),
+        (RUNTIME, "550.54.14", ("H100 PCIe",), Status.UNKNOWN),  # its branches of the driver are in no row
+        (RUNTIME, "550.54.14", (), Status.UNKNOWN),
+        (RUNTIME, "", (), Status.NOT_APPLICABLE),
+        (f"{RUNTIME}ENV NVIDIA_DISABLE_REQUIRE=true\n", "550.54.14", ("RTX 4090",), Status.OK),
+        (f"{RUNTIME}ENV NVIDIA_REQUIRE_CUDA=cuda>=12.4\n", "550.54.14", ("RTX 4090",), Status.OK),
+        (f"{RUNTIME}ENV NVIDIA_REQUIRE_CUDA=\n", "550.54.14", ("H100 PCIe",), Status.BAD),  # CUDA_VERSION of its base
+        (f"{RUNTIME}ARG A\nENV NVIDIA_REQUIRE_CUDA=cuda>=$A\n", "550.54.14", ("RTX 4090",), Status.NOT_APPLICABLE),
+        (
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n",
+            "535.183.01",
+            ("RTX 4090",),
+            Status.UNKNOWN,
+        ),  # has GeForce in it
+        ("FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-devel\n", "550.54.14", ("RTX 4090",), Status.BAD),
+        ("FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime\n", "550.54.14", ("RTX 4090",), Status.NOT_APPLICABLE),
+        (f"{PLAIN}ENV CUDA_VERSION=cu121\n", "", (), Status.BAD),
+        (f"{PLAIN}ENV CUDA_VERSION=12.1.1\n", "470.57.02", (), Status.BAD),
+        ("FROM me/mine\nENV CUDA_VERSION=cu121\n", "", (), Status.NOT_APPLICABLE),  # which may require something itself
     ],
 )
-def test_what_a_base_image_requires(text: str, driver: str, gpus: tuple[str, ...], kind: Kind, tmp_path: Path) -> None:
+def test_what_a_base_image_requires(
+    text: str, driver: str, gpus: tuple[str, ...], kind: Status, tmp_path: Path
+) -> None:
     said = facts(tmp_path, text)
     said = with_assumed(said, Matrix(), driver, gpus) if driver or gpus else said
     assert answer("container-requirement-unmet", said).kind is kind
@@ -162,9 +169,9 @@ BAD = [
 
 @pytest.mark.parametrize(
     ("code", "text", "kind"),
-    [(*one, kind) for kind, cases in ((Kind.UNKNOWN, OPEN), (Kind.OK, FINE), (Kind.BAD, BAD)) for one in cases],
+    [(*one, kind) for kind, cases in ((Status.UNKNOWN, OPEN), (Status.OK, FINE), (Status.BAD, BAD)) for one in cases],
 )
-def test_answers(code: str, text: str, kind: Kind, tmp_path: Path) -> None:
+def test_answers(code: str, text: str, kind: Status, tmp_path: Path) -> None:
     assert answer(code, facts(tmp_path, text)).kind is kind
 
 

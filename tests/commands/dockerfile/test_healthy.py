@@ -101,5 +101,5 @@ def test_silent(name: str, tmp_path: Path) -> None:
     said = report(tmp_path, HEALTHY[name])
     assert found(said, info=True) == []
     assert exit_status(said, Severity.ERROR) == 0, [
-        one for one in said.answers if one.kind.value == "unknown" and one.matters
+        one for one in said.answers if one.kind.value == "unknown" and one.blocks_verdict
     ]

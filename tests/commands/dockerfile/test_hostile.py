@@ -13,7 +13,7 @@ from doctor.commands.explain.from_file import check_file
 from doctor.commands.install.fix import CannotMend, Talk, fix
 from doctor.host import BadRequest
 from doctor.output.document import TextStyle
-from installers.run import Means
+from installers.run import ExecutionOptions
 from tests.commands.dockerfile.judged import report
 
 LONG_S = 5.0  # of CPU: a busy machine takes its time
@@ -93,4 +93,4 @@ def test_options_of_others() -> None:
         with pytest.raises(BadRequest):
             check_file(Options(**more), "-", TextStyle())  # type: ignore[arg-type]
     with pytest.raises(CannotMend, match="--dockerfile"):
-        fix(Options(dockerfile="x"), TextStyle(), Talk(print, lambda _: "q"), Means())
+        fix(Options(dockerfile="x"), TextStyle(), Talk(print, lambda _: "q"), ExecutionOptions())

@@ -13,7 +13,7 @@ from doctor.commands.explain.cluster_archive import Member, nodes_of, places_of,
 from doctor.commands.explain.from_file import report_of_file
 from doctor.model.encode import encode_report
 from doctor.model.facts.seen import Place, Unseen
-from doctor.model.finding import Kind, Report
+from doctor.model.finding import Report, Status
 from tests.commands.explain.test_from_file import BUG_REPORT, packed, written
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def test_a_node_that_says_nothing_is_unknown(tmp_path: Path) -> None:
     assert found(judged) == set()
     assert judged.verdict == "unknown"
     assert {one.kind for one in judged.answers if one.subject.startswith("gpu-a")} <= {
-        Kind.UNKNOWN,
-        Kind.NOT_APPLICABLE,
+        Status.UNKNOWN,
+        Status.NOT_APPLICABLE,
     }
 
 

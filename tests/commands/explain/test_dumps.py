@@ -16,7 +16,7 @@ from doctor.commands.explain.report_from_text import causes_of_report, report_of
 from doctor.messages.causes import Cause
 from doctor.messages.reading import WORDS, read
 from doctor.model.facts.seen import Place, Seen, value_or
-from doctor.model.finding import Kind, Report
+from doctor.model.finding import Report, Status
 from doctor.output.document import TextStyle
 
 FOLDER = Path(__file__).parent / "dumps"
@@ -132,7 +132,7 @@ def test_a_part_of_the_variables_says_nothing_of_the_others() -> None:
     assert [one.name for one in facts.configuration.shown.get()][:2] == ["XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_FLAGS"]
     assert not isinstance(facts.configuration.variables, Seen)
     answers = report(text_of("jax-0.10.2-variables") + "JAX_X=1\n").answers
-    assert next(one for one in answers if one.code == "cuda-visible-devices-empty-or-invalid").kind is Kind.UNKNOWN
+    assert next(one for one in answers if one.code == "cuda-visible-devices-empty-or-invalid").kind is Status.UNKNOWN
 
 
 def test_commands_are_for_the_system_of_the_text() -> None:
@@ -172,9 +172,9 @@ def test_two_machines_in_one_text_are_not_mixed() -> None:
 
 def test_what_is_not_shown_is_unknown() -> None:
     answers = {one.code: one.kind for one in report(text_of("collect_env-2.9.1")).answers}
-    assert answers["secure-boot-unsigned-module"] is not Kind.BAD
-    assert answers["driver-libraries-missing"] is not Kind.BAD
-    assert answers["cudnn-missing"] in {Kind.UNKNOWN, Kind.NOT_APPLICABLE}
+    assert answers["secure-boot-unsigned-module"] is not Status.BAD
+    assert answers["driver-libraries-missing"] is not Status.BAD
+    assert answers["cudnn-missing"] in {Status.UNKNOWN, Status.NOT_APPLICABLE}
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from doctor.commands.check.command import Options
 from doctor.commands.explain.evidence import load
 from doctor.commands.explain.from_file import report_of_file
 from doctor.host import BadRequest
-from doctor.model.finding import Kind, Report
+from doctor.model.finding import Report, Status
 from tests.commands.explain.test_from_file import packed
 from tests.zstd import zstd
 
@@ -63,7 +63,7 @@ def judged(folder: Path, content: bytes) -> Report:
 
 
 def said(report: Report) -> list[str]:
-    return [one.why for one in report.answers if one.code == CODE and one.kind is Kind.UNKNOWN]
+    return [one.why for one in report.answers if one.code == CODE and one.kind is Status.UNKNOWN]
 
 
 MEMBERS = MappingProxyType({"must-gather/nvidia-bug-report.log": BUG_REPORT, "must-gather/pod.log": NOISE})

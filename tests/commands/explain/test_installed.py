@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from doctor.model.facts.seen import Seen, Unseen, value_or
-from doctor.model.finding import Kind
+from doctor.model.finding import Status
 from tests.commands.explain.test_dumps import FOLDER, report, text_of
 
 _CUDNN_8 = ("", "_adv_infer", "_adv_train", "_cnn_infer", "_cnn_train", "_ops_infer", "_ops_train")
 _HERE = "/usr/lib/x86_64-linux-gnu"
 
 
-def answers(text: str, code: str) -> set[Kind]:
+def answers(text: str, code: str) -> set[Status]:
     return {one.kind for one in report(text).answers if one.code == code}
 
 
@@ -51,9 +51,9 @@ def test_the_toolkit(name: str, cuda: str | None, nvcc: str | None) -> None:
 
 def test_what_its_nvcc_builds_does_not_start_on_an_old_driver() -> None:
     text = text_of("collect_env-2.0.1").replace("535.129.03", "450.80.02")
-    assert answers(text, "driver-too-old-for-toolkit") == {Kind.OK}  # 11.7 starts there, by minor compatibility
-    assert answers(text.replace("11.7.99", "12.1.105"), "driver-too-old-for-toolkit") == {Kind.BAD}
-    assert Kind.BAD not in answers(text_of("collect_env-2.9.1"), "driver-too-old-for-toolkit")
+    assert answers(text, "driver-too-old-for-toolkit") == {Status.OK}  # 11.7 starts there, by minor compatibility
+    assert answers(text.replace("11.7.99", "12.1.105"), "driver-too-old-for-toolkit") == {Status.BAD}
+    assert Status.BAD not in answers(text_of("collect_env-2.9.1"), "driver-too-old-for-toolkit")
 
 
 def test_two_nvccs_are_of_two_machines() -> None:
@@ -63,11 +63,11 @@ def test_two_nvccs_are_of_two_machines() -> None:
 
 def test_variables_that_hide_the_gpus() -> None:
     code = "cuda-visible-devices-empty-or-invalid"
-    assert answers(vllm("LD_LIBRARY_PATH=/usr/local/cuda/lib64", "CUDA_VISIBLE_DEVICES=7"), code) == {Kind.BAD}
-    assert answers(vllm("CUDA_VISIBLE_DEVICES=1,0"), code) == {Kind.OK}
-    assert answers(vllm(), code) == {Kind.OK}  # all that are set are listed
-    assert answers(text_of("vllm"), code) == {Kind.UNKNOWN}
-    assert answers(vllm("CUDA_VISIBLE_DEVICES=0") + vllm("CUDA_VISIBLE_DEVICES=7"), code) == {Kind.UNKNOWN}
+    assert answers(vllm("LD_LIBRARY_PATH=/usr/local/cuda/lib64", "CUDA_VISIBLE_DEVICES=7"), code) == {Status.BAD}
+    assert answers(vllm("CUDA_VISIBLE_DEVICES=1,0"), code) == {Status.OK}
+    assert answers(vllm(), code) == {Status.OK}  # all that are set are listed
+    assert answers(text_of("vllm"), code) == {Status.UNKNOWN}
+    assert answers(vllm("CUDA_VISIBLE_DEVICES=0") + vllm("CUDA_VISIBLE_DEVICES=7"), code) == {Status.UNKNOWN}
 
 
 def test_variables_end_with_their_section() -> None:
@@ -90,9 +90,9 @@ def test_variables_of_cudnn_frontend() -> None:
 
 def test_parts_of_cudnn() -> None:
     code = "cudnn-sublibrary-mixed"
-    assert answers(with_cudnn("8.9.7"), code) == {Kind.OK}
-    assert answers(with_cudnn("8.9.7", "8.4.1"), code) == {Kind.BAD}
-    assert answers(text_of("collect_env-2.9.1"), code) == {Kind.UNKNOWN}
+    assert answers(with_cudnn("8.9.7"), code) == {Status.OK}
+    assert answers(with_cudnn("8.9.7", "8.4.1"), code) == {Status.BAD}
+    assert answers(text_of("collect_env-2.9.1"), code) == {Status.UNKNOWN}
     assert [str(one.version.get()) for one in report(with_cudnn("8.9.7")).facts.cudnn.get()] == ["8.9.7"]
 
 
@@ -100,7 +100,7 @@ def test_parts_of_cudnn() -> None:
 def test_a_list_of_cudnns_is_not_whole(text: str) -> None:
     """A wheel's cuDNN is in no list of the loader's cache: that 9 is not there is not known."""
     for code in ("cudnn-missing", "cudnn-wrong-major", "cudnn-install-incomplete", "cudnn-copies-conflict"):
-        assert Kind.BAD not in answers(text, code), code
+        assert Status.BAD not in answers(text, code), code
 
 
 def test_windows() -> None:

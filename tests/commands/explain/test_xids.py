@@ -8,11 +8,11 @@ import pytest
 
 from compat.matrix import Matrix
 from compat.row import XidRow
-from doctor.commands.gate.xids import asked
+from doctor.commands.gate.xids import xid_events
 from doctor.messages.causes import Cause, causes_of
 from doctor.messages.reading import read
 from doctor.model.facts import Facts
-from doctor.model.finding import Kind
+from doctor.model.finding import Status
 from doctor.rules.shared.xids import NOTHING, RESET, RESTART
 from tests.machine import machine, seen, system
 from tests.rules.case import answer
@@ -38,7 +38,7 @@ def changed(number: int, name: str, before: str = "0x0 (None)") -> str:
 @pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
 def test_the_class_follows_the_row(row: XidRow) -> None:
     first = causes(f"{row.xid}, pid=77, name=python")[0]
-    (says,) = asked(log(f"{row.xid}, pid=77"), MATRIX)
+    (says,) = xid_events(log(f"{row.xid}, pid=77"), MATRIX)
     assert first.summary.startswith(f"Xid {row.xid}: {row.description}")  # the letters of an acronym, too
     assert "program's fault" not in first.summary or row.fault == "software"
     if row.fault in {"gone", "hardware"} or row.xid == 63:
@@ -50,7 +50,7 @@ def test_the_class_follows_the_row(row: XidRow) -> None:
         assert first.blames_stack
     if says.action == NOTHING and row.fault not in {"hardware", "gone"} and row.xid != 63:
         assert not first.blames_stack
-    if answer(HARDWARE, log(f"{row.xid}, pid=77")).kind is Kind.BAD:
+    if answer(HARDWARE, log(f"{row.xid}, pid=77")).kind is Status.BAD:
         assert first.code == HARDWARE
 
 
@@ -73,15 +73,15 @@ def test_a_recovery_action_is_the_one_that_the_text_names(
     assert first.code == code
     assert name in first.summary
     assert mends in first.mends
-    assert [one.action for one in asked(log(changed(number, name)), MATRIX)] == [action]
+    assert [one.action for one in xid_events(log(changed(number, name)), MATRIX)] == [action]
 
 
 def test_the_last_recovery_action_of_a_card_counts() -> None:
     lines = (changed(2, "Node Reboot Required"), changed(0, "None", "0x2 (Node Reboot Required)"))
     assert [one.code for one in causes(*lines)] == [USER]
-    assert [one.action for one in asked(log(*lines), MATRIX)] == [NOTHING]
+    assert [one.action for one in xid_events(log(*lines), MATRIX)] == [NOTHING]
     assert causes(*reversed(lines))[0].code == RECOVERY
-    assert [one.action for one in asked(log(*reversed(lines)), MATRIX)] == [RESTART]
+    assert [one.action for one in xid_events(log(*reversed(lines)), MATRIX)] == [RESTART]
 
 
 @pytest.mark.parametrize(

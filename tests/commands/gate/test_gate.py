@@ -23,8 +23,8 @@ from doctor.commands.gate import command
 from doctor.commands.gate.command import Options, dialect_names, dialect_of, gate, seconds
 from doctor.commands.gate.dialect import told
 from doctor.commands.gate.verdict import Level, Reason, Verdict, failure, verdict_of
-from doctor.commands.gate.xids import asked
-from doctor.commands.policy.apply import governed
+from doctor.commands.gate.xids import xid_events
+from doctor.commands.policy.apply import apply_policy
 from doctor.host import BadRequest
 from doctor.host.snapshot import Snapshot
 from doctor.model.facts import Facts, Machine
@@ -33,9 +33,9 @@ from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.policy import Policy, PolicyException
 from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
 from doctor.model.facts.system import OperatorState
-from doctor.model.finding import Answer, Kind, Severity
+from doctor.model.finding import Answer, Severity, Status
 from doctor.probes import Guard, ProbeRequest, look
-from doctor.rules.shared.engine import ask, codes, judge, load_rules
+from doctor.rules.shared.engine import codes, evaluate, judge, load_rules
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 from tests.lab.case import host_of
@@ -61,7 +61,7 @@ def test_a_healthy_node_is_ready() -> None:
     assert told(found) == "ready: 1 GPU, driver 580.95.05"
 
 
-def answered(kind: Kind, severity: Severity = Severity.ERROR, code: str = "cudnn-missing", **changes: Any) -> Answer:
+def answered(kind: Status, severity: Severity = Severity.ERROR, code: str = "cudnn-missing", **changes: Any) -> Answer:
     """An answer of a rule, with nothing else against the node."""
     return Answer(kind=kind, why="said", severity=severity, code=code, subject="machine")._replace(**changes)
 
@@ -69,20 +69,20 @@ def answered(kind: Kind, severity: Severity = Severity.ERROR, code: str = "cudnn
 @pytest.mark.parametrize(
     ("answer", "level"),
     [
-        (answered(Kind.OK), Level.READY),
-        (answered(Kind.NOT_APPLICABLE), Level.READY),
-        (answered(Kind.UNKNOWN), Level.UNKNOWN),
-        (answered(Kind.UNKNOWN, Severity.INFO), Level.UNKNOWN),
-        (answered(Kind.UNKNOWN, matters=False), Level.READY),
-        (answered(Kind.BAD), Level.NOT_READY),
-        (answered(Kind.BAD, Severity.WARNING), Level.WARNED),
-        (answered(Kind.BAD, Severity.INFO), Level.READY),
-        (answered(Kind.BAD, Severity.WARNING, "gpu-operator-not-ready"), Level.NOT_READY),
-        (answered(Kind.BAD, Severity.INFO, "gpu-operator-not-ready"), Level.READY),
-        (answered(Kind.OK, Severity.WARNING, "gpu-operator-not-ready"), Level.READY),
-        (answered(Kind.BAD, Severity.WARNING, "check-error"), Level.UNKNOWN),
-        (answered(Kind.BAD, Severity.INFO, "check-error"), Level.UNKNOWN),
-        (answered(Kind.OK, Severity.WARNING, "check-error"), Level.READY),
+        (answered(Status.OK), Level.READY),
+        (answered(Status.NOT_APPLICABLE), Level.READY),
+        (answered(Status.UNKNOWN), Level.UNKNOWN),
+        (answered(Status.UNKNOWN, Severity.INFO), Level.UNKNOWN),
+        (answered(Status.UNKNOWN, blocks_verdict=False), Level.READY),
+        (answered(Status.BAD), Level.NOT_READY),
+        (answered(Status.BAD, Severity.WARNING), Level.WARNED),
+        (answered(Status.BAD, Severity.INFO), Level.READY),
+        (answered(Status.BAD, Severity.WARNING, "gpu-operator-not-ready"), Level.NOT_READY),
+        (answered(Status.BAD, Severity.INFO, "gpu-operator-not-ready"), Level.READY),
+        (answered(Status.OK, Severity.WARNING, "gpu-operator-not-ready"), Level.READY),
+        (answered(Status.BAD, Severity.WARNING, "check-error"), Level.UNKNOWN),
+        (answered(Status.BAD, Severity.INFO, "check-error"), Level.UNKNOWN),
+        (answered(Status.OK, Severity.WARNING, "check-error"), Level.READY),
     ],
 )
 def test_one_answer_decides(answer: Answer, level: Level) -> None:
@@ -113,15 +113,15 @@ def test_one_prerequisite_that_was_not_seen_decides(facts: Facts, subject: str) 
     assert found.reasons[0].subject.startswith(subject)
 
 
-WARNED = answered(Kind.BAD, Severity.WARNING)
+WARNED = answered(Status.BAD, Severity.WARNING)
 
 
 @pytest.mark.parametrize(
     ("answers", "level"),
     [
-        ((WARNED, answered(Kind.UNKNOWN)), Level.UNKNOWN),
-        ((answered(Kind.UNKNOWN), answered(Kind.BAD)), Level.NOT_READY),
-        ((WARNED, answered(Kind.BAD)), Level.NOT_READY),
+        ((WARNED, answered(Status.UNKNOWN)), Level.UNKNOWN),
+        ((answered(Status.UNKNOWN), answered(Status.BAD)), Level.NOT_READY),
+        ((WARNED, answered(Status.BAD)), Level.NOT_READY),
     ],
 )
 def test_the_worst_answer_decides(answers: tuple[Answer, ...], level: Level) -> None:
@@ -131,7 +131,7 @@ def test_the_worst_answer_decides(answers: tuple[Answer, ...], level: Level) -> 
 
 
 def test_without_any_answer_that_is_ok_nothing_is_known() -> None:
-    (reason,) = verdict_of(HEALTHY, (answered(Kind.NOT_APPLICABLE),), MATRIX).reasons
+    (reason,) = verdict_of(HEALTHY, (answered(Status.NOT_APPLICABLE),), MATRIX).reasons
     assert (reason.level, reason.subject) == (Level.UNKNOWN, "the rules")
 
 
@@ -146,11 +146,11 @@ def broken(subject: object, facts: Facts, matrix: Matrix) -> Answer:
 def test_no_rule_that_fails_is_ready(code: str) -> None:
     """Each is asked of the machine, whatever it is about: of its own subjects there may be none here."""
     rule = load_rules([code])[code]
-    failing = Rule(MACHINE, broken, matters=rule.matters, never=rule.never)
+    failing = Rule(MACHINE, broken, blocks_verdict=rule.blocks_verdict, never=rule.never)
     others = tuple(one for one in healthy_answers() if one.code != code)
-    answers = (*others, *ask(code, failing, HEALTHY, MATRIX))
+    answers = (*others, *evaluate(code, failing, HEALTHY, MATRIX))
     tolerant = Policy(exceptions=(PolicyException("check-error", "why", "2999-01-31", False, Place("p.toml", 1)),))
-    for said in (answers, governed(answers, tolerant)):
+    for said in (answers, apply_policy(answers, tolerant)):
         found = verdict_of(HEALTHY, said, MATRIX)
         assert not found.is_ready
         assert "forced to fail" in told(found)
@@ -305,7 +305,7 @@ def test_what_keeps_work_away(facts: Facts, level: Level | None, says: str) -> N
 )
 def test_what_an_xid_asks_for(line: str, action: str, level: Level) -> None:
     facts = log(line)
-    assert [one.action for one in asked(facts, MATRIX)] == [action]
+    assert [one.action for one in xid_events(facts, MATRIX)] == [action]
     assert verdict(facts).level is level
     if action not in {"nothing", ""}:
         assert any(one.action == action for one in verdict(facts).reasons)
@@ -317,7 +317,7 @@ def test_what_an_xid_asks_for(line: str, action: str, level: Level) -> None:
 def test_a_users_words_in_the_log_are_no_xid(before: str) -> None:
     """A user names control groups, which the kernel writes down when their memory is used up."""
     facts = log(f"{before}NVRM: Xid (PCI:0000:01:00): 79, pid=1")
-    assert asked(facts, MATRIX) == ()
+    assert xid_events(facts, MATRIX) == ()
     assert verdict(facts).level is Level.READY
 
 
@@ -333,13 +333,13 @@ def test_a_users_words_in_the_log_are_no_xid(before: str) -> None:
 )
 def test_the_drivers_word_of_now_is_newer_than_its_log(number: int, recovery: str, action: str) -> None:
     facts = log(f"NVRM: Xid (PCI:0000:01:00): {number}, x")._replace(gpus=seen((gpu(recovery=seen(recovery)),)))
-    assert [one.action for one in asked(facts, MATRIX)] == [action]
+    assert [one.action for one in xid_events(facts, MATRIX)] == [action]
 
 
 def test_every_xid_of_the_catalogue_asks_for_something_known() -> None:
     rows = MATRIX.rows("xid", "codes")
     facts = log(*(f"NVRM: Xid (PCI:0000:01:00): {row.xid}, x" for row in rows))
-    found = {one.xid: one.action for one in asked(facts, MATRIX)}
+    found = {one.xid: one.action for one in xid_events(facts, MATRIX)}
     assert set(found) == {row.xid for row in rows}
     assert all(found[row.xid] for row in rows if row.resolution)
 
@@ -545,7 +545,7 @@ def test_an_output_that_takes_nothing_is_not_ready(name: str, status: int, endin
 
 
 def test_a_warning_is_ready_and_says_so() -> None:
-    answers = (*healthy_answers(), Answer(Kind.BAD, "slow", severity=Severity.WARNING, code="x", subject="GPU 0"))
+    answers = (*healthy_answers(), Answer(Status.BAD, "slow", severity=Severity.WARNING, code="x", subject="GPU 0"))
     found = verdict_of(HEALTHY, answers, MATRIX)
     assert (found.level, told(found)) == (Level.WARNED, "ready, with warnings: slow [x]")
 

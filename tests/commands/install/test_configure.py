@@ -21,7 +21,7 @@ from installers.apply import apply
 from installers.configuration import Line, TheanoOrder, keras_plan, theano_plan
 from installers.edit import merged
 from installers.journal import State
-from installers.run import Means
+from installers.run import ExecutionOptions
 from installers.steps.command import Command
 from installers.steps.edit_text import EditText
 from installers.undo import rollback
@@ -288,7 +288,7 @@ def test_loader(home: Path, tmp_path: Path) -> None:
     ran: list[Command] = []
     prepared = loader(f"{home}/", "cuda", below=str(home / "conf"))
     state = State(str(tmp_path / "state"))
-    applied = apply(prepared.plan, state, Means(run=lambda command, _: ran.append(command)))
+    applied = apply(prepared.plan, state, ExecutionOptions(run=lambda command, _: ran.append(command)))
     assert (home / "conf/cuda.conf").read_text() == f"# mine\n/opt/lib\n{home}\n"
     assert [command.argv for command in ran] == [("ldconfig",)]
     rollback(state, applied.id)

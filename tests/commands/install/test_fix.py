@@ -19,7 +19,7 @@ from doctor.model.finding import Answer, Finding, Remedy, Report, Severity, unkn
 from doctor.output.document import TextStyle
 from installers.at_work import Watch
 from installers.plan import Plan
-from installers.run import Means
+from installers.run import ExecutionOptions
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
@@ -169,7 +169,9 @@ class Bench:
 
     def walk(self, *answers: str) -> Person:
         person = Person(*answers)
-        self.last = walk(self.before, Setting(self._again, person.talk, Means(run=self._run), TextStyle(), failed=[]))
+        self.last = walk(
+            self.before, Setting(self._again, person.talk, ExecutionOptions(run=self._run), TextStyle(), failed=[])
+        )
         return person
 
     def _run(self, command: Command, _: Watch) -> None:

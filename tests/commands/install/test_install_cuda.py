@@ -28,7 +28,7 @@ from installers.methods.cuda_local import local_plan
 from installers.methods.cuda_wheel import wheel_plan
 from installers.plan import Plan, Target
 from installers.render import script_bash, script_powershell
-from installers.run import Means
+from installers.run import ExecutionOptions
 from installers.steps.command import Command
 from installers.steps.download import Download
 from tests.installers import cuda_archives
@@ -73,7 +73,7 @@ def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Setting
 
 def test_archives_become_a_toolkit_that_is_found_and_taken_back(setting: Setting) -> None:
     prepared = setting.prepared()
-    text, status = apply_plan(prepared, Means(), "json", TextStyle())
+    text, status = apply_plan(prepared, ExecutionOptions(), "json", TextStyle())
     told = json.loads(text)
     assert (status, told["good"], told["faults"]) == (0, True, []), text
     home = setting.folder / "own"
@@ -88,7 +88,7 @@ def test_archives_become_a_toolkit_that_is_found_and_taken_back(setting: Setting
 
 
 def test_the_environment_file_works_in_a_shell(setting: Setting) -> None:
-    apply_plan(setting.prepared(), Means(), "text", TextStyle())
+    apply_plan(setting.prepared(), ExecutionOptions(), "text", TextStyle())
     home = setting.folder / "own"
     show = 'printf "%s\\n" "$CUDA_HOME" "$PATH" "$LD_LIBRARY_PATH"; nvcc'
     line = f". {home}/cuda-env.sh; {show}"
@@ -107,7 +107,7 @@ def test_the_script_leaves_what_apply_leaves(setting: Setting) -> None:
     home = setting.folder / "own"
     by_script = digest_of(home, new_times=False)
     shutil.rmtree(home)
-    apply_plan(prepared, Means(), "text", TextStyle())
+    apply_plan(prepared, ExecutionOptions(), "text", TextStyle())
     assert digest_of(home, new_times=False) == by_script
 
 
@@ -123,7 +123,7 @@ def test_components_join_a_toolkit_that_is_there(setting: Setting) -> None:
     assert [step.to for step in prepared.plan.steps if isinstance(step, Download)] == [
         "libcublas-linux-x86_64-12.8.4.1-archive.tar.xz"
     ]
-    text, status = apply_plan(prepared, Means(), "text", TextStyle())
+    text, status = apply_plan(prepared, ExecutionOptions(), "text", TextStyle())
     assert status == 0, text
     assert (home / "lib64").is_symlink()
     assert (lib / "libcublas.so.12.4.1").exists()
@@ -146,7 +146,7 @@ def test_a_file_that_is_not_the_manifests_changes_nothing(setting: Setting) -> N
     path = next((setting.folder / "served").rglob("libcublas*.tar.xz"))
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(Exception, match="expected"):
-        apply_plan(setting.prepared(), Means(), "text", TextStyle())
+        apply_plan(setting.prepared(), ExecutionOptions(), "text", TextStyle())
     assert not (setting.folder / "own").exists()
 
 

@@ -17,7 +17,7 @@ from doctor.output.document import TextStyle
 from doctor.prescribe.target import target_of
 from installers.journal import State
 from installers.plan import Plan, Target
-from installers.run import Means
+from installers.run import ExecutionOptions
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
 from installers.steps.command import Command
@@ -105,7 +105,9 @@ def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: py
     target = target_of(facts, Need("driver"))._replace(is_root=True)
     prepared = Prepared(driver_plan("595", "", target, facts, MATRIX), target, facts)
     ran: list[tuple[str, ...]] = []
-    text, status = apply_plan(prepared, Means(run=lambda command, _: ran.append(command.argv)), "json", TextStyle())
+    text, status = apply_plan(
+        prepared, ExecutionOptions(run=lambda command, _: ran.append(command.argv)), "json", TextStyle()
+    )
     told = json.loads(text)
     assert (status, told["good"], told["found"]) == (4, False, None)
     assert told["waits"].startswith("restart the machine")

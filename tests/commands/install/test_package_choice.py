@@ -8,7 +8,7 @@ from compat.base.choice import NoSuchName
 from compat.matrix import Matrix
 from compat.solve.search import Problem, solve
 from compat.spec import parse_spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from doctor.commands.install.package_choice import PackageOrder, WrongPackage, package_plan
 from doctor.commands.install.package_solve import NotSolved
 from doctor.model.facts import Facts
@@ -114,7 +114,7 @@ def test_what_fits_the_machine_is_installed(name: str, facts: Facts, expected: s
     build = index.rpartition("/")[2]
     spec = parse_spec(wanted + (f"+{build}" if build else ""))
     gpus = facts.gpus.get()
-    where = Circumstances(
+    where = TargetMachine(
         python="3.12", capabilities=tuple(one.capability.get() for one in gpus), driver=facts.driver.release.get()
     )
     assert solve(Problem((spec,), where, MATRIX)) is not None

@@ -22,7 +22,7 @@ from doctor.output.document import TextStyle
 from installers.cuda_order import CudaOrder
 from installers.fetch import Limits
 from installers.methods.cuda_wheel import wheel_plan
-from installers.run import Means
+from installers.run import ExecutionOptions
 from installers.steps.command import Command
 from tests.commands.install.test_real_install import packed
 from tests.installers import cuda_archives
@@ -100,7 +100,7 @@ def test_cudnn_goes_into_a_real_toolkit_and_out_again(tmp_path: Path, monkeypatc
     with serving(archive.read_bytes(), "cut", "") as server:
         asked = InstallOrder("cudnn", "9.13.0", cuda="13.0", home=str(home))
         prepared = prepare(asked, matrix_for(server.url, archive, tmp_path / "data"))
-        text, status = apply_plan(prepared, Means(limits=Limits(pause_s=0.01)), "json", TextStyle())
+        text, status = apply_plan(prepared, ExecutionOptions(limits=Limits(pause_s=0.01)), "json", TextStyle())
     told = json.loads(text)
     assert (status, told["good"], told["faults"]) == (0, True, []), text
     assert [ranged != "" for _, ranged in server.seen] == [False, True]
@@ -130,7 +130,7 @@ def test_a_toolkit_of_real_components_compiles(tmp_path: Path, monkeypatch: pyte
     with served(root) as url:
         matrix = cuda_archives.matrix_of([manifest], url, tmp_path / "data")
         prepared = prepare(InstallOrder("cuda", "13.0", prefix=str(home)), matrix)
-        text, status = apply_plan(prepared, Means(), "text", TextStyle())
+        text, status = apply_plan(prepared, ExecutionOptions(), "text", TextStyle())
     assert status == 0, text
     nvcc = subprocess.run([str(home / "bin/nvcc"), "--version"], capture_output=True, text=True, check=True)
     assert "release 13.0" in nvcc.stdout

@@ -17,7 +17,7 @@ from doctor.model.facts.cudnn import CudnnCopy
 from doctor.output.document import TextStyle
 from doctor.probes import ProbeRequest, look
 from installers.render import script_bash
-from installers.run import Means
+from installers.run import ExecutionOptions
 from tests.installers.archives import LINUX, Era, plan_of, served
 from tests.installers.trees import digest_of
 from tests.lab.elf_file import elf_bytes
@@ -62,7 +62,7 @@ def test_it_is_installed_found_whole_and_taken_back(tmp_path: Path, monkeypatch:
     facts = look(host_with(str(by_apply)), ProbeRequest())
     with served(tmp_path) as url:
         prepared = Prepared(plan_of(ERA, str(by_apply), archive, url), ERA.target, facts)
-        text, status = apply_plan(prepared, Means(), "text", TextStyle())
+        text, status = apply_plan(prepared, ExecutionOptions(), "text", TextStyle())
         assert status == 0, text
         plan = plan_of(ERA, str(by_script), archive, url)
         path = tmp_path / "script.sh"

@@ -27,7 +27,7 @@ from doctor.output.document import TextStyle
 from doctor.prescribe.target import target_of
 from installers.plan import Plan
 from installers.render import commands, script_bash, script_powershell
-from installers.run import Means
+from installers.run import ExecutionOptions
 from installers.step import kind_of
 from installers.steps.already import Already
 from installers.steps.by_hand import ByHand
@@ -429,7 +429,9 @@ def test_apply_stops_at_the_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     _, prepared = planned(facts)
     prepared = prepared._replace(target=prepared.target._replace(is_root=True))
     ran: list[str] = []
-    text, status = apply_plan(prepared, Means(run=lambda one, _: ran.append(" ".join(one.argv))), "json", TextStyle())
+    text, status = apply_plan(
+        prepared, ExecutionOptions(run=lambda one, _: ran.append(" ".join(one.argv))), "json", TextStyle()
+    )
     told = json.loads(text)
     assert status == 4
     assert told["waits"].startswith("restart the machine")
@@ -451,4 +453,4 @@ def test_in_wsl_the_driver_comes_from_windows() -> None:
     assert any(isinstance(step, ByHand) and "on Windows, install" in step.text for step in first.steps)
     assert "restart Windows" in next(kind_of(step).title(step) for step in first.steps if isinstance(step, Pause))
     with pytest.raises(BadOrder, match="nothing of this can be carried out from here"):
-        apply_plan(prepared, Means(), "text", TextStyle())
+        apply_plan(prepared, ExecutionOptions(), "text", TextStyle())

@@ -13,7 +13,7 @@ from compat.cards import NoGpuName, gpu_card_of, gpu_cards_of
 from compat.matrix import Matrix, Uncovered
 from compat.solve.search import Problem, solve
 from compat.spec import parse_spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from compat.version import ComputeCapability, DriverRelease
 from doctor.cli import execute
 from doctor.rules.shared.products import known_product
@@ -25,8 +25,8 @@ def ask(*words: str) -> int:
     return execute(["matrix", "can", *words])
 
 
-def on(gpu: str, **changes: Any) -> Circumstances:
-    return Circumstances(capabilities=(ComputeCapability.parse(gpu),))._replace(**changes)
+def on(gpu: str, **changes: Any) -> TargetMachine:
+    return TargetMachine(capabilities=(ComputeCapability.parse(gpu),))._replace(**changes)
 
 
 @pytest.mark.parametrize(
@@ -100,17 +100,17 @@ def test_what_names_no_gpu(text: str) -> None:
         ("jax==0.7.0", on("8.9"), "jax-cuda12-plugin 0.7.0"),
         ("jax[cuda13]==0.8.0", on("8.9"), "jax-cuda13-plugin 0.8.0"),
         ("onnxruntime==1.20.1", on("8.9"), "onnxruntime-gpu 1.20.*"),
-        ("tensorflow==1.15.0", Circumstances(os_family="windows"), "tensorflow 1.15.0"),
-        ("tensorflow==1.15.3", Circumstances(os_family="windows"), "tensorflow-gpu >=1.15,<1.15.4"),
+        ("tensorflow==1.15.0", TargetMachine(os_family="windows"), "tensorflow 1.15.0"),
+        ("tensorflow==1.15.3", TargetMachine(os_family="windows"), "tensorflow-gpu >=1.15,<1.15.4"),
         ("cuda", on("6.1"), "CUDA 12.9"),
         ("cudnn", on("6.1"), "cuDNN 9.10.2 for CUDA 12"),
         ("cudnn==9.10.2.21", on("6.1"), "cuDNN 9.10.2 for CUDA 12"),
         ("cuda==12", on("6.1"), "CUDA 12.9"),
-        ("theano==0.10.0b1", Circumstances(), "theano 0.10.0b1 (gpuarray)"),
+        ("theano==0.10.0b1", TargetMachine(), "theano 0.10.0b1 (gpuarray)"),
         ("cudnn==9.10.2+cu11", on("6.1"), "cuDNN 9.10.2 for CUDA 11"),
     ],
 )
-def test_the_best_build_answers(spec: str, where: Circumstances, best: str) -> None:
+def test_the_best_build_answers(spec: str, where: TargetMachine, best: str) -> None:
     found = ranked(parse_spec(spec), where, MATRIX)[0]
     assert found.name == best
     assert found.verdict in {"yes", "unknown"}
@@ -194,7 +194,7 @@ def test_ctranslate2(asked: str, status: int) -> None:
     ],
 )
 def test_macos_has_the_wheels_that_the_index_has(spec: str, arch: str, verdict: str) -> None:
-    assert answer(parse_spec(spec), Circumstances(os_family="macos", arch=arch), MATRIX).verdict == verdict
+    assert answer(parse_spec(spec), TargetMachine(os_family="macos", arch=arch), MATRIX).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -248,16 +248,16 @@ def test_extras_and_packages() -> None:
 
 def test_a_name_for_several_chips_is_judged_chip_by_chip() -> None:
     card = gpu_card_of("GT 640", MATRIX)
-    reply = can((parse_spec("cuda==10.2"),), (card,), Circumstances(), MATRIX)
+    reply = can((parse_spec("cuda==10.2"),), (card,), TargetMachine(), MATRIX)
     assert [case.verdict for case in reply.cases] == ["no", "yes", "yes"]
     assert reply.verdict == "unknown"
-    same = can((parse_spec("cuda==13.0"),), (card,), Circumstances(), MATRIX)
+    same = can((parse_spec("cuda==13.0"),), (card,), TargetMachine(), MATRIX)
     assert same.verdict == "no"
 
 
 def test_too_many_chips_to_look_at_are_unknown() -> None:
     cards = (gpu_card_of("GT 640", MATRIX),) * 4
-    reply = can((parse_spec("cuda==13.0"),), cards, Circumstances(), MATRIX)
+    reply = can((parse_spec("cuda==13.0"),), cards, TargetMachine(), MATRIX)
     assert len(reply.cases) == 16
     assert reply.verdict == "unknown"
 
@@ -499,7 +499,7 @@ def test_linux_inside_windows_has_its_driver(
 
 def test_a_machine_in_wsl_is_judged_by_the_driver_of_windows() -> None:
     """NVML there reports the release of Windows, 576.88, which no branch of Linux has."""
-    where = Circumstances(wsl=True, capabilities=(ComputeCapability(12, 0),), driver=DriverRelease.parse("576.88"))
+    where = TargetMachine(wsl=True, capabilities=(ComputeCapability(12, 0),), driver=DriverRelease.parse("576.88"))
     found = solve(Problem((parse_spec("torch"),), where, MATRIX))
     assert found is not None
     assert found.chosen[0].row.cuda == "==12.9"  # as branch 575 has it, the newest that needs no newer driver

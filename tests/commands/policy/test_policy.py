@@ -21,7 +21,7 @@ from doctor.cli import execute
 from doctor.commands.check.command import Options, check, policy_of, report_of
 from doctor.commands.gate.verdict import Level, verdict_of
 from doctor.commands.policy import init as init_command
-from doctor.commands.policy.apply import governed
+from doctor.commands.policy.apply import apply_policy
 from doctor.commands.policy.form import schema
 from doctor.commands.policy.load import BadPolicy, load, parse
 from doctor.commands.policy.write import policy_text
@@ -31,9 +31,9 @@ from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.policy import POLICY_FILE as FILE
 from doctor.model.facts.policy import Policy
-from doctor.model.finding import Answer, Kind, Severity
+from doctor.model.finding import Answer, Severity, Status
 from doctor.output.document import TextStyle
-from doctor.prescribe.remedy_verifier import Court
+from doctor.prescribe.remedy_verifier import RemedyVerifier
 from doctor.rules.shared.engine import judge, load_rules
 from tests.machine import (
     cudnn_copy,
@@ -66,16 +66,16 @@ def at_home() -> Policy:
 
 def judged(facts: Facts, policy: Policy) -> tuple[Answer, ...]:
     facts = facts._replace(policy=policy)
-    return governed(judge(facts, MATRIX, load_rules(("policy-not-met", "policy-exception-expired"))), policy)
+    return apply_policy(judge(facts, MATRIX, load_rules(("policy-not-met", "policy-exception-expired"))), policy)
 
 
 def unmet(facts: Facts, policy: Policy) -> set[str]:
-    return {one.subject for one in judged(facts, policy) if one.kind is Kind.BAD}
+    return {one.subject for one in judged(facts, policy) if one.kind is Status.BAD}
 
 
 def test_made_here_it_passes_here() -> None:
     answers = judged(HOME, at_home())
-    assert {one.kind for one in answers if one.code == "policy-not-met"} == {Kind.OK}
+    assert {one.kind for one in answers if one.code == "policy-not-met"} == {Status.OK}
     assert len(at_home().requirements) == 8
 
 
@@ -92,7 +92,7 @@ ODD = (
 def test_what_several_environments_have_passes_there(environments: tuple[Environment, ...]) -> None:
     there = machine(environments=seen(environments))
     answers = judged(there, parse(policy_text(there), FILE))
-    assert {one.kind for one in answers if one.code == "policy-not-met"} == {Kind.OK}
+    assert {one.kind for one in answers if one.code == "policy-not-met"} == {Status.OK}
 
 
 def test_between_two_releases_is_not_everything() -> None:
@@ -133,7 +133,7 @@ DIFFERENCES: Mapping[str, tuple[Facts, str]] = {
 def test_each_planted_difference_is_named(name: str) -> None:
     facts, key = DIFFERENCES[name]
     assert unmet(facts, at_home()) == {key}
-    (answer,) = (one for one in judged(facts, at_home()) if one.kind is Kind.BAD)
+    (answer,) = (one for one in judged(facts, at_home()) if one.kind is Status.BAD)
     line = policy_text(HOME).splitlines()[int(answer.evidence[0].source.rpartition(":")[2]) - 1]
     assert key.rpartition(".")[2] in line
     assert answer.needs[-1].product == "by-hand"
@@ -154,8 +154,8 @@ def test_each_planted_difference_is_named(name: str) -> None:
 def test_what_can_be_installed_is_prescribed_and_proven(name: str, command: str) -> None:
     """By the rules with the policy among them: what is given meets it, and leaves no other fault."""
     facts, rules = DIFFERENCES[name][0]._replace(policy=at_home()), load_rules()
-    answers = governed(judge(facts, MATRIX, rules), at_home())
-    report = make_report(facts, answers, MATRIX, 0.0, Court(facts, answers, MATRIX, rules, None))
+    answers = apply_policy(judge(facts, MATRIX, rules), at_home())
+    report = make_report(facts, answers, MATRIX, 0.0, RemedyVerifier(facts, answers, MATRIX, rules, None))
     (finding,) = (one for one in report.findings if one.code == "policy-not-met")
     *given, by_hand = finding.remedies
     assert "or change gpudoctor.toml:" in by_hand.summary
@@ -170,7 +170,7 @@ def test_a_name_that_is_none_becomes_no_command(name: str) -> None:
     policy = parse(f'[require.frameworks]\n"{name}" = ">=1"\n', FILE)
     facts, rules = HOME._replace(policy=policy), load_rules()
     answers = judge(facts, MATRIX, rules)
-    report = make_report(facts, answers, MATRIX, 0.0, Court(facts, answers, MATRIX, rules, None))
+    report = make_report(facts, answers, MATRIX, 0.0, RemedyVerifier(facts, answers, MATRIX, rules, None))
     (finding,) = (one for one in report.findings if one.code == "policy-not-met")
     assert all(line.startswith("#") for one in finding.remedies for line in one.commands)
 
@@ -215,9 +215,9 @@ UNSEEN_TOOLKIT = toolkit()._replace(cuda=unseen("no version.json"))
 def test_what_could_not_be_seen_is_unknown(facts: Facts, keys: str) -> None:
     """One fact that is not seen, and nothing else against the machine: neither met nor a fault."""
     answers = [one for one in judged(facts, at_home()) if one.code == "policy-not-met"]
-    unknown = {one.subject for one in answers if one.kind is Kind.UNKNOWN}
+    unknown = {one.subject for one in answers if one.kind is Status.UNKNOWN}
     assert unknown == {f"require.{key}" for key in keys.split()}
-    assert {one.kind for one in answers if one.subject not in unknown} <= {Kind.OK}
+    assert {one.kind for one in answers if one.subject not in unknown} <= {Status.OK}
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_what_could_not_be_seen_is_unknown(facts: Facts, keys: str) -> None:
 )
 def test_one_line(line: str, facts: Facts, is_met: bool) -> None:
     (answer,) = (one for one in judged(facts, parse(f"[require]\n{line}\n", FILE)) if one.code == "policy-not-met")
-    assert answer.kind is (Kind.OK if is_met else Kind.BAD), answer.why
+    assert answer.kind is (Status.OK if is_met else Status.BAD), answer.why
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_the_name_of_a_card(wanted: str, card: str, is_met: bool) -> None:
     (answer,) = (
         one for one in judged(facts, parse(f'[require]\ngpu = "{wanted}"\n', FILE)) if one.code == "policy-not-met"
     )
-    assert answer.kind is (Kind.OK if is_met else Kind.BAD), answer.why
+    assert answer.kind is (Status.OK if is_met else Status.BAD), answer.why
 
 
 EXCEPTION = '[[findings.allow]]\ncode = "gpu-compute-mode"\nreason = "a queue owns it"\nexpires = {}\n'
@@ -297,7 +297,7 @@ def test_a_file_of_windows_editors(tmp_path: Path) -> None:
 def test_an_exception_holds_until_its_day(day: str, status: int) -> None:
     policy = parse(EXCEPTION.format(day), FILE)
     facts = ILL._replace(policy=policy)
-    answers = governed(judge(facts, MATRIX, load_rules()), policy)
+    answers = apply_policy(judge(facts, MATRIX, load_rules()), policy)
     report = make_report(facts, answers, MATRIX, 0.0)
     assert exit_status(report, Severity.ERROR) == status
     expired = [one for one in report.findings if one.code == "policy-exception-expired"]
@@ -326,7 +326,7 @@ def test_what_is_forbidden_is_an_error() -> None:
     policy = parse('[findings]\nforbid = ["power-thermal", "gpu-compute-mode"]\n', FILE)
     busy = gpu(compute_mode=seen("exclusive-process"), now=gpu().now._replace(processes=seen((7,))))
     facts = machine(gpus=seen((busy,)), policy=policy)
-    (answer,) = governed(judge(facts, MATRIX, load_rules(["gpu-compute-mode"])), policy)
+    (answer,) = apply_policy(judge(facts, MATRIX, load_rules(["gpu-compute-mode"])), policy)
     assert (answer.severity, answer.evidence[-1].source) == (Severity.ERROR, f"{FILE}:2")
 
 

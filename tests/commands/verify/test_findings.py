@@ -7,18 +7,18 @@ import pytest
 from doctor.commands.verify.cudnn_trial.outcome import Ending, Outcome
 from doctor.commands.verify.findings import answers_of, merged, rooted
 from doctor.commands.verify.missing import lacks_of
-from doctor.commands.verify.subject import Patient, Subject
+from doctor.commands.verify.subject import Subject, TrialSubject
 from doctor.commands.verify.verification import Tried
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Unseen
-from doctor.model.finding import Answer, Kind, Severity
-from doctor.rules.shared.engine import explained
+from doctor.model.finding import Answer, Severity, Status
+from doctor.rules.shared.engine import root_causes
 from tests.commands.verify.outcomes import FACTS, failing, fault, killed, outcome, row
 from tests.machine import cudnn_copy, driver, machine, seen
 from tests.rules.case import MATRIX
 
 COPY = cudnn_copy()
-PATIENT = Patient(COPY.label, COPY, "--cudnn names it")
+PATIENT = TrialSubject(COPY.label, COPY, "--cudnn names it")
 UNSEEN = machine(gpus=Unseen("no NVML"), pci=Unseen("no sysfs"))
 NO_GPU = machine(gpus=seen(()), pci=seen(()))
 
@@ -127,7 +127,7 @@ V9 = "Unable to load any of {libcudnn_ops.so.9.10.2, libcudnn_ops.so.9}\nInvalid
 )
 def test_each_failure_has_its_code_evidence_and_need(one: Outcome, code: str) -> None:
     (answer,) = judged(one)
-    assert (answer.code, answer.kind) == (code, Kind.BAD)
+    assert (answer.code, answer.kind) == (code, Status.BAD)
     assert answer.evidence
     assert answer.needs
     assert answer.subject.startswith(COPY.label)
@@ -153,7 +153,7 @@ def test_a_trial_that_passed_says_nothing(level: str) -> None:
 )
 def test_what_is_not_the_stacks_is_open_and_never_a_pass(one: Outcome) -> None:
     answers = judged(one)
-    assert [answer.kind for answer in answers] == [Kind.UNKNOWN]
+    assert [answer.kind for answer in answers] == [Status.UNKNOWN]
     assert Tried(Subject(COPY, one.library, (), ""), one, answers, "").result == "incomplete"
 
 
@@ -162,7 +162,7 @@ def test_a_number_format_that_nothing_computed_is_open() -> None:
     facts = {"dtypes_without_result": {"bf16": "NOT_SUPPORTED"}}
     stages = [stage._replace(facts=facts) if stage.name == "matrix" else stage for stage in one.stages]
     (answer,) = judged(one._replace(stages=tuple(stages)))
-    assert answer.kind is Kind.UNKNOWN
+    assert answer.kind is Status.UNKNOWN
     assert "bf16" in answer.why
 
 
@@ -207,7 +207,7 @@ def test_what_the_files_show_explains_what_the_trial_shows() -> None:
     crash = judged(killed("convolution", 11))[0]
     found = merged((missing, crash, missing))
     assert [one.code for one in found] == ["cudnn-crash", "cudnn-install-incomplete"]
-    assert {code: root.code for (code, _), root in explained(found).items()} == {
+    assert {code: root.code for (code, _), root in root_causes(found).items()} == {
         "cudnn-crash": "cudnn-install-incomplete"
     }
 
@@ -215,7 +215,7 @@ def test_what_the_files_show_explains_what_the_trial_shows() -> None:
 def test_a_gpu_in_use_is_said_and_is_no_fault() -> None:
     one = cuda("cudaErrorDevicesUnavailable")
     (answer,) = judged(one)
-    assert (answer.kind, answer.code) == (Kind.UNKNOWN, "gpu-compute-mode")
+    assert (answer.kind, answer.code) == (Status.UNKNOWN, "gpu-compute-mode")
     assert "in use by another process" in answer.why
     assert Tried(Subject(COPY, one.library, (), ""), one, (answer,), "").result == "incomplete"
 

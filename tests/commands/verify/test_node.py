@@ -23,7 +23,7 @@ from doctor.commands.verify.node import link_gb_per_s
 from doctor.commands.verify.subject import Known
 from doctor.commands.verify.verification import GpuTried
 from doctor.host.live import LiveHost
-from doctor.model.finding import Kind
+from doctor.model.finding import Status
 from tests.commands.verify.cudnn_trial import stub
 from tests.commands.verify.test_command import COMMITTED
 from tests.lab.stub import compiled
@@ -155,7 +155,7 @@ def test_what_is_wrong_is_found_and_the_others_are_still_tried(tried: Tell, faul
     assert {name for name, state in ends(one).items() if state != "passed"} == {stage}
     assert tuple(ends(one)) == LEVELS["node"]
     (answer,) = one.answers
-    assert (answer.kind, answer.code, answer.subject) == (Kind.BAD, code, "CUDA on GPU 0")
+    assert (answer.kind, answer.code, answer.subject) == (Status.BAD, code, "CUDA on GPU 0")
     assert words in answer.why
     assert answer.needs
 
@@ -174,7 +174,7 @@ def test_right_numbers_of_another_library_prove_nothing(tried: Tell, library: st
     (one,) = tried(f"not-used@{library}")
     assert (one.result, ends(one)[library]) == ("incomplete", "failed")
     (answer,) = one.answers
-    assert (answer.kind, answer.code) == (Kind.UNKNOWN, "cuda-library-not-used")
+    assert (answer.kind, answer.code) == (Status.UNKNOWN, "cuda-library-not-used")
     assert "mapped" in answer.why
 
 

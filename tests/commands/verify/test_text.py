@@ -11,7 +11,7 @@ from doctor.commands.verify.cudnn_trial.outcome import Outcome
 from doctor.commands.verify.encode import encode_verification
 from doctor.commands.verify.findings import answers_of, merged
 from doctor.commands.verify.missing import lacks_of
-from doctor.commands.verify.subject import Patient, Subject
+from doctor.commands.verify.subject import Subject, TrialSubject
 from doctor.commands.verify.text import as_text
 from doctor.commands.verify.verification import Tried, Verification
 from doctor.diagnose import findings_of
@@ -33,7 +33,7 @@ ROWS = (
 def verification(one: Outcome, facts: object = None) -> Verification:
     """What one trial of one copy comes to."""
     known = machine() if facts is None else NO_GPU
-    answers = merged(answers_of(one, Patient(COPY.label, COPY), known, MATRIX))
+    answers = merged(answers_of(one, TrialSubject(COPY.label, COPY), known, MATRIX))
     tried = Tried(Subject(COPY, one.library, ("torch 2.9.1",), "its RUNPATH"), one, answers, lacks_of(one, known))
     findings = findings_of(answers, known, MATRIX)
     return Verification(known, one.level, (tried,), (), answers, findings, "2026-11-20", 1.25)

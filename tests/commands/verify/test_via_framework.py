@@ -16,8 +16,8 @@ from doctor.host.live import LiveHost
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.seen import Unseen
-from doctor.model.finding import Answer, Kind
-from doctor.rules.shared.engine import explained
+from doctor.model.finding import Answer, Status
+from doctor.rules.shared.engine import root_causes
 from tests.commands.verify.outcomes import fault, row
 from tests.machine import SITE, VENV, configuration, framework, gpu, machine, seen
 from tests.rules.case import MATRIX
@@ -78,7 +78,7 @@ def judged(one: Trial, facts: Facts | None = None) -> tuple[Answer, ...]:
 )
 def test_each_failure_has_its_code(one: Trial, code: str) -> None:
     (answer,) = judged(one)
-    assert (answer.code, answer.kind) == (code, Kind.BAD)
+    assert (answer.code, answer.kind) == (code, Status.BAD)
     assert answer.subject.startswith("torch 2.9.1+cu128")
     assert answer.needs
     assert answer.evidence
@@ -100,7 +100,7 @@ def test_one_that_passed_says_nothing() -> None:
 )
 def test_what_is_no_fault_of_the_stack_stays_open(one: Trial) -> None:
     answers = judged(one)
-    assert [answer.kind for answer in answers] == [Kind.UNKNOWN]
+    assert [answer.kind for answer in answers] == [Status.UNKNOWN]
     assert FrameworkTried(one, answers, "").result == "incomplete"
 
 
@@ -157,7 +157,7 @@ libonnxruntime_providers_cuda.so with error: libcublasLt.so.13: {ABSENT}
 )
 def test_a_framework_that_does_not_use_the_gpu_is_the_finding(one: Trial, code: str) -> None:
     (answer,) = judged(one)
-    assert (answer.code, answer.kind) == (code, Kind.BAD)
+    assert (answer.code, answer.kind) == (code, Status.BAD)
     assert answer.evidence
     assert answer.needs
     assert FrameworkTried(one, (answer,), "").result == "failed"
@@ -169,7 +169,7 @@ def test_one_that_is_not_made_to_use_a_gpu_stays_open(is_meant: bool) -> None:
     one = blind("no binding of cuDNN", is_meant=True) if is_meant else blind("CPU build")
     built = framework() if is_meant else framework(cuda=Unseen("none"), build=seen("cpu"), version=seen("2.9.1+cpu"))
     answers = tuple(answers_through(one, built, Known(LiveHost({}), machine(), MATRIX)))
-    assert not [answer for answer in answers if answer.kind is Kind.BAD]
+    assert not [answer for answer in answers if answer.kind is Status.BAD]
 
 
 def test_check_s_own_rules_explain_why() -> None:
@@ -180,7 +180,7 @@ def test_check_s_own_rules_explain_why() -> None:
     known = Known(LiveHost({}), hidden, MATRIX)
     (rule,) = against_the_driver(known, said)
     assert rule.code == "cuda-visible-devices-empty-or-invalid"
-    root = {code: cause.code for (code, _), cause in explained((*said, rule)).items()}
+    root = {code: cause.code for (code, _), cause in root_causes((*said, rule)).items()}
     assert root == {"cuda-call-failed": "cuda-visible-devices-empty-or-invalid"}
     assert against_the_driver(known, ()) == ()
 
@@ -188,7 +188,7 @@ def test_check_s_own_rules_explain_why() -> None:
 def test_right_numbers_without_cudnn_stay_open() -> None:
     one = trial()._replace(doubt="computed without cuDNN: torch.backends.cudnn.enabled is False")
     answers = judged(one)
-    assert [(answer.kind, answer.code) for answer in answers] == [(Kind.UNKNOWN, "cudnn-not-used")]
+    assert [(answer.kind, answer.code) for answer in answers] == [(Status.UNKNOWN, "cudnn-not-used")]
     assert "computed without cuDNN" in answers[0].why
     assert FrameworkTried(one, answers, "").result == "incomplete"
 

@@ -17,11 +17,11 @@ from compat.cards import gpu_card_of
 from compat.load import DATA
 from compat.matrix import Matrix
 from compat.spec import parse_spec
-from compat.target import Circumstances
+from compat.target import TargetMachine
 from doctor.commands.which.command import Question, which
 from doctor.host.root import RootHost
 from doctor.loader import cards as frameworks
-from doctor.model.finding import Kind
+from doctor.model.finding import Status
 from doctor.output.document import TextStyle
 from doctor.probes import ProbeRequest, look
 from doctor.rules.shared.engine import judge, load_rules
@@ -96,8 +96,8 @@ def test_detection_and_the_rules_of_cudnn(tmp_path: Path, matrix: Matrix) -> Non
         assert "zeta 1.0" in {one.label for one in environment.frameworks.get()}
         answers = judge(facts, matrix, load_rules(["cudnn-missing", "cudnn-wrong-major"]))
         kinds.append({one.code: one.kind for one in answers if one.subject.startswith("zeta")})
-    assert kinds[0] == {"cudnn-missing": Kind.OK, "cudnn-wrong-major": Kind.OK}
-    assert kinds[1]["cudnn-missing"] is Kind.BAD
+    assert kinds[0] == {"cudnn-missing": Status.OK, "cudnn-wrong-major": Status.OK}
+    assert kinds[1]["cudnn-missing"] is Status.BAD
 
 
 def test_which(tmp_path: Path, matrix: Matrix) -> None:
@@ -112,7 +112,7 @@ def test_which(tmp_path: Path, matrix: Matrix) -> None:
 @pytest.mark.parametrize(("gpu", "verdict"), [("RTX 4090", "yes"), ("GTX 1080 Ti", "no")])
 def test_can(matrix: Matrix, gpu: str, verdict: str) -> None:
     card = gpu_card_of(gpu, matrix)
-    reply = can((parse_spec("zeta==1.0"),), (card,), Circumstances(), matrix)
+    reply = can((parse_spec("zeta==1.0"),), (card,), TargetMachine(), matrix)
     assert reply.verdict == verdict
 
 

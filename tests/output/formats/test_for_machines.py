@@ -192,7 +192,7 @@ def test_sarif(report: Report) -> None:
         assert not re.search(r"(?<!\\)\[[^\[\]]*\]\(", text), "an embedded link"
         assert not re.search(r"(?<!\{)\{\d+\}(?!\})", text), "a placeholder"
     open_questions = run_of_it["invocations"][0]["toolExecutionNotifications"]
-    assert bool(open_questions) == any(one.kind.value == "unknown" and one.matters for one in report.answers)
+    assert bool(open_questions) == any(one.kind.value == "unknown" and one.blocks_verdict for one in report.answers)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_only_a_fault_of_ours_is_an_execution_that_failed(facts: Facts, successf
         (ok("said"), ""),
         (not_applicable("said"), "skipped"),
         (unknown("said"), "error"),
-        (unknown("said")._replace(matters=False), "skipped"),
+        (unknown("said")._replace(blocks_verdict=False), "skipped"),
         (bad("said"), "failure"),
         (bad("said", severity=Severity.WARNING), "failure"),
         (bad("said", severity=Severity.INFO), ""),

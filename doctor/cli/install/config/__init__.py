@@ -33,10 +33,10 @@ def answer(prepared: Prepared, script: str, style: str, *, apply: bool, sudo: bo
         raise BadOrder("--script prints and --apply does: say one of them")
     from compat.base.choice import one_of
     from doctor.commands.install.apply import apply_plan
-    from installers.run import Means
+    from installers.run import ExecutionOptions
 
     one_of("format", style, ("text", "json"))
-    means = Means(report=show_progress(), as_root=("sudo",) if sudo else ())
+    means = ExecutionOptions(report=show_progress(), as_root=("sudo",) if sudo else ())
     text, status = apply_plan(prepared, means, style, terminal_style())
     sys.stdout.write(text)
     raise typer.Exit(status)

@@ -212,7 +212,8 @@ def test_the_parent_loads_no_library() -> None:
     script = (
         "import sys; from doctor.commands.verify.cudnn_trial.run import run; "
         "from doctor.commands.verify.cudnn_trial.outcome import Order; "
-        "run(Order('/a', 'load')); print({'numpy', 'cupy', 'doctor.commands.verify.cudnn_trial.cudnn_api'} & set(sys.modules))"
+        "run(Order('/a', 'load')); "
+        "print({'numpy', 'cupy', 'doctor.commands.verify.cudnn_trial.cudnn_api'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
