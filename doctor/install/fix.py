@@ -27,6 +27,7 @@ from installers.step import Step, kind_of
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
 from installers.steps.command import Command
+from installers.steps.reboot import Reboot
 
 _YES, _NO, _QUIT = "y", "n", "q"
 _RESTART = "restart"
@@ -147,7 +148,7 @@ def _offer(remedy: Remedy, facts: Facts) -> Offer:
 def _by_hand(step: Step) -> bool:
     if isinstance(step, Command):
         return step.place != "" or _is_cmdlet(step.argv[0])
-    return isinstance(step, ByHand)
+    return isinstance(step, (ByHand, Reboot))
 
 
 def _is_cmdlet(name: str) -> bool:
@@ -166,7 +167,9 @@ def _shown(finding: Finding, offers: tuple[Offer, ...], view: TextStyle) -> str:
         lead = f"Way {way}: " if len(offers) > 1 else ""
         page.paragraph(f"{lead}{offer.summary}" + ("" if offer.carried else " (for you to do)"), colour="bold", hang=2)
         for number, step in enumerate(offer.steps, 1):
-            if isinstance(step, ByHand) and step.text == offer.summary:  # a single thing to do is its own summary
+            if (
+                isinstance(step, (ByHand, Reboot)) and step.text == offer.summary
+            ):  # a single thing to do is its own summary
                 continue
             show_step(page, number, step, offer.target)
     return page.text()

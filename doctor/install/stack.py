@@ -37,11 +37,11 @@ from installers.plan import Plan, Target
 from installers.repository import ENDLESS, repository_row, system, toolkits
 from installers.step import Step
 from installers.steps.already import Already
-from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
 from installers.steps.command import Command
 from installers.steps.pause import Pause
 from installers.steps.prove import Prove
+from installers.steps.reboot import Reboot
 from installers.steps.unless import Unless
 
 
@@ -270,7 +270,7 @@ def _driver(cuda: CudaVersion, cards: _Cards, target: Target, facts: Facts | Non
     flavour = flavour_for("", cards.rows)
     plan = driver_for(Need("driver", _had(spec, floor, flavour, target, matrix), "", flavour), target, facts, matrix)
     check = next((step for step in plan.steps if isinstance(step, Check)), None)
-    steps = tuple(step for step in plan.steps if not isinstance(step, Check) and not _restarts(step))
+    steps = tuple(step for step in plan.steps if not isinstance(step, (Check, Reboot)))
     pause = Pause(
         _pause_text(target),
         "what follows needs the driver",
@@ -307,10 +307,6 @@ def _newest_made(target: Target, matrix: Matrix) -> DriverRelease | None:
     except (Uncovered, GpudoctorError):
         return None
     return None if accepts(row.cuda or "", ENDLESS) else matrix.toolkit(cuda).toolkit_driver_linux
-
-
-def _restarts(step: Step) -> bool:
-    return isinstance(step, ByHand) and step.text.startswith("restart the machine")
 
 
 def _pause_text(target: Target) -> str:

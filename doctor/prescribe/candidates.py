@@ -19,6 +19,7 @@ from installers.choose import plan_for
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
+from installers.steps.reboot import Reboot
 
 if TYPE_CHECKING:
     from installers.step import Step
@@ -87,7 +88,7 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
             raise
         yield from others
         return
-    by_hand = all(isinstance(step, (ByHand, Check)) for step in usual.plan.steps)
+    by_hand = all(isinstance(step, (ByHand, Check, Reboot)) for step in usual.plan.steps)
     if need.product in {"cudnn", "cuda"} and by_hand and usual.target.os_family == "linux":
         yield from _pasted_instead(answer, need, facts, matrix)  # no package is known for this distribution
         yield usual
@@ -168,5 +169,5 @@ def _brought(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
     kinds = list(map(kind_of, steps))
     in_stage = [kind.staged and not kind.taken_back(step) for step, kind in zip(steps, kinds, strict=True)]
-    front = takewhile(lambda at: in_stage[at] or isinstance(steps[at], ByHand), range(len(steps)))
+    front = takewhile(lambda at: in_stage[at] or isinstance(steps[at], (ByHand, Reboot)), range(len(steps)))
     return steps[: max((at + 1 for at in front if in_stage[at]), default=0)]

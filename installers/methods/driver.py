@@ -24,6 +24,7 @@ from installers.requirement import spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
+from installers.steps.reboot import Reboot
 
 _WHY = "the NVIDIA driver"
 _HOLDS = "the newest branch, which would come otherwise, may have dropped the card"
@@ -34,7 +35,7 @@ _CHOSEN = Inverse(
     left="it chose the packages itself (/var/log/apt/history.log lists them): apt-get purge removes them; the driver "
     "that was there before comes back with ubuntu-drivers install nvidia:BRANCH"
 )
-_RESTART = ByHand("restart the machine: the new module and the new libraries must come into use together")
+_RESTART = Reboot("restart the machine: the new module and the new libraries must come into use together")
 
 
 def serves(need: Need, target: Target) -> bool:

@@ -16,6 +16,7 @@ from installers.plan import Plan, Target
 from installers.requirement import spoken, wanted_version
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
+from installers.steps.reboot import Reboot
 
 _LEGACY = ("340", "390", "470", "580")  # akmod-nvidia-470xx
 _MUSL = frozenset({"alpine", "postmarketos", "chimera"})
@@ -100,7 +101,7 @@ def _ostree(need: Need, wanted: str) -> Plan:
             needs_root=True,
             inverse=Inverse((("rpm-ostree", "kargs", *(one.replace("append", "delete") for one in kept)),)),
         ),
-        ByHand("restart the machine: the layer comes into use then"),
+        Reboot("restart the machine: the layer comes into use then"),
     )
     return Plan(f"install the {wanted}", steps, (DriverInstalled(need.spec, need.build), Restarted()))
 
@@ -128,7 +129,7 @@ def _nixos(need: Need, wanted: str) -> Plan:
             timeout_s=3600,
             inverse=Inverse((("nixos-rebuild", "boot", "--rollback"),), "the configuration stays as it was written"),
         ),
-        ByHand("restart the machine: the new system comes into use then"),
+        Reboot("restart the machine: the new system comes into use then"),
     )
     return Plan(f"configure the {wanted}", steps, (DriverInstalled(need.spec, need.build), Restarted()))
 

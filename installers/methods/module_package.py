@@ -22,6 +22,7 @@ from installers.plan import Plan, Target
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
+from installers.steps.reboot import Reboot
 
 _READY, _DKMS = "linux-modules-nvidia-", "nvidia-dkms-"  # of Ubuntu
 _AGAINST = "what the module is built against"
@@ -57,7 +58,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     loads = target.live and need.spec != "built"
     steps = (*refresh(target), *writer(kernel, source, target))
     effects: tuple[Effect, ...] = (ModuleBuilt(kernel), *((ModuleLoaded("nvidia"),) if loads else ()))
-    says_so = any(isinstance(step, ByHand) for step in steps)
+    says_so = any(isinstance(step, (ByHand, Reboot)) for step in steps)
     return Plan(summary, (*steps, *((modprobe("nvidia"),) if loads and not says_so else ())), effects)
 
 
@@ -109,7 +110,7 @@ def _ostree() -> tuple[Step, ...]:
     undo = Inverse((("rpm-ostree", "rollback"),), "restart the machine")
     return (
         Command(argv, "the module is built while the image is made", needs_root=True, timeout_s=3600, inverse=undo),
-        ByHand("restart the machine; where it says that there is nothing newer: sudo rpm-ostree rollback, and restart"),
+        Reboot("restart the machine; where it says that there is nothing newer: sudo rpm-ostree rollback, and restart"),
     )
 
 

@@ -15,6 +15,7 @@ from installers.packages import initial_disk
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
+from installers.steps.reboot import Reboot
 from installers.steps.write_file import WriteFile
 
 
@@ -44,7 +45,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         f"modprobe no longer loads {module} by itself",
         needs_root=True,
     )
-    steps = (blacklist, initial_disk(target), ByHand("restart the machine"))
+    steps = (blacklist, initial_disk(target), Reboot())
     return Plan(f"keep {module} from taking the card", steps, (ModuleKeptAway(module), Restarted()))
 
 

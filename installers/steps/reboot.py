@@ -1,0 +1,24 @@
+"""A restart of the machine, after which a new module and new libraries come into use together."""
+
+from __future__ import annotations
+
+from compat.record import NamedTuple
+from installers.render.comments import comment
+from installers.step import Kind, Shell, nothing
+
+
+class Reboot(NamedTuple):
+    """What to do, in one line; a person chooses when."""
+
+    text: str = "restart the machine"
+    why: str = ""
+
+
+KIND = Kind(
+    Reboot,
+    title=lambda step: str(step.text),
+    told=nothing,
+    bash=Shell(lambda step, _: comment(step.text), nothing),
+    powershell=Shell(lambda step, _: comment(step.text), nothing),
+    configures=True,
+)
