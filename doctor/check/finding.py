@@ -9,7 +9,7 @@ from compat.need import Need
 from compat.record import NamedTuple
 from doctor.facts import Facts
 from doctor.facts.failure import Failure
-from doctor.facts.seen import Fact, Place, Seen
+from doctor.facts.seen import Fact, Place, Seen, WhyNot
 from installers.plan import Plan
 
 CHECK_ERROR = "check-error"
@@ -82,6 +82,7 @@ class Answer(NamedTuple):
     code: str = ""
     subject: str = ""
     matters: bool = True  # whether this being UNKNOWN leaves the verdict open
+    why_not: WhyNot = WhyNot.ANY  # of UNKNOWN, where somebody decides by it
     places: tuple[str, ...] = ()  # what it is about beside the files of its evidence: paths, labels of copies
 
 
@@ -146,12 +147,14 @@ def bad(
     places: tuple[str, ...] = (),
 ) -> Answer:
     """Wrong: one sentence, what it was read from, what must become true, and which findings it explains."""
-    return Answer(Kind.BAD, why, severity, evidence, needs, explains, places=places)
+    return Answer(
+        kind=Kind.BAD, why=why, severity=severity, evidence=evidence, needs=needs, explains=explains, places=places
+    )
 
 
-def unknown(why: str) -> Answer:
+def unknown(why: str, why_not: WhyNot = WhyNot.ANY) -> Answer:
     """Could not be told, with the reason."""
-    return Answer(Kind.UNKNOWN, why)
+    return Answer(Kind.UNKNOWN, why, why_not=why_not)
 
 
 def not_applicable(why: str) -> Answer:

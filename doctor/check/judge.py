@@ -43,7 +43,7 @@ def ask(code: str, rule: Rule[Any], facts: Facts, matrix: Matrix) -> list[Answer
     try:
         subjects = list(rule.subjects.of(facts))
     except UnseenError as error:
-        return [_signed(unknown(str(error)), code, rule, facts.machine.label)]
+        return [_signed(unknown(str(error), error.why_not), code, rule, facts.machine.label)]
     if not subjects:
         return [_signed(not_applicable(f"no {rule.subjects.kind} was found"), code, rule, facts.machine.label)]
     answers = []
@@ -52,7 +52,9 @@ def ask(code: str, rule: Rule[Any], facts: Facts, matrix: Matrix) -> list[Answer
             answer = rule.check(subject, facts, matrix)
         except NotApplicable as reason:
             answer = not_applicable(str(reason))
-        except (UnseenError, Uncovered) as error:
+        except UnseenError as error:
+            answer = unknown(str(error), error.why_not)
+        except Uncovered as error:
             answer = unknown(str(error))
         except Exception as error:  # noqa: BLE001 - a rule that fails is a finding, never our crash
             answers.append(failed(Failure.of(f"{code} rule", error)))

@@ -13,10 +13,10 @@ from doctor.dockerfile import FILE_AT_MOST_BYTES, VALUE_AT_MOST_CHARS, Dockerfil
 from doctor.dockerfile.build import Dockerfile
 from doctor.dockerfile.compose import Service, compose_parts, is_compose, service_of
 from doctor.dockerfile.context import Context
-from doctor.dockerfile.facts import NOT_SHOWN, Asked, facts_of
+from doctor.dockerfile.facts import Asked, facts_of
 from doctor.dockerfile.parse import parse
 from doctor.facts import Facts
-from doctor.facts.seen import value_or
+from doctor.facts.seen import WhyNot, value_or
 
 
 def facts_of_file(path: str, target: str, platform: str, build_args: tuple[str, ...], matrix: Matrix) -> Facts:
@@ -70,7 +70,7 @@ def as_shown(answer: Answer, facts: Facts) -> Answer:
 
     What is wrong with a framework names the line that pins it.
     """
-    if answer.kind is Kind.UNKNOWN and answer.why == NOT_SHOWN:
+    if answer.kind is Kind.UNKNOWN and answer.why_not is WhyNot.NOT_SHOWN:
         return answer._replace(matters=False)
     if answer.kind is not Kind.BAD:
         return answer

@@ -23,16 +23,15 @@ from doctor.facts.dockerfile import DockerfileAsked, DockerfileCompile, Dockerfi
 from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
 from doctor.facts.image import ImageFacts
-from doctor.facts.loader import LoaderFacts, SearchDir
-from doctor.facts.seen import Fact, Place, Seen, Unseen, all_unseen, value_or
+from doctor.facts.loader import FoundBy, LoaderFacts, SearchDir
+from doctor.facts.seen import Fact, Place, Seen, Unseen, WhyNot, all_unseen, value_or
 from doctor.facts.system import SystemFacts, common_machine
 from doctor.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.matrix.planned import framework_of
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.products import known_product
 
-NOT_SHOWN = "a Dockerfile does not show it: check the image that is built, with --image"
-_HIDDEN = Unseen(NOT_SHOWN)
+_HIDDEN = Unseen("a Dockerfile does not show it: check the image that is built, with --image", WhyNot.NOT_SHOWN)
 _PATH = "LD_LIBRARY_PATH"
 _NVIDIA, _REQUIRE, _RELEASE = "NVIDIA_", "NVIDIA_REQUIRE_CUDA", "CUDA_VERSION"
 _PYTHON = "python"
@@ -61,7 +60,7 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
     bare = Facts(
         machine=Machine("dockerfile", asked.name),
         system=_system(built, asked.platform or stage.platform),
-        driver=all_unseen(DriverFacts, NOT_SHOWN),
+        driver=all_unseen(DriverFacts, _HIDDEN),
         pci=_HIDDEN,
         gpus=_HIDDEN,
         toolkit=_toolkit(built),
@@ -90,7 +89,7 @@ def _system(built: Built, platform: str) -> SystemFacts:
         system, arch = "linux", this.machine()
     arch = arch.partition("/")[0]
     identity, release = built.base.distribution
-    unseen: SystemFacts = all_unseen(SystemFacts, NOT_SHOWN)
+    unseen: SystemFacts = all_unseen(SystemFacts, _HIDDEN)
     source = built.base.told.source
     return unseen._replace(
         family=Seen(system, "the platform"),
@@ -130,7 +129,7 @@ def _toolkit(built: Built) -> ToolkitFacts:
 
 def _configuration(built: Built) -> ConfigurationFacts:
     """Its ENV lines; what a base image sets besides is its own."""
-    unseen: ConfigurationFacts = all_unseen(ConfigurationFacts, NOT_SHOWN)
+    unseen: ConfigurationFacts = all_unseen(ConfigurationFacts, _HIDDEN)
     set_here = tuple(
         Variable(name, shown(value), str(built.set_in[name]), built.set_in[name])
         for name, value in sorted(built.env.items())
@@ -139,12 +138,12 @@ def _configuration(built: Built) -> ConfigurationFacts:
 
 
 def _loader(built: Built) -> LoaderFacts:
-    unseen: LoaderFacts = all_unseen(LoaderFacts, NOT_SHOWN)
+    unseen: LoaderFacts = all_unseen(LoaderFacts, _HIDDEN)
     folders = [one for one in built.env.get(_PATH, "").split(":") if one]
     search = tuple(
         SearchDir(
             shown(one),
-            _PATH,
+            FoundBy.LIBRARY_PATH,
             not is_open(one) and not _is_left_out(one, built),
             written=shown(one),
             set_in=str(built.set_in.get(_PATH, "")),

@@ -22,12 +22,12 @@ from doctor.facts.driver import CudaStart, DriverFacts, Nvml
 from doctor.facts.environment import Environment, Framework
 from doctor.facts.gpu import Gpu, GpuNow
 from doctor.facts.loader import LoaderFacts
-from doctor.facts.seen import Fact, Place, Seen, Unseen, UnseenError, all_unseen, value_or
+from doctor.facts.seen import Fact, Place, Seen, Unseen, UnseenError, WhyNot, all_unseen, value_or
 from doctor.facts.system import SystemFacts
 from doctor.prescribe.foreseen_framework import framework_of_no_row, framework_of_row
 from doctor.rules.shared.builds import platform_of
 
-CUDA_FAILS = "the text says that CUDA does not start, and not why"
+_CUDA_FAILS = Unseen("the text says that CUDA does not start, and not why", WhyNot.FAILS)
 _HIDDEN = Unseen("the text does not show it")
 _DISTRIBUTIONS = (  # as os-release and lsb_release name them, and the id by which the matrix knows them
     *(
@@ -151,7 +151,9 @@ def _driver(told: Told) -> DriverFacts:
         cuda=_parsed(cuda, CudaVersion.parse),
         cuda_start=Seen(CudaStart("ok", 0, "", "the text says so"), started[0].at)
         if started and not failed
-        else Unseen(CUDA_FAILS if failed else _HIDDEN.why),
+        else _CUDA_FAILS
+        if failed
+        else _HIDDEN,
     )
 
 

@@ -11,10 +11,10 @@ from doctor.check.judge import judge, load_rules
 from doctor.check.report import make_report
 from doctor.explain.causes import NOT_THE_STACK, Cause, Matched
 from doctor.explain.dump import Told, tell
-from doctor.explain.facts import CUDA_FAILS, facts_of
+from doctor.explain.facts import facts_of
 from doctor.explain.reading import Reading
 from doctor.facts import Facts
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.facts.seen import Seen, Unseen, WhyNot, value_or
 
 HEALTHY = "not-a-stack-problem"
 # What speaks against a card or a driver that a program has just used.
@@ -61,7 +61,8 @@ def causes_of_report(report: Report, reading: Reading) -> tuple[Cause, ...]:
     found = tuple(_cause(one, reading) for one in report.findings if not one.explained_by and _counts(one))
     errors = any(one.severity is Severity.ERROR for one in report.findings)
     fine = {one.code for one in report.answers if one.kind is Kind.OK}
-    fails = isinstance(report.facts.driver.cuda_start, Unseen) and report.facts.driver.cuda_start.why == CUDA_FAILS
+    start = report.facts.driver.cuda_start
+    fails = isinstance(start, Unseen) and start.why_not is WhyNot.FAILS
     if errors or fails or not fine >= _JUDGED or not isinstance(report.facts.gpus, Seen):
         return found
     says = "driver, GPU and framework fit together, as far as the text shows them"

@@ -5,6 +5,7 @@ An empty list is something seen. Never None, "N/A", 0 or -1 for "could not tell"
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, Generic, NoReturn, TypeVar, Union
 
 from compat.error import GpudoctorError
@@ -14,8 +15,20 @@ T_co = TypeVar("T_co", covariant=True)
 D = TypeVar("D")
 
 
+class WhyNot(Enum):
+    """Why there is no value, where somebody decides by it."""
+
+    ANY = ""
+    NOT_SHOWN = "not shown"  # by a Dockerfile: only the image that is built can answer
+    NOT_SUPPORTED = "not supported"  # the device has nothing of the kind
+    FAILS = "fails"  # what was asked for does not work
+    LOST = "lost"  # the device is gone
+
+
 class UnseenError(GpudoctorError):
     """A fact that was asked for could not be seen; `judge.ask` turns this into the answer UNKNOWN."""
+
+    why_not = WhyNot.ANY
 
 
 class Place(NamedTuple):
@@ -69,14 +82,17 @@ class Seen(Generic[T_co]):
 class Unseen:
     """No value, and why not, as a sentence a user can act on."""
 
-    __slots__ = ("why",)
+    __slots__ = ("why", "why_not")
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, why_not: WhyNot = WhyNot.ANY) -> None:
         self.why = why
+        self.why_not = why_not
 
     def get(self) -> NoReturn:
         """Raise UnseenError with the reason."""
-        raise UnseenError(self.why)
+        error = UnseenError(self.why)
+        error.why_not = self.why_not
+        raise error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Unseen) and self.why == other.why
@@ -91,9 +107,9 @@ class Unseen:
 Fact = Union[Seen[D], Unseen]
 
 
-def all_unseen(group: Any, why: str) -> Any:
+def all_unseen(group: Any, why: str | Unseen) -> Any:
     """A group of facts (a NamedTuple) of which nothing was seen; a field that is no Fact keeps its default."""
-    blank = {name: Unseen(why) for name in group._fields}
+    blank = dict.fromkeys(group._fields, why if isinstance(why, Unseen) else Unseen(why))
     kept = {name: one for name, one in group._field_defaults.items() if not isinstance(one, (Seen, Unseen))}
     return group(**{**blank, **kept})
 

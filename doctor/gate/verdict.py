@@ -14,14 +14,13 @@ from doctor.check.finding import CHECK_ERROR, Answer, Kind, Severity
 from doctor.check.judge import explained
 from doctor.facts import Facts
 from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.facts.seen import Seen, Unseen, WhyNot, value_or
 from doctor.gate.xids import APPLICATION, Asked, asked
 
 PREREQUISITE, XID = "prerequisite", "xid"
 _OF_XIDS = "ecc-xid-hardware-fault"  # who puts up with this finding puts up with the Xids behind it
 _HOLDS_UP = frozenset({"gpu-operator-not-ready"})  # warnings of `check` for which the gate stays closed
 _NEVER_COMES = frozenset({"gpudoctor", "machine", "the kernel's log", "the rules"})  # prerequisites that time cures not
-_NO_ANSWER = "NVMLError_NotSupported"  # of a card that shares the memory of the machine
 # What a driver that is still loading can look like; `--retry-for` waits for these alone.
 _LOADING = frozenset(
     (
@@ -147,13 +146,15 @@ def _missing_gpus(gpus: tuple[Gpu, ...], on_pci: int) -> Iterator[Reason]:
 
 
 def _untold(gpu: Gpu) -> str:
-    """What NVML does not tell of a card, and tells of every one that works; "" for nothing."""
+    """What NVML does not tell of a card, and tells of every one that works; "" for nothing.
+
+    A card that shares the memory of the machine has none of its own.
+    """
     told = {"UUID": gpu.uuid, "name": gpu.name, "compute capability": gpu.capability, "memory": gpu.memory_bytes}
-    why = {what: fact.why for what, fact in told.items() if isinstance(fact, Unseen)}
-    shares = _NO_ANSWER in why.get("memory", "")
-    return next(
-        (f"its {what} is not known: {said}" for what, said in why.items() if what != "memory" or not shares), ""
-    )
+    unseen = {what: fact for what, fact in told.items() if isinstance(fact, Unseen)}
+    if "memory" in unseen and unseen["memory"].why_not is WhyNot.NOT_SUPPORTED:
+        del unseen["memory"]
+    return next((f"its {what} is not known: {fact.why}" for what, fact in unseen.items()), "")
 
 
 def _missing(what: str, why: str) -> Reason:

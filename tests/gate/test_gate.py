@@ -25,7 +25,7 @@ from doctor.facts import Facts
 from doctor.facts.failure import Failure
 from doctor.facts.gpu import Gpu
 from doctor.facts.policy import Policy, PolicyException
-from doctor.facts.seen import Place, Seen, Unseen, all_unseen
+from doctor.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
 from doctor.facts.system import OperatorState
 from doctor.gate import command
 from doctor.gate.command import Options, dialect_names, dialect_of, gate, seconds
@@ -189,7 +189,7 @@ def cards(*gpus: Gpu) -> Facts:
             "capability is not known",
         ),
         (cards(gpu(memory_bytes=unseen("NVML: NVMLError_Unknown (999)"))), Level.UNKNOWN, "memory is not known"),
-        (cards(gpu(memory_bytes=unseen("NVML: NVMLError_NotSupported (3): x"))), Level.READY, "ready"),  # shared memory
+        (cards(gpu(memory_bytes=Unseen("NVML: x", WhyNot.NOT_SUPPORTED))), Level.READY, "ready"),  # shared memory
         (cards(gpu(refused="Unknown Error (999)", refused_code=999)), None, "999"),
         (machine(pci=seen((pci_device(), pci_device(address="0000:02:00.0")))), None, "2 are on PCI"),
         (machine(gpus=unseen("NVML did not answer")), None, "did not answer"),
