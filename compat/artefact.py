@@ -53,6 +53,9 @@ class CudnnLayoutRow(NamedTuple):
     note: str
 
 
+_FIRST_WITHOUT_DRIVER = 13
+
+
 class CudaInstallerRow(NamedTuple):
     """One installer of the CUDA toolkit. File cuda-installer.json, table installers; the id is the file's name."""
 
@@ -65,11 +68,16 @@ class CudaInstallerRow(NamedTuple):
     url: str
     sha256: str | None
     digest_from: str
-    driver_bundled: DriverRelease | None  # by its name; since CUDA 13 the Windows installers carry none
+    driver_bundled: DriverRelease | None  # by its name; see `has_no_driver`
     source: str
     read_on: str
     confidence: str
     note: str
+
+    @property
+    def has_no_driver(self) -> bool:
+        """Whether it carries none, as the Windows installers since CUDA 13."""
+        return self.os == "windows" and self.cuda.major >= _FIRST_WITHOUT_DRIVER
 
 
 class InstallerOptionsRow(NamedTuple):

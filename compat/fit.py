@@ -214,7 +214,7 @@ class _Judged:
             return [*filter(None, told), *self._unrecorded_cuda(), *reasons]
         if not is_cuda_row(row):
             kind = "is built for AMD GPUs" if row.build.startswith("rocm") else "is a CPU build: it uses no NVIDIA GPU"
-            return [self._say(BAD, kind)]
+            return [self._say(BAD, kind)._replace(is_expected=True)]
         judged = (one or self._ptx(gpu) for gpu, one in zip(self._where.capabilities, cards, strict=True))
         return [*judged, *self._driver(), *reasons]
 

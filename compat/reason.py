@@ -55,6 +55,7 @@ class Reason(NamedTuple):
     what: str
     rows: tuple[str, ...]  # "torch.builds[torch-2.9.1-cu128-linux]"
     source: str
+    is_expected: bool = False  # nobody who asks for a GPU build asks why: builds for no or other GPUs, pre-releases
 
 
 def verdict_of(reasons: tuple[Reason, ...]) -> str:

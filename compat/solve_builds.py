@@ -26,6 +26,9 @@ _PRE_RELEASE = re.compile(r"\d(a|b|rc|\.dev)\d")
 Key = tuple[tuple[int, ...], int]
 
 
+INSTALLED = "installed"  # id of what is there and of no row
+
+
 class SolveCandidate(NamedTuple):
     """One build of one release that may be chosen."""
 
@@ -56,7 +59,7 @@ class SolveCandidate(NamedTuple):
     @property
     def name(self) -> str:
         """Its row: "torch.builds[torch-2.10.0-cu128]"."""
-        return "" if self.row.source == "the environment itself" else row_name(self.row.package, "builds", self.row)
+        return "" if self.row.id == INSTALLED else row_name(self.row.package, "builds", self.row)
 
     @property
     def verdict(self) -> str:
@@ -254,7 +257,7 @@ def _unpublished(asked: Spec, row: FrameworkRow) -> tuple[Reason, ...]:
     if row.confidence == "low":
         return (Reason(BAD, "is not surely published: its row is of low confidence", name, row.source),)
     if _PRE_RELEASE.search(row.versions) and not _PRE_RELEASE.search(asked.versions):
-        return (Reason(BAD, "is a pre-release", name, row.source),)
+        return (Reason(BAD, "is a pre-release", name, row.source, is_expected=True),)
     return ()
 
 
@@ -263,7 +266,7 @@ def _without_code(row: FrameworkRow) -> tuple[Reason, ...]:
     if is_cuda_row(row) or row.cuda is None:
         return ()
     what = "is built for AMD GPUs" if row.build.startswith("rocm") else "is a CPU build: it uses no NVIDIA GPU"
-    return (Reason(BAD, what, (row_name(row.package, "builds", row),), row.source),)
+    return (Reason(BAD, what, (row_name(row.package, "builds", row),), row.source, is_expected=True),)
 
 
 @lru_cache(maxsize=4096)

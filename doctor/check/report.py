@@ -10,6 +10,7 @@ from compat.traits import traits_of
 from doctor.check.finding import CHECK_ERROR, Answer, Finding, Kind, Report, Severity, Symptom, page_command
 from doctor.check.judge import explained
 from doctor.facts import Facts
+from doctor.facts.seen import value_or
 
 if TYPE_CHECKING:
     from doctor.prescribe.proof import Court
@@ -74,10 +75,19 @@ def findings_of(
                 docs=page_command(answer.code),
             )
         )
-    return tuple(sorted(found, key=_place))
+    followers = _followers(facts)
+    return tuple(sorted(found, key=lambda finding: _place(finding, followers)))
 
 
-def _place(finding: Finding) -> tuple[bool, int, bool, bool, str, str]:
+def _followers(facts: Facts) -> frozenset[str]:
+    """The subjects that run on another framework."""
+    told = value_or(facts.environments, ())
+    frameworks = ((one.package, one.label) for each in told for one in value_or(each.frameworks, ()))
+    extensions = ((one.distribution, one.label) for each in told for one in value_or(each.extensions, ()))
+    return frozenset(label for name, label in (*frameworks, *extensions) if traits_of(name).runs_on)
+
+
+def _place(finding: Finding, followers: frozenset[str]) -> tuple[bool, int, bool, bool, str, str]:
     """Roots, then severity; a missing card and our own failures come after the faults of the stack.
 
     What runs on a framework comes after it: another build of that brings another one of these.
@@ -86,7 +96,7 @@ def _place(finding: Finding) -> tuple[bool, int, bool, bool, str, str]:
         bool(finding.explained_by),
         finding.severity.rank,
         finding.code in {NO_GPU, CHECK_ERROR},
-        bool(traits_of(finding.subject.partition(" ")[0]).runs_on),
+        finding.subject in followers,
         finding.code,
         finding.subject,
     )

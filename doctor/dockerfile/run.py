@@ -194,7 +194,7 @@ def _half_known(start: str, word: Word, call: Call, ran: Ran, source: Place) -> 
     elif any(_may_be(start, one) for one in ("cuda-nvcc", "cuda-0", "nvidia-cuda-toolkit")):
         ran.nvcc = ran.nvcc or None
     if any(_may_be(start, one) for one in _DRIVER_STARTS):
-        ran.unread.append(DockerfileLine(f"installs {shown(word.text)}", source))
+        ran.unread.append(DockerfileLine(f"installs {shown(word.text)}", source, installs=True))
 
 
 def _may_be(start: str, name: str) -> bool:

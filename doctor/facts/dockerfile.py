@@ -22,6 +22,7 @@ class DockerfileLine(NamedTuple):
     what: str  # "the package cuda-drivers", "nvcc -o app app.cu"
     source: Place  # "Dockerfile:12"
     instead: str = ""  # what would do the same without the fault, "" where nothing is known
+    installs: bool = False  # packages of which only the build knows the names
 
 
 class DockerfileTree(NamedTuple):

@@ -23,7 +23,7 @@ from doctor.loader.cache import whole_cache
 from doctor.loader.library import Library, plain_name
 from doctor.loader.link_release import releases_of
 from doctor.loader.process import LoadRequest, Process
-from doctor.loader.search import MADE_FOR, Nowhere
+from doctor.loader.search import Nowhere
 from doctor.loader.simulate import Simulated, simulate
 
 _STEMS = (
@@ -189,7 +189,7 @@ def _foreign(host: Host, process: Process, asked: LoadRequest) -> str:
         return ""
     library, chain = (asked.by.library, asked.by.loaded_by) if asked.by else (None, ())
     hits = process.search.candidates(asked.name, library, chain, process.machine)
-    path = next((one.path for one in hits if one.passed_over.startswith(MADE_FOR)), "")
+    path = next((one.path for one in hits if one.is_foreign), "")
     return value_or(_real(host, path), path) if path else ""
 
 

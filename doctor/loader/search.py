@@ -19,8 +19,7 @@ from doctor.loader.library import Library, library_at
 from doctor.loader.tokens import Values, directories, expand
 
 _LIB = {"x86_64": "lib64", "aarch64": "lib64", "ppc64le": "lib64", "i386": "lib"}  # where no multiarch is in use
-_VARIABLE, _DEFAULT = FoundBy.LIBRARY_PATH.value, FoundBy.DEFAULT.value
-MADE_FOR = "made for "  # how the reason begins for which a file of another type of machine is passed over
+_VARIABLE = FoundBy.LIBRARY_PATH.value
 _SET_ID_BITS = 0o6000  # set-user-ID, set-group-ID
 
 
@@ -73,6 +72,7 @@ class SearchHit(NamedTuple):
     place: Place
     passed_over: str
     is_damaged: bool = False
+    is_foreign: bool = False  # it is passed over because it is made for another type of machine
 
 
 # What all libraries of one search may ask for together. TensorFlow 2.20, whose RUNPATHs have 700 directories, takes a
@@ -137,7 +137,8 @@ class Search:
                     raise UnseenError(f"whether {path} is taken depends on the processor, which an image does not name")
                 if isinstance(there, _Unread):
                     raise UnseenError(f"{path}, which lies in the search for {name}, could not be read: {there.why}")
-                yield SearchHit(path, place, _passed_over(there, machine), _is_damaged(there))
+                is_foreign = isinstance(there, Library) and there.machine != machine
+                yield SearchHit(path, place, _passed_over(there, machine), _is_damaged(there), is_foreign=is_foreign)
 
     def places(self, name: str, asker: Library | None, loaded_by: tuple[Library, ...], machine: str) -> Iterator[Place]:
         """The places of the search for one name, in order; raises UnseenError where one is not known."""
@@ -147,7 +148,7 @@ class Search:
             yield Place(path, Way(FoundBy.ABSOLUTE, entry=name), is_file=True)
             return
         if isinstance(self.facts.search, Unseen):
-            raise UnseenError(self.facts.search.why)
+            self.facts.search.get()
         yield from self._by_rpath(asker, loaded_by, machine)
         yield from self._by_variable(asker, machine)
         if asker and asker.runpath:
@@ -179,7 +180,7 @@ class Search:
     def _in_variable(self, later: str, machine: str) -> Iterator[Place]:
         origin = self.program.origin if self.program else ""
         for one in self.facts.search.get():
-            if one.why == _VARIABLE:
+            if one.why is FoundBy.LIBRARY_PATH:
                 if self._is_privileged:
                     raise UnseenError(f"whether {_VARIABLE} counts for a set-user-ID program depends on who starts it")
                 folder = expand(one.path, origin, self._values(machine))
@@ -211,7 +212,7 @@ class Search:
 
     def _by_default(self) -> tuple[Place, ...]:
         if self._defaults is None:
-            folders = [one.path for one in self.facts.search.get() if one.why == _DEFAULT]
+            folders = [one.path for one in self.facts.search.get() if one.why is FoundBy.DEFAULT]
             self._defaults = tuple([Place(path, Way(FoundBy.DEFAULT, folder=path)) for path in folders])
         return self._defaults
 
@@ -302,7 +303,7 @@ class Search:
 
     def _lib(self, machine: str) -> str:
         """What $LIB stands for: Debian's multiarch directory, else lib64 or, on Arch, lib."""
-        folders = [one.path for one in value_or(self.facts.search, ()) if one.why == _DEFAULT]
+        folders = [one.path for one in value_or(self.facts.search, ()) if one.why is FoundBy.DEFAULT]
         for folder in folders:
             if folder.endswith("-linux-gnu"):
                 return f"lib/{folder.rpartition('/')[2]}"
@@ -320,7 +321,7 @@ _Seen = Library | _Absent | _PassedOver | _Damaged | _Unread
 def _passed_over(there: _Seen, machine: str) -> str:
     """Why the loader goes on: files that cannot be opened, and ELF files of another class or machine; else ""."""
     if isinstance(there, Library):
-        return "" if there.machine == machine else f"{MADE_FOR}{there.machine}"
+        return "" if there.machine == machine else f"made for {there.machine}"
     return there.why if isinstance(there, _PassedOver) else ""
 
 

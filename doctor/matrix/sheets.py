@@ -388,7 +388,7 @@ LAYOUTS: dict[str, Layout] = {
             ("release", _column("release")),
             ("platform", lambda row: f"{row.os} {row.arch}"),
             ("kind", _column("kind")),
-            ("driver inside", lambda row: "none" if row.note.startswith("carries no") else text_of(row.driver_bundled)),
+            ("driver inside", lambda row: "none" if row.has_no_driver else text_of(row.driver_bundled)),
             ("SHA-256", _digest),
             ("address", _column("url")),
         ),

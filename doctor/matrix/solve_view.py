@@ -22,7 +22,6 @@ from doctor.output.page import Page
 SCHEMA = "gpudoctor.solve/1"
 _COLOURS = {YES: "green", NO: "red", UNKNOWN: "yellow"}
 _MOST_REFUSALS = 6  # a package
-_UNINTERESTING = ("is a CPU build", "is a pre-release", "is built for AMD")
 
 
 class SolveDocument:
@@ -167,7 +166,7 @@ def _newer(page: Page, newer: Solution | None) -> None:
 
 
 def _refusals(page: Page, answer: SolveAnswer) -> None:
-    shown = [one for one in answer.refusals if not one.reason.what.startswith(_UNINTERESTING)]
+    shown = [one for one in answer.refusals if not one.reason.is_expected]
     shown = shown or list(answer.refusals if answer.verdict == NO else ())
     if not shown:
         return

@@ -14,8 +14,9 @@ from doctor.check.finding import Answer, Remedy
 from doctor.facts import Facts
 from doctor.facts.seen import value_or
 from doctor.prescribe.candidates import Candidate, candidates, ways, with_more
+from installers.packages import refresh
 from installers.plan import Plan
-from installers.render import chained, commands
+from installers.render import chained, commands, step_lines
 from installers.render.bash import quote
 from installers.render.comments import comment
 from installers.step import kind_of
@@ -186,7 +187,8 @@ def _lines(one: Candidate, facts: Facts) -> tuple[str, ...]:
     is_parted = any(isinstance(step, Pause) or kind_of(step).elsewhere(step) for step in steps)
     if not changes or is_parted:
         return lines
-    read_first = takewhile(lambda line: line.endswith("apt-get update") or line.startswith("#"), lines)
+    reading = {line for step in steps if step in refresh(one.target) for line in step_lines(step, one.target)}
+    read_first = takewhile(lambda line: line in reading or line.startswith("#"), lines)
     start = len(tuple(read_first))  # one package list that cannot be read does not keep another package from coming
     return (*lines[:start], *chained(lines[start:], one.target))
 

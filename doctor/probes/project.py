@@ -27,6 +27,7 @@ class ProjectEnvironment(NamedTuple):
 
     prefix: str
     why: str
+    is_first: bool = False  # its tool ignores a .venv
 
 
 def project_environments(host: Host, folder: str) -> Iterator[ProjectEnvironment]:
@@ -36,7 +37,7 @@ def project_environments(host: Host, folder: str) -> Iterator[ProjectEnvironment
     if named and roots:
         yield ProjectEnvironment(_from(roots[0], named), "UV_PROJECT_ENVIRONMENT")
     of_poetry = list(_poetry(host, roots[0])) if roots else []
-    yield from (one for one in of_poetry if one.why.endswith("in-project = false"))  # then it ignores .venv
+    yield from (one for one in of_poetry if one.is_first)  # then it ignores .venv
     for place in dict.fromkeys([folder, *roots]):
         yield ProjectEnvironment(f"{place}/.venv", "the project's .venv")
     for place in roots:
@@ -70,7 +71,8 @@ def _poetry(host: Host, root: str) -> Iterator[ProjectEnvironment]:
         settings |= table_of(read, "virtualenvs")
         settings |= {"cache-dir": read["cache-dir"]} if isinstance(read.get("cache-dir"), str) else {}
     in_project = host.environ.get("POETRY_VIRTUALENVS_IN_PROJECT", str(settings.get("in-project", ""))).lower()
-    ignores = ", in-project = false" if in_project in {"false", "0"} else ""
+    is_first = in_project in {"false", "0"}
+    ignores = ", in-project = false" if is_first else ""
     cache = host.environ.get("POETRY_CACHE_DIR") or settings.get("cache-dir")
     cache = cache or _user_folder(host, "cache", "pypoetry", below="Cache")
     folder = host.environ.get("POETRY_VIRTUALENVS_PATH") or str(settings.get("path", "{cache-dir}/virtualenvs"))
@@ -82,7 +84,7 @@ def _poetry(host: Host, root: str) -> Iterator[ProjectEnvironment]:
         key=lambda one: (table_of(chosen, one[1]).get("minor") == f"{one[2]}.{one[3]}", int(one[2]), int(one[3]))
     )
     for match in reversed(found):
-        yield ProjectEnvironment(f"{folder}/{match[0]}", f"poetry's for the project{ignores}")
+        yield ProjectEnvironment(f"{folder}/{match[0]}", f"poetry's for the project{ignores}", is_first)
 
 
 def _hatch(host: Host, root: str) -> Iterator[ProjectEnvironment]:

@@ -47,7 +47,7 @@ def _in_dockerfile(told: DockerfileFacts) -> Answer:
             severity=Severity.WARNING,
             evidence=tuple(Evidence.at(one.source, one.what) for one in told.drivers),
         )
-    names = [one for one in told.unread if one.what.startswith("installs ")]
+    names = [one for one in told.unread if one.installs]
     if names:
         return unknown(f"{names[0].source} {names[0].what}, which only the build knows")
     return ok("no line brings a library of the driver")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from compat.record import NamedTuple
 from doctor.smoke.convolution import Convolution, Problem
-from doctor.smoke.cudnn_api import CudnnError
+from doctor.smoke.cudnn_api import NOT_EXPORTED, CudnnError
 from doctor.smoke.faults import fault_of
 from doctor.smoke.numbers import DTYPES, compare, from_storage, operands, to_storage, tolerance
 from doctor.smoke.outcome import Fault, Row
@@ -127,7 +127,8 @@ def wrong_numbers(row: Row) -> Fault:
 def refused_attempt(asked: AttemptOrder, problem: Problem, refused: CudnnError, needed: int) -> Attempt:
     """One that cuDNN refused: not offered, or failed."""
     row = row_of(asked, problem, "declined" if refused.is_declined else "failed", str(refused))
-    return Attempt(row._replace(workspace_bytes=needed), fault_of(refused))
+    error = "" if refused.name == NOT_EXPORTED else refused.name
+    return Attempt(row._replace(workspace_bytes=needed, error=error), fault_of(refused))
 
 
 def row_of(asked: AttemptOrder, problem: Problem, status: str, detail: str = "") -> Row:

@@ -47,6 +47,7 @@ class Row(NamedTuple):
     tolerance: float  # 0.0 where the answer must be exact
     workspace_bytes: int
     detail: str = ""  # cuDNN's words for "declined" and "failed"
+    error: str = ""  # the name of its status, "CUDNN_STATUS_NOT_SUPPORTED"; "" for none
 
 
 class Fault(NamedTuple):

@@ -191,11 +191,9 @@ def _pass_of(row: Row) -> tuple[str, str, int, str]:
 
 
 def _cause_of_row(row: Row) -> Cause:
-    names = [word.strip("():;,") for word in row.detail.split() if "CUDNN_STATUS_" in word or "cudaError" in word]
-    if not names:
+    if not row.error:
         return Cause(codes.CALL, "it answers with an error")
-    name = names[0]
-    return codes.of_cuda(name) if name.startswith("cudaError") else codes.of_status(name, row.detail)
+    return codes.of_status(row.error, row.detail)
 
 
 def _of_row(row: Row) -> Evidence:

@@ -49,7 +49,7 @@ def graph(trial: Trial) -> dict[str, Any]:
 
 
 def _demand_engines(trial: Trial, tried: list[Attempt], direction: str, facts: dict[str, Any]) -> None:
-    if not all(one.row.detail == _NO_ENGINE for one in tried):
+    if not all(one.fault is None and one.row.status == "declined" for one in tried):
         return
     if trial.cudnn.is_jit_edition:
         raise Lacking("engines", facts)
