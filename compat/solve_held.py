@@ -10,7 +10,7 @@ from compat.load import is_framework
 from compat.matrix import Matrix, accepts
 from compat.reason import Circumstances
 from compat.row import FrameworkRow
-from compat.solve_builds import SolveCandidate, newest, wants_of
+from compat.solve_builds import INSTALLED, SolveCandidate, newest, wants_of
 from compat.spec import Spec
 
 OTHERS = "what is installed"
@@ -59,7 +59,7 @@ def _held(name: str, row: FrameworkRow, versions: str) -> SolveCandidate:
 def _others(pins: dict[str, str], where: Circumstances) -> FrameworkRow:
     """Distributions of which no row of builds knows more than that they are there."""
     return FrameworkRow(
-        id="installed",
+        id=INSTALLED,
         package=OTHERS,
         versions="",
         build="",

@@ -15,7 +15,7 @@ from doctor import __version__
 from doctor.check.finding import Answer, Evidence, Finding, Remedy, Report
 from doctor.facts import Facts
 from doctor.facts.loader import Prediction
-from doctor.facts.seen import Fact, Place, Seen, Unseen
+from doctor.facts.seen import Fact, Place, Seen, Unseen, WhyNot
 from doctor.loader.words import because
 from installers.plan import Plan
 
@@ -34,7 +34,8 @@ def encode(value: Any) -> Any:
         place = {"file": value.how.file, "line": value.how.line} if isinstance(value.how, Place) else {}
         return {"value": encode(value.value), "how": str(value.how), **place}
     if isinstance(value, Unseen):
-        return {"unseen": value.why}
+        why_not = {"why_not": value.why_not.value} if value.why_not is not WhyNot.ANY else {}
+        return {"unseen": value.why, **why_not}
     if isinstance(value, TEXTS):
         return str(value)
     if isinstance(value, Enum):

@@ -15,7 +15,7 @@ from compat.need import Need
 from doctor.check.encode import DERIVED, EVIDENCE, REPORT_SCHEMA, TEXTS
 from doctor.check.finding import Evidence, Severity, Symptom
 from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, Unseen
+from doctor.facts.seen import Seen, Unseen, WhyNot
 
 HEAD = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 TEXT = {"type": "string"}
@@ -23,7 +23,7 @@ _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(
 _UNSEEN = {
     "type": "object",
     "description": "not seen, and why",
-    "properties": {"unseen": {"type": "string"}},
+    "properties": {"unseen": {"type": "string"}, "why_not": {"enum": [one.value for one in WhyNot if one.value]}},
     "required": ["unseen"],
 }
 # The names of the report's contract for the groups of facts; those marked true are bare lists.

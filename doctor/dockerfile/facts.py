@@ -23,7 +23,7 @@ from doctor.facts.dockerfile import DockerfileAsked, DockerfileCompile, Dockerfi
 from doctor.facts.driver import DriverFacts
 from doctor.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
 from doctor.facts.image import ImageFacts
-from doctor.facts.loader import LoaderFacts, SearchDir
+from doctor.facts.loader import FoundBy, LoaderFacts, SearchDir
 from doctor.facts.seen import Fact, Place, Seen, Unseen, WhyNot, all_unseen, value_or
 from doctor.facts.system import SystemFacts, common_machine
 from doctor.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
@@ -143,7 +143,7 @@ def _loader(built: Built) -> LoaderFacts:
     search = tuple(
         SearchDir(
             shown(one),
-            _PATH,
+            FoundBy.LIBRARY_PATH,
             not is_open(one) and not _is_left_out(one, built),
             written=shown(one),
             set_in=str(built.set_in.get(_PATH, "")),

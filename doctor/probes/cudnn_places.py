@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from compat.record import NamedTuple
 from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.loader import LoaderFacts
+from doctor.facts.loader import FoundBy, LoaderFacts
 from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.facts.toolkit import ToolkitFacts
 from doctor.frameworks import card_of
@@ -152,7 +152,7 @@ def _of_variables(host: Host) -> Iterator[CudnnPlace]:
 def _of_the_system(host: Host, search: LoaderFacts) -> Iterator[CudnnPlace]:
     if host.os_family != "linux":
         return
-    default = [one.path for one in value_or(search.search, ()) if one.why == "default directory" and one.exists]
+    default = [one.path for one in value_or(search.search, ()) if one.why is FoundBy.DEFAULT and one.exists]
     for path in (*default, *_SYSTEM):
         yield CudnnPlace(path, "directory" if path == "/usr/local/lib" else "distribution", header_dirs(path))
 

@@ -8,6 +8,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.check.finding import Answer, Evidence, Severity, bad, ok
 from doctor.facts import Facts, Machine
+from doctor.facts.loader import FoundBy
 from doctor.facts.seen import Seen, value_or
 from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, variable
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -59,7 +60,7 @@ def _loading(facts: Facts) -> Iterator[str]:
 
 def _searched(facts: Facts) -> Iterator[str]:
     for one in value_or(facts.loader.search, ()):
-        if one.why == _PATH and one.exists and one.path.rstrip("/").endswith("/stubs"):
+        if one.why is FoundBy.LIBRARY_PATH and one.exists and one.path.rstrip("/").endswith("/stubs"):
             yield one.path
 
 

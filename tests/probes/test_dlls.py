@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from doctor.facts.dlls import Dll
-from doctor.facts.loader import LoaderFacts, SearchDir
+from doctor.facts.loader import FoundBy, LoaderFacts, SearchDir
 from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host.root import RootHost
 from doctor.probes import dlls
@@ -24,7 +24,7 @@ CUDNN = "C:/Program Files/NVIDIA/CUDNN/v9.10/bin/12.9"
 
 
 def path(*folders: str) -> LoaderFacts:
-    return loader(search=seen(tuple(SearchDir(one, "PATH", True) for one in folders)))
+    return loader(search=seen(tuple(SearchDir(one, FoundBy.PATH, True) for one in folders)))
 
 
 def dlls_of(root: Path, tree: Tree, search: LoaderFacts) -> Fact[tuple[Dll, ...]]:

@@ -13,7 +13,7 @@ import pytest
 
 from compat.version import ComputeCapability, CudaVersion, DriverRelease
 from doctor.facts.gpu import Gpu
-from doctor.facts.loader import CacheEntry, LoaderFacts, SearchDir
+from doctor.facts.loader import CacheEntry, FoundBy, LoaderFacts, SearchDir
 from doctor.facts.seen import Seen, Unseen
 from doctor.host import waiting
 from doctor.host.live import LiveHost
@@ -31,7 +31,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def search(directory: Path | str | None) -> LoaderFacts:
-    found = () if directory is None else (SearchDir(str(directory), "LD_LIBRARY_PATH", True),)
+    found = () if directory is None else (SearchDir(str(directory), FoundBy.LIBRARY_PATH, True),)
     return LoaderFacts(Seen(found, "test"), Seen((), "test"), Seen((), "test"), Seen((), "test"))
 
 

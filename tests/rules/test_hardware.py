@@ -10,6 +10,7 @@ from compat.version import DriverRelease
 from doctor.check.finding import Kind, Severity
 from doctor.facts import Facts
 from doctor.facts.gpu import GpuNow
+from doctor.facts.seen import Unseen, WhyNot
 from tests.machine import driver, gpu, machine, nvml, seen, system, unseen
 from tests.rules.case import answer
 
@@ -18,7 +19,7 @@ DOUBLE_BIT = "NVRM: Xid (PCI:0000:01:00): 48, pid=1234, An uncorrectable double 
 PAGE_FAULT = "NVRM: Xid (PCI:0000:01:00): 31, pid=1234, name=python, MMU Fault"
 UNHEARD_OF = "NVRM: Xid (PCI:0000:01:00): 9999, something new"
 LOST = nvml(state="error", error="NVMLError_GpuIsLost (15): GPU is lost", code=15)
-GONE = "NVML: NVMLError_GpuIsLost (15): GPU is lost"
+GONE = Unseen("NVML: NVMLError_GpuIsLost (15): GPU is lost", WhyNot.LOST)
 
 
 def log(*lines: str) -> Any:
@@ -31,7 +32,7 @@ def log(*lines: str) -> Any:
         (machine(), Kind.OK, Severity.ERROR),
         (machine(system=log(FELL_OFF)), Kind.BAD, Severity.ERROR),
         (machine(driver=driver(nvml=seen(LOST)), gpus=unseen()), Kind.BAD, Severity.ERROR),
-        (machine(gpus=seen((gpu(uuid=unseen(GONE)),))), Kind.BAD, Severity.ERROR),
+        (machine(gpus=seen((gpu(uuid=GONE),))), Kind.BAD, Severity.ERROR),
         (machine(system=log(DOUBLE_BIT)), Kind.BAD, Severity.WARNING),
         (machine(gpus=seen((gpu(ecc_uncorrected=seen(3)),))), Kind.BAD, Severity.WARNING),
         (machine(gpus=seen((gpu(retired_pages_pending=seen(True)),))), Kind.BAD, Severity.WARNING),

@@ -12,7 +12,7 @@ from doctor.facts import Facts, Machine
 from doctor.facts.environment import Variable
 from doctor.facts.failure import Failure
 from doctor.facts.gpu import Gpu
-from doctor.facts.loader import CacheEntry, SearchDir
+from doctor.facts.loader import CacheEntry, FoundBy, SearchDir
 from doctor.facts.system import Job
 from tests.machine import (
     configuration,
@@ -200,7 +200,7 @@ def test_wsl_libcuda_missing(around: Any, libraries: Any, kind: Kind) -> None:
 
 STUBS = "/usr/local/cuda/lib64/stubs"
 STUB = driver_library(path=f"{STUBS}/libcuda.so", origin="stub")
-ON_PATH = loader(search=seen((SearchDir(STUBS, "LD_LIBRARY_PATH", True),)))
+ON_PATH = loader(search=seen((SearchDir(STUBS, FoundBy.LIBRARY_PATH, True),)))
 CACHED = loader(cache=seen((CacheEntry("libcuda.so.1", f"{STUBS}/libcuda.so.1", "x86_64"),)))
 
 
@@ -212,7 +212,7 @@ CACHED = loader(cache=seen((CacheEntry("libcuda.so.1", f"{STUBS}/libcuda.so.1", 
         ({"driver": driver(libraries=seen((driver_library(), STUB._replace(loads=False))))}, Kind.OK, Severity.ERROR),
         ({"loader": ON_PATH}, Kind.BAD, Severity.WARNING),
         ({"loader": CACHED}, Kind.BAD, Severity.ERROR),
-        ({"loader": loader(search=seen((SearchDir(STUBS, "LD_LIBRARY_PATH", False),)))}, Kind.OK, Severity.ERROR),
+        ({"loader": loader(search=seen((SearchDir(STUBS, FoundBy.LIBRARY_PATH, False),)))}, Kind.OK, Severity.ERROR),
         ({"loader": loader(search=unseen())}, Kind.UNKNOWN, Severity.ERROR),
     ],
 )

@@ -71,7 +71,6 @@ def outputs(_: str, folder: Path) -> Outputs:
     return found
 
 
-
 def _help(words: tuple[str, ...], folder: Path) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the page of a command, then those of the commands below it."""
     page = run(*words, "--help", folder=folder)
