@@ -8,7 +8,7 @@ when one of their products is asked for. The last four columns are those of ever
 report a difference, but do not call the file forged) or "" (no digest is known).
 """
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.version import CudaVersion, CudnnVersion, DriverRelease
 
 

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
+from compat.base.record import NamedTuple
 from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
 from compat.cards import GpuCard
 from compat.fit import fit
@@ -18,7 +19,6 @@ from compat.reason import (
     OK,
     UNKNOWN,
     YES,
-    Circumstances,
     Reason,
     cudnn_reasons,
     driver_reasons,
@@ -29,10 +29,10 @@ from compat.reason import (
     toolkit_reasons,
     verdict_of,
 )
-from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, FrameworkRow, ToolkitRow, WheelIndexRow
 from compat.spec import Spec
 from compat.specifier import first_release
+from compat.target import TargetMachine
 from compat.traits import traits_of
 from compat.version import CudaVersion, CudnnVersion
 
@@ -102,7 +102,7 @@ class Reply(NamedTuple):
         return verdicts.pop() if len(verdicts) == 1 and self.complete else UNKNOWN
 
 
-def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: Circumstances, matrix: Matrix) -> Reply:
+def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix) -> Reply:
     """Judge each spec for every set of chips that the cards may carry; cuda== and cudnn== also serve the others."""
     families = tuple(dict.fromkeys(card.family for card in cards))
     where = _with_companions(specs, where, matrix)._replace(families=families)
@@ -117,7 +117,7 @@ def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: Circumstance
 
 
 def _together(
-    specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], where: Circumstances, matrix: Matrix
+    specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], where: TargetMachine, matrix: Matrix
 ) -> Reason | None:
     if len(specs) < 2 or any(one.verdict == NO for one in answers):
         return None
@@ -129,7 +129,7 @@ def _together(
     return together(specs, rows, where, matrix)
 
 
-def _with_companions(specs: tuple[Spec, ...], where: Circumstances, matrix: Matrix) -> Circumstances:
+def _with_companions(specs: tuple[Spec, ...], where: TargetMachine, matrix: Matrix) -> TargetMachine:
     """A CUDA or cuDNN release named beside frameworks is the one that lies on the system."""
     for spec in specs:
         release = re.fullmatch(r"==(\d+(?:\.\d+){1,3})(?:\.\*)?", spec.versions)
@@ -142,7 +142,7 @@ def _with_companions(specs: tuple[Spec, ...], where: Circumstances, matrix: Matr
     return where
 
 
-def answer(spec: Spec, where: Circumstances, matrix: Matrix) -> CanAnswer:
+def answer(spec: Spec, where: TargetMachine, matrix: Matrix) -> CanAnswer:
     """Judge the published builds that a spec means: the newest release that fits, else the nearest to it."""
     found = ranked(spec, where, matrix) or [*_known_absent(spec, where, matrix)]
     if not found:
@@ -153,7 +153,7 @@ def answer(spec: Spec, where: Circumstances, matrix: Matrix) -> CanAnswer:
     return CanAnswer(spec=str(spec), verdict=best.verdict, best=best, others=shown, reasons=(), instead=instead)
 
 
-def ranked(spec: Spec, where: Circumstances, matrix: Matrix) -> list[BuildVerdict]:
+def ranked(spec: Spec, where: TargetMachine, matrix: Matrix) -> list[BuildVerdict]:
     """Every published build that a spec means, judged, the best answer first."""
     return sorted(_candidates(spec, where, matrix), key=_rank)
 
@@ -164,7 +164,7 @@ def _rank(candidate: BuildVerdict) -> tuple[int, bool, tuple[int, ...]]:
     return _ORDER[candidate.verdict], not candidate.is_gpu, newest
 
 
-def _candidates(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterable[BuildVerdict]:
+def _candidates(spec: Spec, where: TargetMachine, matrix: Matrix) -> Iterable[BuildVerdict]:
     if spec.name == "cuda":
         return _toolkits(spec, where, matrix)
     if spec.name == "cudnn":
@@ -172,7 +172,7 @@ def _candidates(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterable[Bu
     return (_framework(row, spec, where, matrix) for row in rows_of(spec, where, matrix))
 
 
-def rows_of(spec: Spec, where: Circumstances, matrix: Matrix) -> tuple[FrameworkRow, ...]:
+def rows_of(spec: Spec, where: TargetMachine, matrix: Matrix) -> tuple[FrameworkRow, ...]:
     """The builds that a spec means on this platform; all platforms where there is none that could do.
 
     A CPU build of this platform does not say that there is no GPU build for it.
@@ -233,7 +233,7 @@ def _ends(row: FrameworkRow) -> Iterator[str]:
         yield clause.lstrip("=<>!~").removesuffix(".*")
 
 
-def _framework(row: FrameworkRow, spec: Spec, where: Circumstances, matrix: Matrix) -> BuildVerdict:
+def _framework(row: FrameworkRow, spec: Spec, where: TargetMachine, matrix: Matrix) -> BuildVerdict:
     name = row_name(row.package, "builds", row)
     brought = brought_by(spec, row.package, matrix)
     names_gpu = is_cuda_row(row) and bool(spec.build or brought or _NAMED_FOR_CUDA.search(spec.name))
@@ -251,7 +251,7 @@ def _framework(row: FrameworkRow, spec: Spec, where: Circumstances, matrix: Matr
     )
 
 
-def _toolkits(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildVerdict]:
+def _toolkits(spec: Spec, where: TargetMachine, matrix: Matrix) -> Iterator[BuildVerdict]:
     """One candidate for each CUDA version: a patch level changes nothing here."""
     rows: tuple[ToolkitRow, ...] = matrix.rows("cuda", "toolkits")
     meant: dict[CudaVersion, ToolkitRow] = {}
@@ -271,7 +271,7 @@ def _toolkits(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[Buil
         )
 
 
-def _absent(product: str, release: str, where: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+def _absent(product: str, release: str, where: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
     row = absent(product, f"=={release}", where, matrix)
     if row:
         yield Reason(BAD, row.summary, (row_name("platform", "absent", row),), row.source)
@@ -291,7 +291,7 @@ def _names_release(specifier: str, *releases: str) -> bool:
     return any(accepts(specifier, release) for release in releases)
 
 
-def _cudnns(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildVerdict]:
+def _cudnns(spec: Spec, where: TargetMachine, matrix: Matrix) -> Iterator[BuildVerdict]:
     """A release and the CUDA major that it was built for."""
     for row in _cudnn_builds(spec, where, matrix):
         name = f"cuDNN {row.version} for CUDA {row.cuda_major}"
@@ -312,7 +312,7 @@ def _cudnns(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildV
         )
 
 
-def _cudnn_builds(spec: Spec, where: Circumstances, matrix: Matrix) -> list[CudnnBuildRow]:
+def _cudnn_builds(spec: Spec, where: TargetMachine, matrix: Matrix) -> list[CudnnBuildRow]:
     """Those that a spec means: for the CUDA major that it names, else for that of the system where there are some."""
     full = {one.version: tuple(map(str, one.full_versions)) for one in matrix.rows("cudnn", "releases")}
     rows: tuple[CudnnBuildRow, ...] = matrix.rows("cudnn", "builds")
@@ -323,7 +323,7 @@ def _cudnn_builds(spec: Spec, where: Circumstances, matrix: Matrix) -> list[Cudn
     return [row for row in meant if where.cuda and row.cuda_major == where.cuda.major] or meant
 
 
-def _cudnn_driver(row: CudnnBuildRow, where: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+def _cudnn_driver(row: CudnnBuildRow, where: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
     if where.driver is None:
         return
     floor = row.driver_windows if where.driver_family == "windows" else row.driver_linux
@@ -337,7 +337,7 @@ def _cudnn_driver(row: CudnnBuildRow, where: Circumstances, matrix: Matrix) -> I
         yield Reason(UNKNOWN, "the driver it needs is not recorded", (row_name("cudnn", "builds", row),), row.source)
 
 
-def _cudnn_cuda(row: CudnnBuildRow, where: Circumstances) -> Iterator[Reason]:
+def _cudnn_cuda(row: CudnnBuildRow, where: TargetMachine) -> Iterator[Reason]:
     """From CUDA 11 on a build serves its whole major (minor-version compatibility), before that what it names."""
     if where.cuda is None:
         return
@@ -353,7 +353,7 @@ def _span(row: CudnnBuildRow) -> str:
     return f"{row.cuda_min} to {row.cuda_max}" if row.cuda_max else f"{row.cuda_min} and newer of CUDA {row.cuda_major}"
 
 
-def _known_absent(spec: Spec, where: Circumstances, matrix: Matrix) -> Iterator[BuildVerdict]:
+def _known_absent(spec: Spec, where: TargetMachine, matrix: Matrix) -> Iterator[BuildVerdict]:
     """No row of builds, and one that says why: there is none for this platform, or the index of its CUDA ended."""
     release = first_release(spec.versions)
     reasons = (*_absent(spec.name, release, where, matrix), *_unserved(spec, release, matrix))
@@ -376,7 +376,7 @@ def _unserved(spec: Spec, release: str, matrix: Matrix) -> Iterator[Reason]:
         yield Reason(BAD, what, rows, "; ".join(dict.fromkeys(row.source for row in served)))
 
 
-def _nothing(spec: Spec, where: Circumstances, matrix: Matrix) -> CanAnswer:
+def _nothing(spec: Spec, where: TargetMachine, matrix: Matrix) -> CanAnswer:
     """No row: unknown, with the nearest that there is."""
     version = first_release(spec.versions)
     reason = Reason(UNKNOWN, f"no matrix row covers {spec}", (), "")
@@ -388,7 +388,7 @@ def _nothing(spec: Spec, where: Circumstances, matrix: Matrix) -> CanAnswer:
     return CanAnswer(spec=str(spec), verdict=UNKNOWN, best=None, others=(), reasons=(reason,), instead=())
 
 
-def _instead(spec: Spec, best: BuildVerdict, where: Circumstances, matrix: Matrix) -> tuple[str, ...]:
+def _instead(spec: Spec, best: BuildVerdict, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
     """The nearest newer release that fits, and the nearest older one."""
     every = [one for one in _candidates(spec._replace(versions="", build=""), where, matrix) if one.verdict == YES]
     fitting = [one for one in every if one.is_gpu or not where.wants_gpu]

@@ -7,16 +7,17 @@ import itertools
 from compat.build import is_cuda_row, name_of
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
-from compat.reason import BAD, OK, UNKNOWN, Circumstances, Reason, row_name
+from compat.reason import BAD, OK, UNKNOWN, Reason, row_name
 from compat.row import FrameworkRow
-from compat.solve import Problem, solve, solve_unsure
-from compat.solve_proof import refusals
+from compat.solve.rejections import refusals
+from compat.solve.search import Problem, solve, solve_unsure
 from compat.spec import Spec
+from compat.target import TargetMachine
 from compat.traits import traits_of
 
 
 def together(
-    specs: tuple[Spec, ...], rows: tuple[FrameworkRow, ...], where: Circumstances, matrix: Matrix
+    specs: tuple[Spec, ...], rows: tuple[FrameworkRow, ...], where: TargetMachine, matrix: Matrix
 ) -> Reason | None:
     """What the solver says of them, or their pins where a build for the CPU was meant; `rows` do alone.
 

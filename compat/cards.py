@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
 from compat.reason import row_name
-from compat.record import NamedTuple
 from compat.row import GpuRow
 from compat.version import ComputeCapability
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from compat.base.record import NamedTuple
 from compat.build import (
     accepted_cudas,
     brings_libraries,
@@ -22,7 +23,6 @@ from compat.reason import (
     BAD,
     OK,
     UNKNOWN,
-    Circumstances,
     Reason,
     cudnn_reasons,
     driver_drives,
@@ -32,16 +32,16 @@ from compat.reason import (
     toolkit_reasons,
     verdict_of,
 )
-from compat.record import NamedTuple
 from compat.row import CudnnBuildRow, CudnnWarningRow, FrameworkRow, SupportRow, TargetsRow
 from compat.specifier import first_release
+from compat.target import TargetMachine
 from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion
 
 if TYPE_CHECKING:
     from compat.platform_row import ExtraRow  # only a question about the system's libraries asks for these
 
-__all__ = ["Circumstances", "Fit", "Reason", "driver_drives", "fit", "row_name", "verdict_of"]
+__all__ = ["TargetMachine", "Fit", "Reason", "driver_drives", "fit", "row_name", "verdict_of"]
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Fit(NamedTuple):
         return verdict_of(self.reasons)
 
 
-def fit(row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, brought: frozenset[str] | None = None) -> Fit:
+def fit(row: FrameworkRow, circumstances: TargetMachine, matrix: Matrix, brought: frozenset[str] | None = None) -> Fit:
     """Judge one build: platform, Python, C library, GPU code, driver; only what the circumstances name.
 
     A row of another platform says nothing of this one but that it exists. `brought` are the libraries that the extras
@@ -89,7 +89,7 @@ class _Judged:
     """One build under its circumstances: each method gives the reasons of one kind."""
 
     def __init__(
-        self, row: FrameworkRow, circumstances: Circumstances, matrix: Matrix, brought: frozenset[str] | None
+        self, row: FrameworkRow, circumstances: TargetMachine, matrix: Matrix, brought: frozenset[str] | None
     ) -> None:
         self._row, self._where, self._matrix, self._brought_along = row, circumstances, matrix, brought
         self.is_here = circumstances.os_family in row.os and circumstances.arch in row.arch
@@ -465,7 +465,7 @@ def _newest_python(package: str, since: tuple[int, ...], matrix: Matrix) -> tupl
 
 
 @lru_cache(maxsize=256)
-def _whatever_python(circumstances: Circumstances, matrix: Matrix, brought: frozenset[str] | None) -> Kept:
+def _whatever_python(circumstances: TargetMachine, matrix: Matrix, brought: frozenset[str] | None) -> Kept:
     return _on_one_python(circumstances._replace(python=""), matrix, brought)
 
 
@@ -480,12 +480,12 @@ def _of_cards(*_: object) -> Kept:
 
 
 @lru_cache(maxsize=1024)
-def _drives(circumstances: Circumstances, matrix: Matrix) -> tuple[Reason, ...]:
+def _drives(circumstances: TargetMachine, matrix: Matrix) -> tuple[Reason, ...]:
     return tuple(drives_reasons(circumstances, matrix))
 
 
 @lru_cache(maxsize=4096)
-def _starts(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> tuple[Reason, ...]:
+def _starts(cuda: CudaVersion, circumstances: TargetMachine, matrix: Matrix) -> tuple[Reason, ...]:
     return tuple(driver_reasons(cuda, circumstances, matrix))
 
 

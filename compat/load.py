@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from compat.error import DataError
+from compat.base.errors import DataError
 from compat.row import ARTEFACT_PRODUCTS, FRAMEWORK_TABLES, PLATFORM_PRODUCTS, TABLES
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease, VersionError
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from compat.load import DATA, RowReader, load_file, tables_of
 from compat.row import (
     AbiRow,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 
 ABSENT = "absent"
 AGAIN = "again"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from compat.base.errors import DataError, GpudoctorError
 from compat.base.user_dirs import own_dir
-from compat.error import DataError, GpudoctorError
 from compat.load import RowReader, load_file, tables_of
 from compat.specifier import accepts
 

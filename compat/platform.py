@@ -11,9 +11,9 @@ from compat.overlap import NO, YES, overlap
 
 if TYPE_CHECKING:
     from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, JetpackRow, NameRow, SystemLibraryRow
-    from compat.reason import Circumstances
     from compat.row import FrameworkRow
     from compat.spec import Spec
+    from compat.target import TargetMachine
 
 
 def package_named(name: str, matrix: Matrix) -> NameRow | None:
@@ -79,7 +79,7 @@ def machine_of(card: str, matrix: Matrix) -> CardPlatformRow | None:
     return next((row for row in _rows(matrix, "platform", "cards") if card in row.cards), None)
 
 
-def absent(package: str, specifier: str, where: Circumstances, matrix: Matrix) -> AbsentRow | None:
+def absent(package: str, specifier: str, where: TargetMachine, matrix: Matrix) -> AbsentRow | None:
     """The row that says that there is no GPU build of a release for a platform and its cards, if there is one.
 
     `specifier` is that of a row of builds: every release that it names must be absent.

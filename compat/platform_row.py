@@ -4,7 +4,7 @@ Only a question opens these tables, so that a diagnosis need not define their ty
 every row (see `compat.row`).
 """
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.version import ComputeCapability
 
 

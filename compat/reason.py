@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from compat.base.record import NamedTuple
 from compat.build import serves
 from compat.matrix import Matrix, Uncovered
 from compat.platform import extras_lacking
-from compat.record import NamedTuple
 from compat.row import BranchRow, CudnnBuildRow, FrameworkRow, GenerationRow
-from compat.version import ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
+from compat.target import TargetMachine
+from compat.version import ComputeCapability, CudaVersion, DriverRelease
 
 if TYPE_CHECKING:
     from compat.artefact import ForwardCompatRow  # only a question asks for these
@@ -18,34 +19,6 @@ if TYPE_CHECKING:
 
 OK, BAD, UNKNOWN = "ok", "bad", "unknown"
 YES, NO = "yes", "no"
-
-
-class Circumstances(NamedTuple):
-    """Where a build must work; what is "", () or None was not said, and is not judged."""
-
-    os_family: str = "linux"
-    wsl: bool = False  # Linux inside Windows, whose driver it has
-    arch: str = "x86_64"  # "x86_64", "sbsa", "jetson", "ppc64le"
-    python: str = ""  # "3.12", "3.13t"
-    capabilities: tuple[ComputeCapability, ...] = ()  # of every GPU that must work
-    driver: DriverRelease | None = None
-    glibc: str = ""
-    cuda: CudaVersion | None = None  # of the toolkit on the system, for builds that bring none
-    cudnn: CudnnVersion | None = None  # of the system, likewise
-    families: tuple[str, ...] = ()  # "datacenter", "geforce" of the cards that were named by product
-    forward: CudaVersion | None = None  # of the forward-compatibility package beside the driver
-    as_written: bool = False  # an extra that was not named does not come along: tensorflow is not tensorflow[and-cuda]
-    names_gpu: bool = False  # the build itself was asked for as one with GPU code: "+cu124", "[cuda12]"
-
-    @property
-    def driver_family(self) -> str:
-        """The system whose driver it is, by which its releases are numbered."""
-        return "windows" if self.wsl else self.os_family
-
-    @property
-    def wants_gpu(self) -> bool:
-        """Whether the build must use a GPU: a card or its driver was named."""
-        return bool(self.capabilities) or self.driver is not None
 
 
 class Reason(NamedTuple):
@@ -111,7 +84,7 @@ def _knows_card(
     return Reason(OK, f"driver {driver} drives {gpu.sm} ({generation.name})", rows, generation.source)
 
 
-def toolkit_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+def toolkit_reasons(cuda: CudaVersion, circumstances: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
     """Whether a toolkit builds for the cards, its programs start on the driver, and that drives the cards."""
     for gpu in circumstances.capabilities:
         yield _toolkit_builds_for(gpu, cuda, matrix)
@@ -119,7 +92,7 @@ def toolkit_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Mat
     yield from drives_reasons(circumstances, matrix)
 
 
-def drives_reasons(circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+def drives_reasons(circumstances: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
     """Whether the driver knows the cards at all; that of a Jetson comes with its system, and is not judged."""
     driver, family = circumstances.driver, circumstances.driver_family
     if driver is None or circumstances.arch == "jetson":
@@ -142,7 +115,7 @@ def _of_windows(driver: DriverRelease, family: str, matrix: Matrix) -> str:
     return f"driver {driver} is a release for Windows, of branch {branch}: --os windows, or --os wsl for Linux in it"
 
 
-def driver_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+def driver_reasons(cuda: CudaVersion, circumstances: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
     """Whether programs of a CUDA version start on the driver; where not, whether NVIDIA's package would help."""
     if circumstances.driver is None:
         return
@@ -161,7 +134,7 @@ def driver_reasons(cuda: CudaVersion, circumstances: Circumstances, matrix: Matr
     )
 
 
-def _forward_compat(cuda: CudaVersion, circumstances: Circumstances, matrix: Matrix) -> ForwardCompatRow | None:
+def _forward_compat(cuda: CudaVersion, circumstances: TargetMachine, matrix: Matrix) -> ForwardCompatRow | None:
     """The forward-compatibility package that is there, else the oldest that serves a CUDA version here."""
     serving = [
         row
@@ -171,7 +144,7 @@ def _forward_compat(cuda: CudaVersion, circumstances: Circumstances, matrix: Mat
     return min(serving, key=lambda row: row.cuda, default=None)
 
 
-def forward_packages(circumstances: Circumstances, matrix: Matrix) -> tuple[ForwardCompatRow, ...]:
+def forward_packages(circumstances: TargetMachine, matrix: Matrix) -> tuple[ForwardCompatRow, ...]:
     """The forward-compatibility packages that NVIDIA supports on this driver's branch and these cards.
 
     Source: CUDA Compatibility, "Forward Compatibility": Linux, data-centre cards, base branches of NVIDIA's table.
@@ -230,7 +203,7 @@ def _compilable(cuda: CudaVersion | None, matrix: Matrix) -> ComputeCapability |
         return None
 
 
-def cudnn_reasons(build: CudnnBuildRow, circumstances: Circumstances, matrix: Matrix) -> Iterator[Reason]:
+def cudnn_reasons(build: CudnnBuildRow, circumstances: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
     """Whether a build of cuDNN has code for the cards; no newer one than the compiler of its newest CUDA knows."""
     name = (row_name("cudnn", "builds", build),)
     oldest, newest = build.capability_min, build.capability_max or _compilable(build.cuda_max, matrix)

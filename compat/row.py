@@ -5,7 +5,7 @@ Every row ends with where it comes from: `source` is something a reader can open
 `confidence` is high (read from the artefact or its maker's own text), medium or low, `note` is prose.
 """
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
 
 

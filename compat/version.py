@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from compat.error import GpudoctorError
-from compat.record import NamedTuple
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 
 V = TypeVar("V", bound="tuple[Any, ...]")
 

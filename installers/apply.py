@@ -8,11 +8,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
+from installers.errors import InstallError, plainly, refused, require_space, require_writable
 from installers.journal import Journal, Ran, State
 from installers.plan import Plan
-from installers.refusal import InstallError, plainly, refused, require_space, require_writable
-from installers.run import MEANS, Means, Run
+from installers.run import MEANS, ExecutionOptions, Run
 from installers.step import Step, kind_of
 from installers.steps.command import Inverse
 from installers.undo import Undone, recover, undo
@@ -38,7 +38,7 @@ class Applied(NamedTuple):
     left: tuple[Step, ...]  # for the user: settings of the shell, steps by hand; and the checks
 
 
-def apply(plan: Plan, state: State, means: Means = MEANS) -> Applied:
+def apply(plan: Plan, state: State, means: ExecutionOptions = MEANS) -> Applied:
     """Carry out a plan; raises InstallError, Busy, JournalError, after which everything is as before.
 
     But after AtWork, a later run or a rollback takes it back.

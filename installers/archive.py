@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from compat.base.compression import Unpackable, unpacked
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.digest import CHUNK_BYTES, LoginPage, looks_like_page
-from installers.refusal import InstallError
+from installers.errors import InstallError
 
 if TYPE_CHECKING:
     import tarfile

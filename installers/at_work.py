@@ -12,7 +12,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.journal import Journal, JournalError
 
 _MARK = "GPUDOCTOR_RUN"  # the variable: the directory of the run's journal

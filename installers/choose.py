@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from compat.discover import load_one, names_in
-from compat.error import GpudoctorError
+from compat.base.discover import load_one, names_in
+from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
 from compat.need import Need
 from installers import methods as methods_package

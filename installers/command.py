@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from compat.stop import delayed_signals, with_parent
-from compat.trust import NotTrusted, owner_of, refuse
+from compat.base.stop import delayed_signals, with_parent
+from compat.base.trust import NotTrusted, owner_of, refuse
 from installers.at_work import UNWATCHED, Watch, marked
-from installers.refusal import InstallError
+from installers.errors import InstallError
 from installers.steps.command import Command, Inverse
 
 _LOOK_S = 60

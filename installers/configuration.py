@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.effect import SettingWritten, VariableSet
 from installers.plan import Plan
 from installers.step import Step

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from compat.need import Need
-from compat.record import NamedTuple
 from installers.plan import Target
 from installers.requirement import wanted_version
 from installers.step import Step

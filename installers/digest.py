@@ -6,8 +6,8 @@ import errno
 import hashlib
 import os
 
+from installers.errors import InstallError, written
 from installers.progress import Progress, Report, silent
-from installers.refusal import InstallError, written
 
 CHUNK_BYTES = 1 << 20
 _PAGE_STARTS = (b"<!doctype", b"<html", b"<head", b"<?xml")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Union
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 
 
 class DistributionsInstalled(NamedTuple):

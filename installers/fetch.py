@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.digest import CHUNK_BYTES, DigestMismatch, LoginPage, looks_like_page, require
+from installers.errors import InstallError, written
 from installers.progress import Progress, Report, silent
-from installers.refusal import InstallError, written
 
 if TYPE_CHECKING:
     import requests

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from shlex import quote
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.plan import Plan
 from installers.steps.add_to_path import AddToPath
 from installers.steps.by_hand import ByHand

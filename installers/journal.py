@@ -17,12 +17,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from compat.base.errors import GpudoctorError
+from compat.base.private_dirs import NotOurs, own_directory
+from compat.base.record import NamedTuple
 from compat.base.user_dirs import own_dir
-from compat.error import GpudoctorError
-from compat.own import NotOurs, own_directory
-from compat.record import NamedTuple
-from installers.refusal import written
-from installers.stamp import Stamp, sync
+from installers.errors import written
+from installers.file_identity import Stamp, sync
 from installers.steps.command import Command, Inverse
 
 Record = dict[str, Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from compat.need import Need
-from compat.record import NamedTuple
 from installers.plan import Plan, Target
 
 # What an order can say beside product and version, as the command line calls it.

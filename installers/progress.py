@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 
 
 class Progress(NamedTuple):

@@ -7,7 +7,7 @@ rows of the matrix.
 from __future__ import annotations
 
 from compat.artefact import ManifestRow
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.row import OwnPackageRow, RepositoryRow, SigningKeyRow, ThirdPartyRow, ToolkitRow
 from compat.specifier import accepts

@@ -8,21 +8,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.at_work import Watch, watch
 from installers.command import as_root, run_command, settled
+from installers.environment_backup import environments_of, keep_all, touch
 from installers.fetch import PATIENT, Limits
+from installers.file_identity import link_or_copy
 from installers.journal import Journal, State, record_of_command
-from installers.kept import environments_of, keep_all, touch
 from installers.plan import Plan
 from installers.progress import Progress, Report, silent
-from installers.stamp import link_or_copy
 from installers.step import Step, kind_of
 from installers.steps.command import Command, is_of_packages
 from installers.transaction import SCRATCH_NAME, Item, Transaction
 
 
-class Means(NamedTuple):
+class ExecutionOptions(NamedTuple):
     """What a run may use besides the file system."""
 
     report: Report = silent
@@ -31,13 +31,13 @@ class Means(NamedTuple):
     as_root: tuple[str, ...] = ()  # ("sudo",) once the user agreed: goes before commands that need root
 
 
-MEANS = Means()
+MEANS = ExecutionOptions()
 
 
 class Run:
     """The run of a journal."""
 
-    def __init__(self, journal: Journal, state: State, means: Means) -> None:
+    def __init__(self, journal: Journal, state: State, means: ExecutionOptions) -> None:
         self.archives: dict[str, str] = {}  # name in the staging directory: file that lies elsewhere
         self.report = means.report
         self.limits = means.limits

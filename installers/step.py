@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from compat.discover import load_one, names_in
-from compat.record import NamedTuple
+from compat.base.discover import load_one, names_in
+from compat.base.record import NamedTuple
 from installers import steps as steps_package
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Shell(NamedTuple):
         return (self.scripted or self.typed)(step, target)
 
 
-class Kind(NamedTuple):
+class StepType(NamedTuple):
     """One kind of step: what every one must say, and what some do."""
 
     step: type
@@ -83,16 +83,16 @@ class Kind(NamedTuple):
         return bool(getattr(step, "needs_root", False))
 
 
-def kind_of(step: Step) -> Kind:
+def kind_of(step: Step) -> StepType:
     """The kind of a step, by the file that its type stands in."""
     return kind_named(type(step).__module__.rpartition(".")[2])
 
 
-def kind_named(name: str) -> Kind:
+def kind_named(name: str) -> StepType:
     """The kind of a file's name; raises DataError, ModuleNotFoundError."""
-    return load_one(steps_package, name, "KIND", Kind)
+    return load_one(steps_package, name, "KIND", StepType)
 
 
-def every_kind() -> tuple[Kind, ...]:
+def every_kind() -> tuple[StepType, ...]:
     """All kinds there are; raises DataError for a file without one, and for none at all."""
     return tuple(map(kind_named, names_in(steps_package)))

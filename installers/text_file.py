@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from installers.refusal import CannotChange, written
+from installers.errors import CannotChange, written
 
 if TYPE_CHECKING:
     from installers.run import Run

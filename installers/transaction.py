@@ -9,9 +9,9 @@ import contextlib
 import os
 from collections.abc import Callable, Sequence
 
+from installers.errors import InstallError
+from installers.file_identity import Stamp, is_same, link_or_copy, stamp_of, sync
 from installers.journal import Change, Journal, Record, record_of
-from installers.refusal import InstallError
-from installers.stamp import Stamp, is_same, link_or_copy, stamp_of, sync
 
 SCRATCH_NAME = ".gpudoctor-"  # begins the name of the directory in which files wait beside their place
 

@@ -10,12 +10,12 @@ import os
 import shutil
 from collections.abc import Callable
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.at_work import Watch, require_ended, watch
 from installers.command import as_root, inverses
+from installers.errors import InstallError
+from installers.file_identity import Stamp, copy_as_it_is, is_same, stamp_of
 from installers.journal import Change, Entry, Journal, JournalError, Ran, State, change_of, history, whole
-from installers.refusal import InstallError
-from installers.stamp import Stamp, copy_as_it_is, is_same, stamp_of
 from installers.step import kind_named
 from installers.steps.command import Command, is_of_packages
 

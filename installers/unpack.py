@@ -12,10 +12,10 @@ import os
 import stat
 from collections.abc import Callable
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.archive import Member, UnsafeArchive, clean_name, damage_named, is_absolute, members
+from installers.errors import written
 from installers.progress import Progress, Report, silent
-from installers.refusal import written
 
 
 class Bounds(NamedTuple):

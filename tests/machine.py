@@ -11,20 +11,20 @@ from typing import Any
 
 from compat.matrix import Matrix
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
-from doctor.check.command import court_of
-from doctor.check.finding import Report
-from doctor.check.judge import judge, load_rules
-from doctor.check.report import make_report
-from doctor.facts import Facts, Machine
-from doctor.facts.cudnn import CudnnCopy, CudnnPart
-from doctor.facts.driver import DeviceNode, DriverFacts, DriverLibrary, ModuleFile, Nvml
-from doctor.facts.environment import ConfigurationFacts, Distribution, Environment, Framework
-from doctor.facts.gpu import Gpu, GpuNow, PciDevice
-from doctor.facts.loader import FoundBy, LoaderFacts, Prediction, SearchDir, Way
-from doctor.facts.seen import Fact, Seen, Unseen
-from doctor.facts.system import Compiler, SystemFacts
-from doctor.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
+from doctor.commands.check.command import verifier_for
+from doctor.diagnose import make_report
 from doctor.host import Host
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.cudnn import CudnnCopy, CudnnPart
+from doctor.model.facts.driver import DeviceNode, DriverFacts, DriverLibrary, ModuleFile, Nvml
+from doctor.model.facts.environment import ConfigurationFacts, Distribution, Environment, Framework
+from doctor.model.facts.gpu import Gpu, GpuNow, PciDevice
+from doctor.model.facts.loader import FoundBy, LoaderFacts, Prediction, SearchDir, Way
+from doctor.model.facts.seen import Fact, Seen, Unseen
+from doctor.model.facts.system import Compiler, SystemFacts
+from doctor.model.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
+from doctor.model.finding import Report
+from doctor.rules.shared.engine import judge, load_rules
 
 VENV = "/home/user/project/.venv"
 SITE = f"{VENV}/lib/python3.12/site-packages"
@@ -310,5 +310,5 @@ def report_on(facts: Facts, host: Host | None = None) -> Report:
     """What every rule makes of these facts, with the shipped matrix and, with their host, proven remedies."""
     matrix, rules = Matrix(), load_rules()
     answers = judge(facts, matrix, rules)
-    court = court_of(facts, answers, matrix, rules, host) if host else None
+    court = verifier_for(facts, answers, matrix, rules, host) if host else None
     return make_report(facts, answers, matrix, time.perf_counter(), court)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.check.judge import codes
 from doctor.cli import execute
+from doctor.rules.shared.engine import codes
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -163,7 +163,7 @@ def test_a_bare_check_loads_nothing_heavy(empty: Path) -> None:
 def test_the_everyday_check_parses_no_options(options: list[str]) -> None:
     argv = repr(["check", *options])
     done = python("-c", f"import sys; from doctor.cli import execute; execute({argv}); print(' '.join(sys.modules))")
-    assert "doctor.check.command" in done.stdout.split()
+    assert "doctor.commands.check.command" in done.stdout.split()
     assert "typer" not in done.stdout.split()
 
 
@@ -171,7 +171,7 @@ def test_the_help_loads_no_probe_and_no_matrix() -> None:
     done = python("-c", "import sys; from doctor.cli import execute; execute(['--help']); print(' '.join(sys.modules))")
     loaded = set(done.stdout.split())
     assert "doctor.cli.check" in loaded
-    assert loaded & {"doctor.probes", "compat.matrix", "doctor.check.command", "json"} == set()
+    assert loaded & {"doctor.probes", "compat.matrix", "doctor.commands.check.command", "json"} == set()
 
 
 @pytest.mark.parametrize("style", ["text", "json"])

@@ -24,7 +24,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed") / "site"
     for name in ("compat", "doctor", "installers"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "docs/rules", folder / "doctor/explain/pages")  # as the wheel has them
+    shutil.copytree(ROOT / "docs/rules", folder / "doctor/messages/pages")  # as the wheel has them
     shutil.copy(ROOT / "gpudoctor.py", folder)
     return folder
 

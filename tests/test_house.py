@@ -63,9 +63,7 @@ def test_rules_read_nothing_and_probes_judge_nothing() -> None:
         if name.startswith("doctor.rules."):
             assert not any(one.startswith(("doctor.host", "doctor.probes", "os", "subprocess")) for one in names), name
         if name.startswith("doctor.probes."):
-            assert not any(one.startswith(("doctor.rules", "doctor.check.report", "compat.matrix")) for one in names), (
-                name
-            )
+            assert not any(one.startswith(("doctor.rules", "doctor.diagnose", "compat.matrix")) for one in names), name
 
 
 def test_only_the_command_line_prints() -> None:
@@ -211,14 +209,14 @@ FRAMEWORK_NAME = re.compile(
 )
 # Where they may stand, and why. Everywhere else a card or a row of traits says it.
 MAY_NAME_FRAMEWORKS = {
-    "doctor/frameworks/": "the cards",
-    "doctor/explain/decide/": "messages of the frameworks",
-    "doctor/explain/dumps/": "what the frameworks print of themselves",
-    "doctor/explain/facts.py": "torch says its CUDA in a line of its own",
-    "doctor/verify/frameworks/": "programs, one for each framework",
+    "doctor/loader/cards/": "the cards",
+    "doctor/messages/decide/": "messages of the frameworks",
+    "doctor/commands/explain/dumps/": "what the frameworks print of themselves",
+    "doctor/commands/explain/facts.py": "torch says its CUDA in a line of its own",
+    "doctor/commands/verify/frameworks/": "programs, one for each framework",
     "doctor/cli/": "names of commands and choices",
-    "compat/solve_builds.py": "what TensorFlow's extra asks for besides the libraries of CUDA",
-    "doctor/dockerfile/build.py": "names in a line that bring no library of CUDA",
+    "compat/solve/candidates.py": "what TensorFlow's extra asks for besides the libraries of CUDA",
+    "doctor/commands/dockerfile/build.py": "names in a line that bring no library of CUDA",
     "doctor/rules/dockerfile_libraries_missing.py": "whose cuDNN is optional, and which may be meant for the CPU",
     "doctor/rules/framework_not_published.py": "of torch the rows hold every build",
     "doctor/rules/jax_plugin_version_mismatch.py": "about JAX alone",
@@ -229,15 +227,15 @@ MAY_NAME_FRAMEWORKS = {
     "doctor/rules/theanorc_misconfigured.py": "about Theano alone",
     "doctor/rules/two_onnxruntimes.py": "about ONNX Runtime alone",
     "doctor/rules/wrong_nvcc_vs_torch_cuda.py": "about torch's extension builder alone",
-    "doctor/install/configure.py": "the settings of Theano and Keras",
+    "doctor/commands/install/configure.py": "the settings of Theano and Keras",
     "doctor/probes/configuration.py": "the settings of Theano and Keras",
     "installers/configuration.py": "the settings of Theano and Keras",
-    "doctor/bench/": "CuPy computes for us",
-    "doctor/smoke/": "CuPy computes for us",
-    "doctor/verify/command.py": "CuPy computes for us",
-    "doctor/verify/missing.py": "CuPy computes for us",
+    "doctor/commands/bench/": "CuPy computes for us",
+    "doctor/commands/verify/cudnn_trial/": "CuPy computes for us",
+    "doctor/commands/verify/command.py": "CuPy computes for us",
+    "doctor/commands/verify/missing.py": "CuPy computes for us",
     "doctor/output/redact.py": "words that a report keeps",
-    "doctor/probes/distributions.py": "conda's packages, which are none of the index's",
+    "doctor/pyenv/distributions.py": "conda's packages, which are none of the index's",
 }
 
 

@@ -18,25 +18,28 @@ _PATTERNS = frozenset({"match", "search", "fullmatch", "findall", "finditer", "s
 
 # Folder or file, field, and why it is no sentence of ours. A file of a folder that is listed needs no entry of its own.
 ALLOWED = {
-    ("doctor/dockerfile", "text"): "what a user wrote: words of a shell line, nodes of a YAML file",
-    ("doctor/image/within.py", "text"): "words of a shell script",
-    ("doctor/explain", "text"): "lines that other programs printed",
+    ("doctor/commands/dockerfile", "text"): "what a user wrote: words of a shell line, nodes of a YAML file",
+    ("doctor/image/container_env_files.py", "text"): "words of a shell script",
+    ("doctor/commands/explain", "text"): "lines that other programs printed",
     ("doctor/rules/kernel_updated_dkms_missing.py", "why"): "a line of make.log",
     ("doctor/probes/cudnn.py", "text"): "the name of a file",
-    ("doctor/verify/findings.py", "text"): "the words of a loader, told twice by one worker, and their blanks",
+    ("doctor/commands/verify/findings.py", "text"): "the words of a loader, told twice by one worker, and their blanks",
     ("doctor/rules/ptxas_too_old.py", "why"): "a word for each step of a search, `Tool.why`, not yet an enum",
-    ("doctor/facts/seen.py", "why"): "two values are equal",
-    ("doctor/check/text.py", "detail"): "what the summary says already is not printed again",
-    ("doctor/check/text.py", "summary"): "the same",
-    ("doctor/output/judged.py", "detail"): "the same",
-    ("doctor/output/judged.py", "summary"): "the same",
-    ("doctor/install/fix.py", "summary"): "the same",
-    ("doctor/install/fix.py", "text"): "the same",
+    ("doctor/model/facts/seen.py", "why"): "two values are equal",
+    ("doctor/commands/check/text.py", "detail"): "what the summary says already is not printed again",
+    ("doctor/commands/check/text.py", "summary"): "the same",
+    ("doctor/output/finding_views.py", "detail"): "the same",
+    ("doctor/output/finding_views.py", "summary"): "the same",
+    ("doctor/commands/install/fix.py", "summary"): "the same",
+    ("doctor/commands/install/fix.py", "text"): "the same",
     ("installers/steps/by_hand.py", "text"): "the first of its lines is its title, the others are typed",
-    ("doctor/matrix/pages.py", "source"): 'sources in a row of the matrix are joined by "; " (CONTRIBUTING.md)',
+    (
+        "doctor/commands/matrix/pages.py",
+        "source",
+    ): 'sources in a row of the matrix are joined by "; " (CONTRIBUTING.md)',
     ("compat/build.py", "source"): "the same",
-    ("compat/solve_proof.py", "source"): "the same",
-    ("doctor/refresh", "source"): "the same",
+    ("compat/solve/rejections.py", "source"): "the same",
+    ("doctor/commands/refresh", "source"): "the same",
 }
 
 

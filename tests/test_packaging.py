@@ -58,7 +58,7 @@ def test_the_wheel_holds_data_types_and_licence(built: Path) -> None:
     names = zipfile.ZipFile(archive).namelist()
     assert [name.rpartition("/")[2] for name in sorted(names) if name.startswith("compat/data/")] == DATA
     assert {"compat/py.typed", "doctor/py.typed", "installers/py.typed"} <= set(names)
-    pages = {name.rpartition("/")[2] for name in names if name.startswith("doctor/explain/pages/")}
+    pages = {name.rpartition("/")[2] for name in names if name.startswith("doctor/messages/pages/")}
     assert pages == {path.name for path in (ROOT / "docs" / "rules").glob("*.md")}
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith("tests/") for name in names)

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from doctor.check.document import CheckDocument
-from doctor.formats import TextStyle
+from doctor.commands.check.document import CheckDocument
+from doctor.commands.policy.load import load
+from doctor.output.document import TextStyle
 from doctor.output.write import format_for
-from doctor.policy.load import load
-from tests.formats.test_for_machines import invented
 from tests.machine import machine, report_on
+from tests.output.formats.test_for_machines import invented
 from tests.wheels import CACHE
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, Literal
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 
 WINDOW_AT_MOST_BYTES = 128 << 20  # `zstd --ultra -22` and `xz -9` need that much or less
 PIECE_BYTES = 1 << 20  # of what is unpacked at once

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from typing import BinaryIO
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
+from doctor.host import Host, HostError
+
+# e_machine of the ELF specification, Machine of the PE specification.
+_ELF_MACHINES = {3: "i386", 21: "ppc64le", 22: "s390x", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+_PE_MACHINES = {0x14C: "i386", 0x8664: "x86_64", 0xAA64: "aarch64"}
 
 
 class NotRead(GpudoctorError):
@@ -36,3 +42,20 @@ class Pieces:
         if len(content) != size:
             raise self.not_read("it became shorter while it was read")
         return content
+
+
+def machine_of_file(host: Host, path: str) -> str:
+    """What a program was built for, from its first bytes; "" where they do not say."""
+    try:
+        with host.open(path) as stream:
+            head = stream.read(4096)
+    except (HostError, OSError):
+        return ""
+    if head[:4] == b"\x7fELF" and len(head) >= 20:
+        order = ">" if head[5] == 2 else "<"
+        return _ELF_MACHINES.get(struct.unpack_from(order + "H", head, 18)[0], "")
+    if head[:2] == b"MZ" and len(head) >= 64:
+        offset: int = struct.unpack_from("<I", head, 60)[0]
+        if head[offset : offset + 4] == b"PE\0\0" and len(head) >= offset + 6:
+            return _PE_MACHINES.get(struct.unpack_from("<H", head, offset + 4)[0], "")
+    return ""

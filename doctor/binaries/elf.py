@@ -10,8 +10,8 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO, Literal
 
-from compat.error import GpudoctorError
-from compat.record import NamedTuple
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from doctor.binaries import NotRead, Pieces
 
 _MACHINES = {
@@ -94,7 +94,7 @@ def _layout(bits: int, order: Literal["little", "big"]) -> _Layout:
     )
 
 
-class Stretch(NamedTuple):
+class ByteRange(NamedTuple):
     """A named stretch of the file: a section, or a loaded segment, whose name is ""."""
 
     name: str
@@ -273,7 +273,7 @@ class Elf(Pieces):
             offset += max(len(block) - len(prefix) + 1, 1)  # it may lie across two blocks
         return ""
 
-    def sections(self) -> tuple[Stretch, ...]:
+    def sections(self) -> tuple[ByteRange, ...]:
         """The sections that have bytes in the file, none where it has no section headers; raises ElfError."""
         place, entry_size, how_many, names = self._sections
         if not how_many:
@@ -286,12 +286,12 @@ class Elf(Pieces):
         table = list(layout.iter_unpack(self._read(place, how_many * layout.size)))
         texts = self._read(table[names][4], min(table[names][5], _STRINGS_AT_MOST_BYTES))
         return tuple(
-            Stretch(_text_at(texts, fields[0]), fields[4], fields[5]) for fields in table if fields[1] != _SHT_NOBITS
+            ByteRange(_text_at(texts, fields[0]), fields[4], fields[5]) for fields in table if fields[1] != _SHT_NOBITS
         )
 
-    def segments(self) -> tuple[Stretch, ...]:
+    def segments(self) -> tuple[ByteRange, ...]:
         """The stretches of the file that are loaded into memory."""
-        return tuple(Stretch("", one.offset, one.size) for one in self._segments if one.kind == _PT_LOAD)
+        return tuple(ByteRange("", one.offset, one.size) for one in self._segments if one.kind == _PT_LOAD)
 
     def offset_of(self, address: int) -> int:
         """Where an address lies in the file; raises ElfError."""

@@ -18,8 +18,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
 
-from compat.error import GpudoctorError
-from compat.record import NamedTuple
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from compat.version import CodeTarget, ComputeCapability
 from doctor.binaries import NotRead
 from doctor.binaries.elf import Elf, ElfError

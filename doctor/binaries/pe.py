@@ -7,8 +7,8 @@ beyond a bound of ours PeNotRead.
 import struct
 from typing import BinaryIO
 
-from compat.error import GpudoctorError
-from compat.record import NamedTuple
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from doctor.binaries import NotRead, Pieces
 
 _MACHINES = {0x14C: "i386", 0x1C0: "arm", 0x8664: "x86_64", 0xAA64: "aarch64"}

@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from compat.discover import code_of, folders_in, load_one, names_in
-from compat.error import DataError, GpudoctorError
-from doctor.host import waiting
+from compat.base.discover import code_of, folders_in, load_one, names_in
+from compat.base.errors import DataError, GpudoctorError
+from doctor.host import progress
 
 if TYPE_CHECKING:
     import typer
@@ -61,7 +61,7 @@ def main() -> NoReturn:
     gc.set_threshold(_NEW_OBJECTS_AT_MOST)
     is_run = sys.argv[1:2] == ["run"]
     _fill_closed()
-    waiting.listen(lambda text: print(f"gpudoctor: {text}", file=sys.stderr, flush=True))
+    progress.listen(lambda text: print(f"gpudoctor: {text}", file=sys.stderr, flush=True))
     if sys.stdout is None:  # its descriptor is closed
         if not is_run and not any(one.startswith("--output") for one in sys.argv):
             raise SystemExit(
@@ -73,7 +73,7 @@ def main() -> NoReturn:
         sys.stdout.reconfigure(encoding=_encoding_for_paths(sys.stdout), errors="replace")
     is_plain = _is_plain_check(sys.argv[1:])
     if not is_plain:  # a signal itself ends the everyday check, which leaves nothing behind; to load this takes time
-        from compat import stop
+        from compat.base import stop
 
         stop.handle_signals()
     status = execute(sys.argv[1:])
@@ -160,7 +160,7 @@ def _is_plain_check(argv: Sequence[str]) -> bool:
 
 def _plain_check(pythons: tuple[str, ...]) -> int:
     """The everyday run, which has no options to parse but one: typer would be half of its time."""
-    from doctor.check.command import Options, check
+    from doctor.commands.check.command import Options, check
     from doctor.output.write import terminal_style
 
     text, status = check(Options(pythons=pythons), terminal_style())

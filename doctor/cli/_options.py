@@ -22,7 +22,7 @@ Redact = Annotated[bool, typer.Option("--redact", help="Take out users, hosts, s
 
 
 def format_option(*views: str) -> Any:
-    """`--format`; `views` are those that the command's document has (doctor.formats)."""
+    """`--format`; `views` are those that the command's document has (doctor.output.document)."""
     *others, last = format_names(*views)
     return typer.Option("--format", metavar="NAME", help=f"{', '.join(others)} or {last}.")
 

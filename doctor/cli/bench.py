@@ -14,8 +14,8 @@ from doctor.cli._options import ChartFormat, Redact, Text, Texts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doctor.bench.command import Options
-    from doctor.bench.outcome import Progress
+    from doctor.commands.bench.command import Options
+    from doctor.commands.bench.outcome import Progress
 
 _WIDTH, _BAR, _BLINK_S = 79, 20, 0.1
 
@@ -50,7 +50,7 @@ def bench(
 
     Exit status: 0 measured; 2 bad usage or input; 4 something that was asked for could not be measured.
     """
-    from doctor.bench.command import Options  # late: `gpudoctor --help` loads this module, too
+    from doctor.commands.bench.command import Options  # late: `gpudoctor --help` loads this module, too
 
     options = Options(
         networks=tuple(networks or ()),
@@ -73,7 +73,7 @@ def bench(
 
 
 def _measured(options: Options) -> int:
-    from doctor.bench.command import bench as measure
+    from doctor.commands.bench.command import bench as measure
     from doctor.output.write import terminal_style
 
     with Bar() as bar:

@@ -11,7 +11,7 @@ from doctor.cli import Command
 from doctor.cli._options import FindingsFormat, Outputs, Policy, Pythons, Redact, Root, Text, Texts
 
 if TYPE_CHECKING:
-    from doctor.check.command import Options
+    from doctor.commands.check.command import Options
 
 
 Only = Annotated[Texts, typer.Option(metavar="CODE", help="Ask only this rule; repeatable.")]
@@ -83,14 +83,14 @@ def check(
     4 no finding, but something that matters could not be told. With --fix it is that of the last report.
     """
     given = locals()  # the options have the names of `Options`
-    from doctor.check import command  # late: `gpudoctor --help` loads this module, too
+    from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import terminal_style
 
     options = _options(command.Options, given)
     if fix:
         raise typer.Exit(_fix(options, source))
     if source is not None:
-        from doctor.explain.from_file import check_file  # late: of all checks, few are of a file
+        from doctor.commands.explain.from_file import check_file  # late: of all checks, few are of a file
 
         text, status = check_file(options, source, terminal_style())
     else:
@@ -111,15 +111,15 @@ def _options(kind: type[Options], given: dict[str, Any]) -> Options:
 
 def _fix(options: Options, source: str | None) -> int:
     from doctor.cli.install import show_progress  # late, as what follows: an ordinary check changes nothing
+    from doctor.commands.install.fix import Talk, fix
     from doctor.host import BadRequest
-    from doctor.install.fix import Talk, fix
     from doctor.output.write import terminal_style
-    from installers.run import Means
+    from installers.run import ExecutionOptions
 
     if source is not None:
         raise BadRequest("--fix mends this machine; --from judges another")
     talk = Talk(lambda text: print(text, end="", flush=True), _ask) if sys.stdin.isatty() else None
-    return fix(options, terminal_style(), talk, Means(report=show_progress()))
+    return fix(options, terminal_style(), talk, ExecutionOptions(report=show_progress()))
 
 
 def _ask(question: str) -> str:

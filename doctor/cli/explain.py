@@ -29,8 +29,8 @@ def explain(
 
     Exit status: 1 a fault of the stack, 0 none (or a page), 2 bad usage or input, 4 nothing in it is known.
     """
-    from doctor.explain.command import Question  # late: `gpudoctor --help` loads this module, too
-    from doctor.explain.command import explain as answer
+    from doctor.commands.explain.command import Question  # late: `gpudoctor --help` loads this module, too
+    from doctor.commands.explain.command import explain as answer
     from doctor.output.write import terminal_style
 
     question = Question(

@@ -31,7 +31,7 @@ def gate(
     Exit status: 0 ready, 1 not ready, 4 not known, 3 a fault of gpudoctor, 2 bad usage; with --as those of the
     scheduler (docs/gate.md).
     """
-    from doctor.gate import command  # late: `gpudoctor --help` loads this module, too
+    from doctor.commands.gate import command  # late: `gpudoctor --help` loads this module, too
 
     options = command.Options(
         dialect=dialect,
@@ -55,7 +55,7 @@ def gate(
 
 def _bad_usage(arguments: Sequence[str]) -> int:
     """As the one who asks understands it."""
-    from doctor.gate import command
+    from doctor.commands.gate import command
 
     pairs = zip(arguments, [*arguments, ""][1:], strict=True)
     said = [

@@ -28,10 +28,10 @@ def run(
 
     Exit status: the command's own; 127 not found, 126 not executable; with --strict, 1 where the check found an error.
     """
-    from doctor.formats import TextStyle  # late: `gpudoctor --help` loads this module, too
+    from doctor.commands.run import command as work
+    from doctor.commands.run.refused import NotStarted
+    from doctor.output.document import TextStyle  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import style_of
-    from doctor.run import command as work
-    from doctor.run.refused import NotStarted
 
     argv = tuple(command)
     style = style_of(sys.stderr, os.environ) if sys.stderr else TextStyle()

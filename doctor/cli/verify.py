@@ -38,9 +38,9 @@ def verify(
     Exit status: 0 everything that the level asks for was tried, and passed; 1 a finding; 2 bad usage or input; 3 a
     fault of gpudoctor; 4 nothing is wrong, but something could not be tried: what is missing is said.
     """
+    from doctor.commands.verify.command import Options
+    from doctor.commands.verify.command import verify as answer
     from doctor.output.write import terminal_style  # late: `gpudoctor --help` loads this module, too
-    from doctor.verify.command import Options
-    from doctor.verify.command import verify as answer
 
     options = Options(
         cudnn=tuple(cudnn or ()),

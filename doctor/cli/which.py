@@ -31,9 +31,9 @@ def which(
     Exit status: 0 found, or the process has what was predicted; 1 nothing would be found, or the prediction does not
     hold; 2 bad usage or input; 4 it cannot be told.
     """
+    from doctor.commands.which.command import Question  # late: `gpudoctor --help` loads this module, too
+    from doctor.commands.which.command import which as answer
     from doctor.output.write import terminal_style
-    from doctor.which import Question  # late: `gpudoctor --help` loads this module, too
-    from doctor.which import which as answer
 
     question = Question(
         library=library,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import BinaryIO, Protocol
 
-from compat.error import GpudoctorError
-from compat.record import NamedTuple
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 
 READ_LIMIT_BYTES = 4 << 20
 LISTING_LIMIT = 100_000

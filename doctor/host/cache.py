@@ -12,8 +12,8 @@ import stat
 from collections.abc import Mapping
 from typing import Any
 
+from compat.base.private_dirs import open_own
 from compat.base.user_dirs import user_dir
-from compat.own import open_own
 from doctor import __version__
 from doctor.host import FileStatus, Host
 
@@ -111,7 +111,7 @@ def _write(directory: str, content: Any) -> None:
 
 
 class _Folder:
-    """The cache's directory, entered by its descriptor where the system can (`compat.own`). Raises OSError."""
+    """The cache's directory, entered by its descriptor where the system can. Raises OSError."""
 
     def __init__(self, directory: str, *, make: bool) -> None:
         self._path = directory

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import BinaryIO
 
-from compat.stop import delayed_signals, with_parent
+from compat.base.stop import delayed_signals, with_parent
 from doctor.host import NotRunnable, Ran, TooSlow
 
 _OUTPUT_AT_MOST_BYTES = 4 << 20

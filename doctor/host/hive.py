@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, TypeVar
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from doctor.host import Host, HostError
 
 PATH = "C:/Windows/System32/config/SYSTEM"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from compat.base.trust import NotTrusted, refuse
 from compat.base.user_dirs import this_family
-from compat.trust import NotTrusted, refuse
 from doctor.host import READ_LIMIT_BYTES, HostError, Missing, NotRunnable, Ran, Unreadable
 from doctor.host.base import FileHost
 from doctor.host.files import drain, reason
@@ -95,7 +95,7 @@ class LiveHost(FileHost):
         return os.path.abspath(found)
 
     def refuse_unsafe(self, path: str) -> None:
-        """See Host: `compat.trust` decides."""
+        """See Host: `compat.base.trust` decides."""
         try:
             refuse(path, environ=self.environ)
         except NotTrusted as refused:

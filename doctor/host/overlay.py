@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, LinkLoop, Missing, Ran, Unreadable
 from doctor.host.base import StatusHost
 from doctor.host.cache import Cache

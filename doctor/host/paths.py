@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.path import key_of
+from compat.base.paths import key_of
 from doctor.host import Host, HostError
 
 

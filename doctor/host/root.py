@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Mapping
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from doctor.host import HostError, LinkLoop, Missing, Unreadable
 from doctor.host.base import FileHost
 from doctor.host.files import names_in, reason

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from doctor.facts.seen import Unseen
-from doctor.facts.unread import Unread
 from doctor.host import READ_LIMIT_BYTES, FileStatus, Host, HostError, Missing, Ran, Unreadable
 from doctor.host.base import StatusHost
 from doctor.host.cache import Cache, cache_for
+from doctor.model.facts.failure import Unread
+from doctor.model.facts.seen import Unseen
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ import errno
 import os
 from collections import OrderedDict
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 
 _KEPT_OPEN = 128  # directories: a check asks for the same ones over and over; far below the usual limit of 1,024
 _CAN_ENTER = os.open in os.supports_dir_fd and hasattr(os, "O_PATH")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 
 _QUERY_AND_READ = 0x0400 | 0x0010  # PROCESS_QUERY_INFORMATION, PROCESS_VM_READ
 _EVERY_MODULE = 3  # LIST_MODULES_ALL

@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
-from compat.own import open_own
+from compat.base.private_dirs import open_own
 from doctor import __version__
 from doctor.host.cache import cache_directory
 from doctor.image import CHUNK_BYTES, KEPT_AT_MOST_BYTES, keep, layer
 from doctor.image.disk import Disk
-from doctor.image.keep import Stretch
+from doctor.image.keep import ByteRange
 from doctor.image.layer import Entry, Layer
 
 _ALL_AT_MOST_BYTES = 1 << 30
@@ -160,7 +160,7 @@ def _digest(record: Disk, place: int) -> str:
 
 def _entry(said: list[Any], data: int) -> Entry:
     *fields, stretches = said
-    return Entry._make((*fields, tuple(Stretch(place, size, data + kept_at) for place, size, kept_at in stretches)))
+    return Entry._make((*fields, tuple(ByteRange(place, size, data + kept_at) for place, size, kept_at in stretches)))
 
 
 @contextmanager
@@ -194,7 +194,7 @@ def _pieces(layer: Layer) -> Iterator[bytes]:
     """The list of entries with its size, then all that was kept."""
     kept_at = 0
     listed: list[tuple[object, ...]] = []
-    stretches: list[Stretch] = []
+    stretches: list[ByteRange] = []
     for entry in layer.entries:
         moved = []
         for one in entry.stretches:

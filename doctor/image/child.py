@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 
-from compat.trust import NotTrusted, refuse
+from compat.base.trust import NotTrusted, refuse
 from doctor.image import CHUNK_BYTES, Damaged, ImageError
 
 _WORDS_CHARS = 300

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.record import NamedTuple
-from doctor.facts.seen import Place
+from compat.base.record import NamedTuple
 from doctor.host import Host, HostError
 from doctor.host.documents import parse_json
 from doctor.image import SMALL_BYTES, ImageError
+from doctor.model.facts.seen import Place
 
 _TEXTS_AT_MOST = 10_000
 _TEXT_AT_MOST_CHARS = 128 << 10  # Linux passes no longer variable

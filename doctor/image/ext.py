@@ -12,11 +12,11 @@ import shlex
 import struct
 from collections.abc import Iterator
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.image import ENTRIES_AT_MOST, Damaged, ImageError
 from doctor.image.crc32c import START, crc32c
 from doctor.image.disk import Disk
-from doctor.image.keep import ZEROS, Stretch
+from doctor.image.keep import ZEROS, ByteRange
 from doctor.image.layer import Entry, Layer
 from doctor.image.stream import Tally
 
@@ -174,9 +174,9 @@ class Ext:
 
     # --- where content lies ---------------------------------------------------------------------------------------
 
-    def _stretches(self, inode: _Inode) -> tuple[Stretch, ...]:
+    def _stretches(self, inode: _Inode) -> tuple[ByteRange, ...]:
         """The content, in order and without gaps; what no block holds is zeros."""
-        found: list[Stretch] = []
+        found: list[ByteRange] = []
         done = 0
         runs = self._extents(inode, inode.block, _DEPTH_AT_MOST) if inode.flags & _EXTENTS else self._mapped(inode)
         for first, count, block in runs:
@@ -186,18 +186,18 @@ class Ext:
             if begin >= inode.size:
                 break
             if begin > done:
-                found.append(Stretch(done, begin - done, ZEROS))
+                found.append(ByteRange(done, begin - done, ZEROS))
             at, size = self._place + block * self._block_bytes, min(size, inode.size - begin)
             last = found[-1] if found else None
             if last and last.kept_at != ZEROS and last.kept_at + last.size == at:
                 found[-1] = last._replace(size=last.size + size)
             else:
-                found.append(Stretch(begin, size, at))
+                found.append(ByteRange(begin, size, at))
             done = begin + size
             if len(found) > self._stretches_left:
                 raise ImageError(f"{self._path}: files in too many pieces")
         if done < inode.size:
-            found.append(Stretch(done, inode.size - done, ZEROS))
+            found.append(ByteRange(done, inode.size - done, ZEROS))
         self._stretches_left -= len(found)
         return tuple(found)
 

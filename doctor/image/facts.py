@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts.image import ImageFacts, ImageLayer
 from doctor.image.config import Config
 from doctor.image.opened import Image
+from doctor.model.facts.image import ImageFacts, ImageLayer
 
 _RUNTIME = "NVIDIA_"
 _OF_RUNTIME = ("DISABLE_REQUIRE", "DRIVER_CAPABILITIES", "VISIBLE_DEVICES", "REQUIRE_")

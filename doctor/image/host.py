@@ -8,19 +8,19 @@ import os
 from collections.abc import Mapping
 from typing import BinaryIO, cast
 
-from doctor.facts.image import ImageFacts
-from doctor.facts.seen import Seen
-from doctor.facts.unread import Unread
 from doctor.host import LISTING_LIMIT, READ_LIMIT_BYTES, FileStatus, Missing, Unreadable
 from doctor.host.base import StatusHost
 from doctor.host.root import ResolvingHost, family_of
 from doctor.image import KEPT_AT_MOST_BYTES
 from doctor.image.config import environ_in
+from doctor.image.container_env_files import config_within
 from doctor.image.facts import facts_of
 from doctor.image.keep import Pieces
 from doctor.image.opened import Image
 from doctor.image.tree import Node
-from doctor.image.within import config_within
+from doctor.model.facts.failure import Unread
+from doctor.model.facts.image import ImageFacts
+from doctor.model.facts.seen import Seen
 
 _DEVICE = 1  # all files of an image lie on one
 _NOT_KEPT = "it lies in a packed layer, of which this file was not kept"

@@ -19,8 +19,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
-from compat.error import GpudoctorError
-from compat.record import NamedTuple
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from doctor.binaries.elf import Elf
 from doctor.binaries.fatbin import HEAD, MAGIC, SECTIONS, gpu_code_of
 from doctor.image import SCRATCH_AT_MOST_BYTES
@@ -69,7 +69,7 @@ _RESERVED_BYTES = 128 << 20  # of the scratch file, for these: 267 MiB of cuFFT 
 ZEROS = -1
 
 
-class Stretch(NamedTuple):
+class ByteRange(NamedTuple):
     """Bytes of a file, and where they are kept."""
 
     place: int
@@ -80,7 +80,7 @@ class Stretch(NamedTuple):
 class Pieces(io.RawIOBase):
     """A file of which some stretches are there; reading elsewhere raises OSError."""
 
-    def __init__(self, size_bytes: int, stretches: tuple[Stretch, ...], source: Disk) -> None:
+    def __init__(self, size_bytes: int, stretches: tuple[ByteRange, ...], source: Disk) -> None:
         super().__init__()
         self.size_bytes = size_bytes
         self._stretches = stretches  # in order
@@ -153,7 +153,7 @@ class _Held(Disk):
 class _Recorder(Pieces):
     """The same, which notes what is asked for."""
 
-    def __init__(self, size_bytes: int, stretches: tuple[Stretch, ...], source: Disk) -> None:
+    def __init__(self, size_bytes: int, stretches: tuple[ByteRange, ...], source: Disk) -> None:
         super().__init__(size_bytes, stretches, source)
         self.asked: list[tuple[int, int]] = []
 
@@ -164,14 +164,14 @@ class _Recorder(Pieces):
         return content
 
 
-class Keeper:
+class PartialExtractor:
     """Decides what is kept of each file, and keeps it."""
 
     def __init__(self, spool: Scratch) -> None:
         self._spool = spool
         self._scratch = Scratch(SCRATCH_AT_MOST_BYTES)
 
-    def keep(self, name: str, size: int, pieces: Iterator[memoryview]) -> tuple[Stretch, ...]:
+    def keep(self, name: str, size: int, pieces: Iterator[memoryview]) -> tuple[ByteRange, ...]:
         """Read a file to its end; what is kept of it, nothing where there was no room."""
         piece = next(pieces, memoryview(b""))
         if len(piece) == size:
@@ -188,40 +188,40 @@ class Keeper:
         walk.skip(size)
         return stretches
 
-    def _of_whole(self, name: str, content: memoryview) -> tuple[Stretch, ...]:
+    def _of_whole(self, name: str, content: memoryview) -> tuple[ByteRange, ...]:
         """Of a file that lies in memory, in one piece."""
         size = len(content)
         if _is_library(name, bytes(content[:4])):
             return self._of_held(name, size, [content])
         return self._put(content[: _bytes_wanted(name, size)])
 
-    def _of_held(self, name: str, size: int, pieces: list[memoryview]) -> tuple[Stretch, ...]:
+    def _of_held(self, name: str, size: int, pieces: list[memoryview]) -> tuple[ByteRange, ...]:
         """Of a library that lies in memory."""
         if size <= _WHOLE_AT_MOST_BYTES or name.endswith(_SAY_RELEASE):
             return self._put(memoryview(b"".join(pieces)))
         held = _Held(pieces)
-        return self._answers(name, held.read(0, _START_BYTES), _Recorder(size, (Stretch(0, size, 0),), held))
+        return self._answers(name, held.read(0, _START_BYTES), _Recorder(size, (ByteRange(0, size, 0),), held))
 
-    def _put(self, content: memoryview) -> tuple[Stretch, ...]:
+    def _put(self, content: memoryview) -> tuple[ByteRange, ...]:
         kept_at = self._spool.put(content)
-        return () if kept_at is None or not content else (Stretch(0, len(content), kept_at),)
+        return () if kept_at is None or not content else (ByteRange(0, len(content), kept_at),)
 
-    def _of_library(self, name: str, head: bytes, walk: _Walk) -> tuple[Stretch, ...]:
+    def _of_library(self, name: str, head: bytes, walk: _Walk) -> tuple[ByteRange, ...]:
         laid = _lay_down(walk, self._scratch, _segments(head, walk.size))
         found = self._answers(name, head, _Recorder(walk.size, tuple(laid), self._scratch))
         self._scratch.clear()
         return found
 
-    def _answers(self, name: str, head: bytes, recorder: _Recorder) -> tuple[Stretch, ...]:
+    def _answers(self, name: str, head: bytes, recorder: _Recorder) -> tuple[ByteRange, ...]:
         """What the readers of libraries ask for."""
         _ask_readers(name, recorder)
         kept_at = self._spool.put(head)  # of which GPU code may not have been laid down
-        found = [] if kept_at is None else [Stretch(0, len(head), kept_at)]
+        found = [] if kept_at is None else [ByteRange(0, len(head), kept_at)]
         behind = [(max(low, len(head)), high) for low, high in recorder.asked if high > len(head)]
         for begin, end in _merged(behind):
             kept_at = self._spool.put(recorder.stretch(begin, end - begin))
             if kept_at is not None:
-                found.append(Stretch(begin, end - begin, kept_at))
+                found.append(ByteRange(begin, end - begin, kept_at))
         return tuple(found)
 
 
@@ -325,7 +325,7 @@ def _segments_of_pe(head: bytes, needed: list[tuple[int, int]]) -> _Segments:
     return _Segments(code, bare, needed)
 
 
-def _lay_down(walk: _Walk, scratch: Scratch, segments: _Segments) -> list[Stretch]:
+def _lay_down(walk: _Walk, scratch: Scratch, segments: _Segments) -> list[ByteRange]:
     """Write a library to the scratch file, without its machine code and what its containers of GPU code hold."""
     laid = _Laid(scratch, segments)
     while len(walk.ensure(1)):
@@ -400,7 +400,7 @@ class _Laid:
     """What lies in the scratch file."""
 
     def __init__(self, scratch: Scratch, segments: _Segments) -> None:
-        self.stretches: list[Stretch] = []
+        self.stretches: list[ByteRange] = []
         self._scratch = scratch
         self._segments = segments
 
@@ -422,7 +422,7 @@ class _Laid:
         if last and last.place + last.size == place and last.kept_at + last.size == kept_at:
             self.stretches[-1] = last._replace(size=last.size + len(content))
         else:
-            self.stretches.append(Stretch(place, len(content), kept_at))
+            self.stretches.append(ByteRange(place, len(content), kept_at))
 
 
 def _ask_readers(name: str, stream: _Recorder) -> None:

@@ -15,10 +15,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.image import BOMB_BYTES, CHUNK_BYTES, ENTRIES_AT_MOST, Damaged, ImageError
 from doctor.image.disk import Disk, Scratch
-from doctor.image.keep import ZEROS, Keeper, Stretch
+from doctor.image.keep import ZEROS, ByteRange, PartialExtractor
 from doctor.image.stream import Feed
 
 _PATH_AT_MOST_CHARS = 4096
@@ -56,7 +56,7 @@ class Entry(NamedTuple):
     size_bytes: int
     mtime: float
     target: str  # of a link; of a hard link the other name
-    stretches: tuple[Stretch, ...]  # of the content, those that can be read
+    stretches: tuple[ByteRange, ...]  # of the content, those that can be read
 
 
 def directory() -> Entry:
@@ -217,7 +217,7 @@ class _Headers:
 
 
 Part = tuple[int, int]  # place and size of what the archive holds of a file, between holes
-Content = Callable[[str, int, "list[Part] | None"], tuple[Stretch, ...]]  # None for a file without holes
+Content = Callable[[str, int, "list[Part] | None"], tuple[ByteRange, ...]]  # None for a file without holes
 
 
 def entries_of(feed: Feed, end: End, content: Content) -> Iterator[Entry]:
@@ -308,10 +308,10 @@ class _Unusual:
 
 def read_packed(feed: Feed, spool: Scratch) -> Layer:
     """A layer that streams by; what probes may read of its files is kept in the spool. Raises Damaged."""
-    keeper = Keeper(spool)
+    keeper = PartialExtractor(spool)
     holes, end = 0, End()
 
-    def keep(name: str, size: int, parts: list[Part] | None) -> tuple[Stretch, ...]:
+    def keep(name: str, size: int, parts: list[Part] | None) -> tuple[ByteRange, ...]:
         nonlocal holes
         if parts is None:
             return keeper.keep(name, size, feed.take(size))
@@ -361,7 +361,7 @@ def read_plain(disk: Disk, shown: str, place: int = 0, size: int | None = None) 
     feed = _Lying(disk, shown, place, disk.size_bytes - place if size is None else size)
     known, end = 0, End()
 
-    def stretches_of(_: str, size: int, parts: list[Part] | None) -> tuple[Stretch, ...]:
+    def stretches_of(_: str, size: int, parts: list[Part] | None) -> tuple[ByteRange, ...]:
         nonlocal known
         there = [(0, size)] if parts is None else parts
         if feed.tell() + sum(part for _, part in there) > feed.size_bytes:
@@ -402,14 +402,14 @@ def _parts(member: tarfile.TarInfo, shown: str) -> list[Part] | None:
     return found
 
 
-def _stretches(parts: list[Part], size: int, lies_at: int) -> Iterator[Stretch]:
+def _stretches(parts: list[Part], size: int, lies_at: int) -> Iterator[ByteRange]:
     """The same, and the holes, as they can be read."""
     end = 0
     for place, part in [*parts, (size, 0)]:
         if place > end:
-            yield Stretch(end, place - end, ZEROS)
+            yield ByteRange(end, place - end, ZEROS)
         if part:
-            yield Stretch(place, part, lies_at)
+            yield ByteRange(place, part, lies_at)
         lies_at, end = lies_at + part, place + part
 
 

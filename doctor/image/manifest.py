@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.image import Damaged, ImageError
 from doctor.image.config import Config, parse_config, read_json
 from doctor.image.store import Store

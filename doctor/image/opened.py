@@ -6,7 +6,7 @@ import gc
 import os
 
 from compat.base.compression import packing_of
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.image import KEPT_AT_MOST_BYTES, Damaged, ImageError
 from doctor.image.cache import LayerCache
 from doctor.image.child import Piped

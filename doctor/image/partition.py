@@ -10,7 +10,7 @@ import shlex
 import struct
 from collections.abc import Iterator
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.image import Damaged, ImageError
 from doctor.image.disk import Disk
 from doctor.image.ext import Ext, is_ext

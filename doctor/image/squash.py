@@ -16,7 +16,7 @@ from doctor.image import ENTRIES_AT_MOST, Damaged, ImageError
 from doctor.image.child import Piped
 from doctor.image.disk import Disk, Scratch
 from doctor.image.ext import is_ext, read_ext
-from doctor.image.keep import Keeper
+from doctor.image.keep import PartialExtractor
 from doctor.image.layer import Entry, Layer, directory
 from doctor.image.stream import Feed, Tally, refuse_bomb
 
@@ -81,7 +81,7 @@ def _read(feed: Feed, packed_bytes: int, spool: Scratch, tally: Tally) -> Layer:
     _line(feed)  # a last "#"
     tally.unpacked(sum(one.size_bytes for one in found))
     refuse_bomb(feed.shown, packed_bytes, tally.unpacked_bytes)
-    keeper = Keeper(spool)
+    keeper = PartialExtractor(spool)
     for number, entry in enumerate(found):
         if entry.kind == "file":
             stretches = keeper.keep(entry.name, entry.size_bytes, feed.take(entry.size_bytes))

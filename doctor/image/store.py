@@ -8,13 +8,13 @@ import os
 from typing import Protocol
 
 from compat.base.compression import packing_of
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.host import HostError
 from doctor.host.root import RootHost
 from doctor.image import SMALL_BYTES, Damaged, ImageError
 from doctor.image.cache import LayerCache
 from doctor.image.disk import Disk, Scratch
-from doctor.image.keep import Stretch
+from doctor.image.keep import ByteRange
 from doctor.image.layer import End, Layer, entries_of, read_packed, read_plain
 from doctor.image.stream import Feed, Tally, chunks_of, hasher, stretches_of, summed, unpacked
 from doctor.image.tree import parts_of
@@ -169,7 +169,7 @@ class StreamStore:
                 self._links["/".join(parts_of(entry.name))] = (entry.kind, entry.target)
         feed.drain()
 
-    def _take(self, feed: Feed, name: str, size: int, _: object) -> tuple[Stretch, ...]:
+    def _take(self, feed: Feed, name: str, size: int, _: object) -> tuple[ByteRange, ...]:
         """Read one blob; a small one is held in memory."""
         name, start = "/".join(parts_of(name)), feed.peek(min(size, 512))[:size]
         if size > SMALL_BYTES or packing_of(start) or start[257:262] == b"ustar":

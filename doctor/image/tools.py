@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.image import ImageError
 
 _NAMES = {"docker", "podman", "containerd"}

@@ -6,9 +6,9 @@ Sources: ld.so(8), ldconfig(8); glibc's `sysdeps/generic/dl-cache.h`.
 import struct
 from collections.abc import Iterator
 
-from doctor.facts.loader import CacheEntry
-from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError, Missing
+from doctor.model.facts.loader import CacheEntry
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 
 CACHE = "/etc/ld.so.cache"
 _CACHE_AT_MOST_BYTES = 16 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.binaries import NotRead
 from doctor.binaries.elf import Elf, ElfError
 from doctor.host import Host, HostError
@@ -106,3 +106,18 @@ def read_program(host: Host, path: str) -> Library | None:
         return read_library(host, host.real_path(path))
     except HostError:
         return None
+
+
+def text_among_constants(host: Host, path: str, prefix: bytes, limit_bytes: int) -> str:
+    """The first text that starts so, "" for none in the first `limit_bytes`; raises HostError, ElfError."""
+
+    def read() -> str:
+        with host.open(path) as stream:
+            return Elf(stream).find_text(".rodata", prefix, limit_bytes)
+
+    return remembered(host, path, memory_of_text(prefix), read, lambda said: isinstance(said, str))
+
+
+def memory_of_text(prefix: bytes) -> str:
+    """The kind of memory (`doctor.host.snapshot.remembered`) that holds the text that starts so."""
+    return f"text: {prefix.decode()}"

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 from doctor.binaries.elf import Elf, ElfError
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen
 from doctor.host import Host, HostError
-from doctor.host.lenient import names_of
+from doctor.host.optional_reads import names_of
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen
 
 _NAME, _SINCE = "libnvJitLink.so", "__nvJitLinkAddData_"
 

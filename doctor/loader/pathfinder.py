@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.loader.steps import CTYPES, Package, Step
 
 _CUDA_VARIABLES = ("CUDA_PATH", "CUDA_HOME")

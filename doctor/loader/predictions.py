@@ -8,29 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.record import NamedTuple
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import LoaderFacts, Outcome, Prediction, Way
-from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
-from doctor.facts.toolkit import ToolkitFacts
-from doctor.frameworks import card_of, loading_of
+from compat.base.record import NamedTuple
 from doctor.host import Host, HostError
-from doctor.host.lenient import names_of
-from doctor.loader import made_for
+from doctor.host.optional_reads import names_of
+from doctor.loader import library_cuda_major
 from doctor.loader.cache import whole_cache
+from doctor.loader.cards import card_of, loading_of
 from doctor.loader.library import Library, plain_name
 from doctor.loader.link_release import releases_of
 from doctor.loader.process import LoadRequest, Process
 from doctor.loader.search import Nowhere
 from doctor.loader.simulate import Simulated, simulate
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.loader import LoaderFacts, Outcome, Prediction, Way
+from doctor.model.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
+from doctor.model.facts.toolkit import ToolkitFacts
 
 _STEMS = (
     "libcudnn", "libcublas", "libcudart.so", "libcufft.so", "libcurand.so", "libcusolver.so", "libcusparse.so",
-    "libcupti.so", "libnvrtc.so", "libnvJitLink.so", "libnvToolsExt.so", made_for.NCCL, made_for.TENSORRT,
+    "libcupti.so", "libnvrtc.so", "libnvJitLink.so", "libnvToolsExt.so",
+    library_cuda_major.NCCL, library_cuda_major.TENSORRT,
 )  # fmt: skip
 _DRIVER_WITHOUT_VERSION = "libcuda.so"  # the name for linkers, which cuDNN 8.5 and 8.6 open all the same
-_EXTRAS = ("libcupti.so", made_for.NCCL, made_for.TENSORRT)
+_EXTRAS = ("libcupti.so", library_cuda_major.NCCL, library_cuda_major.TENSORRT)
 _NOT_YET = Unseen("it was not asked yet")
 _FOLDERS_AT_MOST = 100  # of one site-packages/nvidia: NVIDIA has some 20 wheels
 
@@ -200,7 +201,7 @@ def _of_request(case: _Case, asked: LoadRequest) -> Prediction:
     library = asked.by.library if asked.by else None
     if asked.mapped:
         path = _real(case.host, asked.mapped.library.path)
-        major = made_for.cuda_major_of(case.host, case.environment, asked.mapped.name, path)
+        major = library_cuda_major.cuda_major_of(case.host, case.environment, asked.mapped.name, path)
         told = _prediction(case, asked.mapped.name, path, library)
         return told._replace(way=asked.way, optional=asked.optional, cuda_major=major)
     who = library.name if library else "the program"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from doctor.facts.driver import LINKED_TO
-from doctor.facts.loader import PRELOAD_FILE, FoundBy, Outcome, Way
-from doctor.facts.seen import Place, Unseen, UnseenError
 from doctor.host import Host, HostError
 from doctor.loader.library import Library
 from doctor.loader.search import Found, Nowhere, Search
+from doctor.model.facts.driver import LINKED_TO
+from doctor.model.facts.loader import PRELOAD_FILE, FoundBy, Outcome, Way
+from doctor.model.facts.seen import Place, Unseen, UnseenError
 
 _LIBRARIES_AT_MOST = 2000  # a process with torch, TensorFlow and JAX has 300
 _QUESTIONS_AT_MOST = 50_000  # each library's NEEDED, again and again: the same has 4,000

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.binaries import NotRead
 from doctor.binaries.elf import ElfError
-from doctor.facts.loader import CacheEntry, FoundBy, LoaderFacts, Way
-from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.host import Host, HostError, LinkLoop, Missing
-from doctor.loader.levels import Levels, levels
+from doctor.loader.hwcaps import Levels, levels
 from doctor.loader.library import Library, library_at
 from doctor.loader.tokens import Values, directories, expand
+from doctor.model.facts.loader import CacheEntry, FoundBy, LoaderFacts, Way
+from doctor.model.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 
 _LIB = {"x86_64": "lib64", "aarch64": "lib64", "ppc64le": "lib64", "i386": "lib"}  # where no multiarch is in use
 _VARIABLE = FoundBy.LIBRARY_PATH.value

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.binaries import NotRead
 from doctor.binaries.elf import Elf, ElfError
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import LoaderFacts
-from doctor.facts.seen import UnseenError, value_or
-from doctor.frameworks import loading_of
 from doctor.host import Host, HostError
 from doctor.host.snapshot import remembered
-from doctor.loader.habits import Habit, habits
+from doctor.loader.cards import loading_of
+from doctor.loader.implicit_dlopens import Habit, habits
 from doctor.loader.library import Library, plain_name, read_library, read_program
 from doctor.loader.process import CannotOpen, Mapped, Process
 from doctor.loader.search import Search
 from doctor.loader.steps import Package, run
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.loader import LoaderFacts
+from doctor.model.facts.seen import UnseenError, value_or
 
 _HABITS_AT_MOST = 500  # libraries whose habits are followed
 _CUDNN = re.compile(r"lib(cudnn(?:_\w+)?)\.so\.([89])")

@@ -1,17 +1,17 @@
 """What a framework's package opens, as data: which file or name, by which library, when; and a process that does it.
 
-The steps themselves are the cards' (`doctor/frameworks`).
+The steps themselves are the cards' (`doctor/loader/cards`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from compat.record import NamedTuple
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.seen import value_or
+from compat.base.record import NamedTuple
 from doctor.host import Host, HostError
 from doctor.loader.process import CannotOpen, Mapped, Process
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.seen import value_or
 
 CTYPES = "_ctypes"  # the asker of a ctypes.CDLL("name")
 _TEXT_BYTES = 1 << 20

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts.seen import UnseenError
+from doctor.model.facts.seen import UnseenError
 
 _TOKENS = ("ORIGIN", "LIB", "PLATFORM")
 _DIRECTORIES_AT_MOST = 20_000  # of one search path: TensorFlow 2.20's RUNPATH has 700

@@ -1,21 +1,18 @@
 """Which cuDNN a framework's process gets on Windows, as far as its files tell.
 
 By what the framework's own libraries import, what its `__init__.py` opens, and Microsoft's search order
-(`doctor.probes.dlls`). A name holds cuDNN's major there, so the DLL of another major never answers.
+(`doctor.loader.dlls`). A name holds cuDNN's major there, so the DLL of another major never answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.record import NamedTuple
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import FoundBy, LoaderFacts, Outcome, Prediction, Way
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
-from doctor.frameworks import Dlls, card_of
+from compat.base.record import NamedTuple
 from doctor.host import Host
-from doctor.host.lenient import real_path_of
-from doctor.probes.dlls import (
+from doctor.host.optional_reads import real_path_of
+from doctor.loader.cards import Dlls, card_of
+from doctor.loader.dlls import (
     PATH_UNKNOWN,
     Folder,
     answer,
@@ -26,6 +23,9 @@ from doctor.probes.dlls import (
     of_a_program,
     opened_at_once,
 )
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.loader import FoundBy, LoaderFacts, Outcome, Prediction, Way
+from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
 
 _CUDNN = "cudnn64_"
 

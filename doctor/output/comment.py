@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.check.finding import Finding, Severity
-from doctor.output.judged import Judged, commands_of, detail_of, line, open_questions
+from doctor.model.finding import Finding, Severity
+from doctor.output.finding_views import Judged, commands_of, detail_of, line, open_questions
 
 AT_MOST = 60_000  # characters; GitHub takes 65,536, GitLab a million
 _MARK = "<!-- gpudoctor -->"  # by which a bot finds its comment again

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from doctor.formats import TextStyle
+from doctor.output.document import TextStyle
 
 WIDTH = 80
 _LABEL_WIDTH = 10

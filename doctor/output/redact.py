@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from doctor.facts import Facts
-from doctor.facts.environment import Variable
-from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.host import Host
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.seen import Seen, Unseen, value_or
 from doctor.probes import private
 from doctor.probes.configuration import decides
 from doctor.probes.private import PrivateWords

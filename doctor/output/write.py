@@ -10,12 +10,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from compat.choice import NoSuchName
-from compat.discover import code_of, load_one, names_in
-from compat.error import GpudoctorError
-from compat.record import NamedTuple
-from doctor import formats
-from doctor.formats import Document, Format, TextStyle
+from compat.base.choice import NoSuchName
+from compat.base.discover import code_of, load_one, names_in
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
+from doctor.output import formats
+from doctor.output.document import Document, Format, TextStyle
 
 _LINKS_AT_MOST = 40  # as Linux, path_resolution(7)
 _READER_WITHIN_S = 5.0

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from compat.matrix import Matrix, accepts
 from compat.need import ABSENT, Need
 from compat.version import CudaVersion, CudnnVersion
-from doctor.facts import Facts
-from doctor.facts.seen import Seen, value_or
-from doctor.facts.toolkit import Toolkit
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.facts.toolkit import Toolkit
 from doctor.rules.shared.cuda_libraries import with_directories
 
 

@@ -8,12 +8,12 @@ from functools import reduce
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from compat.need import ABSENT, AGAIN, BY_HAND, WHEELS, Need
-from compat.record import NamedTuple
-from doctor.check.finding import Answer
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Answer
 from doctor.prescribe.target import may_be_root, target_of
 from installers.choose import plan_for
 from installers.plan import Plan, Target
@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
         return self.need.product == "cuda" and self.need.build == "runfile"
 
     @property
-    def is_silent(self) -> bool:
+    def has_no_effects(self) -> bool:
         """Whether its method does not say what it brings about."""
         return self.plan.effects is None
 
@@ -56,7 +56,7 @@ def candidates(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candida
     if may_be_root(facts):
         yield from sorted(_by_need(answer, facts, matrix), key=_how_far_around)
     else:
-        from doctor.prescribe.without_root import takes_root  # late: most users can be root
+        from doctor.prescribe.rootless import takes_root  # late: most users can be root
 
         yield from sorted(_by_need(answer, facts, matrix), key=lambda one: takes_root(one.plan))
 
@@ -96,7 +96,7 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
     if usual.target.may_be_root:
         yield usual
         return
-    from doctor.prescribe.without_root import instead, said_first, takes_root  # late: most users can be root
+    from doctor.prescribe.rootless import instead, said_first, takes_root  # late: most users can be root
 
     if not takes_root(usual.plan):
         yield usual
@@ -108,7 +108,7 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
 def _pasted_instead(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
     """An archive, or wheels, where no package serves."""
     from doctor.prescribe.archives import archived, by_installer  # late: most needs are served
-    from doctor.prescribe.without_root import instead
+    from doctor.prescribe.rootless import instead
 
     others = instead(answer, need, facts, matrix)
     yield from _made(chain(archived(need, facts, matrix), others, by_installer(need, facts)), facts, matrix)

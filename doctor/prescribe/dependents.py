@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Environment
-from doctor.facts.seen import value_or
 from doctor.host import Host, HostError
-from doctor.probes.metadata import fields, header, metadata_file
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Distribution, Environment
+from doctor.model.facts.seen import value_or
+from doctor.pyenv.metadata import fields, header, metadata_file
 from doctor.rules.shared.pins import Pin, applies, keeps, pin
 
 

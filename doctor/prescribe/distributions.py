@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import re
 
+from compat.base.record import NamedTuple
 from compat.build import brings_libraries, covers, is_default_build, release_key
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
-from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.spec import Spec, parse_spec
 from compat.specifier import first_release
 from compat.traits import module_of, traits_of
 from compat.version import CudnnVersion
-from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Environment, Extension, Framework, Incomplete, Overlap
-from doctor.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.host import Host, HostError
-from doctor.host.lines import lines_of
+from doctor.host.files import lines_of
 from doctor.host.overlay import Changes, Overlay
-from doctor.prescribe.foreseen import Foreseen
-from doctor.prescribe.foreseen_framework import framework_of_row, version_of
-from doctor.prescribe.place import is_reached
-from doctor.prescribe.world import World
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Distribution, Environment, Extension, Framework, Incomplete, Overlap
+from doctor.model.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
+from doctor.planned.framework_from_row import framework_of_row, version_of
+from doctor.prescribe.install_location import is_reached
+from doctor.prescribe.predicted_files import PredictedFiles
+from doctor.prescribe.simulated_machine import SimulatedMachine
+from doctor.pyenv.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.pins import keeps
 from installers.effect import DistributionsInstalled
@@ -150,7 +150,9 @@ def site_of(environment: Environment) -> str:
     return next(reached, next(iter(sites), f"{environment.prefix}/lib/python3/site-packages"))
 
 
-def with_installed(world: World, environment: Environment, coming: Coming, site: str = "") -> World:
+def with_installed(
+    world: SimulatedMachine, environment: Environment, coming: Coming, site: str = ""
+) -> SimulatedMachine:
     """With one distribution in place of what was there under its name, as far as an installer reaches that."""
     recorded = _recorded(world, environment, coming)
     if coming.name in _installed(environment):
@@ -160,7 +162,7 @@ def with_installed(world: World, environment: Environment, coming: Coming, site:
     one = Distribution(
         name=coming.name, version=coming.version, site=site, metadata=metadata, kind="wheel", hidden_by=""
     )
-    made = Foreseen(world.facts, world.matrix)
+    made = PredictedFiles(world.facts, world.matrix)
     paths = made.wheel(site, coming.name, coming.version)
     more = tuple(path for path in recorded if f"{site}/{path}" not in made.libraries)
     for folder, _, name in (path.rpartition("/") for path in more):
@@ -169,7 +171,7 @@ def with_installed(world: World, environment: Environment, coming: Coming, site:
     framework = _framework(coming, environment, world, site)
     same = any((one.environment, one.label) == (environment.prefix, coming.label) for one in world.removed)
     if framework and coming.row and not same:  # of the same release the first look has told
-        from doctor.prescribe.foreseen_requests import again, requests  # late: the loader's habits
+        from doctor.prescribe.predicted_dlopens import again, requests  # late: the loader's habits
 
         own = _own_cudnn(coming.row, framework, made, world.matrix)
         named = requests(coming.row, environment.prefix, own=own)
@@ -199,7 +201,7 @@ def _with(one: Distribution, environment: Environment) -> tuple[Distribution, ..
     return tuple(sorted((*(other for other in found if other.name != one.name), *same)))
 
 
-def _recorded(world: World, environment: Environment, coming: Coming) -> tuple[str, ...]:
+def _recorded(world: SimulatedMachine, environment: Environment, coming: Coming) -> tuple[str, ...]:
     """The libraries of a wheel of NVIDIA's that comes again at the release that is there, by its RECORD."""
     there = next((one for one in value_or(environment.distributions, ()) if one.name == coming.name), None)
     if world.host is None or there is None or there.version != coming.version or not there.name.startswith("nvidia-"):
@@ -209,7 +211,7 @@ def _recorded(world: World, environment: Environment, coming: Coming) -> tuple[s
     return tuple(path for path in paths if not path.startswith("/") and re.search(r"\.so(\.\d+)*$", path))
 
 
-def _own_cudnn(row: FrameworkRow, framework: Framework, made: Foreseen, matrix: Matrix) -> bool:
+def _own_cudnn(row: FrameworkRow, framework: Framework, made: PredictedFiles, matrix: Matrix) -> bool:
     """The cuDNN inside a package that bundles it, or of which no row says by which wheel it comes; whether it has."""
     pinned = any(name.startswith("nvidia-cudnn") for name in row.pins or ())
     if row.cudnn is None or pinned or _by_extra(row.package) or not brings_libraries(row, matrix):
@@ -221,7 +223,7 @@ def _own_cudnn(row: FrameworkRow, framework: Framework, made: Foreseen, matrix: 
     return True
 
 
-def _framework(coming: Coming, environment: Environment, world: World, site: str) -> Framework | None:
+def _framework(coming: Coming, environment: Environment, world: SimulatedMachine, site: str) -> Framework | None:
     """The framework that a distribution is; None for a wheel that is none."""
     before = (one for one in world.removed if (one.environment, one.package) == (environment.prefix, coming.name))
     if coming.row is None:
@@ -256,7 +258,9 @@ def _sharing(name: str, environment: Environment) -> dict[str, str]:
     return {other: version for other, version in there if other != name and _MAJOR.sub("", other) == bare != other}
 
 
-def with_removed(world: World, environment: Environment, name: str, site: str = "") -> tuple[World, Environment]:
+def with_removed(
+    world: SimulatedMachine, environment: Environment, name: str, site: str = ""
+) -> tuple[SimulatedMachine, Environment]:
     """Without a distribution and its files, those included that it shared with others; what is not reached stays."""
     named = [one for one in value_or(environment.distributions, ()) if one.name == name]
     gone = [one for one in named if one.site == site or is_reached(one.site, environment)]

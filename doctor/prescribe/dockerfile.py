@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Union
 
-from doctor.facts import Facts
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import value_or
 from installers.plan import Plan, Target
 from installers.render import commands
 from installers.render.comments import comment

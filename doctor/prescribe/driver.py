@@ -5,11 +5,11 @@ from __future__ import annotations
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.row import BranchRow
 from compat.version import CudaVersion, DriverRelease
-from doctor.facts import Facts
-from doctor.facts.driver import DeviceNode, DriverFacts, DriverLibrary, ModuleFile, Nvml
-from doctor.facts.gpu import Gpu, GpuNow
-from doctor.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts import Facts
+from doctor.model.facts.driver import DeviceNode, DriverFacts, DriverLibrary, ModuleFile, Nvml
+from doctor.model.facts.gpu import Gpu, GpuNow
+from doctor.model.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from doctor.rules.shared import cards
 from installers.requirement import exact_version
 
@@ -36,7 +36,7 @@ def _lasts(row: BranchRow, matrix: Matrix) -> bool:
     return row.kind in {"long-term", "production"} and (row.end_of_life or "9999") >= matrix.as_of()[:7]
 
 
-def installed(world: World, release: DriverRelease, flavour: str) -> World:
+def installed(world: SimulatedMachine, release: DriverRelease, flavour: str) -> SimulatedMachine:
     """With the packages of a release: its libraries, and its module for the kernel that runs."""
     facts, kernel = world.facts, value_or(world.facts.system.kernel, "")
     kept = tuple(one for one in value_or(facts.driver.libraries, ()) if one.origin not in {"system"})
@@ -76,7 +76,7 @@ def refused(facts: Facts, release: DriverRelease, flavour: str, matrix: Matrix) 
     return next(filter(None, whys), "")
 
 
-def started(world: World) -> World:
+def started(world: SimulatedMachine) -> SimulatedMachine:
     """The module that is installed for this kernel runs, if it can; else all stays as it is."""
     facts, kernel = world.facts, value_or(world.facts.system.kernel, "")
     files = [one for one in value_or(facts.driver.module_files, ()) if one.kernel == kernel]
@@ -98,7 +98,7 @@ def started(world: World) -> World:
     return world._replace(facts=facts)
 
 
-def _is_refused_by_firmware(world: World, file: ModuleFile) -> bool:
+def _is_refused_by_firmware(world: SimulatedMachine, file: ModuleFile) -> bool:
     return (
         value_or(world.facts.system.secure_boot, False) and not world.trusts_module and not value_or(file.signed, True)
     )

@@ -7,12 +7,12 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Remedy
-from doctor.facts import Facts
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Remedy
 from doctor.prescribe.candidates import Candidate, candidates, ways, with_more
 from installers.packages import refresh
 from installers.plan import Plan
@@ -25,7 +25,7 @@ from installers.steps.download import Download
 from installers.steps.pause import Pause
 
 if TYPE_CHECKING:
-    from doctor.prescribe.proof import Court, Verdict
+    from doctor.prescribe.remedy_verifier import RemedyVerifier, Verdict
     from installers.effect import Effect
 
 _OFFERED_AT_MOST = 2  # a remedy, and another one to choose from
@@ -34,7 +34,7 @@ NONE_KNOWN = "No remedy is known to work here."
 _FOLLOW_UPS_AT_MOST = 2  # further faults that a remedy may leave behind and mend in the same go
 
 
-def prescribe(answer: Answer, facts: Facts, matrix: Matrix, court: Court | None = None) -> tuple[Remedy, ...]:
+def prescribe(answer: Answer, facts: Facts, matrix: Matrix, court: RemedyVerifier | None = None) -> tuple[Remedy, ...]:
     """The remedies of a finding that are proven, best first; without a court nothing can be.
 
     Where none is, no command is given, but what stands in the way. Advice to a person comes last. A prescription that
@@ -51,7 +51,7 @@ def prescribe(answer: Answer, facts: Facts, matrix: Matrix, court: Court | None 
 class _Prescription:
     """One finding, and the remedies that are tried for it."""
 
-    def __init__(self, answer: Answer, facts: Facts, matrix: Matrix, court: Court) -> None:
+    def __init__(self, answer: Answer, facts: Facts, matrix: Matrix, court: RemedyVerifier) -> None:
         self._answer, self._facts, self._matrix, self._court = answer, facts, matrix, court
         self._machine_first: Remedy | None = None  # mends the machine; what runs on it needs something else then
 
@@ -65,7 +65,7 @@ class _Prescription:
             done = {*(one.plan.effects or ())}
             if one.is_advice or given == _OFFERED_AT_MOST or any(each <= done for each in enough):
                 continue
-            remedy, why = (self._remedy(one), "") if one.is_silent else self._proven(one)
+            remedy, why = (self._remedy(one), "") if one.has_no_effects else self._proven(one)
             refused = refused or why
             if remedy and self._does_more(remedy, one, tried, enough):
                 continue
@@ -125,7 +125,7 @@ class _Prescription:
         after = self._court.facts_after(one.plan.effects or ())  # what was installed is there, what was removed is not
         for need in (need for fault in left[:1] for need in fault.needs[:_FOLLOW_UPS_AT_MOST]):
             for more in self._served(left[0], need, after):
-                if more.is_advice or more.is_silent or more.is_last_resort or _undoes(more, one):
+                if more.is_advice or more.has_no_effects or more.is_last_resort or _undoes(more, one):
                     continue
                 both = with_more(one, more)
                 found = self._verdict(both)

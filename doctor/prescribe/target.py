@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compat.need import Need
-from doctor.facts import Facts
-from doctor.facts.environment import Environment
-from doctor.facts.seen import Seen, value_or
-from doctor.prescribe.place import place_of
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.install_location import place_of
 from installers.plan import Target
 
 # What sudo's own configuration admits: %sudo and %admin (Debian, Ubuntu), %wheel (RHEL, Fedora, SUSE, Arch),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from doctor.facts.environment import Variable
-from doctor.facts.seen import Seen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.simulated_machine import SimulatedMachine
 
 
-def with_variable(world: World, name: str, value: str | None) -> World:
+def with_variable(world: SimulatedMachine, name: str, value: str | None) -> SimulatedMachine:
     """With a variable set, or unset where the value is None; what follows from it is looked at again."""
     environ = world.environ
     old = environ.pop(name, "")
@@ -23,7 +23,7 @@ def with_variable(world: World, name: str, value: str | None) -> World:
     return world if value == old else world.with_changes(world.changes._replace(environ=environ))
 
 
-def _searched_by(world: World, name: str, value: str) -> World:
+def _searched_by(world: SimulatedMachine, name: str, value: str) -> SimulatedMachine:
     """The loader's search where there is no machine to look at again: what the variable named goes with it."""
     loader = world.facts.loader
     kept = [one for one in value_or(loader.search, ()) if one.why.variable != name or one.written in value.split(":")]

@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from compat.record import NamedTuple
-from doctor.facts import Facts, Machine
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.driver import DriverFacts
-from doctor.facts.environment import ConfigurationFacts, Environment
-from doctor.facts.failure import Failure
-from doctor.facts.install_run import InstallRun
-from doctor.facts.loader import LoaderFacts, Prediction
-from doctor.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
-from doctor.facts.system import SystemFacts
-from doctor.facts.toolkit import ToolkitFacts
+from compat.base.record import NamedTuple
 from doctor.host import BadRequest, Host
+from doctor.host.progress import DRIVER_TIMEOUT_S
 from doctor.host.snapshot import Snapshot
-from doctor.host.waiting import DRIVER_TIMEOUT_S
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.driver import DriverFacts
+from doctor.model.facts.environment import ConfigurationFacts, Environment
+from doctor.model.facts.failure import Failure, InstallRun
+from doctor.model.facts.loader import LoaderFacts, Prediction
+from doctor.model.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
+from doctor.model.facts.system import SystemFacts
+from doctor.model.facts.toolkit import ToolkitFacts
 
 if TYPE_CHECKING:
     from doctor.probes.nvml import Told
@@ -78,18 +77,8 @@ def look(host: Host, request: ProbeRequest) -> Facts:
 
 
 def _look(host: Host, request: ProbeRequest) -> Facts:
-    from doctor.probes import (
-        code_tools,
-        compiler,
-        configuration,
-        cudnn,
-        dlls,
-        environment,
-        loader,
-        nvml,
-        pci,
-        system,
-    )
+    from doctor.loader import code_tools, dlls
+    from doctor.probes import compiler, configuration, cudnn, environment, loader, nvml, pci, system
     from doctor.probes import toolkit as toolkit_probe
 
     guard = Guard()

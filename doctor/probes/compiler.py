@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
-from doctor.facts.system import Compiler
-from doctor.facts.toolkit import Toolkit
 from doctor.host import Host, HostError
-from doctor.host.lenient import names_of, real_path_of
-from doctor.probes.toolkit import on_path, search_path
+from doctor.host.optional_reads import names_of, on_path, real_path_of, search_path
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
+from doctor.model.facts.system import Compiler
+from doctor.model.facts.toolkit import Toolkit
 
 _CACHES = ("ccache", "sccache", "distcc", "icecc")
 _BUILD_VARIABLES = ("CUDAHOSTCXX", "CXX", "CC")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from compat.record import NamedTuple
-from doctor.facts.environment import ConfigurationFacts, NamedFile, Setting, Variable
-from doctor.facts.seen import Place, Seen
+from compat.base.record import NamedTuple
 from doctor.host import Host
-from doctor.host.lenient import names_of, text_of
+from doctor.host.optional_reads import names_of, text_of
+from doctor.model.facts.environment import ConfigurationFacts, NamedFile, Setting, Variable
+from doctor.model.facts.seen import Place, Seen
 
 # Each is named, and none by its beginning: TF_VAR_... is Terraform's, NVIDIA_API_KEY and TORCH_HUB_TOKEN are keys.
 # Sources: the environment variables that CUDA, NCCL, the container toolkit and each framework document, and those that

@@ -6,9 +6,9 @@ Starting CUDA takes longer than all the rest of a check, so it is done only wher
 
 from __future__ import annotations
 
-from doctor.facts.driver import CudaStart, DriverFacts
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.host import Host, HostError, TooSlow
+from doctor.model.facts.driver import CudaStart, DriverFacts
+from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
 
 SLEPT = "/sys/power/suspend_stats/success"
 NOT_ASKED = CudaStart(state="not-asked", code=0, error="", why="nothing speaks for it (--deep starts it)")

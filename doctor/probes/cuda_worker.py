@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from doctor.smoke.driver import ask_driver
+from doctor.probes.driver_api import ask_driver
 
 if __name__ == "__main__":
     told = ask_driver()

@@ -5,17 +5,17 @@ Libraries of one major in one directory are one copy: Debian's libcudnn8 and lib
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.version import CudnnVersion
-from doctor.facts.cudnn import CudnnCopy, CudnnLink
-from doctor.facts.environment import Environment
-from doctor.facts.loader import FoundBy, LoaderFacts
-from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
-from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host, HostError, Missing
-from doctor.host.lenient import real_path_of
+from doctor.host.optional_reads import real_path_of
+from doctor.loader.cudnn_library import RESOURCE, LibraryName, Reading, parse_name, read_library, text_version
+from doctor.model.facts.cudnn import CudnnCopy, CudnnLink
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.loader import FoundBy, LoaderFacts
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
+from doctor.model.facts.toolkit import ToolkitFacts
 from doctor.probes.cudnn_header import Header, header_in, header_of
-from doctor.probes.cudnn_library import RESOURCE, LibraryName, Reading, parse_name, read_library, text_version
 from doctor.probes.cudnn_owner import Package, owner_among, packages_of
 from doctor.probes.cudnn_places import CudnnPlace, named_place, places
 
@@ -223,7 +223,7 @@ def _named_companion(host: Host, around: _Directory) -> Iterator[str]:
 def _is_foreign(host: Host, path: str) -> bool:
     """Whether a DLL is known to be for another machine than cuDNN's, of which all from 7 on are for x86-64.
 
-    Windows passes over it, and goes on with the search (`doctor.probes.dlls`).
+    Windows passes over it, and goes on with the search (`doctor.loader.dlls`).
     """
     from doctor.binaries.pe import Pe, PeError  # late: only Windows has them
 

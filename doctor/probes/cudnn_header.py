@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.version import CudnnVersion
-from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 
 _HEADER_AT_MOST_BYTES = 2 << 20
 _MACROS = ("CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL")

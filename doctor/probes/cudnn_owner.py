@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.version import CudnnVersion, VersionError
-from doctor.facts.environment import Distribution
-from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
-from doctor.host.lenient import real_path_of
-from doctor.host.lines import lines_of
-from doctor.probes import dpkg
-from doctor.probes.cudnn_library import parse_name
+from doctor.host.files import lines_of
+from doctor.host.optional_reads import real_path_of
+from doctor.loader.cudnn_library import parse_name
+from doctor.model.facts.environment import Distribution
+from doctor.model.facts.seen import Fact, Seen, Unseen
 from doctor.probes.cudnn_places import CudnnPlace
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
+from doctor.pyenv import dpkg
+from doctor.pyenv.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
 
 _CONDA_AT_MOST_BYTES = (
     1 << 20

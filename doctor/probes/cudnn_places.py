@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from compat.record import NamedTuple
-from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.loader import FoundBy, LoaderFacts
-from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
-from doctor.facts.toolkit import ToolkitFacts
-from doctor.frameworks import card_of
+from compat.base.record import NamedTuple
 from doctor.host import Host
-from doctor.host.lenient import names_of
-from doctor.probes.distributions import installed
+from doctor.host.optional_reads import names_of
+from doctor.loader.cards import card_of
+from doctor.model.facts.environment import Distribution, Environment, Framework
+from doctor.model.facts.loader import FoundBy, LoaderFacts
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
+from doctor.model.facts.toolkit import ToolkitFacts
+from doctor.pyenv.distributions import installed
 
 _SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 _VARIABLES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDNN_ROOT_DIR")

@@ -11,16 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.version import CudaVersion, DriverRelease, VersionError
-from doctor.facts.driver import DeviceNode, DkmsBuild, DriverFacts, DriverLibrary, ModuleFile
-from doctor.facts.loader import FoundBy, LoaderFacts
-from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError, Missing
-from doctor.host.lenient import names_of, real_path_of, text_of
-from doctor.probes import dpkg, kernel_module
+from doctor.host.optional_reads import names_of, real_path_of, text_of
+from doctor.model.facts.driver import DeviceNode, DkmsBuild, DriverFacts, DriverLibrary, ModuleFile
+from doctor.model.facts.loader import FoundBy, LoaderFacts
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen
+from doctor.probes import kernel_module
 from doctor.probes.nvml import Told
 from doctor.probes.system import container_of, installed_kernels, names_by_id
+from doctor.pyenv import dpkg
 
 _NOTHING_RUNS = "an offline root shows no running driver"
 _SYSFS = "/sys/module/nvidia/version"
@@ -350,7 +351,7 @@ def _release_of_dlls(host: Host) -> Fact[DriverRelease]:
     for path in _DLLS if host.os_family == "windows" else ():
         if not host.is_file(path):
             continue
-        from doctor.probes.dll_version import version_of  # late: only Windows has DLLs
+        from doctor.loader.dll_version import version_of  # late: only Windows has DLLs
 
         version = version_of(host, path)
         if isinstance(version, Unseen):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 
-from doctor.facts.environment import Base, Distribution, Environment, Framework, Import, Incomplete, Overlap
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
-from doctor.frameworks import read_all
 from doctor.host import Host, HostError, Ran, TooSlow
-from doctor.probes import package_tools
-from doctor.probes.distributions import installed, with_editables
+from doctor.loader.cards import read_all
+from doctor.model.facts.environment import Base, Distribution, Environment, Framework, Import, Incomplete, Overlap
+from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.probes.incomplete import incomplete_among
-from doctor.probes.interpreters import InterpreterCandidate, candidates
-from doctor.probes.overlaps import overlaps_among
-from doctor.probes.prefixes import Located, Opaque
-from doctor.probes.sites import SearchPath, search_path
+from doctor.pyenv import package_tools
+from doctor.pyenv.distributions import installed, with_editables
+from doctor.pyenv.interpreters import InterpreterCandidate, candidates
+from doctor.pyenv.overlaps import overlaps_among
+from doctor.pyenv.prefixes import Located, Opaque
+from doctor.pyenv.sites import SearchPath, search_path
 
 IMPORT_WITHIN_S = 10.0
 _LAST_LINES = 6
@@ -75,7 +75,8 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
     )
     if host.os_family != "windows":
         return described
-    from doctor.probes import long_paths, windows_program  # late: only Windows has such questions
+    from doctor.probes import long_paths
+    from doctor.pyenv import windows_program  # late: only Windows has such questions
 
     return described._replace(
         program=windows_program.folder_of(host, located),
@@ -170,7 +171,7 @@ def _module(framework: Framework) -> str:
 
 def _try_import(host: Host, environment: Environment, framework: Framework, timeout_s: float) -> Import:
     """Raises HostError where the import must not be tried."""
-    from doctor.host.searched import safe_environ  # late: only --deep imports
+    from doctor.host.child_search_path import safe_environ  # late: only --deep imports
 
     sites = (site for site in value_or(environment.sites, ()) if host.exists(site))
     for path in (environment.interpreter, framework.path, *sites):

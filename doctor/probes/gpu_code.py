@@ -11,21 +11,21 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.traits import traits_of
 from compat.version import CodeTarget
 from doctor.binaries import NotRead
 from doctor.binaries.elf import Elf, ElfError
 from doctor.binaries.fatbin import FatbinError, FatbinNotRead, GpuCode, Piece, gpu_code_of, unbuffered
 from doctor.binaries.pe import Pe, PeError
-from doctor.facts.environment import Distribution, Environment, Extension, Framework
-from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
-from doctor.frameworks import card_of
 from doctor.host import Host, HostError
 from doctor.host.cache import Cache
 from doctor.host.snapshot import memory_of
+from doctor.loader.cards import card_of
+from doctor.model.facts.environment import Distribution, Environment, Extension, Framework
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.probes import torch_symbols
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES, fields, header, normal, unquoted
+from doctor.pyenv.metadata import RECORD_AT_MOST_BYTES, fields, header, normal, unquoted
 
 _NVIDIA_LIBRARIES = ("libcublas", "libcudnn")
 

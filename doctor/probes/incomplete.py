@@ -15,12 +15,12 @@ from itertools import islice
 from typing import Any
 
 from doctor.binaries.elf import Elf, ElfError, ElfNotRead
-from doctor.facts.environment import Distribution, Incomplete
-from doctor.facts.seen import Fact, Seen
 from doctor.host import Host, HostError, Missing
-from doctor.host.lenient import text_of
+from doctor.host.optional_reads import text_of
 from doctor.host.snapshot import remembered
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES, unquoted
+from doctor.model.facts.environment import Distribution, Incomplete
+from doctor.model.facts.seen import Fact, Seen
+from doctor.pyenv.metadata import RECORD_AT_MOST_BYTES, unquoted
 
 _KIND, _MODULES = "libraries of RECORD", "modules of RECORD, three levels"
 _ENDS = (".so", ".pyd,", ".dll,")

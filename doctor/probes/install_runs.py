@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from compat.base.user_dirs import user_dir
-from doctor.facts.install_run import InstallRun
-from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
+from doctor.model.facts.failure import InstallRun
+from doctor.model.facts.seen import Fact, Seen, Unseen
 
 _JOURNAL_BYTES = 4 << 20
 _RUNS_AT_MOST = 50

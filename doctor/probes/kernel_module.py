@@ -12,12 +12,12 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.version import DriverRelease, VersionError
-from doctor.facts.driver import DkmsBuild, ModuleFile
-from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError, Missing
-from doctor.host.lenient import names_of, text_of
+from doctor.host.optional_reads import names_of, text_of
+from doctor.model.facts.driver import DkmsBuild, ModuleFile
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 
 _KERNELS_AT_MOST = 8
 _FOLDERS_AT_MOST = 64

@@ -3,10 +3,10 @@
 Sources: ld.so(8); musl's manual for its search path.
 """
 
-from doctor.facts.loader import PRELOAD_FILE, FoundBy, LoaderFacts, SearchDir
-from doctor.facts.seen import Fact, Seen, Unseen
 from doctor.host import Host, HostError, Missing
 from doctor.loader.cache import cuda_in_cache
+from doctor.model.facts.loader import PRELOAD_FILE, FoundBy, LoaderFacts, SearchDir
+from doctor.model.facts.seen import Fact, Seen, Unseen
 from doctor.probes.configuration import SetIn, entries_in, module_of
 
 _ELEMENTS_AT_MOST = 5000  # directories in one variable: Linux passes no more than 128 KiB

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.host import Host, HostError
 from doctor.host.snapshot import remembered
-from doctor.probes.metadata import RECORD_AT_MOST_BYTES
+from doctor.model.facts.environment import Distribution, Framework
+from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.pyenv.metadata import RECORD_AT_MOST_BYTES
 
 MOST_CHARACTERS = 259
 _KIND = "longest path of RECORD"

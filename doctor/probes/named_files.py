@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts.environment import NamedFile
-from doctor.facts.system import common_machine
 from doctor.host import Host, HostError, Missing
-from doctor.host.lenient import names_of
+from doctor.host.optional_reads import names_of
+from doctor.model.facts.environment import NamedFile
+from doctor.model.facts.system import common_machine
 
 _PRELOADED = ("LD_AUDIT", "LD_PRELOAD")
 _LIBRARIES = ("NUMBA_CUDA_DRIVER", "NCCL_NET_PLUGIN", "NCCL_PROFILER_PLUGIN", "NCCL_TUNER_PLUGIN")

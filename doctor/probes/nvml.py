@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.version import ComputeCapability, CudaVersion, DriverRelease
-from doctor.facts.driver import Nvml
-from doctor.facts.gpu import Gpu, GpuNow
-from doctor.facts.loader import FoundBy, LoaderFacts
-from doctor.facts.seen import Fact, Seen, Unseen, WhyNot
 from doctor.host import Host, HostError, Ran, TooSlow
-from doctor.host.waiting import DRIVER_TIMEOUT_S, SLOW_S
+from doctor.host.progress import DRIVER_TIMEOUT_S, SLOW_S
+from doctor.model.facts.driver import Nvml
+from doctor.model.facts.gpu import Gpu, GpuNow
+from doctor.model.facts.loader import FoundBy, LoaderFacts
+from doctor.model.facts.seen import Fact, Seen, Unseen, WhyNot
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ def _start_child(host: Host, library: str, timeout_s: float) -> NvmlChild:
     import sys
     import time
 
-    from doctor.host import waiting
+    from doctor.host import progress
     from doctor.host.child import Child
 
     folder = _folder_of_pynvml()
@@ -122,7 +122,7 @@ def _start_child(host: Host, library: str, timeout_s: float) -> NvmlChild:
     def finish() -> Told:
         if timeout_s > SLOW_S and child.wait(left(SLOW_S)) is None:
             stage = _events(child.said())[1]
-            waiting.tell(
+            progress.tell(
                 f"waiting for the NVIDIA driver: {stage} has not answered for {SLOW_S:g} s; "
                 f"it has {timeout_s:g} s (--timeout)"
             )

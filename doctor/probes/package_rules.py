@@ -13,11 +13,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from compat.base.user_dirs import user_dir
-from doctor.facts.package_rules import Constraint, Hold, InstallerRules
-from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError
-from doctor.probes import dpkg, pip_settings
-from doctor.probes.project import table_of, toml_of
+from doctor.model.facts.package_rules import Constraint, Hold, InstallerRules
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen
+from doctor.pyenv import dpkg, pip_settings
+from doctor.pyenv.project import table_of, toml_of
 
 _SECTIONS = ("global", "install")  # the later one wins
 _PLATFORMS = {"windows": "win32", "macos": "darwin"}

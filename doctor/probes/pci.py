@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
-from doctor.facts.gpu import PciDevice
-from doctor.facts.seen import Fact, Place, Seen, Unseen
 from doctor.host import Host, HostError, Missing
+from doctor.model.facts.gpu import PciDevice
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 
 NVIDIA = 0x10DE
 _DISPLAY_CLASSES = frozenset({0x0300, 0x0302})

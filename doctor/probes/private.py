@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.host import Host, HostError
-from doctor.host.lenient import names_of, text_of
-from doctor.host.lines import lines_of
+from doctor.host.files import lines_of
+from doctor.host.optional_reads import names_of, text_of
 
 _USER_VARIABLES = ("USER", "LOGNAME", "USERNAME", "SUDO_USER", "DOAS_USER")
 _PASSWD_BYTES = 4 << 20

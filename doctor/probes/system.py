@@ -7,14 +7,14 @@ specification, section "Globally Defined Variables", for SecureBoot; NVIDIA's L4
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator
 
-from compat.record import NamedTuple
-from doctor.facts.seen import Fact, Place, Seen, Unseen
-from doctor.facts.system import Job, OperatorState, SystemFacts, common_machine
+from compat.base.record import NamedTuple
+from doctor.binaries import machine_of_file
 from doctor.host import Host, HostError, Missing
-from doctor.host.lenient import names_of
+from doctor.host.optional_reads import names_of
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen
+from doctor.model.facts.system import Job, OperatorState, SystemFacts, common_machine
 
 NOTHING_RUNS = "an offline root shows no running system"
 _NO_USER = "an offline root has no user"
@@ -241,26 +241,6 @@ _PROGRAMS = {
     ),
     "windows": ("C:/Windows/System32/ntdll.dll", "C:/Windows/System32/kernel32.dll"),
 }
-# e_machine of the ELF specification, Machine of the PE specification.
-_ELF_MACHINES = {3: "i386", 21: "ppc64le", 22: "s390x", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
-_PE_MACHINES = {0x14C: "i386", 0x8664: "x86_64", 0xAA64: "aarch64"}
-
-
-def machine_of_file(host: Host, path: str) -> str:
-    """What a program was built for, from its first bytes; "" where they do not say."""
-    try:
-        with host.open(path) as stream:
-            head = stream.read(4096)
-    except (HostError, OSError):
-        return ""
-    if head[:4] == b"\x7fELF" and len(head) >= 20:
-        order = ">" if head[5] == 2 else "<"
-        return _ELF_MACHINES.get(struct.unpack_from(order + "H", head, 18)[0], "")
-    if head[:2] == b"MZ" and len(head) >= 64:
-        offset: int = struct.unpack_from("<I", head, 60)[0]
-        if head[offset : offset + 4] == b"PE\0\0" and len(head) >= offset + 6:
-            return _PE_MACHINES.get(struct.unpack_from("<H", head, offset + 4)[0], "")
-    return ""
 
 
 def _glibc(host: Host) -> Fact[str]:

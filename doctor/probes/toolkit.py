@@ -8,19 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.version import CudaVersion, VersionError
-from doctor.facts.environment import Environment
-from doctor.facts.seen import Fact, Place, Seen, Unseen, value_or
-from doctor.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.host import Host, HostError, Missing
-from doctor.host.lenient import names_of
-from doctor.probes import dpkg
+from doctor.host.optional_reads import names_of, on_path
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
+from doctor.model.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
+from doctor.pyenv import dpkg
 
 USUAL = "/usr/local/cuda"
 NVCC = "nvcc on PATH"
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
-DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _DEBIAN_DIRS = ("/usr/lib/nvidia-cuda-toolkit", "/usr/lib/cuda")
 _TARGETS = ("x86_64-linux", "sbsa-linux", "aarch64-linux", "ppc64le-linux")
 _TRIPLETS = ("x86_64-linux-gnu", "aarch64-linux-gnu", "powerpc64le-linux-gnu")
@@ -82,32 +81,6 @@ def look(host: Host, environments: Fact[tuple[Environment, ...]]) -> ToolkitFact
     for path in _places(host, value_or(environments, ())):
         survey.try_visit(path)  # one that vanished meanwhile hides no other
     return ToolkitFacts(Seen(survey.toolkits(), "directories"), Seen(names, "environment and links"))
-
-
-def search_path(host: Host) -> tuple[str, ...]:
-    """The directories of PATH, or those of a login shell where no environment is known (an offline root)."""
-    separator = ";" if host.os_family == "windows" else ":"
-    value = host.environ.get("PATH") or ("" if host.os_family == "windows" else DEFAULT_PATH)
-    parts = (part.replace("\\", "/").rstrip("/") for part in value.split(separator)[:256])
-    return tuple(part for part in parts if part and not (host.os_family == "linux" and _is_windows_drive(part)))
-
-
-def _is_windows_drive(directory: str) -> bool:
-    """Whether WSL shows a Windows directory here: a look into it costs milliseconds and shows no Linux program."""
-    return directory.startswith("/mnt/") and (len(directory) == 6 or directory[6:7] == "/")
-
-
-def on_path(host: Host, program: str) -> Iterator[str]:
-    """Every executable file of this name on PATH, in order."""
-    suffix = ".exe" if host.os_family == "windows" else ""
-    for directory in search_path(host):
-        path = f"{directory}/{program}{suffix}"
-        try:
-            status = host.status(path)
-        except HostError:
-            continue
-        if status.kind == "file" and (suffix or status.mode & 0o111):
-            yield path
 
 
 class _Survey:
@@ -366,7 +339,7 @@ def _from_library_name(host: Host, directory: str) -> Iterator[tuple[str, str | 
 def _from_library_version(host: Host, directory: str) -> Iterator[tuple[str, str | Place]]:
     """The version resource of cudart64_*.dll, 6.14.11.12040 for CUDA 12.4 (nvidia-cuda-runtime, 11.8 to 13.5)."""
     for name in _runtimes(host, directory) if host.os_family == "windows" else ():
-        from doctor.probes.dll_version import version_of
+        from doctor.loader.dll_version import version_of
 
         version = value_or(version_of(host, f"{directory}/{name}"), ())
         if version[:3] == _RUNTIME_VERSION:

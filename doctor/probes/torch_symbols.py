@@ -15,15 +15,15 @@ import re
 from contextlib import ExitStack
 from typing import Any
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from doctor.binaries import NotRead
 from doctor.binaries.elf import Elf, ElfError
 from doctor.binaries.fatbin import unbuffered
-from doctor.facts.environment import Environment, Framework, Lacking
-from doctor.facts.seen import Fact, Place, Seen, Unseen, UnseenError
 from doctor.host import Host, HostError
 from doctor.host.cache import Cache
-from doctor.host.lenient import names_of
+from doctor.host.optional_reads import names_of
+from doctor.model.facts.environment import Environment, Framework, Lacking
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, UnseenError
 
 # A name in one of torch's namespaces, or one of its C interface. Other namespaces may hold c10 in their arguments.
 _OF_TORCH = re.compile(r"_Z(?:T[VTISCW]|GV)?N[rVKRO]*(?:3c10|2at|5torch|6caffe2)|(?:aoti_)?torch_")

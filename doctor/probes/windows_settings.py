@@ -6,9 +6,9 @@ Lxss for each distribution, with its name and Version (WSL 1 or 2).
 
 from __future__ import annotations
 
-from doctor.facts.seen import Fact, Seen, Unseen
-from doctor.facts.system import WslDistribution
 from doctor.host import Host
+from doctor.model.facts.seen import Fact, Seen, Unseen
+from doctor.model.facts.system import WslDistribution
 
 _FILE_SYSTEM, LONG_PATHS = r"SYSTEM\CurrentControlSet\Control\FileSystem", "LongPathsEnabled"
 _LXSS = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Lxss"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import UnseenError
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import UnseenError
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.conditions import (
     FAILED_START,
     NO_ROOM,

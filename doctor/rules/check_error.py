@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Kind, failed
-from doctor.facts import Facts
-from doctor.facts.failure import Failure
+from doctor.model.facts import Facts
+from doctor.model.facts.failure import Failure
+from doctor.model.finding import Answer, Status, failed
 from doctor.rules.shared.rule import Rule, Subjects
 
 FAILURES: Subjects[Failure] = Subjects("failed check", lambda facts: facts.failures)
@@ -16,5 +16,5 @@ def check(failure: Failure, facts: Facts, matrix: Matrix) -> Answer:
     return failed(failure)
 
 
-_NEVER = {Kind.OK: "its subjects are the failures", Kind.UNKNOWN: "a failure has been seen"}
+_NEVER = {Status.OK: "its subjects are the failures", Status.UNKNOWN: "a failure has been seen"}
 RULE = Rule(FAILURES, check, never=_NEVER)

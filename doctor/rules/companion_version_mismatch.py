@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from compat.base.record import NamedTuple
 from compat.build import oldest_cuda
 from compat.matrix import Matrix, Uncovered
 from compat.need import BY_HAND, Need
-from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Framework
-from doctor.facts.seen import Place, how, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Distribution, Framework
+from doctor.model.facts.seen import Place, how, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import (
     build_row,
     distribution_of,
+    fits_dependents,
     import_symptoms,
     installed,
     need_of,
     other_builds,
-    suits_riders,
 )
 from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -221,7 +221,7 @@ def _base_back(framework: Framework, base: Framework, asked: Pin, facts: Facts, 
         near = (
             keeps(asked.specifier, release_of(row.versions.lstrip("="))) and oldest_cuda(row, matrix).major == own.major
         )
-        return near and suits_riders(row, base, environment)
+        return near and fits_dependents(row, base, environment)
 
     rows = other_builds(base, facts, matrix, fits)
     same = [row for row in rows if row.build == value_or(base.build, "")]
@@ -304,4 +304,4 @@ def _words(tag: str) -> str:
     return f"CUDA {cuda}" if cuda else {"cpu": "the CPU", "xpu": "Intel GPUs"}.get(tag, tag)
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

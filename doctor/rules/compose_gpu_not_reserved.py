@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import value_or
-from doctor.rules.shared.dockerfile import dockerfile_of
-from doctor.rules.shared.image import need_cuda_inside
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
+from doctor.rules.shared.image import dockerfile_of, need_cuda_inside
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 

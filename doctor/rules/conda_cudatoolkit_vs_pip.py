@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Environment, Framework
-from doctor.loader.words import because
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.model.resolution import describe_resolution
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.cuda_libraries import both_releases, displaced, dotted, is_older, is_wheel
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -33,7 +33,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             f"Remove conda's {' and '.join(packages) or 'CUDA packages'} from {environment.prefix}: the wheel brings"
             " its own libraries.",
         ),
-        evidence=tuple(Evidence(because(one.way), file=one.path.get()) for one in older),
+        evidence=tuple(Evidence(describe_resolution(one.way), file=one.path.get()) for one in older),
         explains=(Symptom("cublas-mismatch", framework.label), *import_symptoms(framework)),
     )
 
@@ -50,4 +50,4 @@ def _packages(environment: Environment) -> list[str]:
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

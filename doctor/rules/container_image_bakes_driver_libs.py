@@ -5,11 +5,11 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import DriverRelease
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok, unknown
-from doctor.facts import Facts, Machine
-from doctor.facts.dockerfile import DockerfileFacts, DockerfileLine
-from doctor.facts.driver import DriverLibrary
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfileFacts, DockerfileLine
+from doctor.model.facts.driver import DriverLibrary
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok, unknown
 from doctor.rules.shared.conditions import container, loading_library
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE

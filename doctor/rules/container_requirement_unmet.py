@@ -7,11 +7,11 @@ import re
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Answer, Evidence, bad, ok, unknown
-from doctor.facts import Facts, Machine
-from doctor.facts.dockerfile import DockerfileBase
-from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfileBase
+from doctor.model.facts.gpu import Gpu
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok, unknown
 from doctor.rules.shared.image import image_of, said_by, set_to
 from doctor.rules.shared.requires import LEGACY, Condition, Outcome, Values, brands, evaluate, is_off, requirements
 from doctor.rules.shared.rule import NotApplicable, Rule

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts, Machine
+from doctor.model.facts import Facts, Machine
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.image import image_of, need_cuda_inside, said_by, set_to
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import AGAIN, WHEELS, Need
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Environment, Framework, Incomplete
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Place, how, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Environment, Framework, Incomplete
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.seen import Place, how, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS

@@ -9,18 +9,18 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.seen import Seen, how, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.seen import Seen, how, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import (
     cuda_need_of,
+    fits_dependents,
     installed,
     nearest_and_newest,
     need_of,
     other_builds,
     riders,
-    suits_riders,
 )
 from doctor.rules.shared.extensions import asked_of_torch, runtime_of
 from doctor.rules.shared.gpu_code import code_for
@@ -91,7 +91,7 @@ def _symptoms(framework: Framework, facts: Facts, rows: tuple[FrameworkRow, ...]
     would bring it for the release that goes.
     """
     environment = environment_of(framework, facts)
-    suits = bool(rows) and suits_riders(rows[0], framework, environment)
+    suits = bool(rows) and fits_dependents(rows[0], framework, environment)
     for one in riders(framework, environment):
         asked, told = asked_of_torch(one.package, environment), value_or(facts.loader.predictions, ())
         mine = (each for each in told if (each.environment, each.asker) == (one.environment, one.package))
@@ -119,7 +119,7 @@ def _builds(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Framewo
         return (row.targets is None or has_code(row)) and (not majors or _takes(row, majors, matrix))
 
     rows = other_builds(framework, facts, matrix, fits)
-    rows = tuple(row for row in rows if suits_riders(row, framework, environment)) or rows
+    rows = tuple(row for row in rows if fits_dependents(row, framework, environment)) or rows
     return nearest_and_newest(_same_cuda_first(rows, environment))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen
-from doctor.loader.words import because
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen
+from doctor.model.finding import Answer, Evidence, bad, ok
+from doctor.model.resolution import describe_resolution
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.cuda_libraries import both_releases, dotted, is_older, predicted, release_of
 from doctor.rules.shared.cudnn_use import out_of_variable
@@ -44,10 +44,11 @@ def _bad(framework: Framework, said: str, parts: tuple[Prediction, ...], facts: 
     stray = next((one for one in parts if one.intended != one.path), parts[-1])
     return bad(
         f"{framework.label} will load {said}: undefined symbols",
-        out_of_variable(stray) or Need("by-hand", f"Take {stray.path.get()} out of the search ({because(stray.way)})."),
-        evidence=tuple(Evidence(because(one.way), file=one.path.get()) for one in parts),
+        out_of_variable(stray)
+        or Need("by-hand", f"Take {stray.path.get()} out of the search ({describe_resolution(stray.way)})."),
+        evidence=tuple(Evidence(describe_resolution(one.way), file=one.path.get()) for one in parts),
         explains=import_symptoms(framework),
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

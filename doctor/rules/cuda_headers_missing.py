@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.seen import Seen, value_or
-from doctor.facts.toolkit import Toolkit
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.facts.toolkit import Toolkit
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import TOOLKITS
 
@@ -45,4 +45,4 @@ def _need(toolkit: Toolkit) -> Need:
     return Need("cuda", f"=={cuda}.*" if cuda else "", toolkit.path)
 
 
-RULE = Rule(TOOLKITS, check, matters=False)
+RULE = Rule(TOOLKITS, check, blocks_verdict=False)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import ABSENT, Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.seen import Seen, UnseenError, value_or
-from doctor.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import Rule, Subjects
 
 _ALTERNATIVES = "/etc/alternatives/"
@@ -71,4 +71,4 @@ def _best(facts: Facts) -> Toolkit | None:
     return by_path or max(able, key=lambda one: one.cuda.get(), default=None)
 
 
-RULE = Rule(Subjects("name of a CUDA toolkit", _asked), check, matters=False)
+RULE = Rule(Subjects("name of a CUDA toolkit", _asked), check, blocks_verdict=False)

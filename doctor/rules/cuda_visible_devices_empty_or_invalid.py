@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from compat.need import Need
-from compat.record import NamedTuple
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.environment import Variable
-from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.gpu import Gpu
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.conditions import ask_for_gpus, container, variable, without_gpus
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu

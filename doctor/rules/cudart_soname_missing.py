@@ -5,11 +5,11 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import finds_wheels, import_symptoms
 from doctor.rules.shared.cuda_libraries import (
     NCCL,
@@ -116,4 +116,4 @@ def _in_words(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.seen import Seen, value_or
-from doctor.rules.shared.cudnn_use import part_names, searched, variable_of, without
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
+from doctor.rules.shared.cudnn_use import drop_from_path_need, part_names, searched, variable_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -54,8 +54,8 @@ def _needs(pair: Pair, facts: Facts) -> tuple[Need, ...]:
     for copy in (older, newer):
         variable = variable_of(copy, facts)
         if variable and older.path != newer.path:
-            return (without(copy, variable, facts),)
+            return (drop_from_path_need(copy, variable, facts),)
     return (Need("by-hand", f"Keep one cuDNN release on the search path: remove {older.label}, or {newer.label}."),)
 
 
-RULE = Rule(MACHINE, check, matters=False)
+RULE = Rule(MACHINE, check, blocks_verdict=False)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, ok
 from doctor.rules.shared.builds import cuda_of, need_own_cuda
 from doctor.rules.shared.cudnn_use import built_for, loaded_copy, main_predictions, right_copies
 from doctor.rules.shared.other_cuda import other_cuda
@@ -50,4 +50,4 @@ def _lying_here(cuda: int, built: CudnnVersion, facts: Facts) -> Iterator[Need]:
             return
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

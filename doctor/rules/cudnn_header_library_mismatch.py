@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import ABSENT, Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.seen import Seen, Unseen, how, value_or
-from doctor.rules.shared.cudnn_use import mending, searched, variable_of
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.seen import Seen, Unseen, how, value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
+from doctor.rules.shared.cudnn_use import reinstall_need, searched, variable_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import CUDNN_COPIES
 
@@ -26,7 +26,7 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{path} is of cuDNN {header}, the libraries in {copy.path} are {library}: "
         "what is built here will be refused, or fail, when it runs",
-        mending(copy, facts),
+        reinstall_need(copy, facts),
         severity=Severity.WARNING,
         evidence=(
             Evidence(f"defines cuDNN {header}", file=path),
@@ -54,4 +54,4 @@ def _alone(copy: CudnnCopy, facts: Facts) -> Answer:
     )
 
 
-RULE = Rule(CUDNN_COPIES, check, matters=False)
+RULE = Rule(CUDNN_COPIES, check, blocks_verdict=False)

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.cudnn_use import (
+    drop_from_path_need,
     is_of_windows,
     lacking,
     loaders_of,
-    mending,
     need_parts,
+    reinstall_need,
     severity_of,
     variable_of,
-    without,
 )
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import CUDNN_COPIES
@@ -49,7 +49,7 @@ def _needs(copy: CudnnCopy, facts: Facts) -> tuple[Need, ...]:
     """What nobody loads and only a variable brings, and what lies among Windows' files, is kept out first."""
     variable = variable_of(copy, facts)
     stray = variable and not copy.owner and (not loaders_of(copy, facts) or is_of_windows(copy))
-    return (*((without(copy, variable, facts),) if stray else ()), mending(copy, facts))
+    return (*((drop_from_path_need(copy, variable, facts),) if stray else ()), reinstall_need(copy, facts))
 
 
 def _damage(copy: CudnnCopy) -> Iterator[str]:

@@ -6,11 +6,11 @@ import posixpath
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy, CudnnLink
-from doctor.facts.seen import value_or
-from doctor.rules.shared.cudnn_use import mending, severity_of
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy, CudnnLink
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
+from doctor.rules.shared.cudnn_use import reinstall_need, severity_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import CUDNN_COPIES
 
@@ -26,7 +26,7 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{_shown(first)}: {first.why}{more}",
         *needs,
-        mending(copy, facts),
+        reinstall_need(copy, facts),
         severity=_severity(links, copy, facts),
         evidence=tuple(Evidence(link.why, file=link.path, label=_shown(link)) for link in links),
         explains=(Symptom("cudnn-sublibrary-missing"), Symptom("cudnn-install-incomplete", copy.label)),

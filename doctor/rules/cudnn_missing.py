@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Outcome
-from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Outcome
+from doctor.model.facts.seen import Seen, Unseen, UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import build_row, finds_wheels, need_own_cuda
 from doctor.rules.shared.cuda_libraries import has_wheels, with_directories
 from doctor.rules.shared.cudnn_use import built_for, main_predictions, need_to_ask, pin_of, right_copies

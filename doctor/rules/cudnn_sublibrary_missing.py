@@ -5,12 +5,12 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.builds import need_own_cuda
 from doctor.rules.shared.cuda_libraries import names_of, need_use
 from doctor.rules.shared.cudnn_use import (
@@ -22,17 +22,17 @@ from doctor.rules.shared.cudnn_use import (
     lacking,
     loaded_copy,
     main_predictions,
-    mending,
     need_parts,
-    need_use_of_it,
     others_in_reach,
     out_of_variable,
     part_names,
     prediction,
     predictions,
+    reinstall_need,
     releases_made_for,
     right_copies,
     searched,
+    skip_unless_cudnn_used,
 )
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
@@ -98,7 +98,7 @@ def _is_used(framework: Framework, built: CudnnVersion, facts: Facts) -> bool:
     Where there is one of another major alone, somebody meant to have one.
     """
     try:
-        need_use_of_it(framework, facts)
+        skip_unless_cudnn_used(framework, facts)
     except NotApplicable:
         if not others_in_reach(framework, built, facts):
             raise
@@ -110,7 +110,7 @@ def _needs(framework: Framework, copy: CudnnCopy, facts: Facts) -> tuple[Need, .
     """A copy that a variable brings in the place of the framework's own is taken out before it is completed."""
     strays = (one for one in predictions(framework, facts) if one.variable and not one.is_as_intended)
     out = next((need for one in strays if (need := out_of_variable(one))), None)
-    return (out, mending(copy, facts)) if out else (mending(copy, facts),)
+    return (out, reinstall_need(copy, facts)) if out else (reinstall_need(copy, facts),)
 
 
 def _elsewhere(name: str, copy: CudnnCopy, facts: Facts) -> bool:
@@ -118,4 +118,4 @@ def _elsewhere(name: str, copy: CudnnCopy, facts: Facts) -> bool:
     return any(name.lower() in part_names(other) for other in searched(facts) if other.path != copy.path)
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

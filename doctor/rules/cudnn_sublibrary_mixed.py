@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy, CudnnPart
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy, CudnnPart
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.cudnn_use import (
-    aside,
+    drop_from_path_need,
     is_main,
     is_of_windows,
     lacking,
-    mending,
+    move_aside_need,
     need_parts,
+    reinstall_need,
     searched,
     severity_of,
     variable_of,
-    without,
 )
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import CUDNN_COPIES
@@ -48,7 +48,7 @@ def _bad_inside(copy: CudnnCopy, releases: list[CudnnVersion], facts: Facts) -> 
     parts = [part for part in copy.parts.get() if value_or(part.version, releases[0]).major == releases[0].major]
     return bad(
         f"{copy.path} holds parts of cuDNN {' and '.join(map(str, releases))}, which refuse to work together",
-        mending(copy, facts),
+        reinstall_need(copy, facts),
         severity=severity_of(copy, facts),
         evidence=tuple(
             Evidence(f"cuDNN {part.version.value}", file=part.path) for part in parts if isinstance(part.version, Seen)
@@ -94,12 +94,12 @@ def _differs(part: CudnnPart, copy: CudnnCopy) -> bool:
 
 def _bad_across(copy: CudnnCopy, other: CudnnCopy, part: CudnnPart, facts: Facts) -> Answer:
     variable = variable_of(other, facts)
-    stray = aside(copy, facts) if is_of_windows(copy) else None
-    needs = (*([stray] if stray else []), *([without(other, variable, facts)] if variable else []))
+    stray = move_aside_need(copy, facts) if is_of_windows(copy) else None
+    needs = (*([stray] if stray else []), *([drop_from_path_need(other, variable, facts)] if variable else []))
     return bad(
         f"a process that loads {copy.label} takes {part.name} of {part.version.get()} from {other.path}",
         *needs,
-        mending(copy, facts),
+        reinstall_need(copy, facts),
         severity=severity_of(copy, facts),
         evidence=(
             Evidence(f"cuDNN {copy.version.get()}", file=copy.path),
@@ -109,4 +109,4 @@ def _bad_across(copy: CudnnCopy, other: CudnnCopy, part: CudnnPart, facts: Facts
     )
 
 
-RULE = Rule(CUDNN_COPIES, check, matters=False)
+RULE = Rule(CUDNN_COPIES, check, blocks_verdict=False)

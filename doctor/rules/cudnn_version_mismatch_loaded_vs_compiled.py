@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.seen import how
-from doctor.loader.words import because
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import how
+from doctor.model.finding import Answer, Evidence, bad, ok
+from doctor.model.resolution import describe_resolution
 from doctor.rules.shared.cudnn_use import built_for, loaded_copy, main_predictions, prediction, right_copies
 from doctor.rules.shared.nvidia_wheels import conflict_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -35,7 +35,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         evidence=(
             Evidence.at(built.how, f"compiled against cuDNN {built.value}"),
             Evidence(f"cuDNN {loaded}, by its {how(copy.version)}", file=copy.path),
-            Evidence(f"{asked.soname} is taken from {asked.path.get()}", label=because(asked.way)),
+            Evidence(f"{asked.soname} is taken from {asked.path.get()}", label=describe_resolution(asked.way)),
         ),
         explains=conflict_of(framework, copy, facts, matrix),
     )
@@ -55,5 +55,5 @@ def _minor(version: CudnnVersion) -> tuple[int, ...]:
 RULE = Rule(
     INSTALLED_FRAMEWORKS,
     check,
-    matters=False,  # what a build of one's own was compiled against nobody may know
+    blocks_verdict=False,  # what a build of one's own was compiled against nobody may know
 )

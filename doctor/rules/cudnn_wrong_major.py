@@ -5,11 +5,11 @@ from __future__ import annotations
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import BY_HAND, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Seen
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.builds import build_row
 from doctor.rules.shared.cudnn_use import (
     built_for,
@@ -84,4 +84,4 @@ def _another_way(framework: Framework, copy: CudnnCopy, facts: Facts, matrix: Ma
     return (*releases_made_for(copy, framework, facts, matrix), Need(BY_HAND, text))
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

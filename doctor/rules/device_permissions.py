@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.driver import DeviceNode
-from doctor.facts.seen import Unseen, UnseenError, how, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.driver import DeviceNode
+from doctor.model.facts.seen import Unseen, UnseenError, how, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.conditions import ask_for_gpus, container, nvml_code, nvml_evidence, without_gpus
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu, need_linux

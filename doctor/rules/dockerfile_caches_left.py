@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Kind, Severity, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.rules.shared.dockerfile import dockerfile_of
+from doctor.model.facts import Facts, Machine
+from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
+from doctor.rules.shared.image import dockerfile_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -24,4 +24,4 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(MACHINE, check, never={Kind.UNKNOWN: "its lines are all there"})
+RULE = Rule(MACHINE, check, never={Status.UNKNOWN: "its lines are all there"})

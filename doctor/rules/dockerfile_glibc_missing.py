@@ -7,15 +7,15 @@ import re
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.platform import absent
-from compat.reason import Circumstances
-from doctor.check.finding import Answer, Evidence, bad, ok, unknown
-from doctor.facts import Facts, Machine
-from doctor.facts.dockerfile import DockerfileBase
-from doctor.rules.shared.dockerfile import dockerfile_of, from_line
+from compat.target import TargetMachine
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfileBase
+from doctor.model.finding import Answer, Evidence, bad, ok, unknown
+from doctor.rules.shared.image import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
-_MUSL = Circumstances(os_family="musl", arch="")
+_MUSL = TargetMachine(os_family="musl", arch="")
 _PYTHON = re.compile(r"(.*\bpython:.*)-alpine[\d.]*")
 
 
@@ -51,4 +51,4 @@ def _with_glibc(base: DockerfileBase) -> str:
     return f"in place of {base.source}, as Debian has glibc: {from_line(base, f'{found[1]}-slim')}"
 
 
-RULE = Rule(MACHINE, check, matters=False)  # what a script brings is seen in the image itself
+RULE = Rule(MACHINE, check, blocks_verdict=False)  # what a script brings is seen in the image itself

@@ -8,16 +8,16 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.overlap import overlap
 from compat.row import FrameworkRow
-from doctor.check.finding import Answer, Evidence, bad, ok, unknown
-from doctor.dockerfile.base import base_of
-from doctor.facts import Facts, Machine
-from doctor.facts.dockerfile import DockerfileBase
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfileBase
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok, unknown
 from doctor.rules.shared.builds import build_row
-from doctor.rules.shared.dockerfile import dockerfile_of, from_line
+from doctor.rules.shared.image import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
+from doctor.script.base import base_of
 
 _FOR_GPUS = re.compile(r".+-gpu|cupy-cuda\d+x?|mxnet-cu\d+")
 _WITH_CUDNN = re.compile(r"-cudnn(\d*)(?:-|$)|-tensorrt")
@@ -34,9 +34,9 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("no framework is pinned that takes CUDA's libraries from the system")
     if told.may_bring:
         line = told.may_bring[0]
-        return unknown(f"{line.source} {line.what}, which may bring CUDA's libraries")._replace(matters=False)
+        return unknown(f"{line.source} {line.what}, which may bring CUDA's libraries")._replace(blocks_verdict=False)
     if not isinstance(toolkits, Seen):
-        return unknown(f"what {told.base.image} holds is not known")._replace(matters=False)
+        return unknown(f"what {told.base.image} holds is not known")._replace(blocks_verdict=False)
     for framework, row in rows:
         lacks = _lacking(told.base, row) if toolkits.value else f"CUDA {_major(row.cuda)}"
         if lacks:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Kind, Severity, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.dockerfile import DockerfileLine
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfileLine
+from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
 from doctor.rules.shared.conditions import variable
-from doctor.rules.shared.dockerfile import dockerfile_of
+from doctor.rules.shared.image import dockerfile_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -36,4 +36,4 @@ def _instead(one: DockerfileLine) -> str:
     return f"{one.source}: {one.instead}" if is_line else f"{one.source}: write it with {one.instead}"
 
 
-RULE = Rule(MACHINE, check, never={Kind.UNKNOWN: "its lines are all there"})
+RULE = Rule(MACHINE, check, never={Status.UNKNOWN: "its lines are all there"})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok, unknown
-from doctor.facts import Facts, Machine
-from doctor.facts.dockerfile import DockerfileBase, DockerfileCompile
-from doctor.facts.seen import Seen, Unseen
-from doctor.rules.shared.dockerfile import dockerfile_of, from_line
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfileBase, DockerfileCompile
+from doctor.model.facts.seen import Seen, Unseen
+from doctor.model.finding import Answer, Evidence, bad, ok, unknown
+from doctor.rules.shared.image import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok, unknown
-from doctor.facts import Facts, Machine
-from doctor.facts.dockerfile import DockerfileTree
-from doctor.rules.shared.dockerfile import dockerfile_of
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfileTree
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok, unknown
+from doctor.rules.shared.image import dockerfile_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 

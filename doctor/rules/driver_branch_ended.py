@@ -5,9 +5,9 @@ from __future__ import annotations
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import BranchRow
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.conditions import on_host, wsl
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_where
@@ -71,4 +71,4 @@ def _last_for_cards(facts: Facts, matrix: Matrix) -> int | None:
     return min(last, default=None)
 
 
-RULE = Rule(MACHINE, check, matters=False)
+RULE = Rule(MACHINE, check, blocks_verdict=False)

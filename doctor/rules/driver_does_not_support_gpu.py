@@ -5,10 +5,10 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.row import GenerationRow
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.gpu import PciDevice
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.gpu import PciDevice
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.cards import driver_here, driver_needed, refused, refused_on_bus
 from doctor.rules.shared.conditions import (
     FAILED_START,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Symptom, bad, ok
 from doctor.rules.shared.conditions import nvml_evidence, on_host
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu

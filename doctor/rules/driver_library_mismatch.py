@@ -5,10 +5,10 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import DriverRelease
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.driver import DriverLibrary, ModuleFile, kernel_order
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.driver import DriverLibrary, ModuleFile, kernel_order
+from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.conditions import (
     container,
     loading_library,

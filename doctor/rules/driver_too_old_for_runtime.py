@@ -6,10 +6,10 @@ from compat.build import name_of
 from compat.matrix import Matrix
 from compat.row import FrameworkRow
 from compat.version import CudaVersion, DriverRelease
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.builds import cuda_of, nearest_and_newest, need_of, need_own_cuda, other_builds
 from doctor.rules.shared.cards import newer_driver
 from doctor.rules.shared.driver_floor import start_of

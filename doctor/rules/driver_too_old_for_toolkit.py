@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.seen import Seen
-from doctor.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import Seen
+from doctor.model.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.cards import newer_driver
 from doctor.rules.shared.driver_floor import start_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -44,4 +44,4 @@ def _name(facts: Facts) -> ToolkitName | None:
     return next(iter(named), None)
 
 
-RULE = Rule(TOOLKITS, check, matters=False)
+RULE = Rule(TOOLKITS, check, blocks_verdict=False)

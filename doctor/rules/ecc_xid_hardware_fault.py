@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, Unseen, WhyNot, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import Seen, Unseen, WhyNot, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.conditions import need_kernel_driver, nvml_code
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Kind, unknown
-from doctor.facts import Facts
-from doctor.facts.unread import Unread
+from doctor.model.facts import Facts
+from doctor.model.facts.failure import Unread
+from doctor.model.finding import Answer, Status, unknown
 from doctor.rules.shared.rule import Rule, Subjects
 
 UNREAD: Subjects[Unread] = Subjects("file that could not be read whole", lambda facts: facts.unread)
@@ -16,5 +16,5 @@ def check(unread: Unread, facts: Facts, matrix: Matrix) -> Answer:
     return unknown(f"{unread.label}: {unread.why}")
 
 
-_NEVER = {Kind.OK: "its subjects are what could not be read", Kind.BAD: "the machine is not at fault"}
+_NEVER = {Status.OK: "its subjects are what could not be read", Status.BAD: "the machine is not at fault"}
 RULE = Rule(UNREAD, check, never=_NEVER)

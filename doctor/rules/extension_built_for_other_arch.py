@@ -5,11 +5,11 @@ from __future__ import annotations
 from compat.build import serves
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Extension
-from doctor.facts.gpu import Gpu
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Extension
+from doctor.model.facts.gpu import Gpu
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.extensions import EXTENSION_PACKAGES, ExtensionPackage, building_again, in_use, targets_text
 from doctor.rules.shared.gpu_code import visible_gpus
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -61,4 +61,4 @@ def _bad(package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tu
     )
 
 
-RULE = Rule(EXTENSION_PACKAGES, check, matters=False)
+RULE = Rule(EXTENSION_PACKAGES, check, blocks_verdict=False)

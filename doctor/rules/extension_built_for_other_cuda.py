@@ -8,11 +8,11 @@ from compat.build import covers, oldest_cuda
 from compat.matrix import Matrix, accepts
 from compat.need import Need
 from compat.row import FrameworkRow
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Extension, Variable
-from doctor.facts.seen import value_or
-from doctor.rules.shared.builds import need_of, other_builds, riders, suits_riders
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Extension, Variable
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
+from doctor.rules.shared.builds import fits_dependents, need_of, other_builds, riders
 from doctor.rules.shared.extensions import (
     EXTENSION_PACKAGES,
     ExtensionPackage,
@@ -124,7 +124,7 @@ def _builds_of_torch(package: ExtensionPackage, majors: set[int], facts: Facts, 
 
     def fits(row: FrameworkRow) -> bool:
         near = covers(row, torch.version) or is_published
-        return near and oldest_cuda(row, matrix).major in majors and suits_riders(row, torch, environment)
+        return near and oldest_cuda(row, matrix).major in majors and fits_dependents(row, torch, environment)
 
     yield from (need_of(row, torch, facts) for row in other_builds(torch, facts, matrix, fits)[:1])
 
@@ -159,4 +159,4 @@ def _torch_evidence(package: ExtensionPackage) -> Evidence:
     return Evidence.of(package.torch.cuda, f"{package.torch.label} was built with CUDA {package.torch.cuda.get()}")
 
 
-RULE = Rule(EXTENSION_PACKAGES, check, matters=False)
+RULE = Rule(EXTENSION_PACKAGES, check, blocks_verdict=False)

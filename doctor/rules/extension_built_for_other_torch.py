@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Extension, Lacking
-from doctor.facts.seen import Seen
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Extension, Lacking
+from doctor.model.facts.seen import Seen
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.extensions import EXTENSION_PACKAGES, ExtensionPackage, building_again, in_use
 from doctor.rules.shared.rule import NotApplicable, Rule
 
@@ -51,4 +51,4 @@ def _text(what: Lacking) -> str:
     return f"asks for {', '.join(what.names)}{more}, which no library of torch's defines"
 
 
-RULE = Rule(EXTENSION_PACKAGES, check, matters=False)
+RULE = Rule(EXTENSION_PACKAGES, check, blocks_verdict=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.driver import DriverLibrary
-from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.driver import DriverLibrary
+from doctor.model.facts.gpu import Gpu
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.cards import newer_driver
 from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, loading_library, variable
 from doctor.rules.shared.rule import NotApplicable, Rule

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import AGAIN, Need
-from doctor.check.finding import Answer, Evidence, bad, ok, unknown
-from doctor.facts import Facts
-from doctor.facts.environment import Import
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Import
+from doctor.model.finding import Answer, Evidence, bad, ok, unknown
 from doctor.rules.shared.builds import imported
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import IMPORTS

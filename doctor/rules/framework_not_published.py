@@ -7,10 +7,10 @@ import re
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.row import FrameworkRow
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.builds import build_row, need_of, platform_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import PLANNED_FRAMEWORKS

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from compat.base.record import NamedTuple
 from compat.build import covers, library_sources, name_of
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import WHEELS, Need
 from compat.overlap import NO, overlap
-from compat.record import NamedTuple
 from compat.row import FrameworkRow, LibraryRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Place, Seen, Unseen, UnseenError, value_or
-from doctor.facts.toolkit import Toolkit
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Place, Seen, Unseen, UnseenError, value_or
+from doctor.model.facts.toolkit import Toolkit
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.builds import (
     build_row,
     cuda_need_of,

@@ -6,10 +6,10 @@ from compat.build import release_key
 from compat.matrix import Matrix, Uncovered, known
 from compat.need import Need
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Place, Seen
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Place, Seen
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.builds import build_row, distribution_of, import_symptoms
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, need_linux
@@ -65,5 +65,5 @@ def _asked(framework: Framework, facts: Facts, matrix: Matrix) -> dict[str | Pla
 RULE = Rule(
     FRAMEWORKS,
     check,
-    matters=False,  # a build that no row covers and that does not load says so itself, in words
+    blocks_verdict=False,  # a build that no row covers and that does not load says so itself, in words
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Answer
 from doctor.rules.shared.gpu_code import NOT_IN_BUILD, answer
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import FRAMEWORKS

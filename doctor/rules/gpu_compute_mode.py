@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.gpu import Gpu
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.gpu import Gpu
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import GPUS, need_live
 
@@ -37,4 +37,4 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(GPUS, check, matters=False)
+RULE = Rule(GPUS, check, blocks_verdict=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.gpu import Gpu
+from doctor.model.facts import Facts
+from doctor.model.facts.gpu import Gpu
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import GPUS, need_live
 
@@ -34,4 +34,4 @@ def _need(action: str, gpu: Gpu) -> Need:
 _RESETS = {"reset": "{}", "drain and reset": ""}
 _HOW = dict.fromkeys(("restart", "restart of the system"), "Stop the work and restart the machine")
 _OTHERWISE = "Stop the work on this machine and ask whoever keeps it"
-RULE = Rule(GPUS, check, matters=False)
+RULE = Rule(GPUS, check, blocks_verdict=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.frameworks import switches_of
+from doctor.loader.cards import switches_of
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.conditions import variable
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, need_where
@@ -34,4 +34,4 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     return ok(f"none of {', '.join(dict.fromkeys(one.name for one in switches))} keeps it off the GPU")
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

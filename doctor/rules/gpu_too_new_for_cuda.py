@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Answer
 from doctor.rules.shared.gpu_code import TOO_NEW, answer
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import FRAMEWORKS
@@ -16,4 +16,4 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     return answer(TOO_NEW, framework, facts, matrix)
 
 
-RULE = Rule(FRAMEWORKS, check, matters=False)  # what cannot be told, gpu-arch-not-in-build says
+RULE = Rule(FRAMEWORKS, check, blocks_verdict=False)  # what cannot be told, gpu-arch-not-in-build says

@@ -6,9 +6,9 @@ import re
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.conditions import FAILED_START, kernel_says, need_own_kernel, nvml_works, undriven
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE

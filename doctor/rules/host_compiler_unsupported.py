@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from compat.matrix import Matrix, known
 from compat.need import Need
 from compat.row import CompilerRow
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.seen import Seen, value_or
-from doctor.facts.system import Compiler
-from doctor.facts.toolkit import Toolkit
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.facts.system import Compiler
+from doctor.model.facts.toolkit import Toolkit
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import TOOLKITS
 
@@ -117,4 +117,4 @@ def _packaged(row: CompilerRow, facts: Facts, matrix: Matrix) -> int:
     return max(fit, default=0)
 
 
-RULE = Rule(TOOLKITS, check, matters=False)
+RULE = Rule(TOOLKITS, check, blocks_verdict=False)

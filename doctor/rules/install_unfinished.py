@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok, unknown
-from doctor.facts import Facts, Machine
+from doctor.model.facts import Facts, Machine
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok, unknown
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -37,4 +37,4 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     return ok("no installation of gpudoctor is half done")
 
 
-RULE = Rule(MACHINE, check, matters=False)
+RULE = Rule(MACHINE, check, blocks_verdict=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.driver import DkmsBuild, follows, kernel_order
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.driver import DkmsBuild, follows, kernel_order
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.cards import driver_needed, generations, last_branch
 from doctor.rules.shared.conditions import module_is_loaded, need_own_kernel
 from doctor.rules.shared.rule import NotApplicable, Rule

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Kind, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Place, Seen, UnseenError, how, value_or
-from doctor.loader.words import because
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.seen import Place, Seen, UnseenError, how, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Status, Symptom, bad, ok
+from doctor.model.resolution import describe_resolution
 from doctor.rules.shared.builds import build_row, import_symptoms, need_own_cuda
 from doctor.rules.shared.cuda_libraries import both_releases, displaced, dotted, is_older
 from doctor.rules.shared.cudnn_use import built_for, copy_of, out_of_variable, pin_of, predictions
@@ -29,7 +29,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     for one in known:
         if one.outcome is Outcome.UNREAD or (isinstance(one.path, Seen) and one.variable and not one.is_as_intended):
             good = _judge(framework, one, facts, matrix)
-            if good.kind is not Kind.OK:
+            if good.kind is not Status.OK:
                 return good
             break
     for one in _older(framework, facts, matrix):
@@ -40,7 +40,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if found is None and all(one.missing for one in known):
         raise NotApplicable(f"{known[0].soname} is not found at all: no variable brings another")
     found = found or known[0]
-    return good or ok(f"{found.path.get()} is loaded: {because(found.way)}")
+    return good or ok(f"{found.path.get()} is loaded: {describe_resolution(found.way)}")
 
 
 def _older(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Prediction]:
@@ -133,7 +133,7 @@ def _evidence(framework: Framework, found: Prediction) -> tuple[Evidence, ...]:
 def _of_variable(found: Prediction) -> Evidence:
     place = found.way.set_in if found.way else ""
     label = f"{found.variable}, set in {place}" if place else found.variable
-    return Evidence.at(found.way.set_at if found.way else None, because(found.way), label)
+    return Evidence.at(found.way.set_at if found.way else None, describe_resolution(found.way), label)
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -6,15 +6,15 @@ import posixpath
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Outcome
-from doctor.facts.seen import Unseen
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Outcome
+from doctor.model.facts.seen import Unseen
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.builds import need_own_cuda
 from doctor.rules.shared.conditions import loading_library
 from doctor.rules.shared.cuda_libraries import with_directories
-from doctor.rules.shared.cudnn_use import told_of
+from doctor.rules.shared.cudnn_use import predictions_for
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, need_gpu, need_linux
 
@@ -25,7 +25,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Without any driver this is not the fault; Windows' own directory in WSL has the name, and is not searched."""
     need_linux(facts)
     need_own_cuda(framework)
-    asked = next((one for one in told_of(framework, facts) if one.soname == _NAME), None)
+    asked = next((one for one in predictions_for(framework, facts) if one.soname == _NAME), None)
     if asked is None:
         raise NotApplicable(f"{framework.label} opens no library by the name {_NAME}")
     if asked.outcome is Outcome.FOUND:
@@ -52,4 +52,4 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

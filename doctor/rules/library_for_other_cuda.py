@@ -11,13 +11,13 @@ import re
 from compat.matrix import Matrix, Uncovered
 from compat.need import BY_HAND, WHEELS, Need
 from compat.version import CudaVersion
-from doctor.check.finding import Answer, Severity, Symptom, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, UnseenError
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen, UnseenError
+from doctor.model.finding import Answer, Severity, Symptom, ok
 from doctor.rules.shared.builds import cuda_of, is_of_the_base, need_own_cuda
-from doctor.rules.shared.cudnn_use import out_of_variable, told_of, wheel_need
+from doctor.rules.shared.cudnn_use import out_of_variable, predictions_for, wheel_need
 from doctor.rules.shared.driver_floor import Start, start_of
 from doctor.rules.shared.nvidia_wheels import leftovers, pins_of
 from doctor.rules.shared.other_cuda import other_cuda
@@ -34,7 +34,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     Their CUDA is what the library says itself, else the package that brought it.
     """
     need_linux(facts)
-    asked = (one for one in told_of(framework, facts) if _stem(one) and isinstance(one.path, Seen))
+    asked = (one for one in predictions_for(framework, facts) if _stem(one) and isinstance(one.path, Seen))
     told = tuple(one for one in asked if not is_of_the_base(one.library, framework, facts))
     if not told:
         raise NotApplicable(f"{framework.label} itself loads neither NCCL nor TensorRT")
@@ -118,4 +118,4 @@ def _left_over(needs: tuple[Need, ...], framework: Framework, facts: Facts, matr
     return (Symptom("pip-nvidia-wheels-conflict", environment.label),) if left <= gone else ()
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

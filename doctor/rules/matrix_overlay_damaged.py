@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Kind, Severity, bad, ok
-from doctor.facts import Facts, Machine
+from doctor.model.facts import Facts, Machine
+from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -25,5 +25,5 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-_NEVER = {Kind.UNKNOWN: "rows that cannot be read are what it reports"}
-RULE = Rule(MACHINE, check, matters=False, never=_NEVER)
+_NEVER = {Status.UNKNOWN: "rows that cannot be read are what it reports"}
+RULE = Rule(MACHINE, check, blocks_verdict=False, never=_NEVER)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.dlls import needs_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -30,4 +30,4 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -7,16 +7,16 @@ import posixpath
 from compat.matrix import Matrix
 from compat.need import AGAIN, WHEELS, Need
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.driver import LINKED_TO
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Unseen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.driver import LINKED_TO
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.seen import Unseen, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.builds import import_symptoms, is_of_the_base
 from doctor.rules.shared.conditions import NIX, container, loading_library, wsl
 from doctor.rules.shared.cuda_libraries import absent_pins, with_directories
-from doctor.rules.shared.cudnn_use import out_of_variable, told_of
+from doctor.rules.shared.cudnn_use import out_of_variable, predictions_for
 from doctor.rules.shared.extensions import asked_of_torch
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, need_linux
@@ -28,7 +28,7 @@ _OF_GLIBC = frozenset(("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2"
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """What its process asks for by its libraries' own lists (DT_NEEDED): without one of them a library is refused."""
     need_linux(facts)
-    told = told_of(framework, facts)
+    told = predictions_for(framework, facts)
     if not told:
         raise NotApplicable(f"what {framework.label} opens is not known, or it opens nothing")
     lost = tuple(one for one in told if not one.is_cuda and not one.optional and not _lacks_for_all(one.soname, facts))
@@ -147,4 +147,4 @@ def _may_be_its_own(soname: str, environment: Environment) -> bool:
     return incomplete is None or any(posixpath.basename(path) == soname for one in incomplete for path in one.missing)
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.platform import absent
-from compat.reason import Circumstances
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import UnseenError, value_or
+from compat.target import TargetMachine
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.conditions import container, wsl
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE, need_live
@@ -42,7 +42,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _on_a_mac(facts: Facts, matrix: Matrix) -> Answer:
-    row = absent("", "", Circumstances(os_family="macos", arch=""), matrix)
+    row = absent("", "", TargetMachine(os_family="macos", arch=""), matrix)
     if row is None:
         raise UnseenError("no row says whether there is CUDA for macOS")
     return bad(

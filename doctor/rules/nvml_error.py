@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
-from compat.record import NamedTuple
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.conditions import container, module_is_loaded, nvml_code, nvml_evidence, on_host
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, Unseen, value_or
-from doctor.loader.habits import habits
+from doctor.loader.implicit_dlopens import habits
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.cuda_libraries import need_use, not_found, of_own_cuda, toolkit_for, wheels_for
 from doctor.rules.shared.cudnn_use import copy_of
 from doctor.rules.shared.rule import Rule
@@ -49,4 +49,4 @@ def _newer_cudnn(one: Prediction, facts: Facts, matrix: Matrix) -> tuple[Need, .
     return tuple(Need(copy.owner.partition(" ")[0], spec, each) for each in python) if first else ()
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.cards import driver_here, generation_of
 from doctor.rules.shared.conditions import OPEN_ONLY, kernel_says, need_kernel_driver, nvml_works, on_host, undriven
 from doctor.rules.shared.rule import Rule

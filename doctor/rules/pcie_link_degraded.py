@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Place, how, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.gpu import Gpu
+from doctor.model.facts.seen import Place, how, value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import GPUS, need_live
 
@@ -38,4 +38,4 @@ def _degraded(gpu: Gpu, what: str, source: str | Place) -> Answer:
     )
 
 
-RULE = Rule(GPUS, check, matters=False)
+RULE = Rule(GPUS, check, blocks_verdict=False)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from compat.matrix import Matrix, Uncovered
 from compat.need import WHEELS, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.seen import UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Distribution, Environment, Framework
+from doctor.model.facts.seen import UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.cudnn_use import built_for
 from doctor.rules.shared.nvidia_wheels import (

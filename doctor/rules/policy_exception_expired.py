@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
-from doctor.check.finding import Answer, Evidence, Kind, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.policy import PolicyException
+from doctor.model.facts import Facts
+from doctor.model.facts.policy import PolicyException
+from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
 from doctor.rules.shared.rule import Rule, Subjects
 
 EXCEPTIONS: Subjects[PolicyException] = Subjects("exception of a policy", lambda facts: facts.policy.exceptions)
@@ -24,4 +24,4 @@ def check(exception: PolicyException, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(EXCEPTIONS, check, never={Kind.UNKNOWN: "its day stands in the file"})
+RULE = Rule(EXCEPTIONS, check, never={Status.UNKNOWN: "its day stands in the file"})

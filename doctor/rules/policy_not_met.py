@@ -10,12 +10,12 @@ from compat.need import BY_HAND, Need
 from compat.spec import normal
 from compat.specifier import accepts
 from compat.version import CudnnVersion, VersionError
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.policy import Requirement
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Distribution, Environment, Framework
+from doctor.model.facts.policy import Requirement
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.conditions import on_host
 from doctor.rules.shared.rule import Rule, Subjects
 
@@ -133,7 +133,7 @@ def _framework(requirement: Requirement, facts: Facts) -> str:
 
 def _installed(name: str, environment: Environment) -> list[Framework | Distribution]:
     """What the environment has by this name; of packages that gpudoctor has no card of, what their metadata says."""
-    from doctor.frameworks import card_of  # late: only with a policy
+    from doctor.loader.cards import card_of  # late: only with a policy
 
     if card_of(name) is not None:
         return [one for one in environment.frameworks.get() if one.package == name]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.code_tools import needs_of_nvcc, severity_of, tools_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
@@ -25,4 +25,4 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

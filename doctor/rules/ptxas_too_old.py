@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from compat.base.record import NamedTuple
 from compat.build import release_key
 from compat.matrix import Matrix
 from compat.need import Need
-from compat.record import NamedTuple
 from compat.version import ComputeCapability, CudaVersion
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.code_tools import CodeTools, Tool
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Seen
+from doctor.model.facts.toolkit import CodeTools, Tool
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.code_tools import (
     capabilities,
     cuda_major_of,
@@ -120,4 +120,4 @@ def _toolkit_that_knows(gpu: ComputeCapability, facts: Facts, matrix: Matrix) ->
     return ""
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

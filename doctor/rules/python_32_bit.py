@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Environment
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS, need_where
 
@@ -39,4 +39,4 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(ENVIRONMENTS, check, matters=False)  # a program that cannot be read leaves the rest as it is
+RULE = Rule(ENVIRONMENTS, check, blocks_verdict=False)  # a program that cannot be read leaves the rest as it is

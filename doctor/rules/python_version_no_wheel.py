@@ -7,10 +7,10 @@ from compat.matrix import Matrix, known
 from compat.need import Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.builds import build_row, distribution_of, nearest_and_newest, need_of, other_builds
 from doctor.rules.shared.gpu_code import code_for
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -60,5 +60,5 @@ def _needs(framework: Framework, facts: Facts, matrix: Matrix, published: tuple[
 RULE = Rule(
     FRAMEWORKS,
     check,
-    matters=False,  # what is installed runs or does not: the knowledge of file names decides nothing
+    blocks_verdict=False,  # what is installed runs or does not: the knowledge of file names decides nothing
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.driver import ModuleFile
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.driver import ModuleFile
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.conditions import kernel_says, module_is_loaded, need_own_kernel
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Unseen
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Unseen
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.builds import build_row, cuda_of, finds_wheels
 from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, toolkit_for, wheels_for
 from doctor.rules.shared.dlls import cuda_there
@@ -51,4 +51,4 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

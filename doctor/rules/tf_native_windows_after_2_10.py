@@ -6,10 +6,10 @@ from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
 from compat.matrix import Matrix, Uncovered
 from compat.need import WHEELS, Need
 from compat.row import FrameworkRow
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import has_wheel, installed
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_gpu

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import BY_HAND, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework, Setting
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Framework, Setting
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
 from doctor.rules.shared.subjects import FRAMEWORKS
 from doctor.rules.shared.theano import can_be_set, setting_need
@@ -137,4 +137,4 @@ def _bad(theano: Framework, copy: CudnnCopy, what: str, accepted: str, needs: tu
     )
 
 
-RULE = Rule(Subjects("Theano installation", _theanos), check, matters=False)
+RULE = Rule(Subjects("Theano installation", _theanos), check, blocks_verdict=False)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
 from compat.need import BY_HAND, Need
-from compat.record import NamedTuple
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Environment, Framework, Setting
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment, Framework, Setting
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
 from doctor.rules.shared.theano import can_be_set, setting_need

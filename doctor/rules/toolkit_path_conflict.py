@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import Seen, value_or
-from doctor.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
@@ -111,4 +111,4 @@ def _set_in(name: str, facts: Facts) -> str:
     return next((one.set_in for one in value_or(facts.configuration.variables, ()) if one.name == name), "")
 
 
-RULE = Rule(MACHINE, check, matters=False)
+RULE = Rule(MACHINE, check, blocks_verdict=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, bad, ok
-from doctor.facts import Facts, Machine
+from doctor.model.facts import Facts, Machine
+from doctor.model.finding import Answer, bad, ok
 from doctor.rules.shared.conditions import CUDA_UNKNOWN, cuda_start, cuda_start_evidence
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
@@ -24,4 +24,4 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(MACHINE, check, matters=False)
+RULE = Rule(MACHINE, check, blocks_verdict=False)

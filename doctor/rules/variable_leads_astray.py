@@ -10,10 +10,10 @@ from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
 from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Variable
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
 
 # What comes of it, by the beginning of the variable's name; the sources stand in the rule's page.
@@ -150,5 +150,5 @@ RULE = Rule(
         lambda facts: value_or(facts.configuration.shown, ()) or facts.configuration.variables.get(),
     ),
     check,
-    matters=False,
+    blocks_verdict=False,
 )

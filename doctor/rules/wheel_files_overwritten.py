@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from compat.base.record import NamedTuple
 from compat.build import is_cuda_row
 from compat.matrix import Matrix
 from compat.need import WHEELS, Need
-from compat.record import NamedTuple
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Environment, Framework, Overlap
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment, Framework, Overlap
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms, installed
 from doctor.rules.shared.nvidia_wheels import as_requirements, breaches, cuda_major_of, leftovers, pins_of
 from doctor.rules.shared.rule import Rule

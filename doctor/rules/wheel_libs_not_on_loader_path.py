@@ -7,14 +7,14 @@ import posixpath
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms, preload
 from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, with_directories
-from doctor.rules.shared.cudnn_use import told_of
+from doctor.rules.shared.cudnn_use import predictions_for
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
@@ -26,7 +26,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     is to be kept out (ld-library-path-shadowing).
     """
     need_use(framework, facts)
-    strays = {one.soname for one in told_of(framework, facts) if one.variable and not one.is_as_intended}
+    strays = {one.soname for one in predictions_for(framework, facts) if one.variable and not one.is_as_intended}
     missing = tuple(
         one
         for one in not_found(framework, facts, cudnn=True)
@@ -79,7 +79,7 @@ def _import_before(other: str, framework: Framework) -> tuple[Need, ...]:
 
 
 def _found(framework: Framework, facts: Facts) -> set[str]:
-    return {one.soname for one in told_of(framework, facts) if isinstance(one.path, Seen)}
+    return {one.soname for one in predictions_for(framework, facts) if isinstance(one.path, Seen)}
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

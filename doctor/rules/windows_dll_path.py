@@ -5,11 +5,11 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.traits import traits_of
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.dlls import Dll
-from doctor.facts.environment import Framework
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.dlls import Dll
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms, need_own_cuda, preload
 from doctor.rules.shared.dlls import astray, needs_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -84,4 +84,4 @@ def _missing(framework: Framework, lost: list[Dll]) -> tuple[Symptom, ...]:
     )
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.seen import UnseenError
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import UnseenError
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.cards import driver_needed
 from doctor.rules.shared.conditions import nvml_evidence
 from doctor.rules.shared.rule import NotApplicable, Rule

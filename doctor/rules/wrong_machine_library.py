@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import AGAIN, BY_HAND, Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Prediction
-from doctor.facts.seen import Seen, Unseen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Prediction
+from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms
 from doctor.rules.shared.cuda_libraries import wheels_for
-from doctor.rules.shared.cudnn_use import told_of, wheel_need
+from doctor.rules.shared.cudnn_use import predictions_for, wheel_need
 from doctor.rules.shared.dlls import needs_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, need_linux
@@ -33,7 +33,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if value_or(facts.system.family, "") == "windows":
         return _of_windows(framework, facts)
     need_linux(facts)
-    told = told_of(framework, facts)
+    told = predictions_for(framework, facts)
     if not told:
         raise NotApplicable(f"what {framework.label} opens is not known, or it opens nothing")
     wrong = tuple(one for one in told if one.foreign and _is_meant(one, framework))
@@ -103,4 +103,4 @@ def _copies(wrong: tuple[Prediction, ...], facts: Facts) -> tuple[CudnnCopy, ...
     return tuple(one for one in value_or(facts.cudnn, ()) if one.path in folders)
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Severity, bad, ok
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, Unseen, value_or
-from doctor.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.model.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.cudnn_use import set_in
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
@@ -81,4 +81,4 @@ def _needs(framework: Framework, name: ToolkitName, facts: Facts) -> tuple[Need,
     return (Need("cuda", f"=={cuda}.*"),)
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, matters=False)
+RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts, Machine
-from doctor.facts.driver import DriverLibrary
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.driver import DriverLibrary
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.conditions import container, loading_library, variable, wsl
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu, need_linux, need_live

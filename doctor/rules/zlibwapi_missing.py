@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, bad, ok
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.cudnn_use import need_parts, severity_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import CUDNN_COPIES
@@ -41,4 +41,4 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(CUDNN_COPIES, check, matters=False)
+RULE = Rule(CUDNN_COPIES, check, blocks_verdict=False)

@@ -11,10 +11,10 @@ import re
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import Need
-from compat.record import NamedTuple
 from compat.version import CudaVersion, CudnnVersion
 from installers.effect import CudnnInstalled
 from installers.method import ARCHIVE, PREFIX, Method, Name

@@ -7,7 +7,7 @@ images (`libcudnn9-cuda-12=9.10.2.21-1`, `libcudnn9-dev-cuda-12`): the meta pack
 
 from __future__ import annotations
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.specifier import accepts

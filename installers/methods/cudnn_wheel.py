@@ -5,7 +5,7 @@ Source: NVIDIA cuDNN installation guide, "Python Wheels".
 
 from __future__ import annotations
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.row import CudnnWheelRow

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from compat.base.paths import key_of
 from compat.matrix import Matrix
 from compat.need import Need
-from compat.path import key_of
 from installers.effect import Effect, EntryAdded, EntryRemoved, VariableSet, VariableUnset
 from installers.method import Method
 from installers.plan import Plan, Target

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from installers.plan import Plan, Target
-from installers.step import Kind, Lines, Shell, Step, kind_of
+from installers.step import Lines, Shell, Step, StepType, kind_of
 
 _PROGRAM = re.compile(r"& |[A-Za-z]:\\|(?!(?:foreach|if|try|while)\b)[a-z]")  # not Verb-Noun, $variable, [type]
 _FAILED = "if ($LASTEXITCODE) { throw 'it failed, and nothing more was done' }"  # a program's status stops nothing
@@ -71,7 +71,7 @@ def for_administrators(plan: Plan, target: Target) -> bool:
     return target.os_family == "windows" and not target.is_root and any(map(_needs_root, plan.steps))
 
 
-def _shell(kind: Kind, target: Target) -> Shell:
+def _shell(kind: StepType, target: Target) -> Shell:
     return kind.powershell if target.os_family == "windows" else kind.bash
 
 

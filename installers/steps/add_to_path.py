@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from compat.path import key_of
-from compat.record import NamedTuple
+from compat.base.paths import key_of
+from compat.base.record import NamedTuple
 from installers.render.bash import quote
 from installers.render.powershell import literal
-from installers.step import FILES, Kind, Lines, Shell
+from installers.step import FILES, Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -105,7 +105,7 @@ def _powershell(step: AddToPath, _: Target) -> Lines:
     )
 
 
-KIND = Kind(
+KIND = StepType(
     AddToPath,
     title=lambda step: f"add {step.directory} to your Path",
     bash=Shell(lambda step, _: (f'export PATH={quote(step.directory)}"${{PATH:+:$PATH}}"',)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
-from installers.step import Kind, Shell, nothing
+from compat.base.record import NamedTuple
+from installers.step import Shell, StepType, nothing
 
 if TYPE_CHECKING:
     from installers.run import Run
@@ -22,7 +22,7 @@ def _nothing(step: Already, run: Run) -> None:
     """There is nothing to do."""
 
 
-KIND = Kind(
+KIND = StepType(
     Already,
     title=lambda step: f"{step.what} is there already",
     bash=Shell(nothing),

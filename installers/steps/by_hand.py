@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote
 from installers.render.comments import comment
 from installers.render.powershell import said
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 
 class ByHand(NamedTuple):
@@ -20,7 +20,7 @@ def _told(step: ByHand) -> Lines:
     return tuple(step.text.splitlines()[1:])
 
 
-KIND = Kind(
+KIND = StepType(
     ByHand,
     title=lambda step: step.text.splitlines()[0],
     told=_told,

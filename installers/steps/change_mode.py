@@ -6,10 +6,10 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
-from installers.refusal import CannotChange
+from compat.base.record import NamedTuple
+from installers.errors import CannotChange
 from installers.render.bash import quote, quoted_glob, sudo
-from installers.step import FILES, Kind, Lines, Shell, nothing
+from installers.step import FILES, Lines, Shell, StepType, nothing
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -57,7 +57,7 @@ def _bash(step: ChangeMode, target: Target) -> Lines:
     return (f"{sudo(target, needs_root=step.needs_root)}{_line(step)}",)
 
 
-KIND = Kind(
+KIND = StepType(
     ChangeMode,
     title=lambda step: f"give {step.add} to {', '.join(step.paths)}",
     bash=Shell(_bash, lambda step, _: (_line(step),)),

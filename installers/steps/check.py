@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.powershell import said
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from compat.need import Need
@@ -22,7 +22,7 @@ class Check(NamedTuple):
     finds: Need | None = None  # what must be there: "cudnn", "cuda", "driver" or a distribution; None is nothing new
 
 
-KIND = Kind(
+KIND = StepType(
     Check,
     title=lambda _: "check the machine again",
     bash=Shell(lambda *_: _LINES, lambda *_: ("say '   gpudoctor check'",)),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import joined, quote, script_word, sudo
 from installers.render.comments import comment
 from installers.render.powershell import called, literal, said, staged_path
-from installers.step import COMMANDS, Kind, Lines, Shell
+from installers.step import COMMANDS, Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -56,7 +56,7 @@ def _undo(data: Any) -> bool:
     """
     if not os.path.isdir(data["mirror"]):
         return False
-    from installers.kept import Pair, is_ours, put_back  # late: most runs change no package
+    from installers.environment_backup import Pair, is_ours, put_back  # late: most runs change no package
 
     pairs = tuple(Pair(*one) for one in data["pairs"])
     if not is_ours(data["mirror"], pairs):
@@ -126,7 +126,7 @@ def _restores(step: Command, target: Target) -> Lines:
     return tuple(f"{sudo(target, needs_root=step.needs_root)}{joined(argv)}" for argv in step.inverse.commands)
 
 
-KIND = Kind(
+KIND = StepType(
     Command,
     title=lambda step: step.why,
     reason=lambda _: "",

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
-from installers.refusal import InstallError
+from compat.base.record import NamedTuple
+from installers.errors import InstallError
 from installers.render import bash_functions
 from installers.render.bash import quote, quoted_glob, script_word, sudo
 from installers.render.powershell import literal, staged_path
-from installers.step import FILES, Kind, Lines, Shell
+from installers.step import FILES, Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -58,7 +58,7 @@ def _title(step: CopyTree) -> str:
 
 
 def _refuse(step: CopyTree) -> None:
-    from installers.suits import require_cuda  # late: printing needs none of it
+    from installers.compatibility import require_cuda  # late: printing needs none of it
 
     if not step.cuda_major:
         return
@@ -86,7 +86,7 @@ def _matches(step: CopyTree, run: Run) -> list[str]:
 
 
 def _item(step: CopyTree, name: str, run: Run) -> Item:
-    from installers.suits import require_machine  # late: printing needs none of it
+    from installers.compatibility import require_machine  # late: printing needs none of it
     from installers.transaction import Item
 
     source = os.path.join(run.staged(step.source), *name.split("/"))
@@ -359,7 +359,7 @@ function Copy-All([string] $Source, [string] $Directory) {
 }
 """
 
-KIND = Kind(
+KIND = StepType(
     CopyTree,
     title=_title,
     bash=Shell(typed=_bash, scripted=_bash_script, first=_bash_first, functions=_bash_functions, last=_BASH_LAST),

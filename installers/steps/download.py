@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render import bash_functions, powershell_functions
 from installers.render.bash import protocol, quote, script_word, verified
 from installers.render.powershell import literal, staged_path
 from installers.render.powershell import verified as powershell_verified
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -49,8 +49,8 @@ def _refuse(step: Download) -> None:
 
 def _apply(step: Download, run: Run) -> None:
     from installers.digest import verify_file  # late, as what follows: printing needs none of it
+    from installers.errors import InstallError
     from installers.fetch import fetch
-    from installers.refusal import InstallError
 
     # Under its digest: what broke off is found again, and by no other file of that name.
     to = os.path.join(run.downloads(), step.sha256[0].lower())
@@ -177,7 +177,7 @@ function Get-Archive([string] $Url, [string] $File, [string[]] $Sha256) {
 
 _BASH_FUNCTIONS = (bash_functions.STOP, bash_functions.VERIFY, bash_functions.RECEIVE, _BASH_FETCH)
 
-KIND = Kind(
+KIND = StepType(
     Download,
     title=_title,
     bash=Shell(

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render import bash_functions
 from installers.render.bash import quote, quoted_path
 from installers.render.comments import comment
 from installers.render.powershell import said
-from installers.step import FILES, Kind, Lines, Shell
+from installers.step import FILES, Lines, Shell, StepType
 from installers.text_file import directory_of, replace_text
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ edit() { # FILE SECTION KEY VALUE [once]: without a KEY, VALUE is a line to add;
 }
 """
 
-KIND = Kind(
+KIND = StepType(
     EditText,
     title=lambda step: f"edit {step.path}",
     told=_told,

@@ -6,10 +6,10 @@ import os
 from posixpath import dirname
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote, script_word
 from installers.render.powershell import literal, staged_path
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -127,7 +127,7 @@ function Move-Renamed([string] $From, [string] $To) {
 }
 """
 
-KIND = Kind(
+KIND = StepType(
     Extract,
     title=lambda step: f"unpack {step.archive}",
     bash=Shell(_bash, _bash_script, functions=lambda step: (_BASH_UNPACK, *((_BASH_RENAME,) if step.renames else ()))),

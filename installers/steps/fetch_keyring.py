@@ -11,12 +11,12 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.command import environment_of, refuse_command
-from installers.refusal import InstallError
+from installers.errors import InstallError
 from installers.render import bash_functions
 from installers.render.bash import protocol, quote, script_word
-from installers.step import Kind, Lines, Shell, nothing
+from installers.step import Lines, Shell, StepType, nothing
 from installers.steps.command import Command
 from installers.steps.download import Download
 
@@ -102,7 +102,7 @@ def _bash_script(step: FetchKeyring, _: Target) -> Lines:
     return (f"rm -f -- {to}", f"receive {quote(step.url)} {to}", f"{_check(step, to)} {wrong}")
 
 
-KIND = Kind(
+KIND = StepType(
     FetchKeyring,
     title=lambda step: f"download {step.to} (its signing key is compared with NVIDIA's)",
     bash=Shell(_bash, _bash_script, functions=lambda _: (bash_functions.STOP, bash_functions.RECEIVE)),

@@ -6,10 +6,10 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote, sudo
 from installers.render.powershell import literal
-from installers.step import FILES, Kind, Lines, Shell
+from installers.step import FILES, Lines, Shell, StepType
 from installers.text_file import directory_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _powershell(step: MakeLink, _: Target) -> Lines:
     return (f"New-Item -ItemType SymbolicLink -Force -Path {literal(step.path)} -Target {literal(step.text)}",)
 
 
-KIND = Kind(
+KIND = StepType(
     MakeLink,
     title=lambda step: f"make the link {step.path} to {step.text}",
     bash=Shell(_bash, lambda step, _: (_line(step),)),

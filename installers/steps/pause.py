@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote
 from installers.render.comments import comment
 from installers.render.powershell import said
-from installers.step import Kind, Shell
+from installers.step import Shell, StepType
 
 if TYPE_CHECKING:
     from compat.need import Need
@@ -28,7 +28,7 @@ class Pause(NamedTuple):
 
 _AGAIN = "then run this script again: it goes on from here"
 
-KIND = Kind(
+KIND = StepType(
     Pause,
     title=lambda step: f"{step.text}, then call the same again",
     bash=Shell(

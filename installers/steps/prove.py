@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import joined, quote
 from installers.render.powershell import called, literal, said
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -44,7 +44,7 @@ def _powershell_script(step: Prove, target: Target) -> Lines:
     return (f"if (Get-Command {literal(step.argv[0])} -ErrorAction SilentlyContinue) {{ {line} }} else {{ {told} }}",)
 
 
-KIND = Kind(
+KIND = StepType(
     Prove,
     title=lambda step: step.why,
     reason=lambda _: "",

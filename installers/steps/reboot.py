@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.comments import comment
-from installers.step import Kind, Shell, nothing
+from installers.step import Shell, StepType, nothing
 
 
 class Reboot(NamedTuple):
@@ -14,7 +14,7 @@ class Reboot(NamedTuple):
     why: str = ""
 
 
-KIND = Kind(
+KIND = StepType(
     Reboot,
     title=lambda step: str(step.text),
     told=nothing,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import sudo
-from installers.step import COMMANDS, Kind, Lines, Shell, nothing
+from installers.step import COMMANDS, Lines, Shell, StepType, nothing
 from installers.steps.command import Command, Inverse
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _bash(step: RefreshLoader, target: Target) -> Lines:
     return (f"{sudo(target, needs_root=step.needs_root)}ldconfig",)
 
 
-KIND = Kind(
+KIND = StepType(
     RefreshLoader,
     title=lambda _: "refresh the loader's cache",
     bash=Shell(_bash, lambda *_: _ARGV),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote, said, set_in, variable
 from installers.render.comments import comment
 from installers.render.lasting import without_entry
 from installers.render.powershell import literal
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -59,7 +59,7 @@ def _powershell(step: RemoveFromPath, _: Target) -> Lines:
     )
 
 
-KIND = Kind(
+KIND = StepType(
     RemoveFromPath,
     title=_title,
     bash=Shell(_bash, said(_bash)),

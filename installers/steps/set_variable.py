@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote, said, set_in, variable
 from installers.render.lasting import in_image, with_value
 from installers.render.powershell import literal
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -37,7 +37,7 @@ def _powershell(step: SetVariable, _: Target) -> Lines:
     return (lasting, f"$env:{variable(step.name)} = {value}")
 
 
-KIND = Kind(
+KIND = StepType(
     SetVariable,
     title=lambda step: f"set {step.name} to {step.value}",
     bash=Shell(_bash, said(_bash)),

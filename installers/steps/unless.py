@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote
 from installers.render.comments import comment
 from installers.render.powershell import literal
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -79,7 +79,7 @@ function Test-Driver([string] $Oldest) {
 }
 """
 
-KIND = Kind(
+KIND = StepType(
     Unless,
     title=_title,
     bash=Shell(_typed, _bash_script, functions=lambda step: (_BASH_DRIVER,) if step.driver else ()),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote, said
-from installers.step import Kind, Lines, Shell, nothing
+from installers.step import Lines, Shell, StepType, nothing
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -26,7 +26,7 @@ def _bash(step: UnloadModule, _: Target) -> Lines:
     return (f"module unload {quote(step.module)}",)
 
 
-KIND = Kind(
+KIND = StepType(
     UnloadModule,
     title=lambda step: f"unload the module {step.module}",
     bash=Shell(_bash, said(_bash)),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import said, set_in, variable
 from installers.render.comments import comment
 from installers.render.lasting import cannot_unset, put_out
 from installers.render.powershell import literal
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -37,7 +37,7 @@ def _powershell(step: UnsetVariable, _: Target) -> Lines:
     )
 
 
-KIND = Kind(
+KIND = StepType(
     UnsetVariable,
     title=lambda step: f"unset {step.name}",
     bash=Shell(_bash, said(_bash)),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render import bash_functions, powershell_functions
 from installers.render.bash import quote, quoted_path, script_word, verified
 from installers.render.powershell import literal, staged_path
 from installers.render.powershell import verified as powershell_verified
-from installers.step import Kind, Lines, Shell
+from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
@@ -80,7 +80,7 @@ def _powershell_script(step: UseFile, _: Target) -> Lines:
     )
 
 
-KIND = Kind(
+KIND = StepType(
     UseFile,
     title=_title,
     bash=Shell(_bash, _bash_script, functions=_bash_functions),

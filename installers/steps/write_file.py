@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render import bash_functions
 from installers.render.bash import joined, literal_word, quote, quoted_path, sudo
 from installers.render.powershell import literal, quoted
-from installers.step import FILES, Kind, Lines, Shell
+from installers.step import FILES, Lines, Shell, StepType
 from installers.text_file import directory_of, replace_text
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ function Write-Text([string] $File, [string[]] $Lines) {
 }
 """
 
-KIND = Kind(
+KIND = StepType(
     WriteFile,
     title=lambda step: f"write {step.path}",
     bash=Shell(_bash, _bash_script, functions=lambda _: (bash_functions.WRITE,)),

@@ -32,7 +32,7 @@ from packaging.utils import InvalidSdistFilename, parse_sdist_filename
 from packaging.version import InvalidVersion, Version
 
 from compat.artefact import ComponentRow, CudaInstallerRow, CudnnArchiveRow, ManifestRow, StatusRow
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from compat.load import columns_of, products, tables_of
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.platform_row import AbsentRow, DeclaredRow, ExtraRow, SystemRow
@@ -53,20 +53,29 @@ from compat.row import (
 from compat.traits import takes_the_runtime_that_it_finds, traits_of
 from compat.version import CodeTarget, CudnnVersion
 from doctor.binaries.fatbin import FatbinError, GpuCode, read_gpu_code
-from doctor.check.encode import encode
+from doctor.commands.refresh import nvidia
+from doctor.commands.refresh.compare import _NOT_COMPARED, _agree
+from doctor.commands.refresh.components import component_rows
+from doctor.commands.refresh.configuration import connection_of
+from doctor.commands.refresh.framework import (
+    NotTold,
+    Release,
+    chosen,
+    pythons_of,
+    pythons_served,
+    read,
+    releases_of,
+    speaks_of,
+)
+from doctor.commands.refresh.listing import _files_of, wheels_of
+from doctor.commands.refresh.requirements import _DECIDING as DECIDING
+from doctor.commands.refresh.requirements import needs_of
+from doctor.commands.refresh.run import _custom
+from doctor.commands.refresh.web import Web
+from doctor.commands.refresh.wheel_host import WheelHost
 from doctor.host.live import LiveHost
-from doctor.probes.metadata import header, metadata_file
-from doctor.refresh import nvidia
-from doctor.refresh.compare import _NOT_COMPARED, _agree
-from doctor.refresh.components import component_rows
-from doctor.refresh.configuration import connection_of
-from doctor.refresh.framework import NotTold, Release, chosen, pythons_of, pythons_served, read, releases_of, speaks_of
-from doctor.refresh.listing import _files_of, wheels_of
-from doctor.refresh.requirements import _DECIDING as DECIDING
-from doctor.refresh.requirements import needs_of
-from doctor.refresh.run import _custom
-from doctor.refresh.web import Web
-from doctor.refresh.wheel_host import WheelHost
+from doctor.model.encode import encode
+from doctor.pyenv.metadata import header, metadata_file
 
 MATRIX = Matrix()
 AGREES, DIFFERS, READER, LESS = "agrees", "differs", "left to a reader", "says less"

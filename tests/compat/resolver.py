@@ -26,14 +26,14 @@ from packaging.specifiers import SpecifierSet
 
 from compat.cards import gpu_card_of
 from compat.matrix import Matrix, Uncovered
-from compat.reason import Circumstances
-from compat.solve import Problem, Solution, solve, solve_unsure
+from compat.solve.search import Problem, Solution, solve, solve_unsure
 from compat.spec import parse_spec
+from compat.target import TargetMachine
 from compat.version import DriverRelease
+from doctor.commands.refresh.configuration import connection_of
+from doctor.commands.refresh.listing import wheels_of
+from doctor.commands.refresh.web import Web
 from doctor.host.live import LiveHost
-from doctor.refresh.configuration import connection_of
-from doctor.refresh.listing import wheels_of
-from doctor.refresh.web import Web
 from installers.requirement import requirement_of
 
 MATRIX = Matrix()
@@ -134,7 +134,7 @@ def ask(question: Question) -> Outcome:
     """Solve, and hold the answer against the resolver."""
     chips = gpu_card_of(question.card, MATRIX).capabilities if question.card else ()
     driver = DriverRelease.parse(question.driver) if question.driver else None
-    where = Circumstances(capabilities=chips, driver=driver, python=question.python)
+    where = TargetMachine(capabilities=chips, driver=driver, python=question.python)
     try:
         problem = Problem([parse_spec(one) for one in question.specs], where, MATRIX)
     except Uncovered as error:
@@ -159,7 +159,7 @@ def _proposed(question: Question, solution: Solution) -> Outcome:
 
 
 def _refused(question: Question, problem: Problem) -> Outcome:
-    from compat.solve_proof import refusals
+    from compat.solve.rejections import refusals
 
     reasons = [one.reason.what for one in refusals(problem, None)]
     answer = resolve([as_requirement(one) for one in question.specs], question.python or "3.12")

@@ -47,7 +47,7 @@ def test_the_names_of_the_products_agree() -> None:
 
 
 def test_a_diagnosis_never_reads_these_row_types() -> None:
-    code = "import doctor.check.command, compat.matrix, sys; print('compat.artefact' in sys.modules)"
+    code = "import doctor.commands.check.command, compat.matrix, sys; print('compat.artefact' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 

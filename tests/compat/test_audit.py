@@ -13,8 +13,8 @@ from compat.artefact import StatusRow
 from compat.row import FrameworkRow
 from compat.version import CodeTarget, CudnnVersion
 from doctor.binaries.fatbin import GpuCode, Piece
-from doctor.refresh.framework import Release, releases_of
-from doctor.refresh.listing import Wheel
+from doctor.commands.refresh.framework import Release, releases_of
+from doctor.commands.refresh.listing import Wheel
 from tests.compat import audit
 
 

@@ -7,7 +7,7 @@ import pytest
 from compat.load import products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.row import FrameworkRow
-from compat.solve_abi import abi_limits
+from compat.solve.abi import abi_limits
 from compat.version import CudnnVersion
 
 MATRIX = Matrix()

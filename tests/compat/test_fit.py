@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.fit import Circumstances, Reason, cudnns_of, fit
+from compat.fit import Reason, TargetMachine, cudnns_of, fit
 from compat.matrix import Matrix
 from compat.reason import BAD, OK, UNKNOWN, cudnn_reasons, driver_drives, reaches, toolkit_reasons, verdict_of
 from compat.row import FrameworkRow
@@ -37,15 +37,15 @@ ROW = FrameworkRow(
 PTX = (CodeTarget.parse("compute_80"),)
 
 
-def where(gpus: str = "", driver: str = "", **changes: Any) -> Circumstances:
+def where(gpus: str = "", driver: str = "", **changes: Any) -> TargetMachine:
     """Linux on x86_64 with these cards and this driver."""
-    return Circumstances(
+    return TargetMachine(
         capabilities=tuple(map(ComputeCapability.parse, gpus.split())),
         driver=DriverRelease.parse(driver) if driver else None,
     )._replace(**changes)
 
 
-def reasons(row: FrameworkRow, circumstances: Circumstances) -> list[tuple[str, str]]:
+def reasons(row: FrameworkRow, circumstances: TargetMachine) -> list[tuple[str, str]]:
     return [(one.kind, one.what) for one in fit(row, circumstances, MATRIX).reasons]
 
 
@@ -109,7 +109,7 @@ def reasons(row: FrameworkRow, circumstances: Circumstances) -> list[tuple[str, 
         ),
     ],
 )
-def test_verdicts(changes: dict[str, Any], circumstances: Circumstances, verdict: str) -> None:
+def test_verdicts(changes: dict[str, Any], circumstances: TargetMachine, verdict: str) -> None:
     assert fit(ROW._replace(**changes), circumstances, MATRIX).verdict == verdict
 
 

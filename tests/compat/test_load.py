@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from compat.error import DataError
+from compat.base.errors import DataError
 from compat.load import parser_of, products
 from compat.matrix import Matrix
 

@@ -11,7 +11,7 @@ import pytest
 
 from compat import overlay
 from compat.matrix import Matrix, Uncovered
-from doctor.refresh.table import text_of, with_rows
+from doctor.commands.refresh.table import text_of, with_rows
 
 
 def shipped_item(row_id: str = "torch-2.9.1-cu128", product: str = "torch", table: str = "builds") -> dict[str, Any]:

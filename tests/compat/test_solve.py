@@ -20,13 +20,14 @@ from compat.build import is_default_build
 from compat.cards import gpu_card_of
 from compat.load import SCHEMA
 from compat.matrix import Matrix
-from compat.reason import Circumstances, forward_packages
-from compat.solve import Problem, Solution, newest_unsure, none_together, solve, solve_unsure
-from compat.solve_builds import SolveCandidate, pool
-from compat.solve_changes import Task, changes
-from compat.solve_proof import refusals
-from compat.solve_together import besides_pins, clashes
+from compat.reason import forward_packages
+from compat.solve.candidates import SolveCandidate, pool
+from compat.solve.conflicts import besides_pins, clashes
+from compat.solve.rejections import refusals
+from compat.solve.relaxations import Task, changes
+from compat.solve.search import Problem, Solution, newest_unsure, none_together, solve, solve_unsure
 from compat.spec import parse_spec
+from compat.target import TargetMachine
 from compat.version import DriverRelease
 from tests.wheels import LINUX
 
@@ -38,9 +39,9 @@ def problem(asked: str, gpu: str = "", driver: str = "", matrix: Matrix = MATRIX
     return Problem([parse_spec(one) for one in asked.split()], place(gpu, driver, matrix, **said), matrix)
 
 
-def place(gpu: str = "", driver: str = "", matrix: Matrix = MATRIX, **said: Any) -> Circumstances:
+def place(gpu: str = "", driver: str = "", matrix: Matrix = MATRIX, **said: Any) -> TargetMachine:
     chips = gpu_card_of(gpu, matrix).capabilities if gpu else ()
-    return Circumstances(capabilities=chips, driver=DriverRelease.parse(driver) if driver else None, **said)
+    return TargetMachine(capabilities=chips, driver=DriverRelease.parse(driver) if driver else None, **said)
 
 
 def labels(solution: Solution | None) -> list[str]:
@@ -413,7 +414,7 @@ def test_against_brute_force(seed: int, tmp_path: Path) -> None:
     rows = {name: [_row(name, number, chance) for number in range(chance.randint(1, 5))] for name in PACKAGES}
     conflicts = [_conflict(chance) for _ in range(chance.randint(0, 2))]
     matrix = write(tmp_path, rows, conflicts)
-    asked = Problem([parse_spec(name) for name in PACKAGES], Circumstances(), matrix)
+    asked = Problem([parse_spec(name) for name in PACKAGES], TargetMachine(), matrix)
     assert labels(solve(asked)) == by_trying_all(asked, conflicts)
 
 
@@ -488,7 +489,7 @@ def asked_of(folder: Path, *rows: dict[str, Any], hold: str = "", conflicts: Seq
     held = [parse_spec(one) for one in hold.split()]
     matrix = write(folder, by_package, [*conflicts])
     names = [name for name in by_package if name not in {one.name for one in held}]
-    return Problem([parse_spec(name) for name in names], Circumstances(), matrix, hold=held)
+    return Problem([parse_spec(name) for name in names], TargetMachine(), matrix, hold=held)
 
 
 @pytest.mark.parametrize(
@@ -616,13 +617,13 @@ def write(folder: Path, rows: dict[str, list[dict[str, Any]]], conflicts: list[d
 )
 def test_what_binaries_were_compiled_for_is_kept(asked: str, python: str, pins: tuple[str, ...]) -> None:
     """pip would bring NumPy 2 beside what was compiled for the ABI of NumPy 1."""
-    found = solve(Problem([parse_spec(asked)], Circumstances(python=python), MATRIX))
+    found = solve(Problem([parse_spec(asked)], TargetMachine(python=python), MATRIX))
     assert found is not None
     assert found.pins == pins
 
 
 def test_an_installed_numpy_2_stays_without_what_was_compiled_for_1() -> None:
-    where = Circumstances(python="3.11")
+    where = TargetMachine(python="3.11")
     assert solve(Problem([parse_spec("torch==2.2.2")], where, MATRIX, hold=[parse_spec("numpy==2.2.6")])) is None
     assert solve(Problem([parse_spec("torch==2.2.2")], where, MATRIX, hold=[parse_spec("numpy==1.26.4")])) is not None
 
@@ -662,7 +663,7 @@ def test_the_oldest_package_beside_the_driver_that_will_do() -> None:
 
 def test_a_distribution_that_only_points_at_another_is_no_rival_of_it() -> None:
     """TensorFlow's for Windows were this, up to 2.18.0: all their files are in tensorflow-intel."""
-    where = Circumstances(os_family="windows", arch="x86_64")
+    where = TargetMachine(os_family="windows", arch="x86_64")
     (one,) = _chosen(problem("tensorflow-cpu==2.15.0", os_family="windows", arch="x86_64"))
     pointing = one._replace(wants={**one.wants, "tensorflow-intel": "==2.15.0"})
     assert list(clashes([pointing], where, MATRIX)) == []

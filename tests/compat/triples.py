@@ -14,12 +14,13 @@ from typing import NamedTuple
 from compat.can import answer
 from compat.load import is_framework, products
 from compat.matrix import Matrix
-from compat.reason import NO, Circumstances
+from compat.reason import NO
 from compat.spec import parse_spec
+from compat.target import TargetMachine
+from doctor.commands.refresh.configuration import connection_of
+from doctor.commands.refresh.listing import Wheel, wheels_of
+from doctor.commands.refresh.web import Web
 from doctor.host.live import LiveHost
-from doctor.refresh.configuration import connection_of
-from doctor.refresh.listing import Wheel, wheels_of
-from doctor.refresh.web import Web
 
 MATRIX = Matrix()
 # the end of a platform tag (PEP 425, PEP 600) -> operating system and architecture
@@ -80,7 +81,7 @@ def drawn(count: int, seed: int) -> list[Triple]:
 
 def verdict(triple: Triple) -> str:
     """What the matrix says of it: no GPU is named, so that only platform and Python are judged."""
-    where = Circumstances(os_family=triple.os_family, arch=triple.arch, python=triple.python)
+    where = TargetMachine(os_family=triple.os_family, arch=triple.arch, python=triple.python)
     return answer(parse_spec(f"{triple.product}=={triple.release}"), where, MATRIX).verdict
 
 

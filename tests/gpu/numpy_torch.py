@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from doctor.smoke.convolution import Problem
-from doctor.smoke.reference import convolve
+from doctor.commands.verify.cudnn_trial.convolution import Problem
+from doctor.commands.verify.cudnn_trial.reference import convolve
 
 RANDOM = np.random.default_rng(6)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from doctor.smoke.convolution import Problem
+from doctor.commands.verify.cudnn_trial.convolution import Problem
 
 
 class Layer(NamedTuple):

@@ -18,10 +18,10 @@ from contextlib import ExitStack
 from statistics import median
 from typing import Any, NamedTuple
 
-from doctor.smoke.convolution import ALGORITHMS, DIRECTIONS, Convolution, Problem
-from doctor.smoke.cudnn_api import Cudnn, CudnnError
-from doctor.smoke.graph import GraphConvolution, Plan
-from doctor.smoke.numbers import tolerance
+from doctor.commands.verify.cudnn_trial.convolution import ALGORITHMS, DIRECTIONS, Convolution, Problem
+from doctor.commands.verify.cudnn_trial.cudnn_api import Cudnn, CudnnError
+from doctor.commands.verify.cudnn_trial.graph import GraphConvolution, Plan
+from doctor.commands.verify.cudnn_trial.numbers import tolerance
 from tests.gpu.problems import KINDS, LAYERS, TINY, Layer, all_problems
 
 LEAST = 0.98  # of torch's speed

@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from doctor.bench import networks
-from doctor.bench.command import SMALL
+from doctor.commands.bench import networks
+from doctor.commands.bench.command import SMALL
 from tests.gpu.ratio import LEAST
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from doctor.smoke.convolution import ALGORITHMS, DIRECTIONS
-from doctor.smoke.cudnn_api import Cudnn
+from doctor.commands.verify.cudnn_trial.convolution import ALGORITHMS, DIRECTIONS
+from doctor.commands.verify.cudnn_trial.cudnn_api import Cudnn
+from tests.commands.verify.cudnn_trial import stub
 from tests.gpu import __main__ as command
 from tests.gpu import ratio, steps
 from tests.gpu.numpy_torch import numpy_torch
 from tests.gpu.problems import KINDS, LAYERS, TINY, all_problems
 from tests.gpu.ratio import Asked, Device, Row
 from tests.gpu.steps import ROOT, STEPS, Result, Stage, of_ratios
-from tests.smoke import stub
 
 
 def test_without_a_gpu_every_step_says_so(
@@ -222,7 +222,9 @@ def test_ours_and_theirs_are_timed_and_agree(library: Path, monkeypatch: pytest.
 
 def test_a_wrong_answer_is_no_success(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STUB_CUDNN_FAULT", "wrong@cudnnConvolutionForward")
-    monkeypatch.setattr("doctor.smoke.graph.GraphConvolution.plans", lambda *_: [])  # an engine could be the fastest
+    monkeypatch.setattr(
+        "doctor.commands.verify.cudnn_trial.graph.GraphConvolution.plans", lambda *_: []
+    )  # an engine could be the fastest
     found = compared(library, monkeypatch)
     assert {one.direction for one in found if not one.is_right} == {"forward"}
     assert of_ratios([one._asdict() for one in found])[0].is_met is False

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from doctor.smoke.memory import MOST_BYTES, CupyMemory
-from doctor.smoke.numbers import DTYPES
-from doctor.smoke.outcome import Order
-from doctor.smoke.run import run
+from doctor.commands.verify.cudnn_trial.memory import MOST_BYTES, CupyMemory
+from doctor.commands.verify.cudnn_trial.numbers import DTYPES
+from doctor.commands.verify.cudnn_trial.outcome import Order
+from doctor.commands.verify.cudnn_trial.run import run
 from tests.gpu.steps import gpu_name
 
 pytestmark = pytest.mark.gpu

@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 import pytest
 
+from doctor.commands.refresh.configuration import _built_in
 from doctor.host.live import LiveHost
-from doctor.refresh.configuration import _built_in
 
 pytestmark = pytest.mark.skipif(
     os.name != "posix" or os.geteuid() != 0, reason="only root can give files to others, and be another user"

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.gpu import PciDevice
-from doctor.facts.seen import Seen, Unseen
 from doctor.host.hive import Hive, HiveError
 from doctor.host.root import RootHost
-from doctor.probes import dlls, pci
+from doctor.loader import dlls
+from doctor.model.facts.gpu import PciDevice
+from doctor.model.facts.seen import Seen, Unseen
+from doctor.probes import pci
 from tests.lab.hive_file import Value, hive_bytes
 
 CONFIG = "Windows/System32/config"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compat import trust
+from compat.base import trust
 from doctor.host import HostError, Missing, NotRunnable, Unreadable
 from doctor.host import live as live_module
 from doctor.host.live import LiveHost

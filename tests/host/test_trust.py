@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from compat import own, trust
-from compat.trust import NotTrusted, owner_of, refuse
+from compat.base import private_dirs, trust
+from compat.base.trust import NotTrusted, owner_of, refuse
 
 ROOT, ANN, BOB = 0, 12345, 12346
 POSIX = pytest.mark.skipif(os.name != "posix", reason="owners and modes are those of POSIX")
@@ -207,7 +207,7 @@ def test_an_access_control_list_may_let_others_write(
         assert expect_refused(venv) == str(tmp_path / place)
     if place == "opt":  # nor does anything of ours go there
         descriptor = os.open(tmp_path / place, os.O_RDONLY)
-        assert own._is_ours(descriptor, is_last=True) is runs
+        assert private_dirs._is_ours(descriptor, is_last=True) is runs
         os.close(descriptor)
 
 

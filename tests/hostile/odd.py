@@ -8,36 +8,23 @@ from collections.abc import Callable
 from typing import cast
 
 from compat.matrix import Matrix
-from doctor.facts.environment import Distribution
-from doctor.facts.loader import Prediction
-from doctor.frameworks import jax, torch, triton
+from doctor.binaries import machine_of_file
+from doctor.commands.install.config_target import Machine
+from doctor.commands.install.configure import TheanoAsked, theano_of
+from doctor.commands.which import windows
+from doctor.commands.which.product import product_of
 from doctor.host import Host
 from doctor.image.config import Config, environ_in
+from doctor.image.container_env_files import config_within
 from doctor.image.host import ImageHost
-from doctor.image.within import config_within
-from doctor.install.configure import TheanoAsked, theano_of
-from doctor.install.configured import Machine
-from doctor.loader import levels
+from doctor.loader import dlls, hwcaps
+from doctor.loader.cards import jax, torch, triton
 from doctor.loader.link_release import releases_of
-from doctor.probes import (
-    configuration,
-    cudnn,
-    distributions,
-    dlls,
-    driver,
-    install_runs,
-    metadata,
-    package_rules,
-    package_tools,
-    prefixes,
-    project,
-    started,
-    system,
-    toolkit,
-)
-from doctor.probes.variant import variant_note
-from doctor.which import windows
-from doctor.which.product import product_of
+from doctor.model.facts.environment import Distribution
+from doctor.model.facts.loader import Prediction
+from doctor.probes import configuration, cudnn, driver, install_runs, package_rules, system, toolkit
+from doctor.pyenv import distributions, metadata, package_tools, prefixes, project, started
+from doctor.pyenv.variant import variant_note
 from tests.lab.elf_file import elf_bytes
 from tests.lab.pe_file import pe_bytes
 from tests.machine import framework, machine, seen
@@ -137,11 +124,11 @@ CALLS: tuple[Callable[[Host], object], ...] = (
     lambda host: cudnn._is_foreign(host, "/odd/x.dll"),
     lambda host: package_tools._kept(host, prefixes.locate(host, "/odd/virtualenvs/p-x")),
     lambda host: releases_of(host, Prediction("/odd", "torch", "libnvJitLink.so.12", _LINK, seen("/odd/other.so"))),
-    levels._flags,
+    hwcaps._flags,
     lambda host: driver._runs(host, "nv-fabricmanager"),
     install_runs.look,
     system._glibc_of_files,
-    lambda host: system.machine_of_file(host, "/bin/sh"),
+    lambda host: machine_of_file(host, "/bin/sh"),
     _settings,
     _opened_by_torch,
 )

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from doctor.facts.seen import value_or
 from doctor.host.root import RootHost
+from doctor.model.facts.seen import value_or
 from doctor.probes import ProbeRequest, look, private
 from tests.hostile import odd
 from tests.hostile.texts import TEXTS
@@ -88,7 +88,7 @@ def _look_at(host: Watched) -> None:
 
 
 def _verified(copy: Any, host: Watched) -> None:
-    from doctor.verify.contents import changed
+    from doctor.commands.verify.contents import changed
 
     changed(copy, host, every=True)
 

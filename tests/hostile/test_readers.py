@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from doctor.commands.refresh.requirements import Platform, needs_of
 from doctor.host import HostError
 from doctor.host.root import RootHost
 from doctor.host.snapshot import Snapshot
 from doctor.probes import kernel_module
-from doctor.refresh.requirements import Platform, needs_of
 from tests.hostile.mutants import failed_of
 from tests.hostile.readers import Readers, of_texts, readers
 from tests.hostile.texts import TEXTS
@@ -24,21 +24,21 @@ _MANY = int(os.environ.get("GPUDOCTOR_MUTANTS", "30000"))
 _WORDS_OF_OTHERS = "the word is a function of its own there, which reads no file"
 _OWN = "reads what gpudoctor itself wrote or ships"
 ELSEWHERE = {
-    ("doctor.bench.measure", "cpu_name"): "/proc/cpuinfo of the machine that is measured",
-    ("doctor.bench.pictures", "_ask"): _OWN,
-    ("doctor.matrix.sheets", ""): _WORDS_OF_OTHERS,
-    ("doctor.matrix.sheets", "_column"): _WORDS_OF_OTHERS,
-    ("doctor.matrix.sheets", "_parts"): _WORDS_OF_OTHERS,
-    ("doctor.matrix.sheets", "span"): _WORDS_OF_OTHERS,
-    ("doctor.matrix.view_document", "rows"): _WORDS_OF_OTHERS,
-    ("doctor.refresh.shipped", "refresh_shipped"): _WORDS_OF_OTHERS,
-    ("doctor.refresh.table", "write"): _WORDS_OF_OTHERS,
-    ("doctor.explain.from_file", "_of_nodes"): _WORDS_OF_OTHERS,
-    ("doctor.install.configure", "keras"): "hands the text to installers.configuration.keras_plan",
+    ("doctor.commands.bench.measure", "cpu_name"): "/proc/cpuinfo of the machine that is measured",
+    ("doctor.commands.bench.pictures", "_ask"): _OWN,
+    ("doctor.commands.matrix.columns", ""): _WORDS_OF_OTHERS,
+    ("doctor.commands.matrix.columns", "_column"): _WORDS_OF_OTHERS,
+    ("doctor.commands.matrix.columns", "_parts"): _WORDS_OF_OTHERS,
+    ("doctor.commands.matrix.columns", "span"): _WORDS_OF_OTHERS,
+    ("doctor.commands.matrix.view_document", "rows"): _WORDS_OF_OTHERS,
+    ("doctor.commands.refresh.shipped", "refresh_shipped"): _WORDS_OF_OTHERS,
+    ("doctor.commands.refresh.table", "write"): _WORDS_OF_OTHERS,
+    ("doctor.commands.explain.from_file", "_of_nodes"): _WORDS_OF_OTHERS,
+    ("doctor.commands.install.configure", "keras"): "hands the text to installers.configuration.keras_plan",
     ("doctor.probes.cuda_start", "_start"): "what a child of ours says: tests/probes/test_cuda_start.py",
-    ("doctor.verify.child", "main"): _OWN,
-    ("doctor.verify.encode", "_plain"): _OWN,
-    ("doctor.which.live", "_on_linux"): "what the kernel says of a process",
+    ("doctor.commands.verify.child", "main"): _OWN,
+    ("doctor.commands.verify.encode", "_plain"): _OWN,
+    ("doctor.commands.which.live", "_on_linux"): "what the kernel says of a process",
 }
 
 posix = pytest.mark.skipif(os.name != "posix", reason="machines of the lab")

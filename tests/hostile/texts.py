@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from compat.load import DATA
 from compat.matrix import Matrix
-from doctor.refresh.web import JSON, Page
+from doctor.commands.refresh.web import JSON, Page
 from installers.digest import looks_like_page
-from tests.explain.wrappers import WRAPPERS
+from tests.commands.explain.wrappers import WRAPPERS
 from tests.image.pack import ext, gpt, mbr, sif
 from tests.lab.hive_file import hive_bytes
 from tests.zstd import zstd
@@ -48,8 +48,8 @@ class _OnePage:
 
 def _index(kind: str) -> Callable[[bytes], None]:
     def read(content: bytes) -> None:
-        from doctor.refresh.index import Index
-        from doctor.refresh.listing import links_of, wheels_of
+        from doctor.commands.refresh.index import Index
+        from doctor.commands.refresh.listing import links_of, wheels_of
 
         web: Any = _OnePage(content, kind)
         wheels_of("torch", [Index.of("https://index.example/simple", "a test")], web)
@@ -59,7 +59,7 @@ def _index(kind: str) -> Callable[[bytes], None]:
 
 
 def _manifest(content: bytes) -> None:
-    from doctor.refresh import components, nvidia
+    from doctor.commands.refresh import components, nvidia
 
     web: Any = _OnePage(content)
     _refused(lambda: components.component_rows("99.9.9", _URL, _matrix(), web, "2026-11-22"))
@@ -69,16 +69,16 @@ def _manifest(content: bytes) -> None:
 
 
 def _variants(content: bytes) -> None:
-    from doctor.probes.variant import properties
+    from doctor.pyenv.variant import properties
 
     with contextlib.suppress(ValueError):
         properties(content.decode("utf-8", "replace"))
 
 
 def _wheel(content: bytes) -> None:
-    from doctor.refresh.framework import read, releases_of
-    from doctor.refresh.index import Index
-    from doctor.refresh.listing import wheels_of
+    from doctor.commands.refresh.framework import read, releases_of
+    from doctor.commands.refresh.index import Index
+    from doctor.commands.refresh.listing import wheels_of
 
     listed: Any = _OnePage(f'<a href="{_FILES[0]}">x</a>'.encode(), "text/html")
     wheels, _ = wheels_of("torch", [Index.of("https://index.example/simple", "a test")], listed)
@@ -114,14 +114,14 @@ def _journal(content: bytes) -> None:
 
 
 def _pip(content: bytes) -> None:
-    from doctor.refresh.pip_configuration import read
+    from doctor.commands.refresh.pip_configuration import read
 
     with _file(content) as path:
         _refused(lambda: read({"PIP_CONFIG_FILE": path}, ""))
 
 
 def _uv(content: bytes) -> None:
-    from doctor.refresh.uv_configuration import read
+    from doctor.commands.refresh.uv_configuration import read
 
     with _file(content) as path:
         _refused(lambda: read({"UV_CONFIG_FILE": path}, "/"))
@@ -149,7 +149,7 @@ def _nvml(content: bytes) -> None:
 
 
 def _smoke(content: bytes) -> None:
-    from doctor.smoke.events import read_events
+    from doctor.commands.verify.cudnn_trial.events import read_events
 
     read_events(content, 1.0)
 
@@ -164,9 +164,9 @@ def _cache(content: bytes) -> None:
 
 
 def _bench(content: bytes) -> None:
-    from doctor.bench.command import _saved
-    from doctor.bench.document import BenchDocument
-    from doctor.formats import TextStyle
+    from doctor.commands.bench.command import _saved
+    from doctor.commands.bench.document import BenchDocument
+    from doctor.output.document import TextStyle
 
     with _file(content) as path:
         _refused(lambda: BenchDocument(_saved(path)).text(TextStyle()))
@@ -273,7 +273,7 @@ def _rows_of_theano() -> bytes:
 
 
 def _evidence(content: bytes) -> None:
-    from doctor.explain import evidence
+    from doctor.commands.explain import evidence
 
     _refused(lambda: evidence._read(io.BytesIO(content)))
 
@@ -296,10 +296,10 @@ def _zipped_log() -> bytes:
 
 def _explained(content: bytes) -> None:
     """What is printed of it, of which no letter may steer a terminal."""
-    from doctor.explain.command import explained
-    from doctor.explain.evidence import unpacked
-    from doctor.explain.reading import read
-    from doctor.formats import TextStyle
+    from doctor.commands.explain.command import explained
+    from doctor.commands.explain.evidence import unpacked
+    from doctor.messages.reading import read
+    from doctor.output.document import TextStyle
 
     document = explained(read(unpacked(io.BytesIO(content))), "the text's machine", Matrix())
     document.plain()
@@ -308,7 +308,7 @@ def _explained(content: bytes) -> None:
 
 
 def _error_file(content: bytes) -> None:
-    from doctor.run.ranks import message_of
+    from doctor.messages.torchelastic_errors import message_of
 
     message_of(content)
 
@@ -371,26 +371,26 @@ def _layer(content: bytes) -> None:
 
 
 def _policy(content: bytes) -> None:
-    from doctor.policy.load import parse
+    from doctor.commands.policy.load import parse
 
     _refused(lambda: parse(content.decode("utf-8", "replace"), "gpudoctor.toml"))
 
 
 def _run_line(content: bytes) -> None:
-    from doctor.dockerfile.shell import calls
+    from doctor.script.shell import calls
 
     list(calls(content.decode("utf-8", "replace"), {"CUDA": "12"}))
 
 
 def _compose(content: bytes) -> None:
-    from doctor.dockerfile.compose import service_of
+    from doctor.commands.dockerfile.compose import service_of
 
     _refused(lambda: service_of("/nowhere/compose.yaml", content))
 
 
 def _requirements(content: bytes) -> None:
-    from doctor.dockerfile.context import Context
-    from doctor.dockerfile.requirements import constrained, environment, requirements
+    from doctor.commands.dockerfile.context import Context
+    from doctor.commands.dockerfile.requirements import constrained, environment, requirements
 
     with tempfile.TemporaryDirectory(dir=_scratch()) as folder:
         Path(folder, "r.txt").write_bytes(content)
@@ -400,7 +400,8 @@ def _requirements(content: bytes) -> None:
 
 def _hive(content: bytes) -> None:
     from doctor.host.root import RootHost
-    from doctor.probes import dlls, pci, windows_settings
+    from doctor.loader import dlls
+    from doctor.probes import pci, windows_settings
 
     with tempfile.TemporaryDirectory(dir=_scratch()) as folder:
         config = Path(folder, "Windows/System32/config")

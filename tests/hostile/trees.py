@@ -17,8 +17,8 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-from compat.error import GpudoctorError
-from doctor.check.command import Options, check
+from compat.base.errors import GpudoctorError
+from doctor.commands.check.command import Options, check
 from doctor.output.write import terminal_style
 from tests.hostile.guard import guard_of
 from tests.hostile.mutate import mutated

@@ -47,7 +47,7 @@ class Reading(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Such as doctor.probes.dpkg.installed status."""
+        """Such as doctor.pyenv.dpkg.installed status."""
         function = self.calls[0].function
         return f"{function.__module__}.{function.__qualname__} {_kind(self.path)}"
 
@@ -117,7 +117,7 @@ def _frames(frame: FrameType | None) -> Iterator[FrameType]:
     """Our own that wait for this one, up to the probe."""
     while frame:
         module = str(frame.f_globals.get("__name__"))
-        if module == "doctor.probes" or module.startswith("doctor.check"):
+        if module == "doctor.probes" or module.startswith("doctor.commands.check"):
             return
         if module.partition(".")[0] in _PACKAGES:
             yield frame

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.command import Options, report_of
-from doctor.check.encode import encode_report
+from doctor.commands.check.command import Options, report_of
+from doctor.model.encode import encode_report
 from tests.image.pack import PACKED, config_of, encodings, tar_of, tar_with
 from tests.lab.case import Case
 from tests.lab.cases import CASES

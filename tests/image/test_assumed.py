@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from doctor.check.command import Options, report_of
+from doctor.commands.check.command import Options, report_of
 from tests.image.pack import config_of, in_folder, oci, tar_of
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import DISK, files, together, toolkit

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.check.command import Options, report_of
-from doctor.check.finding import Kind, Severity
-from doctor.check.report import EXIT_UNKNOWN, exit_status
+from doctor.commands.check.command import Options, report_of
+from doctor.diagnose import EXIT_UNKNOWN, exit_status
 from doctor.image import Damaged
 from doctor.image.host import ImageHost
 from doctor.image.opened import ImageRequest, open_image
+from doctor.model.finding import Severity, Status
 from tests.image.pack import config_of, in_folder, oci, tar_of, tar_with
 from tests.image.test_agreement import OFFLINE, said
 
@@ -76,7 +76,9 @@ def test_what_there_was_no_room_for_is_said(layout: Path, cache: Path, monkeypat
     shutil.rmtree(cache)
     monkeypatch.setattr("doctor.image.opened.KEPT_AT_MOST_BYTES", 6)  # of "one", "two" and "above"
     report = report_of(Options(image=str(layout)), time.perf_counter())
-    assert [one.code for one in report.answers if one.kind is Kind.UNKNOWN and one.matters] == ["evidence-incomplete"]
+    assert [one.code for one in report.answers if one.kind is Status.UNKNOWN and one.blocks_verdict] == [
+        "evidence-incomplete"
+    ]
     assert exit_status(report, Severity.ERROR) == EXIT_UNKNOWN
 
 

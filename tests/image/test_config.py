@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from doctor.check.command import Options, report_of
-from doctor.check.encode import encode_report
+from doctor.commands.check.command import Options, report_of
 from doctor.host import BadRequest
 from doctor.image.config import parse_config
+from doctor.model.encode import encode_report
 from tests.image.pack import config_of, in_folder, oci, tar_of, tar_with
 from tests.lab.cudnn_tree import copy_of
 from tests.lab.parts import DISK, at, python_at, together

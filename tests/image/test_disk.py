@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from doctor.check.command import Options
+from doctor.commands.check.command import Options
 from doctor.image import Damaged, ImageError
 from doctor.image.crc32c import START, crc32c
 from doctor.image.disk import Disk

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from doctor.check.command import Options
+from doctor.commands.check.command import Options
+from tests.commands.install.roots import root_of
 from tests.image.pack import config_of, digest, in_folder, tar_with
 from tests.image.test_agreement import said
 from tests.image.test_real import CUDNN, ENV, LIBRARIES, SITE, Broken, applied, run
 from tests.image.test_tools import plain
-from tests.install.roots import root_of
 from tests.lab.cudnn_tree import copy_of
 from tests.real.distil import lay
 from tests.real.recorded import recorded

@@ -12,12 +12,12 @@ from typing import BinaryIO, cast
 
 import pytest
 
-import doctor.frameworks
+import doctor.loader.cards
 from doctor.binaries.fatbin import HEAD, MAGIC, gpu_code_of
 from doctor.binaries.pe import Pe
 from doctor.image import keep
 from doctor.image.disk import _WAITING_AT_MOST_BYTES, Scratch
-from doctor.image.keep import _READ_ENDS, _READ_NAMES, _RESERVED_BYTES, Keeper, Pieces, _segments
+from doctor.image.keep import _READ_ENDS, _READ_NAMES, _RESERVED_BYTES, PartialExtractor, Pieces, _segments
 from tests.lab.pe_file import pe_bytes
 
 HELD = 1 << 16
@@ -53,7 +53,7 @@ def step(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int
 def kept(name: str, content: bytes, spool: Scratch, step: int) -> BinaryIO:
     """What is kept of a file, to be read."""
     pieces = (memoryview(content)[at : at + step] for at in range(0, len(content), step))
-    return cast("BinaryIO", Pieces(len(content), Keeper(spool).keep(name, len(content), pieces), spool))
+    return cast("BinaryIO", Pieces(len(content), PartialExtractor(spool).keep(name, len(content), pieces), spool))
 
 
 @pytest.mark.parametrize("chunk", [1000, 4096, 1 << 16])
@@ -70,7 +70,7 @@ def test_gpu_code_behind_machine_code(
 ) -> None:
     monkeypatch.setattr(keep, "_IN_MEMORY_BYTES", 0)
     content = elf(*segments) + b"c" * 8192 + container() * 3 + b"end" * 100
-    keeper = Keeper(Scratch(1 << 20))
+    keeper = PartialExtractor(Scratch(1 << 20))
     keeper._scratch.clear = lambda: None  # type: ignore[method-assign]
     pieces = (memoryview(content)[at : at + chunk] for at in range(0, len(content), chunk))
     keeper.keep("lib.so", len(content), pieces)
@@ -110,7 +110,7 @@ def test_a_name_right_before_the_gpu_code_of_a_dll(step: int) -> None:
 )
 def test_large_json_only_where_a_probe_reads_it(name: str, is_whole: bool) -> None:
     spool = Scratch(1 << 20)
-    Keeper(spool).keep(name, 100_000, iter([memoryview(bytes(100_000))]))
+    PartialExtractor(spool).keep(name, 100_000, iter([memoryview(bytes(100_000))]))
     assert (spool.size_bytes == 100_000) is is_whole
 
 
@@ -135,7 +135,7 @@ def test_data_leaves_room_for_what_readers_begin_with() -> None:
     block = memoryview(bytes(1 << 20))
     scratch_bytes = _RESERVED_BYTES + (4 << 20)
     scratch = Scratch(scratch_bytes)
-    keeper = Keeper(Scratch(1 << 20))
+    keeper = PartialExtractor(Scratch(1 << 20))
     keeper._scratch = scratch
     scratch.clear = lambda: None  # type: ignore[method-assign]
     end = b"s" * (40 << 10)
@@ -170,7 +170,7 @@ def test_where_containers_begin(monkeypatch: pytest.MonkeyPatch, *, has_memmem: 
 def test_python_files_that_cards_read_are_kept() -> None:
     """A card that gets no text takes the file for missing: CuPy 14 was taken for an older one."""
     named = set()
-    for card in (Path(doctor.frameworks.__file__).parent).glob("*.py"):
+    for card in (Path(doctor.loader.cards.__file__).parent).glob("*.py"):
         named |= set(re.findall(r'(?:text\(|path = |constants\(host, )f?"([^"]+\.py)"', card.read_text()))
     assert "cupy/_environment.py" in named
     assert not [one for one in named if not one.endswith((*_READ_ENDS, *_READ_NAMES))]

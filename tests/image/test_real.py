@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from doctor.check.command import Options
+from doctor.commands.check.command import Options
 from doctor.image.disk import _SETTLED_S
+from tests.commands.install.roots import root_of
 from tests.image.pack import config_of, digest, squashfs, tar_with, zstd
 from tests.image.test_agreement import said
 from tests.image.test_tools import plain
-from tests.install.roots import root_of
 from tests.lab.cudnn_tree import copy_of
 from tests.wheels import CACHE, installed
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from doctor.check.command import Options
+from doctor.commands.check.command import Options
 from tests.image.pack import config_of, digest, in_folder, sif_header, squashfs, tar_with
 from tests.image.test_agreement import said
 from tests.image.test_real import SITE, applied, real_tree, run

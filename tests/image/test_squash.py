@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.check.command import Options
+from doctor.commands.check.command import Options
 from doctor.image import ImageError
 from doctor.image.host import ImageHost
 from doctor.image.opened import ImageRequest, open_image

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from doctor.check.command import Options
+from doctor.commands.check.command import Options
 from tests.image.pack import config_of, docker, in_folder, oci, sif, squashfs, tar_of, tar_with
 from tests.image.test_agreement import said
 from tests.lab.cudnn_tree import copy_of

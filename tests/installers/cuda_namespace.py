@@ -11,11 +11,11 @@ import subprocess
 import sys
 
 from compat.matrix import Matrix
-from doctor.formats import TextStyle
-from doctor.install.apply import apply_plan
-from doctor.install.install import InstallOrder, prepare
-from doctor.install.past_runs import taken_back
-from installers.run import Means
+from doctor.commands.install.apply import apply_plan
+from doctor.commands.install.history import taken_back
+from doctor.commands.install.install import InstallOrder, prepare
+from doctor.output.document import TextStyle
+from installers.run import ExecutionOptions
 
 HOME = "/usr/local/cuda-12.8"
 LOADER = "/etc/ld.so.conf.d/gpudoctor-cuda.conf"
@@ -28,7 +28,7 @@ def _listed() -> list[str]:
 
 def _main(data: str) -> None:
     prepared = prepare(InstallOrder("cuda", "12.8", "archive"), Matrix(data=data))
-    text, installed = apply_plan(prepared, Means(), "text", TextStyle())
+    text, installed = apply_plan(prepared, ExecutionOptions(), "text", TextStyle())
     during = _listed()
     told, reversed_ = taken_back("", commands=True)
     left = [path for path in (HOME, LOADER) if os.path.lexists(path)]

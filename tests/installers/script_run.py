@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from compat import stop
-from compat.error import GpudoctorError
+from compat.base import stop
+from compat.base.errors import GpudoctorError
 from installers import command
 from installers.apply import apply
 from installers.effect import DistributionsInstalled

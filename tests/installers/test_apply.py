@@ -19,10 +19,10 @@ import pytest
 from installers.apply import apply
 from installers.command import CommandFailed
 from installers.digest import DigestMismatch, NoDigest
+from installers.errors import CannotChange
 from installers.journal import Busy, State, history
 from installers.plan import Plan
-from installers.refusal import CannotChange
-from installers.run import Means
+from installers.run import ExecutionOptions
 from installers.steps.by_hand import ByHand
 from installers.steps.change_mode import ChangeMode
 from installers.steps.command import Command
@@ -192,7 +192,9 @@ def placed(step: Any, cuda: Path) -> Any:
 def test_the_user_gets_what_only_they_can_do(state: State, tmp_path: Path) -> None:
     ran: list[Command] = []
     steps = (Command(("wsl", "--shutdown"), "", place="Windows"), ByHand("restart"), RefreshLoader("new libraries"))
-    applied = apply(Plan("x", steps), state, Means(run=lambda command, _: ran.append(command), as_root=("sudo",)))
+    applied = apply(
+        Plan("x", steps), state, ExecutionOptions(run=lambda command, _: ran.append(command), as_root=("sudo",))
+    )
     assert applied.left == steps[:2]
     assert [command.argv for command in ran] == [("sudo", "ldconfig")]
 
@@ -206,7 +208,7 @@ REFUSED = """
 import sys
 from pathlib import Path
 from installers.apply import apply
-from installers.refusal import CannotChange
+from installers.errors import CannotChange
 from installers.journal import State
 from tests.installers import trees
 cuda, packed, state = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
@@ -248,7 +250,7 @@ def test_what_may_not_be_written_is_refused_early(
 CHILDREN = """
 import json, os, signal, sys
 from pathlib import Path
-from installers import apply, journal, plan, stamp, transaction, undo
+from installers import apply, journal, plan, file_identity as stamp, transaction, undo
 from tests.installers import trees
 CALLS = ("fsync", "replace", "link", "symlink", "mkdir", "chmod", "unlink", "rmdir", "utime", "ftruncate")
 seen = 0
@@ -526,7 +528,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from installers.apply import apply
-from installers.refusal import CannotChange
+from installers.errors import CannotChange
 from installers.journal import State
 from tests.installers import trees
 root, packed, state = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]

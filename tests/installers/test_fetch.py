@@ -14,11 +14,11 @@ import pytest
 
 from installers.apply import apply
 from installers.digest import DigestMismatch, LoginPage, NoDigest, verify_file
+from installers.errors import InstallError
 from installers.fetch import BadAnswer, BrokenOff, FetchError, Limits, TooLarge, TooSlow, _session, fetch
 from installers.journal import State
 from installers.plan import Plan
 from installers.progress import Progress
-from installers.refusal import InstallError
 from installers.steps.copy_tree import CopyTree, NotInArchive
 from installers.steps.download import Download
 from tests.installers import trees

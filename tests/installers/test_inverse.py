@@ -22,7 +22,7 @@ from installers.methods.cuda_local import local_plan
 from installers.methods.cuda_wheel import wheel_plan
 from installers.packages import install, manager_of
 from installers.plan import Plan
-from installers.run import Means
+from installers.run import ExecutionOptions
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 from installers.steps.refresh_loader import RefreshLoader
@@ -199,7 +199,7 @@ def test_the_last_command_is_taken_back_first_and_caches_after_the_files(tmp_pat
         Command(("three",), "x", inverse=Inverse(left="a third")),
         ByHand("x"),
     )
-    apply(Plan("x", steps), state, Means(run=run, as_root=("sudo",)))
+    apply(Plan("x", steps), state, ExecutionOptions(run=run, as_root=("sudo",)))
     assert ran == ["one after", "sudo ldconfig before", "sudo two before", "three before"]
     ran.clear()
     undone = rollback(state, reversal=Reversal(run, ("sudo",)))
@@ -212,7 +212,7 @@ def test_a_cache_of_files_that_are_gone_is_said(
     user: int, typed: str, tmp_path: Path, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = (WriteFile(str(tmp_path / "written"), ("a",), "x"), RefreshLoader("x"))
-    apply(Plan("x", steps), state, Means(run=lambda _, __: None))
+    apply(Plan("x", steps), state, ExecutionOptions(run=lambda _, __: None))
     commands = rollback(state).commands
     monkeypatch.setattr(os, "geteuid", lambda: user)
     assert stay_done(commands) == f"What `ldconfig` made is of the files as they were: run `{typed}` once."

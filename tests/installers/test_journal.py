@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from installers.file_identity import Stamp, copy_as_it_is, stamp_of
 from installers.journal import (
     Busy,
     Change,
@@ -20,7 +21,6 @@ from installers.journal import (
     record_of,
     state_directory,
 )
-from installers.stamp import Stamp, copy_as_it_is, stamp_of
 from installers.undo import NoSuchRun, rollback
 
 ROOT = Path(__file__).resolve().parents[2]

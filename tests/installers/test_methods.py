@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.discover import names_in
+from compat.base.discover import names_in
 from compat.matrix import Matrix, Uncovered
 from compat.need import ABSENT, AGAIN, WHEELS, Need
 from installers import methods

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.error import GpudoctorError
-from doctor.install.past_runs import listed, pruned, taken_back
+from compat.base.errors import GpudoctorError
+from doctor.commands.install.history import listed, pruned, taken_back
 from installers.apply import apply
 from installers.digest import DigestMismatch, copy_verified
 from installers.journal import DamagedJournal, Journal, State, history

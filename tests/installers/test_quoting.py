@@ -16,7 +16,7 @@ import tree_sitter_powershell
 from doctor.cli import execute
 from installers.plan import Plan
 from installers.render import commands, script_bash, script_powershell
-from installers.step import Kind, every_kind
+from installers.step import StepType, every_kind
 from installers.steps.unless import Unless
 from tests.installers import target as machines
 
@@ -57,7 +57,7 @@ def nasty(number: int) -> list[str]:
 STRINGS = nasty(500)
 
 
-def plain_step(kind: Kind) -> Any:
+def plain_step(kind: StepType) -> Any:
     """One of its kind with harmless contents."""
     values: dict[str, Any] = dict.fromkeys(kind.step._fields, "a")  # type: ignore[attr-defined]
     values.update(dict.fromkeys(TUPLES & values.keys(), ("a",)))
@@ -71,7 +71,7 @@ def plain_step(kind: Kind) -> Any:
     return kind.step(**values)
 
 
-def fields(kind: Kind) -> Iterator[str]:
+def fields(kind: StepType) -> Iterator[str]:
     yield from sorted((TEXTS | TUPLES | {"settings", "renames", "set_in", "place"}) & {*kind.step._fields})  # type: ignore[attr-defined]
 
 
@@ -90,7 +90,7 @@ def with_text(step: Any, field: str, text: str) -> Any:
 
 @pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.step.__name__)
 @pytest.mark.parametrize("strings", [STRINGS[:40], pytest.param(STRINGS, marks=pytest.mark.slow)], ids=["some", "all"])
-def test_bash_runs_none_of_it(kind: Kind, strings: list[str], tmp_path: Path) -> None:
+def test_bash_runs_none_of_it(kind: StepType, strings: list[str], tmp_path: Path) -> None:
     """Every function and command but `touch` is a stub, and no file appears."""
     target = machines.LINUX["ubuntu"]
     texts = []
@@ -139,7 +139,7 @@ def shape(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.step.__name__)
-def test_powershell_has_no_command_more(kind: Kind) -> None:
+def test_powershell_has_no_command_more(kind: StepType) -> None:
     for field in fields(kind):
         for text in STRINGS[:20]:
             plan = Plan("x", whole(with_text(plain_step(kind), field, f"a{text}")))

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from installers.refusal import refused
+from installers.errors import refused
 
 
 class OfWindows(OSError):

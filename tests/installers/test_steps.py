@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from compat.error import DataError
-from doctor.check.encode import encode_plan
+from compat.base.errors import DataError
+from doctor.model.encode import encode_plan
 from installers import steps
 from installers.apply import apply
 from installers.command import CommandFailed
@@ -29,10 +29,10 @@ MADE_UP = '''
 
 import os
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from installers.render.bash import quote
 from installers.render.powershell import literal
-from installers.step import FILES, Kind, Shell
+from installers.step import FILES, StepType, Shell
 
 
 class Mark(NamedTuple):
@@ -50,7 +50,7 @@ def _undo(data):
         os.unlink(data["path"])
 
 
-KIND = Kind(
+KIND = StepType(
     Mark,
     title=lambda step: f"mark {step.path}",
     bash=Shell(lambda step, _: (f"mkfifo {quote(step.path)}",)),

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from installers.apply import apply
+from installers.compatibility import WrongMachine, WrongToolkit, machine_of, require_machine
+from installers.errors import InstallError
 from installers.journal import State
-from installers.refusal import InstallError
 from installers.steps.copy_tree import CopyTree
-from installers.suits import WrongMachine, WrongToolkit, machine_of, require_machine
 from tests.installers import trees
 
 

@@ -14,10 +14,10 @@ from installers.apply import apply
 from installers.digest import DigestMismatch
 from installers.journal import State
 from installers.methods.cudnn_archive import Order, archive_plan
+from installers.mirrors import BadSupply, from_directory, from_mirror
 from installers.plan import Plan
 from installers.steps.download import Download
 from installers.steps.use_file import UseFile
-from installers.supply import BadSupply, from_directory, from_mirror
 from tests.installers.target import ROOT
 
 ORDER = Order(version=CudnnVersion.parse("9.10.2"), cuda="12", home="/usr/local/cuda", archive="", sha256="", own=False)

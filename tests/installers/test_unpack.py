@@ -21,8 +21,8 @@ import pytest
 
 from installers.archive import BadArchive, UnsafeArchive, clean_name
 from installers.digest import LoginPage
+from installers.errors import InstallError
 from installers.progress import Progress
-from installers.refusal import InstallError
 from installers.unpack import Bounds, unpack
 from tests.installers import trees
 

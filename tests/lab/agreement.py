@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import value_or
+from doctor.commands.which.answer import Item, about, subjects_of
+from doctor.commands.which.product import PRODUCTS, Product, product_of
+from doctor.commands.which.windows import about_dlls
 from doctor.loader.cache import whole_cache
 from doctor.loader.predictions import is_of_interest
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.seen import value_or
 from doctor.probes import environment, loader
-from doctor.which.answer import Item, about, subjects_of
-from doctor.which.product import PRODUCTS, Product, product_of
-from doctor.which.windows import about_dlls
 from tests.lab.case import Examined
 
 _EVERY = Product("every", "|".join(f"({product_of(name).pattern})" for name in PRODUCTS))  # by one simulation

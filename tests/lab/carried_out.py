@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from compat.matrix import accepts
 from compat.spec import Spec, parse_spec
 from compat.version import CudnnVersion
-from doctor.check.finding import Finding, Remedy, Report, Severity
-from doctor.facts.seen import value_or
 from doctor.host.root import RootHost
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Finding, Remedy, Report, Severity
 from doctor.rules.shared.cards import generations
 from installers import effect as effects
 from installers.requirement import exact_version

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from compat.matrix import Matrix
-from doctor.check.encode import encode_report
-from doctor.check.finding import Report, Severity
-from doctor.check.report import exit_status
-from doctor.facts import Facts
-from doctor.gate.verdict import Level, verdict_of
+from doctor.commands.gate.verdict import Level, verdict_of
+from doctor.diagnose import exit_status
 from doctor.host import READ_LIMIT_BYTES, Host, HostError, Missing, NotRunnable, Ran
 from doctor.host.root import RootHost
 from doctor.host.snapshot import Snapshot
+from doctor.model.encode import encode_report
+from doctor.model.facts import Facts
+from doctor.model.finding import Report, Severity
 from doctor.probes import ProbeRequest, look
 from tests.lab import stub
 from tests.lab.parts import DISK, HOME, LIB, VENV, WORKSTATION, Part, site_of

@@ -15,7 +15,7 @@ class Row(NamedTuple):
     real: tuple[str, ...]  # scenarios of tests/real/remedies.py: pasted where real wheels lie
     lab: tuple[str, ...]  # machines of the lab, carried out there
     why: str = ""  # why nothing real
-    tests: tuple[str, ...] = ()  # of the remedy's commands: "tests/install/test_package_choice.py"
+    tests: tuple[str, ...] = ()  # of the remedy's commands: "tests/commands/install/test_package_choice.py"
 
 
 ROWS = (
@@ -103,7 +103,7 @@ ROWS = (
         "`install NAME` takes what fits",
         ("install-cupy-beside-torch",),
         (),
-        tests=("tests/install/test_package_choice.py", "tests/install/test_install_package.py"),
+        tests=("tests/commands/install/test_package_choice.py", "tests/commands/install/test_install_package.py"),
     ),
     Row("a CPU build alone beside a GPU", ("onnxruntime-cpu", "jax-cpu"), ()),
     Row(
@@ -116,6 +116,6 @@ ROWS = (
         "directories of --target and .pth; in each of these, and beside apt's cuDNN, also an old one, and one that "
         "LD_LIBRARY_PATH puts first. In a directory of --target or .pth by uv, fetched beside it where only pip is "
         "there: pip's --target would replace all of nvidia/",
-        ("tests/prescribe/test_place.py",),
+        ("tests/prescribe/test_install_location.py",),
     ),
 )

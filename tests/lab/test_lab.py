@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor.check.finding import Severity
-from doctor.check.judge import codes
-from doctor.gate.verdict import XID, Level
+from doctor.commands.gate.verdict import XID, Level
+from doctor.model.finding import Severity
 from doctor.prescribe.remedies import NONE_KNOWN
+from doctor.rules.shared.engine import codes
 from tests.lab.agreement import by_which, disagreements
 from tests.lab.carried_out import outcome_of
 from tests.lab.case import Case, Examined, complaint, examine
@@ -23,24 +23,24 @@ from tests.real.remedies import SCENARIOS
 
 # Codes that no tree shows, each with the reason.
 ELSEWHERE = {
-    "check-error": "tests/check/test_judge.py makes rules and probes fail",
+    "check-error": "tests/rules/test_engine.py makes rules and probes fail",
     "driver-hang": "tests/probes/test_nvml.py lets NVML hang",
     "framework-not-published": "it judges what --framework plans, not what a tree holds",
-    "evidence-incomplete": "tests/explain/test_incomplete.py cuts and damages files of --from",
+    "evidence-incomplete": "tests/commands/explain/test_incomplete.py cuts and damages files of --from",
     "matrix-overlay-damaged": "it is about the user's own rows of the matrix, not about the machine",
     "windows-driver-missing": "tests/windows runs a Windows without a driver; no tree has a registry",
     "libcuda-link-missing": "tests/rules/test_libcuda_link_missing.py; a cuDNN of that age is no tree's",
     "container-gpus-hidden": "tests/rules/test_image.py; a tree has no configuration of an image",
     "container-requirement-unmet": "the same",
     "container-without-compute": "the same",
-    "compose-gpu-not-reserved": "tests/dockerfile; a tree has no compose file",
-    "dockerfile-caches-left": "tests/dockerfile; a tree has no Dockerfile",
+    "compose-gpu-not-reserved": "tests/commands/dockerfile; a tree has no compose file",
+    "dockerfile-caches-left": "tests/commands/dockerfile; a tree has no Dockerfile",
     "dockerfile-glibc-missing": "the same",
     "dockerfile-libraries-missing": "the same",
     "dockerfile-library-path": "the same",
     "dockerfile-nvcc-missing": "the same",
     "dockerfile-two-toolkits": "the same",
-    "policy-not-met": "tests/policy; a policy is a project's, no machine's",
+    "policy-not-met": "tests/commands/policy; a policy is a project's, no machine's",
     "policy-exception-expired": "the same",
     "conda-cudatoolkit-vs-pip": "tests/rules/test_cuda_libraries.py; an interpreter of conda's is no tree's",
 }

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.loader import CacheEntry, FoundBy, LoaderFacts, SearchDir, Way
-from doctor.facts.seen import Seen
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.loader.cache import whole_cache
 from doctor.loader.library import read_program
 from doctor.loader.search import Found, Nowhere, Search
+from doctor.model.facts.loader import CacheEntry, FoundBy, LoaderFacts, SearchDir, Way
+from doctor.model.facts.seen import Seen
 from doctor.probes import loader
 from tests.lab.elf_file import elf_bytes
 from tests.loader.test_against_the_loader import MACHINE, observed

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from doctor.facts.environment import Environment
-from doctor.facts.loader import FoundBy, Prediction, Way
-from doctor.facts.seen import Seen, Unseen
 from doctor.host import Host
 from doctor.loader.predictions import predictions
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.loader import FoundBy, Prediction, Way
+from doctor.model.facts.seen import Seen, Unseen
 from doctor.probes.loader import look as search_of
 from tests.lab.elf_file import elf_bytes
 from tests.machine import SITE, environment, framework, seen, toolkit, toolkits

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from compat.version import CudaVersion, CudnnVersion
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.seen import Seen, Unseen
-from doctor.frameworks import loading_of
 from doctor.host.root import RootHost
-from doctor.loader.habits import habits
+from doctor.loader.cards import loading_of
+from doctor.loader.implicit_dlopens import habits
 from doctor.loader.steps import Package, Step
 from doctor.loader.tokens import Values, directories
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.seen import Seen, Unseen
 from tests.lab.elf_file import elf_bytes
 
 SITE = "/site"

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import pytest
 
 from compat.version import CudaVersion, CudnnVersion
-from doctor.facts.environment import Environment, Framework
-from doctor.facts.loader import FoundBy, Outcome, Prediction, Way
-from doctor.facts.seen import Seen, Unseen
-from doctor.facts.toolkit import ToolkitFacts
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.loader.predictions import predictions
-from doctor.loader.words import because
+from doctor.model.facts.environment import Environment, Framework
+from doctor.model.facts.loader import FoundBy, Outcome, Prediction, Way
+from doctor.model.facts.seen import Seen, Unseen
+from doctor.model.facts.toolkit import ToolkitFacts
+from doctor.model.resolution import describe_resolution
 from doctor.probes import cudnn, loader
 from tests.lab.cudnn_tree import copy_of, link, wheel_of
 from tests.lab.elf_file import elf_bytes
@@ -132,7 +132,7 @@ def test_the_order_of_search(tmp_path: Path, tree: Tree, main: str, part: str, w
     assert [one.soname for one in found[:2]] == ["libcudnn.so.9", "libcudnn_graph.so.9"][: len(found)]
     assert [ends(one).rpartition("/")[0] or "unseen" for one in found[:2]] == [main, part][: len(found)]
     assert {one.outcome for one in found} == {Outcome.MISSING if main == "unseen" else Outcome.FOUND}
-    assert words in because(found[0].way)
+    assert words in describe_resolution(found[0].way)
     assert all(isinstance(one.intended, Seen) == tree.wheel for one in found)
 
 

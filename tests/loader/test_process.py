@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from doctor.binaries import elf
-from doctor.facts.loader import Outcome
-from doctor.facts.seen import Seen
 from doctor.host.root import RootHost
 from doctor.loader.process import CannotOpen, Process
 from doctor.loader.search import Search
 from doctor.loader.simulate import simulate
 from doctor.loader.steps import Step, run
+from doctor.model.facts.loader import Outcome
+from doctor.model.facts.seen import Seen
 from doctor.probes import loader
 from tests.lab.cudnn_tree import copy_of, wheel_of
 from tests.lab.elf_file import elf_bytes

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from doctor.binaries import NotRead, elf
-from doctor.facts.loader import CacheEntry, FoundBy, LoaderFacts, Outcome, SearchDir, Way
-from doctor.facts.seen import Seen, Unseen, UnseenError
 from doctor.host import Missing
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.loader import tokens
-from doctor.loader.levels import levels
+from doctor.loader.hwcaps import levels
 from doctor.loader.library import library_at, plain_name, read_program
 from doctor.loader.process import CannotOpen, Process
 from doctor.loader.search import Nowhere, Search
-from doctor.loader.words import because
+from doctor.model.facts.loader import CacheEntry, FoundBy, LoaderFacts, Outcome, SearchDir, Way
+from doctor.model.facts.seen import Seen, Unseen, UnseenError
+from doctor.model.resolution import describe_resolution
 from tests.lab.elf_file import elf_bytes
 
 V3 = "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3 avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"
@@ -106,7 +106,10 @@ def test_the_entry_is_told_as_it_is_written(tmp_path: Path) -> None:
     found = Search(host, facts(None, "/opt", written="/opt//")).find("libx.so", asker, (), "x86_64")
     assert isinstance(found, Seen)
     assert found.value.way == Way(FoundBy.LIBRARY_PATH, "/a/libq.so", "/opt//", "/opt", "~/x")
-    assert because(found.value.way) == "LD_LIBRARY_PATH names /opt and is searched before the RUNPATH of libq.so"
+    assert (
+        describe_resolution(found.value.way)
+        == "LD_LIBRARY_PATH names /opt and is searched before the RUNPATH of libq.so"
+    )
 
 
 def test_the_first_spelling_of_a_directory_is_told(tmp_path: Path) -> None:
@@ -227,7 +230,7 @@ def test_who_preloads(tmp_path: Path, variable: str, words: str) -> None:
     process = Process(host, Search(host, facts()), "x86_64")
     process.start(("/opt/libx.so",))
     (request,) = process.requests()
-    assert because(request.way) == f"{words} names it"
+    assert describe_resolution(request.way) == f"{words} names it"
 
 
 @pytest.mark.parametrize(

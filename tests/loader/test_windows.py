@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.loader import FoundBy, Outcome, Prediction
-from doctor.facts.seen import Seen, Unseen, value_or
 from doctor.host.root import RootHost
 from doctor.loader import windows
+from doctor.model.facts.loader import FoundBy, Outcome, Prediction
+from doctor.model.facts.seen import Seen, Unseen, value_or
 from doctor.probes import loader
 from tests.lab.pe_file import pe_bytes
 from tests.machine import environment, framework, seen

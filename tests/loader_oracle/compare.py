@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from doctor.facts.environment import Environment, Framework
-from doctor.frameworks import family_of, loading_of
 from doctor.host import Host
 from doctor.host.live import LiveHost
 from doctor.loader.cache import whole_cache
+from doctor.loader.cards import family_of, loading_of
 from doctor.loader.simulate import Simulated, simulate
+from doctor.model.facts.environment import Environment, Framework
 from doctor.probes import environment, loader
 from tests.loader_oracle.observe import CUDA, Observed
 

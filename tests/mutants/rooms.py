@@ -17,9 +17,9 @@ class Room(NamedTuple):
 ROOMS: Mapping[str, Room] = {
     "rules": Room(("doctor/rules/**/*.py",), ("tests/rules",), 0),
     "prescribe": Room(("doctor/prescribe/**/*.py",), ("tests/prescribe",), 0),
-    "solve": Room(("compat/solve*.py",), ("tests/compat/test_solve.py", "tests/matrix/test_solve.py"), 0),
-    "explain": Room(("doctor/explain/**/*.py",), ("tests/explain",), 0),
+    "solve": Room(("compat/solve/*.py",), ("tests/compat/test_solve.py", "tests/commands/matrix/test_solve.py"), 0),
+    "explain": Room(("doctor/messages/**/*.py", "doctor/commands/explain/**/*.py"), ("tests/commands/explain",), 0),
     "installers": Room(("installers/**/*.py",), ("tests/installers",), 0),
-    "gate": Room(("doctor/gate/**/*.py",), ("tests/gate",), 0),
+    "gate": Room(("doctor/commands/gate/**/*.py",), ("tests/commands/gate",), 0),
     "redact": Room(("doctor/output/redact.py", "doctor/probes/private.py"), ("tests/output/test_redact.py",), 0),
 }

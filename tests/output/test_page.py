@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.formats import TextStyle
+from doctor.output.document import TextStyle
 from doctor.output.page import WIDTH, Page, as_windows_writes, wrap
 
 

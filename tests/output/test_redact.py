@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from doctor.check.command import Options, check
-from doctor.check.document import CheckDocument
-from doctor.check.judge import codes, judge, load_rules
-from doctor.check.report import make_report
 from doctor.cli import execute
-from doctor.facts import Machine
-from doctor.facts.environment import Variable
-from doctor.formats import TextStyle
+from doctor.commands.check.command import Options, check
+from doctor.commands.check.document import CheckDocument
+from doctor.diagnose import make_report
 from doctor.host.root import RootHost
+from doctor.model.facts import Machine
+from doctor.model.facts.environment import Variable
+from doctor.output.document import TextStyle
 from doctor.output.redact import Redactor, redact
 from doctor.probes import ProbeRequest, configuration, look
 from doctor.probes.private import PrivateWords
 from doctor.probes.private import look as private_words
+from doctor.rules.shared.engine import codes, judge, load_rules
 from tests.lab.case import LabHost
 from tests.lab.cases import CASES
 from tests.machine import gpu, machine, seen

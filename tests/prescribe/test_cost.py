@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compat.matrix import Matrix
-from doctor.check.command import court_of
-from doctor.check.judge import judge, load_rules
-from doctor.check.report import make_report
+from doctor.commands.check.command import verifier_for
+from doctor.diagnose import make_report
 from doctor.host.snapshot import Snapshot
 from doctor.loader import predictions
-from doctor.prescribe import proof
+from doctor.prescribe import remedy_verifier
 from doctor.probes import ProbeRequest, look
+from doctor.rules.shared.engine import judge, load_rules
 from tests.lab import cudnn_tree
 from tests.lab.case import LabHost, fault, host_of
 from tests.lab.cases.surroundings import HALF_DONE
@@ -55,13 +55,13 @@ def test_ten_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(owner, name, counted)
 
-    for owner, name in ((proof, "judge"), (proof, "seen_again"), (predictions, "simulate")):
+    for owner, name in ((remedy_verifier, "judge"), (remedy_verifier, "reprobe"), (predictions, "simulate")):
         count(owner, name)
     for name in ("status", "link_status", "names", "read_bytes", "open"):
         count(LabHost, name)
-    court = court_of(facts, answers, matrix, rules, host)
+    court = verifier_for(facts, answers, matrix, rules, host)
     findings = make_report(facts, answers, matrix, 0.0, court).findings
     assert len([one for one in findings if not one.explained_by]) == 10
     assert all(one.remedies for one in findings)
-    assert done.pop("seen_again") == 9  # candidates
+    assert done.pop("reprobe") == 9  # candidates
     assert done <= Counter(judge=9, simulate=9, status=150, read_bytes=10, names=5)

@@ -8,11 +8,11 @@ import pytest
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import bad
-from doctor.facts import Machine
-from doctor.facts.environment import Variable
+from doctor.model.facts import Machine
+from doctor.model.facts.environment import Variable
+from doctor.model.finding import bad
 from doctor.prescribe.remedies import prescribe
-from tests.dockerfile.judged import report
+from tests.commands.dockerfile.judged import report
 from tests.machine import configuration, machine, seen
 
 MATRIX = Matrix()

@@ -10,14 +10,14 @@ import pytest
 
 from compat.matrix import Matrix
 from compat.need import ABSENT, Need
-from doctor.check.finding import bad
+from doctor.model.finding import bad
 from doctor.prescribe.candidates import Candidate, with_more
 from doctor.prescribe.remedies import prescribe
 from installers.apply import apply
 from installers.choose import plan_for
+from installers.errors import InstallError
 from installers.journal import State
 from installers.plan import Plan, Target
-from installers.refusal import InstallError
 from installers.render import chained, commands, script_bash, script_powershell
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check

@@ -10,8 +10,8 @@ import pytest
 from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import bad
-from doctor.facts import Facts, Machine
+from doctor.model.facts import Facts, Machine
+from doctor.model.finding import bad
 from doctor.prescribe.candidates import Candidate, with_more
 from doctor.prescribe.remedies import prescribe
 from doctor.prescribe.target import target_of

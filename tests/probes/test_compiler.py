@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.seen import Place, Seen, Unseen
-from doctor.facts.system import Compiler
 from doctor.host import Ran
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
+from doctor.model.facts.seen import Place, Seen, Unseen
+from doctor.model.facts.system import Compiler
 from doctor.probes import compiler
 from tests.machine import seen, toolkit
 from tests.probes.test_toolkit import build

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.environment import Setting
-from doctor.facts.seen import Place
 from doctor.host.root import RootHost
+from doctor.model.facts.environment import Setting
+from doctor.model.facts.seen import Place
 from doctor.probes import configuration
 from tests.probes.test_toolkit import build
 

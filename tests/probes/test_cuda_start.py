@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from doctor.facts.driver import CudaStart
-from doctor.facts.seen import Unseen
 from doctor.host import Unreadable
 from doctor.host.live import LiveHost
+from doctor.model.facts.driver import CudaStart
+from doctor.model.facts.seen import Unseen
 from doctor.probes import cuda_start
 from tests.lab import stub
 from tests.machine import driver, driver_library, nvml, seen

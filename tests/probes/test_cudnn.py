@@ -12,15 +12,15 @@ import pytest
 
 from compat.version import CudaVersion
 from doctor.binaries import elf
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.seen import Fact, Place, Seen, Unseen
-from doctor.facts.toolkit import ToolkitFacts
 from doctor.host import Host
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
+from doctor.loader.cudnn_library import parse_name
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Distribution, Environment, Framework
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen
+from doctor.model.facts.toolkit import ToolkitFacts
 from doctor.probes import cudnn, loader
-from doctor.probes.cudnn_library import parse_name
 from tests.lab.cudnn_tree import conda_of, copy_of, debian_of, dlls_of, header_of, link, part_bytes, wheel_of
 from tests.lab.pe_file import pe_bytes
 from tests.wheels import WINDOWS, fetch, unpack

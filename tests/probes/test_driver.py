@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from compat.version import CudaVersion, DriverRelease
-from doctor.facts.driver import DkmsBuild, DriverFacts, Nvml
-from doctor.facts.loader import CacheEntry, FoundBy, LoaderFacts, SearchDir
-from doctor.facts.seen import Place, Seen, Unseen
 from doctor.host import Host, NotRunnable, Ran
 from doctor.host.live import LiveHost
+from doctor.model.facts.driver import DkmsBuild, DriverFacts, Nvml
+from doctor.model.facts.loader import CacheEntry, FoundBy, LoaderFacts, SearchDir
+from doctor.model.facts.seen import Place, Seen, Unseen
 from doctor.probes import driver, kernel_module, nvml
 from tests.lab.pe_file import pe_bytes
 from tests.probes.pretend import PretendHost

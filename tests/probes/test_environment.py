@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.seen import Seen, Unseen
 from doctor.host import BadRequest
 from doctor.host.base import FileHost
 from doctor.host.live import LiveHost
+from doctor.model.facts.environment import Distribution, Environment, Framework
+from doctor.model.facts.seen import Seen, Unseen
 from doctor.probes import Guard, environment
-from doctor.probes.prefixes import NoSuchInterpreter
+from doctor.pyenv.prefixes import NoSuchInterpreter
 from tests import machine
 from tests.probes.pretend import PretendHost
 from tests.probes.tree import Tree, live, offline, plant

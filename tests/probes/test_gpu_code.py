@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 import pytest
 
 from compat.version import CudaVersion
-from doctor.facts.environment import Environment, Extension, Framework
-from doctor.facts.seen import Place, Seen, Unseen, value_or
 from doctor.host import Host
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.host.snapshot import Snapshot
+from doctor.model.facts.environment import Environment, Extension, Framework
+from doctor.model.facts.seen import Place, Seen, Unseen, value_or
 from doctor.probes import environment as environment_probe
 from doctor.probes import gpu_code
 from tests.lab.elf_file import elf_bytes

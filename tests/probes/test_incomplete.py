@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.environment import Distribution, Incomplete
 from doctor.host.root import RootHost
+from doctor.model.facts.environment import Distribution, Incomplete
 from doctor.probes.incomplete import incomplete_among
 from tests.lab.elf_file import elf_bytes
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.loader import CacheEntry, FoundBy
-from doctor.facts.seen import Place, Seen, Unseen
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.loader import cache as loader_cache
+from doctor.model.facts.loader import CacheEntry, FoundBy
+from doctor.model.facts.seen import Place, Seen, Unseen
 from doctor.probes import loader
 
 _LIBRARIES = (

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from compat.version import ComputeCapability, CudaVersion, DriverRelease
-from doctor.facts.gpu import Gpu
-from doctor.facts.loader import CacheEntry, FoundBy, LoaderFacts, SearchDir
-from doctor.facts.seen import Seen, Unseen
-from doctor.host import waiting
+from doctor.host import progress
 from doctor.host.live import LiveHost
+from doctor.model.facts.gpu import Gpu
+from doctor.model.facts.loader import CacheEntry, FoundBy, LoaderFacts, SearchDir
+from doctor.model.facts.seen import Seen, Unseen
 from doctor.probes import nvml
 from tests.lab import stub
 from tests.probes.pretend import PretendHost
@@ -201,7 +201,7 @@ def test_a_crash_is_a_fact(directory: Path, call: str, knows_driver: bool, knows
 
 def test_what_was_told_before_a_hang_is_kept(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
-    monkeypatch.setattr(waiting, "_listener", heard.append)
+    monkeypatch.setattr(progress, "_listener", heard.append)
     told = ask(directory, stub.card(), stub.card(uuid="GPU-1"), hang="nvmlDeviceGetTemperature", timeout_s=4.0)
     answer = told.nvml.get()
     assert (answer.state, answer.error) == ("hung", "nvmlDeviceGetTemperature did not answer within 4 s")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.seen import Seen, Unseen
 from doctor.host.root import RootHost
+from doctor.model.facts.seen import Seen, Unseen
 from doctor.probes.package_rules import held, of_pip, of_uv
 
 STATUS = "var/lib/dpkg/status"

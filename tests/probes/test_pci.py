@@ -9,13 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from doctor.facts.gpu import PciDevice
-from doctor.facts.seen import Seen, Unseen
 from doctor.host.live import LiveHost
+from doctor.model.facts.gpu import PciDevice
+from doctor.model.facts.seen import Seen, Unseen
 from doctor.probes import pci
 from tests.probes.pretend import PretendHost
-from tests.probes.test_windows_python import Registry, running
 from tests.probes.tree import offline
+from tests.pyenv.test_windows_python import Registry, running
 
 BUS = "/sys/bus/pci/devices"
 

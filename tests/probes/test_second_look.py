@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from doctor.facts import Facts
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import value_or
 from doctor.probes import ProbeRequest, look
 from tests.lab.elf_file import elf_bytes
+from tests.loader.test_code_tools import ptxas
 from tests.probes.pretend import PretendHost
-from tests.probes.test_code_tools import ptxas
 from tests.probes.tree import Tree, plant
 
 SITE = "/venv/lib/python3.11/site-packages"

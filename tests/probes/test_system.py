@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from doctor.facts.seen import Seen, Unseen
 from doctor.host.live import LiveHost
+from doctor.model.facts.seen import Seen, Unseen
 from doctor.probes import system
 from tests.probes.pretend import PretendHost
 from tests.probes.tree import offline

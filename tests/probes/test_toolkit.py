@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from compat.version import CudaVersion
-from doctor.facts.environment import Environment
-from doctor.facts.seen import Fact, Place, Seen, Unseen
-from doctor.facts.toolkit import Toolkit, ToolkitName
+from doctor.host.optional_reads import search_path
 from doctor.host.root import RootHost
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen
+from doctor.model.facts.toolkit import Toolkit, ToolkitName
 from doctor.probes import toolkit
 from tests.lab.pe_file import pe_bytes
 from tests.machine import environment, seen
@@ -148,7 +149,7 @@ def test_hostile_tree(tmp_path: Path) -> None:
 
 def test_windows_directories_of_wsl_are_left_alone(tmp_path: Path) -> None:
     host = RootHost(str(tmp_path), {"PATH": "/usr/bin:/mnt/c/Windows:/mnt/c:/mnt/data/bin"})
-    assert toolkit.search_path(host) == ("/usr/bin", "/mnt/data/bin")
+    assert search_path(host) == ("/usr/bin", "/mnt/data/bin")
 
 
 def test_debian_layout_is_one_toolkit_under_usr(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import pytest
 
-from doctor.facts.environment import Extension, Lacking
-from doctor.facts.seen import Place, Seen, Unseen
 from doctor.host import Host
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.host.snapshot import Snapshot
+from doctor.model.facts.environment import Extension, Lacking
+from doctor.model.facts.seen import Place, Seen, Unseen
 from tests.lab.elf_file import elf_bytes
 from tests.probes.test_gpu_code import SITE, look, planted, torch, wheel
 from tests.real.distil import lay

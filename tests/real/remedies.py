@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 from compat.matrix import Matrix
 from compat.need import Need
+from doctor.commands.install.package_choice import PackageOrder, package_plan
 from doctor.host.snapshot import Snapshot
-from doctor.install.package_choice import PackageOrder, package_plan
 from doctor.prescribe.target import target_of
 from doctor.probes import ProbeRequest, look
 from installers.render import commands

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.formats import TextStyle
-from doctor.which import Question, which
+from doctor.commands.which.command import Question, which
+from doctor.output.document import TextStyle
 from tests.lab.case import Case, complaint, host_of, run_here
 from tests.lab.parts import LIB, VENV, Part, card, driver, files, linux, site_of, together, venv, without
 from tests.loader_oracle.compare import predict_on, predicted_files

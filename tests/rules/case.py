@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Kind
-from doctor.check.judge import ask, load_rules
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Answer, Status
+from doctor.rules.shared.engine import evaluate, load_rules
 
 MATRIX = Matrix()
-_WORST_FIRST = (Kind.BAD, Kind.UNKNOWN, Kind.OK, Kind.NOT_APPLICABLE)
+_WORST_FIRST = (Status.BAD, Status.UNKNOWN, Status.OK, Status.NOT_APPLICABLE)
 
 
 def answers(code: str, facts: Facts) -> list[Answer]:
     """What the rule with this code says of every subject."""
-    return ask(code, load_rules([code])[code], facts, MATRIX)
+    return evaluate(code, load_rules([code])[code], facts, MATRIX)
 
 
 def answer(code: str, facts: Facts) -> Answer:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework, Variable
-from doctor.facts.loader import FoundBy, Outcome, SearchDir, Way
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Framework, Variable
+from doctor.model.facts.loader import FoundBy, Outcome, SearchDir, Way
 from tests.machine import (
     CUDNN_9_PARTS,
     configuration,

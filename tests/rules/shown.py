@@ -26,9 +26,9 @@ class ShownAnswers:
 
     def pytest_collection(self) -> None:
         """Before any test is imported: what they import as `ask`, and what `judge` calls, is recorded."""
-        from doctor.check import judge
+        from doctor.rules.shared import engine
 
-        real = judge.ask
+        real = engine.evaluate
 
         def ask(code: str, rule: Any, facts: Any, matrix: Any) -> list[Any]:
             answers = real(code, rule, facts, matrix)
@@ -36,7 +36,7 @@ class ShownAnswers:
                 self.kinds |= {(code, one.kind.value) for one in answers if one.code == code}
             return answers
 
-        judge.ask = ask
+        engine.evaluate = ask
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
@@ -76,12 +76,12 @@ def _test_files() -> set[str]:
 
 def faults_of(kinds: set[tuple[str, str]]) -> list[str]:
     """A line for each rule that never gave an answer that it must show, or gave one that it says it never gives."""
-    from doctor.check.finding import Kind
-    from doctor.check.judge import load_rules
+    from doctor.model.finding import Status
+    from doctor.rules.shared.engine import load_rules
 
     lines = []
     for code, rule in load_rules().items():
-        needed = [kind.value for kind in (Kind.OK, Kind.BAD, Kind.UNKNOWN) if kind not in rule.never]
+        needed = [kind.value for kind in (Status.OK, Status.BAD, Status.UNKNOWN) if kind not in rule.never]
         missing = [kind for kind in needed if (code, kind) not in kinds]
         if missing:
             lines.append(f"{code} never answered {', never '.join(missing)}")

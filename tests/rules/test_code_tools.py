@@ -8,9 +8,9 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.code_tools import CodeTools, Tool
+from doctor.model.facts import Facts
+from doctor.model.facts.toolkit import CodeTools, Tool
+from doctor.model.finding import Severity, Status
 from tests.machine import SITE, VENV, environment, framework, gpu, machine, pci_device, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
@@ -42,18 +42,18 @@ def having(subject: Any, capability: str = "8.9", /, **changes: Any) -> Facts:
 @pytest.mark.parametrize("code", ["ptxas-missing", "ptxas-too-old", "libdevice-not-found"])
 @pytest.mark.parametrize("subject", [TRITON, JAX, TENSORFLOW])
 def test_healthy(code: str, subject: Any) -> None:
-    assert answer(code, having(subject)).kind is Kind.OK
+    assert answer(code, having(subject)).kind is Status.OK
 
 
 @pytest.mark.parametrize("code", ["ptxas-missing", "ptxas-too-old", "libdevice-not-found"])
 def test_torch_alone_compiles_nothing(code: str) -> None:
-    assert answer(code, machine()).kind is Kind.NOT_APPLICABLE
+    assert answer(code, machine()).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize("code", ["ptxas-missing", "ptxas-too-old", "libdevice-not-found"])
 def test_not_seen(code: str) -> None:
     facts = having(JAX)._replace(code_tools=unseen("the probe failed"))
-    assert answer(code, facts).kind is Kind.UNKNOWN
+    assert answer(code, facts).kind is Status.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_not_seen(code: str) -> None:
 def test_missing(subject: Any, severity: Severity) -> None:
     for code, changes in (("ptxas-missing", {"ptxas": seen(())}), ("libdevice-not-found", {"libdevice": seen(())})):
         found = answer(code, having(subject, **changes))
-        assert (found.kind, found.severity) == (Kind.BAD, severity)
+        assert (found.kind, found.severity) == (Status.BAD, severity)
 
 
 def test_the_wheel_mends_it() -> None:
@@ -85,23 +85,23 @@ ANCIENT = tool("10.1.243", "/usr/bin/ptxas", "PATH")
 @pytest.mark.parametrize(
     ("subject", "capability", "found", "kind"),
     [
-        (TRITON, "12.1", (tool("12.8.93", OWN, "it comes with Triton"),), Kind.BAD),  # a GB10
-        (TRITON, "12.0", (tool("12.8.93", OWN, "it comes with Triton"),), Kind.OK),
-        (JAX, "12.0", (OLD, tool("12.8.93")), Kind.BAD),  # PATH comes before the wheel
-        (JAX, "8.9", (OLD, tool("12.8.93")), Kind.OK),
-        (JAX, "8.9", (ANCIENT, tool("12.8.93")), Kind.OK),  # XLA passes over it
-        (JAX, "8.9", (ANCIENT,), Kind.NOT_APPLICABLE),
-        (JAX, "12.0", (tool("12.3.103"), tool("12.8.93", OWN, "PATH")), Kind.OK),  # the one that XLA refuses
-        (TENSORFLOW, "8.9", (OLD._replace(release=unseen("a script")),), Kind.UNKNOWN),
+        (TRITON, "12.1", (tool("12.8.93", OWN, "it comes with Triton"),), Status.BAD),  # a GB10
+        (TRITON, "12.0", (tool("12.8.93", OWN, "it comes with Triton"),), Status.OK),
+        (JAX, "12.0", (OLD, tool("12.8.93")), Status.BAD),  # PATH comes before the wheel
+        (JAX, "8.9", (OLD, tool("12.8.93")), Status.OK),
+        (JAX, "8.9", (ANCIENT, tool("12.8.93")), Status.OK),  # XLA passes over it
+        (JAX, "8.9", (ANCIENT,), Status.NOT_APPLICABLE),
+        (JAX, "12.0", (tool("12.3.103"), tool("12.8.93", OWN, "PATH")), Status.OK),  # the one that XLA refuses
+        (TENSORFLOW, "8.9", (OLD._replace(release=unseen("a script")),), Status.UNKNOWN),
     ],
 )
-def test_too_old(subject: Any, capability: str, found: tuple[Tool, ...], kind: Kind) -> None:
+def test_too_old(subject: Any, capability: str, found: tuple[Tool, ...], kind: Status) -> None:
     assert answer("ptxas-too-old", having(subject, capability, ptxas=seen(found))).kind is kind
 
 
 def test_triton_takes_another_for_blackwell() -> None:
     both = (tool("12.8.93", OWN), tool("13.0.88", f"{OWN}-blackwell", "it comes with Triton", is_for_blackwell=True))
-    assert answer("ptxas-too-old", having(TRITON, "12.1", ptxas=seen(both))).kind is Kind.OK
+    assert answer("ptxas-too-old", having(TRITON, "12.1", ptxas=seen(both))).kind is Status.OK
 
 
 def test_path_is_to_blame() -> None:
@@ -126,6 +126,6 @@ def test_a_newer_toolkit_serves_triton() -> None:
 def test_offline_no_card_is_known() -> None:
     facts = having(JAX)
     assert answer("ptxas-too-old", facts._replace(machine=facts.machine._replace(kind="root"))).kind is (
-        Kind.NOT_APPLICABLE
+        Status.NOT_APPLICABLE
     )
-    assert answer("ptxas-too-old", facts._replace(gpus=seen(()), pci=seen((pci_device(),)))).kind is Kind.UNKNOWN
+    assert answer("ptxas-too-old", facts._replace(gpus=seen(()), pci=seen((pci_device(),)))).kind is Status.UNKNOWN

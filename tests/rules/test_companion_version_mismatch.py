@@ -8,9 +8,9 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Severity, Status, Symptom
 from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer, answers
 
@@ -33,20 +33,20 @@ def beside(*others: Framework, torch: Framework | None = None) -> Facts:
 @pytest.mark.parametrize(
     ("asks", "torch", "kind"),
     [
-        ("torch==2.9.1", "2.9.1+cu128", Kind.OK),
-        ("torch==2.9.1", "2.9.1", Kind.OK),
-        ("torch==2.9.1", "2.8.0+cu128", Kind.BAD),
-        ("torch==2.8.0", "2.9.1+cu128", Kind.BAD),
-        ("torch>=2.4", "2.10.0.dev20251101+cu128", Kind.OK),
-        ("torch==2.10.0", "2.10.0a0+git1234", Kind.OK),  # built from source
-        ("torch", "2.9.1+cu128", Kind.OK),
-        ("torch==2.9.1;extra=='all'", "2.8.0+cu128", Kind.OK),
+        ("torch==2.9.1", "2.9.1+cu128", Status.OK),
+        ("torch==2.9.1", "2.9.1", Status.OK),
+        ("torch==2.9.1", "2.8.0+cu128", Status.BAD),
+        ("torch==2.8.0", "2.9.1+cu128", Status.BAD),
+        ("torch>=2.4", "2.10.0.dev20251101+cu128", Status.OK),
+        ("torch==2.10.0", "2.10.0a0+git1234", Status.OK),  # built from source
+        ("torch", "2.9.1+cu128", Status.OK),
+        ("torch==2.9.1;extra=='all'", "2.8.0+cu128", Status.OK),
     ],
 )
-def test_releases(asks: str, torch: str, kind: Kind) -> None:
+def test_releases(asks: str, torch: str, kind: Status) -> None:
     found = answer(CODE, beside(vision(asks=asks), torch=framework(version=torch)))
     assert found.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert found.severity is Severity.ERROR
         assert found.needs == (Need("torchvision", "", PYTHON, "cu128"),)
         assert any(asks == one.detail for one in found.evidence)
@@ -69,20 +69,20 @@ def test_releases(asks: str, torch: str, kind: Kind) -> None:
 def test_builds(version: str, build: str, severity: Severity | None) -> None:
     torch = framework(version=f"2.9.1+{build}", build=seen(build))
     found = answer(CODE, beside(vision(version), torch=torch))
-    assert (found.kind is Kind.BAD) is (severity is not None)
+    assert (found.kind is Status.BAD) is (severity is not None)
     assert severity is None or (found.severity, found.needs[0].build) == (severity, build)
 
 
 @pytest.mark.parametrize(
     ("version", "build", "kind"),
     [
-        ("2.9.1+cu128", "cu128", Kind.OK),
-        ("2.9.1+cu126", "cu128", Kind.BAD),
-        ("2.9.1", "cu128", Kind.OK),
-        ("2.9.1+cpu", "cpu", Kind.OK),
+        ("2.9.1+cu128", "cu128", Status.OK),
+        ("2.9.1+cu126", "cu128", Status.BAD),
+        ("2.9.1", "cu128", Status.OK),
+        ("2.9.1+cpu", "cpu", Status.OK),
     ],
 )
-def test_torchaudio_compares_the_minor(version: str, build: str, kind: Kind) -> None:
+def test_torchaudio_compares_the_minor(version: str, build: str, kind: Status) -> None:
     follower = vision(version)._replace(package="torchaudio")
     found = answer(CODE, beside(follower, torch=framework(version=f"2.9.1+{build}", build=seen(build))))
     assert found.kind is kind
@@ -91,20 +91,20 @@ def test_torchaudio_compares_the_minor(version: str, build: str, kind: Kind) -> 
 @pytest.mark.parametrize(
     ("asks", "installed", "kind"),
     [
-        ("triton==3.5.1", (), Kind.BAD),
-        ("triton==3.5.1", ("triton",), Kind.OK),
-        ("triton==3.5.1", ("triton-windows",), Kind.NOT_APPLICABLE),  # the same package under another name
-        ("triton==3.5.1;extra=='all'", (), Kind.NOT_APPLICABLE),
-        ("triton==3.5.1;platform_system=='Windows'", (), Kind.NOT_APPLICABLE),
-        ("numpy==2.0", (), Kind.NOT_APPLICABLE),
+        ("triton==3.5.1", (), Status.BAD),
+        ("triton==3.5.1", ("triton",), Status.OK),
+        ("triton==3.5.1", ("triton-windows",), Status.NOT_APPLICABLE),  # the same package under another name
+        ("triton==3.5.1;extra=='all'", (), Status.NOT_APPLICABLE),
+        ("triton==3.5.1;platform_system=='Windows'", (), Status.NOT_APPLICABLE),
+        ("numpy==2.0", (), Status.NOT_APPLICABLE),
     ],
 )
-def test_what_torch_asks_for_is_not_there(asks: str, installed: tuple[str, ...], kind: Kind) -> None:
+def test_what_torch_asks_for_is_not_there(asks: str, installed: tuple[str, ...], kind: Status) -> None:
     torch = framework(requires=seen((asks,)))
     there = (distribution("torch", "2.9.1+cu128"), *(distribution(name, "3.5.1") for name in installed))
     found = answer(CODE, machine(environments=seen((environment(torch, distributions=seen(there)),))))
     assert found.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert (found.severity, found.needs) == (Severity.WARNING, (Need("triton", "==3.5.1", PYTHON),))
 
 
@@ -113,13 +113,13 @@ def test_what_no_wheel_asks_for_is_not_missed(kind: str) -> None:
     torch = framework(requires=seen(("triton==3.5.1",)))
     there = (distribution("torch", "2.9.1+cu128", kind=kind),)
     found = answer(CODE, machine(environments=seen((environment(torch, distributions=seen(there)),))))
-    assert found.kind is Kind.NOT_APPLICABLE
+    assert found.kind is Status.NOT_APPLICABLE
 
 
 def test_what_runs_on_torch_but_is_no_follower_is_a_warning_with_the_release_that_fits() -> None:
     other = framework("xformers", "0.0.32.post2", build=seen(""), requires=seen(("torch==2.8.0",)))
     found = answer(CODE, beside(other))
-    assert (found.kind, found.severity) == (Kind.BAD, Severity.WARNING)
+    assert (found.kind, found.severity) == (Status.BAD, Severity.WARNING)
     assert found.needs[0].product == "xformers"
     assert found.needs[0].spec.startswith("==0.0.33")
 
@@ -127,16 +127,16 @@ def test_what_runs_on_torch_but_is_no_follower_is_a_warning_with_the_release_tha
 def test_torch_asks_for_its_triton() -> None:
     torch, triton = framework(requires=seen(("triton==3.5.1",))), framework("triton", "3.4.0", requires=seen(()))
     found = answer(CODE, beside(triton, torch=torch))
-    assert (found.kind, found.needs) == (Kind.BAD, (Need("triton", "==3.5.1", PYTHON),))
+    assert (found.kind, found.needs) == (Status.BAD, (Need("triton", "==3.5.1", PYTHON),))
     right = framework("triton", "3.5.1", requires=seen(()))
-    assert answer(CODE, beside(right, torch=torch)).kind is Kind.OK
+    assert answer(CODE, beside(right, torch=torch)).kind is Status.OK
 
 
 def test_keras_is_changed_on_purpose() -> None:
     """keras.io tells people to put Keras 3 over the Keras 2 that TensorFlow 2.15 asks for."""
     flow = framework("tensorflow", "2.15.1", requires=seen(("keras<2.16,>=2.15.0",)))
     found = answers(CODE, beside(flow, framework("keras", "3.12.0", requires=seen(()))))
-    assert {one.kind for one in found} == {Kind.NOT_APPLICABLE}
+    assert {one.kind for one in found} == {Status.NOT_APPLICABLE}
 
 
 @pytest.mark.parametrize(
@@ -148,24 +148,26 @@ def test_keras_is_changed_on_purpose() -> None:
 )
 def test_what_cannot_be_read_is_unknown(other: Framework, torch: Framework) -> None:
     found = answer(CODE, beside(other, torch=torch))
-    assert (found.kind, found.matters) == (Kind.UNKNOWN, False)
+    assert (found.kind, found.blocks_verdict) == (Status.UNKNOWN, False)
 
 
 def test_alone_it_does_not_apply() -> None:
-    assert answer(CODE, machine()).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, machine()).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(
     ("audio", "torch", "kind"),
     [
-        ("2.11.0", "2.8.0", Kind.BAD),
-        ("2.11.0", "2.10.0", Kind.BAD),
-        ("2.11.0", "2.11.0", Kind.OK),
-        ("2.11.0", "2.15.0", Kind.OK),
-        ("2.8.0", "2.8.0", Kind.NOT_APPLICABLE),
+        ("2.11.0", "2.8.0", Status.BAD),
+        ("2.11.0", "2.10.0", Status.BAD),
+        ("2.11.0", "2.11.0", Status.OK),
+        ("2.11.0", "2.15.0", Status.OK),
+        ("2.8.0", "2.8.0", Status.NOT_APPLICABLE),
     ],
 )
-def test_what_a_companion_was_compiled_for_counts_where_it_asks_for_nothing(audio: str, torch: str, kind: Kind) -> None:
+def test_what_a_companion_was_compiled_for_counts_where_it_asks_for_nothing(
+    audio: str, torch: str, kind: Status
+) -> None:
     follower = vision(f"{audio}+cu128")._replace(package="torchaudio", requires=seen(()), version=audio)
     found = next(
         one for one in answers(CODE, beside(follower, torch=framework(version=torch))) if "torchaudio" in one.subject
@@ -189,19 +191,19 @@ def test_torchcodec_asks_for_no_torch_and_is_made_for_one(codec: str, torch: str
     found = next(
         one for one in answers(CODE, beside(other, torch=framework(version=torch))) if "torchcodec" in one.subject
     )
-    assert (found.kind is Kind.BAD) is (mended is not None)
+    assert (found.kind is Status.BAD) is (mended is not None)
     if mended:
         assert (found.severity, found.needs) == (Severity.WARNING, (Need("torchcodec", mended, PYTHON),))
 
 
-@pytest.mark.parametrize(("audio", "kind"), [("2.11.0+cu130", Kind.BAD), ("2.11.0+cu132", Kind.OK)])
-def test_torch_comes_in_the_newest_build_that_torchaudio_has(audio: str, kind: Kind) -> None:
+@pytest.mark.parametrize(("audio", "kind"), [("2.11.0+cu130", Status.BAD), ("2.11.0+cu132", Status.OK)])
+def test_torch_comes_in_the_newest_build_that_torchaudio_has(audio: str, kind: Status) -> None:
     """torch 2.15.0 of the package index is for CUDA 13.2, for which torchaudio is not published."""
     follower = vision(audio, requires=seen(()))._replace(package="torchaudio")
     torch = framework(version="2.15.0+cu132", build=seen("cu132"))
     found = next(one for one in answers(CODE, beside(follower, torch=torch)) if "torchaudio" in one.subject)
     assert found.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert found.needs == (Need("torch", "==2.15.0", PYTHON, "cu130"),)
         assert Symptom("extension-built-for-other-cuda", f"torchaudio {audio}") in found.explains
 
@@ -219,7 +221,7 @@ def test_two_followers_that_do_not_fit_are_one_remedy() -> None:
     audio = framework("torchaudio", "2.8.0+cu128", requires=seen(("torch==2.8.0",)))
     vision = framework("torchvision", "0.23.0+cu128", requires=seen(("torch==2.8.0",)))
     facts = machine(environments=seen((environment(torch, audio, vision),)))
-    wrong = {one.subject: one for one in answers(CODE, facts) if one.kind is Kind.BAD}
+    wrong = {one.subject: one for one in answers(CODE, facts) if one.kind is Status.BAD}
     assert {one.needs for one in wrong.values()} == {(Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)}
     assert Symptom(CODE, vision.label) in wrong[audio.label].explains
     assert Symptom(CODE, audio.label) not in wrong[vision.label].explains
@@ -230,5 +232,5 @@ def test_a_follower_that_fits_is_left_out() -> None:
     audio = framework("torchaudio", "2.9.1+cu128", requires=seen(("torch==2.9.1",)))
     vision = framework("torchvision", "0.23.0+cu128", requires=seen(("torch==2.8.0",)))
     facts = machine(environments=seen((environment(torch, audio, vision),)))
-    (wrong,) = (one for one in answers(CODE, facts) if one.kind is Kind.BAD)
+    (wrong,) = (one for one in answers(CODE, facts) if one.kind is Status.BAD)
     assert wrong.needs == (Need("torchvision", "", f"{VENV}/bin/python", "cu128"),)

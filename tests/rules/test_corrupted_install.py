@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.need import AGAIN, Need
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.facts.environment import Incomplete
-from doctor.facts.loader import Outcome
+from doctor.model.facts.environment import Incomplete
+from doctor.model.facts.loader import Outcome
+from doctor.model.finding import Severity, Status, Symptom
 from tests.machine import SITE, VENV, cudnn_copy, environment, framework, loader, machine, prediction, seen, unseen
 from tests.rules.case import answer
 
@@ -44,15 +44,15 @@ def of_cufft(*paths: str) -> Incomplete:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        (lacking(of_torch(OWN)), Kind.BAD),
-        (lacking(of_torch(damaged=(OWN,))), Kind.BAD),
-        (lacking(of_cufft(CUFFT)), Kind.BAD),
-        (machine(environments=seen((environment(incomplete=unseen()),))), Kind.UNKNOWN),
-        (machine(environments=unseen()), Kind.UNKNOWN),
+        (machine(), Status.OK),
+        (lacking(of_torch(OWN)), Status.BAD),
+        (lacking(of_torch(damaged=(OWN,))), Status.BAD),
+        (lacking(of_cufft(CUFFT)), Status.BAD),
+        (machine(environments=seen((environment(incomplete=unseen()),))), Status.UNKNOWN),
+        (machine(environments=unseen()), Status.UNKNOWN),
     ],
 )
-def test_kinds(facts: Any, kind: Kind) -> None:
+def test_kinds(facts: Any, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -100,4 +100,4 @@ def test_a_cudnn_that_lost_files_with_the_rest_comes_anew_with_it() -> None:
         Need("wheels", "nvidia-cufft-cu12==11.3.3.83 nvidia-cudnn-cu12==9.10.2.21", f"{VENV}/bin/python"),
     )
     assert Symptom("cudnn-install-incomplete", copy.label) in found.explains
-    assert answer(CODE, lacking(cudnn=seen((copy,)))).kind is Kind.OK  # it has a code of its own
+    assert answer(CODE, lacking(cudnn=seen((copy,)))).kind is Status.OK  # it has a code of its own

@@ -8,10 +8,10 @@ import pytest
 
 from compat.need import AGAIN, Need
 from compat.version import CodeTarget, CudaVersion
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.facts import Machine
-from doctor.facts.environment import Extension, Framework
-from doctor.facts.loader import Outcome
+from doctor.model.facts import Machine
+from doctor.model.facts.environment import Extension, Framework
+from doctor.model.facts.loader import Outcome
+from doctor.model.finding import Severity, Status, Symptom
 from tests.machine import (
     VENV,
     distribution,
@@ -41,39 +41,39 @@ def cpu(package: str = "torch", version: str = "2.9.1+cpu") -> Framework:
 @pytest.mark.parametrize(
     ("built", "kind"),
     [
-        (TORCH, Kind.OK),
-        (framework("jax-cuda12-plugin", "0.9.0", build=seen("cuda"), cuda=unseen("a range")), Kind.OK),
-        (cpu(), Kind.BAD),
-        (cpu("tensorflow", "2.20.0"), Kind.BAD),
-        (cpu("onnxruntime", "1.22.0"), Kind.BAD),
-        (cpu("jaxlib", "0.9.0"), Kind.BAD),
-        (framework(build=unseen("torch/version.py is damaged"), cuda=unseen("damaged")), Kind.UNKNOWN),
-        (framework("jax", "0.9.0", build=seen(""), cuda=unseen("pure Python")), Kind.NOT_APPLICABLE),
+        (TORCH, Status.OK),
+        (framework("jax-cuda12-plugin", "0.9.0", build=seen("cuda"), cuda=unseen("a range")), Status.OK),
+        (cpu(), Status.BAD),
+        (cpu("tensorflow", "2.20.0"), Status.BAD),
+        (cpu("onnxruntime", "1.22.0"), Status.BAD),
+        (cpu("jaxlib", "0.9.0"), Status.BAD),
+        (framework(build=unseen("torch/version.py is damaged"), cuda=unseen("damaged")), Status.UNKNOWN),
+        (framework("jax", "0.9.0", build=seen(""), cuda=unseen("pure Python")), Status.NOT_APPLICABLE),
     ],
 )
-def test_builds(built: Framework, kind: Kind) -> None:
+def test_builds(built: Framework, kind: Status) -> None:
     assert answer(CODE, machine(environments=seen((environment(built),)))).kind is kind
 
 
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [
-        ({"gpus": seen(()), "pci": seen(())}, Kind.NOT_APPLICABLE),
-        ({"gpus": unseen("no NVML"), "pci": unseen("no sysfs")}, Kind.UNKNOWN),
-        ({"system": system(family=seen("macos"))}, Kind.NOT_APPLICABLE),
-        ({"machine": Machine("root", "/mnt")}, Kind.NOT_APPLICABLE),
-        ({"machine": Machine("root", "/mnt"), "assumed": ("driver",)}, Kind.NOT_APPLICABLE),
-        ({"machine": Machine("root", "/mnt"), "assumed": ("gpus",)}, Kind.BAD),
+        ({"gpus": seen(()), "pci": seen(())}, Status.NOT_APPLICABLE),
+        ({"gpus": unseen("no NVML"), "pci": unseen("no sysfs")}, Status.UNKNOWN),
+        ({"system": system(family=seen("macos"))}, Status.NOT_APPLICABLE),
+        ({"machine": Machine("root", "/mnt")}, Status.NOT_APPLICABLE),
+        ({"machine": Machine("root", "/mnt"), "assumed": ("driver",)}, Status.NOT_APPLICABLE),
+        ({"machine": Machine("root", "/mnt"), "assumed": ("gpus",)}, Status.BAD),
     ],
 )
-def test_only_beside_a_gpu(changes: dict[str, object], kind: Kind) -> None:
+def test_only_beside_a_gpu(changes: dict[str, object], kind: Status) -> None:
     assert answer(CODE, machine(environments=seen((environment(cpu()),)), **changes)).kind is kind
 
 
 def test_a_plugin_brings_jaxlib_its_gpu_code() -> None:
     jaxlib = cpu("jaxlib", "0.9.0")
     here = environment(jaxlib, distributions=seen((distribution("jax-cuda12-plugin", "0.9.0"),)))
-    assert answer(CODE, machine(environments=seen((here,)))).kind is Kind.OK
+    assert answer(CODE, machine(environments=seen((here,)))).kind is Status.OK
 
 
 def test_another_package_takes_the_place_of_this_one() -> None:
@@ -101,7 +101,7 @@ def test_an_old_jaxlib_that_no_plugin_fits_gets_a_new_jax() -> None:
 def test_one_reason_that_it_may_be_meant(frameworks: tuple[Framework, ...], severity: Severity) -> None:
     facts = machine(environments=seen((environment(*frameworks),)))
     found = next(one for one in answers(CODE, facts) if one.subject.startswith(frameworks[0].package))
-    assert (found.kind, found.severity) == (Kind.BAD, severity)
+    assert (found.kind, found.severity) == (Status.BAD, severity)
 
 
 @pytest.mark.parametrize(
@@ -154,19 +154,19 @@ def test_remedy_for_jaxlib_is_the_extra_that_the_driver_runs(release: str, extra
 
 def test_a_gpu_build_is_not_looked_up() -> None:
     built = framework(build=seen("cu999"), cuda=seen(CudaVersion(99, 9)), targets=seen((CodeTarget.parse("sm_89"),)))
-    assert answer(CODE, machine(environments=seen((environment(built),)))).kind is Kind.OK
+    assert answer(CODE, machine(environments=seen((environment(built),)))).kind is Status.OK
 
 
 @pytest.mark.parametrize(
     ("package", "beside", "kind", "severity"),
     [
-        ("onnxruntime", "chromadb", Kind.BAD, Severity.WARNING),  # asked for by another package, mostly
-        ("jaxlib", "flax", Kind.BAD, Severity.WARNING),
-        ("torch", "faster-whisper", Kind.BAD, Severity.ERROR),
-        ("onnxruntime", "faster-whisper", Kind.OK, Severity.ERROR),  # voice detection, which runs on the CPU
+        ("onnxruntime", "chromadb", Status.BAD, Severity.WARNING),  # asked for by another package, mostly
+        ("jaxlib", "flax", Status.BAD, Severity.WARNING),
+        ("torch", "faster-whisper", Status.BAD, Severity.ERROR),
+        ("onnxruntime", "faster-whisper", Status.OK, Severity.ERROR),  # voice detection, which runs on the CPU
     ],
 )
-def test_what_another_package_asks_for(package: str, beside: str, kind: Kind, severity: Severity) -> None:
+def test_what_another_package_asks_for(package: str, beside: str, kind: Status, severity: Severity) -> None:
     built = cpu(package, "1.22.0")
     there = environment(built, distributions=seen((distribution(package, "1.22.0"), distribution(beside, "1.0"))))
     found = answer(CODE, machine(environments=seen((there,))))
@@ -216,7 +216,7 @@ def riding(name: str, **changes: Any) -> Framework:
 )
 def test_the_torch_that_its_extensions_are_for(rider: Framework, found: tuple[Extension, ...], need: Need) -> None:
     here = environment(cpu(), rider, python=seen("3.11.4"), extensions=seen(found))
-    found_bad = next(one for one in answers(CODE, machine(environments=seen((here,)))) if one.kind is Kind.BAD)
+    found_bad = next(one for one in answers(CODE, machine(environments=seen((here,)))) if one.kind is Status.BAD)
     assert found_bad.needs[0] == need
 
 
@@ -225,5 +225,5 @@ def test_it_explains_what_extensions_lack_of_torch(soname: str, explained: bool)
     lost = prediction(soname=soname, asker="flash-attn", outcome=Outcome.MISSING, path=unseen("no"))
     here = environment(cpu(), riding("flash-attn"), extensions=seen((extension("flash-attn"),)))
     facts = machine(environments=seen((here,)), loader=loader(predictions=seen((lost,))))
-    found = next(one for one in answers(CODE, facts) if one.kind is Kind.BAD)
+    found = next(one for one in answers(CODE, facts) if one.kind is Status.BAD)
     assert (Symptom("needed-library-missing", "flash-attn 1") in found.explains) is explained

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind
-from doctor.facts.driver import CudaStart
+from doctor.model.facts.driver import CudaStart
+from doctor.model.finding import Status
 from tests.machine import driver, gpu, machine, report_on, seen, unseen
 from tests.rules.case import answer
 
@@ -23,17 +23,17 @@ def started(code: int = 0, state: str = "", error: str = "CUDA_ERROR_X words") -
 @pytest.mark.parametrize(
     ("facts", "failed", "suspended"),
     [
-        (started(), Kind.OK, Kind.OK),
-        (started(999), Kind.OK, Kind.BAD),
-        *((started(code), Kind.BAD, Kind.OK) for code in (3, 46, 100, 304, 802, 803, 804, 12345)),
-        (started(state="hung", error="cuInit did not answer within 10 s"), Kind.BAD, Kind.OK),
-        (started(state="crashed", error="cuInit ended the process (status -11)"), Kind.BAD, Kind.OK),
-        (started(state="not-asked"), Kind.NOT_APPLICABLE, Kind.NOT_APPLICABLE),
-        (started(state="not-opened"), Kind.NOT_APPLICABLE, Kind.NOT_APPLICABLE),
-        (machine(driver=driver(cuda_start=unseen("refused"))), Kind.UNKNOWN, Kind.UNKNOWN),
+        (started(), Status.OK, Status.OK),
+        (started(999), Status.OK, Status.BAD),
+        *((started(code), Status.BAD, Status.OK) for code in (3, 46, 100, 304, 802, 803, 804, 12345)),
+        (started(state="hung", error="cuInit did not answer within 10 s"), Status.BAD, Status.OK),
+        (started(state="crashed", error="cuInit ended the process (status -11)"), Status.BAD, Status.OK),
+        (started(state="not-asked"), Status.NOT_APPLICABLE, Status.NOT_APPLICABLE),
+        (started(state="not-opened"), Status.NOT_APPLICABLE, Status.NOT_APPLICABLE),
+        (machine(driver=driver(cuda_start=unseen("refused"))), Status.UNKNOWN, Status.UNKNOWN),
     ],
 )
-def test_kinds(facts: Any, failed: Kind, suspended: Kind) -> None:
+def test_kinds(facts: Any, failed: Status, suspended: Status) -> None:
     assert (answer(FAILED, facts).kind, answer(SUSPENDED, facts).kind) == (failed, suspended)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind
+from doctor.model.finding import Status
 from tests.machine import machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
@@ -16,15 +16,15 @@ CODE = "cuda-headers-missing"
 @pytest.mark.parametrize(
     ("changes", "named", "kind", "need"),
     [
-        ({}, True, Kind.OK, ""),
-        ({"has_headers": seen(False)}, True, Kind.BAD, "cuda"),
-        ({"has_headers": seen(False), "kind": "conda"}, True, Kind.BAD, "by-hand"),
-        ({"has_headers": seen(False), "kind": "wheels"}, False, Kind.NOT_APPLICABLE, ""),  # brought for its ptxas
-        ({"has_headers": seen(False), "nvcc": unseen("no nvcc")}, True, Kind.NOT_APPLICABLE, ""),
-        ({"has_headers": unseen("permission denied")}, True, Kind.UNKNOWN, ""),
+        ({}, True, Status.OK, ""),
+        ({"has_headers": seen(False)}, True, Status.BAD, "cuda"),
+        ({"has_headers": seen(False), "kind": "conda"}, True, Status.BAD, "by-hand"),
+        ({"has_headers": seen(False), "kind": "wheels"}, False, Status.NOT_APPLICABLE, ""),  # brought for its ptxas
+        ({"has_headers": seen(False), "nvcc": unseen("no nvcc")}, True, Status.NOT_APPLICABLE, ""),
+        ({"has_headers": unseen("permission denied")}, True, Status.UNKNOWN, ""),
     ],
 )
-def test_headers(changes: dict[str, Any], named: bool, kind: Kind, need: str) -> None:
+def test_headers(changes: dict[str, Any], named: bool, kind: Status, need: str) -> None:
     found = toolkit(**changes)
     facts = machine(toolkit=toolkits(found) if named else toolkits(found, names=seen(())))
     assert answer(CODE, facts).kind is kind

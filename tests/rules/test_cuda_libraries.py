@@ -9,11 +9,11 @@ import pytest
 from compat.matrix import accepts
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.environment import Variable
-from doctor.facts.loader import FoundBy, Outcome, Prediction, SearchDir, Way
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.loader import FoundBy, Outcome, Prediction, SearchDir, Way
+from doctor.model.finding import Severity, Status, Symptom
+from doctor.rules.shared.engine import judge, load_rules, root_causes
 from tests.machine import (
     RUNPATH,
     SITE,
@@ -97,7 +97,7 @@ HEALTHY = ("libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libnvJitL
 @pytest.mark.parametrize("one", [TORCH, TENSORFLOW, CUPY, ORT])
 def test_healthy(code: str, one: Any) -> None:
     facts = on(one, *(told(one, name) for name in HEALTHY))
-    assert answer(code, facts).kind in {Kind.OK, Kind.NOT_APPLICABLE}
+    assert answer(code, facts).kind in {Status.OK, Status.NOT_APPLICABLE}
 
 
 def test_one_more_wheel_comes_before_a_second_cuda_where_the_rest_is_in_wheels() -> None:
@@ -110,22 +110,22 @@ def test_one_more_wheel_comes_before_a_second_cuda_where_the_rest_is_in_wheels()
 
 @pytest.mark.parametrize("code", CODES)
 def test_nothing_to_say(code: str) -> None:
-    on_cudnn_alone = Kind.OK if code == "wheel-libs-not-on-loader-path" else Kind.NOT_APPLICABLE
+    on_cudnn_alone = Status.OK if code == "wheel-libs-not-on-loader-path" else Status.NOT_APPLICABLE
     assert answer(code, machine()).kind is on_cudnn_alone
     windows = on(TORCH, told(TORCH, HEALTHY[0]), system=system(family=seen("windows")))
-    assert answer(code, windows).kind is Kind.NOT_APPLICABLE
+    assert answer(code, windows).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize("code", ["cudart-soname-missing", "nvrtc-missing", "wheel-libs-not-on-loader-path"])
 def test_not_told(code: str) -> None:
     unread = told(CUPY, "libcudart.so.12", path=unseen("a cache that is damaged"))
-    assert answer(code, on(CUPY, unread)).kind is Kind.UNKNOWN
-    assert answer(code, on(CUPY)._replace(loader=loader(predictions=unseen("failed")))).kind is Kind.UNKNOWN
+    assert answer(code, on(CUPY, unread)).kind is Status.UNKNOWN
+    assert answer(code, on(CUPY)._replace(loader=loader(predictions=unseen("failed")))).kind is Status.UNKNOWN
 
 
 def test_tensorflow_not_told() -> None:
     facts = on(TENSORFLOW, told(TENSORFLOW, "libcudart.so.12", path=unseen("a cache that is damaged")))
-    assert answer("tf-cannot-dlopen-gpu-libs", facts).kind is Kind.UNKNOWN
+    assert answer("tf-cannot-dlopen-gpu-libs", facts).kind is Status.UNKNOWN
 
 
 def test_a_soname_is_missing() -> None:
@@ -184,9 +184,9 @@ def test_what_only_a_stray_library_asks_for_is_no_wheel_out_of_reach() -> None:
     heuristic = "libcudnn_heuristic.so.9"
     asked = lost(TORCH, heuristic, intended=seen(own(heuristic)), library="/opt/x/libcudnn_graph.so.9")
     code = "wheel-libs-not-on-loader-path"
-    assert answer(code, on(TORCH, stray, asked)).kind is Kind.OK
+    assert answer(code, on(TORCH, stray, asked)).kind is Status.OK
     whole = told(TORCH, "libcudnn_graph.so.9")
-    assert answer(code, on(TORCH, whole, asked)).kind is Kind.BAD
+    assert answer(code, on(TORCH, whole, asked)).kind is Status.BAD
 
 
 def test_a_name_that_no_row_knows() -> None:
@@ -196,10 +196,10 @@ def test_a_name_that_no_row_knows() -> None:
 
 @pytest.mark.parametrize(
     ("one", "wheels", "kind"),
-    [(ORT, False, Kind.NOT_APPLICABLE), (ORT, True, Kind.BAD), (TORCH, False, Kind.BAD)],
+    [(ORT, False, Status.NOT_APPLICABLE), (ORT, True, Status.BAD), (TORCH, False, Status.BAD)],
 )
 def test_without_a_card_what_cannot_be_imported_counts_and_what_is_meant_for_one(
-    one: Any, wheels: bool, kind: Kind
+    one: Any, wheels: bool, kind: Status
 ) -> None:
     facts = on(one, lost(one, "libcublas.so.12"), pci=seen(()), gpus=seen(()))
     if not wheels:
@@ -211,8 +211,8 @@ def test_without_a_card_what_cannot_be_imported_counts_and_what_is_meant_for_one
 def test_nvrtc() -> None:
     facts = on(CUPY, told(CUPY, "libcudart.so.12"), lost(CUPY, "libnvrtc.so.12"))
     found = answer("nvrtc-missing", facts)
-    assert (found.kind, found.needs[0].spec) == (Kind.BAD, "nvidia-cuda-nvrtc-cu12")
-    assert answer("cudart-soname-missing", facts).kind is Kind.OK
+    assert (found.kind, found.needs[0].spec) == (Status.BAD, "nvidia-cuda-nvrtc-cu12")
+    assert answer("cudart-soname-missing", facts).kind is Status.OK
 
 
 def test_a_wheel_out_of_reach() -> None:
@@ -220,9 +220,9 @@ def test_a_wheel_out_of_reach() -> None:
     facts = on(TENSORFLOW, *(lost(TENSORFLOW, name, intended=seen(own(name))) for name in names))
     found = answer("wheel-libs-not-on-loader-path", facts)
     folders = f"{SITE}/nvidia/cublas/lib:{SITE}/nvidia/cuda_runtime/lib"
-    assert (found.kind, found.severity) == (Kind.BAD, Severity.ERROR)
+    assert (found.kind, found.severity) == (Status.BAD, Severity.ERROR)
     assert found.needs == (Need("variable", f"={folders}", "", "LD_LIBRARY_PATH"),)
-    roots = explained(judge(facts, MATRIX, load_rules(CODES)))
+    roots = root_causes(judge(facts, MATRIX, load_rules(CODES)))
     assert roots["tf-cannot-dlopen-gpu-libs", TENSORFLOW.label].code == "wheel-libs-not-on-loader-path"
 
 
@@ -272,7 +272,7 @@ def test_beside_what_opens_it_when_it_is_imported(torch_has: str, wanted: str, s
 
 def test_tensorflow_lacks_them() -> None:
     found = answer("tf-cannot-dlopen-gpu-libs", on(TENSORFLOW, lost(TENSORFLOW, "libcufft.so.11")))
-    assert found.kind is Kind.BAD
+    assert found.kind is Status.BAD
     assert found.needs[0] == Need("wheels", "nvidia-cufft-cu12", f"{VENV}/bin/python")
     assert found.needs[1:] == (HERE, Need("cuda", "==12.3.*"))
     older = TENSORFLOW._replace(version="2.10.0", cuda=seen(CudaVersion(12, 3)))  # looks into no wheel
@@ -280,7 +280,7 @@ def test_tensorflow_lacks_them() -> None:
 
 
 def test_tensorflow_goes_on_without_tensorrt() -> None:
-    assert answer("tf-cannot-dlopen-gpu-libs", on(TENSORFLOW, lost(TENSORFLOW, "libnvinfer.so.8"))).kind is Kind.OK
+    assert answer("tf-cannot-dlopen-gpu-libs", on(TENSORFLOW, lost(TENSORFLOW, "libnvinfer.so.8"))).kind is Status.OK
 
 
 def test_the_framework_that_wants_another_cuda_is_the_root() -> None:
@@ -288,60 +288,60 @@ def test_the_framework_that_wants_another_cuda_is_the_root() -> None:
     facts = on(bare, lost(bare, "libcudart.so.12"), toolkit=toolkits(toolkit("11.8.0")))
     there = environment(bare)._replace(distributions=seen((distribution("tensorflow", "2.16.1"),)))
     facts = facts._replace(environments=seen((there,)))
-    roots = explained(judge(facts, MATRIX, load_rules((*CODES, "framework-wants-other-cuda"))))
+    roots = root_causes(judge(facts, MATRIX, load_rules((*CODES, "framework-wants-other-cuda"))))
     assert roots["tf-cannot-dlopen-gpu-libs", bare.label].code == "framework-wants-other-cuda"
 
 
 @pytest.mark.parametrize("code", ["cublas-mismatch", "conda-cudatoolkit-vs-pip"])
 def test_what_is_loaded_is_not_known(code: str) -> None:
     facts = on(TORCH, kind="conda")._replace(loader=loader(predictions=unseen("the cache cannot be read")))
-    assert answer(code, facts).kind is Kind.UNKNOWN
+    assert answer(code, facts).kind is Status.UNKNOWN
 
 
 @pytest.mark.parametrize(
     ("soname", "path", "kind"),
     [
-        ("libcublasLt.so.12", f"{OPT}/libcublasLt.so.12.4.5.8", Kind.BAD),
-        ("libcublasLt.so.12", "/usr/local/cuda-12.9/lib64/libcublasLt.so.12.9.1.4", Kind.BAD),  # not one release
-        ("libcublasLt.so.12", "/opt/copy/libcublasLt.so.12.8.4.1", Kind.OK),
-        ("libcublasLt.so.12", "/opt/copy/libcublasLt.so.12", Kind.OK),  # of an unknown release
-        ("libnvJitLink.so.12", f"{OPT}/libnvJitLink.so.12.4.127", Kind.BAD),
-        ("libnvJitLink.so.12", "/usr/local/cuda-12.9/lib64/libnvJitLink.so.12.9.86", Kind.OK),  # newer ones serve
+        ("libcublasLt.so.12", f"{OPT}/libcublasLt.so.12.4.5.8", Status.BAD),
+        ("libcublasLt.so.12", "/usr/local/cuda-12.9/lib64/libcublasLt.so.12.9.1.4", Status.BAD),  # not one release
+        ("libcublasLt.so.12", "/opt/copy/libcublasLt.so.12.8.4.1", Status.OK),
+        ("libcublasLt.so.12", "/opt/copy/libcublasLt.so.12", Status.OK),  # of an unknown release
+        ("libnvJitLink.so.12", f"{OPT}/libnvJitLink.so.12.4.127", Status.BAD),
+        ("libnvJitLink.so.12", "/usr/local/cuda-12.9/lib64/libnvJitLink.so.12.9.86", Status.OK),  # newer ones serve
     ],
 )
-def test_two_releases(soname: str, path: str, kind: Kind) -> None:
+def test_two_releases(soname: str, path: str, kind: Status) -> None:
     others = tuple(told(TORCH, name) for name in HEALTHY if name != soname)
     found = answer("cublas-mismatch", on(TORCH, *others, told(TORCH, soname, path)))
     assert found.kind is kind
-    assert kind is Kind.OK or path in found.needs[0].spec
+    assert kind is Status.OK or path in found.needs[0].spec
 
 
 @pytest.mark.parametrize(
     ("releases", "kind"),
-    [(("12.1", "12.8"), Kind.BAD), (("12.9", "12.8"), Kind.OK), (("", "12.8"), Kind.OK)],
+    [(("12.1", "12.8"), Status.BAD), (("12.9", "12.8"), Status.OK), (("", "12.8"), Status.OK)],
 )
-def test_a_link_of_the_jit_whose_file_names_no_release(releases: tuple[str, str], kind: Kind) -> None:
+def test_a_link_of_the_jit_whose_file_names_no_release(releases: tuple[str, str], kind: Status) -> None:
     link = told(TORCH, "libnvJitLink.so.12", f"{OPT}/libnvJitLink.so.12", way=BY_VARIABLE, releases=releases)
     facts = on(TORCH, *(told(TORCH, name) for name in HEALTHY if "Jit" not in name), link)
     assert answer("cublas-mismatch", facts).kind is kind
     shadowed = answer("ld-library-path-shadowing", facts)
-    assert (shadowed.kind is Kind.BAD) is (kind is Kind.BAD)
-    assert kind is Kind.OK or "12.1 instead of its own 12.8" in shadowed.why
+    assert (shadowed.kind is Status.BAD) is (kind is Status.BAD)
+    assert kind is Status.OK or "12.1 instead of its own 12.8" in shadowed.why
 
 
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        (f"{VENV}/lib/libcublas.so.12.1.0.26", Kind.BAD),
-        (f"{VENV}/lib/libcublas.so.12.9.1.4", Kind.OK),  # a newer one serves
-        ("/usr/lib/libcublas.so.12.1.0.26", Kind.OK),  # not conda's
+        (f"{VENV}/lib/libcublas.so.12.1.0.26", Status.BAD),
+        (f"{VENV}/lib/libcublas.so.12.9.1.4", Status.OK),  # a newer one serves
+        ("/usr/lib/libcublas.so.12.1.0.26", Status.OK),  # not conda's
     ],
 )
-def test_conda(path: str, kind: Kind) -> None:
+def test_conda(path: str, kind: Status) -> None:
     more = (distribution("cuda-libraries", "12.1.0", kind="conda"),)
     found = answer("conda-cudatoolkit-vs-pip", on(TORCH, told(TORCH, "libcublas.so.12", path), kind="conda", more=more))
     assert found.kind is kind
-    assert kind is Kind.OK or "conda's cuda-libraries from" in found.needs[0].spec
+    assert kind is Status.OK or "conda's cuda-libraries from" in found.needs[0].spec
 
 
 def test_conda_with_a_framework_of_its_own() -> None:
@@ -349,7 +349,7 @@ def test_conda_with_a_framework_of_its_own() -> None:
     (there,) = facts.environments.get()
     packages = tuple(one._replace(kind="conda") for one in there.distributions.get())
     facts = facts._replace(environments=seen((there._replace(distributions=seen(packages)),)))
-    assert answer("conda-cudatoolkit-vs-pip", facts).kind is Kind.NOT_APPLICABLE
+    assert answer("conda-cudatoolkit-vs-pip", facts).kind is Status.NOT_APPLICABLE
 
 
 BY_VARIABLE = Way(FoundBy.LIBRARY_PATH, "libcublas.so.12", OPT, OPT)
@@ -358,25 +358,25 @@ BY_VARIABLE = Way(FoundBy.LIBRARY_PATH, "libcublas.so.12", OPT, OPT)
 @pytest.mark.parametrize(
     ("soname", "file", "kind", "severity"),
     [
-        ("libcublasLt.so.12", "libcublasLt.so.12.4.5.8", Kind.BAD, Severity.ERROR),
-        ("libnvrtc.so.12", "libnvrtc.so.12.4.127", Kind.BAD, Severity.WARNING),
-        ("libnvrtc.so.12", "libnvrtc.so.12.9.86", Kind.NOT_APPLICABLE, Severity.ERROR),
-        ("libnvrtc.so.12", "libnvrtc.so.12", Kind.NOT_APPLICABLE, Severity.ERROR),
+        ("libcublasLt.so.12", "libcublasLt.so.12.4.5.8", Status.BAD, Severity.ERROR),
+        ("libnvrtc.so.12", "libnvrtc.so.12.4.127", Status.BAD, Severity.WARNING),
+        ("libnvrtc.so.12", "libnvrtc.so.12.9.86", Status.NOT_APPLICABLE, Severity.ERROR),
+        ("libnvrtc.so.12", "libnvrtc.so.12", Status.NOT_APPLICABLE, Severity.ERROR),
     ],
 )
-def test_shadowing(soname: str, file: str, kind: Kind, severity: Severity) -> None:
+def test_shadowing(soname: str, file: str, kind: Status, severity: Severity) -> None:
     facts = on(TORCH, told(TORCH, soname, f"{OPT}/{file}", way=BY_VARIABLE))
     facts = facts._replace(configuration=configuration(variables=seen((Variable("LD_LIBRARY_PATH", OPT, ""),))))
     found = answer("ld-library-path-shadowing", facts)
     assert (found.kind, found.severity) == (kind, severity)
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert found.needs == (Need("variable", f"without {OPT}", "", "LD_LIBRARY_PATH"),)
 
 
 def test_shadowing_is_the_root() -> None:
     stray = told(TORCH, "libcublasLt.so.12", f"{OPT}/libcublasLt.so.12.4.5.8", way=BY_VARIABLE)
     facts = on(TORCH, told(TORCH, "libcublas.so.12"), stray)
-    roots = explained(judge(facts, MATRIX, load_rules((*CODES, "ld-library-path-shadowing"))))
+    roots = root_causes(judge(facts, MATRIX, load_rules((*CODES, "ld-library-path-shadowing"))))
     assert roots["cublas-mismatch", TORCH.label].code == "ld-library-path-shadowing"
 
 
@@ -386,9 +386,9 @@ def test_shadowing_is_the_root() -> None:
 def test_who_does_not_come_to_ask_for_cudnn(code: str) -> None:
     """A library that is not found ends it before, and that is another finding; else it is not known."""
     ends = on(ORT, lost(ORT, "libcublasLt.so.12", intended=seen(own("libcublasLt.so.12"))))
-    assert answer(code, ends).kind is Kind.NOT_APPLICABLE
+    assert answer(code, ends).kind is Status.NOT_APPLICABLE
     goes_on = on(ORT, lost(ORT, "libnccl.so.2", optional=True), told(ORT, "libcublasLt.so.12"))
-    assert answer(code, goes_on).kind is Kind.UNKNOWN
+    assert answer(code, goes_on).kind is Status.UNKNOWN
 
 
 def test_a_library_that_no_row_names_comes_by_the_pin_that_is_not_there() -> None:
@@ -411,16 +411,16 @@ def test_tensorflow_2_4_insists_on_the_libraries_of_cuda_11_0(lost_name: str, ba
     names = ("libcudart.so.11.0", "libcublas.so.11", "libcusolver.so.10", "libcurand.so.10")
     asked = (lost(one, name) if name == lost_name else told(one, name) for name in names)
     found = answer("tf-cannot-dlopen-gpu-libs", on(one, *asked))
-    assert found.kind is (Kind.BAD if bad else Kind.OK)
+    assert found.kind is (Status.BAD if bad else Status.OK)
     assert lost_name in found.why
 
 
 def test_tensorflow_2_1_insists_on_no_cublaslt() -> None:
     one = framework("tensorflow", "2.1.0", cuda=seen(CudaVersion(10, 1)), requires=seen(()))
     found = answer("tf-cannot-dlopen-gpu-libs", on(one, told(one, "libcudart.so.10.1"), lost(one, "libcublasLt.so.10")))
-    assert found.kind is Kind.OK
+    assert found.kind is Status.OK
     found = answer("tf-cannot-dlopen-gpu-libs", on(one, lost(one, "libcudart.so.10.1")))
-    assert (found.kind, found.needs[-1]) == (Kind.BAD, Need("cuda", "==10.1.*"))
+    assert (found.kind, found.needs[-1]) == (Status.BAD, Need("cuda", "==10.1.*"))
 
 
 def test_a_cudnn_that_asks_for_nvrtc_without_a_number_is_replaced_by_one_that_does_not() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from compat.need import AGAIN, Need
-from doctor.check.finding import Kind
-from doctor.facts.loader import FoundBy, Outcome, Way
+from doctor.model.facts.loader import FoundBy, Outcome, Way
+from doctor.model.finding import Status
 from tests.machine import VENV, framework, loader, machine, seen, system, unseen
 from tests.rules.case import answer
 from tests.rules.test_cuda_libraries import HEALTHY, TORCH, lost, on, own, told
@@ -26,17 +26,17 @@ def spoilt(soname: str = "libcublas.so.12", path: str = "", /, **changes: Any) -
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (on(TORCH, *(told(TORCH, name) for name in HEALTHY)), Kind.OK),
-        (on(TORCH, told(TORCH, HEALTHY[0]), spoilt()), Kind.BAD),
-        (on(TORCH, lost(TORCH, "libcublas.so.12")), Kind.OK),  # another finding
-        (on(TORCH, spoilt(outcome=Outcome.UNREAD, damaged="")), Kind.UNKNOWN),
-        (on(TORCH, spoilt(), spoilt("libcudart.so.12", outcome=Outcome.UNREAD, damaged="")), Kind.BAD),
-        (on(TORCH, spoilt("libcudnn.so.9")), Kind.NOT_APPLICABLE),
-        (on(TORCH, spoilt(), system=system(family=seen("windows"))), Kind.NOT_APPLICABLE),
-        (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),
+        (on(TORCH, *(told(TORCH, name) for name in HEALTHY)), Status.OK),
+        (on(TORCH, told(TORCH, HEALTHY[0]), spoilt()), Status.BAD),
+        (on(TORCH, lost(TORCH, "libcublas.so.12")), Status.OK),  # another finding
+        (on(TORCH, spoilt(outcome=Outcome.UNREAD, damaged="")), Status.UNKNOWN),
+        (on(TORCH, spoilt(), spoilt("libcudart.so.12", outcome=Outcome.UNREAD, damaged="")), Status.BAD),
+        (on(TORCH, spoilt("libcudnn.so.9")), Status.NOT_APPLICABLE),
+        (on(TORCH, spoilt(), system=system(family=seen("windows"))), Status.NOT_APPLICABLE),
+        (machine(loader=loader(predictions=unseen())), Status.UNKNOWN),
     ],
 )
-def test_kinds(facts: Any, kind: Kind) -> None:
+def test_kinds(facts: Any, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -69,7 +69,7 @@ def test_what_put_it_there_puts_it_there_anew(one: Any, need: Need) -> None:
 
 def test_other_rules_do_not_call_it_missing_or_unknown() -> None:
     for code in ("cudart-soname-missing", "nvrtc-missing", "wheel-libs-not-on-loader-path"):
-        assert answer(code, on(TORCH, told(TORCH, HEALTHY[0]), spoilt())).kind is Kind.OK
+        assert answer(code, on(TORCH, told(TORCH, HEALTHY[0]), spoilt())).kind is Status.OK
 
 
 def test_a_loop_of_links_is_the_wheel_s_own_file() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compat.need import ABSENT, Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Machine
-from doctor.facts.environment import Variable
-from doctor.facts.toolkit import ToolkitFacts, ToolkitName
+from doctor.model.facts import Machine
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.toolkit import ToolkitFacts, ToolkitName
+from doctor.model.finding import Severity, Status
 from tests.machine import configuration, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
@@ -25,35 +25,35 @@ UNREADABLE = ToolkitName("CUDA_HOME", "/root/cuda", unseen("/root/cuda: permissi
 @pytest.mark.parametrize(
     ("names", "kind"),
     [
-        ((GOOD, NVCC), Kind.OK),
-        ((BROKEN_LINK,), Kind.BAD),
-        ((GOOD, BROKEN_HOME, NVCC), Kind.BAD),
-        ((UNREADABLE,), Kind.UNKNOWN),
-        ((NVCC,), Kind.NOT_APPLICABLE),
-        ((LOST_NVCC,), Kind.NOT_APPLICABLE),
-        ((), Kind.NOT_APPLICABLE),
+        ((GOOD, NVCC), Status.OK),
+        ((BROKEN_LINK,), Status.BAD),
+        ((GOOD, BROKEN_HOME, NVCC), Status.BAD),
+        ((UNREADABLE,), Status.UNKNOWN),
+        ((NVCC,), Status.NOT_APPLICABLE),
+        ((LOST_NVCC,), Status.NOT_APPLICABLE),
+        ((), Status.NOT_APPLICABLE),
     ],
 )
-def test_names(names: tuple[ToolkitName, ...], kind: Kind) -> None:
+def test_names(names: tuple[ToolkitName, ...], kind: Status) -> None:
     assert answer(CODE, machine(toolkit=toolkits(names=seen(names)))).kind is kind
 
 
 @pytest.mark.parametrize(
     ("path", "where", "kind"),
     [
-        ("C:\\PROGRA~1\\NVIDIA~2\\CUDA\\v12.8", "root", Kind.UNKNOWN),
-        ("C:\\PROGRA~1\\NVIDIA~2\\CUDA\\v12.8", "live", Kind.BAD),
-        ("C:\\Program Files\\CUDA\\v12.8", "root", Kind.BAD),
-        ("/opt/cuda~1", "root", Kind.BAD),
+        ("C:\\PROGRA~1\\NVIDIA~2\\CUDA\\v12.8", "root", Status.UNKNOWN),
+        ("C:\\PROGRA~1\\NVIDIA~2\\CUDA\\v12.8", "live", Status.BAD),
+        ("C:\\Program Files\\CUDA\\v12.8", "root", Status.BAD),
+        ("/opt/cuda~1", "root", Status.BAD),
     ],
 )
-def test_short_names_are_followed_by_a_running_windows_alone(path: str, where: str, kind: Kind) -> None:
+def test_short_names_are_followed_by_a_running_windows_alone(path: str, where: str, kind: Status) -> None:
     name = ToolkitName("CUDA_PATH", path, unseen("not there"), missing=True)
     assert answer(CODE, machine(machine=Machine(where, "/mnt"), toolkit=toolkits(names=seen((name,))))).kind is kind
 
 
 def test_unseen_names_are_unknown() -> None:
-    assert answer(CODE, machine(toolkit=toolkits(names=unseen("failed")))).kind is Kind.UNKNOWN
+    assert answer(CODE, machine(toolkit=toolkits(names=unseen("failed")))).kind is Status.UNKNOWN
 
 
 @pytest.mark.parametrize(

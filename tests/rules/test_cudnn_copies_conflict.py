@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts.cudnn import CudnnCopy
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.finding import Severity, Status
 from tests.machine import cudnn_copy, machine, seen, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, other, path_variable
@@ -23,17 +23,17 @@ EIGHT_IN_SYSTEM = other("8.9.7", SYSTEM, 2, origin="distribution", owner="libcud
 @pytest.mark.parametrize(
     ("copies", "kind"),
     [
-        ((WHEEL,), Kind.OK),
-        ((WHEEL, other("9.5.1", OPT, None)), Kind.OK),  # nobody searches it
-        ((WHEEL, NINE_FIRST), Kind.OK),  # one on the path
-        ((NINE_FIRST, EIGHT_SECOND), Kind.BAD),  # both by LD_LIBRARY_PATH
-        ((NINE_FIRST, IN_SYSTEM), Kind.BAD),  # the same names, two releases
-        ((IN_SYSTEM, EIGHT_IN_SYSTEM), Kind.OK),  # as Debian ships them side by side
-        ((NINE_FIRST, other("9.5.1", "/opt/twin/lib", 1)), Kind.OK),
-        ((NINE_FIRST, other("9.10.2", EIGHT, 1, version=unseen("no symbol"))), Kind.OK),
+        ((WHEEL,), Status.OK),
+        ((WHEEL, other("9.5.1", OPT, None)), Status.OK),  # nobody searches it
+        ((WHEEL, NINE_FIRST), Status.OK),  # one on the path
+        ((NINE_FIRST, EIGHT_SECOND), Status.BAD),  # both by LD_LIBRARY_PATH
+        ((NINE_FIRST, IN_SYSTEM), Status.BAD),  # the same names, two releases
+        ((IN_SYSTEM, EIGHT_IN_SYSTEM), Status.OK),  # as Debian ships them side by side
+        ((NINE_FIRST, other("9.5.1", "/opt/twin/lib", 1)), Status.OK),
+        ((NINE_FIRST, other("9.10.2", EIGHT, 1, version=unseen("no symbol"))), Status.OK),
     ],
 )
-def test_copies(copies: tuple[CudnnCopy, ...], kind: Kind) -> None:
+def test_copies(copies: tuple[CudnnCopy, ...], kind: Status) -> None:
     assert answer(CODE, machine(cudnn=seen(copies), **path_variable(OPT, EIGHT))).kind is kind
 
 
@@ -52,4 +52,4 @@ def test_without_a_variable_a_person_decides() -> None:
 
 
 def test_unseen_copies_are_unknown() -> None:
-    assert answer(CODE, machine(cudnn=unseen("not readable"))).kind is Kind.UNKNOWN
+    assert answer(CODE, machine(cudnn=unseen("not readable"))).kind is Status.UNKNOWN

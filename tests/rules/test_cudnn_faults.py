@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.check.finding import Answer, Kind
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts.seen import Seen
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
+from doctor.model.facts.seen import Seen
+from doctor.model.finding import Answer, Status
 from doctor.probes import ProbeRequest, look
+from doctor.rules.shared.engine import judge, load_rules, root_causes
 from tests.lab.cudnn_tree import copy_of, dlls_of, header_of, link, wheel_of
 from tests.lab.elf_file import elf_bytes
 from tests.rules.case import MATRIX
@@ -91,8 +91,8 @@ class Stack:
     def roots(self) -> Roots:
         """The codes of the findings that no other one explains."""
         answers = self.answers()
-        causes = explained(answers)
-        return {one.code for one in answers if one.kind is Kind.BAD and (one.code, one.subject) not in causes}
+        causes = root_causes(answers)
+        return {one.code for one in answers if one.kind is Status.BAD and (one.code, one.subject) not in causes}
 
 
 def healthy(stack: Stack) -> None:
@@ -172,11 +172,11 @@ def wheel_removed(stack: Stack) -> None:
 def test_the_root_cause_is_named(change: Callable[[Stack], None], expected: Roots, tmp_path: Path) -> None:
     stack = Stack(tmp_path)
     change(stack)
-    assert stack.roots() == expected, [one for one in stack.answers() if one.kind is Kind.BAD]
+    assert stack.roots() == expected, [one for one in stack.answers() if one.kind is Status.BAD]
 
 
 def test_a_healthy_stack_leaves_nothing_open(tmp_path: Path) -> None:
-    assert [one for one in Stack(tmp_path).answers() if one.kind is Kind.UNKNOWN] == []
+    assert [one for one in Stack(tmp_path).answers() if one.kind is Status.UNKNOWN] == []
 
 
 def real_part_deleted(stack: Stack) -> None:
@@ -209,12 +209,12 @@ def real_part_truncated(stack: Stack) -> None:
 def test_real_wheels(change: Callable[[Stack], None], expected: Roots, tmp_path: Path) -> None:
     stack = Stack(tmp_path, lambda site: unpack(fetch("nvidia-cudnn-cu12==9.10.2.21"), site))
     change(stack)
-    assert stack.roots() == expected, [one for one in stack.answers() if one.kind is Kind.BAD]
+    assert stack.roots() == expected, [one for one in stack.answers() if one.kind is Status.BAD]
     shutil.rmtree(tmp_path)
 
 
-@pytest.mark.parametrize(("beside", "expected"), [(False, Kind.UNKNOWN), (True, Kind.OK)])
-def test_windows_zlib(beside: bool, expected: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("beside", "expected"), [(False, Status.UNKNOWN), (True, Status.OK)])
+def test_windows_zlib(beside: bool, expected: Status, tmp_path: Path) -> None:
     folder = dlls_of(tmp_path / "Program Files/NVIDIA GPU Computing Toolkit/CUDA/v11.8/bin", "8.9.2")
     (tmp_path / "Windows/System32").mkdir(parents=True)
     if beside:  # an image does not show its PATH, where it may lie as well

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
-from doctor.facts.loader import FoundBy, Outcome, Way
+from doctor.model.facts.loader import FoundBy, Outcome, Way
+from doctor.model.finding import Status
 from tests.machine import cudnn_copy, environment, framework, loader, machine, prediction, seen, unseen
 from tests.rules.case import answer
 
@@ -23,27 +23,27 @@ def owned(cuda: Any, **changes: Any) -> Any:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        (owned(seen(13)), Kind.BAD),
-        (owned(seen(11)), Kind.BAD),
-        (owned(unseen("no package owns it")), Kind.UNKNOWN),
+        (machine(), Status.OK),
+        (owned(seen(13)), Status.BAD),
+        (owned(seen(11)), Status.BAD),
+        (owned(unseen("no package owns it")), Status.UNKNOWN),
         (
             owned(
                 seen(13), loader=loader(predictions=seen((prediction(way=STRAY)._replace(intended=seen("/other")),)))
             ),
-            Kind.NOT_APPLICABLE,
+            Status.NOT_APPLICABLE,
         ),
         (
             owned(
                 seen(13),
                 loader=loader(predictions=seen((prediction(outcome=Outcome.MISSING)._replace(path=unseen()),))),
             ),
-            Kind.NOT_APPLICABLE,
+            Status.NOT_APPLICABLE,
         ),
-        (owned(seen(13), environments=seen((environment(framework(build=seen("cpu"))),))), Kind.NOT_APPLICABLE),
+        (owned(seen(13), environments=seen((environment(framework(build=seen("cpu"))),))), Status.NOT_APPLICABLE),
     ],
 )
-def test_kinds(facts: Any, kind: Kind) -> None:
+def test_kinds(facts: Any, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -60,5 +60,5 @@ def test_on_windows_path_is_no_stray_variable() -> None:
     right = cudnn_copy(path="C:/cudnn/bin/12.9", origin="windows", cuda_major=seen(12), parts=seen(()))
     copies = seen((cudnn_copy(cuda_major=seen(11)), right))
     found = answer(CODE, machine(cudnn=copies, loader=loader(predictions=seen((led,)))))
-    assert found.kind is Kind.BAD
+    assert found.kind is Status.BAD
     assert found.needs[0] == Need("variable", "with C:/cudnn/bin/12.9", "", "PATH")

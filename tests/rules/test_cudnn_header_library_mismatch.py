@@ -8,7 +8,7 @@ import pytest
 
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Kind, Severity
+from doctor.model.finding import Severity, Status
 from tests.machine import SITE, VENV, cudnn_copy, distribution, environment, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, other
@@ -19,16 +19,16 @@ CODE = "cudnn-header-library-mismatch"
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [
-        ({}, Kind.OK),
-        ({"header_version": seen(CudnnVersion.parse("9.10.2.21"))}, Kind.OK),
-        ({"header_version": seen(CudnnVersion.parse("8.9.7"))}, Kind.BAD),
-        ({"header_version": seen(CudnnVersion.parse("9.10.1"))}, Kind.BAD),
-        ({"header_version": unseen("no header")}, Kind.NOT_APPLICABLE),
-        ({"version": unseen("no symbol")}, Kind.UNKNOWN),
-        ({"parts": seen(())}, Kind.NOT_APPLICABLE),
+        ({}, Status.OK),
+        ({"header_version": seen(CudnnVersion.parse("9.10.2.21"))}, Status.OK),
+        ({"header_version": seen(CudnnVersion.parse("8.9.7"))}, Status.BAD),
+        ({"header_version": seen(CudnnVersion.parse("9.10.1"))}, Status.BAD),
+        ({"header_version": unseen("no header")}, Status.NOT_APPLICABLE),
+        ({"version": unseen("no symbol")}, Status.UNKNOWN),
+        ({"parts": seen(())}, Status.NOT_APPLICABLE),
     ],
 )
-def test_kinds(changes: dict[str, Any], kind: Kind) -> None:
+def test_kinds(changes: dict[str, Any], kind: Status) -> None:
     assert answer(CODE, machine(cudnn=seen((cudnn_copy()._replace(**changes),)))).kind is kind
 
 
@@ -48,14 +48,14 @@ SYSTEM = cudnn_copy(directory="/usr/lib/x86_64-linux-gnu", environment="", searc
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (alone("9.10.2", SYSTEM), Kind.OK),
-        (alone("8.9.7", SYSTEM), Kind.BAD),
-        (alone("8.9.7", SYSTEM._replace(version=unseen())), Kind.UNKNOWN),
-        (alone("8.9.7", SYSTEM, toolkit=toolkits(toolkit(nvcc=unseen()))), Kind.OK),  # nothing is built here
-        (alone("8.9.7"), Kind.NOT_APPLICABLE),
+        (alone("9.10.2", SYSTEM), Status.OK),
+        (alone("8.9.7", SYSTEM), Status.BAD),
+        (alone("8.9.7", SYSTEM._replace(version=unseen())), Status.UNKNOWN),
+        (alone("8.9.7", SYSTEM, toolkit=toolkits(toolkit(nvcc=unseen()))), Status.OK),  # nothing is built here
+        (alone("8.9.7"), Status.NOT_APPLICABLE),
     ],
 )
-def test_a_header_alone_goes_with_what_the_linker_takes(facts: Any, kind: Kind) -> None:
+def test_a_header_alone_goes_with_what_the_linker_takes(facts: Any, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -73,7 +73,7 @@ def test_a_copy_without_a_package_is_mended_from_the_archive() -> None:
 
 
 def test_no_copy_at_all_is_not_applicable() -> None:
-    assert answer(CODE, machine(cudnn=seen(()))).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, machine(cudnn=seen(()))).kind is Status.NOT_APPLICABLE
 
 
 CU11, CU12 = distribution("nvidia-cudnn-cu11", "8.9.6.50"), distribution("nvidia-cudnn-cu12", "9.10.2.21")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from compat.need import AGAIN, Need
-from doctor.check.finding import Kind, Severity
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.loader import Outcome
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.loader import Outcome
+from doctor.model.finding import Severity, Status
+from doctor.rules.shared.engine import judge, load_rules, root_causes
 from tests.machine import (
     CUDNN_9_PARTS,
     CUDNN_DIR,
@@ -40,34 +40,37 @@ WHEEL_WITHOUT_OPS = cudnn_copy(
 @pytest.mark.parametrize(
     ("copy", "kind"),
     [
-        (cudnn_copy(), Kind.OK),
-        (WHEEL_WITHOUT_OPS, Kind.BAD),
-        (cudnn_copy(parts=parts("9.10.2", CUDNN_DIR, NO_ENGINES)), Kind.OK),  # its own list has none
-        (cudnn_copy(missing=seen(("/usr/include/cudnn.h", "/usr/lib/libcudnn.so"))), Kind.OK),  # matter for builds
-        (cudnn_copy(damaged=seen((f"{CUDNN_DIR}/libcudnn_adv.so.9 (0 bytes)",))), Kind.BAD),
-        (cudnn_copy(parts=seen((cudnn_part("libcudnn.so.9", readable=False),))), Kind.BAD),
-        (cudnn_copy(parts=seen(()), missing=seen((f"{CUDNN_DIR}/libcudnn.so.9",))), Kind.BAD),
-        (cudnn_copy(damaged=unseen("libcudnn.so.9 goes beyond a bound")), Kind.UNKNOWN),
-        (WHEEL_WITHOUT_OPS._replace(damaged=unseen("libcudnn.so.9 goes beyond a bound")), Kind.BAD),
-        (other("9.10.2"), Kind.OK),
-        (other("9.10.2", parts=parts("9.10.2", OPT, NO_OPS)), Kind.BAD),
-        (other("9.10.2", parts=parts("9.10.2", OPT, NO_ENGINES)), Kind.OK),  # NVIDIA's JIT edition
-        (other("9.10.2", parts=parts("9.10.2", OPT, JIT)), Kind.OK),  # as its wheel has it
-        (other("9.10.2", parts=parts("9.10.2", OPT, JIT[:2])), Kind.BAD),
-        (other("8.9.7"), Kind.OK),
-        (other("99.1.0"), Kind.UNKNOWN),
-        (other(version=unseen("no symbol")), Kind.UNKNOWN),
-        (other(version=unseen("no symbol"), parts=parts("9.10.2", OPT, ("libcudnn.so.9",))), Kind.BAD),
-        (other(version=unseen("no symbol"), parts=parts("9.10.2", OPT, JIT)), Kind.UNKNOWN),
-        (other(version=unseen("no symbol"), parts=parts("7.6.5", OPT, ("libcudnn.so.7",))), Kind.OK),  # all it ever is
-        (other(version=unseen("no symbol"), parts=parts("9.1.0", OPT, ("libcudnn.so",))), Kind.UNKNOWN),
-        (other("7.6.5", parts=seen((cudnn_part("libcudnn.so.7", "7.6.5", OPT),))), Kind.OK),
-        (other("9.10.2", origin="framework", parts=parts("9.10.2", OPT, NO_OPS)), Kind.OK),  # ships what it needs
-        (other(parts=seen(())), Kind.NOT_APPLICABLE),
-        (other(parts=unseen()), Kind.UNKNOWN),
+        (cudnn_copy(), Status.OK),
+        (WHEEL_WITHOUT_OPS, Status.BAD),
+        (cudnn_copy(parts=parts("9.10.2", CUDNN_DIR, NO_ENGINES)), Status.OK),  # its own list has none
+        (cudnn_copy(missing=seen(("/usr/include/cudnn.h", "/usr/lib/libcudnn.so"))), Status.OK),  # matter for builds
+        (cudnn_copy(damaged=seen((f"{CUDNN_DIR}/libcudnn_adv.so.9 (0 bytes)",))), Status.BAD),
+        (cudnn_copy(parts=seen((cudnn_part("libcudnn.so.9", readable=False),))), Status.BAD),
+        (cudnn_copy(parts=seen(()), missing=seen((f"{CUDNN_DIR}/libcudnn.so.9",))), Status.BAD),
+        (cudnn_copy(damaged=unseen("libcudnn.so.9 goes beyond a bound")), Status.UNKNOWN),
+        (WHEEL_WITHOUT_OPS._replace(damaged=unseen("libcudnn.so.9 goes beyond a bound")), Status.BAD),
+        (other("9.10.2"), Status.OK),
+        (other("9.10.2", parts=parts("9.10.2", OPT, NO_OPS)), Status.BAD),
+        (other("9.10.2", parts=parts("9.10.2", OPT, NO_ENGINES)), Status.OK),  # NVIDIA's JIT edition
+        (other("9.10.2", parts=parts("9.10.2", OPT, JIT)), Status.OK),  # as its wheel has it
+        (other("9.10.2", parts=parts("9.10.2", OPT, JIT[:2])), Status.BAD),
+        (other("8.9.7"), Status.OK),
+        (other("99.1.0"), Status.UNKNOWN),
+        (other(version=unseen("no symbol")), Status.UNKNOWN),
+        (other(version=unseen("no symbol"), parts=parts("9.10.2", OPT, ("libcudnn.so.9",))), Status.BAD),
+        (other(version=unseen("no symbol"), parts=parts("9.10.2", OPT, JIT)), Status.UNKNOWN),
+        (
+            other(version=unseen("no symbol"), parts=parts("7.6.5", OPT, ("libcudnn.so.7",))),
+            Status.OK,
+        ),  # all it ever is
+        (other(version=unseen("no symbol"), parts=parts("9.1.0", OPT, ("libcudnn.so",))), Status.UNKNOWN),
+        (other("7.6.5", parts=seen((cudnn_part("libcudnn.so.7", "7.6.5", OPT),))), Status.OK),
+        (other("9.10.2", origin="framework", parts=parts("9.10.2", OPT, NO_OPS)), Status.OK),  # ships what it needs
+        (other(parts=seen(())), Status.NOT_APPLICABLE),
+        (other(parts=unseen()), Status.UNKNOWN),
     ],
 )
-def test_kinds(copy: CudnnCopy, kind: Kind) -> None:
+def test_kinds(copy: CudnnCopy, kind: Status) -> None:
     assert answer(CODE, machine(cudnn=seen((copy,)))).kind is kind
 
 
@@ -117,10 +120,10 @@ def test_a_damaged_main_library_stops_who_opens_it() -> None:
     spoilt = prediction(main)._replace(path=unseen("damaged"), outcome=Outcome.DAMAGED, damaged=main)
     facts = machine(cudnn=seen((copy,)), loader=loader(predictions=seen((spoilt,))))
     assert answer(CODE, facts).severity is Severity.ERROR
-    assert answer("cudnn-missing", facts).kind is Kind.NOT_APPLICABLE
+    assert answer("cudnn-missing", facts).kind is Status.NOT_APPLICABLE
 
 
 def test_it_explains_the_part_that_is_missing() -> None:
     rules = load_rules([CODE, "cudnn-sublibrary-missing"])
-    roots = explained(judge(loading(WHEEL_WITHOUT_OPS), MATRIX, rules))
+    roots = root_causes(judge(loading(WHEEL_WITHOUT_OPS), MATRIX, rules))
     assert roots["cudnn-sublibrary-missing", "torch 2.9.1+cu128"].code == CODE

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts.cudnn import CudnnCopy, CudnnLink
+from doctor.model.facts.cudnn import CudnnCopy, CudnnLink
+from doctor.model.finding import Severity, Status
 from tests.machine import cudnn_copy, cudnn_part, machine, seen, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, loading, other
@@ -31,14 +31,14 @@ def archive(*links: CudnnLink, **changes: Any) -> CudnnCopy:
 @pytest.mark.parametrize(
     ("links", "kind", "severity", "first"),
     [
-        ((), Kind.OK, Severity.ERROR, None),
-        ((DEV,), Kind.BAD, Severity.WARNING, Need("link", "libcudnn.so.9", DEV.path)),
-        ((SONAME,), Kind.BAD, Severity.ERROR, Need("link", "libcudnn_ops.so.9.5.1", SONAME.path)),
-        ((ABSENT,), Kind.BAD, Severity.ERROR, Need("link", "libcudnn_ops.so.9.5.1", ABSENT.path)),
-        ((DEV, SONAME), Kind.BAD, Severity.ERROR, Need("cudnn", "==9.5.1", OPT, "12")),
+        ((), Status.OK, Severity.ERROR, None),
+        ((DEV,), Status.BAD, Severity.WARNING, Need("link", "libcudnn.so.9", DEV.path)),
+        ((SONAME,), Status.BAD, Severity.ERROR, Need("link", "libcudnn_ops.so.9.5.1", SONAME.path)),
+        ((ABSENT,), Status.BAD, Severity.ERROR, Need("link", "libcudnn_ops.so.9.5.1", ABSENT.path)),
+        ((DEV, SONAME), Status.BAD, Severity.ERROR, Need("cudnn", "==9.5.1", OPT, "12")),
     ],
 )
-def test_links(links: tuple[CudnnLink, ...], kind: Kind, severity: Severity, first: Need | None) -> None:
+def test_links(links: tuple[CudnnLink, ...], kind: Status, severity: Severity, first: Need | None) -> None:
     found = answer(CODE, loading(archive(*links)))
     assert (found.kind, found.severity) == (kind, severity)
     assert next(iter(found.needs), None) == first
@@ -46,7 +46,7 @@ def test_links(links: tuple[CudnnLink, ...], kind: Kind, severity: Severity, fir
 
 def test_a_copy_that_nobody_loads_is_a_warning() -> None:
     found = answer(CODE, machine(cudnn=seen((cudnn_copy(), archive(SONAME)))))
-    assert (found.kind, found.severity) == (Kind.BAD, Severity.WARNING)
+    assert (found.kind, found.severity) == (Status.BAD, Severity.WARNING)
 
 
 def test_a_dangling_link_with_no_library_left_asks_for_the_release() -> None:
@@ -55,4 +55,4 @@ def test_a_dangling_link_with_no_library_left_asks_for_the_release() -> None:
 
 
 def test_unread_links_are_unknown() -> None:
-    assert answer(CODE, machine(cudnn=seen((other(broken_links=unseen()),)))).kind is Kind.UNKNOWN
+    assert answer(CODE, machine(cudnn=seen((other(broken_links=unseen()),)))).kind is Status.UNKNOWN

@@ -6,10 +6,10 @@ import pytest
 
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts, Machine
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Framework
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Severity, Status
 from tests.machine import VENV, distribution, environment, framework, loader, machine, seen, toolkits, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, nothing_found, other
@@ -29,26 +29,26 @@ NO_WHEELS = {
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        (nothing_found(TORCH), Kind.BAD),
-        (nothing_found(TORCH, **NO_GPU), Kind.BAD),  # a required wheel: the import itself fails
-        (nothing_found(TORCH, other("9.5.1", OPT, None)), Kind.BAD),  # a copy that nobody searches
-        (nothing_found(TORCH, other(), missing=False), Kind.UNKNOWN),
-        (nothing_found(TORCH, missing=False), Kind.UNKNOWN),  # what we could not read is no fault of the machine
-        (nothing_found(TORCH, machine=ROOT), Kind.BAD),
-        (nothing_found(TENSORFLOW), Kind.BAD),
-        (nothing_found(TENSORFLOW._replace(requires=seen(EXTRA)), **NO_GPU, **NO_WHEELS), Kind.NOT_APPLICABLE),
-        (nothing_found(TENSORFLOW._replace(requires=seen(EXTRA)), **NO_GPU), Kind.BAD),  # it is meant for a GPU
-        (nothing_found(TENSORFLOW, machine=ROOT, toolkit=toolkits()), Kind.BAD),
-        (nothing_found(TENSORFLOW, machine=ROOT, toolkit=NO_TOOLKIT, **NO_WHEELS), Kind.NOT_APPLICABLE),
-        (nothing_found(TENSORFLOW, machine=ROOT, toolkit=NO_TOOLKIT), Kind.BAD),
-        (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),
-        (nothing_found(TORCH)._replace(cudnn=unseen("not readable")), Kind.UNKNOWN),
-        (nothing_found(framework("xformers", "0.0.33", cudnn=unseen())), Kind.NOT_APPLICABLE),
-        (nothing_found(framework(version="2.9.1+cpu", build=seen("cpu"))), Kind.NOT_APPLICABLE),
+        (machine(), Status.OK),
+        (nothing_found(TORCH), Status.BAD),
+        (nothing_found(TORCH, **NO_GPU), Status.BAD),  # a required wheel: the import itself fails
+        (nothing_found(TORCH, other("9.5.1", OPT, None)), Status.BAD),  # a copy that nobody searches
+        (nothing_found(TORCH, other(), missing=False), Status.UNKNOWN),
+        (nothing_found(TORCH, missing=False), Status.UNKNOWN),  # what we could not read is no fault of the machine
+        (nothing_found(TORCH, machine=ROOT), Status.BAD),
+        (nothing_found(TENSORFLOW), Status.BAD),
+        (nothing_found(TENSORFLOW._replace(requires=seen(EXTRA)), **NO_GPU, **NO_WHEELS), Status.NOT_APPLICABLE),
+        (nothing_found(TENSORFLOW._replace(requires=seen(EXTRA)), **NO_GPU), Status.BAD),  # it is meant for a GPU
+        (nothing_found(TENSORFLOW, machine=ROOT, toolkit=toolkits()), Status.BAD),
+        (nothing_found(TENSORFLOW, machine=ROOT, toolkit=NO_TOOLKIT, **NO_WHEELS), Status.NOT_APPLICABLE),
+        (nothing_found(TENSORFLOW, machine=ROOT, toolkit=NO_TOOLKIT), Status.BAD),
+        (machine(loader=loader(predictions=unseen())), Status.UNKNOWN),
+        (nothing_found(TORCH)._replace(cudnn=unseen("not readable")), Status.UNKNOWN),
+        (nothing_found(framework("xformers", "0.0.33", cudnn=unseen())), Status.NOT_APPLICABLE),
+        (nothing_found(framework(version="2.9.1+cpu", build=seen("cpu"))), Status.NOT_APPLICABLE),
     ],
 )
-def test_kinds(facts: Facts, kind: Kind) -> None:
+def test_kinds(facts: Facts, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Fact
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.seen import Fact
+from doctor.model.finding import Severity, Status
+from doctor.rules.shared.engine import judge, load_rules, root_causes
 from tests.machine import (
     CUDNN_9_PARTS,
     CUDNN_DIR,
@@ -38,27 +38,30 @@ WHEEL_WITHOUT_OPS = cudnn_copy(
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        (loading(WHEEL_WITHOUT_OPS), Kind.BAD),
-        (loading(other("9.10.2", parts=parts("9.10.2", OPT, NO_OPS))), Kind.BAD),
-        (loading(other("8.9.7", parts=parts("8.9.7", OPT, CUDNN_8_PARTS[:-1]))), Kind.BAD),
-        (loading(WHEEL_WITHOUT_OPS, other("9.10.2")), Kind.OK),  # taken from the search path
-        (loading(WHEEL_WITHOUT_OPS, other("9.10.2", OPT, None)), Kind.BAD),
-        (loading(other("99.1.0")), Kind.UNKNOWN),
-        (loading(cudnn_copy(), other("9.10.2", parts=parts("9.10.2", OPT, NO_OPS))), Kind.OK),  # nobody loads that one
-        (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),
-        (nothing_found(framework()), Kind.NOT_APPLICABLE),
-        (loading(cudnn_copy(), torch=framework("xformers", "0.0.33", cudnn=unseen())), Kind.NOT_APPLICABLE),
+        (machine(), Status.OK),
+        (loading(WHEEL_WITHOUT_OPS), Status.BAD),
+        (loading(other("9.10.2", parts=parts("9.10.2", OPT, NO_OPS))), Status.BAD),
+        (loading(other("8.9.7", parts=parts("8.9.7", OPT, CUDNN_8_PARTS[:-1]))), Status.BAD),
+        (loading(WHEEL_WITHOUT_OPS, other("9.10.2")), Status.OK),  # taken from the search path
+        (loading(WHEEL_WITHOUT_OPS, other("9.10.2", OPT, None)), Status.BAD),
+        (loading(other("99.1.0")), Status.UNKNOWN),
+        (
+            loading(cudnn_copy(), other("9.10.2", parts=parts("9.10.2", OPT, NO_OPS))),
+            Status.OK,
+        ),  # nobody loads that one
+        (machine(loader=loader(predictions=unseen())), Status.UNKNOWN),
+        (nothing_found(framework()), Status.NOT_APPLICABLE),
+        (loading(cudnn_copy(), torch=framework("xformers", "0.0.33", cudnn=unseen())), Status.NOT_APPLICABLE),
     ],
 )
-def test_kinds(facts: Facts, kind: Kind) -> None:
+def test_kinds(facts: Facts, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
 def test_the_first_part_is_found_nowhere() -> None:
     told = prediction(soname="libcudnn_graph.so.9", outcome=Outcome.MISSING)._replace(path=unseen("nowhere"))
     facts = machine(loader=loader(predictions=seen((prediction(), told))))
-    assert answer(CODE, facts).kind is Kind.BAD
+    assert answer(CODE, facts).kind is Status.BAD
 
 
 def test_an_intruder_is_taken_out_before_it_is_completed() -> None:
@@ -69,7 +72,7 @@ def test_an_intruder_is_taken_out_before_it_is_completed() -> None:
     found = answer(CODE, facts)
     assert found.needs[0] == Need("variable", f"without {OPT}", "~/.bashrc, line 118", "LD_LIBRARY_PATH")
     codes = (CODE, "ld-library-path-shadowing", "cudnn-install-incomplete")
-    roots = explained(judge(facts, MATRIX, load_rules(codes)))
+    roots = root_causes(judge(facts, MATRIX, load_rules(codes)))
     assert {one.code for one in roots.values()} == {"ld-library-path-shadowing"}
     assert {code for code, _ in roots} == {CODE, "cudnn-install-incomplete"}
 
@@ -104,25 +107,28 @@ NO_PART = prediction(soname=OPS, outcome=Outcome.MISSING, intended=unseen(), way
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (on_ctranslate2(NO_PART, "faster-whisper"), Kind.BAD),
-        (on_ctranslate2(NO_PART, copies=seen(())), Kind.NOT_APPLICABLE),  # nothing here computes a convolution
-        (on_ctranslate2(NO_PART, copies=seen((other("9.10.2", OPT, None),))), Kind.NOT_APPLICABLE),  # out of reach
-        (on_ctranslate2(NO_PART, copies=unseen()), Kind.UNKNOWN),
-        (on_ctranslate2(NO_PART._replace(intended=seen("/w")), "faster-whisper"), Kind.NOT_APPLICABLE),  # in a wheel
-        (on_ctranslate2(NO_PART, "faster-whisper", version="99.0"), Kind.UNKNOWN),  # no row says what it was built with
+        (on_ctranslate2(NO_PART, "faster-whisper"), Status.BAD),
+        (on_ctranslate2(NO_PART, copies=seen(())), Status.NOT_APPLICABLE),  # nothing here computes a convolution
+        (on_ctranslate2(NO_PART, copies=seen((other("9.10.2", OPT, None),))), Status.NOT_APPLICABLE),  # out of reach
+        (on_ctranslate2(NO_PART, copies=unseen()), Status.UNKNOWN),
+        (on_ctranslate2(NO_PART._replace(intended=seen("/w")), "faster-whisper"), Status.NOT_APPLICABLE),  # in a wheel
+        (
+            on_ctranslate2(NO_PART, "faster-whisper", version="99.0"),
+            Status.UNKNOWN,
+        ),  # no row says what it was built with
     ],
 )
-def test_a_main_library_alone(facts: Facts, kind: Kind) -> None:
+def test_a_main_library_alone(facts: Facts, kind: Status) -> None:
     found = answer(CODE, facts)
     assert found.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert found.why == (
             f"ctranslate2 4.4.0 needs the parts of cuDNN 8, and {OPS} cannot be found; there is cuDNN 9.10.2"
         )
         assert found.needs[0] == Need("cudnn", ">=8.9,<9", "", "12")
         assert found.severity is Severity.WARNING
     for code in ("cudnn-wrong-major", "cudnn-for-other-cuda", "cudnn-version-mismatch-loaded-vs-compiled"):
-        assert answer(code, facts).kind in {Kind.NOT_APPLICABLE, Kind.UNKNOWN}
+        assert answer(code, facts).kind in {Status.NOT_APPLICABLE, Status.UNKNOWN}
 
 
 @pytest.mark.parametrize(("version", "built", "there"), [("4.4.0", 8, "9.10.2"), ("4.6.0", 9, "8.9.7")])
@@ -130,14 +136,14 @@ def test_only_the_other_cudnn_is_named_though_nothing_is_known_to_use_it(version
     """Whisper may come from a directory of its own; where no cuDNN is there, a GPU translates without one."""
     copies = seen((other(there),))
     found = answer(CODE, on_ctranslate2(NO_PART, version=version, copies=copies))
-    assert (found.kind, found.severity) == (Kind.BAD, Severity.WARNING)
+    assert (found.kind, found.severity) == (Status.BAD, Severity.WARNING)
     assert f"the parts of cuDNN {built} where a program asks for it, and" in found.why
     assert found.why.endswith(f"there is cuDNN {there}")
 
 
 def test_a_cudnn_of_its_major_out_of_the_way_is_no_other_one() -> None:
     copies = seen((other("9.10.2"), other("8.9.7", "/usr/local/lib", 1)))
-    assert answer(CODE, on_ctranslate2(NO_PART, copies=copies)).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, on_ctranslate2(NO_PART, copies=copies)).kind is Status.NOT_APPLICABLE
 
 
 def test_beside_a_torch_that_pins_its_cudnn_another_release_comes_first() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Severity, Status
 from tests.machine import CUDNN_9_PARTS, CUDNN_DIR, cudnn_copy, cudnn_part, machine, seen, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import OPT, loading, other, parts, path_variable
@@ -33,25 +33,25 @@ def on_path(*copies: Any) -> Facts:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        (loading(MIXED), Kind.BAD),
-        (loading(cudnn_copy(parts=seen((cudnn_part("libcudnn.so.9"), SILENT)))), Kind.OK),
-        (on_path(cudnn_copy(), ONLY_OPS), Kind.BAD),  # the variable's part comes before RUNPATH's
-        (on_path(cudnn_copy(), other("9.10.2", parts=seen((cudnn_part(OPS, "9.10.2", OPT),)))), Kind.OK),
-        (on_path(WITHOUT_OPS, other("9.5.1", OPT, 3)), Kind.BAD),  # what it lacks comes from elsewhere
-        (on_path(WITHOUT_OPS, other("9.10.2", OPT, 3)), Kind.OK),
-        (on_path(cudnn_copy(), other("9.5.1", OPT, 3)), Kind.OK),  # two whole copies: cudnn-copies-conflict's matter
-        (machine(cudnn=seen((other(parts=seen(())),))), Kind.NOT_APPLICABLE),
-        (machine(cudnn=seen((other(parts=unseen()),))), Kind.UNKNOWN),
+        (machine(), Status.OK),
+        (loading(MIXED), Status.BAD),
+        (loading(cudnn_copy(parts=seen((cudnn_part("libcudnn.so.9"), SILENT)))), Status.OK),
+        (on_path(cudnn_copy(), ONLY_OPS), Status.BAD),  # the variable's part comes before RUNPATH's
+        (on_path(cudnn_copy(), other("9.10.2", parts=seen((cudnn_part(OPS, "9.10.2", OPT),)))), Status.OK),
+        (on_path(WITHOUT_OPS, other("9.5.1", OPT, 3)), Status.BAD),  # what it lacks comes from elsewhere
+        (on_path(WITHOUT_OPS, other("9.10.2", OPT, 3)), Status.OK),
+        (on_path(cudnn_copy(), other("9.5.1", OPT, 3)), Status.OK),  # two whole copies: cudnn-copies-conflict's matter
+        (machine(cudnn=seen((other(parts=seen(())),))), Status.NOT_APPLICABLE),
+        (machine(cudnn=seen((other(parts=unseen()),))), Status.UNKNOWN),
     ],
 )
-def test_kinds(facts: Facts, kind: Kind) -> None:
+def test_kinds(facts: Facts, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
 def test_two_majors_in_one_directory_do_not_mix() -> None:
     both = (*parts("9.10.2", OPT).value, *parts("8.9.7", OPT).value)
-    assert answer(CODE, machine(cudnn=seen((other("9.10.2", parts=seen(both)),)))).kind is Kind.OK
+    assert answer(CODE, machine(cudnn=seen((other("9.10.2", parts=seen(both)),)))).kind is Status.OK
 
 
 def test_the_part_that_intrudes_leaves_the_variable() -> None:
@@ -63,4 +63,4 @@ def test_the_part_that_intrudes_leaves_the_variable() -> None:
 
 def test_nobody_loads_it_is_a_warning() -> None:
     found = answer(CODE, machine(cudnn=seen((MIXED._replace(path="/opt/mixed"),))))
-    assert found.kind is Kind.BAD
+    assert found.kind is Status.BAD

@@ -6,8 +6,8 @@ import pytest
 
 from compat.need import AGAIN, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Kind
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Status
 from tests.machine import VENV, cudnn_copy, framework, loader, machine, seen, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import loading, nothing_found, other
@@ -19,14 +19,14 @@ CPU = framework(version="2.9.1+cpu", build=seen("cpu"), cudnn=unseen("a CPU buil
 @pytest.mark.parametrize(
     ("loaded", "compiled", "kind"),
     [
-        ("9.10.2", "9.10.2.21", Kind.OK),
-        ("9.10.1", "9.10.2", Kind.OK),  # patch levels serve both ways
-        ("9.12.0", "9.10.2", Kind.OK),
-        ("9.5.1", "9.10.2", Kind.BAD),
-        ("8.9.7", "9.10.2", Kind.NOT_APPLICABLE),  # cudnn-wrong-major says so
+        ("9.10.2", "9.10.2.21", Status.OK),
+        ("9.10.1", "9.10.2", Status.OK),  # patch levels serve both ways
+        ("9.12.0", "9.10.2", Status.OK),
+        ("9.5.1", "9.10.2", Status.BAD),
+        ("8.9.7", "9.10.2", Status.NOT_APPLICABLE),  # cudnn-wrong-major says so
     ],
 )
-def test_releases(loaded: str, compiled: str, kind: Kind) -> None:
+def test_releases(loaded: str, compiled: str, kind: Status) -> None:
     torch = framework(cudnn=seen(CudnnVersion.parse(compiled)))
     assert answer(CODE, loading(other(loaded), torch=torch)).kind is kind
 
@@ -34,18 +34,18 @@ def test_releases(loaded: str, compiled: str, kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        (loading(other(version=unseen("no symbol"))), Kind.UNKNOWN),
-        (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),
-        (machine(loader=loader(predictions=seen(()))), Kind.UNKNOWN),
-        (machine(cudnn=unseen("not readable")), Kind.UNKNOWN),
-        (machine(cudnn=seen(())), Kind.UNKNOWN),
-        (nothing_found(framework()), Kind.NOT_APPLICABLE),
-        (loading(cudnn_copy(), torch=CPU), Kind.NOT_APPLICABLE),
-        (loading(cudnn_copy(), torch=framework("xformers", "0.0.33", cudnn=unseen())), Kind.NOT_APPLICABLE),
+        (machine(), Status.OK),
+        (loading(other(version=unseen("no symbol"))), Status.UNKNOWN),
+        (machine(loader=loader(predictions=unseen())), Status.UNKNOWN),
+        (machine(loader=loader(predictions=seen(()))), Status.UNKNOWN),
+        (machine(cudnn=unseen("not readable")), Status.UNKNOWN),
+        (machine(cudnn=seen(())), Status.UNKNOWN),
+        (nothing_found(framework()), Status.NOT_APPLICABLE),
+        (loading(cudnn_copy(), torch=CPU), Status.NOT_APPLICABLE),
+        (loading(cudnn_copy(), torch=framework("xformers", "0.0.33", cudnn=unseen())), Status.NOT_APPLICABLE),
     ],
 )
-def test_kinds(facts: Facts, kind: Kind) -> None:
+def test_kinds(facts: Facts, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 

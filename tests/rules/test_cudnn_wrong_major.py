@@ -6,10 +6,10 @@ import pytest
 
 from compat.need import BY_HAND, WHEELS, Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Kind
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.finding import Status
+from doctor.rules.shared.engine import judge, load_rules, root_causes
 from tests.machine import VENV, cudnn_copy, framework, machine, seen, unseen
 from tests.rules.case import MATRIX, answer
 from tests.rules.cudnn import OPT, loading, nothing_found, other
@@ -21,20 +21,20 @@ TENSORFLOW = framework("tensorflow", "2.15.0", cudnn=seen(CudnnVersion.parse("8.
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        (loading(other("8.9.7")), Kind.BAD),  # a link named .so.9 that leads to 8
-        (loading(other("9.5.1")), Kind.OK),
-        (loading(other(version=unseen("no symbol"))), Kind.UNKNOWN),
-        (nothing_found(TENSORFLOW, other("9.5.1")), Kind.BAD),
-        (nothing_found(TENSORFLOW, other("9.5.1", OPT, None)), Kind.NOT_APPLICABLE),  # not in reach
-        (nothing_found(TENSORFLOW, other("9.5.1"), other("8.9.7", "/opt/8")), Kind.NOT_APPLICABLE),
-        (nothing_found(TENSORFLOW, other("9.5.1"), missing=False), Kind.NOT_APPLICABLE),
-        (nothing_found(TENSORFLOW), Kind.NOT_APPLICABLE),  # cudnn-missing
-        (machine(cudnn=unseen("not readable")), Kind.UNKNOWN),
-        (loading(cudnn_copy(), torch=framework("xformers", "0.0.33", cudnn=unseen())), Kind.NOT_APPLICABLE),
+        (machine(), Status.OK),
+        (loading(other("8.9.7")), Status.BAD),  # a link named .so.9 that leads to 8
+        (loading(other("9.5.1")), Status.OK),
+        (loading(other(version=unseen("no symbol"))), Status.UNKNOWN),
+        (nothing_found(TENSORFLOW, other("9.5.1")), Status.BAD),
+        (nothing_found(TENSORFLOW, other("9.5.1", OPT, None)), Status.NOT_APPLICABLE),  # not in reach
+        (nothing_found(TENSORFLOW, other("9.5.1"), other("8.9.7", "/opt/8")), Status.NOT_APPLICABLE),
+        (nothing_found(TENSORFLOW, other("9.5.1"), missing=False), Status.NOT_APPLICABLE),
+        (nothing_found(TENSORFLOW), Status.NOT_APPLICABLE),  # cudnn-missing
+        (machine(cudnn=unseen("not readable")), Status.UNKNOWN),
+        (loading(cudnn_copy(), torch=framework("xformers", "0.0.33", cudnn=unseen())), Status.NOT_APPLICABLE),
     ],
 )
-def test_kinds(facts: Facts, kind: Kind) -> None:
+def test_kinds(facts: Facts, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -47,7 +47,7 @@ def test_the_need_is_the_major_it_was_built_for() -> None:
 
 def test_it_explains_what_is_missing() -> None:
     facts = nothing_found(TENSORFLOW, other("9.5.1"))
-    roots = explained(judge(facts, MATRIX, load_rules([CODE, "cudnn-missing"])))
+    roots = root_causes(judge(facts, MATRIX, load_rules([CODE, "cudnn-missing"])))
     assert roots["cudnn-missing", TENSORFLOW.label].code == CODE
 
 

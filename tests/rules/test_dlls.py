@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
-from doctor.facts import Facts
-from doctor.facts.dlls import Dll, DllNeeds
+from doctor.model.facts import Facts
+from doctor.model.facts.dlls import Dll, DllNeeds
+from doctor.model.finding import Status
 from tests.machine import VENV, cudnn_copy, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer
 
@@ -34,36 +34,36 @@ def dll(name: str, found: str = "", *elsewhere: str) -> Dll:
 @pytest.mark.parametrize(
     ("dlls", "kind"),
     [
-        ((dll("cudnn64_9.dll", "C:/cudnn/bin/cudnn64_9.dll"),), Kind.OK),
-        ((dll("cudnn64_9.dll", "", CUDNN),), Kind.BAD),
-        ((dll("cudnn64_9.dll"),), Kind.OK),  # not there at all: not a question of the path
-        ((dll("MSVCP140.dll"),), Kind.NOT_APPLICABLE),
+        ((dll("cudnn64_9.dll", "C:/cudnn/bin/cudnn64_9.dll"),), Status.OK),
+        ((dll("cudnn64_9.dll", "", CUDNN),), Status.BAD),
+        ((dll("cudnn64_9.dll"),), Status.OK),  # not there at all: not a question of the path
+        ((dll("MSVCP140.dll"),), Status.NOT_APPLICABLE),
     ],
 )
-def test_path(dlls: tuple[Dll, ...], kind: Kind) -> None:
+def test_path(dlls: tuple[Dll, ...], kind: Status) -> None:
     assert answer("windows-dll-path", windows(*dlls)).kind is kind
 
 
 @pytest.mark.parametrize(
     ("dlls", "kind"),
     [
-        ((dll("cudart64_12.dll", "C:/cuda/bin/cudart64_12.dll"),), Kind.OK),
-        ((dll("cudart64_12.dll", "", "C:/cuda/bin/cudart64_12.dll"),), Kind.OK),  # a matter of the path
-        ((dll("cudart64_12.dll")._replace(foreign="C:/cuda/bin/cudart64_12.dll"),), Kind.OK),  # wrong-machine-library
-        ((dll("cudart64_12.dll"), dll("cublas64_12.dll", "C:/cuda/bin/cublas64_12.dll")), Kind.BAD),
-        ((dll("cudnn64_9.dll"), dll("MSVCP140.dll")), Kind.NOT_APPLICABLE),
+        ((dll("cudart64_12.dll", "C:/cuda/bin/cudart64_12.dll"),), Status.OK),
+        ((dll("cudart64_12.dll", "", "C:/cuda/bin/cudart64_12.dll"),), Status.OK),  # a matter of the path
+        ((dll("cudart64_12.dll")._replace(foreign="C:/cuda/bin/cudart64_12.dll"),), Status.OK),  # wrong-machine-library
+        ((dll("cudart64_12.dll"), dll("cublas64_12.dll", "C:/cuda/bin/cublas64_12.dll")), Status.BAD),
+        ((dll("cudnn64_9.dll"), dll("MSVCP140.dll")), Status.NOT_APPLICABLE),
     ],
 )
-def test_cuda_that_is_nowhere(dlls: tuple[Dll, ...], kind: Kind) -> None:
+def test_cuda_that_is_nowhere(dlls: tuple[Dll, ...], kind: Status) -> None:
     found = answer("cudart-soname-missing", windows(*dlls, gpus=seen(())))
     assert found.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert found.needs == (Need("cuda", "==12.8.*"),)
 
 
 def test_cuda_of_an_unknown_search_is_unknown() -> None:
     needs = DllNeeds(VENV, "onnxruntime-gpu", unseen("PATH is not known"))
-    assert answer("cudart-soname-missing", windows(dlls=seen((needs,)))).kind is Kind.UNKNOWN
+    assert answer("cudart-soname-missing", windows(dlls=seen((needs,)))).kind is Status.UNKNOWN
 
 
 def test_only_an_import_looks_into_directories_that_a_program_adds() -> None:
@@ -107,23 +107,23 @@ def test_a_conda_environment_is_activated() -> None:
 @pytest.mark.parametrize(
     ("dlls", "kind"),
     [
-        ((dll("VCRUNTIME140_1.dll", f"{SYSTEM}/vcruntime140_1.dll"),), Kind.OK),
-        ((dll("VCRUNTIME140.dll", "x"), dll("VCRUNTIME140_1.dll"), dll("MSVCP140.dll")), Kind.BAD),
-        ((dll("cudnn64_9.dll", "", CUDNN),), Kind.NOT_APPLICABLE),
+        ((dll("VCRUNTIME140_1.dll", f"{SYSTEM}/vcruntime140_1.dll"),), Status.OK),
+        ((dll("VCRUNTIME140.dll", "x"), dll("VCRUNTIME140_1.dll"), dll("MSVCP140.dll")), Status.BAD),
+        ((dll("cudnn64_9.dll", "", CUDNN),), Status.NOT_APPLICABLE),
     ],
 )
-def test_runtime(dlls: tuple[Dll, ...], kind: Kind) -> None:
+def test_runtime(dlls: tuple[Dll, ...], kind: Status) -> None:
     found = answer("msvc-redist-missing", windows(*dlls))
     assert found.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert "VCRUNTIME140_1.dll and MSVCP140.dll" in found.why
         assert "latest-supported-vc-redist" in found.needs[1].spec
 
 
 @pytest.mark.parametrize("code", ["windows-dll-path", "msvc-redist-missing"])
 def test_elsewhere_and_unseen(code: str) -> None:
-    assert answer(code, machine()).kind is Kind.NOT_APPLICABLE
-    assert answer(code, windows(dlls=seen(()))).kind is Kind.NOT_APPLICABLE
-    assert answer(code, windows(dlls=unseen("failed"))).kind is Kind.UNKNOWN
+    assert answer(code, machine()).kind is Status.NOT_APPLICABLE
+    assert answer(code, windows(dlls=seen(()))).kind is Status.NOT_APPLICABLE
+    assert answer(code, windows(dlls=unseen("failed"))).kind is Status.UNKNOWN
     unknown = DllNeeds(VENV, "onnxruntime-gpu", unseen("PATH is not known"))
-    assert answer(code, windows(dlls=seen((unknown,)))).kind is Kind.UNKNOWN
+    assert answer(code, windows(dlls=seen((unknown,)))).kind is Status.UNKNOWN

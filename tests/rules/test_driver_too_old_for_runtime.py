@@ -6,21 +6,10 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind
-from doctor.facts.driver import DriverLibrary
-from doctor.facts.seen import Fact
-from tests.machine import (
-    VENV,
-    driver,
-    driver_library,
-    environment,
-    framework,
-    gpu,
-    machine,
-    seen,
-    system,
-    unseen,
-)
+from doctor.model.facts.driver import DriverLibrary
+from doctor.model.facts.seen import Fact
+from doctor.model.finding import Status
+from tests.machine import VENV, driver, driver_library, environment, framework, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 
 CODE = "driver-too-old-for-runtime"
@@ -29,20 +18,20 @@ CODE = "driver-too-old-for-runtime"
 @pytest.mark.parametrize(
     ("release", "cuda", "kind"),
     [
-        ("580.95.05", "12.8", Kind.OK),
-        ("535.183.01", "12.8", Kind.OK),  # minor-version compatibility: 12.x starts on 525.60.13
-        ("580.95.05", "13.2", Kind.OK),  # "corresponding driver" 595 is not a floor
-        ("525.60.12", "12.8", Kind.BAD),
-        ("525.60.13", "12.8", Kind.OK),
-        ("525.60.14", "12.8", Kind.OK),
-        ("579.99.99", "13.0", Kind.BAD),
-        ("580.65.06", "13.0", Kind.OK),
-        ("470.82", "13.0", Kind.BAD),
-        ("440.33.01", "11.8", Kind.BAD),
-        ("580.95.05", "99.0", Kind.UNKNOWN),
+        ("580.95.05", "12.8", Status.OK),
+        ("535.183.01", "12.8", Status.OK),  # minor-version compatibility: 12.x starts on 525.60.13
+        ("580.95.05", "13.2", Status.OK),  # "corresponding driver" 595 is not a floor
+        ("525.60.12", "12.8", Status.BAD),
+        ("525.60.13", "12.8", Status.OK),
+        ("525.60.14", "12.8", Status.OK),
+        ("579.99.99", "13.0", Status.BAD),
+        ("580.65.06", "13.0", Status.OK),
+        ("470.82", "13.0", Status.BAD),
+        ("440.33.01", "11.8", Status.BAD),
+        ("580.95.05", "99.0", Status.UNKNOWN),
     ],
 )
-def test_floor(release: str, cuda: str, kind: Kind) -> None:
+def test_floor(release: str, cuda: str, kind: Status) -> None:
     built = framework(cuda=seen(CudaVersion.parse(cuda)))
     facts = machine(driver=driver(release), environments=seen((environment(built),)))
     assert answer(CODE, facts).kind is kind
@@ -51,13 +40,13 @@ def test_floor(release: str, cuda: str, kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("serves", "kind"),
     [
-        (seen(CudaVersion(98, 9)), Kind.UNKNOWN),
-        (seen(CudaVersion(99, 0)), Kind.OK),
-        (seen(CudaVersion(99, 1)), Kind.OK),
-        (unseen("no NVML"), Kind.UNKNOWN),
+        (seen(CudaVersion(98, 9)), Status.UNKNOWN),
+        (seen(CudaVersion(99, 0)), Status.OK),
+        (seen(CudaVersion(99, 1)), Status.OK),
+        (unseen("no NVML"), Status.UNKNOWN),
     ],
 )
-def test_the_drivers_own_word_counts_where_the_matrix_has_no_row(serves: Fact[CudaVersion], kind: Kind) -> None:
+def test_the_drivers_own_word_counts_where_the_matrix_has_no_row(serves: Fact[CudaVersion], kind: Status) -> None:
     built = framework(cuda=seen(CudaVersion(99, 0)))
     facts = machine(driver=driver("999.10")._replace(cuda=serves), environments=seen((environment(built),)))
     assert answer(CODE, facts).kind is kind
@@ -66,15 +55,15 @@ def test_the_drivers_own_word_counts_where_the_matrix_has_no_row(serves: Fact[Cu
 @pytest.mark.parametrize(
     ("compat", "kind"),
     [
-        (driver_library("libcuda", "580.95.05", origin="compat"), Kind.OK),
-        (driver_library("libcuda", "580", origin="compat"), Kind.OK),
-        (driver_library("libcuda", "579.99", origin="compat"), Kind.BAD),
-        (driver_library("libcuda", "580.95.05", origin="compat", loads=False), Kind.BAD),
-        (driver_library("libcuda", "580.95.05", origin="system"), Kind.BAD),
-        (driver_library("libnvidia-ml", "580.95.05", origin="compat"), Kind.BAD),
+        (driver_library("libcuda", "580.95.05", origin="compat"), Status.OK),
+        (driver_library("libcuda", "580", origin="compat"), Status.OK),
+        (driver_library("libcuda", "579.99", origin="compat"), Status.BAD),
+        (driver_library("libcuda", "580.95.05", origin="compat", loads=False), Status.BAD),
+        (driver_library("libcuda", "580.95.05", origin="system"), Status.BAD),
+        (driver_library("libnvidia-ml", "580.95.05", origin="compat"), Status.BAD),
     ],
 )
-def test_forward_compatible_libcuda(compat: DriverLibrary, kind: Kind) -> None:
+def test_forward_compatible_libcuda(compat: DriverLibrary, kind: Status) -> None:
     built = framework(cuda=seen(CudaVersion(13, 0)))
     old = driver("535.183.01", "12.2", libraries=seen((compat,)))
     assert answer(CODE, machine(driver=old, environments=seen((environment(built),)))).kind is kind
@@ -101,18 +90,18 @@ def test_remedies(release: str, card: object, needs: tuple[Need, ...]) -> None:
 def test_cuda_from_the_matrix_where_the_package_does_not_tell() -> None:
     built = framework(version="2.13.0+cu130", build=seen("cu130"), cuda=unseen("no version file"))
     facts = machine(driver=driver("470.82"), environments=seen((environment(built),)))
-    assert answer(CODE, facts).kind is Kind.BAD
+    assert answer(CODE, facts).kind is Status.BAD
 
 
 def test_unseen_driver_is_unknown() -> None:
     facts = machine(driver=driver()._replace(release=unseen("no rung of the ladder")))
-    assert answer(CODE, facts).kind is Kind.UNKNOWN
+    assert answer(CODE, facts).kind is Status.UNKNOWN
 
 
 def test_cpu_build_and_no_gpu_do_not_apply() -> None:
     cpu = framework(version="2.9.1+cpu", build=seen("cpu"), cuda=unseen("a CPU build"))
-    assert answer(CODE, machine(environments=seen((environment(cpu),)))).kind is Kind.NOT_APPLICABLE
-    assert answer(CODE, machine(gpus=seen(()), pci=seen(()))).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, machine(environments=seen((environment(cpu),)))).kind is Status.NOT_APPLICABLE
+    assert answer(CODE, machine(gpus=seen(()), pci=seen(()))).kind is Status.NOT_APPLICABLE
 
 
 def test_in_a_container_no_driver_is_asked_for_that_does_not_drive_the_card() -> None:

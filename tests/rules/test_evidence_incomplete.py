@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from compat.matrix import Matrix
-from doctor.check.finding import Kind
-from doctor.check.judge import ask, load_rules
-from doctor.facts.unread import Unread
+from doctor.model.facts.failure import Unread
+from doctor.model.finding import Status
+from doctor.rules.shared.engine import evaluate, load_rules
 from tests.machine import machine
 
 CODE = "evidence-incomplete"
@@ -13,9 +13,9 @@ CODE = "evidence-incomplete"
 
 @pytest.mark.parametrize(
     ("unread", "kind"),
-    [((), Kind.NOT_APPLICABLE), ((Unread("the file", "it ends early: 7 bytes of text were read"),), Kind.UNKNOWN)],
+    [((), Status.NOT_APPLICABLE), ((Unread("the file", "it ends early: 7 bytes of text were read"),), Status.UNKNOWN)],
 )
-def test_evidence_incomplete(unread: tuple[Unread, ...], kind: Kind) -> None:
-    [answer] = ask(CODE, load_rules([CODE])[CODE], machine()._replace(unread=unread), Matrix())
+def test_evidence_incomplete(unread: tuple[Unread, ...], kind: Status) -> None:
+    [answer] = evaluate(CODE, load_rules([CODE])[CODE], machine()._replace(unread=unread), Matrix())
     assert answer.kind is kind
     assert answer.why == "the file: it ends early: 7 bytes of text were read" or not unread

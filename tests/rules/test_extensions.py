@@ -8,11 +8,11 @@ import pytest
 
 from compat.need import Need
 from compat.version import CodeTarget, CudaVersion
-from doctor.check.finding import Kind, Severity
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.environment import Extension, Lacking, Variable
-from doctor.facts.loader import Outcome
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Extension, Lacking, Variable
+from doctor.model.facts.loader import Outcome
+from doctor.model.finding import Severity, Status
+from doctor.rules.shared.engine import judge, load_rules, root_causes
 from tests.machine import (
     SITE,
     configuration,
@@ -55,20 +55,20 @@ def with_extensions(*modules: Extension, capabilities: tuple[str, ...] = ("8.9",
 @pytest.mark.parametrize(
     ("targets", "capability", "kind"),
     [
-        ("sm_80", "8.9", Kind.OK),
-        ("sm_80", "8.0", Kind.OK),
-        ("sm_86", "8.0", Kind.BAD),
-        ("sm_80 sm_90", "12.0", Kind.BAD),
-        ("sm_80 compute_90", "12.0", Kind.OK),
-        ("sm_90a", "9.0", Kind.OK),
-        ("sm_90a", "10.0", Kind.BAD),
-        ("sm_120", "8.9", Kind.BAD),
+        ("sm_80", "8.9", Status.OK),
+        ("sm_80", "8.0", Status.OK),
+        ("sm_86", "8.0", Status.BAD),
+        ("sm_80 sm_90", "12.0", Status.BAD),
+        ("sm_80 compute_90", "12.0", Status.OK),
+        ("sm_90a", "9.0", Status.OK),
+        ("sm_90a", "10.0", Status.BAD),
+        ("sm_120", "8.9", Status.BAD),
     ],
 )
-def test_other_arch(targets: str, capability: str, kind: Kind) -> None:
+def test_other_arch(targets: str, capability: str, kind: Status) -> None:
     found = answer(ARCH, with_extensions(extension(targets), capabilities=(capability,)))
     assert found.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert found.subject == "xformers 0.0.33"
         assert f"TORCH_CUDA_ARCH_LIST={capability}" in found.needs[0].spec
         assert any(f"{SITE}/xformers/_C.so" == one.source for one in found.evidence)
@@ -76,12 +76,12 @@ def test_other_arch(targets: str, capability: str, kind: Kind) -> None:
 
 def test_a_library_for_newer_cards_beside_others_is_no_fault() -> None:
     modules = (extension("sm_80"), extension("sm_90a", "flash_attn_3/_C.so"))
-    assert [one.kind for one in answers(ARCH, with_extensions(*modules))] == [Kind.OK]
+    assert [one.kind for one in answers(ARCH, with_extensions(*modules))] == [Status.OK]
 
 
 def test_one_of_two_gpus_is_a_warning() -> None:
     found = answer(ARCH, with_extensions(extension("sm_80"), capabilities=("8.9", "12.0")))
-    assert (found.kind, found.severity) == (Kind.BAD, Severity.WARNING)
+    assert (found.kind, found.severity) == (Status.BAD, Severity.WARNING)
     assert "sm_120" in found.why
     assert "8.9" not in found.needs[0].spec
 
@@ -95,17 +95,17 @@ def test_one_of_two_gpus_is_a_warning() -> None:
 )
 def test_what_could_not_be_read_is_unknown_and_leaves_the_verdict_alone(changes: dict[str, Any]) -> None:
     found = answer(ARCH, with_extensions(extension("sm_80", **changes), capabilities=("12.0",)))
-    assert (found.kind, found.matters) == (Kind.UNKNOWN, False)
+    assert (found.kind, found.blocks_verdict) == (Status.UNKNOWN, False)
 
 
 def test_what_was_read_is_enough_where_it_serves() -> None:
     some = extension("sm_80", every_target=unseen("some pieces are LTO-IR"))
-    assert answer(ARCH, with_extensions(some)).kind is Kind.OK
+    assert answer(ARCH, with_extensions(some)).kind is Status.OK
 
 
 def test_a_rare_kernel_counts_as_code() -> None:
     rare = extension("sm_80", every_target=seen((CodeTarget.parse("sm_80"), CodeTarget.parse("sm_90a"))))
-    assert answer(ARCH, with_extensions(rare, capabilities=("9.0",))).kind is Kind.OK
+    assert answer(ARCH, with_extensions(rare, capabilities=("9.0",))).kind is Status.OK
 
 
 def test_torch_without_code_explains_its_extensions() -> None:
@@ -113,7 +113,7 @@ def test_torch_without_code_explains_its_extensions() -> None:
     installed = environment(built, extensions=seen((extension("sm_80"),)))
     facts = machine(gpus=seen((gpu("RTX 5090", "12.0"),)), environments=seen((installed,)))
     found = judge(facts, MATRIX, load_rules([ARCH, "gpu-arch-not-in-build"]))
-    assert explained(found)[ARCH, "xformers 0.0.33"].code == "gpu-arch-not-in-build"
+    assert root_causes(found)[ARCH, "xformers 0.0.33"].code == "gpu-arch-not-in-build"
 
 
 @pytest.mark.parametrize("code", [ARCH, CUDA])
@@ -127,49 +127,51 @@ def test_torch_without_code_explains_its_extensions() -> None:
     ],
 )
 def test_without_an_extension_of_a_cuda_torch_they_do_not_apply(code: str, installed: Any) -> None:
-    assert answer(code, machine(environments=seen((installed,)))).kind is Kind.NOT_APPLICABLE
+    assert answer(code, machine(environments=seen((installed,)))).kind is Status.NOT_APPLICABLE
 
 
 def test_without_a_gpu_or_offline_the_code_does_not_matter() -> None:
-    assert answer(ARCH, with_extensions(extension())._replace(gpus=seen(()), pci=seen(()))).kind is Kind.NOT_APPLICABLE
+    assert (
+        answer(ARCH, with_extensions(extension())._replace(gpus=seen(()), pci=seen(()))).kind is Status.NOT_APPLICABLE
+    )
 
 
 @pytest.mark.parametrize("code", [ARCH, CUDA])
 def test_extensions_that_could_not_be_looked_at_are_unknown(code: str) -> None:
     found = answer(code, machine(environments=seen((environment(extensions=unseen("too many")),))))
-    assert (found.kind, found.matters) == (Kind.UNKNOWN, False)
+    assert (found.kind, found.blocks_verdict) == (Status.UNKNOWN, False)
 
 
 @pytest.mark.parametrize(
     ("cuda", "cudart", "kind"),
     [
-        ("12.8", "libcudart.so.12", Kind.OK),
-        ("12.8", "libcudart.so.11.0", Kind.BAD),
-        ("11.8", "libcudart.so.11.0", Kind.OK),
-        ("13.0", "libcudart.so.12", Kind.BAD),
-        ("10.2", "libcudart.so.10.1", Kind.BAD),
-        ("10.2", "libcudart.so.10.2", Kind.OK),
-        ("12.8", "", Kind.NOT_APPLICABLE),
-        ("12.8", "libcudart-e409450e.so.11.0", Kind.NOT_APPLICABLE),  # the wheel's own copy
+        ("12.8", "libcudart.so.12", Status.OK),
+        ("12.8", "libcudart.so.11.0", Status.BAD),
+        ("11.8", "libcudart.so.11.0", Status.OK),
+        ("13.0", "libcudart.so.12", Status.BAD),
+        ("10.2", "libcudart.so.10.1", Status.BAD),
+        ("10.2", "libcudart.so.10.2", Status.OK),
+        ("12.8", "", Status.NOT_APPLICABLE),
+        ("12.8", "libcudart-e409450e.so.11.0", Status.NOT_APPLICABLE),  # the wheel's own copy
     ],
 )
-def test_other_cuda(cuda: str, cudart: str, kind: Kind) -> None:
+def test_other_cuda(cuda: str, cudart: str, kind: Status) -> None:
     built = framework(cuda=seen(CudaVersion.parse(cuda), "torch/version.py"))
     installed = environment(built, extensions=seen((extension(cudart=seen(cudart)),)))
     found = answer(CUDA, machine(environments=seen((installed,))))
     assert found.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert {one.detail for one in found.evidence} >= {f"asks for {cudart}"}
 
 
 def test_one_library_that_fits_is_enough() -> None:
     modules = (extension(name="a.so", cudart=seen("libcudart.so.11.0")), extension(name="b.so"))
-    assert answer(CUDA, with_extensions(*modules)).kind is Kind.OK
+    assert answer(CUDA, with_extensions(*modules)).kind is Status.OK
 
 
 def test_what_a_library_asks_for_may_be_unknown() -> None:
     windows = extension(cudart=unseen("a Windows library"))
-    assert answer(CUDA, with_extensions(windows)).kind is Kind.UNKNOWN
+    assert answer(CUDA, with_extensions(windows)).kind is Status.UNKNOWN
 
 
 OLD = extension(cudart=seen("libcudart.so.11.0"))
@@ -208,7 +210,7 @@ def test_it_is_no_fault_of_a_torch_whose_cuda_is_unknown_alone() -> None:
     built = framework(cuda=unseen("no version.py"))
     installed = environment(built, extensions=seen((extension("sm_90"),)))
     found = answer(ARCH, machine(gpus=seen((gpu(capability="12.0"),)), environments=seen((installed,))))
-    assert found.kind is Kind.BAD
+    assert found.kind is Status.BAD
     assert "the CUDA that torch was built with" in found.needs[0].spec
 
 
@@ -223,20 +225,20 @@ def bitsandbytes(*digits: str, targets: str = "sm_80 sm_90") -> tuple[Extension,
 @pytest.mark.parametrize(
     ("digits", "variable", "kind"),
     [
-        (("118", "126", "128"), "", Kind.OK),
-        (("118", "126"), "", Kind.BAD),
-        (("118", "126"), "126", Kind.OK),
-        (("118_nocublaslt", "128_nocublaslt"), "", Kind.OK),
+        (("118", "126", "128"), "", Status.OK),
+        (("118", "126"), "", Status.BAD),
+        (("118", "126"), "126", Status.OK),
+        (("118_nocublaslt", "128_nocublaslt"), "", Status.OK),
     ],
 )
-def test_bitsandbytes_chooses_by_name(digits: tuple[str, ...], variable: str, kind: Kind) -> None:
+def test_bitsandbytes_chooses_by_name(digits: tuple[str, ...], variable: str, kind: Status) -> None:
     variables = (Variable("BNB_CUDA_VERSION", variable, ""),) if variable else ()
     facts = with_extensions(*bitsandbytes(*digits), configuration=configuration(variables=seen(variables)))
     found = answer(CUDA, facts)
     assert found.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert "12.8" in found.why
-        assert answer(ARCH, facts).kind is Kind.NOT_APPLICABLE
+        assert answer(ARCH, facts).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(
@@ -256,14 +258,14 @@ def test_the_nearest_bitsandbytes_that_has_a_library_for_torch_is_named(torch: s
 @pytest.mark.parametrize(
     ("digits", "variable", "kind", "opened"),
     [
-        (("118", "121", "126", "130"), "", Kind.OK, "12.6"),
-        (("118", "129"), "", Kind.OK, "12.9"),
-        (("118", "130"), "", Kind.BAD, ""),
-        (("118", "126"), "127", Kind.BAD, ""),
+        (("118", "121", "126", "130"), "", Status.OK, "12.6"),
+        (("118", "129"), "", Status.OK, "12.9"),
+        (("118", "130"), "", Status.BAD, ""),
+        (("118", "126"), "127", Status.BAD, ""),
     ],
 )
 def test_bitsandbytes_from_0_50_takes_the_nearest_of_the_major(
-    digits: tuple[str, ...], variable: str, kind: Kind, opened: str
+    digits: tuple[str, ...], variable: str, kind: Status, opened: str
 ) -> None:
     variables = (Variable("BNB_CUDA_VERSION", variable, ""),) if variable else ()
     modules = tuple(one._replace(version="0.50.2") for one in bitsandbytes(*digits))
@@ -272,38 +274,38 @@ def test_bitsandbytes_from_0_50_takes_the_nearest_of_the_major(
     assert opened in found.why
 
 
-@pytest.mark.parametrize(("version", "kind"), [("0.40.0.post4", Kind.UNKNOWN), ("0.40.1", Kind.BAD)])
-def test_before_0_40_1_bitsandbytes_did_not_ask_torch(version: str, kind: Kind) -> None:
+@pytest.mark.parametrize(("version", "kind"), [("0.40.0.post4", Status.UNKNOWN), ("0.40.1", Status.BAD)])
+def test_before_0_40_1_bitsandbytes_did_not_ask_torch(version: str, kind: Status) -> None:
     """cuda_setup/main.py: it asked the libcudart.so that it found by variables such as CONDA_PREFIX."""
     facts = with_extensions(*(one._replace(version=version) for one in bitsandbytes("118", "126")))
     found = answer(CUDA, facts)
     assert found.kind is kind
-    assert kind is Kind.BAD or "libcudart.so that it finds" in found.why
-    assert answer(ARCH, facts).kind is (Kind.UNKNOWN if kind is Kind.UNKNOWN else Kind.NOT_APPLICABLE)
+    assert kind is Status.BAD or "libcudart.so that it finds" in found.why
+    assert answer(ARCH, facts).kind is (Status.UNKNOWN if kind is Status.UNKNOWN else Status.NOT_APPLICABLE)
 
 
 def test_only_the_chosen_library_counts_for_the_gpu() -> None:
     modules = (*bitsandbytes("118", targets="sm_80"), *bitsandbytes("128", targets="sm_120"))
-    assert answer(ARCH, with_extensions(*modules, capabilities=("12.0",))).kind is Kind.OK
-    assert answer(ARCH, with_extensions(*modules, capabilities=("8.9",))).kind is Kind.BAD
+    assert answer(ARCH, with_extensions(*modules, capabilities=("12.0",))).kind is Status.OK
+    assert answer(ARCH, with_extensions(*modules, capabilities=("8.9",))).kind is Status.BAD
 
 
 @pytest.mark.parametrize(
     ("modules", "kind", "severity"),
     [
-        ((_ALL_THERE,), Kind.OK, None),
-        ((_LACKS,), Kind.BAD, Severity.ERROR),
-        ((_LACKS, _ALL_THERE, _LACKS), Kind.BAD, Severity.ERROR),
-        ((_LACKS, _ALL_THERE), Kind.BAD, Severity.WARNING),
-        ((_LACKS, unseen("damaged")), Kind.BAD, Severity.WARNING),
-        ((_ALL_THERE, unseen("damaged")), Kind.UNKNOWN, None),
+        ((_ALL_THERE,), Status.OK, None),
+        ((_LACKS,), Status.BAD, Severity.ERROR),
+        ((_LACKS, _ALL_THERE, _LACKS), Status.BAD, Severity.ERROR),
+        ((_LACKS, _ALL_THERE), Status.BAD, Severity.WARNING),
+        ((_LACKS, unseen("damaged")), Status.BAD, Severity.WARNING),
+        ((_ALL_THERE, unseen("damaged")), Status.UNKNOWN, None),
     ],
 )
-def test_other_torch(modules: tuple[Any, ...], kind: Kind, severity: Severity | None) -> None:
+def test_other_torch(modules: tuple[Any, ...], kind: Status, severity: Severity | None) -> None:
     found = [extension(name=f"_C{number}.so", lacking=one) for number, one in enumerate(modules)]
     told = answer(TORCH, with_extensions(*found))
-    assert (told.kind, told.severity if kind is Kind.BAD else None) == (kind, severity)
-    if kind is Kind.BAD:
+    assert (told.kind, told.severity if kind is Status.BAD else None) == (kind, severity)
+    if kind is Status.BAD:
         assert "undefined symbol _ZN3c104cuda9SetDeviceEa" in told.why
         assert "for torch 2.9.1" in told.needs[0].spec
 
@@ -318,11 +320,11 @@ def test_the_other_abi_is_named() -> None:
 def test_another_torch_explains_another_cuda() -> None:
     one = extension(cudart=seen("libcudart.so.11.0"), lacking=_LACKS)
     found = judge(with_extensions(one), MATRIX, load_rules([CUDA, TORCH]))
-    assert explained(found)[CUDA, "xformers 0.0.33"].code == TORCH
+    assert root_causes(found)[CUDA, "xformers 0.0.33"].code == TORCH
 
 
 def test_what_only_the_host_computes_by_has_no_cards() -> None:
-    assert answer(ARCH, with_extensions(extension(""))).kind is Kind.NOT_APPLICABLE
+    assert answer(ARCH, with_extensions(extension(""))).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(
@@ -374,5 +376,5 @@ def test_a_variable_that_names_a_cuda_which_is_not_here_is_unset(variable: str, 
         loader=loader(predictions=seen((asked._replace(path=unseen("no such file")),) if lost else ())),
     )
     found = answer(CUDA, facts)
-    assert found.why.startswith(told) if told else found.kind is Kind.OK
+    assert found.why.startswith(told) if told else found.kind is Status.OK
     assert not told or found.needs == (Need("variable", "", "~/.bashrc, line 3", "BNB_CUDA_VERSION"),)

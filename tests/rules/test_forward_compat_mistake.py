@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
+from doctor.model.finding import Status
 from tests.machine import driver, driver_library, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
 
@@ -23,16 +23,16 @@ def beside(module: str, compat: str, card: str = "NVIDIA H100 80GB HBM3") -> Any
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.NOT_APPLICABLE),
-        (beside("535.183.01", "580.95.05"), Kind.OK),
-        (beside("580.95.05", "580.95.05"), Kind.OK),
-        (beside("580.159.04", "580.95.05"), Kind.BAD),
-        (beside("535.183.01", "580.95.05", "NVIDIA GeForce RTX 4090"), Kind.BAD),
-        (beside("535.183.01", "580.95.05", "NVIDIA RTX A2000"), Kind.UNKNOWN),
-        (machine(driver=driver(libraries=unseen())), Kind.UNKNOWN),
+        (machine(), Status.NOT_APPLICABLE),
+        (beside("535.183.01", "580.95.05"), Status.OK),
+        (beside("580.95.05", "580.95.05"), Status.OK),
+        (beside("580.159.04", "580.95.05"), Status.BAD),
+        (beside("535.183.01", "580.95.05", "NVIDIA GeForce RTX 4090"), Status.BAD),
+        (beside("535.183.01", "580.95.05", "NVIDIA RTX A2000"), Status.UNKNOWN),
+        (machine(driver=driver(libraries=unseen())), Status.UNKNOWN),
     ],
 )
-def test_kinds(facts: Any, kind: Kind) -> None:
+def test_kinds(facts: Any, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind
-from doctor.facts import Facts
-from doctor.matrix.planned import parse_plan, planned
+from doctor.model.facts import Facts
+from doctor.model.finding import Status
+from doctor.planned.planned import parse_plan, planned
 from tests import machine as healthy
 from tests.rules.case import MATRIX, answer
 
@@ -24,18 +24,18 @@ def plan(spec: str, **system: Any) -> Facts:
 @pytest.mark.parametrize(
     ("spec", "system", "kind"),
     [
-        ("torch==2.9.1", {}, Kind.OK),
-        ("torch==2.9.1", WINDOWS, Kind.OK),
-        ("torch==2.9.1", ARM, Kind.OK),
-        ("jax-cuda12-plugin==0.7.0", WINDOWS, Kind.BAD),  # its wheels are manylinux only
-        ("mxnet-cu112==1.9.1", ARM, Kind.BAD),
-        ("torch==99.0", {}, Kind.UNKNOWN),
-        ("torch==2.9.1+cu118", {}, Kind.BAD),  # no such wheel is on its index
-        ("torch==2.9.1+cpu", {}, Kind.OK),
-        ("torch==2.9.1", {"machine": healthy.unseen("no ELF file")}, Kind.UNKNOWN),
+        ("torch==2.9.1", {}, Status.OK),
+        ("torch==2.9.1", WINDOWS, Status.OK),
+        ("torch==2.9.1", ARM, Status.OK),
+        ("jax-cuda12-plugin==0.7.0", WINDOWS, Status.BAD),  # its wheels are manylinux only
+        ("mxnet-cu112==1.9.1", ARM, Status.BAD),
+        ("torch==99.0", {}, Status.UNKNOWN),
+        ("torch==2.9.1+cu118", {}, Status.BAD),  # no such wheel is on its index
+        ("torch==2.9.1+cpu", {}, Status.OK),
+        ("torch==2.9.1", {"machine": healthy.unseen("no ELF file")}, Status.UNKNOWN),
     ],
 )
-def test_answers(spec: str, system: dict[str, Any], kind: Kind) -> None:
+def test_answers(spec: str, system: dict[str, Any], kind: Status) -> None:
     assert answer(CODE, plan(spec, **system)).kind is kind
 
 
@@ -52,4 +52,4 @@ def test_it_says_which_builds_there_are() -> None:
 
 
 def test_what_is_installed_is_not_asked() -> None:
-    assert answer(CODE, healthy.machine()).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, healthy.machine()).kind is Status.NOT_APPLICABLE

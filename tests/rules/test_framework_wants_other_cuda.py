@@ -9,11 +9,11 @@ import pytest
 from compat.build import release_key
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Kind
-from doctor.facts import Facts, Machine
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.toolkit import ToolkitFacts
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.toolkit import ToolkitFacts
+from doctor.model.finding import Status
 from tests.machine import (
     SITE,
     VENV,
@@ -50,25 +50,25 @@ def with_framework(one: Framework, *wheels: tuple[str, str], **changes: Any) -> 
 @pytest.mark.parametrize(
     ("package", "version", "release", "kind"),
     [
-        ("tensorflow", "2.10.1", "11.8.0", Kind.OK),  # 11.x: the libraries keep their names
-        ("tensorflow", "2.10.1", "12.8.1", Kind.BAD),
-        ("tensorflow", "2.10.1", "10.1.243", Kind.BAD),
-        ("tensorflow-gpu", "1.8.0", "9.0.176", Kind.OK),
-        ("tensorflow-gpu", "1.8.0", "10.0.130", Kind.BAD),
-        ("cupy-cuda12x", "13.6.0", "12.8.1", Kind.OK),
-        ("cupy-cuda12x", "13.6.0", "13.0.2", Kind.BAD),
-        ("onnxruntime-gpu", "1.18.0", "12.8.1", Kind.BAD),
-        ("onnxruntime-gpu", "1.22.0", "12.8.1", Kind.OK),
-        ("tensorflow", "99.0.0", "12.8.1", Kind.UNKNOWN),
+        ("tensorflow", "2.10.1", "11.8.0", Status.OK),  # 11.x: the libraries keep their names
+        ("tensorflow", "2.10.1", "12.8.1", Status.BAD),
+        ("tensorflow", "2.10.1", "10.1.243", Status.BAD),
+        ("tensorflow-gpu", "1.8.0", "9.0.176", Status.OK),
+        ("tensorflow-gpu", "1.8.0", "10.0.130", Status.BAD),
+        ("cupy-cuda12x", "13.6.0", "12.8.1", Status.OK),
+        ("cupy-cuda12x", "13.6.0", "13.0.2", Status.BAD),
+        ("onnxruntime-gpu", "1.18.0", "12.8.1", Status.BAD),
+        ("onnxruntime-gpu", "1.22.0", "12.8.1", Status.OK),
+        ("tensorflow", "99.0.0", "12.8.1", Status.UNKNOWN),
     ],
 )
-def test_toolkit(package: str, version: str, release: str, kind: Kind) -> None:
+def test_toolkit(package: str, version: str, release: str, kind: Status) -> None:
     facts = with_framework(built(package, version), toolkit=toolkits(toolkit(release)))
     assert answer(CODE, facts).kind is kind
 
 
-@pytest.mark.parametrize(("assumed", "kind"), [(("gpus",), Kind.BAD), ((), Kind.NOT_APPLICABLE)])
-def test_a_disk_is_judged_for_the_gpu_that_is_assumed(assumed: tuple[str, ...], kind: Kind) -> None:
+@pytest.mark.parametrize(("assumed", "kind"), [(("gpus",), Status.BAD), ((), Status.NOT_APPLICABLE)])
+def test_a_disk_is_judged_for_the_gpu_that_is_assumed(assumed: tuple[str, ...], kind: Status) -> None:
     there = {"machine": Machine("root", "/mnt"), "assumed": assumed, "toolkit": toolkits(toolkit("13.0.2"))}
     assert answer(CODE, with_framework(built("onnxruntime-gpu", "1.22.0"), **there)).kind is kind
 
@@ -76,13 +76,13 @@ def test_a_disk_is_judged_for_the_gpu_that_is_assumed(assumed: tuple[str, ...], 
 @pytest.mark.parametrize(
     ("wheels", "kind"),
     [
-        ((("nvidia-cuda-runtime-cu12", "12.5.82"),), Kind.OK),
-        ((("nvidia-cuda-runtime-cu11", "11.8.89"),), Kind.BAD),
-        ((("nvidia-cuda-runtime-cu12", "0.0.1.dev5"),), Kind.BAD),
-        ((), Kind.BAD),
+        ((("nvidia-cuda-runtime-cu12", "12.5.82"),), Status.OK),
+        ((("nvidia-cuda-runtime-cu11", "11.8.89"),), Status.BAD),
+        ((("nvidia-cuda-runtime-cu12", "0.0.1.dev5"),), Status.BAD),
+        ((), Status.BAD),
     ],
 )
-def test_wheels(wheels: tuple[tuple[str, str], ...], kind: Kind) -> None:
+def test_wheels(wheels: tuple[tuple[str, str], ...], kind: Status) -> None:
     facts = with_framework(built("tensorflow", "2.20.0"), *wheels, toolkit=NONE)
     assert answer(CODE, facts).kind is kind
 
@@ -105,20 +105,20 @@ def test_torch_does_not_care_about_the_toolkit(release: str) -> None:
     bundled = framework(version="2.5.1+cu118", build=seen("cu118"), cuda=seen(CudaVersion(11, 8)), requires=seen(()))
     for one in (pinned, bundled):
         facts = with_framework(one, toolkit=toolkits(toolkit(release)))
-        assert answer(CODE, facts).kind is Kind.NOT_APPLICABLE
+        assert answer(CODE, facts).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(
     ("prefix", "where", "kind"),
     [
-        ("/opt/conda/envs/mine", "/opt/conda/envs/mine", Kind.OK),
-        ("/opt/conda/envs/mine", "/opt/conda/envs/mine/lib", Kind.OK),
-        ("/opt/conda/envs/mine", "/opt/conda", Kind.BAD),
-        ("/opt/conda/envs/mine", "/usr/local/cuda-11.8", Kind.OK),
-        ("/opt/conda", "/opt/conda/envs/mine", Kind.OK),  # an environment that was not looked at
+        ("/opt/conda/envs/mine", "/opt/conda/envs/mine", Status.OK),
+        ("/opt/conda/envs/mine", "/opt/conda/envs/mine/lib", Status.OK),
+        ("/opt/conda/envs/mine", "/opt/conda", Status.BAD),
+        ("/opt/conda/envs/mine", "/usr/local/cuda-11.8", Status.OK),
+        ("/opt/conda", "/opt/conda/envs/mine", Status.OK),  # an environment that was not looked at
     ],
 )
-def test_a_toolkit_of_another_environment_does_not_count(prefix: str, where: str, kind: Kind) -> None:
+def test_a_toolkit_of_another_environment_does_not_count(prefix: str, where: str, kind: Status) -> None:
     base = environment(prefix="/opt/conda", kind="conda")._replace(frameworks=seen(()))
     mine = environment(built("tensorflow", "2.10.1", environment=prefix), prefix=prefix, kind="conda")
     for here in ((base, mine), (mine, base)) if prefix != base.prefix else ((mine,),):
@@ -134,7 +134,7 @@ def test_a_toolkit_of_another_environment_does_not_count(prefix: str, where: str
     ],
 )
 def test_a_toolkit_that_cannot_be_told_is_unknown(found: ToolkitFacts) -> None:
-    assert answer(CODE, with_framework(built("tensorflow", "2.10.1"), toolkit=found)).kind is Kind.UNKNOWN
+    assert answer(CODE, with_framework(built("tensorflow", "2.10.1"), toolkit=found)).kind is Status.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_toolkit_that_cannot_be_told_is_unknown(found: ToolkitFacts) -> None:
     ],
 )
 def test_without_cuda_of_its_own_it_does_not_apply(one: Framework) -> None:
-    assert answer(CODE, with_framework(one)).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, with_framework(one)).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize("beside", [True, False])
@@ -184,13 +184,13 @@ def lost(one: Prediction) -> Prediction:
 @pytest.mark.parametrize(
     ("told", "kind"),
     [
-        ((cublas(11),), Kind.OK),  # LD_LIBRARY_PATH names the wheel: no runtime is asked for, it is inside
-        ((aside(cublas(11)),), Kind.OK),  # wheel-libs-not-on-loader-path
-        ((lost(cublas(11)),), Kind.BAD),
-        ((), Kind.BAD),
+        ((cublas(11),), Status.OK),  # LD_LIBRARY_PATH names the wheel: no runtime is asked for, it is inside
+        ((aside(cublas(11)),), Status.OK),  # wheel-libs-not-on-loader-path
+        ((lost(cublas(11)),), Status.BAD),
+        ((), Status.BAD),
     ],
 )
-def test_the_libraries_that_it_asks_for_are_enough(told: tuple[Prediction, ...], kind: Kind) -> None:
+def test_the_libraries_that_it_asks_for_are_enough(told: tuple[Prediction, ...], kind: Status) -> None:
     assert answer(CODE, ctranslate2("3.24.0", *told)).kind is kind
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compat.matrix import Matrix
-from doctor.check.finding import Kind
-from doctor.facts import Machine
-from doctor.facts.seen import Fact
-from doctor.facts.system import OperatorState
+from doctor.model.facts import Machine
+from doctor.model.facts.seen import Fact
+from doctor.model.facts.system import OperatorState
+from doctor.model.finding import Status
 from doctor.prescribe.remedies import prescribe
 from tests.machine import gpu, machine, seen, system, unseen
 from tests.rules.case import answer
@@ -19,16 +19,16 @@ ALL = ("cuda-ready", "driver-ready", "plugin-ready", "toolkit-ready")
 @pytest.mark.parametrize(
     ("recovery", "kind", "said"),
     [
-        (seen("none"), Kind.OK, "nothing"),
-        (seen("reset"), Kind.BAD, "recovered: reset"),
-        (seen("restart"), Kind.BAD, "recovered: restart"),
-        (seen("action 9"), Kind.BAD, "action 9"),
-        (unseen("NVML: Not Supported"), Kind.UNKNOWN, "Not Supported"),
+        (seen("none"), Status.OK, "nothing"),
+        (seen("reset"), Status.BAD, "recovered: reset"),
+        (seen("restart"), Status.BAD, "recovered: restart"),
+        (seen("action 9"), Status.BAD, "action 9"),
+        (unseen("NVML: Not Supported"), Status.UNKNOWN, "Not Supported"),
     ],
 )
-def test_gpu_recovery_needed(recovery: Fact[str], kind: Kind, said: str) -> None:
+def test_gpu_recovery_needed(recovery: Fact[str], kind: Status, said: str) -> None:
     found = answer("gpu-recovery-needed", machine(gpus=seen((gpu(recovery=recovery),))))
-    assert (found.kind, said in found.why, found.matters) == (kind, True, False)
+    assert (found.kind, said in found.why, found.blocks_verdict) == (kind, True, False)
 
 
 @pytest.mark.parametrize(
@@ -49,17 +49,17 @@ def test_what_the_driver_asks_for_is_prescribed(recovery: str, command: str) -> 
 @pytest.mark.parametrize(
     ("state", "kind", "said"),
     [
-        (seen(OperatorState(True, ALL)), Kind.OK, "validated"),
-        (seen(OperatorState(True, ("driver-ready",))), Kind.BAD, "toolkit-ready, cuda-ready, plugin-ready missing"),
-        (seen(OperatorState(True, ())), Kind.BAD, "driver-ready"),
-        (seen(OperatorState(True, ("vfio-pci-ready",))), Kind.NOT_APPLICABLE, "virtual machines"),
-        (seen(OperatorState(False, ())), Kind.NOT_APPLICABLE, "no GPU operator"),
-        (unseen("permission denied"), Kind.UNKNOWN, "permission denied"),
+        (seen(OperatorState(True, ALL)), Status.OK, "validated"),
+        (seen(OperatorState(True, ("driver-ready",))), Status.BAD, "toolkit-ready, cuda-ready, plugin-ready missing"),
+        (seen(OperatorState(True, ())), Status.BAD, "driver-ready"),
+        (seen(OperatorState(True, ("vfio-pci-ready",))), Status.NOT_APPLICABLE, "virtual machines"),
+        (seen(OperatorState(False, ())), Status.NOT_APPLICABLE, "no GPU operator"),
+        (unseen("permission denied"), Status.UNKNOWN, "permission denied"),
     ],
 )
-def test_gpu_operator_not_ready(state: Fact[OperatorState], kind: Kind, said: str) -> None:
+def test_gpu_operator_not_ready(state: Fact[OperatorState], kind: Status, said: str) -> None:
     facts = machine(system=system(gpu_operator=state))
     found = answer("gpu-operator-not-ready", facts)
     assert (found.kind, said in found.why) == (kind, True)
     disk = facts._replace(machine=Machine("root", "/mnt"))
-    assert answer("gpu-operator-not-ready", disk).kind is Kind.NOT_APPLICABLE
+    assert answer("gpu-operator-not-ready", disk).kind is Status.NOT_APPLICABLE

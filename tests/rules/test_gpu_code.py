@@ -9,9 +9,9 @@ import pytest
 from compat.build import serves
 from compat.need import Need
 from compat.version import CodeTarget, ComputeCapability, CudaVersion
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.environment import Framework, Variable
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework, Variable
+from doctor.model.finding import Severity, Status
 from doctor.rules.shared.gpu_code import NOT_IN_BUILD, TOO_NEW, TOO_OLD
 from tests.machine import VENV, configuration, driver, environment, framework, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
@@ -36,7 +36,7 @@ def with_gpus(built: Framework, *capabilities: str, **changes: Any) -> Facts:
 @pytest.mark.parametrize("code", CODES)
 def test_cards_that_cannot_be_asked(code: str) -> None:
     facts = machine(gpus=unseen("NVML does not answer"), environments=seen((environment(torch("2.9.1+cu128")),)))
-    assert answer(code, facts).kind is Kind.UNKNOWN
+    assert answer(code, facts).kind is Status.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -62,21 +62,21 @@ def test_cards_that_cannot_be_asked(code: str) -> None:
 def test_exactly_one_cause(version: str, capabilities: tuple[str, ...], bad: str) -> None:
     facts = with_gpus(torch(version), *capabilities)
     found = {code: answer(code, facts) for code in CODES}
-    assert [code for code, one in found.items() if one.kind is Kind.BAD] == ([bad] if bad else [])
-    healthy = Kind.NOT_APPLICABLE if bad else Kind.OK
+    assert [code for code, one in found.items() if one.kind is Status.BAD] == ([bad] if bad else [])
+    healthy = Status.NOT_APPLICABLE if bad else Status.OK
     assert {one.kind for code, one in found.items() if code != bad} == {healthy}
 
 
 def test_a_gap_in_the_build_is_neither_too_new_nor_too_old() -> None:
     built = torch("2.9.1+cu128", targets=seen((CodeTarget.parse("sm_75"), CodeTarget.parse("sm_120"))))
-    assert answer(NOT_IN_BUILD, with_gpus(built, "9.0")).kind is Kind.BAD
+    assert answer(NOT_IN_BUILD, with_gpus(built, "9.0")).kind is Status.BAD
 
 
 @pytest.mark.parametrize("targets", ["sm_75 sm_120", "sm_70 sm_75 sm_80 sm_86 sm_90 sm_120"])
 def test_where_binary_and_row_disagree_the_binary_is_right_and_it_is_said(targets: str) -> None:
     read = seen(tuple(map(CodeTarget.parse, targets.split())), "libtorch_cuda.so")
     found = answer(NOT_IN_BUILD, with_gpus(torch("2.9.1+cu128", targets=read), "10.0"))
-    assert found.kind is Kind.BAD  # the row lists sm_100
+    assert found.kind is Status.BAD  # the row lists sm_100
     sources = [one.source for one in found.evidence]
     assert "libtorch_cuda.so" in sources
     assert "matrix, torch-2.9.1-cu128" in sources
@@ -140,7 +140,7 @@ def test_no_known_build_is_said() -> None:
 )
 def test_a_build_that_nobody_knows_is_unknown(changes: dict[str, Any]) -> None:
     built = framework(**({"targets": unseen("not in the package")} | changes))
-    assert answer(NOT_IN_BUILD, with_gpus(built, "8.9")).kind is Kind.UNKNOWN
+    assert answer(NOT_IN_BUILD, with_gpus(built, "8.9")).kind is Status.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -157,13 +157,13 @@ def test_not_knowing_matters_only_where_something_speaks_against_the_build(
 ) -> None:
     built = framework(package, version, build=seen("cuda"), cuda=unseen("no word"), targets=unseen("no word"))
     found = answer(NOT_IN_BUILD, with_gpus(built, capability))
-    assert (found.kind, found.matters) == (Kind.UNKNOWN, matters)
+    assert (found.kind, found.blocks_verdict) == (Status.UNKNOWN, matters)
 
 
 @pytest.mark.parametrize(("package", "version"), [("jax-cuda12-plugin", "0.9.0"), ("cupy-cuda12x", "13.6.0")])
 def test_what_compiles_for_the_card_that_it_meets(package: str, version: str) -> None:
     built = framework(package, version, build=seen("cuda"), cuda=unseen("no word"), targets=unseen("no word"))
-    assert answer(NOT_IN_BUILD, with_gpus(built, "8.9")).kind is Kind.OK
+    assert answer(NOT_IN_BUILD, with_gpus(built, "8.9")).kind is Status.OK
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_what_compiles_for_the_card_that_it_meets(package: str, version: str) ->
     ],
 )
 def test_gpus_that_could_not_be_asked_are_unknown(changes: dict[str, Any]) -> None:
-    assert answer(NOT_IN_BUILD, machine(**changes)).kind is Kind.UNKNOWN
+    assert answer(NOT_IN_BUILD, machine(**changes)).kind is Status.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -189,25 +189,25 @@ def test_gpus_that_could_not_be_asked_are_unknown(changes: dict[str, Any]) -> No
 )
 @pytest.mark.parametrize("code", CODES)
 def test_what_has_no_gpu_code_does_not_apply(code: str, built: Framework) -> None:
-    assert answer(code, with_gpus(built, "12.0")).kind is Kind.NOT_APPLICABLE
+    assert answer(code, with_gpus(built, "12.0")).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_without_a_gpu_or_offline_it_does_not_apply(code: str) -> None:
-    assert answer(code, machine(gpus=seen(()), pci=seen(()))).kind is Kind.NOT_APPLICABLE
+    assert answer(code, machine(gpus=seen(()), pci=seen(()))).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(
     ("variables", "kind"),
     [
-        ({"CUDA_VISIBLE_DEVICES": "GPU-aaaa"}, Kind.OK),
-        ({"CUDA_VISIBLE_DEVICES": "GPU-bbbb"}, Kind.BAD),
-        ({"CUDA_VISIBLE_DEVICES": "0", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, Kind.OK),
-        ({"CUDA_VISIBLE_DEVICES": "0"}, Kind.BAD),  # CUDA counts the fastest first: which one 0 is, is not known
-        ({"CUDA_VISIBLE_DEVICES": ""}, Kind.BAD),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-aaaa"}, Status.OK),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-bbbb"}, Status.BAD),
+        ({"CUDA_VISIBLE_DEVICES": "0", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, Status.OK),
+        ({"CUDA_VISIBLE_DEVICES": "0"}, Status.BAD),  # CUDA counts the fastest first: which one 0 is, is not known
+        ({"CUDA_VISIBLE_DEVICES": ""}, Status.BAD),
     ],
 )
-def test_only_visible_gpus_count(variables: dict[str, str], kind: Kind) -> None:
+def test_only_visible_gpus_count(variables: dict[str, str], kind: Status) -> None:
     gpus = (gpu(uuid=seen("GPU-aaaa-1")), gpu("NVIDIA GeForce RTX 5090", "12.0", number=1, uuid=seen("GPU-bbbb-2")))
     names = tuple(Variable(name, value, "") for name, value in variables.items())
     facts = with_gpus(torch("2.5.1+cu124"))._replace(gpus=seen(gpus))
@@ -235,7 +235,7 @@ def test_serves(targets: str, gpu_name: str, jetson: bool, runs: bool) -> None:
 def test_a_jetson_needs_its_own_code() -> None:
     built = framework(version="2.11.0+cu130", build=seen("cu130"), cuda=seen(CudaVersion(13, 0)), targets=unseen())
     orin = system(jetson=seen("36.4.3"), machine=seen("aarch64"))
-    assert answer(NOT_IN_BUILD, with_gpus(built, "8.7", system=orin)).kind is Kind.UNKNOWN  # no row of such a build
+    assert answer(NOT_IN_BUILD, with_gpus(built, "8.7", system=orin)).kind is Status.UNKNOWN  # no row of such a build
 
 
 TENSORFLOW = {"targets": seen((CodeTarget.parse("sm_89"), CodeTarget.parse("compute_90"))), "build": seen("")}
@@ -244,22 +244,23 @@ TENSORFLOW = {"targets": seen((CodeTarget.parse("sm_89"), CodeTarget.parse("comp
 @pytest.mark.parametrize(
     ("version", "capabilities", "kind"),
     [
-        ("2.20.0", ("12.0",), Kind.BAD),
-        ("2.20.0", ("8.9", "12.0"), Kind.BAD),
-        ("2.20.0", ("9.0",), Kind.OK),  # by the same PTX, of which nobody says that
-        ("2.15.1", ("12.0",), Kind.OK),
+        ("2.20.0", ("12.0",), Status.BAD),
+        ("2.20.0", ("8.9", "12.0"), Status.BAD),
+        ("2.20.0", ("9.0",), Status.OK),  # by the same PTX, of which nobody says that
+        ("2.15.1", ("12.0",), Status.OK),
     ],
 )
-def test_ptx_that_is_reported_not_to_load(version: str, capabilities: tuple[str, ...], kind: Kind) -> None:
+def test_ptx_that_is_reported_not_to_load(version: str, capabilities: tuple[str, ...], kind: Status) -> None:
     """A warning, with the reports: the code is there, and others say what comes of it."""
     built = framework("tensorflow", version, cuda=seen(CudaVersion(12, 5)), **TENSORFLOW)
     found = answer(NOT_IN_BUILD, with_gpus(built, *capabilities))
     assert found.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert found.severity is Severity.WARNING
         assert "GPU sm 12.0" in found.why
         assert "8.9" not in found.why
         assert any("issues/101746" in one.detail for one in found.evidence)
         assert all(
-            code == NOT_IN_BUILD or answer(code, with_gpus(built, *capabilities)).kind is not Kind.BAD for code in CODES
+            code == NOT_IN_BUILD or answer(code, with_gpus(built, *capabilities)).kind is not Status.BAD
+            for code in CODES
         )

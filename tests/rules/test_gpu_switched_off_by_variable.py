@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.environment import Variable
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Variable
+from doctor.model.finding import Severity, Status
 from tests.machine import configuration, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 
@@ -41,7 +41,7 @@ def here(package: str, **variables: str) -> Facts:
 def test_it_is_named_where_it_is_set(package: str, variables: dict[str, str], severity: Severity) -> None:
     found = answer(CODE, here(package, **variables))
     (name,) = variables
-    assert (found.kind, found.severity) == (Kind.BAD, severity)
+    assert (found.kind, found.severity) == (Status.BAD, severity)
     assert found.needs == (Need("variable", "", "~/.bashrc, line 3", name),)
     assert name in found.why
 
@@ -49,25 +49,25 @@ def test_it_is_named_where_it_is_set(package: str, variables: dict[str, str], se
 @pytest.mark.parametrize(
     ("package", "variables", "kind"),
     [
-        (JAX, {}, Kind.OK),
-        (JAX, {"JAX_PLATFORMS": ""}, Kind.OK),
-        (JAX, {"JAX_PLATFORMS": "cuda,cpu"}, Kind.OK),
-        (JAX, {"JAX_PLATFORMS": "gpu", "JAX_PLATFORM_NAME": "gpu"}, Kind.OK),
-        ("jaxlib", {"JAX_PLATFORMS": "cpu"}, Kind.NOT_APPLICABLE),
-        ("numba", {"NUMBA_DISABLE_CUDA": "0"}, Kind.OK),
-        ("triton", {"TRITON_INTERPRET": "0"}, Kind.OK),
-        ("torch", {"JAX_PLATFORMS": "cpu", "TRITON_INTERPRET": "1"}, Kind.NOT_APPLICABLE),
+        (JAX, {}, Status.OK),
+        (JAX, {"JAX_PLATFORMS": ""}, Status.OK),
+        (JAX, {"JAX_PLATFORMS": "cuda,cpu"}, Status.OK),
+        (JAX, {"JAX_PLATFORMS": "gpu", "JAX_PLATFORM_NAME": "gpu"}, Status.OK),
+        ("jaxlib", {"JAX_PLATFORMS": "cpu"}, Status.NOT_APPLICABLE),
+        ("numba", {"NUMBA_DISABLE_CUDA": "0"}, Status.OK),
+        ("triton", {"TRITON_INTERPRET": "0"}, Status.OK),
+        ("torch", {"JAX_PLATFORMS": "cpu", "TRITON_INTERPRET": "1"}, Status.NOT_APPLICABLE),
     ],
 )
-def test_it_is_silent(package: str, variables: dict[str, str], kind: Kind) -> None:
+def test_it_is_silent(package: str, variables: dict[str, str], kind: Status) -> None:
     assert answer(CODE, here(package, **variables)).kind is kind
 
 
 def test_without_a_gpu_nothing_is_switched_off() -> None:
     facts = here(JAX, JAX_PLATFORMS="cpu")._replace(pci=seen(()), gpus=seen(()))
-    assert answer(CODE, facts).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, facts).kind is Status.NOT_APPLICABLE
 
 
 def test_variables_that_were_not_seen_are_unknown() -> None:
     facts = here(JAX)._replace(configuration=configuration(variables=unseen("a saved report without them")))
-    assert answer(CODE, facts).kind is Kind.UNKNOWN
+    assert answer(CODE, facts).kind is Status.UNKNOWN

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from compat.version import DriverRelease
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.gpu import GpuNow
-from doctor.facts.seen import Unseen, WhyNot
+from doctor.model.facts import Facts
+from doctor.model.facts.gpu import GpuNow
+from doctor.model.facts.seen import Unseen, WhyNot
+from doctor.model.finding import Severity, Status
 from tests.machine import driver, gpu, machine, nvml, seen, system, unseen
 from tests.rules.case import answer
 
@@ -29,24 +29,24 @@ def log(*lines: str) -> Any:
 @pytest.mark.parametrize(
     ("facts", "kind", "severity"),
     [
-        (machine(), Kind.OK, Severity.ERROR),
-        (machine(system=log(FELL_OFF)), Kind.BAD, Severity.ERROR),
-        (machine(driver=driver(nvml=seen(LOST)), gpus=unseen()), Kind.BAD, Severity.ERROR),
-        (machine(gpus=seen((gpu(uuid=GONE),))), Kind.BAD, Severity.ERROR),
-        (machine(system=log(DOUBLE_BIT)), Kind.BAD, Severity.WARNING),
-        (machine(gpus=seen((gpu(ecc_uncorrected=seen(3)),))), Kind.BAD, Severity.WARNING),
-        (machine(gpus=seen((gpu(retired_pages_pending=seen(True)),))), Kind.BAD, Severity.WARNING),
-        (machine(gpus=seen((gpu(remapping_failed=seen(True)),))), Kind.BAD, Severity.ERROR),
-        (machine(gpus=seen((gpu(remapping_failed=seen(False)),))), Kind.OK, Severity.ERROR),
-        (machine(gpus=seen((gpu(ecc_corrected=seen(7)),))), Kind.OK, Severity.ERROR),
-        (machine(system=log(PAGE_FAULT)), Kind.OK, Severity.ERROR),  # a program's fault
-        (machine(system=log(UNHEARD_OF)), Kind.OK, Severity.ERROR),
-        (machine(system=system(kernel_log=unseen("needs root"))), Kind.OK, Severity.ERROR),
-        (machine(system=system(kernel_log=unseen("needs root")), gpus=unseen()), Kind.UNKNOWN, Severity.ERROR),
-        (machine(gpus=seen(()), pci=seen(())), Kind.NOT_APPLICABLE, Severity.ERROR),
+        (machine(), Status.OK, Severity.ERROR),
+        (machine(system=log(FELL_OFF)), Status.BAD, Severity.ERROR),
+        (machine(driver=driver(nvml=seen(LOST)), gpus=unseen()), Status.BAD, Severity.ERROR),
+        (machine(gpus=seen((gpu(uuid=GONE),))), Status.BAD, Severity.ERROR),
+        (machine(system=log(DOUBLE_BIT)), Status.BAD, Severity.WARNING),
+        (machine(gpus=seen((gpu(ecc_uncorrected=seen(3)),))), Status.BAD, Severity.WARNING),
+        (machine(gpus=seen((gpu(retired_pages_pending=seen(True)),))), Status.BAD, Severity.WARNING),
+        (machine(gpus=seen((gpu(remapping_failed=seen(True)),))), Status.BAD, Severity.ERROR),
+        (machine(gpus=seen((gpu(remapping_failed=seen(False)),))), Status.OK, Severity.ERROR),
+        (machine(gpus=seen((gpu(ecc_corrected=seen(7)),))), Status.OK, Severity.ERROR),
+        (machine(system=log(PAGE_FAULT)), Status.OK, Severity.ERROR),  # a program's fault
+        (machine(system=log(UNHEARD_OF)), Status.OK, Severity.ERROR),
+        (machine(system=system(kernel_log=unseen("needs root"))), Status.OK, Severity.ERROR),
+        (machine(system=system(kernel_log=unseen("needs root")), gpus=unseen()), Status.UNKNOWN, Severity.ERROR),
+        (machine(gpus=seen(()), pci=seen(())), Status.NOT_APPLICABLE, Severity.ERROR),
     ],
 )
-def test_ecc_xid(facts: Facts, kind: Kind, severity: Severity) -> None:
+def test_ecc_xid(facts: Facts, kind: Status, severity: Severity) -> None:
     found = answer("ecc-xid-hardware-fault", facts)
     assert (found.kind, found.severity) == (kind, severity)
 
@@ -58,37 +58,37 @@ def now(**changes: Any) -> GpuNow:
 @pytest.mark.parametrize(
     ("card", "kind"),
     [
-        (gpu(), Kind.OK),
-        (gpu(link_width=seen(4)), Kind.BAD),
-        (gpu(link_width=seen(8), link_width_max=seen(8)), Kind.NOT_APPLICABLE),
-        (gpu(now=now(link_generation=seen(1))), Kind.OK),  # idle: it saves power
-        (gpu(now=now(link_generation=seen(1), utilisation_percent=seen(99))), Kind.BAD),
-        (gpu(link_width=unseen()), Kind.UNKNOWN),
+        (gpu(), Status.OK),
+        (gpu(link_width=seen(4)), Status.BAD),
+        (gpu(link_width=seen(8), link_width_max=seen(8)), Status.NOT_APPLICABLE),
+        (gpu(now=now(link_generation=seen(1))), Status.OK),  # idle: it saves power
+        (gpu(now=now(link_generation=seen(1), utilisation_percent=seen(99))), Status.BAD),
+        (gpu(link_width=unseen()), Status.UNKNOWN),
     ],
 )
-def test_pcie_link(card: Any, kind: Kind) -> None:
+def test_pcie_link(card: Any, kind: Status) -> None:
     found = answer("pcie-link-degraded", machine(gpus=seen((card,))))
     assert found.kind is kind
-    assert not found.matters
-    assert kind is not Kind.BAD or found.severity is Severity.WARNING
+    assert not found.blocks_verdict
+    assert kind is not Status.BAD or found.severity is Severity.WARNING
 
 
 @pytest.mark.parametrize(
     ("reasons", "kind"),
     [
-        (seen(()), Kind.OK),
-        (seen(("sw-power-cap",)), Kind.OK),
-        (seen(("hw-slowdown",)), Kind.BAD),
-        (seen(("hw-thermal-slowdown", "sw-power-cap")), Kind.BAD),
-        (seen(("sw-thermal-slowdown",)), Kind.BAD),
-        (seen(("hw-power-brake-slowdown",)), Kind.BAD),
-        (unseen(), Kind.UNKNOWN),
+        (seen(()), Status.OK),
+        (seen(("sw-power-cap",)), Status.OK),
+        (seen(("hw-slowdown",)), Status.BAD),
+        (seen(("hw-thermal-slowdown", "sw-power-cap")), Status.BAD),
+        (seen(("sw-thermal-slowdown",)), Status.BAD),
+        (seen(("hw-power-brake-slowdown",)), Status.BAD),
+        (unseen(), Status.UNKNOWN),
     ],
 )
-def test_power_thermal(reasons: Any, kind: Kind) -> None:
+def test_power_thermal(reasons: Any, kind: Status) -> None:
     found = answer("power-thermal", machine(gpus=seen((gpu(now=now(throttle_reasons=reasons)),))))
     assert found.kind is kind
-    assert not found.matters
+    assert not found.blocks_verdict
 
 
 JOINED = seen((gpu("NVIDIA H100 80GB HBM3", "9.0", has_fabric=seen(True)),))
@@ -97,16 +97,16 @@ JOINED = seen((gpu("NVIDIA H100 80GB HBM3", "9.0", has_fabric=seen(True)),))
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.NOT_APPLICABLE),
-        (machine(gpus=JOINED, driver=driver(fabric_manager=seen("running"))), Kind.OK),
-        (machine(gpus=JOINED, driver=driver(fabric_manager=seen("stopped"))), Kind.BAD),
-        (machine(gpus=JOINED), Kind.BAD),
-        (machine(gpus=JOINED, driver=driver(fabric_manager=unseen())), Kind.UNKNOWN),
-        (machine(gpus=JOINED, system=system(container=seen("docker"))), Kind.NOT_APPLICABLE),
-        (machine(gpus=JOINED, system=system(machine=seen("aarch64"))), Kind.NOT_APPLICABLE),
+        (machine(), Status.NOT_APPLICABLE),
+        (machine(gpus=JOINED, driver=driver(fabric_manager=seen("running"))), Status.OK),
+        (machine(gpus=JOINED, driver=driver(fabric_manager=seen("stopped"))), Status.BAD),
+        (machine(gpus=JOINED), Status.BAD),
+        (machine(gpus=JOINED, driver=driver(fabric_manager=unseen())), Status.UNKNOWN),
+        (machine(gpus=JOINED, system=system(container=seen("docker"))), Status.NOT_APPLICABLE),
+        (machine(gpus=JOINED, system=system(machine=seen("aarch64"))), Status.NOT_APPLICABLE),
     ],
 )
-def test_fabric_manager(facts: Facts, kind: Kind) -> None:
+def test_fabric_manager(facts: Facts, kind: Status) -> None:
     assert answer("fabric-manager-not-running", facts).kind is kind
 
 
@@ -132,20 +132,20 @@ def servers(*, persistence: bool, number: int = 2) -> Any:
 @pytest.mark.parametrize(
     ("gpus", "kind"),
     [
-        (servers(persistence=True), Kind.OK),
-        (servers(persistence=False), Kind.BAD),
-        (servers(persistence=False, number=1), Kind.NOT_APPLICABLE),
-        (seen((gpu(persistence=seen(False)), gpu(number=1))), Kind.NOT_APPLICABLE),  # workstation cards
-        (unseen(), Kind.UNKNOWN),
+        (servers(persistence=True), Status.OK),
+        (servers(persistence=False), Status.BAD),
+        (servers(persistence=False, number=1), Status.NOT_APPLICABLE),
+        (seen((gpu(persistence=seen(False)), gpu(number=1))), Status.NOT_APPLICABLE),  # workstation cards
+        (unseen(), Status.UNKNOWN),
     ],
 )
-def test_persistence_off(gpus: Any, kind: Kind) -> None:
+def test_persistence_off(gpus: Any, kind: Status) -> None:
     found = answer("persistence-off", machine(gpus=gpus))
     assert found.kind is kind
-    assert kind is not Kind.BAD or found.severity is Severity.INFO
+    assert kind is not Status.BAD or found.severity is Severity.INFO
 
 
 @pytest.mark.parametrize("code", ["mig-misconfigured", "pcie-link-degraded", "power-thermal"])
 def test_without_a_card_nothing_is_unknown_about_it(code: str) -> None:
-    assert answer(code, machine(gpus=unseen("NVML was not found"), pci=seen(()))).kind is Kind.NOT_APPLICABLE
-    assert answer(code, machine(gpus=unseen("NVML was not found"))).kind is Kind.UNKNOWN
+    assert answer(code, machine(gpus=unseen("NVML was not found"), pci=seen(()))).kind is Status.NOT_APPLICABLE
+    assert answer(code, machine(gpus=unseen("NVML was not found"))).kind is Status.UNKNOWN

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts.environment import Variable
-from doctor.facts.system import Compiler
-from doctor.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.system import Compiler
+from doctor.model.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.finding import Severity, Status
 from tests.machine import configuration, machine, seen, system, toolkit, toolkits, unseen
 from tests.rules.case import answer, answers
 
@@ -22,35 +22,35 @@ def gcc(version: str, path: str = "/usr/bin/gcc", chosen_by: str = "PATH") -> Co
 @pytest.mark.parametrize(
     ("release", "version", "kind"),
     [
-        ("12.8.1", "14.2.0", Kind.OK),
-        ("12.8.1", "15.1.0", Kind.BAD),
-        ("12.4", "13", Kind.OK),
-        ("12.4", "14", Kind.BAD),
-        ("13.0", "12", Kind.OK),
-        ("11.8.0", "5.4.0", Kind.BAD),  # too old
-        ("10.1.243", "8.4.0", Kind.OK),
-        ("10.1.243", "9", Kind.BAD),
-        ("99.0", "12", Kind.UNKNOWN),
+        ("12.8.1", "14.2.0", Status.OK),
+        ("12.8.1", "15.1.0", Status.BAD),
+        ("12.4", "13", Status.OK),
+        ("12.4", "14", Status.BAD),
+        ("13.0", "12", Status.OK),
+        ("11.8.0", "5.4.0", Status.BAD),  # too old
+        ("10.1.243", "8.4.0", Status.OK),
+        ("10.1.243", "9", Status.BAD),
+        ("99.0", "12", Status.UNKNOWN),
     ],
 )
-def test_gcc(release: str, version: str, kind: Kind) -> None:
+def test_gcc(release: str, version: str, kind: Status) -> None:
     found = answer(CODE, machine(toolkit=toolkits(toolkit(release)), compilers=seen((gcc(version),))))
     assert found.kind is kind
-    assert found.severity is Severity.WARNING or kind is not Kind.BAD
+    assert found.severity is Severity.WARNING or kind is not Status.BAD
 
 
 @pytest.mark.parametrize(
     ("compiler", "release", "kind"),
     [
-        (Compiler("/usr/bin/clang", "clang", seen("19"), "NVCC_CCBIN"), "12.8.1", Kind.OK),
-        (Compiler("/usr/bin/clang", "clang", seen("20"), "NVCC_CCBIN"), "12.8.1", Kind.BAD),
-        (Compiler("/usr/bin/clang", "clang", seen("20"), ""), "12.8.1", Kind.NOT_APPLICABLE),  # nvcc does not take it
-        (Compiler("C:/cl.exe", "msvc", seen("1939")), "12.3.2", Kind.OK),
-        (Compiler("C:/cl.exe", "msvc", seen("1940")), "12.3.2", Kind.BAD),
-        (Compiler("C:/cl.exe", "msvc", seen("1940")), "12.4.1", Kind.OK),
+        (Compiler("/usr/bin/clang", "clang", seen("19"), "NVCC_CCBIN"), "12.8.1", Status.OK),
+        (Compiler("/usr/bin/clang", "clang", seen("20"), "NVCC_CCBIN"), "12.8.1", Status.BAD),
+        (Compiler("/usr/bin/clang", "clang", seen("20"), ""), "12.8.1", Status.NOT_APPLICABLE),  # nvcc does not take it
+        (Compiler("C:/cl.exe", "msvc", seen("1939")), "12.3.2", Status.OK),
+        (Compiler("C:/cl.exe", "msvc", seen("1940")), "12.3.2", Status.BAD),
+        (Compiler("C:/cl.exe", "msvc", seen("1940")), "12.4.1", Status.OK),
     ],
 )
-def test_other_compilers(compiler: Compiler, release: str, kind: Kind) -> None:
+def test_other_compilers(compiler: Compiler, release: str, kind: Status) -> None:
     assert answer(CODE, machine(toolkit=toolkits(toolkit(release)), compilers=seen((compiler,)))).kind is kind
 
 
@@ -61,15 +61,15 @@ ELSEWHERE = gcc("13", "/opt/cuda/bin/gcc", "beside nvcc")
 @pytest.mark.parametrize(
     ("compilers", "kind"),
     [
-        ((BESIDE, gcc("14")), Kind.OK),  # how distributions and users mend it
-        ((ELSEWHERE, gcc("14")), Kind.BAD),
-        ((gcc("13", "/usr/bin/gcc-13", "NVCC_PREPEND_FLAGS"), gcc("14")), Kind.OK),
-        ((gcc("13", "/usr/bin/gcc-13", "NVCC_CCBIN"), gcc("14")), Kind.BAD),  # 12.4's nvcc does not read it
-        ((gcc("14"), gcc("13", "/usr/bin/gcc-13", "CXX")), Kind.BAD),
-        ((), Kind.NOT_APPLICABLE),
+        ((BESIDE, gcc("14")), Status.OK),  # how distributions and users mend it
+        ((ELSEWHERE, gcc("14")), Status.BAD),
+        ((gcc("13", "/usr/bin/gcc-13", "NVCC_PREPEND_FLAGS"), gcc("14")), Status.OK),
+        ((gcc("13", "/usr/bin/gcc-13", "NVCC_CCBIN"), gcc("14")), Status.BAD),  # 12.4's nvcc does not read it
+        ((gcc("14"), gcc("13", "/usr/bin/gcc-13", "CXX")), Status.BAD),
+        ((), Status.NOT_APPLICABLE),
     ],
 )
-def test_the_one_that_nvcc_takes(compilers: tuple[Compiler, ...], kind: Kind) -> None:
+def test_the_one_that_nvcc_takes(compilers: tuple[Compiler, ...], kind: Status) -> None:
     assert answer(CODE, machine(toolkit=toolkits(toolkit("12.4.1")), compilers=seen(compilers))).kind is kind
 
 
@@ -110,13 +110,13 @@ def test_else_one_is_installed(distribution: str, products: list[str]) -> None:
 
 def test_runtime_only_and_unnamed_toolkits_do_not_apply() -> None:
     runtime = toolkit("12.4.1", nvcc=unseen("no nvcc"))
-    assert answer(CODE, machine(toolkit=toolkits(runtime))).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, machine(toolkit=toolkits(runtime))).kind is Status.NOT_APPLICABLE
     kept = toolkit("10.2.89", links=())
     found = answers(CODE, machine(toolkit=toolkits(toolkit(), kept)))
-    assert [one.kind for one in found] == [Kind.OK, Kind.NOT_APPLICABLE]
+    assert [one.kind for one in found] == [Status.OK, Status.NOT_APPLICABLE]
     wheels = toolkit("12.4.1", kind="wheels", links=())
     facts = machine(toolkit=toolkits(wheels, names=seen(())), compilers=seen((gcc("99"),)))
-    assert answer(CODE, facts).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, facts).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_runtime_only_and_unnamed_toolkits_do_not_apply() -> None:
     ],
 )
 def test_unseen_is_unknown(found: Toolkit, compilers: object) -> None:
-    assert answer(CODE, machine(toolkit=toolkits(found), compilers=compilers)).kind is Kind.UNKNOWN
+    assert answer(CODE, machine(toolkit=toolkits(found), compilers=compilers)).kind is Status.UNKNOWN
 
 
 def test_names_that_lead_nowhere_do_not_hide_the_only_toolkit() -> None:
     lost = ToolkitName("CUDA_HOME", "/gone", unseen("not there"), missing=True)
     facts = machine(toolkit=toolkits(toolkit("12.4.1"), names=seen((lost,))), compilers=seen((gcc("14"),)))
-    assert answer(CODE, facts).kind is Kind.BAD
+    assert answer(CODE, facts).kind is Status.BAD
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from doctor.check.finding import Kind
-from doctor.check.judge import ask, load_rules
-from doctor.facts.install_run import InstallRun
-from doctor.facts.seen import Fact
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
+from doctor.model.facts.failure import InstallRun
+from doctor.model.facts.seen import Fact
+from doctor.model.finding import Status
 from doctor.probes import install_runs
+from doctor.rules.shared.engine import evaluate, load_rules
 from installers.apply import apply
 from installers.journal import State
 from installers.plan import Plan
@@ -32,20 +32,20 @@ def run(state: str, number: int = 0) -> InstallRun:
 @pytest.mark.parametrize(
     ("runs", "kind", "said"),
     [
-        (seen(()), Kind.OK, "half done"),
-        (seen((run("at work"),)), Kind.OK, "half done"),
-        (seen((run("killed"),)), Kind.BAD, "installation 2026-0 (install cuDNN)"),
-        (seen((run("killed"), run("killed", 1))), Kind.BAD, "2 installations"),
-        (seen((run("damaged"), run("killed", 1))), Kind.BAD, "2026-1"),
-        (seen((run("damaged"),)), Kind.UNKNOWN, "/state/journal/2026-0"),
-        (seen((run("unclear"),)), Kind.UNKNOWN, "still at work"),
-        (unseen("/home/user/.local/state: permission denied"), Kind.UNKNOWN, "permission denied"),
+        (seen(()), Status.OK, "half done"),
+        (seen((run("at work"),)), Status.OK, "half done"),
+        (seen((run("killed"),)), Status.BAD, "installation 2026-0 (install cuDNN)"),
+        (seen((run("killed"), run("killed", 1))), Status.BAD, "2 installations"),
+        (seen((run("damaged"), run("killed", 1))), Status.BAD, "2026-1"),
+        (seen((run("damaged"),)), Status.UNKNOWN, "/state/journal/2026-0"),
+        (seen((run("unclear"),)), Status.UNKNOWN, "still at work"),
+        (unseen("/home/user/.local/state: permission denied"), Status.UNKNOWN, "permission denied"),
     ],
 )
-def test_install_unfinished(runs: Fact[tuple[InstallRun, ...]], kind: Kind, said: str) -> None:
-    [answer] = ask(CODE, load_rules([CODE])[CODE], machine(install_runs=runs), Matrix())
+def test_install_unfinished(runs: Fact[tuple[InstallRun, ...]], kind: Status, said: str) -> None:
+    [answer] = evaluate(CODE, load_rules([CODE])[CODE], machine(install_runs=runs), Matrix())
     assert (answer.kind, said in answer.why) == (kind, True), answer.why
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert {one.spec.rpartition(" ")[2] for one in answer.needs} >= {"2026-1"} or len(answer.needs) == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
+from doctor.model.finding import Status
 from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 
@@ -17,23 +17,23 @@ JAXLIB = framework("jaxlib", "0.9.0", build=seen("cpu"), refuses_others=("jax-cu
 @pytest.mark.parametrize(
     ("versions", "kind"),
     [
-        ({"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.0", PJRT: "0.9.0"}, Kind.OK),
-        ({"jax": "0.4.37", "jaxlib": "0.4.36", PLUGIN: "0.4.36", PJRT: "0.4.36"}, Kind.OK),
-        ({"jax": "0.9.0", "jaxlib": "0.9.0"}, Kind.OK),
-        ({"jax": "0.4.25", "jaxlib": "0.4.25+cuda12.cudnn89"}, Kind.OK),
-        ({"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.0.dev20260317", PJRT: "0.9.0"}, Kind.OK),
-        ({"jax": "0.9.0", "jaxlib": "0.9.0", "jax-rocm60-plugin": "0.6.0"}, Kind.OK),
-        ({"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.2", PJRT: "0.9.2"}, Kind.BAD),
-        ({"jax": "0.9.0.1", "jaxlib": "0.9.0.1", PLUGIN: "0.9.0", PJRT: "0.9.0"}, Kind.BAD),
-        ({"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.0", PJRT: "0.8.0"}, Kind.BAD),
-        ({"jax": "0.4.13", "jaxlib": "0.4.30"}, Kind.BAD),
-        ({"jax": "0.9.0", "jaxlib": "0.8.0"}, Kind.BAD),
-        ({"jaxlib": "0.9.0", PLUGIN: "0.8.0"}, Kind.BAD),
-        ({"torch": "2.9.1"}, Kind.NOT_APPLICABLE),
-        ({"jaxlib": "0.9.0"}, Kind.NOT_APPLICABLE),
+        ({"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.0", PJRT: "0.9.0"}, Status.OK),
+        ({"jax": "0.4.37", "jaxlib": "0.4.36", PLUGIN: "0.4.36", PJRT: "0.4.36"}, Status.OK),
+        ({"jax": "0.9.0", "jaxlib": "0.9.0"}, Status.OK),
+        ({"jax": "0.4.25", "jaxlib": "0.4.25+cuda12.cudnn89"}, Status.OK),
+        ({"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.0.dev20260317", PJRT: "0.9.0"}, Status.OK),
+        ({"jax": "0.9.0", "jaxlib": "0.9.0", "jax-rocm60-plugin": "0.6.0"}, Status.OK),
+        ({"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.2", PJRT: "0.9.2"}, Status.BAD),
+        ({"jax": "0.9.0.1", "jaxlib": "0.9.0.1", PLUGIN: "0.9.0", PJRT: "0.9.0"}, Status.BAD),
+        ({"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.0", PJRT: "0.8.0"}, Status.BAD),
+        ({"jax": "0.4.13", "jaxlib": "0.4.30"}, Status.BAD),
+        ({"jax": "0.9.0", "jaxlib": "0.8.0"}, Status.BAD),
+        ({"jaxlib": "0.9.0", PLUGIN: "0.8.0"}, Status.BAD),
+        ({"torch": "2.9.1"}, Status.NOT_APPLICABLE),
+        ({"jaxlib": "0.9.0"}, Status.NOT_APPLICABLE),
     ],
 )
-def test_versions(versions: dict[str, str], kind: Kind) -> None:
+def test_versions(versions: dict[str, str], kind: Status) -> None:
     version = versions.get("jax", "0.9.0")
     floor = {"0.9.0": ">=0.9.0", "0.4.37": ">=0.4.36"}.get(version, ">=0.4")
     jax = framework("jax", version, build=seen(""), requires=seen((f"jaxlib<={version},{floor}", "ml_dtypes>=0.5")))
@@ -47,7 +47,7 @@ def test_a_jaxlib_that_checks_no_plugin_takes_another_release() -> None:
     versions = {"jax": "0.4.35", "jaxlib": "0.4.34", PLUGIN: "0.4.35", PJRT: "0.4.35"}
     jax = framework("jax", "0.4.35", build=seen(""), requires=seen(("jaxlib<=0.4.35,>=0.4.34",)))
     installed = seen(tuple(distribution(*one) for one in versions.items()))
-    for jaxlib, kind in ((JAXLIB._replace(refuses_others=()), Kind.OK), (JAXLIB, Kind.BAD)):
+    for jaxlib, kind in ((JAXLIB._replace(refuses_others=()), Status.OK), (JAXLIB, Status.BAD)):
         here = environment(jax, jaxlib, distributions=installed)
         assert answer(CODE, machine(environments=seen((here,)))).kind is kind
 
@@ -61,11 +61,11 @@ def test_the_extra_brings_what_belongs_together() -> None:
 
 def test_unseen_distributions_are_unknown() -> None:
     here = environment(distributions=unseen("not readable"))
-    assert answer(CODE, machine(environments=seen((here,)))).kind is Kind.UNKNOWN
+    assert answer(CODE, machine(environments=seen((here,)))).kind is Status.UNKNOWN
 
 
-@pytest.mark.parametrize(("names", "kind"), [((PLUGIN, PJRT), Kind.OK), ((PLUGIN,), Kind.BAD)])
-def test_a_plugin_without_its_other_half(names: tuple[str, ...], kind: Kind) -> None:
+@pytest.mark.parametrize(("names", "kind"), [((PLUGIN, PJRT), Status.OK), ((PLUGIN,), Status.BAD)])
+def test_a_plugin_without_its_other_half(names: tuple[str, ...], kind: Status) -> None:
     """METADATA of jax-cuda12-plugin 0.4.30 asks for jax-cuda12-pjrt==0.4.30."""
     plugin = framework(PLUGIN, "0.9.0", requires=seen((f"{PJRT}==0.9.0", f"{PJRT}==1;extra=='with-cuda'")))
     there = seen(tuple(distribution(name, "0.9.0") for name in ("jax", "jaxlib", *names)))

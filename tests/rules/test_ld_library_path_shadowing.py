@@ -8,11 +8,11 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudnnVersion
-from doctor.check.finding import Kind, Severity
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import FoundBy, Outcome, Way
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import FoundBy, Outcome, Way
+from doctor.model.finding import Severity, Status
+from doctor.rules.shared.engine import judge, load_rules, root_causes
 from tests.machine import (
     CUDNN_DIR,
     RUNPATH,
@@ -35,14 +35,14 @@ CODE = "ld-library-path-shadowing"
 @pytest.mark.parametrize(
     ("version", "kind", "severity"),
     [
-        ("9.5.1", Kind.BAD, Severity.ERROR),  # refused: older than the one it was compiled against
-        ("8.9.7", Kind.BAD, Severity.ERROR),
-        ("9.10.1", Kind.BAD, Severity.WARNING),  # patch levels are exchangeable
-        ("9.12.0", Kind.BAD, Severity.WARNING),
-        ("9.10.2", Kind.OK, Severity.ERROR),  # another copy of the same release does no harm
+        ("9.5.1", Status.BAD, Severity.ERROR),  # refused: older than the one it was compiled against
+        ("8.9.7", Status.BAD, Severity.ERROR),
+        ("9.10.1", Status.BAD, Severity.WARNING),  # patch levels are exchangeable
+        ("9.12.0", Status.BAD, Severity.WARNING),
+        ("9.10.2", Status.OK, Severity.ERROR),  # another copy of the same release does no harm
     ],
 )
-def test_release(version: str, kind: Kind, severity: Severity) -> None:
+def test_release(version: str, kind: Status, severity: Severity) -> None:
     found = answer(CODE, shadowed(version))
     assert (found.kind, found.severity) == (kind, severity)
 
@@ -72,7 +72,7 @@ def _severity_of(one: Framework, loaded: str) -> Severity:
     on = path_variable(OPT, predictions=seen((told,)))
     copies = seen((cudnn_copy(), other(loaded)))
     found = answer(CODE, machine(cudnn=copies, environments=seen((environment(one),)), **on))
-    assert found.kind is Kind.BAD
+    assert found.kind is Status.BAD
     return found.severity
 
 
@@ -85,7 +85,7 @@ def test_it_reads_like_a_diagnosis() -> None:
 
 def test_it_is_the_root_of_the_mismatch() -> None:
     rules = load_rules([CODE, "cudnn-version-mismatch-loaded-vs-compiled", "cudnn-copies-conflict"])
-    roots = explained(judge(shadowed(), MATRIX, rules))
+    roots = root_causes(judge(shadowed(), MATRIX, rules))
     assert roots["cudnn-version-mismatch-loaded-vs-compiled", "torch 2.9.1+cu128"].code == CODE
 
 
@@ -95,7 +95,7 @@ def test_a_part_is_found_by_a_search_of_its_own() -> None:
     part = part._replace(intended=seen(f"{CUDNN_DIR}/libcudnn_graph.so.9"))
     facts = machine(cudnn=seen((cudnn_copy(), other())), **path_variable(OPT, predictions=seen((prediction(), part))))
     assert answer(CODE, facts).why == "torch 2.9.1+cu128 will load cuDNN 9.5.1 instead of its own 9.10.2"
-    assert answer("cudnn-version-mismatch-loaded-vs-compiled", facts).kind is Kind.BAD
+    assert answer("cudnn-version-mismatch-loaded-vs-compiled", facts).kind is Status.BAD
 
 
 def _told(**changes: Any) -> Facts:
@@ -106,17 +106,17 @@ def _told(**changes: Any) -> Facts:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        (_told(way=RUNPATH), Kind.OK),  # RUNPATH is not PATH
-        (_told(way=Way(FoundBy.CACHE)), Kind.OK),
-        (_told(intended=unseen("pins none")), Kind.NOT_APPLICABLE),
-        (_told(path=unseen("a directory of LD_LIBRARY_PATH may not be read")), Kind.UNKNOWN),
-        (_told(path=unseen("no such file"), way=None, outcome=Outcome.MISSING), Kind.NOT_APPLICABLE),
-        (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),
-        (machine(loader=loader(predictions=seen(()))), Kind.NOT_APPLICABLE),
+        (machine(), Status.OK),
+        (_told(way=RUNPATH), Status.OK),  # RUNPATH is not PATH
+        (_told(way=Way(FoundBy.CACHE)), Status.OK),
+        (_told(intended=unseen("pins none")), Status.NOT_APPLICABLE),
+        (_told(path=unseen("a directory of LD_LIBRARY_PATH may not be read")), Status.UNKNOWN),
+        (_told(path=unseen("no such file"), way=None, outcome=Outcome.MISSING), Status.NOT_APPLICABLE),
+        (machine(loader=loader(predictions=unseen())), Status.UNKNOWN),
+        (machine(loader=loader(predictions=seen(()))), Status.NOT_APPLICABLE),
     ],
 )
-def test_kinds(facts: Facts, kind: Kind) -> None:
+def test_kinds(facts: Facts, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -124,7 +124,7 @@ def test_unknown_release_is_only_a_warning() -> None:
     told = prediction(f"{OPT}/libcudnn.so.9", way=BY_VARIABLE)
     copies = (cudnn_copy(), other(version=unseen("no symbol")))
     found = answer(CODE, machine(cudnn=seen(copies), **path_variable(OPT, predictions=seen((told,)))))
-    assert (found.kind, found.severity) == (Kind.BAD, Severity.WARNING)
+    assert (found.kind, found.severity) == (Status.BAD, Severity.WARNING)
 
 
 def test_path_on_windows() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind
-from doctor.facts import Facts
-from doctor.facts.loader import FoundBy, Outcome, SearchDir
+from doctor.model.facts import Facts
+from doctor.model.facts.loader import FoundBy, Outcome, SearchDir
+from doctor.model.finding import Status
 from tests.machine import driver, driver_library, framework, loader, machine, prediction, seen, system, unseen
 from tests.rules.case import answer
 
@@ -31,17 +31,17 @@ def on(outcome: Outcome, /, **changes: Any) -> Facts:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (on(Outcome.FOUND), Kind.OK),
-        (on(Outcome.MISSING), Kind.BAD),
-        (on(Outcome.UNREAD), Kind.UNKNOWN),
-        (on(Outcome.MISSING, driver=driver(libraries=seen(()))), Kind.NOT_APPLICABLE),  # there is no driver
-        (on(Outcome.MISSING, pci=seen(()), gpus=seen(())), Kind.NOT_APPLICABLE),
-        (on(Outcome.MISSING, system=system(family=seen("windows"))), Kind.NOT_APPLICABLE),
-        (machine(), Kind.NOT_APPLICABLE),
-        (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),
+        (on(Outcome.FOUND), Status.OK),
+        (on(Outcome.MISSING), Status.BAD),
+        (on(Outcome.UNREAD), Status.UNKNOWN),
+        (on(Outcome.MISSING, driver=driver(libraries=seen(()))), Status.NOT_APPLICABLE),  # there is no driver
+        (on(Outcome.MISSING, pci=seen(()), gpus=seen(())), Status.NOT_APPLICABLE),
+        (on(Outcome.MISSING, system=system(family=seen("windows"))), Status.NOT_APPLICABLE),
+        (machine(), Status.NOT_APPLICABLE),
+        (machine(loader=loader(predictions=unseen())), Status.UNKNOWN),
     ],
 )
-def test_kinds(facts: Facts, kind: Kind) -> None:
+def test_kinds(facts: Facts, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -58,7 +58,7 @@ def test_in_wsl_the_directory_is_searched() -> None:
 
 
 def test_it_is_no_matter_of_cudas_release() -> None:
-    assert answer("cudart-soname-missing", on(Outcome.MISSING)).kind is not Kind.BAD
+    assert answer("cudart-soname-missing", on(Outcome.MISSING)).kind is not Status.BAD
 
 
 def test_the_subject_is_the_framework() -> None:

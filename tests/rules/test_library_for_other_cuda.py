@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind, Severity
-from doctor.facts.loader import FoundBy, Way
+from doctor.model.facts.loader import FoundBy, Way
+from doctor.model.finding import Severity, Status
 from tests.machine import (
     SITE,
     VENV,
@@ -46,21 +46,21 @@ def bindings(cuda: Any, release: str) -> Any:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (told(NCCL._replace(cuda_major=seen(12))), Kind.OK),
-        (told(NCCL._replace(cuda_major=seen(13))), Kind.BAD),
-        (told(NCCL._replace(cuda_major=seen(11))), Kind.BAD),
-        (told(TENSORRT._replace(cuda_major=seen(13))), Kind.BAD),
-        (told(NCCL._replace(cuda_major=unseen("it does not say"))), Kind.UNKNOWN),
-        (told(NCCL._replace(cuda_major=unseen("it does not say")), TENSORRT._replace(cuda_major=seen(13))), Kind.BAD),
-        (told(NCCL._replace(path=unseen(), cuda_major=seen(13))), Kind.NOT_APPLICABLE),
-        (machine(), Kind.NOT_APPLICABLE),
-        (bindings(seen(13), "570.195.03"), Kind.BAD),
-        (bindings(seen(13), "580.95.05"), Kind.OK),
-        (bindings(seen(12), "570.195.03"), Kind.OK),
-        (bindings(unseen("no package says it"), "570.195.03"), Kind.UNKNOWN),
+        (told(NCCL._replace(cuda_major=seen(12))), Status.OK),
+        (told(NCCL._replace(cuda_major=seen(13))), Status.BAD),
+        (told(NCCL._replace(cuda_major=seen(11))), Status.BAD),
+        (told(TENSORRT._replace(cuda_major=seen(13))), Status.BAD),
+        (told(NCCL._replace(cuda_major=unseen("it does not say"))), Status.UNKNOWN),
+        (told(NCCL._replace(cuda_major=unseen("it does not say")), TENSORRT._replace(cuda_major=seen(13))), Status.BAD),
+        (told(NCCL._replace(path=unseen(), cuda_major=seen(13))), Status.NOT_APPLICABLE),
+        (machine(), Status.NOT_APPLICABLE),
+        (bindings(seen(13), "570.195.03"), Status.BAD),
+        (bindings(seen(13), "580.95.05"), Status.OK),
+        (bindings(seen(12), "570.195.03"), Status.OK),
+        (bindings(unseen("no package says it"), "570.195.03"), Status.UNKNOWN),
     ],
 )
-def test_kinds(facts: Any, kind: Kind) -> None:
+def test_kinds(facts: Any, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -102,7 +102,7 @@ def test_the_wheel_for_the_other_cuda_goes_first_where_nothing_else_wants_it() -
 def test_what_the_base_of_a_companion_loads_is_told_of_the_base() -> None:
     vision = framework("torchvision", "0.24.1", path=f"{SITE}/torchvision", cuda=unseen())
     nccl = NCCL._replace(cuda_major=seen(13), asker="torchvision")
-    for library, kind in ((f"{SITE}/torch/lib/libtorch_cuda.so", Kind.NOT_APPLICABLE), ("/x/_C.so", Kind.BAD)):
+    for library, kind in ((f"{SITE}/torch/lib/libtorch_cuda.so", Status.NOT_APPLICABLE), ("/x/_C.so", Status.BAD)):
         facts = told(
             nccl._replace(library=library),
             environments=seen((environment(framework(), vision),)),

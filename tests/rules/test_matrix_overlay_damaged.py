@@ -6,8 +6,8 @@ import pytest
 
 from compat import overlay
 from compat.matrix import Matrix
-from doctor.check.finding import Kind, Severity
-from doctor.check.judge import ask, load_rules
+from doctor.model.finding import Severity, Status
+from doctor.rules.shared.engine import evaluate, load_rules
 from tests.machine import machine
 
 CODE = "matrix-overlay-damaged"
@@ -15,18 +15,18 @@ CODE = "matrix-overlay-damaged"
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [(None, Kind.NOT_APPLICABLE), ("whole", Kind.OK), ("", Kind.BAD), ('{"schema": "x"}', Kind.BAD)],
+    [(None, Status.NOT_APPLICABLE), ("whole", Status.OK), ("", Status.BAD), ('{"schema": "x"}', Status.BAD)],
 )
-def test_matrix_overlay_damaged(tmp_path: Path, text: str | None, kind: Kind) -> None:
+def test_matrix_overlay_damaged(tmp_path: Path, text: str | None, kind: Status) -> None:
     folder = tmp_path / "own"
     if text is not None:
         folder.mkdir()
-        from doctor.refresh.table import text_of
+        from doctor.commands.refresh.table import text_of
 
         (folder / "torch.json").write_text(text_of(overlay.empty("torch")) if text == "whole" else text)
-    [answer] = ask("matrix-overlay-damaged", load_rules([CODE])[CODE], machine(), Matrix(overlay=str(folder)))
+    [answer] = evaluate("matrix-overlay-damaged", load_rules([CODE])[CODE], machine(), Matrix(overlay=str(folder)))
     assert answer.kind is kind
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert answer.severity is Severity.WARNING
         assert str(folder / "torch.json") in answer.evidence[0].detail
         assert "Remove it" in answer.needs[0].spec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.version import CudaVersion
-from doctor.facts.loader import Outcome
+from doctor.model.facts.loader import Outcome
 from tests.machine import environment, framework, loader, machine, prediction, seen, unseen
 from tests.rules.case import answer
 

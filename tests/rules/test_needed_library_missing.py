@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from compat.need import AGAIN, Need
-from doctor.check.finding import Kind
-from doctor.facts.dlls import Dll, DllNeeds
-from doctor.facts.environment import Incomplete
-from doctor.facts.loader import FoundBy, Outcome, Way
+from doctor.model.facts.dlls import Dll, DllNeeds
+from doctor.model.facts.environment import Incomplete
+from doctor.model.facts.loader import FoundBy, Outcome, Way
+from doctor.model.finding import Status
 from tests.machine import (
     SITE,
     VENV,
@@ -59,23 +59,23 @@ NOT_FOLLOWED = lost("", outcome=Outcome.UNREAD, is_cuda=True)
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        (on(lost()), Kind.BAD),
-        (on(lost(outcome=Outcome.DAMAGED, damaged="/opt/x/libgomp.so.1")), Kind.BAD),
-        (on(lost(optional=True)), Kind.OK),
-        (on(lost("libcublas.so.12", is_cuda=True)), Kind.OK),  # another finding
-        (on(lost("libcuda.so.1"), driver=driver(libraries=seen(()))), Kind.OK),  # no driver: other rules, or no GPU
-        (on(lost("libcuda.so.1"), driver=driver(libraries=unseen())), Kind.OK),
-        (on(lost("libcuda.so.1")), Kind.BAD),  # every other program finds it
-        (on(lost("libcuda.so.1"), lost(), driver=driver(libraries=seen(()))), Kind.BAD),
-        (on(NOT_FOLLOWED), Kind.UNKNOWN),
-        (on(NOT_FOLLOWED, lost()), Kind.BAD),
-        (machine(loader=loader(predictions=unseen())), Kind.UNKNOWN),
-        (machine(loader=loader(predictions=seen(()))), Kind.NOT_APPLICABLE),
-        (on(lost(), system=system(family=seen("windows"))), Kind.NOT_APPLICABLE),
+        (machine(), Status.OK),
+        (on(lost()), Status.BAD),
+        (on(lost(outcome=Outcome.DAMAGED, damaged="/opt/x/libgomp.so.1")), Status.BAD),
+        (on(lost(optional=True)), Status.OK),
+        (on(lost("libcublas.so.12", is_cuda=True)), Status.OK),  # another finding
+        (on(lost("libcuda.so.1"), driver=driver(libraries=seen(()))), Status.OK),  # no driver: other rules, or no GPU
+        (on(lost("libcuda.so.1"), driver=driver(libraries=unseen())), Status.OK),
+        (on(lost("libcuda.so.1")), Status.BAD),  # every other program finds it
+        (on(lost("libcuda.so.1"), lost(), driver=driver(libraries=seen(()))), Status.BAD),
+        (on(NOT_FOLLOWED), Status.UNKNOWN),
+        (on(NOT_FOLLOWED, lost()), Status.BAD),
+        (machine(loader=loader(predictions=unseen())), Status.UNKNOWN),
+        (machine(loader=loader(predictions=seen(()))), Status.NOT_APPLICABLE),
+        (on(lost(), system=system(family=seen("windows"))), Status.NOT_APPLICABLE),
     ],
 )
-def test_kinds(facts: Any, kind: Kind) -> None:
+def test_kinds(facts: Any, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -133,7 +133,7 @@ def test_what_no_rule_of_the_driver_is_about_is_told(
     soname: str, libraries: Any, where: Any, need: Need | None
 ) -> None:
     found = answer(CODE, on(lost(soname), driver=driver(libraries=seen(libraries)), system=where))
-    assert (found.kind, found.needs) == ((Kind.BAD, (need,)) if need else (Kind.OK, ()))
+    assert (found.kind, found.needs) == ((Status.BAD, (need,)) if need else (Status.OK, ()))
 
 
 def test_a_damaged_one_of_the_driver_comes_with_the_driver() -> None:
@@ -154,7 +154,7 @@ def test_a_jetson_without_libcuda_has_no_other_rule() -> None:
 
 def test_without_a_gpu_no_driver_is_missed() -> None:
     facts = on(lost("libcuda.so.1"), driver=driver(libraries=seen((NIXS,)), nvml=unseen()), pci=seen(()), gpus=seen(()))
-    assert answer(CODE, facts).kind is Kind.OK
+    assert answer(CODE, facts).kind is Status.OK
 
 
 def test_a_libcuda_that_other_programs_find_needs_no_package() -> None:
@@ -188,7 +188,7 @@ def test_what_a_companion_needs_by_the_libraries_of_its_base_is_told_once() -> N
     vision = framework("torchvision", "0.24.1", path=f"{SITE}/torchvision")
     by_torch = lost("libcufile.so.0")._replace(asker="torchvision")
     by_itself = by_torch._replace(library=f"{SITE}/torchvision/_C.so")
-    for told, kind in ((by_torch, Kind.NOT_APPLICABLE), (by_itself, Kind.BAD)):
+    for told, kind in ((by_torch, Status.NOT_APPLICABLE), (by_itself, Status.BAD)):
         facts = on(told, environments=seen((environment(framework(), vision),)))
         assert next(one.kind for one in answers(CODE, facts) if one.subject == vision.label) is kind
 
@@ -218,19 +218,19 @@ def test_a_dll_of_torch_s_own_comes_with_it_anew() -> None:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        (on(FOREIGN), Kind.BAD),
-        (on(lost("libtorch.so", foreign=f"{SITE}/torch/lib/libtorch.so")), Kind.BAD),
-        (on(STRAY), Kind.OK),  # it is the missing one that matters
-        (on(NOT_FOLLOWED), Kind.UNKNOWN),
-        (machine(loader=loader(predictions=seen(()))), Kind.NOT_APPLICABLE),
-        (on_windows(), Kind.OK),
-        (on_windows(found="", foreign=_DLL), Kind.BAD),
-        (on_windows(found="", foreign=_DLL, elsewhere=("C:/other/cudart64_12.dll",)), Kind.OK),  # windows-dll-path
-        (on_windows(dlls=unseen("PATH is not known")), Kind.UNKNOWN),
+        (machine(), Status.OK),
+        (on(FOREIGN), Status.BAD),
+        (on(lost("libtorch.so", foreign=f"{SITE}/torch/lib/libtorch.so")), Status.BAD),
+        (on(STRAY), Status.OK),  # it is the missing one that matters
+        (on(NOT_FOLLOWED), Status.UNKNOWN),
+        (machine(loader=loader(predictions=seen(()))), Status.NOT_APPLICABLE),
+        (on_windows(), Status.OK),
+        (on_windows(found="", foreign=_DLL), Status.BAD),
+        (on_windows(found="", foreign=_DLL, elsewhere=("C:/other/cudart64_12.dll",)), Status.OK),  # windows-dll-path
+        (on_windows(dlls=unseen("PATH is not known")), Status.UNKNOWN),
     ],
 )
-def test_kinds_of_machine(facts: Any, kind: Kind) -> None:
+def test_kinds_of_machine(facts: Any, kind: Status) -> None:
     assert answer(OTHER, facts).kind is kind
 
 

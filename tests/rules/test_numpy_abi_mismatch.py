@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
+from doctor.model.finding import Severity, Status
 from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
 
@@ -15,26 +15,26 @@ CODE = "numpy-abi-mismatch"
 @pytest.mark.parametrize(
     ("package", "version", "numpy", "kind", "severity"),
     [
-        ("torch", "2.2.2+cu121", "2.2.6", Kind.BAD, Severity.WARNING),
-        ("torch", "2.2.2+cu121", "1.26.4", Kind.OK, None),
-        ("torch", "2.2.2+cu121", "", Kind.NOT_APPLICABLE, None),
-        ("torch", "2.3.0+cu121", "2.2.6", Kind.NOT_APPLICABLE, None),
-        ("tensorflow", "2.14.0", "2.0.0", Kind.BAD, Severity.ERROR),
-        ("tensorflow", "2.16.2", "2.0.2", Kind.BAD, Severity.ERROR),
-        ("tensorflow", "2.17.1", "1.26.4", Kind.OK, None),
-        ("tensorflow", "2.18.0", "2.0.2", Kind.NOT_APPLICABLE, None),
-        ("paddlepaddle-gpu", "2.6.1", "2.2.6", Kind.BAD, Severity.ERROR),
-        ("paddlepaddle-gpu", "2.6.2", "2.2.6", Kind.NOT_APPLICABLE, None),
-        ("onnxruntime-gpu", "1.18.1", "2.4.6", Kind.BAD, Severity.ERROR),
-        ("onnxruntime-gpu", "1.19.2", "2.4.6", Kind.NOT_APPLICABLE, None),
+        ("torch", "2.2.2+cu121", "2.2.6", Status.BAD, Severity.WARNING),
+        ("torch", "2.2.2+cu121", "1.26.4", Status.OK, None),
+        ("torch", "2.2.2+cu121", "", Status.NOT_APPLICABLE, None),
+        ("torch", "2.3.0+cu121", "2.2.6", Status.NOT_APPLICABLE, None),
+        ("tensorflow", "2.14.0", "2.0.0", Status.BAD, Severity.ERROR),
+        ("tensorflow", "2.16.2", "2.0.2", Status.BAD, Severity.ERROR),
+        ("tensorflow", "2.17.1", "1.26.4", Status.OK, None),
+        ("tensorflow", "2.18.0", "2.0.2", Status.NOT_APPLICABLE, None),
+        ("paddlepaddle-gpu", "2.6.1", "2.2.6", Status.BAD, Severity.ERROR),
+        ("paddlepaddle-gpu", "2.6.2", "2.2.6", Status.NOT_APPLICABLE, None),
+        ("onnxruntime-gpu", "1.18.1", "2.4.6", Status.BAD, Severity.ERROR),
+        ("onnxruntime-gpu", "1.19.2", "2.4.6", Status.NOT_APPLICABLE, None),
     ],
 )
-def test_releases(package: str, version: str, numpy: str, kind: Kind, severity: Severity | None) -> None:
+def test_releases(package: str, version: str, numpy: str, kind: Status, severity: Severity | None) -> None:
     there = (distribution(package, version), *((distribution("numpy", numpy),) if numpy else ()))
     here = environment(framework(package, version), distributions=seen(there))
     found = answer(CODE, machine(environments=seen((here,))))
-    assert (found.kind, found.severity if found.kind is Kind.BAD else None) == (kind, severity)
-    assert found.kind is not Kind.BAD or found.needs == (Need("numpy", "<2", f"{VENV}/bin/python"),)
+    assert (found.kind, found.severity if found.kind is Status.BAD else None) == (kind, severity)
+    assert found.kind is not Status.BAD or found.needs == (Need("numpy", "<2", f"{VENV}/bin/python"),)
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ def test_what_refuses_a_newer_one_for_other_reasons(package: str, version: str, 
     there = (distribution(package, version), distribution("numpy", numpy))
     here = environment(framework(package, version), distributions=seen(there))
     found = answer(CODE, machine(environments=seen((here,))))
-    assert found.kind is (Kind.BAD if wanted else Kind.OK)
+    assert found.kind is (Status.BAD if wanted else Status.OK)
     assert found.needs == ((Need("numpy", wanted, f"{VENV}/bin/python"),) if wanted else ())
 
 
-@pytest.mark.parametrize(("version", "kind"), [("2.4.0", Kind.BAD), ("2.4.1", Kind.NOT_APPLICABLE)])
-def test_windows_wheels_of_torch_followed_later(version: str, kind: Kind) -> None:
+@pytest.mark.parametrize(("version", "kind"), [("2.4.0", Status.BAD), ("2.4.1", Status.NOT_APPLICABLE)])
+def test_windows_wheels_of_torch_followed_later(version: str, kind: Status) -> None:
     there = (distribution("torch", version), distribution("numpy", "2.1.0"))
     here = environment(framework("torch", version), distributions=seen(there))
     facts = machine(environments=seen((here,)))
@@ -67,9 +67,9 @@ def test_windows_wheels_of_torch_followed_later(version: str, kind: Kind) -> Non
 def test_a_hidden_copy_is_not_imported() -> None:
     there = (distribution("numpy", "1.26.4"), distribution("numpy", "2.2.6", hidden_by="another"))
     here = environment(framework("torch", "2.2.2"), distributions=seen(there))
-    assert answer(CODE, machine(environments=seen((here,)))).kind is Kind.OK
+    assert answer(CODE, machine(environments=seen((here,)))).kind is Status.OK
 
 
 def test_unread_packages_are_unknown() -> None:
     here = environment(framework("torch", "2.2.2"), distributions=unseen("cannot be read"))
-    assert answer(CODE, machine(environments=seen((here,)))).kind is Kind.UNKNOWN
+    assert answer(CODE, machine(environments=seen((here,)))).kind is Status.UNKNOWN

@@ -8,7 +8,7 @@ import pytest
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
+from doctor.model.finding import Severity, Status
 from installers.choose import plan_for
 from installers.render import commands
 from tests.installers.target import UBUNTU
@@ -32,20 +32,20 @@ def one_card(code: int) -> Any:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(), Kind.OK),
-        *((refused(code), Kind.OK) for code in (4, 12, 15, 18)),  # with rules of their own
-        *((refused(code), Kind.BAD) for code in (8, 10, 11, 14, 16, 17, 20, 27, 77, 999)),
-        (refused(9), Kind.BAD),  # though the module is loaded and its nodes are there
-        (refused(9, nodes=seen(())), Kind.OK),
-        (refused(9, modules_loaded=seen(()), module_release=unseen()), Kind.OK),
-        (refused(999)._replace(system=system(container=seen("docker"))), Kind.OK),
-        (one_card(8), Kind.BAD),
-        (one_card(15), Kind.OK),
-        (machine(driver=driver(nvml=seen(nvml(state="hung")))), Kind.NOT_APPLICABLE),
-        (machine(driver=driver(nvml=unseen())), Kind.UNKNOWN),
+        (machine(), Status.OK),
+        *((refused(code), Status.OK) for code in (4, 12, 15, 18)),  # with rules of their own
+        *((refused(code), Status.BAD) for code in (8, 10, 11, 14, 16, 17, 20, 27, 77, 999)),
+        (refused(9), Status.BAD),  # though the module is loaded and its nodes are there
+        (refused(9, nodes=seen(())), Status.OK),
+        (refused(9, modules_loaded=seen(()), module_release=unseen()), Status.OK),
+        (refused(999)._replace(system=system(container=seen("docker"))), Status.OK),
+        (one_card(8), Status.BAD),
+        (one_card(15), Status.OK),
+        (machine(driver=driver(nvml=seen(nvml(state="hung")))), Status.NOT_APPLICABLE),
+        (machine(driver=driver(nvml=unseen())), Status.UNKNOWN),
     ],
 )
-def test_kinds(facts: Any, kind: Kind) -> None:
+def test_kinds(facts: Any, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -97,15 +97,15 @@ BUSY = gpu().now._replace(processes=seen((4711,)))
 @pytest.mark.parametrize(
     ("card", "kind", "severity"),
     [
-        (gpu(), Kind.OK, None),
-        (gpu(compute_mode=seen("exclusive-process")), Kind.OK, None),  # a queueing system's
-        (gpu(compute_mode=seen("exclusive-process"), now=BUSY), Kind.BAD, Severity.WARNING),
-        (gpu(compute_mode=seen("prohibited")), Kind.BAD, Severity.ERROR),
-        (gpu(now=BUSY), Kind.OK, None),
-        (gpu(compute_mode=unseen()), Kind.UNKNOWN, None),
+        (gpu(), Status.OK, None),
+        (gpu(compute_mode=seen("exclusive-process")), Status.OK, None),  # a queueing system's
+        (gpu(compute_mode=seen("exclusive-process"), now=BUSY), Status.BAD, Severity.WARNING),
+        (gpu(compute_mode=seen("prohibited")), Status.BAD, Severity.ERROR),
+        (gpu(now=BUSY), Status.OK, None),
+        (gpu(compute_mode=unseen()), Status.UNKNOWN, None),
     ],
 )
-def test_compute_mode(card: Any, kind: Kind, severity: Severity | None) -> None:
+def test_compute_mode(card: Any, kind: Status, severity: Severity | None) -> None:
     found = answer(MODE, machine(gpus=seen((card,))))
     assert found.kind is kind
     assert severity is None or found.severity is severity

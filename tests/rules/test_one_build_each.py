@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Symptom
-from doctor.facts.environment import Overlap
+from doctor.model.facts.environment import Overlap
+from doctor.model.finding import Status, Symptom
 from tests.machine import VENV, distribution, driver, environment, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
@@ -19,20 +19,20 @@ NO_TOOLKIT = toolkits()._replace(toolkits=seen(()))
 @pytest.mark.parametrize(
     ("code", "names", "kind"),
     [
-        ("two-onnxruntimes", ("onnxruntime-gpu",), Kind.OK),
-        ("two-onnxruntimes", ("onnxruntime",), Kind.OK),
-        ("two-onnxruntimes", ("torch",), Kind.NOT_APPLICABLE),
-        ("two-onnxruntimes", ("onnxruntime", "onnxruntime-gpu"), Kind.BAD),
-        ("two-onnxruntimes", ("onnxruntime", "onnxruntime-extensions"), Kind.OK),
-        ("multiple-cupy", ("cupy-cuda12x",), Kind.OK),
-        ("multiple-cupy", ("cupy",), Kind.OK),
-        ("multiple-cupy", ("torch",), Kind.NOT_APPLICABLE),
-        ("multiple-cupy", ("cupy-cuda12x", "cupy-cuda11x"), Kind.BAD),
-        ("multiple-cupy", ("cupy", "cupy-cuda102"), Kind.BAD),
-        ("multiple-cupy", ("cupy-cuda12x", "cupyx-extra"), Kind.OK),
+        ("two-onnxruntimes", ("onnxruntime-gpu",), Status.OK),
+        ("two-onnxruntimes", ("onnxruntime",), Status.OK),
+        ("two-onnxruntimes", ("torch",), Status.NOT_APPLICABLE),
+        ("two-onnxruntimes", ("onnxruntime", "onnxruntime-gpu"), Status.BAD),
+        ("two-onnxruntimes", ("onnxruntime", "onnxruntime-extensions"), Status.OK),
+        ("multiple-cupy", ("cupy-cuda12x",), Status.OK),
+        ("multiple-cupy", ("cupy",), Status.OK),
+        ("multiple-cupy", ("torch",), Status.NOT_APPLICABLE),
+        ("multiple-cupy", ("cupy-cuda12x", "cupy-cuda11x"), Status.BAD),
+        ("multiple-cupy", ("cupy", "cupy-cuda102"), Status.BAD),
+        ("multiple-cupy", ("cupy-cuda12x", "cupyx-extra"), Status.OK),
     ],
 )
-def test_how_many(code: str, names: tuple[str, ...], kind: Kind) -> None:
+def test_how_many(code: str, names: tuple[str, ...], kind: Status) -> None:
     here = environment(distributions=seen(tuple(distribution(name, VERSION) for name in names)))
     assert answer(code, machine(environments=seen((here,)))).kind is kind
 
@@ -40,7 +40,7 @@ def test_how_many(code: str, names: tuple[str, ...], kind: Kind) -> None:
 @pytest.mark.parametrize("code", ["two-onnxruntimes", "multiple-cupy"])
 def test_unseen_distributions_are_unknown(code: str) -> None:
     here = environment(distributions=unseen("not readable"))
-    assert answer(code, machine(environments=seen((here,)))).kind is Kind.UNKNOWN
+    assert answer(code, machine(environments=seen((here,)))).kind is Status.UNKNOWN
 
 
 @pytest.mark.parametrize("code", ["two-onnxruntimes", "multiple-cupy"])
@@ -48,7 +48,7 @@ def test_a_hidden_copy_does_not_count(code: str) -> None:
     hidden = tuple(distribution(name, VERSION, hidden_by="/elsewhere") for name in ("onnxruntime", "cupy-cuda11x"))
     shown = tuple(distribution(name, VERSION) for name in ("onnxruntime-gpu", "cupy-cuda12x"))
     here = environment(distributions=seen((*shown, *hidden)))
-    assert answer(code, machine(environments=seen((here,)))).kind is Kind.OK
+    assert answer(code, machine(environments=seen((here,)))).kind is Status.OK
 
 
 def test_the_gpu_build_of_onnxruntime_stays_and_explains() -> None:

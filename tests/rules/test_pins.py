@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from doctor.check.finding import Kind, unknown
-from doctor.check.judge import ask
+from doctor.model.finding import Status, unknown
+from doctor.rules.shared.engine import evaluate
 from doctor.rules.shared.pins import Pin, applies, is_older, keeps, pin
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
@@ -64,9 +64,9 @@ def test_versions(specifier: str, version: str, kept: bool, older: bool) -> None
     ("rule", "answer", "matters"), [(True, True, True), (True, False, False), (False, True, False)]
 )
 def test_not_knowing_matters_where_rule_and_answer_say_so(rule: bool, answer: bool, matters: bool) -> None:
-    one = Rule(MACHINE, lambda *_: unknown("why")._replace(matters=answer), matters=rule)
-    (found,) = ask("test", one, machine(), MATRIX)
-    assert (found.kind, found.matters) == (Kind.UNKNOWN, matters)
+    one = Rule(MACHINE, lambda *_: unknown("why")._replace(blocks_verdict=answer), blocks_verdict=rule)
+    (found,) = evaluate("test", one, machine(), MATRIX)
+    assert (found.kind, found.blocks_verdict) == (Status.UNKNOWN, matters)
 
 
 @pytest.mark.parametrize(

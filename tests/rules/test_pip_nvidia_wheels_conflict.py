@@ -8,10 +8,10 @@ import pytest
 
 from compat.need import Need
 from compat.version import CudaVersion, CudnnVersion
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.check.judge import explained, judge, load_rules
-from doctor.facts import Facts
-from doctor.facts.environment import Framework, Overlap
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework, Overlap
+from doctor.model.finding import Severity, Status, Symptom
+from doctor.rules.shared.engine import judge, load_rules, root_causes
 from tests.machine import (
     CUDNN_DIR,
     VENV,
@@ -55,25 +55,25 @@ def with_wheels(frameworks: tuple[Framework, ...], *wheels: tuple[str, str], **c
 @pytest.mark.parametrize(
     ("requires", "wheel", "kind", "severity"),
     [
-        (("nvidia-cudnn-cu12==9.10.2.21",), CUDNN, Kind.OK, Severity.ERROR),
-        (("nvidia-cudnn-cu12==9.10.2.21",), ("nvidia-cudnn-cu12", "9.5.1.17"), Kind.BAD, Severity.ERROR),
-        (("nvidia-cudnn-cu12==9.10.2.21",), ("nvidia-cudnn-cu12", "9.12.0.46"), Kind.BAD, Severity.WARNING),
-        (("nvidia-cudnn-cu12==8.9.2.26",), CUDNN, Kind.BAD, Severity.ERROR),
-        (("nvidia-cublas-cu12==12.8.4.1",), ("nvidia-cublas-cu12", "12.1.3.1"), Kind.BAD, Severity.ERROR),
-        (("nvidia-cublas-cu12 (==12.8.4.1)",), ("nvidia-cublas-cu12", "12.8.4.1"), Kind.OK, Severity.ERROR),
-        (("cuda-toolkit[cublas,cudart]==13.0.2",), ("cuda-toolkit", "13.0.2"), Kind.OK, Severity.ERROR),
-        (("nvidia-cudnn-cu12<10.0,>=9.8",), CUDNN, Kind.OK, Severity.ERROR),
-        (("nvidia-cudnn-cu12~=9.8",), CUDNN, Kind.OK, Severity.ERROR),
-        (("nvidia-cudnn-cu12==9.10.*",), CUDNN, Kind.OK, Severity.ERROR),
-        (('nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux"',), CUDNN, Kind.BAD, Severity.WARNING),
-        (('nvidia-cudnn-cu12==9.1.0.70; platform_system == "Windows"',), CUDNN, Kind.OK, Severity.ERROR),
-        (('nvidia-cudnn-cu12==9.1.0.70; python_version < "3.10"',), CUDNN, Kind.OK, Severity.ERROR),
-        (("nvidia-cudnn-cu12==9.1.0.70; not a marker",), CUDNN, Kind.OK, Severity.ERROR),
-        (("nvidia-cudnn-cu12 @ file:///wheels/x.whl",), CUDNN, Kind.OK, Severity.ERROR),
-        (("nvidia-nccl-cu12==2.27.5",), CUDNN, Kind.OK, Severity.ERROR),  # what is missing is another code's
+        (("nvidia-cudnn-cu12==9.10.2.21",), CUDNN, Status.OK, Severity.ERROR),
+        (("nvidia-cudnn-cu12==9.10.2.21",), ("nvidia-cudnn-cu12", "9.5.1.17"), Status.BAD, Severity.ERROR),
+        (("nvidia-cudnn-cu12==9.10.2.21",), ("nvidia-cudnn-cu12", "9.12.0.46"), Status.BAD, Severity.WARNING),
+        (("nvidia-cudnn-cu12==8.9.2.26",), CUDNN, Status.BAD, Severity.ERROR),
+        (("nvidia-cublas-cu12==12.8.4.1",), ("nvidia-cublas-cu12", "12.1.3.1"), Status.BAD, Severity.ERROR),
+        (("nvidia-cublas-cu12 (==12.8.4.1)",), ("nvidia-cublas-cu12", "12.8.4.1"), Status.OK, Severity.ERROR),
+        (("cuda-toolkit[cublas,cudart]==13.0.2",), ("cuda-toolkit", "13.0.2"), Status.OK, Severity.ERROR),
+        (("nvidia-cudnn-cu12<10.0,>=9.8",), CUDNN, Status.OK, Severity.ERROR),
+        (("nvidia-cudnn-cu12~=9.8",), CUDNN, Status.OK, Severity.ERROR),
+        (("nvidia-cudnn-cu12==9.10.*",), CUDNN, Status.OK, Severity.ERROR),
+        (('nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux"',), CUDNN, Status.BAD, Severity.WARNING),
+        (('nvidia-cudnn-cu12==9.1.0.70; platform_system == "Windows"',), CUDNN, Status.OK, Severity.ERROR),
+        (('nvidia-cudnn-cu12==9.1.0.70; python_version < "3.10"',), CUDNN, Status.OK, Severity.ERROR),
+        (("nvidia-cudnn-cu12==9.1.0.70; not a marker",), CUDNN, Status.OK, Severity.ERROR),
+        (("nvidia-cudnn-cu12 @ file:///wheels/x.whl",), CUDNN, Status.OK, Severity.ERROR),
+        (("nvidia-nccl-cu12==2.27.5",), CUDNN, Status.OK, Severity.ERROR),  # what is missing is another code's
     ],
 )
-def test_pins(requires: tuple[str, ...], wheel: tuple[str, str], kind: Kind, severity: Severity) -> None:
+def test_pins(requires: tuple[str, ...], wheel: tuple[str, str], kind: Status, severity: Severity) -> None:
     found = answer(CODE, with_wheels((torch(*requires),), wheel))
     assert (found.kind, found.severity) == (kind, severity)
 
@@ -93,15 +93,15 @@ def test_several_pins_are_one_remedy() -> None:
 @pytest.mark.parametrize(
     ("version", "requirement", "kind"),
     [
-        ("9.1.0.70", "nvidia-cudnn-cu12<10.0,>=9.8; extra == 'with-cuda'", Kind.BAD),
-        ("9.10.2.21", "nvidia-cudnn-cu12<10.0,>=9.8; extra == 'with-cuda'", Kind.OK),
-        ("9.10.2.21", "nvidia-cudnn-cu12==8.9.7.29; extra == 'and-cuda'", Kind.OK),  # asked for or not: nobody knows
+        ("9.1.0.70", "nvidia-cudnn-cu12<10.0,>=9.8; extra == 'with-cuda'", Status.BAD),
+        ("9.10.2.21", "nvidia-cudnn-cu12<10.0,>=9.8; extra == 'with-cuda'", Status.OK),
+        ("9.10.2.21", "nvidia-cudnn-cu12==8.9.7.29; extra == 'and-cuda'", Status.OK),  # asked for or not: nobody knows
     ],
 )
-def test_extras(version: str, requirement: str, kind: Kind) -> None:
+def test_extras(version: str, requirement: str, kind: Status) -> None:
     found = answer(CODE, with_wheels((jax(requirement),), ("nvidia-cudnn-cu12", version)))
     assert found.kind is kind
-    assert kind is Kind.OK or found.severity is Severity.WARNING
+    assert kind is Status.OK or found.severity is Severity.WARNING
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_the_cudnn_that_an_extra_asks_for_is_one_cause(
     told = prediction(copy.parts.get()[0].path, intended=unseen("pins none"))._replace(asker=plugin.package)
     facts = with_wheels((plugin,), *wheels)._replace(cudnn=seen((copy,)), loader=loader(predictions=seen((told,))))
     answers = judge(facts, MATRIX, load_rules((CODE, code)))
-    cause = explained(answers).get((CODE, answer(CODE, facts).subject))
-    assert {one.code for one in answers if one.kind is Kind.BAD} == {CODE, code}
+    cause = root_causes(answers).get((CODE, answer(CODE, facts).subject))
+    assert {one.code for one in answers if one.kind is Status.BAD} == {CODE, code}
     assert (cause.code if cause else "") == (code if by_cudnn else "")
 
 
@@ -145,24 +145,24 @@ CU11 = (("nvidia-cublas-cu11", "11.11.3.6"), ("nvidia-cudnn-cu11", "8.7.0.84"))
 @pytest.mark.parametrize(
     ("frameworks", "wheels", "kind"),
     [
-        ((TORCH,), (CUDNN, *CU11), Kind.BAD),
+        ((TORCH,), (CUDNN, *CU11), Status.BAD),
         ((TORCH, framework("tensorflow", "2.14.0", requires=seen(("nvidia-cublas-cu11==11.11.3.6; extra == 'x'",)))),
-         (CUDNN, *CU11), Kind.OK),
+         (CUDNN, *CU11), Status.OK),
         ((TORCH, framework("onnxruntime-gpu", "1.18.0", cuda=seen(CudaVersion(11, 8)), requires=seen(()))),
-         (CUDNN, *CU11), Kind.OK),
-        ((TORCH,), (CUDNN, *CU11, ("cudf-cu11", "24.2")), Kind.OK),  # its requirements are not read
-        ((TORCH,), (CUDNN, *CU11, ("nvidia-dali-cuda110", "1.30")), Kind.OK),
-        ((TORCH, framework("vllm-like", "1", cuda=unseen("?"), requires=unseen("?"))), (CUDNN, *CU11), Kind.OK),
+         (CUDNN, *CU11), Status.OK),
+        ((TORCH,), (CUDNN, *CU11, ("cudf-cu11", "24.2")), Status.OK),  # its requirements are not read
+        ((TORCH,), (CUDNN, *CU11, ("nvidia-dali-cuda110", "1.30")), Status.OK),
+        ((TORCH, framework("vllm-like", "1", cuda=unseen("?"), requires=unseen("?"))), (CUDNN, *CU11), Status.OK),
         ((torch("nvidia-cudnn-cu13==9.12.0.46"), jax("nvidia-cublas-cu12>=12.1; extra == 'with-cuda'")),
          (("nvidia-cudnn-cu13", "9.12.0.46"), ("nvidia-cublas", "13.0.0.19"), ("nvidia-cublas-cu12", "12.8.4.1")),
-         Kind.OK),
-        ((TORCH,), CU11, Kind.OK),  # nothing of the major that torch uses: another fault
+         Status.OK),
+        ((TORCH,), CU11, Status.OK),  # nothing of the major that torch uses: another fault
     ],
 )  # fmt: skip
-def test_leftovers(frameworks: tuple[Framework, ...], wheels: tuple[tuple[str, str], ...], kind: Kind) -> None:
+def test_leftovers(frameworks: tuple[Framework, ...], wheels: tuple[tuple[str, str], ...], kind: Status) -> None:
     found = answer(CODE, with_wheels(frameworks, *wheels))
     assert found.kind is kind
-    assert kind is Kind.OK or found.severity is Severity.WARNING
+    assert kind is Status.OK or found.severity is Severity.WARNING
 
 
 def test_leftovers_go_and_what_shared_files_with_them_comes_anew() -> None:
@@ -176,7 +176,7 @@ def test_leftovers_go_and_what_shared_files_with_them_comes_anew() -> None:
 
 @pytest.mark.parametrize("changes", [{"distributions": unseen("?")}, {"frameworks": unseen("?")}])
 def test_unseen_is_unknown(changes: dict[str, Any]) -> None:
-    assert answer(CODE, machine(environments=seen((environment()._replace(**changes),)))).kind is Kind.UNKNOWN
+    assert answer(CODE, machine(environments=seen((environment()._replace(**changes),)))).kind is Status.UNKNOWN
 
 
 def test_wheels_of_the_users_own_directory_are_not_looked_for_inside() -> None:
@@ -204,15 +204,15 @@ def test_a_framework_of_the_users_own_directory_is_not_hidden() -> None:
 
 
 def test_without_wheels_it_does_not_apply() -> None:
-    assert answer(CODE, with_wheels((TORCH,))).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, with_wheels((TORCH,))).kind is Status.NOT_APPLICABLE
 
 
-@pytest.mark.parametrize(("version", "kind"), [("12.9.86", Kind.BAD), ("12.8.93", Kind.OK)])
-def test_what_the_code_of_a_framework_refuses(version: str, kind: Kind) -> None:
+@pytest.mark.parametrize(("version", "kind"), [("12.9.86", Status.BAD), ("12.8.93", Status.OK)])
+def test_what_the_code_of_a_framework_refuses(version: str, kind: Status) -> None:
     one = framework("jax", "0.4.35", build=seen(""), cuda=unseen("-"), fails_unless=("nvidia-cuda-nvcc-cu12<12.9",))
     found = answer(CODE, with_wheels((one,), ("nvidia-cuda-nvcc-cu12", version)))
     assert (found.kind, found.severity) == (kind, Severity.ERROR)
-    if kind is Kind.BAD:
+    if kind is Status.BAD:
         assert found.why == "jax 0.4.35 cannot be imported beside nvidia-cuda-nvcc-cu12 12.9.86: it needs <12.9"
         assert found.needs == (Need("nvidia-cuda-nvcc-cu12", "<12.9", PYTHON),)
 
@@ -232,14 +232,14 @@ def test_a_wheel_whose_release_is_not_known_yet_comes_as_it_is_asked_for() -> No
 @pytest.mark.parametrize(
     ("there", "floor", "kind"),
     [
-        ("9.3.0.75", "9.3", Kind.OK),
-        ("9.3.0.75", "9.1", Kind.BAD),  # what torch pins would serve both
-        ("9.3.0.75", "9.8", Kind.BAD),  # it serves neither
-        ("9.3.0.75", "8.9", Kind.BAD),
-        ("9.0.0.312", "9.3", Kind.BAD),
+        ("9.3.0.75", "9.3", Status.OK),
+        ("9.3.0.75", "9.1", Status.BAD),  # what torch pins would serve both
+        ("9.3.0.75", "9.8", Status.BAD),  # it serves neither
+        ("9.3.0.75", "8.9", Status.BAD),
+        ("9.0.0.312", "9.3", Status.BAD),
     ],
 )
-def test_a_newer_cudnn_than_a_pin_that_another_framework_needs(there: str, floor: str, kind: Kind) -> None:
+def test_a_newer_cudnn_than_a_pin_that_another_framework_needs(there: str, floor: str, kind: Status) -> None:
     other = framework("tensorflow", "2.18.1", requires=seen(()), cudnn=seen(CudnnVersion.parse(floor)))
     facts = with_wheels((torch("nvidia-cudnn-cu12==9.1.0.70"), other), ("nvidia-cudnn-cu12", there))
     assert answer(CODE, facts).kind is kind

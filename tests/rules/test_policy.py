@@ -1,13 +1,13 @@
-"""The rules of a policy; what it reads, writes and changes is in tests/policy."""
+"""The rules of a policy; what it reads, writes and changes is in tests/commands/policy."""
 
 from __future__ import annotations
 
 import pytest
 
-from doctor.check.finding import Kind
-from doctor.facts import Facts
-from doctor.facts.policy import Policy, PolicyException, Requirement
-from doctor.facts.seen import Place
+from doctor.model.facts import Facts
+from doctor.model.facts.policy import Policy, PolicyException, Requirement
+from doctor.model.facts.seen import Place
+from doctor.model.finding import Status
 from tests.machine import driver, machine, unseen
 from tests.rules.case import answer
 
@@ -20,18 +20,18 @@ def wants(wanted: str) -> Policy:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (machine(policy=wants(">=580")), Kind.OK),
-        (machine(policy=wants(">=590")), Kind.BAD),
-        (machine(policy=wants(">=580"), driver=driver()._replace(release=unseen("not loaded"))), Kind.UNKNOWN),
-        (machine(), Kind.NOT_APPLICABLE),
+        (machine(policy=wants(">=580")), Status.OK),
+        (machine(policy=wants(">=590")), Status.BAD),
+        (machine(policy=wants(">=580"), driver=driver()._replace(release=unseen("not loaded"))), Status.UNKNOWN),
+        (machine(), Status.NOT_APPLICABLE),
     ],
 )
-def test_policy_not_met(facts: Facts, kind: Kind) -> None:
+def test_policy_not_met(facts: Facts, kind: Status) -> None:
     assert answer("policy-not-met", facts).kind is kind
 
 
-@pytest.mark.parametrize(("is_over", "kind"), [(False, Kind.OK), (True, Kind.BAD)])
-def test_policy_exception_expired(is_over: bool, kind: Kind) -> None:
+@pytest.mark.parametrize(("is_over", "kind"), [(False, Status.OK), (True, Status.BAD)])
+def test_policy_exception_expired(is_over: bool, kind: Status) -> None:
     one = PolicyException(
         code="persistence-off",
         reason="desktop",

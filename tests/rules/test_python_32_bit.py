@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts, Machine
+from doctor.model.facts import Facts, Machine
+from doctor.model.finding import Severity, Status
 from tests.machine import environment, machine, seen, system, unseen
 from tests.rules.case import answer
 
@@ -27,19 +27,19 @@ TORCH = environment().frameworks
 @pytest.mark.parametrize(
     ("facts", "kind", "severity"),
     [
-        (windows(seen("x86_64")), Kind.OK, None),
-        (windows(seen("aarch64")), Kind.OK, None),
-        (windows(seen("i386")), Kind.BAD, Severity.WARNING),
-        (windows(seen("i386"), TORCH), Kind.BAD, Severity.ERROR),
-        (windows(seen("i386"), TORCH, machine=OFFLINE), Kind.BAD, Severity.ERROR),
-        (windows(seen("i386"), machine=OFFLINE), Kind.NOT_APPLICABLE, None),  # nobody computes with it
-        (windows(seen("i386"), machine=OFFLINE, assumed=("gpus",)), Kind.BAD, Severity.WARNING),
-        (windows(seen("i386"), pci=seen(()), gpus=seen(())), Kind.NOT_APPLICABLE, None),
-        (windows(unseen()), Kind.UNKNOWN, None),
-        (windows(seen("i386"), family="linux"), Kind.NOT_APPLICABLE, None),
+        (windows(seen("x86_64")), Status.OK, None),
+        (windows(seen("aarch64")), Status.OK, None),
+        (windows(seen("i386")), Status.BAD, Severity.WARNING),
+        (windows(seen("i386"), TORCH), Status.BAD, Severity.ERROR),
+        (windows(seen("i386"), TORCH, machine=OFFLINE), Status.BAD, Severity.ERROR),
+        (windows(seen("i386"), machine=OFFLINE), Status.NOT_APPLICABLE, None),  # nobody computes with it
+        (windows(seen("i386"), machine=OFFLINE, assumed=("gpus",)), Status.BAD, Severity.WARNING),
+        (windows(seen("i386"), pci=seen(()), gpus=seen(())), Status.NOT_APPLICABLE, None),
+        (windows(unseen()), Status.UNKNOWN, None),
+        (windows(seen("i386"), family="linux"), Status.NOT_APPLICABLE, None),
     ],
 )
-def test_windows(facts: Facts, kind: Kind, severity: Severity | None) -> None:
+def test_windows(facts: Facts, kind: Status, severity: Severity | None) -> None:
     found = answer(CODE, facts)
     assert found.kind is kind
     if severity:

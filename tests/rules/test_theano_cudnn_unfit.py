@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts.environment import Setting
-from doctor.facts.seen import Place
+from doctor.model.facts.environment import Setting
+from doctor.model.facts.seen import Place
+from doctor.model.finding import Severity, Status
 from tests.machine import configuration, cudnn_copy, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer
 
@@ -42,19 +42,19 @@ def facts(*copies: Any, version: str = "0.8.2", device: str = "gpu", **settings:
 @pytest.mark.parametrize(
     ("found", "kind"),
     [
-        (facts(copy("5.1.10")), Kind.OK),
-        (facts(copy("3.0.8")), Kind.BAD),
-        (facts(copy("7.6.5")), Kind.BAD),
-        (facts(copy("5.1.10"), version="0.9.0"), Kind.OK),
-        (facts(copy("4.0.7"), version="0.9.0"), Kind.BAD),
-        (facts(copy("5.1.10"), version="99.0"), Kind.UNKNOWN),
-        (facts(copy("5.1.10", version=unseen("no symbol"))), Kind.UNKNOWN),
-        (facts(copy("3.0.8"), device="cpu"), Kind.NOT_APPLICABLE),
-        (facts(copy("3.0.8"), dnn__enabled="False"), Kind.NOT_APPLICABLE),
-        (facts(), Kind.NOT_APPLICABLE),
-        (facts(dnn__enabled="True"), Kind.BAD),
+        (facts(copy("5.1.10")), Status.OK),
+        (facts(copy("3.0.8")), Status.BAD),
+        (facts(copy("7.6.5")), Status.BAD),
+        (facts(copy("5.1.10"), version="0.9.0"), Status.OK),
+        (facts(copy("4.0.7"), version="0.9.0"), Status.BAD),
+        (facts(copy("5.1.10"), version="99.0"), Status.UNKNOWN),
+        (facts(copy("5.1.10", version=unseen("no symbol"))), Status.UNKNOWN),
+        (facts(copy("3.0.8"), device="cpu"), Status.NOT_APPLICABLE),
+        (facts(copy("3.0.8"), dnn__enabled="False"), Status.NOT_APPLICABLE),
+        (facts(), Status.NOT_APPLICABLE),
+        (facts(dnn__enabled="True"), Status.BAD),
         # the settings name another one, through a link too; the system's comes last
-        (facts(copy("3.0.8"), copy("5.1.10", f"{OTHER}/lib64"), dnn__base_path=OTHER), Kind.OK),
+        (facts(copy("3.0.8"), copy("5.1.10", f"{OTHER}/lib64"), dnn__base_path=OTHER), Status.OK),
         (
             facts(
                 copy("3.0.8"),
@@ -62,21 +62,21 @@ def facts(*copies: Any, version: str = "0.8.2", device: str = "gpu", **settings:
                 dnn__library_path=f"{OTHER}/lib64/",
                 dnn__include_path=f"{OTHER}/include",
             ),
-            Kind.OK,
+            Status.OK,
         ),
-        (facts(copy("4.0.7"), copy("5.1.10", f"{OTHER}/lib64"), dnn__library_path=f"{OTHER}/lib64"), Kind.BAD),
-        (facts(copy("3.0.8"), copy("5.1.10", f"{OTHER}/lib64"), cuda__root="/usr/local/cuda"), Kind.BAD),
-        (facts(copy("5.1.10", SYSTEM, "distribution")), Kind.OK),
-        (facts(copy("5.1.10"), copy("3.0.8", SYSTEM, "distribution")), Kind.OK),
+        (facts(copy("4.0.7"), copy("5.1.10", f"{OTHER}/lib64"), dnn__library_path=f"{OTHER}/lib64"), Status.BAD),
+        (facts(copy("3.0.8"), copy("5.1.10", f"{OTHER}/lib64"), cuda__root="/usr/local/cuda"), Status.BAD),
+        (facts(copy("5.1.10", SYSTEM, "distribution")), Status.OK),
+        (facts(copy("5.1.10"), copy("3.0.8", SYSTEM, "distribution")), Status.OK),
         # a header of another release
-        (facts(copy("5.1.10", header_version=seen(copy("4.0.7").version.get()))), Kind.BAD),
+        (facts(copy("5.1.10", header_version=seen(copy("4.0.7").version.get()))), Status.BAD),
         (
             facts(copy("5.1.10"), copy("4.0.7", f"{OTHER}/lib64"), dnn__include_path=f"{OTHER}/include"),
-            Kind.BAD,
+            Status.BAD,
         ),
     ],
 )
-def test_kinds(found: Any, kind: Kind) -> None:
+def test_kinds(found: Any, kind: Status) -> None:
     assert answer(CODE, found).kind is kind
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts.environment import Variable
-from doctor.facts.toolkit import ToolkitName
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.toolkit import ToolkitName
+from doctor.model.finding import Severity, Status
 from tests.machine import configuration, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
@@ -32,30 +32,30 @@ LINK_NEW = named("/usr/local/cuda", NEW.path)
 @pytest.mark.parametrize(
     ("names", "kind"),
     [
-        ((LINK_NEW, NVCC_NEW), Kind.OK),  # /usr/local/cuda/bin on PATH
-        ((HOME_NEW, LINK_NEW, NVCC_NEW), Kind.OK),
-        ((NVCC_NEW, named("CUDA_HOME", SAME.path)), Kind.OK),  # one version in two places
-        ((NVCC_OLD, HOME_NEW), Kind.BAD),
-        ((NVCC_NEW, HOME_NEW, named("CUDA_PATH", OLD.path)), Kind.BAD),
-        ((NVCC_OLD, LINK_NEW), Kind.BAD),
-        ((NVCC_OLD, HOME_OLD, LINK_NEW), Kind.OK),  # chosen on purpose, twice; the link is only the fallback
-        ((named("nvcc on PATH", CONDA.path), LINK_NEW), Kind.NOT_APPLICABLE),  # an activated environment
-        ((named("nvcc on PATH", CONDA.path), HOME_NEW), Kind.BAD),
-        ((NVCC_NEW,), Kind.NOT_APPLICABLE),
-        ((), Kind.NOT_APPLICABLE),
-        ((NVCC_NEW, named("CUDA_HOME", SILENT.path)), Kind.UNKNOWN),
-        ((NVCC_NEW, ToolkitName("CUDA_HOME", "/gone", unseen("not there"), missing=True)), Kind.NOT_APPLICABLE),
+        ((LINK_NEW, NVCC_NEW), Status.OK),  # /usr/local/cuda/bin on PATH
+        ((HOME_NEW, LINK_NEW, NVCC_NEW), Status.OK),
+        ((NVCC_NEW, named("CUDA_HOME", SAME.path)), Status.OK),  # one version in two places
+        ((NVCC_OLD, HOME_NEW), Status.BAD),
+        ((NVCC_NEW, HOME_NEW, named("CUDA_PATH", OLD.path)), Status.BAD),
+        ((NVCC_OLD, LINK_NEW), Status.BAD),
+        ((NVCC_OLD, HOME_OLD, LINK_NEW), Status.OK),  # chosen on purpose, twice; the link is only the fallback
+        ((named("nvcc on PATH", CONDA.path), LINK_NEW), Status.NOT_APPLICABLE),  # an activated environment
+        ((named("nvcc on PATH", CONDA.path), HOME_NEW), Status.BAD),
+        ((NVCC_NEW,), Status.NOT_APPLICABLE),
+        ((), Status.NOT_APPLICABLE),
+        ((NVCC_NEW, named("CUDA_HOME", SILENT.path)), Status.UNKNOWN),
+        ((NVCC_NEW, ToolkitName("CUDA_HOME", "/gone", unseen("not there"), missing=True)), Status.NOT_APPLICABLE),
     ],
 )
-def test_names(names: tuple[ToolkitName, ...], kind: Kind) -> None:
+def test_names(names: tuple[ToolkitName, ...], kind: Status) -> None:
     found = answer(CODE, machine(toolkit=toolkits(*ALL, names=seen(names))))
     assert found.kind is kind
-    assert found.severity is Severity.WARNING or kind is not Kind.BAD
+    assert found.severity is Severity.WARNING or kind is not Status.BAD
 
 
 def test_wheels_of_another_cuda_are_no_conflict() -> None:
     thirteen = toolkit("13.0.2")  # beside torch 2.9.1+cu128, which brings its own
-    assert answer(CODE, machine(toolkit=toolkits(thirteen))).kind is Kind.OK
+    assert answer(CODE, machine(toolkit=toolkits(thirteen))).kind is Status.OK
 
 
 def test_needs_follow_the_nvcc_on_path() -> None:
@@ -92,7 +92,7 @@ def test_nothing_is_made_to_follow_usr() -> None:
 
 
 def test_unseen_is_unknown() -> None:
-    assert answer(CODE, machine(toolkit=toolkits(names=unseen("failed")))).kind is Kind.UNKNOWN
+    assert answer(CODE, machine(toolkit=toolkits(names=unseen("failed")))).kind is Status.UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,9 @@ import pytest
 
 from compat.need import BY_HAND
 from compat.version import CudaVersion
-from doctor.check.finding import Kind
-from doctor.facts.environment import NamedFile, Variable
-from tests.machine import (
-    configuration,
-    environment,
-    framework,
-    gpu,
-    machine,
-    seen,
-    toolkit,
-    toolkits,
-    unseen,
-)
+from doctor.model.facts.environment import NamedFile, Variable
+from doctor.model.finding import Status
+from tests.machine import configuration, environment, framework, gpu, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
 CODE = "variable-leads-astray"
@@ -42,27 +32,27 @@ ORDER, ARCHES = "CUDA_DEVICE_ORDER", "TORCH_CUDA_ARCH_LIST"
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (preload(), Kind.OK),
-        (preload("is not there"), Kind.BAD),
-        (with_variable("LD_PRELOAD", "libx.so"), Kind.NOT_APPLICABLE),
-        (with_variable("LD_PRELOAD", " "), Kind.NOT_APPLICABLE),
-        (machine(configuration=preload().configuration._replace(named=unseen())), Kind.UNKNOWN),
-        (machine(configuration=configuration(variables=unseen())), Kind.UNKNOWN),
-        (with_variable(ORDER, "PCI_BUS_ID", gpus=TWO), Kind.OK),
-        (with_variable(ORDER, "PCI_BUS", gpus=TWO), Kind.BAD),
-        (with_variable(ORDER, "PCI_BUS"), Kind.OK),  # one card
-        (with_variable("CUDA_MODULE_LOADING", "LAZY"), Kind.OK),
-        (with_variable("CUDA_MODULE_LOADING", "ON_DEMAND"), Kind.BAD),
-        (with_variable(ARCHES, "8.0;8.6"), Kind.OK),  # code for 8.6 runs on 8.9
-        (with_variable(ARCHES, "7.5 8.0+PTX"), Kind.OK),
-        (with_variable(ARCHES, "9.0"), Kind.BAD),
-        (with_variable(ARCHES, "7.5"), Kind.BAD),
-        (with_variable(ARCHES, "Ampere"), Kind.NOT_APPLICABLE),
-        (with_variable(ARCHES, "9.0", gpus=seen(())), Kind.NOT_APPLICABLE),
-        (with_variable(ARCHES, "9.0", gpus=unseen()), Kind.UNKNOWN),
+        (preload(), Status.OK),
+        (preload("is not there"), Status.BAD),
+        (with_variable("LD_PRELOAD", "libx.so"), Status.NOT_APPLICABLE),
+        (with_variable("LD_PRELOAD", " "), Status.NOT_APPLICABLE),
+        (machine(configuration=preload().configuration._replace(named=unseen())), Status.UNKNOWN),
+        (machine(configuration=configuration(variables=unseen())), Status.UNKNOWN),
+        (with_variable(ORDER, "PCI_BUS_ID", gpus=TWO), Status.OK),
+        (with_variable(ORDER, "PCI_BUS", gpus=TWO), Status.BAD),
+        (with_variable(ORDER, "PCI_BUS"), Status.OK),  # one card
+        (with_variable("CUDA_MODULE_LOADING", "LAZY"), Status.OK),
+        (with_variable("CUDA_MODULE_LOADING", "ON_DEMAND"), Status.BAD),
+        (with_variable(ARCHES, "8.0;8.6"), Status.OK),  # code for 8.6 runs on 8.9
+        (with_variable(ARCHES, "7.5 8.0+PTX"), Status.OK),
+        (with_variable(ARCHES, "9.0"), Status.BAD),
+        (with_variable(ARCHES, "7.5"), Status.BAD),
+        (with_variable(ARCHES, "Ampere"), Status.NOT_APPLICABLE),
+        (with_variable(ARCHES, "9.0", gpus=seen(())), Status.NOT_APPLICABLE),
+        (with_variable(ARCHES, "9.0", gpus=unseen()), Status.UNKNOWN),
     ],
 )
-def test_kinds(facts: Any, kind: Kind) -> None:
+def test_kinds(facts: Any, kind: Status) -> None:
     assert answer(CODE, facts).kind is kind
 
 
@@ -109,7 +99,7 @@ def test_the_list_of_architectures_keeps_what_it_has(value: str, changes: Any, w
     """An empty one fails where no GPU is visible, as in every build of an image."""
     (need,) = answer(CODE, with_variable(ARCHES, value, **changes)).needs
     assert need.spec == f"={wanted}"
-    assert answer(CODE, with_variable(ARCHES, wanted, **changes)).kind is Kind.OK
+    assert answer(CODE, with_variable(ARCHES, wanted, **changes)).kind is Status.OK
 
 
 def test_no_list_helps_where_no_compiler_builds_for_the_card() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.facts.environment import Overlap
-from doctor.facts.seen import Fact
+from doctor.model.facts.environment import Overlap
+from doctor.model.facts.seen import Fact
+from doctor.model.finding import Severity, Status, Symptom
 from tests.machine import VENV, cudnn_copy, distribution, driver, environment, framework, gpu, machine, seen, unseen
 from tests.rules.case import answer
 
@@ -27,25 +27,25 @@ def shared(
 @pytest.mark.parametrize(
     ("overlaps", "kind", "severity"),
     [
-        ((), Kind.OK, Severity.ERROR),
-        ((shared(seen(CU13)),), Kind.BAD, Severity.ERROR),
-        ((shared(unseen("too large to hash")),), Kind.BAD, Severity.ERROR),
-        ((shared(seen(CU12)),), Kind.BAD, Severity.WARNING),  # torch has what it asks for, until something is removed
+        ((), Status.OK, Severity.ERROR),
+        ((shared(seen(CU13)),), Status.BAD, Severity.ERROR),
+        ((shared(unseen("too large to hash")),), Status.BAD, Severity.ERROR),
+        ((shared(seen(CU12)),), Status.BAD, Severity.WARNING),  # torch has what it asks for, until something is removed
         (
             (shared(seen("opencv-python 4.10"), "cv2/cv2.so", ("opencv-python 4.10", "opencv-python-headless 4.9")),),
-            Kind.BAD,
+            Status.BAD,
             Severity.WARNING,
         ),
     ],
 )
-def test_overlaps(overlaps: tuple[Overlap, ...], kind: Kind, severity: Severity) -> None:
+def test_overlaps(overlaps: tuple[Overlap, ...], kind: Status, severity: Severity) -> None:
     found = answer(CODE, machine(environments=seen((environment(distributions=BOTH, overlaps=seen(overlaps)),))))
     assert (found.kind, found.severity) == (kind, severity)
 
 
 def test_unseen_records_are_unknown() -> None:
     here = environment(overlaps=unseen("RECORD is damaged"))
-    assert answer(CODE, machine(environments=seen((here,)))).kind is Kind.UNKNOWN
+    assert answer(CODE, machine(environments=seen((here,)))).kind is Status.UNKNOWN
 
 
 def test_what_nobody_asks_for_goes_and_the_rest_comes_anew() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Status
 from tests.machine import driver, machine, nvml, pci_device, seen, system, unseen
 from tests.rules.case import answer
 
@@ -23,17 +23,17 @@ def windows(**changes: Any) -> Facts:
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
-        (windows(), Kind.OK),
-        (windows(pci=BASIC, gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Kind.BAD),
-        (windows(pci=seen((pci_device(driver=""),)), gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Kind.BAD),
-        (windows(gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Kind.UNKNOWN),  # the driver is bound to the card
-        (windows(pci=BASIC, gpus=unseen(), driver=driver(nvml=seen(nvml(state="hung")))), Kind.UNKNOWN),
-        (windows(pci=unseen(), gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Kind.UNKNOWN),
-        (windows(pci=seen(()), gpus=seen(()), driver=driver(nvml=NOT_FOUND)), Kind.NOT_APPLICABLE),
-        (machine(), Kind.NOT_APPLICABLE),
+        (windows(), Status.OK),
+        (windows(pci=BASIC, gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Status.BAD),
+        (windows(pci=seen((pci_device(driver=""),)), gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Status.BAD),
+        (windows(gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Status.UNKNOWN),  # the driver is bound to the card
+        (windows(pci=BASIC, gpus=unseen(), driver=driver(nvml=seen(nvml(state="hung")))), Status.UNKNOWN),
+        (windows(pci=unseen(), gpus=unseen(), driver=driver(nvml=NOT_FOUND)), Status.UNKNOWN),
+        (windows(pci=seen(()), gpus=seen(()), driver=driver(nvml=NOT_FOUND)), Status.NOT_APPLICABLE),
+        (machine(), Status.NOT_APPLICABLE),
     ],
 )
-def test_the_driver(facts: Facts, kind: Kind) -> None:
+def test_the_driver(facts: Facts, kind: Status) -> None:
     assert answer("windows-driver-missing", facts).kind is kind
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind, Severity, Symptom
-from doctor.facts import Facts
-from doctor.facts.environment import Incomplete
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Incomplete
+from doctor.model.finding import Severity, Status, Symptom
 from tests.machine import environment, machine, seen, system, unseen
 from tests.rules.case import answer
 
@@ -26,16 +26,16 @@ def windows(paths: Any, switch: Any, *lost: str, family: str = "windows") -> Fac
 @pytest.mark.parametrize(
     ("paths", "switch", "kind", "severity"),
     [
-        (seen(()), seen(False), Kind.OK, None),
-        (seen(()), unseen(), Kind.OK, None),  # nobody needs to know
-        (seen((HEADER,)), seen(True), Kind.OK, None),
-        (seen((HEADER,)), seen(False), Kind.BAD, Severity.WARNING),
-        (seen((HEADER, MODULE)), seen(False), Kind.BAD, Severity.ERROR),
-        (seen((HEADER,)), unseen(), Kind.UNKNOWN, None),
-        (unseen(), seen(False), Kind.UNKNOWN, None),
+        (seen(()), seen(False), Status.OK, None),
+        (seen(()), unseen(), Status.OK, None),  # nobody needs to know
+        (seen((HEADER,)), seen(True), Status.OK, None),
+        (seen((HEADER,)), seen(False), Status.BAD, Severity.WARNING),
+        (seen((HEADER, MODULE)), seen(False), Status.BAD, Severity.ERROR),
+        (seen((HEADER,)), unseen(), Status.UNKNOWN, None),
+        (unseen(), seen(False), Status.UNKNOWN, None),
     ],
 )
-def test_windows(paths: Any, switch: Any, kind: Kind, severity: Severity | None) -> None:
+def test_windows(paths: Any, switch: Any, kind: Status, severity: Severity | None) -> None:
     found = answer(CODE, windows(paths, switch))
     assert found.kind is kind
     if severity:
@@ -44,7 +44,7 @@ def test_windows(paths: Any, switch: Any, kind: Kind, severity: Severity | None)
 
 
 def test_elsewhere_it_does_not_apply() -> None:
-    assert answer(CODE, windows(seen((HEADER,)), seen(False), family="linux")).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, windows(seen((HEADER,)), seen(False), family="linux")).kind is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(

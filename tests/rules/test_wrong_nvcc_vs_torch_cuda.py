@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compat.need import Need
-from doctor.check.finding import Kind, Severity
-from doctor.facts import Facts
-from doctor.facts.toolkit import ToolkitName
+from doctor.model.facts import Facts
+from doctor.model.facts.toolkit import ToolkitName
+from doctor.model.finding import Severity, Status
 from tests.machine import distribution, environment, framework, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
@@ -35,25 +35,29 @@ def building(**changes: Any) -> Facts:
 @pytest.mark.parametrize(
     ("names", "kind", "severity"),
     [
-        ((named("CUDA_HOME", NEW.path),), Kind.OK, Severity.ERROR),  # another minor version: torch only remarks on it
-        ((named("CUDA_HOME", OLD.path), named("nvcc on PATH", NEW.path)), Kind.BAD, Severity.WARNING),
-        ((named("nvcc on PATH", OLD.path), named("/usr/local/cuda", NEW.path)), Kind.BAD, Severity.WARNING),
-        ((named("nvcc on PATH", NEXT.path),), Kind.BAD, Severity.WARNING),
-        ((named("/usr/local/cuda", NEXT.path),), Kind.BAD, Severity.WARNING),
-        ((named("CUDA_HOME", RUNTIME.path),), Kind.NOT_APPLICABLE, Severity.ERROR),
-        ((named("CUDA_HOME", SILENT.path),), Kind.UNKNOWN, Severity.ERROR),
-        ((), Kind.NOT_APPLICABLE, Severity.ERROR),
-        ((ToolkitName("CUDA_HOME", "/gone", unseen("not there"), missing=True),), Kind.NOT_APPLICABLE, Severity.ERROR),
+        ((named("CUDA_HOME", NEW.path),), Status.OK, Severity.ERROR),  # another minor version: torch only remarks on it
+        ((named("CUDA_HOME", OLD.path), named("nvcc on PATH", NEW.path)), Status.BAD, Severity.WARNING),
+        ((named("nvcc on PATH", OLD.path), named("/usr/local/cuda", NEW.path)), Status.BAD, Severity.WARNING),
+        ((named("nvcc on PATH", NEXT.path),), Status.BAD, Severity.WARNING),
+        ((named("/usr/local/cuda", NEXT.path),), Status.BAD, Severity.WARNING),
+        ((named("CUDA_HOME", RUNTIME.path),), Status.NOT_APPLICABLE, Severity.ERROR),
+        ((named("CUDA_HOME", SILENT.path),), Status.UNKNOWN, Severity.ERROR),
+        ((), Status.NOT_APPLICABLE, Severity.ERROR),
+        (
+            (ToolkitName("CUDA_HOME", "/gone", unseen("not there"), missing=True),),
+            Status.NOT_APPLICABLE,
+            Severity.ERROR,
+        ),
     ],
 )
-def test_names(names: tuple[ToolkitName, ...], kind: Kind, severity: Severity) -> None:
+def test_names(names: tuple[ToolkitName, ...], kind: Status, severity: Severity) -> None:
     found = answer(CODE, building(toolkit=toolkits(*ALL, names=seen(names))))
     assert (found.kind, found.severity) == (kind, severity)
 
 
 def test_where_nothing_is_built_a_wheel_beside_another_toolkit_is_healthy() -> None:
     facts = machine(toolkit=toolkits(*ALL, names=seen((named("CUDA_HOME", OLD.path),))))
-    assert answer(CODE, facts).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, facts).kind is Status.NOT_APPLICABLE
 
 
 def test_the_toolkit_that_fits_is_named() -> None:
@@ -68,4 +72,4 @@ def test_none_fits() -> None:
 
 def test_only_torch() -> None:
     facts = machine(environments=seen((environment(framework("tensorflow", "2.18.0")),)))
-    assert answer(CODE, facts).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, facts).kind is Status.NOT_APPLICABLE

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.check.finding import Kind
-from doctor.facts.cudnn import CudnnCopy
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.finding import Status
 from tests.machine import cudnn_part, machine, seen, system, unseen
 from tests.rules.case import answer
 from tests.rules.cudnn import other
@@ -25,20 +25,20 @@ def windows_copy(version: str, companions: Any) -> CudnnCopy:
 @pytest.mark.parametrize(
     ("version", "companions", "kind"),
     [
-        ("8.9.3", seen(()), Kind.BAD),
-        ("8.3.0", seen(()), Kind.BAD),
-        ("9.1.0", seen(()), Kind.NOT_APPLICABLE),
-        ("8.9.3", seen(("zlibwapi.dll",)), Kind.OK),
-        ("8.9.3", seen(("ZLIBWAPI.DLL",)), Kind.OK),
-        ("8.2.4", seen(()), Kind.NOT_APPLICABLE),
-        ("8.9.4", seen(()), Kind.NOT_APPLICABLE),  # linked statically from here on
-        ("8.9.3", unseen("they were not looked for"), Kind.UNKNOWN),
+        ("8.9.3", seen(()), Status.BAD),
+        ("8.3.0", seen(()), Status.BAD),
+        ("9.1.0", seen(()), Status.NOT_APPLICABLE),
+        ("8.9.3", seen(("zlibwapi.dll",)), Status.OK),
+        ("8.9.3", seen(("ZLIBWAPI.DLL",)), Status.OK),
+        ("8.2.4", seen(()), Status.NOT_APPLICABLE),
+        ("8.9.4", seen(()), Status.NOT_APPLICABLE),  # linked statically from here on
+        ("8.9.3", unseen("they were not looked for"), Status.UNKNOWN),
     ],
 )
-def test_windows(version: str, companions: Any, kind: Kind) -> None:
+def test_windows(version: str, companions: Any, kind: Status) -> None:
     facts = machine(system=system(family=seen("windows")), cudnn=seen((windows_copy(version, companions),)))
     assert answer(CODE, facts).kind is kind
 
 
 def test_elsewhere_it_does_not_apply() -> None:
-    assert answer(CODE, machine(cudnn=seen((windows_copy("8.9.3", seen(())),)))).kind is Kind.NOT_APPLICABLE
+    assert answer(CODE, machine(cudnn=seen((windows_copy("8.9.3", seen(())),)))).kind is Status.NOT_APPLICABLE

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from doctor.check.encode import encode_report
 from doctor.host.root import RootHost
 from doctor.host.snapshot import Snapshot
+from doctor.model.encode import encode_report
 from doctor.probes import ProbeRequest, look
 from tests.lab.case import Case
 from tests.lab.cases.windows import CASES, RUNTIME, SYSTEM

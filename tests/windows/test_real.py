@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.verify import child
+from doctor.commands.verify import child
 from tests.wheels import WINDOWS, fetch, unpack
 from tests.windows.machine import SITE, Windows
 from tests.windows.test_installed import report

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from doctor.install.install import InstallOrder
+    from doctor.commands.install.install import InstallOrder
     from installers.progress import Progress, Report
 
 OTHERWISE = "package"  # `gpudoctor install torch` is `gpudoctor install package torch`
@@ -57,7 +57,7 @@ def answer(product: str, *, apply: bool, dry_run: bool, sudo: bool, **fields: An
 
     `fields` are those of InstallOrder: the commands name their parameters so, and hand all of them on.
     """
-    from doctor.install.install import (  # late, as what follows: `gpudoctor install --help` loads this module, too
+    from doctor.commands.install.install import (  # late, as what follows: `install --help` loads this module
         BadOrder,
         InstallOrder,
         ask,
@@ -76,13 +76,13 @@ def answer(product: str, *, apply: bool, dry_run: bool, sudo: bool, **fields: An
 
 
 def _applied(asked: InstallOrder, *, sudo: bool) -> tuple[str, int]:
-    from compat.choice import one_of
+    from compat.base.choice import one_of
     from compat.matrix import Matrix
-    from doctor.install.apply import apply_plan, needing_root
-    from doctor.install.install import prepare
+    from doctor.commands.install.apply import apply_plan, needing_root
+    from doctor.commands.install.install import prepare
     from doctor.output.write import terminal_style
     from installers.command import run_command
-    from installers.run import Means
+    from installers.run import ExecutionOptions
 
     one_of("format", asked.style, ("text", "json"))
     prepared = prepare(asked, Matrix.of_user())
@@ -91,7 +91,7 @@ def _applied(asked: InstallOrder, *, sudo: bool) -> tuple[str, int]:
         sudo = typer.confirm(f"These need root: {'; '.join(lines)}. Run them so?", err=True)
     # What a command says stands beside our text, but JSON has its stream for itself.
     run = partial(run_command, output=_STDERR) if asked.style == "json" else run_command
-    means = Means(report=show_progress(), run=run, as_root=("sudo",) if sudo and lines else ())
+    means = ExecutionOptions(report=show_progress(), run=run, as_root=("sudo",) if sudo and lines else ())
     return apply_plan(prepared, means, asked.style, terminal_style())
 
 

@@ -24,7 +24,10 @@ def history(
 
     Exit status: 0 printed or pruned; 2 bad usage.
     """
-    from doctor.install.past_runs import listed, pruned  # late: `gpudoctor install --help` loads this module, too
+    from doctor.commands.install.history import (  # late: `gpudoctor install --help` loads this module, too
+        listed,
+        pruned,
+    )
 
     if prune:
         print(pruned(lambda text: yes or typer.confirm(text, err=True)), end="")

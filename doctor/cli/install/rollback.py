@@ -25,7 +25,7 @@ def rollback(
     Exit status: 0 all is taken back; 1 the files are, but what commands did stays, in part or whole; 2 nothing was
     done.
     """
-    from doctor.install.past_runs import (  # late: `gpudoctor install --help` loads this module, too
+    from doctor.commands.install.history import (  # late: `gpudoctor install --help` loads this module, too
         taken_back,
         to_reverse,
     )

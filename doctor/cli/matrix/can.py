@@ -9,7 +9,7 @@ import typer
 from doctor.cli import Command
 from doctor.cli._options import Format, Output
 from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, System
-from doctor.matrix.can import CanRequest, ask
+from doctor.commands.matrix.can import CanRequest, ask
 from doctor.output.write import terminal_style
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from doctor.cli import Command
 from doctor.cli._options import Output, TableFormat
-from doctor.matrix.show import listed
+from doctor.commands.matrix.show import listed
 
 
 def list_products(style: TableFormat = "text", output: Output = None) -> None:

@@ -37,11 +37,11 @@ def refresh(
 
     Exit status: 0 read; 2 bad usage, or no index is known; 3 a fault of gpudoctor; 4 something could not be read.
     """
-    from doctor.host.live import LiveHost
-    from doctor.refresh.command import (  # late: `matrix --help` needs neither requests nor packaging
+    from doctor.commands.refresh.command import (  # late: `matrix --help` needs neither requests nor packaging
         RefreshRequest,
         answer,
     )
+    from doctor.host.live import LiveHost
 
     asked = RefreshRequest(
         products=tuple(products or ()),

@@ -9,7 +9,7 @@ import typer
 from compat.matrix import Matrix
 from doctor.cli import Command
 from doctor.cli._options import Output, TableFormat, Text
-from doctor.matrix.show import shown
+from doctor.commands.matrix.show import shown
 
 
 def show(

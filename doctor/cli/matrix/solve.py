@@ -9,7 +9,7 @@ import typer
 from doctor.cli import Command
 from doctor.cli._options import Format, Output
 from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, System
-from doctor.matrix.solve import SolveRequest, ask
+from doctor.commands.matrix.solve import SolveRequest, ask
 from doctor.output.write import terminal_style
 
 

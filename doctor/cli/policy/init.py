@@ -24,7 +24,7 @@ def init(
 
     Exit status: 0 written, 2 a file that is there, a machine that does not work, bad usage.
     """
-    from doctor.policy import init as command  # late: `gpudoctor --help` loads this module, too
+    from doctor.commands.policy import init as command  # late: `gpudoctor --help` loads this module, too
 
     print(command.init(command.Options(tuple(python or ()), root, output, force)), end="")
 

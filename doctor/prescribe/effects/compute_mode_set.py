@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import Seen, Unseen
-from doctor.prescribe.world import World
+from doctor.model.facts.seen import Seen, Unseen
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import ComputeModeSet
 
 
-def apply(effect: ComputeModeSet, world: World) -> World:
+def apply(effect: ComputeModeSet, world: SimulatedMachine) -> SimulatedMachine:
     """The mode of that card alone."""
     gpus = world.facts.gpus
     if isinstance(gpus, Unseen):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from doctor.facts.dlls import DllNeeds
-from doctor.facts.seen import Seen, Unseen
-from doctor.prescribe.world import World
+from doctor.model.facts.dlls import DllNeeds
+from doctor.model.facts.seen import Seen, Unseen
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import CppRuntimeInstalled
 
 _FOLDER = "C:/Windows/System32"
 _NUMBER = "140"  # in the name of every DLL of the runtimes since Visual Studio 2015
 
 
-def apply(effect: CppRuntimeInstalled, world: World) -> World:
+def apply(effect: CppRuntimeInstalled, world: SimulatedMachine) -> SimulatedMachine:
     """Its DLLs are found by whoever names them."""
     known = world.facts.dlls
     if isinstance(known, Unseen):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.version import CudnnVersion
-from doctor.facts.seen import value_or
-from doctor.host.lenient import real_path_of
+from doctor.host.optional_reads import real_path_of
 from doctor.host.overlay import Overlay
-from doctor.prescribe.foreseen import Foreseen
-from doctor.prescribe.world import World
+from doctor.model.facts.seen import value_or
+from doctor.prescribe.predicted_files import PredictedFiles
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import CudnnInstalled
 from installers.requirement import exact_version
 
 _TRIPLETS = {"aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu"}
 
 
-def apply(effect: CudnnInstalled, world: World) -> World:
+def apply(effect: CudnnInstalled, world: SimulatedMachine) -> SimulatedMachine:
     """Its libraries and its header; where nobody knows the files of the release, nothing changes."""
     if world.host is None:
         return world
@@ -23,7 +23,7 @@ def apply(effect: CudnnInstalled, world: World) -> World:
     directory = real_path_of(Overlay(world.host, world.changes), named or library_directory(world))
     try:
         release = release_of(effect.spec, effect.cuda_major, world.matrix)
-        made = Foreseen(world.facts, world.matrix)
+        made = PredictedFiles(world.facts, world.matrix)
         main = made.cudnn(directory, release)[0]
         if effect.directory and main.startswith("lib"):  # an archive has the name for linkers as well
             made.links[f"{directory}/{main.partition('.so')[0]}.so"] = main
@@ -48,7 +48,7 @@ def release_of(spec: str, cuda_major: int, matrix: Matrix) -> CudnnVersion:
     raise Uncovered(f"cuDNN {spec} for CUDA {cuda_major}")
 
 
-def library_directory(world: World) -> str:
+def library_directory(world: SimulatedMachine) -> str:
     """Where packages of this distribution put libraries."""
     machine = value_or(world.facts.system.machine, "x86_64")
     multiarch = f"/usr/lib/{_TRIPLETS.get(machine, 'x86_64-linux-gnu')}"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from doctor.host.lenient import names_of
+from doctor.host.optional_reads import names_of
 from doctor.host.overlay import Overlay
 from doctor.loader.library import read_library
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import DirectorySearched
 
 
-def apply(effect: DirectorySearched, world: World) -> World:
+def apply(effect: DirectorySearched, world: SimulatedMachine) -> SimulatedMachine:
     """Each library there under its SONAME, which is how ldconfig(8) enters it; what cannot be read is left out."""
     if world.host is None:
         return world

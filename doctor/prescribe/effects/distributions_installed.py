@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import value_or
+from doctor.model.facts.seen import value_or
 from doctor.prescribe.distributions import coming_by, environment_at, with_installed
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import DistributionsInstalled
 
 
-def apply(effect: DistributionsInstalled, world: World) -> World:
+def apply(effect: DistributionsInstalled, world: SimulatedMachine) -> SimulatedMachine:
     """What is there at the release that is admitted stays as it is, unless it is installed anew."""
     environment = environment_at(effect.python, world.facts)
     if environment is None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from doctor.prescribe.distributions import environment_at, with_removed
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import DistributionsRemoved
 
 
-def apply(effect: DistributionsRemoved, world: World) -> World:
+def apply(effect: DistributionsRemoved, world: SimulatedMachine) -> SimulatedMachine:
     """With all their files, shared ones too."""
     for name in effect.names:
         environment = environment_at(effect.python, world.facts)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import value_or
+from doctor.model.facts.seen import value_or
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from doctor.prescribe.variables import with_variable, without_entry
-from doctor.prescribe.world import World
 from installers.effect import EntryRemoved
 
 
-def apply(effect: EntryRemoved, world: World) -> World:
+def apply(effect: EntryRemoved, world: SimulatedMachine) -> SimulatedMachine:
     """The rest of the variable; a variable with nothing left in it is none."""
     said = next((one.value for one in value_or(world.facts.configuration.variables, ()) if one.name == effect.name), "")
     value = world.environ.get(effect.name, said)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from doctor.facts.environment import Environment
-from doctor.facts.seen import Seen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import EnvironmentMade
 
 _NOTE = "as a remedy would make it"
 
 
-def apply(effect: EnvironmentMade, world: World) -> World:
+def apply(effect: EnvironmentMade, world: SimulatedMachine) -> SimulatedMachine:
     """Its Python is the named one, else that of the first environment that was looked at."""
     first = next(iter(value_or(world.facts.environments, ())), None)
     python = effect.base or (value_or(first.python, "") if first else "")

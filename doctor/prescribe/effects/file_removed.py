@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from doctor.host.lenient import real_path_of
+from doctor.host.optional_reads import real_path_of
 from doctor.host.overlay import Overlay
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import FileRemoved
 
 
-def apply(effect: FileRemoved, world: World) -> World:
+def apply(effect: FileRemoved, world: SimulatedMachine) -> SimulatedMachine:
     """Nothing is reached under its name, nor under those that go with it."""
     if world.host is None:
         return world

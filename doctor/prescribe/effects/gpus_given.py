@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from doctor.facts.driver import DriverLibrary, Nvml
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts.driver import DriverLibrary, Nvml
+from doctor.model.facts.seen import Seen, value_or
 from doctor.prescribe.driver import nodes
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import GpusGiven
 
 _HOW = "a remedy"
 _VARIABLES = (("NVIDIA_VISIBLE_DEVICES", "all"), ("NVIDIA_DRIVER_CAPABILITIES", "all"))
 
 
-def apply(effect: GpusGiven, world: World) -> World:
+def apply(effect: GpusGiven, world: SimulatedMachine) -> SimulatedMachine:
     """The host's driver stays what it is; where its release is not known, it stays unknown."""
     facts = world.facts
     driver, release = facts.driver, facts.driver.release

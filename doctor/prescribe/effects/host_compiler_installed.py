@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import HostCompilerInstalled
 
 
-def apply(effect: HostCompilerInstalled, world: World) -> World:
+def apply(effect: HostCompilerInstalled, world: SimulatedMachine) -> SimulatedMachine:
     """A program whose name tells its version; what calls it is said by a variable."""
     files = {**world.changes.files, effect.path: b"#!/bin/sh\n"}
     return world.with_changes(world.changes.without((effect.path,))._replace(files=files))

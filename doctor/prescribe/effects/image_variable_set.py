@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from doctor.prescribe.variables import with_variable
-from doctor.prescribe.world import World
 from installers.effect import ImageVariableSet
 
 
-def apply(effect: ImageVariableSet, world: World) -> World:
+def apply(effect: ImageVariableSet, world: SimulatedMachine) -> SimulatedMachine:
     """The variable, and whatever is found through it."""
     return with_variable(world, effect.name, effect.value or None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts.seen import Seen, value_or
 from doctor.prescribe.driver import started
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import LibrariesRemoved
 
 
-def apply(effect: LibrariesRemoved, world: World) -> World:
+def apply(effect: LibrariesRemoved, world: SimulatedMachine) -> SimulatedMachine:
     """By directory and release: ldconfig links what is left."""
     driver, folder = world.facts.driver, effect.path.rpartition("/")[0]
     release = effect.path.partition(".so.")[2]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from doctor.host.lenient import real_path_of
+from doctor.host.optional_reads import real_path_of
 from doctor.host.overlay import Overlay
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import LinkMade
 
 
-def apply(effect: LinkMade, world: World) -> World:
+def apply(effect: LinkMade, world: SimulatedMachine) -> SimulatedMachine:
     """Whatever was there is the link now."""
     if world.host is None:
         return world

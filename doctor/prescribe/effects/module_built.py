@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from doctor.facts.driver import ModuleFile
-from doctor.facts.seen import Place, Seen, Unseen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts.driver import ModuleFile
+from doctor.model.facts.seen import Place, Seen, Unseen, value_or
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import ModuleBuilt
 
 _HOW = "a remedy"
 
 
-def apply(effect: ModuleBuilt, world: World) -> World:
+def apply(effect: ModuleBuilt, world: SimulatedMachine) -> SimulatedMachine:
     """Of the release that is installed for other kernels, else of the libraries' release."""
     driver = world.facts.driver
     kernel = effect.kernel or value_or(world.facts.system.kernel, "")

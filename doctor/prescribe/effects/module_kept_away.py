@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import ModuleKeptAway
 
 
-def apply(effect: ModuleKeptAway, world: World) -> World:
+def apply(effect: ModuleKeptAway, world: SimulatedMachine) -> SimulatedMachine:
     """From the next start on."""
     return world._replace(kept_away=world.kept_away | {effect.name})

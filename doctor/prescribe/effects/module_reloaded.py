@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import Unseen
-from doctor.prescribe.world import World
+from doctor.model.facts.seen import Unseen
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import ModuleReloaded
 
 
-def apply(effect: ModuleReloaded, world: World) -> World:
+def apply(effect: ModuleReloaded, world: SimulatedMachine) -> SimulatedMachine:
     """CUDA opens nvidia_uvm when it starts, so that its earlier answer counts no more."""
     if effect.name != "nvidia_uvm":
         return world

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from doctor.prescribe.driver import started
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import ModuleSigned
 
 
-def apply(effect: ModuleSigned, world: World) -> World:
+def apply(effect: ModuleSigned, world: SimulatedMachine) -> SimulatedMachine:
     """The key is taken in while the machine starts, so that the module runs then."""
     return started(world._replace(trusts_module=True))

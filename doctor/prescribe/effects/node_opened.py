@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from doctor.facts.driver import Nvml
-from doctor.facts.seen import Seen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts.driver import Nvml
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import NodeOpened
 
 _NO_PERMISSION = 4  # NVML_ERROR_NO_PERMISSION, nvml.h: what it answers a user who may not open the nodes
 _WORKS = Nvml("libnvidia-ml.so.1", "ok", "", 0)
 
 
-def apply(effect: NodeOpened, world: World) -> World:
+def apply(effect: NodeOpened, world: SimulatedMachine) -> SimulatedMachine:
     """Through its group, which opens every node of that group, or through its mode."""
     driver = world.facts.driver
     opened = tuple(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts.seen import Seen, value_or
 from doctor.prescribe.driver import nodes
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import NodesMade
 
 
-def apply(effect: NodesMade, world: World) -> World:
+def apply(effect: NodesMade, world: SimulatedMachine) -> SimulatedMachine:
     """One for each card, and the driver's own; those that are there keep their modes."""
     facts = world.facts
     there = value_or(facts.driver.nodes, ())

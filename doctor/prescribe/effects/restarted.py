@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from doctor.facts import Facts
-from doctor.facts.driver import follows, kernel_order
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.driver import follows, kernel_order
+from doctor.model.facts.seen import Seen, value_or
 from doctor.prescribe.driver import started
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import Restarted
 
 
-def apply(effect: Restarted, world: World) -> World:
+def apply(effect: Restarted, world: SimulatedMachine) -> SimulatedMachine:
     """The module that is installed for the kernel is the one that runs; what is kept away is not loaded."""
     if effect.what == "wsl" and world.has_new_driver:
         return started(world)  # Windows' own driver is in use then

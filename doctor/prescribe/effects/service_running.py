@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from doctor.facts.seen import Seen, value_or
-from doctor.prescribe.world import World
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import ServiceRunning
 
 
-def apply(effect: ServiceRunning, world: World) -> World:
+def apply(effect: ServiceRunning, world: SimulatedMachine) -> SimulatedMachine:
     """The fabric manager, or the persistence daemon, which keeps every GPU ready; of others nothing is known."""
     facts = world.facts
     if "fabricmanager" in effect.unit:

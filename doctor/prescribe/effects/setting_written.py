@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from doctor.host.lenient import text_of
+from doctor.host.optional_reads import text_of
 from doctor.host.overlay import Overlay
-from doctor.prescribe.world import World
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import SettingWritten
 
 
-def apply(effect: SettingWritten, world: World) -> World:
+def apply(effect: SettingWritten, world: SimulatedMachine) -> SimulatedMachine:
     """The file as the installer would leave it."""
     from installers.edit import merged
     from installers.steps.edit_text import EditText

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from doctor.facts.environment import Environment
-from doctor.facts.seen import Seen, value_or
 from doctor.host.overlay import Overlay
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.seen import Seen, value_or
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from doctor.prescribe.variables import with_variable
-from doctor.prescribe.world import World
 from installers.effect import VariableSet
 
 _NO_USER_SITE = "PYTHONNOUSERSITE"
 
 
-def apply(effect: VariableSet, world: World) -> World:
+def apply(effect: VariableSet, world: SimulatedMachine) -> SimulatedMachine:
     """The variable, and whatever is found through it."""
     world = with_variable(world, effect.name, effect.value)
     return _without_the_users_own(world) if effect.name == _NO_USER_SITE else world
 
 
-def _without_the_users_own(world: World) -> World:
+def _without_the_users_own(world: SimulatedMachine) -> SimulatedMachine:
     """The environments as they are without the user's own packages, which hid others."""
     known: tuple[Environment, ...] = value_or(world.facts.environments, ())
     if world.host is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from doctor.prescribe.simulated_machine import SimulatedMachine
 from doctor.prescribe.variables import with_variable
-from doctor.prescribe.world import World
 from installers.effect import VariableUnset
 
 
-def apply(effect: VariableUnset, world: World) -> World:
+def apply(effect: VariableUnset, world: SimulatedMachine) -> SimulatedMachine:
     """The variable, and whatever was found through it."""
     return with_variable(world, effect.name, None)

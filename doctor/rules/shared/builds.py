@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 
+from compat.base.record import NamedTuple
 from compat.build import covers, gpu_packages, is_cuda_row, oldest_cuda, release_key
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import AGAIN, WHEELS, Need
-from compat.record import NamedTuple
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CodeTarget, CudaVersion, DriverRelease
-from doctor.check.finding import Symptom
-from doctor.facts import Facts
-from doctor.facts.environment import Distribution, Environment, Framework, Import
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Distribution, Environment, Framework, Import
+from doctor.model.facts.seen import Seen, value_or
+from doctor.model.finding import Symptom
 from doctor.rules.shared.pins import keeps, pin
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import environment_of
@@ -243,7 +243,7 @@ def riders(framework: Framework, environment: Environment) -> tuple[Framework, .
     return tuple(one for one in frameworks if traits_of(one.package).runs_on == framework.package)
 
 
-def suits_riders(row: FrameworkRow, framework: Framework, environment: Environment) -> bool:
+def fits_dependents(row: FrameworkRow, framework: Framework, environment: Environment) -> bool:
     """Whether riders take this release of what they run on; a follower comes anew with it, and its pin goes."""
     followers = traits_of(framework.package).followers
     staying = (one for one in riders(framework, environment) if one.package not in followers)

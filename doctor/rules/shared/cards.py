@@ -8,9 +8,9 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.row import BranchRow, GenerationRow
 from compat.version import DriverRelease
-from doctor.facts import Facts
-from doctor.facts.gpu import PciDevice
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.gpu import PciDevice
+from doctor.model.facts.seen import Seen, value_or
 from doctor.rules.shared.conditions import on_host
 
 _TAKES_TURNS = "take one of them out, or give it to a virtual machine"

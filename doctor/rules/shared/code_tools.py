@@ -6,11 +6,11 @@ from compat.matrix import Matrix
 from compat.need import AGAIN, Need
 from compat.traits import traits_of
 from compat.version import ComputeCapability, CudaVersion
-from doctor.check.finding import Severity
-from doctor.facts import Facts
-from doctor.facts.code_tools import CodeTools, Tool
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts.toolkit import CodeTools, Tool
+from doctor.model.finding import Severity
 from doctor.rules.shared.builds import need_own_cuda
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import need_linux

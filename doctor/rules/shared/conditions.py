@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from compat.need import Need
-from doctor.check.finding import Evidence, Symptom
-from doctor.facts import Facts
-from doctor.facts.driver import CudaStart, DriverLibrary, Nvml
-from doctor.facts.environment import Variable
-from doctor.facts.seen import Place, Seen, Unseen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.driver import CudaStart, DriverLibrary, Nvml
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.seen import Place, Seen, Unseen, value_or
+from doctor.model.finding import Evidence, Symptom
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import need_gpu, need_linux, need_live
 

@@ -9,12 +9,12 @@ from compat.need import Need
 from compat.row import LibraryRow
 from compat.traits import traits_of
 from compat.version import CudaVersion
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.loader import Outcome, Prediction
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Outcome, Prediction
+from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.builds import cuda_of, distribution_of, installed, need_own_cuda
-from doctor.rules.shared.cudnn_use import set_in, told_of
+from doctor.rules.shared.cudnn_use import predictions_for, set_in
 from doctor.rules.shared.nvidia_wheels import pins_of
 from doctor.rules.shared.pins import applies
 from doctor.rules.shared.rule import NotApplicable
@@ -35,7 +35,7 @@ def predicted(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tup
     """
     need_linux(facts)
     need_own_cuda(framework)
-    told = (one for one in told_of(framework, facts) if one.is_cuda)
+    told = (one for one in predictions_for(framework, facts) if one.is_cuda)
     found = tuple(one for one in told if cudnn or "cudnn" not in one.soname)
     if not found:
         raise NotApplicable(f"{framework.label} is not known to ask for CUDA's libraries by name")
@@ -172,7 +172,7 @@ def _toolkits_here(wanted: str, facts: Facts) -> tuple[str, ...]:
 def _has_own_wheels(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
     """Whether it requires CUDA's libraries as wheels, or some of them are there."""
     required = any(one.name.startswith("nvidia-") and not one.optional for one in pins_of(framework, facts, matrix))
-    return required or any(isinstance(one.intended, Seen) for one in told_of(framework, facts))
+    return required or any(isinstance(one.intended, Seen) for one in predictions_for(framework, facts))
 
 
 def of_own_cuda(
@@ -217,7 +217,7 @@ def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Mat
 
 def wheels_beside_cuda(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
     """What a whole CUDA in wheels does not bring of what the loader does not find for a framework: NCCL."""
-    lost = (one.soname for one in told_of(framework, facts) if one.missing and one.soname in _BESIDE)
+    lost = (one.soname for one in predictions_for(framework, facts) if one.missing and one.soname in _BESIDE)
     return tuple(filter(None, (_beside(_BESIDE[one], framework, facts, matrix) for one in dict.fromkeys(lost))))
 
 

@@ -11,12 +11,12 @@ from compat.need import ABSENT, AGAIN, WHEELS, Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudnnVersion
-from doctor.check.finding import Severity
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.loader import FoundBy, Prediction, SearchDir
-from doctor.facts.seen import Seen, Unseen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Distribution, Environment, Framework
+from doctor.model.facts.loader import FoundBy, Prediction, SearchDir
+from doctor.model.facts.seen import Seen, Unseen, UnseenError, value_or
+from doctor.model.finding import Severity
 from doctor.rules.shared.builds import build_row, cuda_of, need_own_cuda, other_builds
 from doctor.rules.shared.nvidia_wheels import pins_of
 from doctor.rules.shared.pins import keeps
@@ -34,7 +34,7 @@ _JIT_HAS = ("libcudnn.so.", "libcudnn_graph.so.", "libcudnn_engines_runtime_comp
 def built_for(framework: Framework, facts: Facts, matrix: Matrix) -> Seen[CudnnVersion]:
     """The cuDNN that a framework was compiled against; raises NotApplicable where it uses none, Uncovered."""
     need_own_cuda(framework)
-    need_use_of_it(framework, facts)
+    skip_unless_cudnn_used(framework, facts)
     return compiled_with(framework, facts, matrix)
 
 
@@ -75,7 +75,7 @@ def _oldest(specifier: str) -> CudnnVersion | None:
     return None if accepts(specifier, CudnnVersion((oldest.major + 1,))) else oldest
 
 
-def need_use_of_it(framework: Framework, facts: Facts) -> None:
+def skip_unless_cudnn_used(framework: Framework, facts: Facts) -> None:
     """Raise NotApplicable for one that loads cuDNN only for another package, where that is not installed.
 
     CuPy does so for Chainer (its installation guide, "Additional CUDA Libraries"). Beside torch the release it was
@@ -90,7 +90,7 @@ def need_use_of_it(framework: Framework, facts: Facts) -> None:
 
 def predictions(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
     """What the loader does when this framework asks for cuDNN, and cuDNN for its parts; raises UnseenError."""
-    told = told_of(framework, facts)
+    told = predictions_for(framework, facts)
     found = tuple(one for one in told if "cudnn" in one.soname.lower())
     if not found:
         for one in told:
@@ -101,12 +101,12 @@ def predictions(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
 
 def need_to_ask(framework: Framework, facts: Facts) -> None:
     """Raise NotApplicable where a library that is not found ends the process before it asks for cuDNN."""
-    before = next((one.soname for one in told_of(framework, facts) if one.missing and not one.optional), "")
+    before = next((one.soname for one in predictions_for(framework, facts) if one.missing and not one.optional), "")
     if before:
         raise NotApplicable(f"{framework.label} does not come to ask for cuDNN: {before} is not found")
 
 
-def told_of(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
+def predictions_for(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
     """All predictions of a framework's process; raises UnseenError."""
     environment, package = framework.environment, framework.package
     told = facts.loader.predictions.get()
@@ -244,9 +244,9 @@ def set_in(name: str, facts: Facts) -> str:
     return next((one.set_in for one in value_or(facts.configuration.variables, ()) if one.name == name), "")
 
 
-def without(copy: CudnnCopy, variable: str, facts: Facts) -> Need:
+def drop_from_path_need(copy: CudnnCopy, variable: str, facts: Facts) -> Need:
     """The need to take a copy's directory out of a variable; from a directory that others need there, its files."""
-    shared = aside(copy, facts)
+    shared = move_aside_need(copy, facts)
     if shared:
         return shared
     entry = _variable_entry(copy, facts)
@@ -260,7 +260,7 @@ def is_of_windows(copy: CudnnCopy) -> bool:
     return copy.path.lower() in _OF_WINDOWS
 
 
-def aside(copy: CudnnCopy, facts: Facts) -> Need | None:
+def move_aside_need(copy: CudnnCopy, facts: Facts) -> Need | None:
     """The need to put a copy's DLLs aside where they lie among Windows' or a toolkit's; None elsewhere."""
     parts = value_or(copy.parts, ())
     if value_or(facts.system.family, "") != "windows" or not parts:
@@ -347,7 +347,7 @@ def _is_library(name: str) -> bool:
     return "cudnn" in lowered and (".so." in lowered or lowered.endswith(".dll"))
 
 
-def mending(copy: CudnnCopy, facts: Facts) -> Need:
+def reinstall_need(copy: CudnnCopy, facts: Facts) -> Need:
     """The need to have this copy whole again, through whatever put it there."""
     name, _, version = copy.owner.partition(" ")
     interpreter = _interpreter(copy, facts)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from compat.matrix import Matrix
 from compat.need import Need
-from doctor.check.finding import Answer, Evidence, Symptom, bad, ok
-from doctor.facts import Facts
-from doctor.facts.dlls import Dll
-from doctor.facts.environment import Framework
-from doctor.facts.seen import UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.dlls import Dll
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.builds import need_own_cuda
 from doctor.rules.shared.cuda_libraries import known_cuda
 from doctor.rules.shared.rule import NotApplicable

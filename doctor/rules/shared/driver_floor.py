@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
-from compat.record import NamedTuple
 from compat.version import CudaVersion, DriverRelease
-from doctor.facts import Facts
-from doctor.facts.driver import DriverLibrary
-from doctor.facts.seen import Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.driver import DriverLibrary
+from doctor.model.facts.seen import Seen, value_or
 from doctor.rules.shared.rule import NotApplicable
 
 

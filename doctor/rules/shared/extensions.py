@@ -6,12 +6,12 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.traits import nearest_library, takes_the_runtime_that_it_finds, traits_of
 from compat.version import CudaVersion
-from doctor.facts import Facts
-from doctor.facts.environment import Environment, Extension, Framework, Variable
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment, Extension, Framework, Variable
+from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.rule import Subjects
 
 _CHOSEN_BY_NAME = r"libbitsandbytes_cuda(\d{2,3})(?:_nocublaslt)?\."

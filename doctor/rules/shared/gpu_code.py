@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from compat.base.record import NamedTuple
 from compat.build import accepted_cudas, compilers_for, covers, name_of, serves
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
-from compat.record import NamedTuple
 from compat.row import FrameworkRow, PtxRow
 from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability, CudaVersion
-from doctor.check.finding import Answer, Evidence, Severity, Symptom, bad, ok, unknown
-from doctor.facts import Facts
-from doctor.facts.environment import Framework
-from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.gpu import Gpu
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok, unknown
 from doctor.rules.shared.builds import (
     build_row,
     cuda_of,
@@ -61,7 +61,7 @@ def answer(code: str, framework: Framework, facts: Facts, matrix: Matrix) -> Ans
         usual = _is_usual(framework, facts, matrix)
         if usual and traits_of(framework.package).compiles:
             return ok(f"{framework.label} compiles its kernels for the GPU that it meets")
-        return unknown(str(error))._replace(matters=not usual)
+        return unknown(str(error))._replace(blocks_verdict=not usual)
     seen = _look(framework, targets, facts, matrix)
     if not seen.unserved:
         return ok(_served(seen))

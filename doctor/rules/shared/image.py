@@ -2,13 +2,16 @@
 
 Source: NVIDIA Container Toolkit, "Specialized Configurations with Docker" (GPU enumeration, driver capabilities,
 constraints).
+
+Rules about Dockerfiles begin with `dockerfile_of`.
 """
 
 from __future__ import annotations
 
-from doctor.facts import Facts
-from doctor.facts.image import ImageFacts
-from doctor.facts.seen import Place, Seen, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.dockerfile import DockerfileBase, DockerfileFacts
+from doctor.model.facts.image import ImageFacts
+from doctor.model.facts.seen import Place, Seen, value_or
 from doctor.rules.shared.rule import NotApplicable
 
 
@@ -38,3 +41,16 @@ def need_cuda_inside(facts: Facts) -> None:
     frameworks = any(value_or(one.frameworks, ()) for one in facts.environments.get())
     if not frameworks and not value_or(facts.cudnn, ()) and not value_or(facts.toolkit.toolkits, ()):
         raise NotApplicable("nothing in the image computes on a GPU")
+
+
+def from_line(base: DockerfileBase, image: str) -> str:
+    """The line that a stage begins with, with another image; its flags and the stage's name stay."""
+    stage = f"AS {base.stage}" if base.stage else ""
+    return " ".join(filter(None, ("FROM", base.flags, image, stage)))
+
+
+def dockerfile_of(facts: Facts) -> DockerfileFacts:
+    """What was read; raises NotApplicable where no Dockerfile was."""
+    if not isinstance(facts.dockerfile, Seen):
+        raise NotApplicable("only of a Dockerfile")
+    return facts.dockerfile.value

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
 from compat.need import BY_HAND, Need
-from compat.record import NamedTuple
 from compat.traits import traits_of
-from doctor.check.finding import Symptom
-from doctor.facts import Facts
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Distribution, Environment, Framework
-from doctor.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Distribution, Environment, Framework
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.finding import Symptom
 from doctor.rules.shared.builds import build_row, installed
 from doctor.rules.shared.pins import Pin, applies, is_older, keeps, pin
 from doctor.rules.shared.subjects import environment_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.need import Need
 from compat.version import CudaVersion
-from doctor.check.finding import Answer, Evidence, Severity, bad
-from doctor.facts.environment import Framework
-from doctor.facts.seen import Place, Seen
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Place, Seen
+from doctor.model.finding import Answer, Evidence, Severity, bad
 
 
 def other_cuda(  # noqa: PLR0913 - one argument for each thing that is told

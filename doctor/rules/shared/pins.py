@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from compat.base.record import NamedTuple
 from compat.build import release_key
-from compat.record import NamedTuple
 from compat.specifier import accepts
-from doctor.facts.environment import Environment
-from doctor.facts.seen import value_or
-from doctor.facts.system import SystemFacts
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.seen import value_or
+from doctor.model.facts.system import SystemFacts
 
 _LONGEST = 500  # characters
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")

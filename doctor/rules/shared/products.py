@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from compat.base.choice import NoSuchName
+from compat.base.errors import GpudoctorError
 from compat.can import packages_of
-from compat.choice import NoSuchName
-from compat.error import GpudoctorError
 from compat.load import is_framework, products
 from compat.matrix import Matrix
 from compat.platform import names_of_packages, package_named

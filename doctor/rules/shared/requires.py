@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from compat.record import NamedTuple
-from doctor.facts.seen import UnseenError
+from compat.base.record import NamedTuple
+from doctor.model.facts.seen import UnseenError
 
 _CONDITION = re.compile(r"(cuda|driver|arch|brand)(<=|>=|!=|=|<|>)([^<>=!]+)", re.IGNORECASE)
 _HOLDS: dict[str, Callable[[int], bool]] = {

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar
 
-from compat.error import GpudoctorError
+from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
-from doctor.check.finding import Answer, Kind
-from doctor.facts import Facts
+from doctor.model.facts import Facts
+from doctor.model.finding import Answer, Status
 
 
 class Labelled(Protocol):
@@ -41,21 +41,21 @@ class Subjects(Generic[S]):
 class Rule(Generic[S]):
     """One rule; the name of its file is its code, and its page says what is wrong when it is BAD."""
 
-    __slots__ = ("check", "matters", "never", "subjects")
+    __slots__ = ("blocks_verdict", "check", "never", "subjects")
 
     def __init__(
         self,
         subjects: Subjects[S],
         check: Callable[[S, Facts, Matrix], Answer],
         *,
-        matters: bool = True,
-        never: Mapping[Kind, str] = MappingProxyType({}),
+        blocks_verdict: bool = True,
+        never: Mapping[Status, str] = MappingProxyType({}),
     ) -> None:
-        """`matters` is false where UNKNOWN leaves nobody in doubt.
+        """`blocks_verdict` is false where UNKNOWN leaves nobody in doubt.
 
         `never`: the answers of OK, BAD and UNKNOWN that it cannot give, each with the reason.
         """
         self.subjects = subjects
         self.check = check
-        self.matters = matters
+        self.blocks_verdict = blocks_verdict
         self.never = never

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from doctor.facts import Facts, Machine
-from doctor.facts.cudnn import CudnnCopy
-from doctor.facts.environment import Environment, Framework, Import
-from doctor.facts.gpu import Gpu
-from doctor.facts.seen import Seen, UnseenError
-from doctor.facts.toolkit import Toolkit
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.cudnn import CudnnCopy
+from doctor.model.facts.environment import Environment, Framework, Import
+from doctor.model.facts.gpu import Gpu
+from doctor.model.facts.seen import Seen, UnseenError
+from doctor.model.facts.toolkit import Toolkit
 from doctor.rules.shared.rule import NotApplicable, Subjects
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.need import Need
-from doctor.facts import Facts
-from doctor.facts.environment import Setting
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Setting
+from doctor.model.facts.seen import value_or
 
 _FLAGS = "THEANO_FLAGS"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from compat.record import NamedTuple
+from compat.base.record import NamedTuple
 from compat.row import XidRow
-from doctor.facts import Facts
-from doctor.facts.seen import value_or
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import value_or
 
 NOTHING, APPLICATION, RESET, RESTART, REPLACEMENT = "nothing", "application", "reset", "restart", "replacement"
 ANNOUNCES = "XID_154"  # "GPU recovery action changed": what it asks for is the driver's recovery action

@@ -1,4 +1,4 @@
-"""`check --dockerfile`: the Dockerfiles and compose files of tests/dockerfile."""
+"""`check --dockerfile`: the Dockerfiles and compose files of tests/commands/dockerfile."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from tests.dockerfile.test_compose import APP, CUDA, GIVEN
-from tests.dockerfile.test_findings import BAD, BROKEN, FINE, OPEN, REFUSED, SILENT
-from tests.dockerfile.test_healthy import HEALTHY
+from tests.commands.dockerfile.test_compose import APP, CUDA, GIVEN
+from tests.commands.dockerfile.test_findings import BAD, BROKEN, FINE, OPEN, REFUSED, SILENT
+from tests.commands.dockerfile.test_healthy import HEALTHY
 from tests.golden.area import Area, Outputs
 from tests.golden.product import run
 from tests.lab.case import Case

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from tests.explain.broken import PRINTED
-from tests.explain.fresh import FRESH
-from tests.explain.held_out import REPORTS
-from tests.explain.messages import MESSAGES
-from tests.explain.texts import texts
-from tests.explain.unseen import UNSEEN
+from tests.commands.explain.broken import PRINTED
+from tests.commands.explain.fresh import FRESH
+from tests.commands.explain.held_out import REPORTS
+from tests.commands.explain.messages import MESSAGES
+from tests.commands.explain.texts import texts
+from tests.commands.explain.unseen import UNSEEN
 from tests.golden.area import Area, Outputs
 from tests.golden.product import run
 

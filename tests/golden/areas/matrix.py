@@ -1,4 +1,4 @@
-"""Questions to the matrix: those of tests/matrix, and others that the rows give."""
+"""Questions to the matrix: those of tests/commands/matrix, and others that the rows give."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from tests.commands.matrix.forum_questions import FORUM_QUESTIONS
+from tests.commands.matrix.test_agree import CARDS, DRIVERS, PYTHONS
+from tests.commands.matrix.test_questions import QUESTIONS
 from tests.golden.area import Area, Outputs
 from tests.golden.areas import number_of
 from tests.golden.product import rows, run
-from tests.matrix.forum_questions import FORUM_QUESTIONS
-from tests.matrix.test_agree import CARDS, DRIVERS, PYTHONS
-from tests.matrix.test_questions import QUESTIONS
 
 SYSTEMS = ("linux", "linux", "linux", "windows", "wsl", "macos")
 BESIDE = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "cupy", "vllm", "xformers", "bitsandbytes", "numba", "keras")

@@ -13,18 +13,7 @@ from tests.lab.cases.frameworks import EMPTY
 from tests.lab.cases.libraries import LONELY
 from tests.lab.cases.python_advice import TF_18
 from tests.lab.elf_file import elf_bytes
-from tests.lab.parts import (
-    WORKSTATION,
-    Part,
-    at,
-    cudnn_wheel,
-    files,
-    gcc,
-    package,
-    together,
-    toolkit,
-    without,
-)
+from tests.lab.parts import WORKSTATION, Part, at, cudnn_wheel, files, gcc, package, together, toolkit, without
 
 _OF_MXNET = (
     *("libcudnn.so.8", "libnccl.so.2", "libcudart.so.11.0", "libcufft.so.10", "libcublas.so.11", "libcusolver.so.11"),

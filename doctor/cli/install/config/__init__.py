@@ -10,7 +10,7 @@ import typer
 from doctor.cli.install import Script, Style, System, show_progress
 
 if TYPE_CHECKING:
-    from doctor.install.install import Prepared
+    from doctor.commands.install.install import Prepared
 
 __all__ = ["Apply", "Conda", "Name", "Script", "Style", "Sudo", "System", "answer"]
 
@@ -23,7 +23,7 @@ Sudo = Annotated[bool, typer.Option("--sudo", help="With --apply: run what needs
 def answer(prepared: Prepared, script: str, style: str, *, apply: bool, sudo: bool = False) -> None:
     """Print the plan, or carry it out and exit with what came of it."""
     from compat.matrix import Matrix  # late, as what follows: `gpudoctor install --help` loads this module, too
-    from doctor.install.install import BadOrder, shown
+    from doctor.commands.install.install import BadOrder, shown
     from doctor.output.write import terminal_style
 
     if not apply:
@@ -31,12 +31,12 @@ def answer(prepared: Prepared, script: str, style: str, *, apply: bool, sudo: bo
         return
     if script:
         raise BadOrder("--script prints and --apply does: say one of them")
-    from compat.choice import one_of
-    from doctor.install.apply import apply_plan
-    from installers.run import Means
+    from compat.base.choice import one_of
+    from doctor.commands.install.apply import apply_plan
+    from installers.run import ExecutionOptions
 
     one_of("format", style, ("text", "json"))
-    means = Means(report=show_progress(), as_root=("sudo",) if sudo else ())
+    means = ExecutionOptions(report=show_progress(), as_root=("sudo",) if sudo else ())
     text, status = apply_plan(prepared, means, style, terminal_style())
     sys.stdout.write(text)
     raise typer.Exit(status)

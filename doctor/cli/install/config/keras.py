@@ -21,7 +21,9 @@ def keras(
 
     Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
-    from doctor.install.configure import keras as prepared  # late: `gpudoctor install --help` loads this module, too
+    from doctor.commands.install.configure import (
+        keras as prepared,  # late: `gpudoctor install --help` loads this module, too
+    )
 
     answer(prepared(back_end, system), script, style, apply=apply)
 

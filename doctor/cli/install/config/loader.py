@@ -29,8 +29,8 @@ def loader(
 
     Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
-    from doctor.install.configure_search import (
-        loader as prepared,  # late: `gpudoctor install --help` loads this module, too
+    from doctor.commands.install.config_paths import (  # late: `gpudoctor install --help` loads this module, too
+        loader as prepared,
     )
 
     answer(prepared(directory, name, conda, system), script, style, apply=apply, sudo=sudo)

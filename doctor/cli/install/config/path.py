@@ -27,8 +27,8 @@ def path(
 
     Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
-    from doctor.install.configure_search import (
-        path as prepared,  # late: `gpudoctor install --help` loads this module, too
+    from doctor.commands.install.config_paths import (  # late: `gpudoctor install --help` loads this module, too
+        path as prepared,
     )
 
     answer(prepared(directory, name, conda, system), script, style, apply=apply)

@@ -11,8 +11,8 @@ def tensorflow(system: System = "", script: Script = "", apply: Apply = False, s
 
     Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
-    from doctor.install.configure import (
-        tensorflow as prepared,  # late: `gpudoctor install --help` loads this module, too
+    from doctor.commands.install.configure import (  # late: `gpudoctor install --help` loads this module, too
+        tensorflow as prepared,
     )
 
     answer(prepared(system), script, style, apply=apply)

@@ -30,8 +30,8 @@ def theano(
     Exit status: 0 printed, or done; 1 done, but a fault is left; 2 bad usage or input, or nothing was changed.
     """
     from compat.matrix import Matrix  # late: `gpudoctor install --help` loads this module, too
-    from doctor.install.configure import TheanoAsked
-    from doctor.install.configure import theano as prepared
+    from doctor.commands.install.configure import TheanoAsked
+    from doctor.commands.install.configure import theano as prepared
 
     asked = TheanoAsked(device=device, cnmem=cnmem, version=version, flags=flags, cudnn_home=home, cudnn=cudnn)
     answer(prepared(asked, Matrix.of_user(), system), script, style, apply=apply)

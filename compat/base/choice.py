@@ -1,0 +1,39 @@
+"""Names that a user may choose from: a wrong one is answered with the nearest right ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from compat.base.errors import GpudoctorError
+
+_MOST_NAMED = 20  # more than this is no help: their number is
+
+
+class NoSuchName(GpudoctorError):
+    """The user named something that there is not."""
+
+    def __init__(self, kind: str, name: str, known: Collection[str]) -> None:
+        from difflib import get_close_matches  # late: only for mistakes
+
+        near = get_close_matches(name, known, n=3)
+        advice = f"did you mean {' or '.join(near)}?" if near else _list_of(known)
+        super().__init__(f"no {kind} {name!r}; {advice}")
+
+
+def _list_of(known: Collection[str]) -> str:
+    if len(known) > _MOST_NAMED:
+        return f"none of the {len(known)} that are known has a name like it"
+    return f"known are {', '.join(sorted(known))}"
+
+
+def one_of(kind: str, name: str, known: Collection[str]) -> str:
+    """The name, if it is known; raises NoSuchName."""
+    if name not in known:
+        raise NoSuchName(kind, name, known)
+    return name
+
+
+def choose(kind: str, known: Collection[str], only: Collection[str], skip: Collection[str]) -> tuple[str, ...]:
+    """The known names, restricted to `only` (if any) and without `skip`; raises NoSuchName."""
+    wanted = {one_of(kind, name, known) for name in only} or set(known)
+    return tuple(sorted(wanted - {one_of(kind, name, known) for name in skip}))

@@ -1,0 +1,56 @@
+"""A report of `check`, as every format takes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.model.facts import Machine
+from doctor.model.finding import Answer, Finding, Report
+from doctor.output.document import TextStyle
+
+
+class CheckDocument:
+    """See `doctor.output.document.Document`."""
+
+    indent = 2
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Worst first, roots before what they explain."""
+        return self.report.findings
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """Of every rule about each of its subjects."""
+        return self.report.answers
+
+    @property
+    def machine(self) -> Machine:
+        """What was looked at."""
+        return self.report.facts.machine
+
+    @property
+    def verdict(self) -> str:
+        """How it all ends, in one word."""
+        return self.report.verdict
+
+    def markdown(self, style: TextStyle) -> str:
+        """A page that fits a comment on a pull request."""
+        from doctor.output.comment import comment  # late: each format loads its own half
+
+        return comment(self)
+
+    def plain(self) -> dict[str, Any]:
+        """Schema `gpudoctor.report/1`."""
+        from doctor.model.encode import encode_report  # late: each format loads its own half
+
+        return encode_report(self.report)
+
+    def text(self, style: TextStyle) -> str:
+        """The answer first, how it is known, what to do; then the stack; then what is not known."""
+        from doctor.commands.check.text import render
+
+        return render(self.report, style)

@@ -1,0 +1,325 @@
+"""What the commands of RUN lines bring into an image, and what they need.
+
+Sources: NVIDIA's CUDA installation guide for Linux, "Meta Packages" (`cuda` and `cuda-X-Y` install the driver too,
+`cuda-toolkit-X-Y` does not) and "Runfile Installation" (`--toolkit`); Debian's and Ubuntu's package lists
+(`nvidia-utils-*` depends on the libraries of the driver).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from compat.base.record import NamedTuple
+from doctor.commands.dockerfile.context import Copied, moved
+from doctor.commands.dockerfile.pins import Pins, python_packages, system_packages
+from doctor.commands.dockerfile.requirements import (
+    Environment,
+    Line,
+    Listed,
+    constrained,
+    environment,
+    name_of,
+    requirements,
+)
+from doctor.model.facts.dockerfile import DockerfileLine, DockerfileTree
+from doctor.model.facts.seen import Place
+from doctor.script.expand import OPEN, is_open, shown
+from doctor.script.shell import Call, Word, calls
+
+Source = Callable[[int], Place]
+_DRIVER = re.compile(
+    r"nvidia-driver(-.*)?|nvidia-headless-.*|nvidia-utils-.*|nvidia-compute-utils-.*|libnvidia-compute-.*|libcuda1"
+    r"|libnvidia-ml1|cuda-drivers(-.*)?|cuda|cuda-\d+-\d+|cuda-runtime-\d+-\d+|nvidia-open(-.*)?|nvidia-smi"
+    r"|xorg-x11-drv-nvidia-.*|akmod-nvidia"
+)
+_DRIVER_STARTS = (
+    "nvidia-driver", "nvidia-headless-", "nvidia-utils-", "nvidia-compute-utils-", "nvidia-open", "nvidia-smi",
+    "libnvidia-", "libcuda0", "cuda-drivers", "cuda-0", "cuda-runtime-0", "xorg-x00-drv-nvidia-", "akmod-nvidia",
+)  # fmt: skip
+_DRIVER_FILES = re.compile(r"/libcuda(?:\.so)?[.*\d]*$")
+_TOOLKIT = re.compile(r"cuda(?:-toolkit|-compiler|-nvcc|-minimal-build|-libraries(?:-dev)?)?(?:-(\d+)(?:-(\d+))?)?")
+_COMPILER = re.compile(r"cuda(-toolkit|-compiler|-nvcc|-minimal-build)?(-\d+)*|nvidia-cuda-toolkit")
+_COMPILER_STARTS = r"cuda-(?:toolkit|compiler|nvcc|minimal-build)-"
+_RUNFILE = re.compile(r"cuda_(\d+\.\d+)\.[\w.]+_linux[\w-]*\.run")
+_DRIVER_RUN = re.compile(r"NVIDIA-Linux-[\w.-]+\.run")
+_BUILDS_CUDA = re.compile(
+    r"-D(?:GGML_CUDA|GGML_CUBLAS|LLAMA_CUBLAS|WITH_CUDA|USE_CUDA)(?::BOOL)?=(?:1|on|true|yes)\b|-DCMAKE_CUDA_",
+    re.IGNORECASE,
+)
+# Package and exact release of a spec of conda's: "pytorch=2.1.0", "cudatoolkit=11.8"; a third part names its build.
+_CONDA_SPEC = re.compile(r"([\w.-]+)(?:={1,2}(\d+(?:\.\d+)+)(?:=.*)?$)?")
+_CONDA_CUDA = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-version", "cuda-toolkit"})
+_CONDA_NVCC = frozenset({"cuda-nvcc", "cuda-toolkit", "cuda", "cudatoolkit-dev", "cuda-compiler"})
+_SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-playbook", "eval"})
+_TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
+_INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
+_SHOWN_CHARS = 120
+_NO_CACHE = frozenset({"--no-cache", "--no-cache-dir"})  # pip takes the beginning of an option for it
+
+
+class Pinned(NamedTuple):
+    """A Python package that a line installs."""
+
+    spec: str  # as it is written, variables put in
+    build: str | None  # by its index; None where that is not known
+    environment: str
+    tool: str
+    source: Place
+    cuda: str = ""  # of conda's, "11.8" by what the same line pins beside it
+    is_anew: bool = False  # put in place of the same release, too
+
+
+class Compiled(NamedTuple):
+    """A command that needs nvcc, and whether it is there by then."""
+
+    command: str
+    source: Place
+    nvcc: bool | None
+
+
+class Ran:
+    """What the RUN lines of a stage have done so far."""
+
+    def __init__(self, files: Copied) -> None:
+        self.files = files
+        self.nvcc: bool | None = None
+        self.drivers: list[DockerfileLine] = []
+        self.trees: list[DockerfileTree] = []
+        self.compiles: list[Compiled] = []
+        self.exports: list[DockerfileLine] = []
+        self.caches: list[DockerfileLine] = []
+        self.unread: list[DockerfileLine] = []
+        self.may_bring: list[DockerfileLine] = []
+        self.pinned: list[Pinned] = []
+        self.asked: list[Pinned] = []  # of an index that is known, by a command that must succeed
+        self.apk: set[str] = set()
+
+    def copy(self) -> Ran:
+        """The same, for a stage that starts from this one."""
+        made = Ran(self.files.copy())
+        made.nvcc = self.nvcc
+        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned"):
+            setattr(made, name, list(getattr(self, name)))
+        made.apk = set(self.apk)
+        return made  # without what was compiled and asked for, which stands in its own stage
+
+    def take(self, other: Ran, sources: tuple[str, ...]) -> None:
+        """COPY --from of these paths: environments below them come along, and a toolkit may."""
+        wanted = [one.rstrip("/") for one in sources]
+        for one in other.pinned:
+            place = one.environment if one.environment.startswith("/") else "/usr/local"
+            if any(
+                place == path or place.startswith(f"{path}/") or path.startswith("/usr/local/lib/python")
+                for path in wanted
+            ):
+                self.pinned.append(one)
+        if any("cuda" in path or path in ("", "/usr", "/usr/local") or is_open(path) for path in wanted):
+            self.nvcc = True if other.nvcc else None
+
+
+def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran, source: Source) -> None:
+    """Take in the commands of a RUN line; `source` says where a character of it stands."""
+    found = list(calls(text, known))
+    ran.files.changed(text, found)
+    there = ran.files.mounted(flags.get("mount", ""))
+    for call in found:
+        if call.program == "rm" and any(_DRIVER_FILES.search(word.text) for word in call.words):
+            ran.drivers.clear()  # what lies below is whited out
+        _installs(call, known, ran, source, there)
+        there.workdir = moved(call, there.workdir)
+        if not call.may_not_run and not call.may_fail:
+            _compiles(call, ran, source)
+        _reads(call, ran, source)
+    _exports_alone(found, ran, source)
+    _leaves(found, flags, known, ran, source)
+
+
+def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, there: Copied) -> None:
+    for word in system_packages(call):
+        _package(word, call, ran, source(word.at))
+    for word in call.words:
+        _runfile(word, call, ran, source(word.at))
+    pins = python_packages(call, known)
+    if pins is None:
+        return
+    given = tuple(Line(word.text, source(word.at)) for word in pins.specs)
+    if pins.tool == "conda":
+        _conda(pins, given, call, ran, [_environment(word, there, known) for word in pins.files])
+        return
+    listed = Listed(specs=given)
+    for word in pins.files:
+        listed = listed.joined(_listed(word, there, known))
+    for word in pins.constraints:
+        told = _listed(word, there, known)
+        listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
+    _pins(pins, listed, call, ran)
+
+
+def _named(word: Word, there: Copied) -> str | None:
+    """The file of the context that a word names, None where that is not known."""
+    return None if is_open(word.text) or "://" in word.text else there.named(there.at(word.text))
+
+
+def _listed(word: Word, there: Copied, known: Mapping[str, str]) -> Listed:
+    name = _named(word, there)
+    return requirements(name, there.context, known) if name else Listed(is_whole=False)
+
+
+def _environment(word: Word, there: Copied, known: Mapping[str, str]) -> Environment | None:
+    name = _named(word, there)
+    return environment(name, there.context, known) if name else None
+
+
+def _package(word: Word, call: Call, ran: Ran, source: Place) -> None:
+    name = re.split(r"[=:]", word.text, maxsplit=1)[0]
+    if is_open(name):
+        _half_known(name.partition(OPEN)[0], word, call, ran, source)
+        return
+    if call.program == "apk":
+        ran.apk.add(name)
+        return
+    if _DRIVER.fullmatch(name) and not call.may_not_run:
+        toolkit = _TOOLKIT.fullmatch(name.replace("-runtime", ""))
+        instead = f"cuda-toolkit{name[4:]}" if toolkit and re.fullmatch(r"cuda-\d+-\d+", name) else ""
+        ran.drivers.append(DockerfileLine(f"the package {name}", source, instead))
+    if call.may_not_run:
+        ran.nvcc = None if _COMPILER.fullmatch(name) else ran.nvcc
+        return
+    if name == "nvidia-cuda-toolkit":
+        ran.trees.append(DockerfileTree(f"the package {name}", source, "distribution"))
+    elif (found := _TOOLKIT.fullmatch(name)) and not name.startswith("cuda-libraries"):
+        release = f"{found[1]}.{found[2]}" if found[2] else ""
+        ran.trees.append(DockerfileTree(f"the package {name}", source, release))
+    if _COMPILER.fullmatch(name):
+        ran.nvcc = True
+
+
+def _half_known(start: str, word: Word, call: Call, ran: Ran, source: Place) -> None:
+    """A package of which only the beginning of its name is known."""
+    if re.match(_COMPILER_STARTS, start) and not call.may_not_run:
+        ran.nvcc = True
+    elif any(_may_be(start, one) for one in ("cuda-nvcc", "cuda-0", "nvidia-cuda-toolkit")):
+        ran.nvcc = ran.nvcc or None
+    if any(_may_be(start, one) for one in _DRIVER_STARTS):
+        ran.unread.append(DockerfileLine(f"installs {shown(word.text)}", source, installs=True))
+
+
+def _may_be(start: str, name: str) -> bool:
+    """Whether a name that begins so may begin with the other; any digit is a 0."""
+    start = re.sub(r"\d", "0", start)
+    return start.startswith(name) or name.startswith(start)
+
+
+def _runfile(word: Word, call: Call, ran: Ran, source: Place) -> None:
+    """An installer that is run, not the address that it is fetched from."""
+    if call.program in {"wget", "curl", "rm", "chmod", "aria2c", "echo", "mv", "cp"} or call.may_not_run:
+        return
+    name = word.text.rpartition("/")[2]
+    if _DRIVER_RUN.fullmatch(name):
+        ran.drivers.append(DockerfileLine(name, source))
+    elif found := _RUNFILE.fullmatch(name):
+        given = {one.text for one in call.words}
+        if "--driver" in given or not {"--toolkit", "--toolkitpath"} & {one.partition("=")[0] for one in given}:
+            ran.drivers.append(DockerfileLine(name, source, f"{name} --silent --toolkit"))
+        ran.trees.append(DockerfileTree(name, source, found[1]))
+        ran.nvcc = True
+
+
+def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
+    build = pins.build(listed.indexes, is_whole=listed.is_whole)
+    for one in constrained(listed):
+        if call.may_not_run:
+            ran.pinned = [each for each in ran.pinned if name_of(each.spec) != name_of(one.spec)]
+            continue
+        pinned = Pinned(one.spec, build, pins.environment, tool=pins.tool, source=one.source, is_anew=pins.is_anew)
+        ran.pinned.append(pinned)
+        if build is not None and not call.may_fail:
+            ran.asked.append(pinned)
+        if name_of(one.spec).startswith("nvidia-cuda-nvcc"):
+            ran.nvcc = True if ran.nvcc else None
+
+
+def _conda(pins: Pins, given: tuple[Line, ...], call: Call, ran: Ran, environments: list[Environment | None]) -> None:
+    """Which of its builds conda takes, its solver decides; the release of CUDA stands in what is pinned beside it."""
+    packages = given + tuple(line for one in environments if one for line in one.packages)
+    if call.may_not_run:
+        return
+    named = pins.environment or next((one.name for one in environments if one and one.name), "")
+    parts = [(_CONDA_SPEC.match(line.spec.rpartition("::")[2].replace(" ", "")), line) for line in packages]
+    cuda = {found[2] for found, _ in parts if found and found[1] in _CONDA_CUDA and found[2]}
+    for found, line in parts:
+        if found and found[1] in _CONDA_NVCC:
+            ran.nvcc = True
+        if found and found[2] and len(cuda) == 1 and found[1] not in _CONDA_CUDA:
+            spec = f"{found[1]}=={found[2]}"
+            ran.pinned.append(Pinned(spec, None, named, tool="conda", source=line.source, cuda=min(cuda)))
+    for one in filter(None, environments):
+        of_pip = pins._replace(environment=named, tool="pip", files=())
+        _pins(of_pip, one.pip, call, ran)
+
+
+def _compiles(call: Call, ran: Ran, source: Source) -> None:
+    given = " ".join(call.given.values())
+    builds = call.program == "nvcc" or (
+        call.program == "cmake" and any(_BUILDS_CUDA.search(one.text) for one in call.words)
+    )
+    builds = builds or (bool(_BUILDS_CUDA.search(given)) and call.program.startswith(("pip", "python", "uv")))
+    if builds and "/" not in call.words[0].text:
+        text = shown(" ".join(one.text for one in call.words))[:_SHOWN_CHARS]
+        ran.compiles.append(Compiled(text, source(call.words[0].at), ran.nvcc))
+
+
+def _reads(call: Call, ran: Ran, source: Source) -> None:
+    """What may do anything: a script, a program of the build's own."""
+    first = call.words[0].text
+    if _TOOL.fullmatch(call.program) and not any(one.text.endswith(".py") for one in call.words):
+        return
+    is_script = call.program in _SCRIPTS and (len(call.words) > 1 or call.program == "make")
+    if (
+        is_open(first)
+        or is_script
+        or (first.startswith(("/", "./")) and not first.startswith(_INSTALLED))
+        or first.endswith((".sh", ".py"))
+    ):
+        text = shown(" ".join(one.text for one in call.words))[:_SHOWN_CHARS]
+        ran.unread.append(DockerfileLine(f"runs {text}", source(call.words[0].at)))
+        ran.nvcc = True if ran.nvcc else None
+
+
+def _exports_alone(found: list[Call], ran: Ran, source: Source) -> None:
+    """A RUN that does nothing but export: the shell ends, and its variables with it."""
+    if not found or any(one.program != "export" for one in found):
+        return
+    for call in found:
+        for word in call.words[1:]:
+            name, sign, value = word.text.partition("=")
+            if sign and name == "LD_LIBRARY_PATH":
+                line = f"ENV {name}={shown(value)}"
+                ran.exports.append(
+                    DockerfileLine(f"RUN export {name} counts for this one RUN alone", source(word.at), line)
+                )
+
+
+def _leaves(found: list[Call], flags: Mapping[str, str], known: Mapping[str, str], ran: Ran, source: Source) -> None:
+    """Lists of packages and downloads that nothing of the same RUN takes away."""
+    removed = " ".join(word.text for call in found if call.program in {"rm", "find"} for word in call.words[1:])
+    cached = "type=cache" in flags.get("mount", "")
+    for call in found:
+        at = source(call.words[0].at)
+        texts = {word.text for word in call.words}
+        if call.program in {"apt-get", "apt"} and "update" in texts and not cached and "/var/lib/apt" not in removed:
+            ran.caches.append(DockerfileLine("apt's lists of packages", at, "&& rm -rf /var/lib/apt/lists/*"))
+        pins = python_packages(call, known)
+        kept = pins is not None and pins.tool == "pip" and _NO_CACHE.isdisjoint(texts) and not cached
+        if kept and not _is_off(known, call) and ".cache" not in removed and "purge" not in _purges(found):
+            ran.caches.append(DockerfileLine("pip's downloads", at, "--no-cache-dir"))
+
+
+def _is_off(known: Mapping[str, str], call: Call) -> bool:
+    said = {**known, **call.given}.get("PIP_NO_CACHE_DIR", "")
+    return bool(said)
+
+
+def _purges(found: list[Call]) -> set[str]:
+    return {word.text for call in found if call.program.startswith("pip") for word in call.words}

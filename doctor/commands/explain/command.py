@@ -1,0 +1,116 @@
+"""What `gpudoctor explain` does, apart from reading its command line and printing."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+
+from compat.base.choice import one_of
+from compat.base.record import NamedTuple
+from compat.matrix import Matrix
+from doctor.commands.explain.document import STATUS, ExplainDocument
+from doctor.commands.explain.evidence import files_of, unpacked
+from doctor.commands.explain.report_from_text import causes_of_report, merged, report_of
+from doctor.host import BadRequest
+from doctor.messages import pages
+from doctor.messages.causes import causes_of
+from doctor.messages.reading import ByteSource, Reading, read
+from doctor.output.document import TextStyle
+from doctor.output.write import deliver, format_for
+
+_CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+_STANDARD_INPUT = "-"
+_THE_TEXTS = "the text's machine"
+
+
+class Question(NamedTuple):
+    """What the user asked for; the defaults are those of the command line."""
+
+    subject: str = ""  # a file, "-" or a code
+    list_codes: bool = False
+    search: str = ""
+    style: str = "text"
+    output: str | None = None
+    redact: bool = False  # take out what names a user or a machine, and offer a text to post
+
+
+def explain(question: Question, terminal: TextStyle) -> tuple[str, int]:
+    """The text to print ("" when it went to a file) and the exit status.
+
+    Raises NoSuchName, BadRequest and NotWritten for what the user got wrong.
+    """
+    if question.list_codes or question.search:
+        return _listing(question.search)
+    if _is_code(question.subject):
+        return pages.text(question.subject), 0
+    chosen = format_for(question.style, ExplainDocument)
+    reading = _reading(question.subject)
+    if not any(line.text.strip() for line in reading.lines):
+        if reading.problem:
+            raise BadRequest(f"{reading.problem}, and nothing of it can be read")
+        raise BadRequest("the text is empty: name a file with a message or a log, or pipe one in")
+    if question.redact:
+        reading = _redacted(reading)
+    document = explained(reading, _name(question.subject), Matrix.of_user())
+    document.offers_post = question.redact
+    return deliver(document, chosen, question.output, terminal), STATUS[document.verdict]
+
+
+def _redacted(reading: Reading) -> Reading:
+    """Without what names the user or a machine, so that what is said of it can be shown to others."""
+    from doctor.host.choice import host_of  # late: only runs that ask for it pay for its patterns
+    from doctor.output.redact import redact
+
+    return reading._replace(lines=redact(reading.lines, host_of(None)))
+
+
+def explained(reading: Reading, name: str, matrix: Matrix) -> ExplainDocument:
+    """Messages by their signatures, dumps by the rules, both as one; `name`: of the machine that the text is about."""
+    by_message = causes_of(reading, matrix)
+    report = report_of(reading, name, matrix)
+    if report is None:
+        return ExplainDocument(reading, by_message)
+    return ExplainDocument(reading, merged(by_message, causes_of_report(report, reading)), report.facts)
+
+
+def _name(subject: str) -> str:
+    return f"the machine of {os.path.basename(subject)}" if subject not in ("", _STANDARD_INPUT) else _THE_TEXTS
+
+
+def _is_code(subject: str) -> bool:
+    """Whether it is a code and no file; raises NoSuchName for what looks like a code and is neither."""
+    if os.path.exists(subject) or not _CODE.fullmatch(subject):
+        return False
+    return bool(one_of("file or code", subject, pages.codes()))
+
+
+def _reading(subject: str) -> Reading:
+    if subject in ("", _STANDARD_INPUT):
+        if subject == "" and sys.stdin.isatty():
+            raise BadRequest("name a file, a finding's code, or - and paste the message (Ctrl-D ends it)")
+        return _read(sys.stdin.buffer, _STANDARD_INPUT)
+    try:
+        with open(subject, "rb") as stream:
+            return _read(stream, subject)
+    except BadRequest as error:
+        raise BadRequest(f"{subject}: {error}") from error
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BadRequest(f"{subject}: {why}") from error
+
+
+def _read(stream: ByteSource, subject: str) -> Reading:
+    source = unpacked(stream)
+    if files_of(source):
+        raise BadRequest(f"it is an archive: gpudoctor check --from {shlex.quote(subject)} reads its files")
+    reading = read(source)
+    return reading._replace(problem=f"the file {source.why}" if source.why else "")
+
+
+def _listing(words: str) -> tuple[str, int]:
+    wanted = pages.found(words) if words else pages.codes()
+    if not wanted:
+        raise BadRequest(f"no page holds {words!r}; gpudoctor explain --list shows them all")
+    return pages.listing(wanted), 0

@@ -1,0 +1,260 @@
+"""What `gpudoctor check --fix` does after the report: one finding at a time, asked, carried out, judged again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
+from doctor.commands.check.command import Options, report_of, severity_of
+from doctor.commands.check.text import render
+from doctor.commands.install.apply import needing_root
+from doctor.commands.install.history import told_of_killed, way_back
+from doctor.commands.install.install import Prepared, show_step
+from doctor.diagnose import EXIT_BAD, EXIT_FINE, exit_status
+from doctor.model.facts import Facts
+from doctor.model.finding import Finding, Remedy, Report, Status
+from doctor.output.document import TextStyle
+from doctor.output.page import Page
+from doctor.prescribe.target import target_of
+from installers.apply import Applied, Interrupted, apply
+from installers.at_work import AtWork
+from installers.effect import Effect
+from installers.journal import State
+from installers.plan import Plan, Target
+from installers.run import MEANS, ExecutionOptions
+from installers.step import Step, kind_of
+from installers.steps.by_hand import ByHand
+from installers.steps.check import Check
+from installers.steps.command import Command
+from installers.steps.reboot import Reboot
+
+_YES, _NO, _QUIT = "y", "n", "q"
+_RESTART = "restart"
+
+
+class CannotMend(GpudoctorError):
+    """`--fix` was said together with what it cannot mend, or where nobody can be asked."""
+
+
+class Talk(NamedTuple):
+    """The person at the terminal; an end of the input is answered for them with "q"."""
+
+    tell: Callable[[str], None]
+    ask: Callable[[str], str]  # the question: the line that was typed
+
+
+class Offer(NamedTuple):
+    """One way to mend a finding, and who does which steps of it."""
+
+    summary: str
+    steps: tuple[Step, ...]
+    first: int  # so many steps at the beginning are for the person, who does them before answering
+    carried: tuple[Step, ...]  # those that can be carried out; empty where all is for the person
+    target: Target
+    effects: tuple[Effect, ...] | None
+
+
+class Setting(NamedTuple):
+    """What stays the same from one finding to the next."""
+
+    again: Callable[[], Report]
+    talk: Talk
+    means: ExecutionOptions
+    view: TextStyle
+    failed: list[str]  # ways that were begun and not carried out to their end
+
+
+def fix(options: Options, view: TextStyle, talk: Talk | None, means: ExecutionOptions = MEANS) -> int:
+    """Report, walk through the findings, and return the exit status of the last report; 1 also where a way failed.
+
+    Raises CannotMend without a `talk`, and for options that name another machine or another form of report.
+    """
+    talk = _allowed(options, talk)
+    severity = severity_of(options)
+
+    def again() -> Report:
+        return report_of(options, time.perf_counter())
+
+    report = again()
+    talk.tell(render(report, view))
+    failed: list[str] = []
+    last = walk(report, Setting(again, talk, means, view, failed=failed))
+    if last is not report:
+        talk.tell("\n" + render(last, view))
+    return exit_status(last, severity) or (EXIT_BAD if failed else EXIT_FINE)
+
+
+def _allowed(options: Options, talk: Talk | None) -> Talk:
+    usual = Options()
+    for name in ("root", "image", "dockerfile"):
+        if getattr(options, name) is not None:
+            raise CannotMend(f"--fix changes the machine that it runs on: leave --{name} out")
+    others = {
+        "--framework": options.frameworks != usual.frameworks,
+        "--list": options.list_rules,
+        "--format": options.style != usual.style,
+        "--output": options.outputs != usual.outputs,
+        "--redact": options.redact,
+    }
+    said = [name for name, is_said in others.items() if is_said]
+    if said:
+        raise CannotMend(f"--fix mends this machine and asks while it does: leave {', '.join(said)} out")
+    if talk is None:
+        raise CannotMend("--fix asks before each change: run it in a terminal")
+    return talk
+
+
+def walk(report: Report, setting: Setting) -> Report:
+    """Each root finding with a remedy once, those that appear on the way too; the last report that was made."""
+    met: set[tuple[str, str]] = set()
+    while True:
+        finding = next((one for one in _mendable(report) if (one.code, one.subject) not in met), None)
+        if finding is None:
+            return report
+        met.add((finding.code, finding.subject))
+        offers = tuple(_offer(remedy, report.facts) for remedy in finding.remedies)
+        setting.talk.tell(_shown(finding, offers, setting.view))
+        answer = _choice(offers, setting.talk)
+        if answer == _QUIT:
+            return report
+        if isinstance(answer, Offer) and _carried_out(answer, setting):
+            report = setting.again()
+            setting.talk.tell(_outcome(finding, report, setting.view))
+
+
+def _mendable(report: Report) -> Iterator[Finding]:
+    return (finding for finding in report.findings if finding.remedies and not finding.explained_by)
+
+
+def _offer(remedy: Remedy, facts: Facts) -> Offer:
+    """What comes after a step by hand in the middle waits for it, and so is left."""
+    steps = remedy.plan.steps
+    first = next((number for number, step in enumerate(steps) if not _by_hand(step)), len(steps))
+    end = next((number for number, step in enumerate(steps) if number > first and _by_hand(step)), len(steps))
+    carried = tuple(step for step in steps[first:end] if not kind_of(step).is_left(step))
+    if remedy.need.product == _RESTART:  # it would end the walk, and this run's journal, halfway
+        carried = ()
+    return Offer(
+        summary=remedy.summary,
+        steps=steps,
+        first=first,
+        carried=carried,
+        target=target_of(facts, remedy.need),
+        effects=remedy.plan.effects,
+    )
+
+
+def _by_hand(step: Step) -> bool:
+    if isinstance(step, Command):
+        return step.place != "" or _is_cmdlet(step.argv[0])
+    return isinstance(step, (ByHand, Reboot))
+
+
+def _is_cmdlet(name: str) -> bool:
+    """Whether it is a Verb-Noun of PowerShell, which is no program that could be started."""
+    verb, _, noun = name.partition("-")
+    return verb.isalpha() and noun.isalpha() and verb[0].isupper() and noun[0].isupper()
+
+
+def _shown(finding: Finding, offers: tuple[Offer, ...], view: TextStyle) -> str:
+    page = Page(view)
+    page.line("")
+    page.paragraph(finding.summary, colour="bold")
+    page.paragraph(f"{finding.code} {page.symbol('·', '-')} {finding.subject}", colour="dim")
+    for way, offer in enumerate(offers, 1):
+        page.gap()
+        lead = f"Way {way}: " if len(offers) > 1 else ""
+        page.paragraph(f"{lead}{offer.summary}" + ("" if offer.carried else " (for you to do)"), colour="bold", hang=2)
+        for number, step in enumerate(offer.steps, 1):
+            if (
+                isinstance(step, (ByHand, Reboot)) and step.text == offer.summary
+            ):  # a single thing to do is its own summary
+                continue
+            show_step(page, number, step, offer.target)
+    return page.text()
+
+
+def _choice(offers: tuple[Offer, ...], talk: Talk) -> Offer | str:
+    """The way that was chosen, "n" or "q"."""
+    able = [number for number, offer in enumerate(offers, 1) if offer.carried]
+    if not able:
+        talk.tell("gpudoctor cannot do this for you.\n")
+        return _NO
+    usual, *others = able
+    first = offers[usual - 1].first
+    before = f"Do step {first if first == 1 else f'1 to {first}'} yourself first. " if first else ""
+    signs = "/".join(["y" if usual == 1 else str(usual), *map(str, others), "N", "q"])
+    while True:
+        answer = talk.ask(f"{before}Do it? [{signs}] ").strip().lower() or _NO
+        number = {"y": "1", "yes": "1"}.get(answer, answer)
+        if number in map(str, able):
+            return offers[int(number) - 1]
+        if answer[0] in {_NO, _QUIT}:
+            return answer[0]
+        talk.tell(f"{answer!r} is none of {signs}.\n")
+
+
+def _carried_out(offer: Offer, setting: Setting) -> bool:
+    """Whether something may have changed; what fails is told, and the walk goes on."""
+    plan = Plan(offer.summary, offer.carried, offer.effects)
+    as_root = needing_root(Prepared(plan, offer.target, None))
+    means = setting.means
+    if as_root and not means.as_root:
+        answer = setting.talk.ask(f"These need root: {'; '.join(as_root)}. Run them through sudo? [y/N] ")
+        if answer.strip().lower() not in {"y", "yes"}:
+            setting.talk.tell("Left as it is: run those yourself, or gpudoctor as root.\n")
+            return False
+        means = means._replace(as_root=("sudo",))
+    try:
+        applied = apply(plan, State(), means)
+    except (AtWork, Interrupted):  # whatever would come next
+        raise
+    except GpudoctorError as error:
+        setting.failed.append(offer.summary)
+        setting.talk.tell(_failure(error, setting.view))
+    else:
+        setting.talk.tell(_left(offer, applied, setting.view))
+    return True
+
+
+def _failure(error: GpudoctorError, view: TextStyle) -> str:
+    page = Page(view)
+    page.paragraph(" ".join(f"Failed: {error}. {error.hint}".split()), colour="red", hang=2)
+    return page.text()
+
+
+def _left(offer: Offer, applied: Applied, view: TextStyle) -> str:
+    """What was taken back of an earlier run, which steps wait for the person, and how to take this run back."""
+    page = Page(view)
+    for one in applied.recovered:
+        for line in told_of_killed(one):
+            page.paragraph(line, colour="yellow")
+    done = {id(step) for step in offer.carried}
+    for number, step in enumerate(offer.steps[offer.first :], offer.first + 1):
+        if id(step) not in done and not isinstance(step, Check):
+            page.paragraph(f"Left for you: step {number}", hang=2)
+    if way_back(applied.id, offer.carried):
+        page.paragraph(way_back(applied.id, offer.carried))
+    return page.text().lstrip("\n")
+
+
+def _outcome(finding: Finding, report: Report, view: TextStyle) -> str:
+    page = Page(view)
+    same = next((one for one in report.findings if (one.code, one.subject) == (finding.code, finding.subject)), None)
+    if same is None and _is_open(finding, report):
+        page.paragraph(f"Looked again: {finding.code} can no longer be judged.", colour="yellow")
+    elif same is None:
+        page.paragraph(f"Looked again: {finding.code} is gone.", colour="green")
+    else:
+        page.paragraph(f"Looked again: {finding.code} is still there: {same.summary}", colour="red", hang=2)
+    return page.text()
+
+
+def _is_open(finding: Finding, report: Report) -> bool:
+    """Whether the rule now answers UNKNOWN, which is no proof of anything mended."""
+    subjects = {finding.subject, report.facts.machine.label}
+    return any(
+        one.kind is Status.UNKNOWN and one.code == finding.code and one.subject in subjects for one in report.answers
+    )

@@ -1,0 +1,547 @@
+"""What `gpudoctor install` does, apart from reading its command line and printing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from compat.base.choice import one_of
+from compat.base.errors import GpudoctorError
+from compat.base.paths import key_of
+from compat.base.record import NamedTuple
+from compat.matrix import Matrix, Uncovered
+from compat.need import Need
+from compat.platform import absent
+from compat.target import TargetMachine
+from compat.version import CudaVersion, CudnnVersion
+from doctor.commands.install.driver_choice import MODULES as _MODULES
+from doctor.commands.install.driver_choice import driver_plan
+from doctor.commands.install.package_choice import PackageOrder, package_plan
+from doctor.host import Host
+from doctor.host.paths import is_same_place
+from doctor.model.encode import encode_plan
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
+from doctor.model.facts.seen import Seen, UnseenError, value_or
+from doctor.model.facts.toolkit import Toolkit
+from doctor.output.document import TextStyle
+from doctor.output.page import Page
+from doctor.prescribe.target import target_of
+from doctor.rules.shared.cudnn_use import built_for, right_copy
+from doctor.rules.shared.rule import NotApplicable
+from doctor.rules.shared.subjects import FRAMEWORKS
+from installers.choose import methods_for, plan_for
+from installers.cuda_order import CudaOrder
+from installers.errors import nearest
+from installers.method import ARCHIVE, COMPONENTS, PREFIX, Method
+from installers.methods.cudnn_archive import NoSuchArchive, Order, archive_plan
+from installers.methods.wheel import interpreter
+from installers.mirrors import from_directory, from_mirror
+from installers.packages import DISTRIBUTIONS
+from installers.plan import Plan, Target
+from installers.render import commands, for_administrators, kept_first, told_lines, undone_by
+from installers.requirement import spoken
+from installers.step import Step, kind_of
+from installers.steps.add_to_path import AddToPath
+from installers.steps.by_hand import ByHand
+from installers.steps.check import Check
+from installers.steps.command import Command
+
+SCHEMA = "gpudoctor.plan/1"
+_SYSTEMS = ("linux", "windows")
+_ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le", "arm64")
+_ARCHIVE = "archive"  # the way that a directory of one's own asks for
+_NAMES = {"cuda": "CUDA", "cudnn": "cuDNN"}
+_SCRIPTS = {"linux": "bash", "windows": "powershell"}
+_GIB = 1 << 30
+_USUAL = "/usr/local/cuda"  # the CUDA directory of a Linux machine that names none
+
+
+class InstallOrder(NamedTuple):
+    """What the user asked for; the defaults are those of the command line."""
+
+    product: str
+    version: str = ""
+    method: str = ""
+    cuda: str = ""
+    home: str = ""
+    archive: str = ""
+    sha256: str = ""
+    os_family: str = ""
+    arch: str = ""
+    python: str = ""
+    script: str = ""
+    style: str = "text"
+    prefix: str = ""
+    components: str = ""
+    module: str = ""
+    any_name: bool = False  # a distribution or release that the matrix does not know
+    distribution: str = ""  # "ubuntu-24.04", "rocky-9": a plan for another machine
+    framework: str = ""  # of a stack: "torch", "tensorflow==1.4"
+    gpus: tuple[str, ...] = ()  # of a stack, as people name them
+    mirror: str = ""  # address that has NVIDIA's files under NVIDIA's paths
+    source: str = ""  # directory that has the files under their names
+
+
+class BadOrder(GpudoctorError):
+    """What was asked for cannot be planned as it was said."""
+
+
+class Prepared(NamedTuple):
+    """A plan, and the machine that it is for."""
+
+    plan: Plan
+    target: Target
+    facts: Facts | None  # None for another machine, named by --os or --arch
+
+
+def ask(asked: InstallOrder, terminal: TextStyle) -> str:
+    """The text to print: the steps, the plan as JSON, or a script.
+
+    Raises BadOrder, NoSuchName, VersionError, NoSuchArchive and Uncovered for what the user got wrong.
+    """
+    one_of("format", asked.style, ("text", "json"))
+    matrix = Matrix.of_user()
+    return shown(prepare(asked, matrix), asked.script, asked.style, matrix, terminal)
+
+
+def shown(prepared: Prepared, script: str, style: str, matrix: Matrix, terminal: TextStyle) -> str:
+    """A plan as a script for a shell, as JSON or as numbered steps; raises NoSuchName, BadOrder."""
+    one_of("format", style, ("text", "json"))
+    if script:
+        return script_of(script, prepared)
+    if style == "json":
+        return json.dumps(_encoded(prepared, matrix), indent=2, ensure_ascii=False) + "\n"
+    return _page(prepared, terminal)
+
+
+def prepare(asked: InstallOrder, matrix: Matrix) -> Prepared:
+    """The plan for what was asked; of a machine that --os or --arch names, nothing here is read."""
+    asked = _checked(asked)
+    if asked.os_family or asked.arch or asked.distribution:
+        return _planned(asked, _elsewhere(asked), None, matrix)
+    need_cuda_here(host_with("").os_family, matrix)
+    from doctor.probes import ProbeRequest  # late, as what follows: another machine's plan needs no probes
+    from doctor.probes import look as look_at
+
+    facts = look_at(host_with(asked.prefix or asked.home), ProbeRequest((asked.python,) if asked.python else ()))
+    target = target_of(facts, Need(asked.product, "", _interpreter(facts)))
+    _need_64_bits(asked, target, facts)
+    found = _planned(asked, target, facts, matrix)
+    return found._replace(plan=_without_what_is_so(found.plan, facts))
+
+
+def need_cuda_here(os_family: str, matrix: Matrix) -> None:
+    """Raise BadOrder on a system that there is no CUDA for."""
+    row = absent("", "", TargetMachine(os_family=os_family, arch=""), matrix)
+    if row:
+        raise BadOrder(f"{row.summary}: --os linux or --os windows makes a plan for another machine")
+
+
+def _need_64_bits(asked: InstallOrder, target: Target, facts: Facts) -> None:
+    """Raise BadOrder where wheels would go into a Python of 32 bits: none with CUDA was ever published for one."""
+    if asked.framework:
+        from doctor.commands.install.stack_environment import own_of  # late: only this order composes plans
+
+        is_for_python = own_of(target, facts) != ""
+    else:
+        is_for_python = asked.product not in {"cuda", "cudnn", "driver"} or asked.method == "wheel"
+    short = {one.interpreter for one in value_or(facts.environments, ()) if value_or(one.machine, "") == "i386"}
+    if is_for_python and not asked.any_name and target.python in short:
+        raise BadOrder(
+            f"{target.python} is a Python of 32 bits, and no wheel with CUDA is for one: --python names one of 64 bits"
+        )
+
+
+def _without_what_is_so(plan: Plan, facts: Facts) -> Plan:
+    """Without the directories that Path has already."""
+    searched = {key_of(one.path, "windows") for one in value_or(facts.loader.search, ())}
+    is_so = (isinstance(one, AddToPath) and key_of(one.directory, "windows") in searched for one in plan.steps)
+    return plan._replace(steps=tuple(one for one, done in zip(plan.steps, is_so, strict=True) if not done))
+
+
+def _planned(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Prepared:
+    if not asked.framework:
+        return Prepared(_plan(asked, target, facts, matrix), target, facts)
+    from doctor.commands.install.stack import StackOrder, stack_plan  # late: only this order composes plans
+
+    named_arch = facts is not None or asked.arch != ""
+    order = StackOrder(asked.framework, asked.version, asked.gpus, named_arch)
+    stack = stack_plan(order, target, facts, matrix)
+    return Prepared(stack.plan, stack.target, facts)
+
+
+def host_with(home: str, libraries: str = "") -> Host:
+    """This machine, with a CUDA directory and one of libraries that it need not have told of; "" for none."""
+    from doctor.host.live import LiveHost
+
+    environ = dict(os.environ)
+    if home:
+        environ["CUDA_HOME"] = home
+    if libraries:
+        environ["LD_LIBRARY_PATH"] = ":".join(filter(None, (environ.get("LD_LIBRARY_PATH"), libraries)))
+    return LiveHost(environ)
+
+
+def _checked(asked: InstallOrder) -> InstallOrder:
+    if asked.os_family:
+        one_of("operating system", asked.os_family, _SYSTEMS)
+    if asked.arch:
+        one_of("architecture", asked.arch, _ARCHES)
+    if asked.method:
+        _require_method(asked)
+    if asked.module:
+        one_of("kernel module", asked.module, _MODULES)
+    if asked.prefix and asked.home:
+        raise BadOrder("--prefix is a directory of its own and --cuda-home one of CUDA's: say one of them")
+    if asked.cuda and "." in asked.cuda:
+        CudaVersion.parse(asked.cuda)
+    elif asked.cuda and not re.fullmatch(r"[0-9]+", asked.cuda):
+        raise BadOrder(f"{asked.cuda!r} is not a CUDA version such as 12.8")
+    if asked.script and asked.style != "text":
+        raise BadOrder("--script prints a script: leave --format out")
+    paths = {
+        "prefix": asked.prefix,
+        "cuda-home": asked.home,
+        "archive": asked.archive,
+        "from": asked.source,
+        "python": asked.python,
+    }
+    for name, said in paths.items():
+        if not said.isprintable():
+            raise BadOrder(f"--{name} {said!r} has signs in it that cannot be printed: no path has")
+    digest = asked.sha256.lower()
+    if digest and (len(digest) != 64 or set(digest) - set("0123456789abcdef")):
+        raise BadOrder("--sha256 takes the 64 hexadecimal digits that `sha256sum FILE` prints")
+    source = _absolute(asked.source, asked.os_family)
+    prefix, home = (_absolute(one, asked.os_family) for one in (asked.prefix, asked.home))
+    archive = _absolute(asked.archive, asked.os_family)  # a script works from any directory
+    return asked._replace(sha256=digest, prefix=prefix, home=home, archive=archive, source=source)
+
+
+def _require_method(asked: InstallOrder) -> Method:
+    """The method of that name, which takes all that is said; raises BadOrder, NoSuchName."""
+    known = methods_for(asked.product)
+    if not known:
+        raise BadOrder(f"{asked.product} is installed in one way only: leave --method out")
+    method = known[one_of("method", asked.method, known)]
+    for option, is_said in ((ARCHIVE, asked.archive), (PREFIX, asked.prefix), (COMPONENTS, asked.components)):
+        if is_said and option not in method.options:
+            raise BadOrder(f"--method {asked.method} takes no --{option}: leave it out")
+    return method
+
+
+def _absolute(directory: str, os_family: str) -> str:
+    """Another machine's directory is taken as it is said."""
+    return os.path.abspath(os.path.expanduser(directory)) if directory and not os_family else directory
+
+
+def _elsewhere(asked: InstallOrder) -> Target:
+    family = asked.os_family or "linux"
+    arch = "sbsa" if (family, asked.arch) == ("linux", "arm64") else asked.arch or "x86_64"
+    if family == "windows" and arch != "x86_64":
+        raise BadOrder(f"NVIDIA has nothing for Windows on {arch} that is known here: x86_64 only")
+    name, version = _distribution(asked.distribution, family)
+    return Target(
+        os_family=family,
+        distribution=name,
+        distribution_version=version,
+        arch=arch,
+        wsl=False,
+        live=False,
+        python=asked.python,
+        environment_kind="",
+        cuda_major=0,
+    )
+
+
+def _distribution(said: str, os_family: str) -> tuple[str, str]:
+    """Name and version of "ubuntu-24.04", "opensuse-leap-15.6", "wsl-ubuntu-24.04"; raises BadOrder, NoSuchName."""
+    if not said:
+        return "", ""
+    found = re.fullmatch(r"([a-z][a-z-]*?)(?:-([0-9][0-9.]*))?", said.lower())
+    if os_family != "linux" or not found:
+        raise BadOrder(f"{said!r} is no Linux distribution such as ubuntu-24.04 or rocky-9")
+    return one_of("distribution", found[1], DISTRIBUTIONS), found[2] or ""
+
+
+def _interpreter(facts: Facts) -> str:
+    return next((one.interpreter for one in value_or(facts.environments, ())), "")
+
+
+def _plan(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+    if asked.mirror and asked.source:
+        raise BadOrder("--mirror is an address and --from a directory: say one of them")
+    plan = _plan_of(asked, target, facts, matrix)
+    if asked.mirror:
+        return from_mirror(plan, asked.mirror)
+    return from_directory(plan, asked.source, here=facts is not None) if asked.source else plan
+
+
+def _plan_of(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+    if asked.product == "cudnn":
+        return _cudnn(asked, target, facts, matrix)
+    if asked.product == "cuda":
+        return _cuda(asked, target, facts, matrix)
+    if asked.product == "driver":
+        return driver_plan(asked.version, asked.module, target, facts, matrix)
+    order = PackageOrder(asked.product, asked.version, asked.cuda, asked.any_name)
+    return _and_looked_for(*package_plan(order, target, facts, matrix))
+
+
+def _cuda(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+    asked = _with_a_way(asked, target)
+    ordered = _require_method(asked).ordered if asked.method else None
+    if ordered:
+        if facts is not None:
+            _need_no_other(asked, facts)
+        home, parts = asked.prefix or asked.home, tuple(filter(None, asked.components.split(",")))
+        if asked.components and not parts:
+            raise BadOrder("--components names some, as in cudart,nvcc")
+        version = asked.version or _newest_for(target)
+        order = CudaOrder(
+            version=version,
+            home=home,
+            own=asked.prefix != "",
+            components=parts,
+            archive=asked.archive,
+            sha256=asked.sha256,
+        )
+        return ordered(order, target, matrix)
+    version = asked.version if re.fullmatch(r"[0-9]{1,2}", asked.version) else _minor(asked.version, matrix)
+    spec = f"=={version}.*" if version else ""
+    plan = _by_method(asked, Need("cuda", spec, asked.home), target, matrix)
+    return _and_looked_for(plan, Need("cuda", spec))
+
+
+def _minor(version: str, matrix: Matrix) -> str:
+    """Major and minor of a release; raises Uncovered for one that there is none of, or that is newer than the rows."""
+    return str(matrix.toolkit(CudaVersion.parse(version)).cuda) if version else ""
+
+
+def _with_a_way(asked: InstallOrder, target: Target) -> InstallOrder:
+    """A directory of one's own asks for archives, and so do components."""
+    if not asked.method and (asked.prefix or asked.components):
+        return asked._replace(method=_ARCHIVE)
+    if asked.archive and not asked.method:
+        raise BadOrder("say what the file is: --method runfile, exe or local")
+    for name in _require_method(asked).names if asked.method else ():
+        if name.method == asked.method and name.os_family not in {"", target.os_family}:
+            raise BadOrder(f"{asked.method} is for {name.os_family}, and this plan for {target.os_family}")
+    return asked
+
+
+def _newest_for(target: Target) -> str:
+    """The newest CUDA major that the driver runs; "" where nobody knows, and the order must say it."""
+    return str(target.cuda_major) if target.cuda_major else ""
+
+
+def _need_no_other(asked: InstallOrder, facts: Facts) -> None:
+    """Raise BadOrder where the directory holds another CUDA: two of them in one place are neither."""
+    home = (asked.prefix or asked.home).rstrip("/")
+    for one in value_or(facts.toolkit.toolkits, ()):
+        cuda = value_or(one.cuda, None)
+        inside = home in {one.path, *one.links}
+        if home and inside and cuda and not f"{asked.version}.".startswith(f"{cuda}."):
+            raise BadOrder(f"{one.path} holds CUDA {cuda}: name another directory for CUDA {asked.version}")
+
+
+def _and_looked_for(plan: Plan, need: Need) -> Plan:
+    """With a last step that looks for what was installed, where gpudoctor installs something at all."""
+    if any(isinstance(step, Check) for step in plan.steps) or not any(isinstance(one, Command) for one in plan.steps):
+        return plan
+    what = f"{_NAMES.get(need.product, need.product)}{spoken(need.spec)}"
+    return plan._replace(steps=(*plan.steps, Check(f"{what} must be found, and nothing wrong with it", (), need)))
+
+
+def _by_method(asked: InstallOrder, need: Need, target: Target, matrix: Matrix) -> Plan:
+    if not asked.method:
+        return plan_for(need, target, matrix)
+    if asked.method == "conda" and target.environment_kind not in {"", "conda"}:
+        raise BadOrder(f"{target.prefix} is no conda environment: --python names the interpreter of one")
+    return _require_method(asked).plan(need, target, matrix)
+
+
+def _cudnn(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+    if not asked.version:
+        need, asked = _wanted(asked, facts, matrix)
+        if not (asked.method or asked.home or asked.prefix or asked.archive):
+            plan = plan_for(need, target_of(facts, need) if facts else target, matrix)
+            return _and_looked_for(plan, need)
+    if asked.method not in {"", _ARCHIVE}:
+        build = asked.cuda if asked.method == "packages" else asked.cuda.partition(".")[0]
+        need = Need("cudnn", f"=={asked.version}", asked.home, build)
+        plan = _by_method(asked, need, target, matrix)
+        return _and_looked_for(plan, _of_method(asked, need, target))
+    said, said_home = asked.cuda, asked.home
+    if facts is not None and not asked.prefix:
+        asked = _at_a_toolkit(asked, facts)
+    version, home = CudnnVersion.parse(asked.version), asked.prefix or asked.home
+    order = Order(
+        version=version, cuda=asked.cuda, home=home, archive=asked.archive, sha256=asked.sha256, own=asked.prefix != ""
+    )
+    try:
+        plan = archive_plan(order, target, matrix)
+    except NoSuchArchive as error:
+        if said == asked.cuda:
+            raise
+        raise BadOrder(f"{error} (CUDA {asked.cuda} is what {home} holds: --cuda-version says another)") from error
+    if home.startswith(f"{_USUAL}-") and not said_home and facts is not None:
+        return _with_a_note(plan, home, facts)
+    return plan
+
+
+def _with_a_note(plan: Plan, home: str, facts: Facts) -> Plan:
+    """What is at /usr/local/cuda, where the plan is for a directory beside it."""
+    there = next((one for one in value_or(facts.toolkit.toolkits, ()) if _USUAL in {one.path, *one.links}), None)
+    if there is None or there.path == home:
+        return plan
+    what = f"CUDA {value_or(there.cuda, 'of an unknown version')}"
+    note = ByHand(f"know that {_USUAL} is {what}, and stays so", f"this plan is for {home}; --cuda-home names another")
+    return plan._replace(steps=(note, *plan.steps))
+
+
+def _of_method(asked: InstallOrder, need: Need, target: Target) -> Need:
+    """What to look for: a wheel is a distribution, and a package's copy lies where the distribution keeps libraries."""
+    if asked.method != "wheel":
+        return need._replace(where="")
+    major = need.build or str(target.cuda_major or 12)
+    return Need(f"nvidia-cudnn-cu{major}", f"{need.spec.removesuffix('.*')}.*", interpreter(target))
+
+
+def _wanted(asked: InstallOrder, facts: Facts | None, matrix: Matrix) -> tuple[Need, InstallOrder]:
+    """The cuDNN that the first installed framework with one was built for; raises BadOrder."""
+    if facts is None:
+        raise BadOrder("say which cuDNN: that of another machine's frameworks is not known here")
+    for framework in _frameworks(facts):
+        try:
+            built = built_for(framework, facts, matrix).value
+        except (NotApplicable, UnseenError, Uncovered):
+            continue
+        cuda = value_or(framework.cuda, None)
+        wanted = asked._replace(version=str(built), cuda=asked.cuda or (str(cuda) if cuda else ""))
+        return right_copy(framework, built, facts, matrix), wanted
+    raise BadOrder("no installed framework says which cuDNN it wants: name one, as in gpudoctor install cudnn 9.10.2")
+
+
+def _frameworks(facts: Facts) -> tuple[Framework, ...]:
+    try:
+        return tuple(FRAMEWORKS.of(facts))
+    except UnseenError:
+        return ()
+
+
+def _at_a_toolkit(asked: InstallOrder, facts: Facts) -> InstallOrder:
+    """With the toolkit of this machine that is meant: the one that is named, else /usr/local/cuda, else the newest."""
+    toolkits = [one for one in value_or(facts.toolkit.toolkits, ()) if one.kind in {"directory", "windows"}]
+    versions = [(one.cuda.value, one) for one in toolkits if isinstance(one.cuda, Seen)]
+    if asked.home:
+        _need_same_major(asked, asked.home, versions)
+        return asked
+    fitting = [pair for pair in versions if not asked.cuda or f"{pair[0]}.".startswith(f"{asked.cuda}.")]
+    usual = [pair for pair in fitting if _USUAL in pair[1].links]
+    found = usual or sorted(fitting, key=lambda pair: pair[0])
+    if not found:
+        return _beside(asked, versions)
+    cuda, toolkit = found[-1]
+    home = toolkit.path.replace("/", "\\") if toolkit.kind == "windows" else toolkit.path
+    return asked._replace(cuda=asked.cuda or str(cuda), home=_USUAL if usual else home)
+
+
+def _beside(asked: InstallOrder, known: list[tuple[CudaVersion, Toolkit]]) -> InstallOrder:
+    """Where /usr/local/cuda is another CUDA, the directory that NVIDIA's own installers take for the one asked for."""
+    major = asked.cuda.partition(".")[0]
+    other = any(_USUAL in {one.path, *one.links} and str(cuda.major) != major for cuda, one in known)
+    if not asked.cuda or not other:
+        return asked
+    if "." not in asked.cuda:
+        raise BadOrder(f"{_USUAL} holds another CUDA: say --cuda-version {asked.cuda}.Y, --cuda-home or --prefix")
+    return asked._replace(home=f"{_USUAL}-{asked.cuda}")
+
+
+def _need_same_major(asked: InstallOrder, home: str, known: list[tuple[CudaVersion, Toolkit]]) -> None:
+    for cuda, toolkit in known:
+        is_there = any(is_same_place(home, one, host_with("")) for one in (toolkit.path, *toolkit.links))
+        if is_there and asked.cuda and asked.cuda.partition(".")[0] != str(cuda.major):
+            other = "" if asked.home else "; --cuda-home or --prefix names another directory"
+            raise BadOrder(f"{home} holds CUDA {cuda}: a cuDNN for CUDA {asked.cuda} does not work there{other}")
+
+
+def script_of(shell: str, prepared: Prepared) -> str:
+    """A script of the same plan; raises NoSuchName, BadOrder."""
+    one_of("kind of script", shell, tuple(_SCRIPTS.values()))
+    if shell != _SCRIPTS[prepared.target.os_family]:
+        raise BadOrder(f"a plan for {prepared.target.os_family} makes a {_SCRIPTS[prepared.target.os_family]} script")
+    if shell == "bash":
+        from installers.render import script_bash  # late: only one of the two is needed
+
+        return script_bash.script(prepared.plan, prepared.target)
+    from installers.render import script_powershell
+
+    return script_powershell.script(prepared.plan, prepared.target)
+
+
+def _encoded(prepared: Prepared, matrix: Matrix) -> dict[str, object]:
+    target = prepared.target
+    return {
+        "schema": SCHEMA,
+        "matrix_as_of": matrix.as_of(),
+        "target": {"os": target.os_family, "arch": target.arch, "live": target.live},
+        "plan": encode_plan(prepared.plan),
+        "commands": list(commands(prepared.plan, target)),
+    }
+
+
+def _page(prepared: Prepared, terminal: TextStyle) -> str:
+    plan, target = prepared.plan, prepared.target
+    page = Page(terminal)
+    page.paragraph(plan.summary[:1].upper() + plan.summary[1:], colour="bold")
+    if for_administrators(plan, target):
+        page.paragraph("All of it in a PowerShell that was started as administrator.", colour="yellow")
+    _lines(page, "Back up first what the copies replace (--apply does so by itself):", kept_first(plan, target))
+    for number, step in enumerate((step for step in plan.steps if kind_of(step).title(step)), 1):
+        page.gap()
+        show_step(page, number, step, target)
+    undo = "To undo it by hand (after --apply: gpudoctor install rollback):"
+    _lines(page, undo, undone_by(plan, target))
+    _space(page, prepared)
+    return page.text()
+
+
+def _lines(page: Page, title: str, lines: tuple[str, ...]) -> None:
+    if lines:
+        page.gap()
+        page.paragraph(title)
+        for line in lines:
+            page.verbatim(line, indent=6)
+
+
+def show_step(page: Page, number: int, step: Step, target: Target) -> None:
+    """What a step does, why, and the lines to type for it."""
+    kind = kind_of(step)
+    page.paragraph(f"{number:2}. {kind.title(step)}", hang=4)
+    if kind.reason(step):
+        page.paragraph(f"    {kind.reason(step)}", colour="dim", hang=4)
+    for line in told_lines(step, target):
+        page.verbatim(line, indent=6)
+
+
+def _space(page: Page, prepared: Prepared) -> None:
+    """What is free where the files go, on this machine."""
+    kinds = [(step, kind_of(step)) for step in prepared.plan.steps]
+    download_bytes = sum(kind.size_bytes(step) for step, kind in kinds)
+    places = dict.fromkeys(path for step, kind in kinds for path in kind.fills(step))
+    if prepared.facts is None or not places:
+        return
+    from shutil import disk_usage  # late: only a plan for this machine asks
+
+    page.gap()
+    if download_bytes:
+        size = f"{download_bytes / _GIB:.1f} GiB"
+        page.paragraph(f"The download takes {size}, unpacked and copied about three times that.")
+    for place in places:
+        try:
+            page.paragraph(f"Free in {place}: {disk_usage(nearest(place)).free / _GIB:.1f} GiB")
+        except OSError as error:
+            page.paragraph(f"{place}: {error.strerror or error}", colour="yellow")

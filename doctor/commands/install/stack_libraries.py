@@ -1,0 +1,227 @@
+"""Which CUDA toolkit and which cuDNN a stack needs: none where the framework's build brings them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
+from compat.build import accepted_cudas, brings_libraries, oldest_cuda
+from compat.matrix import Matrix, Uncovered, accepts
+from compat.need import Need
+from compat.reason import BAD, cudnn_reasons, toolkit_reasons
+from compat.row import CompilerRow, CudnnBuildRow, FrameworkRow, PackagedCompilerRow
+from compat.target import TargetMachine
+from compat.traits import traits_of
+from compat.version import CudaVersion, CudnnVersion
+from doctor.model.facts import Facts
+from doctor.model.facts.seen import value_or
+from installers.choose import plan_for
+from installers.cuda_order import CudaOrder, home_of
+from installers.methods import cuda_toolkit
+from installers.methods.cuda_installer import installer_plan
+from installers.methods.cudnn_archive import Order, archive_plan
+from installers.plan import Plan, Target
+from installers.repository import repository_row
+from installers.step import Step
+from installers.steps.already import Already
+from installers.steps.by_hand import ByHand
+from installers.steps.check import Check
+from installers.steps.command import Command
+from installers.steps.download import Download
+from installers.steps.unless import Unless
+from installers.steps.use_file import UseFile
+
+
+class NoLibraries(GpudoctorError):
+    """No row knows a CUDA toolkit and a cuDNN that go with the build, the GPU and the system."""
+
+
+class Libraries(NamedTuple):
+    """The steps to them, and the toolkit's version; None where the build brings its own."""
+
+    steps: tuple[Step, ...] = ()
+    cuda: CudaVersion | None = None
+
+    def cuda_of(self, row: FrameworkRow, matrix: Matrix) -> CudaVersion:
+        """The CUDA whose programs must start on the driver; raises Uncovered."""
+        return self.cuda or oldest_cuda(row, matrix)
+
+
+class _Place(NamedTuple):
+    """What both are chosen for."""
+
+    row: FrameworkRow
+    where: TargetMachine
+    target: Target
+    matrix: Matrix
+
+
+def choose(row: FrameworkRow, where: TargetMachine, target: Target, facts: Facts | None, matrix: Matrix) -> Libraries:
+    """The newest toolkit that all of it goes with; raises NoLibraries.
+
+    One that is there already comes before all others, then those whose files have digests.
+    """
+    if brings_libraries(row, matrix):
+        return Libraries()
+    place = _Place(row, where._replace(driver=None), target, matrix)
+    there = _there(facts)
+    fitting = [cuda for cuda in _cudas(place) if _builds(cuda, place)]
+    found: Libraries | None = None
+    for cuda in _preferred(fitting, there, place):
+        try:
+            steps = _steps(cuda, there.get(cuda, ""), facts, place)
+        except (GpudoctorError, Uncovered):
+            continue
+        if cuda in there or all(map(_is_trusted, steps)):
+            return Libraries(steps, cuda)
+        found = found or Libraries(steps, cuda)
+    if found is None:
+        raise NoLibraries(_why_not(fitting, place))
+    return found
+
+
+def _preferred(fitting: list[CudaVersion], there: dict[CudaVersion, str], place: _Place) -> list[CudaVersion]:
+    """Those that are there first. Of others the newest for what compiles on the machine, and else the oldest.
+
+    What was compiled elsewhere was tried with the CUDA that its range begins with; TensorFlow 2.4 takes CUDA 11, but
+    asks for the libcusolver of 11.0. Source: tensorflow/tensorflow#45263.
+    """
+    compiles = place.row.cuda is None or traits_of(place.row.package).compiles
+    return sorted(sorted(fitting, reverse=compiles), key=lambda one: one not in there)
+
+
+def _steps(cuda: CudaVersion, there: str, facts: Facts | None, place: _Place) -> tuple[Step, ...]:
+    """The toolkit, what compiles with it, and cuDNN in its directory; `there` is where that toolkit lies already."""
+    home = there or home_of(CudaOrder(), str(cuda), place.target)
+    toolkit = (Already(f"CUDA {cuda} in {home}"),) if there else _toolkit(cuda, home, place)
+    return (*toolkit, *_compiler(cuda, place), *_cudnn(cuda, home, facts, place))
+
+
+def _is_trusted(step: Step) -> bool:
+    """Whether it can be carried out as it stands: no login, and no file of an unknown digest."""
+    return not isinstance(step, (Download, UseFile)) or step.sha256 != ()
+
+
+def _why_not(fitting: list[CudaVersion], place: _Place) -> str:
+    row, cards = place.row, " and ".join(one.sm for one in place.where.capabilities)
+    system = " ".join(
+        filter(None, (place.target.distribution or place.target.os_family, place.target.distribution_version))
+    )
+    name = f"{row.package} {row.versions.removeprefix('==')}".strip()
+    if not fitting:
+        return f"{name} takes CUDA {row.cuda or 'of its time'}, which does not build for {cards}"
+    among = ", ".join(map(str, fitting))
+    return (
+        f"no rows make a toolkit for {name}, {cards} and {system}: CUDA {among} would do, and of none are installer, "
+        f"cuDNN {row.cudnn_accepts or ''} and a g++ that it compiles with known".replace("  ", " ")
+    )
+
+
+# --- the toolkit ------------------------------------------------------------------------------------------------------
+
+
+def _cudas(place: _Place) -> tuple[CudaVersion, ...]:
+    if place.row.cuda:
+        return accepted_cudas(place.row, place.matrix)
+    return tuple(dict.fromkeys(row.cuda for row in place.matrix.rows("cuda", "toolkits")))
+
+
+def _builds(cuda: CudaVersion, place: _Place) -> bool:
+    return not any(one.kind == BAD for one in toolkit_reasons(cuda, place.where, place.matrix))
+
+
+def _there(facts: Facts | None) -> dict[CudaVersion, str]:
+    """The toolkits of this machine by their version."""
+    toolkits = value_or(facts.toolkit.toolkits, ()) if facts else ()
+    kinds = {"directory", "windows"}
+    return {value_or(one.cuda, None): one.path for one in toolkits if one.kind in kinds and value_or(one.cuda, None)}  # type: ignore[misc]
+
+
+def _toolkit(cuda: CudaVersion, home: str, place: _Place) -> tuple[Step, ...]:
+    """From NVIDIA's repository for the distribution where a row says that it has it, else by its own installer."""
+    plan = _of_packages(cuda, place) or installer_plan(CudaOrder(version=str(cuda)), place.target, place.matrix)
+    steps = tuple(step for step in plan.steps if not isinstance(step, Check))
+    compiler = f"{home}\\bin\\nvcc.exe" if place.target.os_family == "windows" else f"{home}/bin/nvcc"
+    return (Unless(f"the CUDA {cuda} toolkit", path=compiler), *steps, Unless("", ends=True))
+
+
+def _of_packages(cuda: CudaVersion, place: _Place) -> Plan | None:
+    if place.target.os_family != "linux":
+        return None
+    try:
+        if repository_row(place.target, place.matrix).cuda is None:
+            return None
+        plan = cuda_toolkit.plan(Need("cuda", f"=={cuda}.*"), place.target, place.matrix)
+    except (GpudoctorError, Uncovered):
+        return None
+    return plan if any(isinstance(step, Command) for step in plan.steps) else None
+
+
+def _compiler(cuda: CudaVersion, place: _Place) -> tuple[Step, ...]:
+    """The g++ that nvcc calls, for a framework that compiles on the machine with whatever toolkit is there.
+
+    Raises NoLibraries where the distribution has none that this toolkit takes.
+    """
+    if place.row.cuda is not None or place.target.os_family != "linux":
+        return ()
+    hosts: CompilerRow = place.matrix.compilers(f"{cuda}.999")
+    newest = hosts.gcc_max
+    packaged: tuple[PackagedCompilerRow, ...] = place.matrix.rows("compiler", "packaged")
+    name = f"{place.target.distribution}-{place.target.distribution_version}"
+    row = next((one for one in packaged if one.id == name), None)
+    if row is None or newest is None:
+        text = f"see that g++ is there, and no newer than {newest or 'this CUDA takes'}"
+        return (ByHand(text, f"nvcc of CUDA {cuda} calls it"),)
+    able = [one for one in row.gcc if one <= newest]
+    if not able:
+        raise NoLibraries(f"CUDA {cuda} takes g++ up to {newest}, and {name} has none as old")
+    return plan_for(Need("host-compiler", "", "", f"g++-{max(able)}"), place.target, place.matrix).steps
+
+
+# --- cuDNN ------------------------------------------------------------------------------------------------------------
+
+
+def _cudnn(cuda: CudaVersion, home: str, facts: Facts | None, place: _Place) -> tuple[Step, ...]:
+    """The newest whose file has a digest, else one that can be fetched, else one behind a login; raises NoLibraries."""
+    row = place.row
+    if row.cudnn_accepts == "":
+        return ()
+    wanted = row.cudnn_accepts or (f"=={row.cudnn.release}.*" if row.cudnn else "")
+    if not wanted:
+        return (
+            ByHand(f"know that no row says which cuDNN {row.package} takes", "the one of its time, if it uses any"),
+        )
+    there = _cudnn_there(home, wanted, facts)
+    if there:
+        return (Already(f"cuDNN {there} in {home}"),)
+    plans = list(_cudnn_plans(cuda, home, wanted, place))
+    plan = next((one for one in plans if all(map(_is_trusted, one.steps))), None)
+    plan = plan or next((one for one in plans if any(isinstance(step, Download) for step in one.steps)), None)
+    if not plans:
+        raise NoLibraries(f"no row knows a cuDNN {wanted} for CUDA {cuda}")
+    return tuple(step for step in (plan or plans[0]).steps if not isinstance(step, Check))
+
+
+def _cudnn_plans(cuda: CudaVersion, home: str, wanted: str, place: _Place) -> Iterator[Plan]:
+    """Newest first."""
+    builds: tuple[CudnnBuildRow, ...] = place.matrix.rows("cudnn", "builds")
+    for build in sorted(builds, key=lambda one: one.version, reverse=True):
+        least, most = build.cuda_min or cuda, build.cuda_max or cuda
+        if build.cuda_major != cuda.major or not least <= cuda <= most or not accepts(wanted, build.version):
+            continue
+        if any(one.kind == BAD for one in cudnn_reasons(build, place.where, place.matrix)):
+            continue
+        try:
+            yield archive_plan(Order(build.version, str(cuda), home), place.target, place.matrix)
+        except (GpudoctorError, Uncovered):
+            continue
+
+
+def _cudnn_there(home: str, wanted: str, facts: Facts | None) -> CudnnVersion | None:
+    """The copy in that CUDA directory, if it is one that the framework takes."""
+    for copy in value_or(facts.cudnn, ()) if facts else ():
+        version = value_or(copy.version, None)
+        if version is not None and copy.path.startswith(f"{home}/") and accepts(wanted, version):
+            return version
+    return None

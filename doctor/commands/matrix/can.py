@@ -1,0 +1,338 @@
+"""What `gpudoctor matrix can` does, apart from reading its command line and printing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from compat.base.choice import one_of
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
+from compat.base.user_dirs import this_family
+from compat.can import BuildVerdict, CanAnswer, Case, Reply, can
+from compat.cards import GpuCard, gpu_cards_of
+from compat.matrix import Matrix, Uncovered
+from compat.platform import machine_of
+from compat.reason import BAD, NO, OK, UNKNOWN, YES, Reason, verdict_of
+from compat.spec import parse_specs
+from compat.target import TargetMachine
+from compat.version import DriverRelease
+from doctor.output.document import TextStyle
+from doctor.output.page import Page
+from doctor.output.write import deliver, format_for
+from doctor.rules.shared.products import known_product
+
+SCHEMA = "gpudoctor.can/1"
+_STATUS = {YES: 0, NO: 1, UNKNOWN: 4}
+_COLOURS = {YES: "green", OK: "green", NO: "red", BAD: "red", UNKNOWN: "yellow"}
+_SYMBOLS = {OK: ("✓", "+"), BAD: ("✗", "x"), UNKNOWN: ("?", "?")}
+_WSL = "wsl"
+_SYSTEMS = ("linux", "windows", _WSL, "macos")
+_ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
+_SPOKEN_ARCHES = {"amd64": "x86_64", "x64": "x86_64", "aarch64": "sbsa", "arm64": "sbsa"}  # uname, wheels, Apple
+_SPOKEN_SYSTEMS = {
+    "linux": ("ubuntu", "debian", "centos", "rhel", "rocky", "fedora"),
+    "windows": ("win", "win10", "win11", "windows10", "windows11", "windows 10", "windows 11"),
+    "wsl": ("wsl2", "wsl 2"),
+    "macos": ("mac", "osx", "darwin"),
+}
+_MOST_NEAR = 3  # names of cards
+_LONG = 100  # characters: no name of a card is longer
+_MOST_SHOWN = 8
+
+
+class CanRequest(NamedTuple):
+    """What the user asked; the defaults are those of the command line."""
+
+    specs: tuple[str, ...]
+    gpus: tuple[str, ...] = ()
+    driver: str = ""
+    python: str = ""
+    os_family: str = ""  # "": this machine's, Linux on a Mac
+    arch: str = ""  # "": that of the machines that the cards sit in, else x86_64
+    glibc: str = ""
+    style: str = "text"
+    output: str | None = None
+
+
+class BadVersion(GpudoctorError):
+    """A Python or glibc version is not one."""
+
+
+def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
+    """The text to print ("" when it went to a file), and the exit status: yes 0, no 1, unknown 4.
+
+    Raises BadSpec, VersionError, BadVersion, NoSuchName and NotWritten for what the user got wrong.
+    """
+    chosen = format_for(asked.style, CanDocument)
+    matrix = Matrix.of_user()
+    specs = tuple(known_product(spec, "cuda", "cudnn") for spec in parse_specs(asked.specs))
+    circumstances_of(asked)  # what was mistyped is told first
+    document: CanDocument | NoCard
+    try:
+        cards = gpu_cards_of(asked.gpus, matrix)
+    except Uncovered as error:
+        document, verdict = NoCard(str(error), matrix, asked.gpus), UNKNOWN
+    else:
+        where = circumstances_of(asked, machine_arch(cards, matrix))
+        reply = can(specs, cards, where, matrix)
+        if where.os_family == "macos" and not asked.arch and reply.verdict != YES:  # an older one: for Intel
+            intel = where._replace(arch="x86_64")
+            older = can(specs, cards, intel, matrix)
+            where, reply = (intel, older) if older.verdict == YES else (where, reply)
+        document = CanDocument(reply, cards, where, matrix)
+        verdict = document.reply.verdict
+    return deliver(document, chosen, asked.output, terminal), _STATUS[verdict]
+
+
+class CanDocument:
+    """A reply; see `doctor.output.document.Document`."""
+
+    indent = 2
+
+    def __init__(self, reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix) -> None:
+        self.reply = reply
+        self._cards, self._where, self._matrix = cards, where, matrix
+
+    def plain(self) -> dict[str, Any]:
+        """Schema `gpudoctor.can/1`."""
+        return encoded(self.reply, self._cards, self._where, self._matrix)
+
+    def text(self, style: TextStyle) -> str:
+        """Every case with its reasons, and the rows that they come from."""
+        return _page(self.reply, self._cards, self._where, self._matrix, style)
+
+
+def _squeezed(name: str) -> str:
+    """A card's name without blanks and capitals: "RTX 5090Ti" and "rtx 5090 ti" are one slip."""
+    return "".join(name.split()).casefold()
+
+
+class NoCard:
+    """A card that no row has: it may be new, so this is no mistake of the user's."""
+
+    indent = 2
+
+    def __init__(self, why: str, matrix: Matrix, gpus: tuple[str, ...], schema: str = SCHEMA) -> None:
+        from difflib import get_close_matches  # late: only for names that are not there
+
+        rows = matrix.rows("gpu", "products")
+        names = {_squeezed(name): row.name.removeprefix("NVIDIA ") for row in rows for name in (row.name, *row.aliases)}
+        close = (match for name in gpus for match in get_close_matches(_squeezed(name[:_LONG]), names, n=9))
+        near = tuple(dict.fromkeys(names[match] for match in close))[:_MOST_NEAR]
+        self._why, self._schema = why, schema
+        self._advice = "give its compute capability instead, --gpu sm_89"
+        self._advice += f"; near names are {', '.join(near)}" if near else ""
+
+    def plain(self) -> dict[str, Any]:
+        """The schema of the command that asked."""
+        return {"schema": self._schema, "verdict": UNKNOWN, "why": f"{self._why}; {self._advice}", "cases": []}
+
+    def text(self, style: TextStyle) -> str:
+        """What is not known, and what to name instead."""
+        page = Page(style)
+        page.paragraph(f"unknown: {self._why}", colour="yellow")
+        page.paragraph(f"  {self._advice}", hang=2)
+        return page.text()
+
+
+def machine_arch(cards: tuple[GpuCard, ...], matrix: Matrix) -> str:
+    """The architecture of the only machines that these cards sit in; "x86_64" where they sit in any."""
+    found = {machine.arch for machine in (machine_of(card.id, matrix) for card in cards) if machine}
+    return found.pop() if len(found) == 1 else "x86_64"
+
+
+def circumstances_of(asked: CanRequest, arch: str = "x86_64") -> TargetMachine:
+    """Raises VersionError, BadVersion and NoSuchName; `arch` is meant where none was named."""
+    machine = _SPOKEN_ARCHES.get(asked.arch.casefold(), asked.arch)
+    said_system = asked.os_family.casefold()
+    spoken = next((one for one, names in _SPOKEN_SYSTEMS.items() if said_system in names), said_system)
+    system = one_of("operating system", spoken or _this_system(), _SYSTEMS)
+    arch = "sbsa" if system == "macos" else arch  # the Macs of today
+    return TargetMachine(
+        os_family="linux" if system == _WSL else system,
+        wsl=system == _WSL,
+        arch=one_of("architecture", machine or arch, _ARCHES),
+        python=_dotted("Python", asked.python),
+        driver=_driver(asked.driver) if asked.driver else None,
+        glibc=_dotted("glibc", asked.glibc),
+    )
+
+
+def _this_system() -> str:
+    """The one that gpudoctor runs on; Linux on a Mac, where every question is about another machine."""
+    here = this_family()
+    return "linux" if here == "macos" else here
+
+
+def _driver(text: str) -> DriverRelease:
+    """A release, also as a package has it, 535.183.01-1 or nvidia-driver-535-server, or NVIDIA's name, R570."""
+    import re
+
+    return DriverRelease.parse(re.sub(r"^(?:[rRvV]|(?:nvidia-)?driver-)(?=\d)|(?<=\d)-\S*$", "", text.strip()))
+
+
+def _dotted(kind: str, text: str) -> str:
+    """The first two parts of a version, a free-threaded Python's "t" included; raises BadVersion."""
+    import re
+
+    if kind == "Python":
+        text = re.sub(r"^(?:cp|py|python) ?(\d)\.?(?=\d)", r"\1.", text.strip())  # "cp312" of a wheel, "python3.12"
+    found = re.fullmatch(r"(\d{1,3}\.\d{1,3})(?:\.\d{1,3})?(t?)", text)
+    if text and not found:
+        raise BadVersion(f"{text!r} is not a {kind} version such as {'3.12' if kind == 'Python' else '2.31'}")
+    return found[1] + found[2] if found else ""
+
+
+def encoded(reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix) -> dict[str, Any]:
+    """The reply as JSON objects, schema gpudoctor.can/1."""
+    return {
+        "schema": SCHEMA,
+        "matrix_as_of": matrix.as_of(),
+        "verdict": reply.verdict,
+        "circumstances": circumstances_json(cards, where),
+        "cases": [
+            {
+                "gpus": list(case.cards),
+                "verdict": case.verdict,
+                "answers": list(map(_answer_json, case.answers)),
+                "together": reason_json(case.together) if case.together else None,
+            }
+            for case in reply.cases
+        ],
+    }
+
+
+def circumstances_json(cards: tuple[GpuCard, ...], where: TargetMachine) -> dict[str, Any]:
+    """Where a build must work, null for what was not said."""
+    return {
+        "os": where.os_family,
+        "arch": where.arch,
+        "python": where.python or None,
+        "driver": str(where.driver) if where.driver else None,
+        "glibc": where.glibc or None,
+        "gpus": [
+            {"name": card.name, "capabilities": list(map(str, card.capabilities)), "row": card.row or None}
+            for card in cards
+        ],
+    }
+
+
+def _answer_json(answer: CanAnswer) -> dict[str, Any]:
+    candidates = (*((answer.best,) if answer.best else ()), *answer.others)
+    return {
+        "spec": answer.spec,
+        "verdict": answer.verdict,
+        "build": answer.best.name if answer.best else None,
+        "why": [reason_json(reason) for reason in answer.reasons],
+        "candidates": [
+            {
+                "build": one.name,
+                "row": one.row,
+                "verdict": one.verdict,
+                "note": one.note,
+                "reasons": list(map(reason_json, one.reasons)),
+            }
+            for one in candidates
+        ],
+        "instead": list(answer.instead),
+    }
+
+
+def reason_json(reason: Reason) -> dict[str, Any]:
+    """A reason with its rows and their source."""
+    return {"kind": reason.kind, "what": reason.what, "rows": list(reason.rows), "source": reason.source}
+
+
+def _page(reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix, terminal: TextStyle) -> str:
+    page = Page(terminal)
+    if len(reply.cases) > 1:
+        differ = len({case.verdict for case in reply.cases}) > 1
+        why = "it depends on the chip" if differ else "whichever chip it is"
+        page.paragraph(f"{reply.verdict}: {why}", colour=_COLOURS[reply.verdict])
+        for card in cards:
+            if len(card.capabilities) > 1:
+                page.paragraph(f"  {card.name}: {card.note or 'boards of that name carry different chips'}", hang=2)
+    for case in reply.cases:
+        for answer in case.answers:
+            page.gap()
+            _write_answer(page, answer, case, where)
+        if case.together:
+            page.gap()
+            specs = " and ".join(answer.spec for answer in case.answers)
+            page.paragraph(f"{verdict_of((case.together,))}: {specs} in one environment", hang=2)
+            _write_reason(page, case.together)
+    _write_sources(page, reply, cards, matrix)
+    return page.text()
+
+
+def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachine) -> None:
+    under = ", ".join(_said(case, where))
+    page.paragraph(f"{answer.verdict}: {answer.spec} on {under}", colour=_COLOURS[answer.verdict], hang=2)
+    for reason in answer.reasons:
+        _write_reason(page, reason)
+    if answer.best:
+        page.gap()
+        _write_candidate(page, answer.best)
+    _write_others(page, answer.others)
+    if answer.instead:
+        page.gap()
+        page.paragraph(f"  What does fit: {', '.join(answer.instead)}", hang=4)
+
+
+def _said(case: Case, where: TargetMachine) -> Iterator[str]:
+    yield from case.cards
+    yield from said(where)
+
+
+def said(where: TargetMachine) -> Iterator[str]:
+    """The circumstances but for the cards, in words."""
+    if where.driver is not None:
+        yield f"driver {where.driver}"
+    if where.python:
+        yield f"Python {where.python}"
+    if where.glibc:
+        yield f"glibc {where.glibc}"
+    yield f"{where.os_family} {where.arch}" + (" in WSL 2" if where.wsl else "")
+
+
+def _write_candidate(page: Page, candidate: BuildVerdict) -> None:
+    page.paragraph(f"  {candidate.name}: {candidate.verdict}", colour="bold")
+    for reason in candidate.reasons:
+        _write_reason(page, reason)
+    if candidate.note:
+        page.paragraph(f"    note: {candidate.note}", hang=6)
+
+
+def _write_reason(page: Page, reason: Reason) -> None:
+    symbol = page.symbol(*_SYMBOLS[reason.kind])
+    rows = f" [{', '.join(reason.rows)}]" if reason.rows else ""
+    page.paragraph(f"    {symbol} {reason.what}{rows}", hang=6)
+
+
+def _write_others(page: Page, others: tuple[BuildVerdict, ...]) -> None:
+    """A line for the builds that are not the answer and share their worst reason."""
+    names: dict[str, list[str]] = {}
+    for one in others:
+        against = [reason.what for kind in (BAD, UNKNOWN) for reason in one.reasons if reason.kind == kind]
+        names.setdefault(f"{one.verdict}{', ' if against else ''}{against[0] if against else ''}", []).append(one.name)
+    for why, alike in names.items():
+        more = f" and {len(alike) - _MOST_SHOWN} more" if len(alike) > _MOST_SHOWN else ""
+        page.paragraph(f"  {', '.join(alike[:_MOST_SHOWN])}{more}: {why}", hang=4)
+
+
+def _write_sources(page: Page, reply: Reply, cards: tuple[GpuCard, ...], matrix: Matrix) -> None:
+    """Each row that was named, once, and where a reader can check it."""
+    reasons = [
+        reason
+        for case in reply.cases
+        for answer in case.answers
+        for reason in (answer.best.reasons if answer.best else answer.reasons)
+    ]
+    reasons += [case.together for case in reply.cases if case.together]
+    page.references("Sources", {card.row: card.source for card in cards if card.row} | sources_of(reasons, matrix))
+
+
+def sources_of(reasons: Iterable[Reason], matrix: Matrix) -> dict[str, str]:
+    """Every row that reasons name, with its own source."""
+    return {name: matrix.row_named(name).source for name in dict.fromkeys(row for one in reasons for row in one.rows)}

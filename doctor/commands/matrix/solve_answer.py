@@ -1,0 +1,171 @@
+"""The answer to `gpudoctor matrix solve`: a set with the commands for it, or what to change; and the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.base.record import NamedTuple
+from compat.build import is_default_build
+from compat.can import CanAnswer
+from compat.can import answer as judged
+from compat.cards import GpuCard
+from compat.matrix import Matrix, Uncovered
+from compat.need import WHEELS, Need
+from compat.reason import BAD, NO, UNKNOWN, YES
+from compat.solve.candidates import SolveCandidate, pool
+from compat.solve.rejections import Rejection, refusals
+from compat.solve.relaxations import Change, Task, changes
+from compat.solve.search import Problem, Solution, newest_unsure, solve, solve_unsure
+from compat.spec import Spec
+from compat.target import TargetMachine
+from installers.choose import plan_for
+from installers.plan import Target
+from installers.render import commands
+from installers.requirement import requirement_of
+
+TOOLS = ("pip", "uv", "conda")
+_FOLDER = ".venv"
+
+
+class Place(NamedTuple):
+    """Where the set must work."""
+
+    cards: tuple[GpuCard, ...]
+    circumstances: TargetMachine
+    is_here: bool  # read from this machine
+
+
+class SolveAnswer(NamedTuple):
+    """Everything there is to say."""
+
+    specs: tuple[Spec, ...]
+    place: Place
+    verdict: str  # "yes", "no", "unknown"
+    solution: Solution | None
+    newer: Solution | None  # a newer set of which nobody knows that it does not work
+    refusals: tuple[Rejection, ...]
+    changes: tuple[Change, ...]  # where there is no solution
+    commands: dict[str, tuple[str, ...]]  # by tool
+    uncovered: tuple[Spec, ...]  # of which no row speaks there
+
+
+def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer:
+    """Solve, prove, and say what to change where there is nothing."""
+    problem = Problem(specs, place.circumstances, matrix)
+    sure = solve(problem)
+    found = sure or solve_unsure(problem)
+    alone = {} if found else _alone(problem)
+    verdicts = {one.verdict for one in alone.values()}
+    apart = [
+        one for one in problem.uncovered if one.name in alone and alone[one.name].verdict == YES
+    ]  # no release is both
+    unsure = found or (not apart and NO not in verdicts and (problem.uncovered or UNKNOWN in verdicts))
+    verdict = YES if sure else UNKNOWN if unsure else NO
+    return SolveAnswer(
+        specs=specs,
+        place=place,
+        verdict=verdict,
+        solution=found,
+        newer=newer_than(sure, newest_unsure(problem)) if sure else None,
+        refusals=tuple(_each_once((*_refused(alone, verdict), *refusals(problem, sure)))),
+        changes=() if found else changes(Task(specs, place.circumstances), matrix, problem.pairs),
+        commands=install_commands(sure, place.circumstances, matrix) if sure else {},
+        uncovered=() if verdict == NO else _unspoken(problem, alone),
+    )
+
+
+def _alone(problem: Problem) -> dict[str, CanAnswer]:
+    """What `matrix can` answers to a package of which no build at all may be chosen here, by its name.
+
+    A search knows nothing of other platforms: that a package is not for this one, and that nobody knows whether it is,
+    only this tells apart.
+    """
+    nothing = (one for one in problem.asked if not pool(problem.found[one.name], sure=False, own=False))
+    return {one.name: judged(one, problem.circumstances, problem.matrix) for one in nothing}
+
+
+def _unspoken(problem: Problem, alone: dict[str, CanAnswer]) -> tuple[Spec, ...]:
+    """What no row speaks of: a row for the CPU builds of all releases does not say that there is this one."""
+    unknown = (one for one in problem.asked if one.name in alone and alone[one.name].best is None)
+    return tuple(dict.fromkeys((*problem.uncovered, *unknown)))
+
+
+def _refused(alone: dict[str, CanAnswer], verdict: str) -> Iterator[Rejection]:
+    """The reason for the verdict, where it lies in one package by itself."""
+    kind = BAD if verdict == NO else UNKNOWN
+    for name, one in alone.items():
+        reason = next((reason for reason in (one.best or one).reasons if reason.kind == kind), None)
+        if reason:
+            label = one.best.name if one.best else one.spec
+            yield Rejection(name, (label,), label, reason)
+
+
+def _each_once(found: tuple[Rejection, ...]) -> Iterator[Rejection]:
+    """What the search says of a build too is told in the search's words: they speak of all builds alike."""
+    said = [(one.package, one.reason) for one in found]
+    yield from (one for at, one in enumerate(found) if said[at] not in said[at + 1 :])
+
+
+def newer_than(sure: Solution, other: Solution | None) -> Solution | None:
+    """The other set, if its releases are preferred to those of the one that is known to work."""
+    if other is None or [one.key for one in other.chosen] <= [one.key for one in sure.chosen]:
+        return None
+    return other
+
+
+def install_commands(solution: Solution, where: TargetMachine, matrix: Matrix) -> dict[str, tuple[str, ...]]:
+    """The lines that make an environment with this set, by tool; none where it is not recorded who serves a build.
+
+    conda makes the environment, and pip installs into it: what conda's own channels hold is not in the matrix.
+    """
+    if any(not is_served(one, matrix) for one in solution.chosen):
+        return {}
+    tools = [one for one in TOOLS if one != "uv" or not solution.python.startswith("2.")]  # uv knows no Python 2
+    return {tool: _commands(tool, solution, where, matrix) for tool in tools}
+
+
+def requirement(one: SolveCandidate) -> str:
+    """What to ask an installer for, by the extra that was named where that decides who brings CUDA."""
+    return f"{one.asked}[{one.extra}]{one.versions}" if one.extra else requirement_of(one.row, one.versions)
+
+
+def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
+    """Whether a package index is known to have a build: its wheel was read, or the matrix names an index."""
+    if not one.row.build or is_default_build(one.row):
+        return True
+    try:
+        matrix.wheel_index(one.row.package, one.row.build, one.release)
+    except Uncovered:
+        return False
+    return True
+
+
+def _commands(tool: str, solution: Solution, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
+    target = _target(tool, where)
+    wanted = dict.fromkeys((*map(requirement, solution.chosen), *solution.pins))
+    needs = (
+        Need("environment", f"=={solution.python}.*" if solution.python else "", _FOLDER),
+        Need(WHEELS, " ".join(wanted), target.python),
+    )
+    return tuple(line for need in needs for line in commands(plan_for(need, target, matrix), target))
+
+
+def _target(tool: str, where: TargetMachine) -> Target:
+    """A machine of which only this is known; the environment is the one that is made first."""
+    inside = {"linux": "bin/python", "windows": r"Scripts\python.exe"}.get(where.os_family, "bin/python")
+    if tool == "conda" and where.os_family == "windows":
+        inside = "python.exe"
+    separator = "\\" if where.os_family == "windows" else "/"
+    return Target(
+        os_family=where.os_family,
+        distribution="",
+        distribution_version="",
+        arch=where.arch,
+        wsl=where.wsl,
+        live=False,
+        python=f"{_FOLDER}{separator}{inside}",
+        environment_kind="venv",
+        cuda_major=0,
+        prefix=_FOLDER,
+        tool=tool,
+    )

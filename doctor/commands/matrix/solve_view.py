@@ -1,0 +1,244 @@
+"""The answer of `gpudoctor matrix solve` as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compat.matrix import Matrix
+from compat.platform import absent
+from compat.reason import NO, UNKNOWN, YES
+from compat.row import FrameworkRow
+from compat.solve.candidates import SolveCandidate
+from compat.solve.rejections import Rejection
+from compat.solve.relaxations import Change
+from compat.solve.search import Solution
+from compat.traits import traits_of
+from doctor.commands.matrix import can
+from doctor.commands.matrix.solve_answer import Place, SolveAnswer
+from doctor.output.document import TextStyle
+from doctor.output.page import Page
+
+SCHEMA = "gpudoctor.solve/1"
+_COLOURS = {YES: "green", NO: "red", UNKNOWN: "yellow"}
+_MOST_REFUSALS = 6  # a package
+
+
+class SolveDocument:
+    """An answer; see `doctor.output.document.Document`."""
+
+    indent = 2
+
+    def __init__(self, answer: SolveAnswer, matrix: Matrix) -> None:
+        self.answer = answer
+        self._matrix = matrix
+
+    def plain(self) -> dict[str, Any]:
+        """Schema `gpudoctor.solve/1`."""
+        return encoded(self.answer, self._matrix)
+
+    def text(self, style: TextStyle) -> str:
+        """The set and its commands, or the changes that make one, and why not; the rows that it comes from."""
+        page, answer = Page(style), self.answer
+        _headline(page, answer, self._matrix)
+        if answer.solution:
+            _solution(page, answer.solution)
+            _commands(page, answer)
+        _changes(page, answer.changes)
+        _newer(page, answer.newer)
+        _refusals(page, answer)
+        _sources(page, answer, self._matrix)
+        return page.text()
+
+
+def _headline(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
+    asked = " and ".join(map(str, answer.specs))
+    together = "work together" if len(answer.specs) > 1 else "work"
+    where = ", ".join(_place(answer.place))
+    text = {
+        YES: f"yes: the newest of {asked} that {together if len(answer.specs) > 1 else 'works'} on {where}",
+        UNKNOWN: f"unknown: no builds of {asked} are known to {together} on {where}; of these nobody knows that they "
+        "do not",
+        NO: f"no: no builds of {asked} {together} on {where}",
+    }[answer.verdict]
+    if answer.uncovered:
+        text = f"unknown: no row speaks of builds of {' and '.join(map(str, answer.uncovered))} for {where}"
+    page.paragraph(text, colour=_COLOURS[answer.verdict], hang=2)
+    if len(answer.specs) > 1 and answer.solution:
+        page.paragraph(f"  Newest first in the order of the arguments: {', then '.join(_asked(answer))}.", hang=2)
+    row = absent("", "", answer.place.circumstances, matrix)
+    if row:
+        page.paragraph(f"  {row.summary}; for another machine: --os linux, --gpu and --driver", hang=2)
+    elif not answer.place.circumstances.wants_gpu:
+        page.paragraph(
+            "  No GPU and no driver is known here, so neither is judged: name them, --gpu and --driver.", hang=2
+        )
+
+
+def _asked(answer: SolveAnswer) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.name for one in answer.specs))
+
+
+def _place(place: Place) -> Iterator[str]:
+    if place.is_here:
+        yield "this machine"
+    for card in place.cards:
+        yield " or ".join(f"{card.name} ({chip.sm})" if card.name != chip.sm else chip.sm for chip in card.capabilities)
+    yield from can.said(place.circumstances)
+
+
+def _solution(page: Page, solution: Solution) -> None:
+    page.gap()
+    for one in solution.chosen:
+        page.paragraph(f"  {one.label}", colour="bold")
+        page.paragraph(f"    {_libraries(one.row)} [{one.name}]", hang=6)
+    if solution.python:
+        others = [one for one in (solution.pythons or ())[1:] if not one.endswith("t")]
+        also = f"; {', '.join(others)} will do too" if others else ""
+        page.paragraph(f"  Python {solution.python}{also}", hang=4)
+    for reason in solution.doubts:
+        page.paragraph(f"  {page.symbol('?', '?')} {reason.what} [{', '.join(reason.rows)}]", colour="yellow", hang=4)
+    for note in _remarks(solution):
+        page.paragraph(f"  {note}", hang=4)
+
+
+def _libraries(row: FrameworkRow) -> str:
+    """What CUDA and cuDNN it works with, and who brings them."""
+    if not row.cuda:
+        return "no CUDA of its own" if row.cuda == "" else "its CUDA is not recorded"
+    parts = [f"CUDA {_plain(row.cuda)}"]
+    own = {name: wanted for name, wanted in (row.pins or {}).items() if name.startswith("nvidia-cudnn-cu")}
+    if own:
+        parts += [f"{name} {_plain(wanted)}".rstrip() for name, wanted in own.items()]
+    elif row.cudnn or row.cudnn_accepts:
+        parts.append(f"cuDNN {row.cudnn or _plain(row.cudnn_accepts or '')}")
+    beside = traits_of(row.package).runs_on
+    wheels = f"that of {beside}" if traits_of(beside).extended else "as wheels of NVIDIA's"
+    origin = {"bundled": "inside its wheel", "wheels": wheels, "system": "from the system"}
+    return ", ".join(parts) + (f", {origin[row.libraries]}" if row.libraries in origin else "")
+
+
+def _plain(specifier: str) -> str:
+    return specifier.removeprefix("==")
+
+
+def _remarks(solution: Solution) -> Iterator[str]:
+    yield from solution.remarks
+    yield from (
+        f"{one.label}: {one.row.note}" for one in solution.chosen if one.row.libraries == "system" and one.row.note
+    )
+
+
+def _commands(page: Page, answer: SolveAnswer) -> None:
+    page.gap()
+    if answer.verdict != YES:
+        page.paragraph("What is not known to work has no commands here")
+        return
+    if not answer.commands:
+        page.paragraph("No package index is recorded that serves all of these builds, so there are no commands here")
+        return
+    page.paragraph("Install it in an environment of its own", colour="bold")
+    for tool, lines in answer.commands.items():
+        page.paragraph(f"  with {tool}{', which installs the wheels with pip' if tool == 'conda' else ''}")
+        page.verbatim("\n".join(lines), indent=4)
+
+
+def _changes(page: Page, changes: tuple[Change, ...]) -> None:
+    if not changes:
+        return
+    page.gap()
+    page.paragraph("What would make one; each was solved again", colour="bold")
+    for change in changes:
+        sets = " / ".join(solution.label for solution in change.solutions)
+        page.paragraph(f"  {change.what}: {sets}", hang=4)
+        for reason in (reason for solution in change.solutions for reason in solution.doubts):
+            page.paragraph(f"    ? not certain: {reason.what}", colour="yellow", hang=6)
+
+
+def _newer(page: Page, newer: Solution | None) -> None:
+    if newer is None:
+        return
+    page.gap()
+    page.paragraph("Newer, but not known to work", colour="bold")
+    page.paragraph(f"  {newer.label}", hang=4)
+    for reason in newer.doubts:
+        page.paragraph(f"    ? {reason.what} [{', '.join(reason.rows)}]", hang=6)
+
+
+def _refusals(page: Page, answer: SolveAnswer) -> None:
+    shown = [one for one in answer.refusals if not one.reason.is_expected]
+    shown = shown or list(answer.refusals if answer.verdict == NO else ())
+    if not shown:
+        return
+    page.gap()
+    page.paragraph("Why nothing newer" if answer.verdict == YES else "Why not", colour="bold")
+    for package in dict.fromkeys(one.package for one in shown):
+        of_package = [one for one in shown if one.package == package]
+        for one in of_package[:_MOST_REFUSALS]:
+            page.paragraph(f"  {one.span}: {one.reason.what}", hang=4)
+        if len(of_package) > _MOST_REFUSALS:
+            page.paragraph(f"  {package}: {len(of_package) - _MOST_REFUSALS} more reasons (--format json shows all)")
+
+
+def _sources(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
+    """The rows of the set, once each, and where a reader can check them."""
+    chosen = answer.solution.chosen if answer.solution else ()
+    found = {one.name: one.row.source for one in chosen}
+    found |= {card.row: card.source for card in answer.place.cards if card.row}
+    found |= can.sources_of((reason for one in chosen for reason in one.fit.reasons), matrix)
+    page.references("Sources", found)
+
+
+def encoded(answer: SolveAnswer, matrix: Matrix) -> dict[str, Any]:
+    """The answer as JSON objects."""
+    return {
+        "schema": SCHEMA,
+        "matrix_as_of": matrix.as_of(),
+        "verdict": answer.verdict,
+        "specs": list(map(str, answer.specs)),
+        "circumstances": {
+            **can.circumstances_json(answer.place.cards, answer.place.circumstances),
+            "this_machine": answer.place.is_here,
+        },
+        "solution": _solution_json(answer.solution),
+        "commands": {tool: list(lines) for tool, lines in answer.commands.items()},
+        "newer": _solution_json(answer.newer),
+        "refusals": list(map(_refusal_json, answer.refusals)),
+        "changes": [
+            {
+                "kinds": list(change.kinds),
+                "what": change.what,
+                "solutions": list(map(_solution_json, change.solutions)),
+            }
+            for change in answer.changes
+        ],
+    }
+
+
+def _solution_json(solution: Solution | None) -> dict[str, Any] | None:
+    if solution is None:
+        return None
+    return {
+        "builds": list(map(_build_json, solution.chosen)),
+        "python": solution.python or None,
+        "pythons": None if solution.pythons is None else list(solution.pythons),
+        "pins": list(solution.pins),
+        "doubts": list(map(can.reason_json, solution.doubts)),
+        "remarks": list(_remarks(solution)),
+    }
+
+
+def _build_json(one: SolveCandidate) -> dict[str, Any]:
+    return {
+        "asked": one.asked,
+        "package": one.row.package,
+        "release": one.release,
+        "build": one.row.build,
+        "row": one.name,
+        "reasons": list(map(can.reason_json, one.fit.reasons)),
+        "source": one.row.source,
+    }
+
+
+def _refusal_json(one: Rejection) -> dict[str, Any]:
+    return {"package": one.package, "builds": list(one.builds), "reason": can.reason_json(one.reason)}

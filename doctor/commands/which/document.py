@@ -1,0 +1,137 @@
+"""The answer, as every format takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from doctor.commands.which.answer import Item, WhichAnswer
+from doctor.commands.which.live import Checked
+from doctor.model.encode import encode
+from doctor.model.resolution import describe_resolution
+from doctor.output.document import TextStyle
+from doctor.output.page import as_windows_writes
+
+SCHEMA = "gpudoctor.which/1"
+ANSWERS = {0: "found", 1: "not-found", 4: "unknown"}
+LIVE = {0: "holds", 1: "does-not-hold", 4: "unknown"}
+
+
+class WhichDocument:
+    """The answers about one library; see `doctor.output.document.Document`."""
+
+    indent = 2
+
+    def __init__(
+        self,
+        library: str,
+        answers: tuple[WhichAnswer, ...] = (),
+        checked: Checked | None = None,
+        status: int = 4,
+        *,
+        unknown: str = "",
+    ) -> None:
+        """`unknown`: why no prediction can be made at all, "" where there are some."""
+        self._library, self._answers = library, answers
+        self._checked, self._status, self._unknown = checked, status, unknown
+
+    def plain(self) -> dict[str, Any]:
+        """Schema `gpudoctor.which/1`; `answer` is "found", "not-found" or "unknown"."""
+        answer = _answer(self._answers, self._checked, self._status)
+        told: dict[str, Any] = {"schema": SCHEMA, "library": self._library, "answer": answer}
+        told["subjects"] = [_subject(one) for one in self._answers]
+        if self._unknown:
+            told["unknown"] = self._unknown
+        if self._checked:
+            told["live"] = {
+                "pid": self._checked.pid,
+                "prediction": LIVE[self._checked.status],
+                "verdict": self._checked.verdict,
+                "libraries": [line._asdict() for line in self._checked.lines],
+            }
+        return told
+
+    def text(self, style: TextStyle) -> str:
+        """A paragraph for each subject, in which libraries that share place and reasons stand together."""
+        if self._unknown:
+            return f"{self._library}\n  {'unknown':9} {self._unknown}\n"
+        blocks = ["\n".join(_paragraph(self._library, one)) for one in self._answers]
+        if self._checked:
+            blocks.append("\n".join(_checked(self._checked)))
+        return "".join(f"{as_windows_writes(line)}\n" for line in "\n\n".join(blocks).split("\n"))
+
+
+def _answer(answers: tuple[WhichAnswer, ...], checked: Checked | None, status: int) -> str:
+    if checked is None:
+        return ANSWERS[status]
+    return "not-found" if any(one.is_missing for one in answers) else "found" if answers else "unknown"
+
+
+def _subject(answer: WhichAnswer) -> dict[str, Any]:
+    environment, framework = answer.subject
+    return {
+        "environment": environment.prefix,
+        "python": environment.interpreter,
+        "framework": framework.label if framework else None,
+        "libraries": [{**encode(item), "because": because_of(item)} for item in answer.items],
+        "failure": answer.failure or None,
+        "unknown": answer.unknown or None,
+        "note": answer.note or None,
+    }
+
+
+def because_of(item: Item) -> str:
+    """By what it is found, or why it is not."""
+    return describe_resolution(item.way) or item.failure
+
+
+def _paragraph(library: str, answer: WhichAnswer) -> Iterator[str]:
+    yield f"{library} for {answer.subject.label}"
+    if not answer.items and not answer.unknown and not answer.failure:
+        yield "  it asks for none"
+    groups: dict[Any, list[Item]] = {}
+    for item in answer.items:
+        groups.setdefault(_likeness(item), []).append(item)
+    for group in groups.values():
+        yield from _group(group)
+    for label, text in (("fails", answer.failure), ("unknown", answer.unknown), ("note", answer.note)):
+        if text:
+            yield f"  {label:9} {text}"
+
+
+def _likeness(item: Item) -> tuple[Any, ...]:
+    """What the items of a group share: everything but the file's own name."""
+    copies = tuple((_folder(copy.path), copy.why) for copy in item.copies)
+    return _folder(item.path), item.path and because_of(item), item.chain, item.when, item.undone, copies
+
+
+def _group(items: list[Item]) -> Iterator[str]:
+    first = items[0]
+    one = len(items) == 1
+    for item in items:
+        yield f"  {item.name}"
+    place = first.path if one else _folder(first.path)
+    yield f"    {'loads' if one else 'load':9} {place or 'nothing'}"
+    yield f"    {'because':9} {because_of(first)}"
+    if first.undone:
+        yield f"    {'but':9} it is unmapped again: {first.undone}"
+    yield f"    {'asked by':9} {' ← '.join(_name(path) for path in first.chain) or 'its path'}, {first.when}"
+    for number, copy in enumerate(first.copies):
+        path = copy.path if one else _folder(copy.path)
+        yield f"    {'' if number else 'not':9} {path}  ({copy.why})"
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _checked(checked: Checked) -> Iterator[str]:
+    yield f"process {checked.pid}"
+    for line in checked.lines:
+        note = f"  ({line.note})" if line.note else ""
+        yield f"  {'as predicted' if line.predicted else 'NOT predicted':14} {line.path}{note}"
+    yield f"  {checked.verdict}"

@@ -1,8 +1,0 @@
-"""torchvision: operators and codecs that are compiled against one torch; source: torchvision/extension.py of 0.24.1."""
-
-from __future__ import annotations
-
-from doctor.frameworks import Card
-from doctor.frameworks.torch import follower, riding
-
-CARD = Card(("torchvision",), follower("torchvision"), loading=riding("torchvision/_C*.so", "torchvision/image*.so"))

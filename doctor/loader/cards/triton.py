@@ -1,0 +1,92 @@
+"""Triton: it compiles kernels with the tools of the CUDA release that it carries.
+
+Source: `triton/knobs.py` of 3.3.0 (a variable, then its own) and its `compiler.py` (ptxas-blackwell).
+"""
+
+from __future__ import annotations
+
+import re
+
+from compat.version import CudaVersion
+from doctor.host import Host, HostError
+from doctor.loader.cards import Card, Switch, describe, is_on
+from doctor.loader.code_tools import release_of
+from doctor.model.facts.environment import Distribution, Environment, Framework
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen
+from doctor.model.facts.toolkit import CodeTools, Tool
+from doctor.pyenv.metadata import requires, start_of
+
+_HEADERS = ("backends/nvidia/include/cuda.h", "third_party/cuda/include/cuda.h")
+_BYTES = 256 << 10
+_FOLDERS = ("backends/nvidia", "third_party/nvidia/backend", "common/../third_party/cuda", "third_party/cuda")
+
+
+def read(host: Host, one: Distribution, environment: str) -> Framework:
+    """The release by the cuda.h that it carries."""
+    return describe(
+        one,
+        environment,
+        "triton",
+        build=Seen("", "kernels are compiled when they run"),
+        requires=requires(host, one),
+        cuda=_cuda(host, f"{one.site}/triton"),
+    )
+
+
+def _cuda(host: Host, folder: str) -> Fact[CudaVersion]:
+    why = f"{folder} carries no cuda.h"
+    for header in _HEADERS:
+        path = f"{folder}/{header}"
+        try:
+            text = start_of(host, path, _BYTES)
+        except HostError:
+            continue
+        found = re.search(r"#define\s+CUDA_VERSION\s+(\d{4,5})\b", text)
+        if found:
+            return Seen(CudaVersion.from_encoded(int(found[1])), Place(path))
+        why = f"{path} has no CUDA_VERSION"
+    return Unseen(why)
+
+
+# What it compiles with
+
+
+def tools(host: Host, _environment: Environment, framework: Framework) -> CodeTools:
+    """A variable names them, else they are its own; Blackwell cards may have one apart."""
+    folders = [f"{framework.path}/{below}" for below in _FOLDERS]
+    own = next((path for path in folders if host.is_dir(path)), folders[0])
+    found, named = [], []
+    for name, variable in (("ptxas", "TRITON_PTXAS_PATH"), ("ptxas-blackwell", "TRITON_PTXAS_BLACKWELL_PATH")):
+        said = host.environ.get(variable, "")
+        if said:
+            named.append((variable, said))
+        for path, why in ((said, variable), (f"{own}/bin/{name}", "it comes with Triton")):
+            if path and host.is_file(path):
+                found.append(
+                    Tool(path, why, release_of(host, path), is_for_blackwell="blackwell" in name, set_by=variable)
+                )
+    said = host.environ.get("TRITON_LIBDEVICE_PATH", "")
+    if said:
+        named.append(("TRITON_LIBDEVICE_PATH", said))
+    files = (said or f"{own}/lib/libdevice.10.bc",)
+    return CodeTools(
+        environment=framework.environment,
+        package=framework.package,
+        family="triton",
+        ptxas=Seen(tuple(found), Place(own)),
+        libdevice=Seen(tuple(path for path in files if host.is_file(path)), Place(own)),
+        looked_in=(f"{own}/bin", f"{own}/lib"),
+        named=tuple(named),
+    )
+
+
+def _interpreted(value: str) -> str:
+    return "Triton interprets its kernels on the CPU" if is_on(value) else ""
+
+
+CARD = Card(
+    ("triton", "triton-windows", "pytorch-triton"),
+    read,
+    tools=tools,
+    switches=(Switch("TRITON_INTERPRET", _interpreted),),  # triton/knobs.py of triton 3.9
+)

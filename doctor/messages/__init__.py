@@ -1,0 +1,1 @@
+"""What a message means: signatures of known messages, and the causes they stand for."""

@@ -1,0 +1,1 @@
+"""Values that cross the rooms: facts, answers, the report, and their JSON."""

@@ -1,0 +1,196 @@
+"""Facts about Python environments and the frameworks in them, read without starting an interpreter."""
+
+from compat.base.record import NamedTuple
+from compat.version import CodeTarget, CudaVersion, CudnnVersion
+from doctor.model.facts.seen import Fact, Place, Unseen
+
+
+class Distribution(NamedTuple):
+    """One installed distribution."""
+
+    name: str  # normalised: lower case, runs of "-_." are one "-"
+    version: str
+    site: str  # directory on sys.path where it lies
+    metadata: str  # its *.dist-info, *.egg-info, EGG-INFO directory or file, or conda-meta file
+    kind: str  # "wheel", "egg-info", "egg", "develop" (egg-link, editable), "conda"
+    hidden_by: str  # metadata of the copy that wins over this one, "" for the winner
+
+
+class Overlap(NamedTuple):
+    """A file that more than one installed distribution lists as its own."""
+
+    path: str  # relative to the site directory
+    owners: tuple[str, ...]  # "nvidia-cudnn-cu12 9.10.2.21", the one the file now belongs to last if `winner` is seen
+    winner: Fact[str]  # owner whose recorded digest or size the file has
+
+
+class Incomplete(NamedTuple):
+    """An installed distribution that lacks libraries or modules which its own list of files, RECORD, names."""
+
+    distribution: str
+    version: str
+    missing: tuple[str, ...]  # paths of the files that are not there
+    damaged: tuple[str, ...]  # of those that are empty, or end before what their headers speak of
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.missing, *self.damaged)
+
+
+class Framework(NamedTuple):
+    """One framework of an environment, from the files inside its package."""
+
+    package: str  # distribution name, "torch", "tensorflow", "jax-cuda12-plugin", "onnxruntime-gpu"
+    version: str  # full, "2.9.1+cu128"
+    path: str  # the package's directory, "" for one that is planned (check --framework)
+    build: Fact[str]  # "cu128", "cpu", "rocm6.4", "cuda" (CUDA of unknown version), as the matrix names builds
+    cuda: Fact[CudaVersion]  # CUDA it was built with; Unseen for a CPU build
+    cudnn: Fact[CudnnVersion]  # cuDNN it was compiled against
+    targets: Fact[tuple[CodeTarget, ...]]  # what its kernels were built for, where the package says so
+    requires: Fact[tuple[str, ...]]  # Requires-Dist of nvidia-* and companion packages, PEP 508
+    environment: str  # prefix of its environment
+    note: str  # what the reader should know, "" mostly
+    glibc: Fact[str] = Unseen("it was not read from its libraries")  # newest version they ask for, "2.27"
+    fails_unless: tuple[str, ...] = ()  # what its own code demands of wheels that are there, PEP 508: else no import
+    refuses_others: tuple[str, ...] = ()  # beginnings of packages that its own code takes of its own release alone
+    pinned_at: Place | None = None  # of one that a Dockerfile installs, the line that names it
+
+    @property
+    def label(self) -> str:
+        """How findings name it."""
+        return f"{self.package} {self.version}"
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether it is not installed: made from a matrix row, it has no files."""
+        return not self.path
+
+    @property
+    def is_cpu_build(self) -> bool:
+        """Whether the build is known to be for the CPU only."""
+        return getattr(self.build, "value", "") == "cpu"
+
+
+class Lacking(NamedTuple):
+    """What a compiled extension asks of torch, and no library of torch's defines: with any of it, no import."""
+
+    names: tuple[str, ...]  # the first ones, mangled
+    how_many: int
+    other_abi: bool = False  # its names are of the other ABI of std::string than torch's
+
+
+class Extension(NamedTuple):
+    """A compiled library that works on torch's tensors, from its own file."""
+
+    distribution: str  # the one it belongs to, "xformers"; the file's stem where no RECORD lists it
+    version: str  # the distribution's, "" where it is not known
+    path: str
+    targets: Fact[tuple[CodeTarget, ...]]  # what most of its kernels were built for; none: it has no GPU code
+    every_target: Fact[tuple[CodeTarget, ...]]  # what any of them was built for
+    cudart: Fact[str]  # the CUDA runtime it asks for, "libcudart.so.12"; "" for none: it holds its own
+    torch_libraries: Fact[tuple[str, ...]]  # those of torch that it asks for, "libtorch_cuda.so"
+    lacking: Fact[Lacking] = Unseen("it was not held against torch's libraries")
+
+    @property
+    def label(self) -> str:
+        """How findings name it."""
+        return f"{self.distribution} {self.version}".rstrip()
+
+
+class Base(NamedTuple):
+    """The Python that a virtual environment is made from, whose packages it sees as well (--system-site-packages)."""
+
+    prefix: str
+    interpreter: str
+    externally_managed: bool  # PEP 668
+
+
+class Environment(NamedTuple):
+    """One Python environment."""
+
+    prefix: str
+    asked_by: str  # "--python", "VIRTUAL_ENV", "the project's .venv", "python3 on PATH", "Jupyter kernel torch", "root"
+    interpreter: str  # path of its python
+    kind: str  # "venv", "conda", "system", "pyenv", "windows"
+    python: Fact[str]  # "3.12.4"
+    sites: Fact[tuple[str, ...]]  # directories on sys.path that hold packages, in order
+    distributions: Fact[tuple[Distribution, ...]]
+    frameworks: Fact[tuple[Framework, ...]]
+    overlaps: Fact[tuple[Overlap, ...]]
+    externally_managed: bool  # PEP 668
+    extensions: Fact[tuple[Extension, ...]] = Unseen("its compiled extensions were not looked at")
+    incomplete: Fact[tuple[Incomplete, ...]] = Unseen("the lists of its packages' files were not read")
+    installers: tuple[str, ...] = ()  # who can install there: "pip", else "uv", else "ensurepip" to get pip by, "none"
+    keeper: str = ""  # whose lock file rules it: "uv", "poetry", "pdm", "pipenv", "pixi"
+    project: str = ""  # the directory of that lock file, "" where it is not known
+    program: str = ""  # on Windows, the directory of the program that runs: the base's where python.exe only starts it
+    machine: Fact[str] = Unseen("it is only read on Windows")  # what that program is built for, "x86_64", "i386"
+    too_long: Fact[tuple[str, ...]] = Unseen("it is only asked on Windows")  # paths of 260 characters and more
+    base: Base | None = None  # where it sees the packages of that Python, too
+    conda: str = ""  # the program that changes a conda environment here: "conda", "mamba", "micromamba"
+    closed: tuple[str, ...] = ()  # of its sites, those that this user may not change
+    owner: str = ""  # the other user whose it is, by name or number; "" where it is this user's or root's
+
+    @property
+    def label(self) -> str:
+        """How findings name it."""
+        python = getattr(self.python, "value", "")
+        return f"{self.prefix}" + (f" (Python {python})" if python else "")
+
+
+class Import(NamedTuple):
+    """How importing a framework in a child of its own interpreter ended (only with --deep)."""
+
+    package: str
+    environment: str  # prefix
+    state: str  # "ok", "failed" (an exception), "crashed" (a signal), "hung"
+    detail: str  # the last lines it wrote, or the signal
+
+    @property
+    def label(self) -> str:
+        """How findings name it."""
+        return f"import of {self.package} in {self.environment}"
+
+
+class Variable(NamedTuple):
+    """One environment variable that decides what is loaded or seen."""
+
+    name: str
+    value: str
+    set_in: str  # file and line where it is set, "~/.bashrc, line 118"; "" where that is not known
+    set_at: Place | None = None  # the same, where it is a file
+
+    @property
+    def label(self) -> str:
+        """How findings name it."""
+        return self.name
+
+
+class NamedFile(NamedTuple):
+    """A file or directory that a variable names."""
+
+    variable: str
+    path: str  # as it is written there
+    problem: str  # "is not there", "is for aarch64", ...; "" for none
+    left: str = ""  # what the variable holds besides
+
+
+class Setting(NamedTuple):
+    """One option of a framework's own configuration file or variable (Theano's .theanorc, Keras' keras.json)."""
+
+    program: str  # "theano", "keras"
+    source: str  # file and line, or the variable's name
+    name: str  # "lib.cnmem", "nvcc.flags"
+    value: str
+    problem: str  # "" or what is wrong with how it is written ("set twice in one section")
+    at: Place | None = None  # the file and the line; None for a variable
+
+
+class ConfigurationFacts(NamedTuple):
+    """Variables and settings."""
+
+    variables: Fact[tuple[Variable, ...]]
+    settings: Fact[tuple[Setting, ...]]
+    named: Fact[tuple[NamedFile, ...]] = Unseen("what variables name was not followed")
+    shown: Fact[tuple[Variable, ...]] = Unseen("all of them were asked for")  # by a text that does not list all

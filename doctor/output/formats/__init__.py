@@ -1,0 +1,1 @@
+"""One output format a file, for every command that reports."""

@@ -1,0 +1,1 @@
+"""Facts of what is not installed yet: a build, a driver or GPUs that a user names."""

@@ -1,0 +1,1 @@
+"""Python environments, read from disk: interpreters, prefixes, sites, distributions."""

@@ -1,0 +1,1 @@
+"""Read Dockerfiles and shell commands as text, without running anything."""

@@ -1,0 +1,84 @@
+"""What the name of a base image says of it.
+
+Sources: NVIDIA's container-images/cuda, doc/supported-tags.md and README (base: the CUDA runtime; runtime: the
+libraries as well; devel: compiler and headers as well); pytorch/pytorch, .github/scripts and docker.Makefile (devel is
+built on nvidia/cuda's devel); Docker's official images, whose tags are `RELEASE-VARIANT`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from compat.base.record import NamedTuple
+from doctor.model.facts.dockerfile import DockerfileBase
+from doctor.model.facts.seen import Place
+from doctor.script.expand import is_open, shown
+
+_HOSTS = re.compile(r"^(?:docker\.io/(?:library/)?|index\.docker\.io/|nvcr\.io/|public\.ecr\.aws/docker/library/)")
+_CUDA = re.compile(
+    r"nvidia/cuda:(\d+\.\d+(?:\.\d+)?)(?:-cudnn\d*|-tensorrt)?-(base|runtime|devel)(?:-cudnn\d*)?(?:-([a-z]+[\d.]+))?"
+)
+_FRAMEWORK = re.compile(r"([a-z-]+)/\1:(\d+\.\d+\.\d+)-cuda(\d+\.\d+)-cudnn\d+-(runtime|devel)")
+_FRAMEWORK_ALONE = re.compile(r"([a-z-]+)/\1:(\d+\.\d+\.\d+)-gpu(?:-jupyter)?")
+_PYTHON = re.compile(r"python:(3\.\d+)(?:\.\d+)?(?:-.*)?")
+_SYSTEM = re.compile(r"(ubuntu|debian|rockylinux|almalinux|fedora):(\d+(?:\.\d+)?)(?:[.-].*)?")
+_ALPINE = re.compile(r"alpine(?::(\d+\.\d+)?.*)?|[a-z\d]+:(?:.+-)?alpine(\d+\.\d+)?")  # official images: no slash
+_PLAIN = frozenset({"python", "ubuntu", "debian", "rockylinux", "almalinux", "fedora", "alpine"})
+
+
+class Base(NamedTuple):
+    """What is known of a base image."""
+
+    told: DockerfileBase
+    nvcc: bool | None  # whether nvcc is in it, None where that is not known
+    python: str = ""  # "3.11"
+    framework: str = ""  # a spec, named as the image is: "pytorch==2.9.1+cu128"
+    distribution: tuple[str, str] = ("", "")  # id and release
+    is_plain: bool = False  # an official image of a system or of Python: without a variable of the loader
+
+
+def base_of(name: str, source: Place) -> Base:
+    """What an image's name says."""
+    text = shown(name)
+    told = DockerfileBase(image=text, source=source, release="", variant="", system="")
+    bare = _HOSTS.sub("", name.partition("@")[0])
+    if name == "scratch":
+        return Base(told, False, is_plain=True)
+    if is_open(name):
+        return Base(told, None)
+    if found := _CUDA.fullmatch(bare):
+        told = told._replace(release=found[1], variant=found[2], system=found[3] or "")
+        return Base(told, found[2] == "devel", distribution=_distribution(found[3] or ""))
+    if found := _FRAMEWORK.fullmatch(bare):
+        told = told._replace(release=found[3] if found[4] == "devel" else "", variant=found[4])
+        return Base(told, found[4] == "devel", framework=f"{found[1]}=={found[2]}+cu{found[3].replace('.', '')}")
+    if found := _FRAMEWORK_ALONE.fullmatch(bare):
+        return Base(told, None, framework=f"{found[1]}=={found[2]}")
+    alpine = _ALPINE.fullmatch(bare)
+    repository = bare.partition(":")[0]
+    if repository in _PLAIN:
+        python, system = _PYTHON.fullmatch(bare), _SYSTEM.fullmatch(bare)
+        identity = _IDS.get(system[1], system[1]) if system else ""
+        return Base(
+            told,
+            False,
+            python=python[1] if python else "",
+            distribution=_alpine(alpine) if alpine else (identity, system[2] if system else ""),
+            is_plain=True,
+        )
+    return Base(told, None, distribution=_alpine(alpine) if alpine else ("", ""))
+
+
+_IDS = {"rockylinux": "rocky"}
+
+
+def _alpine(found: re.Match[str]) -> tuple[str, str]:
+    return "alpine", found[1] or found[2] or ""
+
+
+def _distribution(system: str) -> tuple[str, str]:
+    found = re.fullmatch(r"([a-z]+?)([\d.]+)", system)
+    if not found:
+        return "", ""
+    named = {"ubi": "rhel", "rockylinux": "rocky", "oraclelinux": "ol", "opensuse": "opensuse-leap"}
+    return named.get(found[1], found[1]), found[2]

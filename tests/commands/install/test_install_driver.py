@@ -1,0 +1,173 @@
+"""`gpudoctor install driver`: the GPU decides the branch and the module, Secure Boot asks for a key."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from compat.matrix import Matrix
+from compat.need import Need
+from doctor.cli import execute
+from doctor.commands.install.apply import apply_plan
+from doctor.commands.install.driver_choice import WrongDriver, driver_plan
+from doctor.commands.install.install import Prepared
+from doctor.commands.install.verify_installed import verify
+from doctor.output.document import TextStyle
+from doctor.prescribe.target import target_of
+from installers.journal import State
+from installers.plan import Plan, Target
+from installers.run import ExecutionOptions
+from installers.steps.by_hand import ByHand
+from installers.steps.check import Check
+from installers.steps.command import Command
+from tests.installers import target as machines
+from tests.machine import gpu, machine, seen, system
+
+MATRIX = Matrix()
+
+
+def lines(plan: Plan) -> list[str]:
+    return [" ".join(step.argv) for step in plan.steps if isinstance(step, Command)]
+
+
+@pytest.mark.parametrize(
+    ("cards", "version", "module", "expected"),
+    [
+        (("8.9",), "", "", "ubuntu-drivers install"),
+        (("8.9",), "580", "", "ubuntu-drivers install nvidia:580"),
+        (("8.9",), "580", "open", "apt-get install -y nvidia-driver-580-open"),
+        (("12.0",), "580", "", "apt-get install -y nvidia-driver-580-open"),
+        (("8.9", "6.1"), "", "", "ubuntu-drivers install nvidia:580"),
+        (("6.1",), "535", "", "ubuntu-drivers install nvidia:535"),
+        ((), "580", "", "ubuntu-drivers install nvidia:580"),
+    ],
+)
+def test_the_cards_decide(cards: tuple[str, ...], version: str, module: str, expected: str) -> None:
+    facts = machine(gpus=seen(tuple(gpu(f"card {one}", one) for one in cards)))
+    plan = driver_plan(version, module, machines.UBUNTU, facts, MATRIX)
+    assert expected in lines(plan)
+    assert isinstance(plan.steps[-1], Check)
+    assert "restart" in getattr(plan.steps[-2], "text", "")
+
+
+@pytest.mark.parametrize(
+    ("card", "version", "module", "said"),
+    [
+        ("3.7", "580", "", "driver 580 does not drive Kepler: 470 is the last branch"),
+        ("6.1", "590.44", "", "580 is the last branch"),
+        ("12.0", "", "proprietary", "Blackwell runs with the open kernel module only"),
+        ("6.1", "", "open", "Pascal does not run with the open kernel module"),
+    ],
+)
+def test_a_driver_that_does_not_drive_the_card(card: str, version: str, module: str, said: str) -> None:
+    with pytest.raises(WrongDriver, match=said):
+        driver_plan(version, module, machines.UBUNTU, machine(gpus=seen((gpu("card", card),))), MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("target", "command"),
+    [
+        (machines.UBUNTU, "update-secureboot-policy --enroll-key"),
+        (machines.DEBIAN, "mokutil --import /var/lib/dkms/mok.pub"),
+        (machines.FEDORA._replace(distribution_version="42"), "kmodgenca -a"),
+    ],
+)
+def test_secure_boot_asks_for_a_key(target: Target, command: str) -> None:
+    facts = machine(system=system(secure_boot=seen(True)))
+    plan = driver_plan("580", "", target, facts, MATRIX)
+    assert command in lines(plan)
+    texts = [step.text for step in plan.steps if isinstance(step, ByHand)]
+    assert any("MOK management" in text for text in texts)
+    assert sum("restart" in text for text in texts) == 1
+    off = driver_plan("580", "", target, machine(), MATRIX)
+    assert command not in lines(off)
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (machines.WSL, "install no NVIDIA driver inside WSL"),
+        (machines.DOCKER, "a container uses its host's driver and needs none"),
+        (machines.JETSON, "flash one that has"),
+        (machines.WINDOWS, "then restart Windows"),
+    ],
+)
+def test_a_driver_that_comes_from_outside(target: Target, said: str) -> None:
+    plan = driver_plan("580", "", target, None, MATRIX)
+    assert any(said in getattr(step, "text", "") for step in plan.steps)
+    assert not any(isinstance(step, Check) for step in plan.steps)
+
+
+def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUDOCTOR_STATE", str(tmp_path))
+    facts = machine()
+    target = target_of(facts, Need("driver"))._replace(is_root=True)
+    prepared = Prepared(driver_plan("595", "", target, facts, MATRIX), target, facts)
+    ran: list[tuple[str, ...]] = []
+    text, status = apply_plan(
+        prepared, ExecutionOptions(run=lambda command, _: ran.append(command.argv)), "json", TextStyle()
+    )
+    told = json.loads(text)
+    assert (status, told["good"], told["found"]) == (4, False, None)
+    assert told["waits"].startswith("restart the machine")
+    assert ("ubuntu-drivers", "install", "nvidia:595") in ran
+    assert len(State().journals()[0].commands()) == len(ran)
+    assert verify(prepared).waits
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--module", "closed", "--os", "linux"), "no kernel module 'closed'"),
+        (("58x", "--os", "linux"), "is not a driver release"),
+        (("470", "--module", "open", "--distribution", "ubuntu-22.04"), "470 has no open kernel module"),
+        (("999", "--os", "linux"), "no matrix row covers driver branch 999"),
+        (("1000.10", "--os", "windows"), "no matrix row covers driver branch 1000"),
+    ],
+)
+def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["install", "driver", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("system", "branch", "said"),
+    [
+        ("debian-13", "470", "driver 470 was over by 2024-12, and NVIDIA's packages for debian 13 on x86_64 begin"),
+        ("fedora-42", "470", "they never had it"),
+        ("rocky-10", "390", "they never had it"),
+        ("debian-12", "340", "they never had it"),
+        ("rhel-7", "580", "end with driver 550: none is 580"),
+        ("fedora-42", "610", "end with driver 590: none is 610"),
+    ],
+)
+def test_no_package_of_a_branch_that_a_repository_never_had(
+    system: str, branch: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Red on the old code: it printed `cuda-drivers-470`, `nvidia-driver-branch-580` and the like."""
+    assert execute(["install", "driver", branch, "--distribution", system]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("system", "branch"),
+    [("debian-12", "470"), ("rocky-8", "470"), ("rhel-7", "550"), ("fedora-42", "580"), ("sles-15", "450")],
+)
+def test_a_branch_of_the_repositorys_time_is_planned(system: str, branch: str) -> None:
+    assert execute(["install", "driver", branch, "--distribution", system]) == 0
+
+
+def test_a_stack_does_not_end_in_a_driver_that_was_never_packaged(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["install", "stack", "torch", "--gpu", "Tesla K80", "--distribution", "fedora-42"]) == 2
+    assert "they never had it" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_branch_that_is_another_by_now_is_not_installed() -> None:
+    """nvidia-driver-470 of Ubuntu 24.04 brings 535's, and so 580's, which drives no Kepler."""
+    facts = machine(gpus=seen((gpu("card 3.7", "3.7"),)))
+    plan = driver_plan("", "", machines.UBUNTU, facts, MATRIX)
+    assert not lines(plan)
+    assert "brings 580" in getattr(plan.steps[0], "text", "")
+    older = driver_plan("", "", machines.UBUNTU._replace(distribution_version="22.04"), facts, MATRIX)
+    assert "ubuntu-drivers install nvidia:470" in lines(older)

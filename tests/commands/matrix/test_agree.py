@@ -1,0 +1,108 @@
+"""`matrix can` and `matrix solve` are asked the same question of one package: they never contradict each other.
+
+`python -m pytest -m slow tests/commands/matrix/test_agree.py` draws three hundred questions; the seed stands in the
+test's name.
+"""
+
+from __future__ import annotations
+
+import random
+import shlex
+from collections.abc import Iterator
+
+import pytest
+
+from compat.load import is_framework, products
+from compat.matrix import Matrix
+from doctor.cli import execute
+
+MATRIX = Matrix()
+CARDS = (
+    *("Tesla K80", "GTX 980", "GTX 1080 Ti", "V100", "T4", "GTX 1650", "RTX 3090", "A100", "RTX 4090", "H100", "GH200"),
+    *("RTX 5090", "RTX PRO 6000", "B200", "B300", "GB10", "Jetson Orin Nano", "Jetson AGX Thor"),
+)
+DRIVERS = (
+    "450.80.02",
+    "470.82.01",
+    "525.60.13",
+    "535.183.01",
+    "550.54.14",
+    "570.86.10",
+    "575.57.08",
+    "580.95.05",
+    "590",
+)
+PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+YES, NO, UNKNOWN = 0, 1, 4
+
+# Each was answered in two ways: the words of the question, and the one right answer.
+ONE_ANSWER = (
+    ("jax-cuda13-plugin==0.8.1 --gpu H100 --os windows", NO),  # jax-ml/jax:docs/installation.md: none for Windows
+    ("vllm==0.33.0 --gpu 'RTX 4090' --os windows", NO),  # vllm-project/vllm:docs: Linux
+    ("cudf-cu12 --gpu 'RTX 4090' --os windows", NO),  # docs.rapids.ai/install: WSL 2
+    ("torch==1.0.0 --gpu GB10 --python 3.9", NO),  # pytorch/pytorch#134790: none with CUDA for ARM that early
+    ("torch==2.9.1 --gpu 'Jetson Orin Nano'", UNKNOWN),  # what NVIDIA's index for JetPack 6 has of it is not recorded
+    ("torch==2.7.1+cu128 --gpu 'RTX 5090' --os windows", YES),
+    ("torch==2.14.1+cu126 --gpu GH200", UNKNOWN),  # a row of low confidence
+    ("onnxruntime==1.32.0 --gpu 'RTX 5090'", NO),  # a build for the CPU
+    ("tensorflow-cpu==1.15.0 --gpu B300", NO),  # who names it means it
+    ("jaxlib==0.4.18 --gpu A100", YES),  # jax-ml/jax:docs/installation.md@jax-v0.4.17: CUDA inside, no plugin yet
+    # TensorFlow 2.12 requires jax, which pip installs without its CUDA plugin: METADATA of tensorflow 2.12.1
+    ("'tensorflow==2.12.*' --gpu A100 --driver 525.60.13", YES),
+)
+
+
+@pytest.fixture(autouse=True)
+def one_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for all questions: the tables are read once."""
+    monkeypatch.setattr(Matrix, "of_user", lambda: MATRIX)
+
+
+@pytest.mark.parametrize(("ask", "right"), ONE_ANSWER)
+@pytest.mark.parametrize("command", ["can", "solve"])
+def test_one_question_has_one_answer(command: str, ask: str, right: int) -> None:
+    assert execute(["matrix", command, *shlex.split(ask)]) == right
+
+
+def test_what_is_refused_is_told_why(capsys: pytest.CaptureFixture[str]) -> None:
+    execute(["matrix", "solve", "vllm==0.33.0", "--gpu", "RTX 4090", "--os", "windows"])
+    assert "vLLM has no wheels for native Windows; use WSL 2" in " ".join(capsys.readouterr().out.split())
+    execute(["matrix", "solve", "onnxruntime==1.32.0", "--gpu", "RTX 5090"])
+    assert "is a CPU build" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_package_is_asked_for_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    """pip refuses two releases of one package; what both admit is the answer."""
+    assert execute(["matrix", "solve", "torch==2.9.1", "torch==2.8.0", "--gpu", "RTX 4090"]) == NO
+    capsys.readouterr()
+    assert execute(["matrix", "solve", "torch>=2.8", "torch<2.10", "--gpu", "RTX 4090"]) == YES
+    assert "torch==2.9.1" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_random_question_has_one_answer(seed: int) -> None:
+    answers = {ask: tuple(execute(["matrix", one, *ask]) for one in ("can", "solve")) for ask in _drawn(seed, 100)}
+    assert {shlex.join(ask): both for ask, both in answers.items() if both[0] != both[1]} == {}
+
+
+def _drawn(seed: int, many: int) -> Iterator[tuple[str, ...]]:
+    """Packages, releases, cards, drivers, Pythons and systems.
+
+    A card or a driver is always named: without, `can` is content with a CPU build, and `solve` is not. None requires
+    torch: only `solve` judges the torch that comes along.
+    """
+    draw = random.Random(seed)
+    every = (name for name in products() if is_framework(name))
+    names = sorted(
+        name for name in every if not any("torch" in (row.pins or ()) for row in MATRIX.rows(name, "builds"))
+    )
+    for _ in range(many):
+        name = draw.choice(names)
+        exact = [row.versions for row in MATRIX.rows(name, "builds") if row.versions.startswith("==")]
+        words = [name + (draw.choice(exact) if exact and draw.random() < 0.8 else "")]
+        words += ["--os", "windows" if draw.random() < 0.25 else "linux"]
+        named = draw.choice(({"--gpu": CARDS}, {"--driver": DRIVERS}, {"--gpu": CARDS, "--driver": DRIVERS}))
+        words += [word for option, values in named.items() for word in (option, draw.choice(values))]
+        words += ["--python", draw.choice(PYTHONS)] if draw.random() < 0.5 else []
+        yield tuple(words)
