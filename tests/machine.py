@@ -273,7 +273,7 @@ def prediction(path: str = f"{CUDNN_DIR}/libcudnn.so.9", **changes: Any) -> Pred
 def loader(**changes: Any) -> LoaderFacts:
     """Nothing but the default directories."""
     return LoaderFacts(
-        search=seen((SearchDir("/usr/lib/x86_64-linux-gnu", "default directory", True),)),
+        search=seen((SearchDir("/usr/lib/x86_64-linux-gnu", FoundBy.DEFAULT, True),)),
         cache=seen(()),
         preload=seen(()),
         predictions=seen((prediction(),)),

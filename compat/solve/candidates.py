@@ -27,6 +27,9 @@ _PRE_RELEASE = re.compile(r"\d(a|b|rc|\.dev)\d")
 Key = tuple[tuple[int, ...], int]
 
 
+INSTALLED = "installed"  # id of what is there and of no row
+
+
 class SolveCandidate(NamedTuple):
     """One build of one release that may be chosen."""
 
@@ -57,7 +60,7 @@ class SolveCandidate(NamedTuple):
     @property
     def name(self) -> str:
         """Its row: "torch.builds[torch-2.10.0-cu128]"."""
-        return "" if self.row.source == "the environment itself" else row_name(self.row.package, "builds", self.row)
+        return "" if self.row.id == INSTALLED else row_name(self.row.package, "builds", self.row)
 
     @property
     def verdict(self) -> str:

@@ -9,7 +9,7 @@ from compat.fit import Fit
 from compat.load import is_framework
 from compat.matrix import Matrix, accepts
 from compat.row import FrameworkRow
-from compat.solve.candidates import SolveCandidate, newest, wants_of
+from compat.solve.candidates import INSTALLED, SolveCandidate, newest, wants_of
 from compat.spec import Spec
 from compat.target import TargetMachine
 
@@ -59,7 +59,7 @@ def _held(name: str, row: FrameworkRow, versions: str) -> SolveCandidate:
 def _others(pins: dict[str, str], where: TargetMachine) -> FrameworkRow:
     """Distributions of which no row of builds knows more than that they are there."""
     return FrameworkRow(
-        id="installed",
+        id=INSTALLED,
         package=OTHERS,
         versions="",
         build="",

@@ -18,7 +18,7 @@ from doctor.model.facts.loader import CacheEntry, FoundBy, LoaderFacts, Way
 from doctor.model.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 
 _LIB = {"x86_64": "lib64", "aarch64": "lib64", "ppc64le": "lib64", "i386": "lib"}  # where no multiarch is in use
-_VARIABLE, _DEFAULT = FoundBy.LIBRARY_PATH.value, FoundBy.DEFAULT.value
+_VARIABLE = FoundBy.LIBRARY_PATH.value
 _SET_ID_BITS = 0o6000  # set-user-ID, set-group-ID
 
 
@@ -137,7 +137,7 @@ class Search:
                 if isinstance(there, _Unread):
                     raise UnseenError(f"{path}, which lies in the search for {name}, could not be read: {there.why}")
                 is_foreign = isinstance(there, Library) and there.machine != machine
-                yield SearchHit(path, place, _passed_over(there, machine), _is_damaged(there), is_foreign)
+                yield SearchHit(path, place, _passed_over(there, machine), _is_damaged(there), is_foreign=is_foreign)
 
     def places(self, name: str, asker: Library | None, loaded_by: tuple[Library, ...], machine: str) -> Iterator[Place]:
         """The places of the search for one name, in order; raises UnseenError where one is not known."""
@@ -179,7 +179,7 @@ class Search:
     def _in_variable(self, later: str, machine: str) -> Iterator[Place]:
         origin = self.program.origin if self.program else ""
         for one in self.facts.search.get():
-            if one.why == _VARIABLE:
+            if one.why is FoundBy.LIBRARY_PATH:
                 if self._is_privileged:
                     raise UnseenError(f"whether {_VARIABLE} counts for a set-user-ID program depends on who starts it")
                 folder = expand(one.path, origin, self._values(machine))
@@ -211,7 +211,7 @@ class Search:
 
     def _by_default(self) -> tuple[Place, ...]:
         if self._defaults is None:
-            folders = [one.path for one in self.facts.search.get() if one.why == _DEFAULT]
+            folders = [one.path for one in self.facts.search.get() if one.why is FoundBy.DEFAULT]
             self._defaults = tuple([Place(path, Way(FoundBy.DEFAULT, folder=path)) for path in folders])
         return self._defaults
 
@@ -302,7 +302,7 @@ class Search:
 
     def _lib(self, machine: str) -> str:
         """What $LIB stands for: Debian's multiarch directory, else lib64 or, on Arch, lib."""
-        folders = [one.path for one in value_or(self.facts.search, ()) if one.why == _DEFAULT]
+        folders = [one.path for one in value_or(self.facts.search, ()) if one.why is FoundBy.DEFAULT]
         for folder in folders:
             if folder.endswith("-linux-gnu"):
                 return f"lib/{folder.rpartition('/')[2]}"

@@ -12,7 +12,7 @@ from compat.base.errors import GpudoctorError
 from doctor.model.encode import REPORT_SCHEMA, TEXTS
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.environment import Setting
-from doctor.model.facts.seen import Place, Seen, Unseen
+from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot
 from doctor.model.schema import GROUPS
 
 _ABSENT = Unseen("the saved report does not say it")
@@ -120,6 +120,13 @@ def _row(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
     )
 
 
+def _unseen(value: Mapping[str, Any], where: str) -> Unseen:
+    """With why not; a report from before it said so has NVML's name of the error in its words."""
+    why: str = _plain(str, value["unseen"], f"{where}.unseen")
+    older = WhyNot.LOST if "NVMLError_GpuIsLost" in why else WhyNot.ANY
+    return Unseen(why, _decoded(WhyNot, value.get("why_not", older), f"{where}.why_not"))
+
+
 def _how(value: Mapping[str, Any], where: str) -> str | Place:
     """The text; with the file, where the report names it."""
     text: str = _plain(str, value.get("how"), f"{where}.how")
@@ -135,7 +142,7 @@ def _one_of(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
         if not isinstance(value, Mapping):
             raise NotAReport(f"{where}: neither seen nor unseen")
         if "unseen" in value:
-            return Unseen(_plain(str, value["unseen"], f"{where}.unseen"))
+            return _unseen(value, where)
         seen = next(one for one in arguments if typing.get_origin(one) is Seen)
         inner = _decoded(typing.get_args(seen)[0], value.get("value"), f"{where}.value")
         return Seen(inner, _how(value, where))

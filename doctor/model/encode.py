@@ -14,7 +14,7 @@ from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVers
 from doctor import __version__
 from doctor.model.facts import Facts
 from doctor.model.facts.loader import Prediction
-from doctor.model.facts.seen import Fact, Place, Seen, Unseen
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, WhyNot
 from doctor.model.finding import Answer, Evidence, Finding, Remedy, Report
 from doctor.model.resolution import describe_resolution
 from installers.plan import Plan
@@ -34,7 +34,8 @@ def encode(value: Any) -> Any:
         place = {"file": value.how.file, "line": value.how.line} if isinstance(value.how, Place) else {}
         return {"value": encode(value.value), "how": str(value.how), **place}
     if isinstance(value, Unseen):
-        return {"unseen": value.why}
+        why_not = {"why_not": value.why_not.value} if value.why_not is not WhyNot.ANY else {}
+        return {"unseen": value.why, **why_not}
     if isinstance(value, TEXTS):
         return str(value)
     if isinstance(value, Enum):

@@ -147,7 +147,9 @@ def bad(
     places: tuple[str, ...] = (),
 ) -> Answer:
     """Wrong: one sentence, what it was read from, what must become true, and which findings it explains."""
-    return Answer(Status.BAD, why, severity, evidence, needs, explains, places=places)
+    return Answer(
+        kind=Status.BAD, why=why, severity=severity, evidence=evidence, needs=needs, explains=explains, places=places
+    )
 
 
 def unknown(why: str, why_not: WhyNot = WhyNot.ANY) -> Answer:

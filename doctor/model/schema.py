@@ -14,7 +14,7 @@ from typing import Any
 from compat.need import Need
 from doctor.model.encode import DERIVED, EVIDENCE, REPORT_SCHEMA, TEXTS
 from doctor.model.facts import Facts, Machine
-from doctor.model.facts.seen import Seen, Unseen
+from doctor.model.facts.seen import Seen, Unseen, WhyNot
 from doctor.model.finding import Evidence, Severity, Symptom
 
 HEAD = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
@@ -23,7 +23,7 @@ _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(
 _UNSEEN = {
     "type": "object",
     "description": "not seen, and why",
-    "properties": {"unseen": {"type": "string"}},
+    "properties": {"unseen": {"type": "string"}, "why_not": {"enum": [one.value for one in WhyNot if one.value]}},
     "required": ["unseen"],
 }
 # The names of the report's contract for the groups of facts; those marked true are bare lists.

@@ -26,7 +26,7 @@ def with_variable(world: SimulatedMachine, name: str, value: str | None) -> Simu
 def _searched_by(world: SimulatedMachine, name: str, value: str) -> SimulatedMachine:
     """The loader's search where there is no machine to look at again: what the variable named goes with it."""
     loader = world.facts.loader
-    kept = [one for one in value_or(loader.search, ()) if one.why != name or one.written in value.split(":")]
+    kept = [one for one in value_or(loader.search, ()) if one.why.variable != name or one.written in value.split(":")]
     if not isinstance(loader.search, Seen):
         return world
     return world._replace(facts=world.facts._replace(loader=loader._replace(search=Seen(tuple(kept), "a remedy"))))

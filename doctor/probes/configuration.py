@@ -266,7 +266,14 @@ def _ini_settings(host: Host, text: str, source: str) -> Iterator[Setting]:
         if line.startswith("[") and "]" in line:
             section = line[1 : line.index("]")]
             if f"[{section}]" in known:
-                yield Setting("theano", at.in_words, f"[{section}]", "", "this section is there twice", at)
+                yield Setting(
+                    program="theano",
+                    source=at.in_words,
+                    name=f"[{section}]",
+                    value="",
+                    problem="this section is there twice",
+                    at=at,
+                )
             known.add(f"[{section}]")
             continue
         name, value = _option(line)
@@ -348,8 +355,12 @@ def _keras_file(source: str, text: str) -> Iterator[Setting]:
     try:
         content = parse_json(text)
     except ValueError as error:
-        yield Setting("keras", source, "", "", f"is no valid JSON: {error}", Place(source))
+        yield _of_keras(source, "", "", f"is no valid JSON: {error}")
         return
     if isinstance(content, dict):
         for name in sorted(content):
-            yield Setting("keras", source, name, str(content[name])[:200], "", Place(source))
+            yield _of_keras(source, name, str(content[name])[:200], "")
+
+
+def _of_keras(source: str, name: str, value: str, problem: str) -> Setting:
+    return Setting(program="keras", source=source, name=name, value=value, problem=problem, at=Place(source))

@@ -12,7 +12,7 @@ from doctor.host.optional_reads import real_path_of
 from doctor.loader.cudnn_library import RESOURCE, LibraryName, Reading, parse_name, read_library, text_version
 from doctor.model.facts.cudnn import CudnnCopy, CudnnLink
 from doctor.model.facts.environment import Environment
-from doctor.model.facts.loader import LoaderFacts
+from doctor.model.facts.loader import FoundBy, LoaderFacts
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.model.facts.toolkit import ToolkitFacts
 from doctor.probes.cudnn_header import Header, header_in, header_of
@@ -80,9 +80,9 @@ def _ranks(host: Host, search: LoaderFacts) -> Fact[Mapping[str, int]]:
     """The places of directories in the loader's order: LD_LIBRARY_PATH or PATH, the cache, the default directories."""
     if isinstance(search.search, Unseen):
         return search.search
-    listed = [one.path for one in search.search.value if one.why != "default directory"]
+    listed = [one.path for one in search.search.value if one.why is not FoundBy.DEFAULT]
     listed += [one.path.rpartition("/")[0] for one in value_or(search.cache, ()) if one.soname.startswith("libcudnn")]
-    listed += [one.path for one in search.search.value if one.why == "default directory"]
+    listed += [one.path for one in search.search.value if one.why is FoundBy.DEFAULT]
     ranks: dict[str, int] = {}
     for rank, path in enumerate(listed):
         ranks.setdefault(real_path_of(host, path), rank)

@@ -8,7 +8,7 @@ from doctor.host import Host
 from doctor.host.optional_reads import names_of
 from doctor.loader.cards import card_of
 from doctor.model.facts.environment import Distribution, Environment, Framework
-from doctor.model.facts.loader import LoaderFacts
+from doctor.model.facts.loader import FoundBy, LoaderFacts
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.model.facts.toolkit import ToolkitFacts
 from doctor.pyenv.distributions import installed
@@ -152,7 +152,7 @@ def _of_variables(host: Host) -> Iterator[CudnnPlace]:
 def _of_the_system(host: Host, search: LoaderFacts) -> Iterator[CudnnPlace]:
     if host.os_family != "linux":
         return
-    default = [one.path for one in value_or(search.search, ()) if one.why == "default directory" and one.exists]
+    default = [one.path for one in value_or(search.search, ()) if one.why is FoundBy.DEFAULT and one.exists]
     for path in (*default, *_SYSTEM):
         yield CudnnPlace(path, "directory" if path == "/usr/local/lib" else "distribution", header_dirs(path))
 

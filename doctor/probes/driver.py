@@ -16,7 +16,7 @@ from compat.version import CudaVersion, DriverRelease, VersionError
 from doctor.host import Host, HostError, Missing
 from doctor.host.optional_reads import names_of, real_path_of, text_of
 from doctor.model.facts.driver import DeviceNode, DkmsBuild, DriverFacts, DriverLibrary, ModuleFile
-from doctor.model.facts.loader import LoaderFacts
+from doctor.model.facts.loader import FoundBy, LoaderFacts
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 from doctor.probes import kernel_module
 from doctor.probes.nvml import Told
@@ -226,7 +226,7 @@ def _searched(search: LoaderFacts) -> list[str]:
     """The directories that the loader searches, the cache's among them, in its order."""
     directories = search.search.value if isinstance(search.search, Seen) else ()
     cached = search.cache.value if isinstance(search.cache, Seen) else ()
-    folders = [one.path for one in directories if one.why == "LD_LIBRARY_PATH"]
+    folders = [one.path for one in directories if one.why is FoundBy.LIBRARY_PATH]
     folders += [entry.path.rpartition("/")[0] for entry in cached if _is_ours(entry.soname)]
     folders += [one.path for one in directories]
     return list(dict.fromkeys(folders))
@@ -239,7 +239,7 @@ def _is_ours(name: str) -> bool:
 def _winner(host: Host, search: LoaderFacts, soname: str) -> str:
     """The real path of the library that the loader finds for a name, "" for none."""
     directories = search.search.value if isinstance(search.search, Seen) else ()
-    candidates = [f"{one.path}/{soname}" for one in directories if one.why == "LD_LIBRARY_PATH"]
+    candidates = [f"{one.path}/{soname}" for one in directories if one.why is FoundBy.LIBRARY_PATH]
     if isinstance(search.cache, Seen):
         candidates += [entry.path for entry in search.cache.value if entry.soname == soname]
     candidates += [f"{one.path}/{soname}" for one in directories]

@@ -50,7 +50,7 @@ def _in_order(
     found = [
         SearchDir(
             path=path,
-            why=name,
+            why=variable,
             exists=host.is_dir(path),
             written=written,
             set_in=place.text,
@@ -59,7 +59,7 @@ def _in_order(
         for path, written in listed
         for place in [_of_module(host, path) or places.get(written.rstrip("/"), SetIn())]
     ]
-    found += [SearchDir(path, FoundBy.DEFAULT.value, host.is_dir(path)) for path in default]
+    found += [SearchDir(path, FoundBy.DEFAULT, host.is_dir(path)) for path in default]
     return Seen(tuple(found), f"{name}, ld.so(8)" if default else name)
 
 

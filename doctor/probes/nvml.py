@@ -14,13 +14,13 @@ from doctor.host import Host, HostError, Ran, TooSlow
 from doctor.host.progress import DRIVER_TIMEOUT_S, SLOW_S
 from doctor.model.facts.driver import Nvml
 from doctor.model.facts.gpu import Gpu, GpuNow
-from doctor.model.facts.loader import LoaderFacts
+from doctor.model.facts.loader import FoundBy, LoaderFacts
 from doctor.model.facts.seen import Fact, Seen, Unseen, WhyNot
 
 T = TypeVar("T")
 
 SONAME = "libnvidia-ml.so.1"
-_NOT_SUPPORTED = 3  # NVML_ERROR_NOT_SUPPORTED, nvml.h
+_WHY_NOT = {3: WhyNot.NOT_SUPPORTED, 15: WhyNot.LOST}  # NVML_ERROR_NOT_SUPPORTED, NVML_ERROR_GPU_IS_LOST, nvml.h
 _LIBRARY_NOT_FOUND = 12  # NVML_ERROR_LIBRARY_NOT_FOUND
 _NOT_FOUND_WORDS = "NVMLError_LibraryNotFound (12): NVML Shared Library Not Found"
 _NOT_SUPPORTED = 3  # NVML_ERROR_NOT_SUPPORTED
@@ -164,7 +164,7 @@ def _candidates(host: Host, search: LoaderFacts) -> Iterator[str]:
         return
     directories = search.search.value if isinstance(search.search, Seen) else ()
     for directory in directories:
-        if directory.why == "LD_LIBRARY_PATH":
+        if directory.why is FoundBy.LIBRARY_PATH:
             yield f"{directory.path}/{SONAME}"
     if isinstance(search.cache, Seen):
         yield from (entry.path for entry in search.cache.value if entry.soname == SONAME)
@@ -244,7 +244,7 @@ def _fact(said: Mapping[str, Any], key: str, convert: Callable[[Any], T]) -> Fac
         return Unseen("NVML was not asked")
     if "error" in said[key]:
         error = said[key]["error"]
-        return Unseen(f"NVML: {_words(error)}", WhyNot.NOT_SUPPORTED if error[0] == _NOT_SUPPORTED else WhyNot.ANY)
+        return Unseen(f"NVML: {_words(error)}", _WHY_NOT.get(error[0], WhyNot.ANY))
     if "why" in said[key]:
         return Unseen(said[key]["why"])
     value = said[key]["value"]

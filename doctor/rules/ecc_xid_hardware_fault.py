@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from doctor.model.facts import Facts, Machine
-from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.model.facts.seen import Seen, Unseen, WhyNot, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.conditions import need_kernel_driver, nvml_code
 from doctor.rules.shared.rule import Rule
@@ -15,7 +15,6 @@ from doctor.rules.shared.subjects import MACHINE
 from doctor.rules.shared.xids import logged_xids
 
 _LOST = 15  # NVML_ERROR_GPU_IS_LOST, nvml.h
-_LOST_NAME = "GpuIsLost"  # nvidia-ml-py's name for it
 _RESTART = (
     "Stop the work, restart the machine, and check seating, power cables and cooling. If it comes back, have the card "
     'replaced (NVIDIA, "GPU Debug Guidelines").'
@@ -59,7 +58,7 @@ def _gone(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:
     if nvml_code(facts) == _LOST:
         yield Evidence("a GPU is lost: it fell off the bus", label="NVML")
     for gpu in value_or(facts.gpus, ()):
-        if isinstance(gpu.uuid, Unseen) and _LOST_NAME in gpu.uuid.why:
+        if isinstance(gpu.uuid, Unseen) and gpu.uuid.why_not is WhyNot.LOST:
             yield Evidence(f"{gpu.label} is lost: it fell off the bus", label="NVML")
     for address, code, _ in logged_xids(facts):
         if _fault(code, matrix) == "gone":

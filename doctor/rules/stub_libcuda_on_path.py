@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compat.matrix import Matrix
 from compat.need import Need
 from doctor.model.facts import Facts, Machine
+from doctor.model.facts.loader import FoundBy
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.conditions import CUDA_DOES_NOT_START, variable
@@ -59,7 +60,7 @@ def _loading(facts: Facts) -> Iterator[str]:
 
 def _searched(facts: Facts) -> Iterator[str]:
     for one in value_or(facts.loader.search, ()):
-        if one.why == _PATH and one.exists and one.path.rstrip("/").endswith("/stubs"):
+        if one.why is FoundBy.LIBRARY_PATH and one.exists and one.path.rstrip("/").endswith("/stubs"):
             yield one.path
 
 

@@ -13,6 +13,7 @@ from tests.golden.store import Digest, Texts
 Digests = Mapping[str, Digest]
 _DIFFED = 400  # changed outputs at most of which a diff is computed: similar ones are counted together
 _LINE = 160  # characters of a line in a diff
+_KINDS = 15  # kinds of outputs of an area (the formats of a report), each with a count of its own
 _CONTEXT = 2  # unchanged lines around a change
 
 
@@ -35,13 +36,19 @@ def changes(area: str, before: Digests, after: Digests) -> list[Change]:
 
 
 def counts(found: Iterable[Change]) -> Iterator[str]:
-    """Yield a line for each area and kind of output: how many changed, are new, are gone."""
-    of_kind: dict[str, Counter[str]] = {}
+    """Yield a line for each area, then for each kind of its outputs where these are few."""
+    of_area: dict[str, dict[str, Counter[str]]] = {}
     for one in found:
         what = "new" if one.before is None else "gone" if one.after is None else "changed"
-        of_kind.setdefault(f"{one.area} {one.name.rpartition('/')[2]}", Counter())[what] += 1
-    for kind, numbers in sorted(of_kind.items()):
-        yield f"  {kind}: {', '.join(f'{number} {what}' for what, number in numbers.items())}"
+        of_area.setdefault(one.area, {}).setdefault(one.name.rpartition("/")[2], Counter())[what] += 1
+    for area, kinds in sorted(of_area.items()):
+        yield f"{area}: {_told(sum(kinds.values(), Counter()))}"
+        if len(kinds) <= _KINDS:
+            yield from (f"  {kind}: {_told(numbers)}" for kind, numbers in sorted(kinds.items()))
+
+
+def _told(numbers: Counter[str]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in sorted(numbers.items()))
 
 
 class Shown(NamedTuple):

@@ -7,6 +7,7 @@ import gc
 import io
 import json
 import os
+import re
 import shlex
 import sys
 import time
@@ -80,15 +81,26 @@ def _stream(text: str = "") -> io.TextIOWrapper:
 
 def _written(stream: io.TextIOWrapper) -> str:
     stream.flush()
-    return stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    stream.seek(0)
+    return stream.read()
 
 
 def _lines(stream: io.TextIOWrapper) -> list[str]:
     return _written(stream).splitlines(keepends=True)
 
 
+# The version of gpudoctor, and the day of the newest row: either would change nearly every output.
+_VERSION = re.compile(
+    r'("gpudoctor": "|"name": "gpudoctor",\s+"version": "|^gpudoctor )\d+\.\d+\.\d+[^\s"]*', re.MULTILINE
+)
+_ROWS_OF = re.compile(r'("matrix_as_of": "|\bmatrix\s+of\s+)\d{4}-\d\d-\d\d')
 SCHEMAS = (*sorted((Path(gpudoctor.HERE) / "docs").glob("*.schema.json")), Path(DATA, "schema.json"))
 TARGETS = {**LINUX, "windows": WINDOWS}
+
+
+def neutral(text: str) -> str:
+    """Take out what changes with each release of gpudoctor and of its rows."""
+    return _ROWS_OF.sub(r"\g<1>DATE", _VERSION.sub(r"\g<1>VERSION", text))
 
 
 def rows() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from tests.golden.area import area_of
 from tests.golden.areas import number_of
+from tests.golden.product import neutral
 from tests.golden.store import Digest, digest_of, pack
 
 # Of one length on every machine, wherever TMPDIR is, or the lines of a report would break elsewhere; letters and digits
@@ -45,11 +46,10 @@ def jobs_of(area: str, *, share: bool) -> list[Job]:
 
 
 def carry_out(job: Job) -> list[Output]:
-    """Make the outputs of a job; what names its folder is made equal."""
+    """Make the outputs of a job; what differs from run to run, or with each release, is made equal."""
     with _folder() as folder:
         texts = area_of(job.area).outputs(job.name, folder)
-        neutral = _SCRATCH.format(_NEUTRAL)
-        texts = {part: text.replace(str(folder), neutral) for part, text in texts.items()}
+        texts = {part: neutral(text.replace(str(folder), _SCRATCH.format(_NEUTRAL))) for part, text in texts.items()}
     return [Output(job.area, f"{job.name}/{part}", digest_of(text), pack(text)) for part, text in texts.items()]
 
 

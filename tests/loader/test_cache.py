@@ -132,7 +132,7 @@ def test_the_new_table_is_aligned_behind_the_old(tmp_path: Path) -> None:
 
 
 def facts_of(*entries: CacheEntry) -> LoaderFacts:
-    default = (SearchDir("/lib64", "default directory", exists=True),)
+    default = (SearchDir("/lib64", FoundBy.DEFAULT, exists=True),)
     return LoaderFacts(Seen(default, "test"), Seen(entries, "test"), Seen((), "test"), Seen((), "test"))
 
 

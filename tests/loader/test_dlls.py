@@ -9,7 +9,7 @@ import pytest
 from doctor.host.root import RootHost
 from doctor.loader import dlls
 from doctor.model.facts.dlls import Dll
-from doctor.model.facts.loader import LoaderFacts, SearchDir
+from doctor.model.facts.loader import FoundBy, LoaderFacts, SearchDir
 from doctor.model.facts.seen import Fact, Seen, Unseen
 from tests.lab.pe_file import pe_bytes
 from tests.machine import cudnn_copy, environment, framework, loader, seen, toolkit, toolkits
@@ -24,7 +24,7 @@ CUDNN = "C:/Program Files/NVIDIA/CUDNN/v9.10/bin/12.9"
 
 
 def path(*folders: str) -> LoaderFacts:
-    return loader(search=seen(tuple(SearchDir(one, "PATH", True) for one in folders)))
+    return loader(search=seen(tuple(SearchDir(one, FoundBy.PATH, True) for one in folders)))
 
 
 def dlls_of(root: Path, tree: Tree, search: LoaderFacts) -> Fact[tuple[Dll, ...]]:

@@ -76,7 +76,7 @@ def test_what_no_processor_says_is_not_sure(tmp_path: Path) -> None:
 
 
 def facts(root: Path | None = None, *directories: str, written: str = "") -> LoaderFacts:
-    listed = tuple(SearchDir(f"{root or ''}{one}", "LD_LIBRARY_PATH", True, written, "~/x") for one in directories)
+    listed = tuple(SearchDir(f"{root or ''}{one}", FoundBy.LIBRARY_PATH, True, written, "~/x") for one in directories)
     return LoaderFacts(Seen(listed, "test"), Seen((), "test"), Seen((), "test"), Seen((), "test"))
 
 
@@ -320,7 +320,7 @@ def test_a_library_whose_search_cannot_be_read_ends_the_search(tmp_path: Path) -
 
 def test_a_program_without_default_directories(tmp_path: Path) -> None:
     lay(tmp_path / "lib64/libx.so")
-    default = Seen((SearchDir("/lib64", "default directory", True),), "test")
+    default = Seen((SearchDir("/lib64", FoundBy.DEFAULT, True),), "test")
     for flags, told in ((0, True), (0x800, False)):
         lay(tmp_path / "bin/python", elf_bytes("python", flags_1=flags))
         host = RootHost(str(tmp_path))

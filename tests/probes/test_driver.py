@@ -15,7 +15,7 @@ from compat.version import CudaVersion, DriverRelease
 from doctor.host import Host, NotRunnable, Ran
 from doctor.host.live import LiveHost
 from doctor.model.facts.driver import DkmsBuild, DriverFacts, Nvml
-from doctor.model.facts.loader import CacheEntry, LoaderFacts, SearchDir
+from doctor.model.facts.loader import CacheEntry, FoundBy, LoaderFacts, SearchDir
 from doctor.model.facts.seen import Place, Seen, Unseen
 from doctor.probes import driver, kernel_module, nvml
 from tests.lab.pe_file import pe_bytes
@@ -36,7 +36,7 @@ SMI_NEW = "| NVIDIA-SMI 610.43.02     KMD Version: 610.43.02     CUDA UMD Versio
 
 
 def loader(*cached: str, path: tuple[str, ...] = ()) -> LoaderFacts:
-    folders = [SearchDir(one, "LD_LIBRARY_PATH", True) for one in path] + [SearchDir(LIB, "default directory", True)]
+    folders = [SearchDir(one, FoundBy.LIBRARY_PATH, True) for one in path] + [SearchDir(LIB, FoundBy.DEFAULT, True)]
     entries = tuple(CacheEntry(one.rpartition("/")[2], one, "x86_64") for one in cached)
     return LoaderFacts(Seen(tuple(folders), "test"), Seen(entries, "test"), Seen((), "test"), Seen((), "test"))
 

@@ -12,7 +12,7 @@ import pytest
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.loader import cache as loader_cache
-from doctor.model.facts.loader import CacheEntry
+from doctor.model.facts.loader import CacheEntry, FoundBy
 from doctor.model.facts.seen import Place, Seen, Unseen
 from doctor.probes import loader
 
@@ -132,7 +132,7 @@ def test_default_directories(tmp_path: Path, files: tuple[str, ...], expected: t
 def test_library_path(tmp_path: Path, value: str, expected: list[tuple[str, bool]]) -> None:
     (tmp_path / "a").mkdir()
     host = RootHost(str(tmp_path), {"LD_LIBRARY_PATH": value, "PWD": "/work"})
-    found = [one for one in loader.look(host).search.get() if one.why == "LD_LIBRARY_PATH"]
+    found = [one for one in loader.look(host).search.get() if one.why is FoundBy.LIBRARY_PATH]
     assert [(one.path, one.exists) for one in found] == expected
 
 
@@ -141,8 +141,8 @@ def test_windows_searches_path(tmp_path: Path) -> None:
     host = RootHost(str(tmp_path), {"PATH": 'C:\\Windows\\System32;"C:\\Program Files\\NVIDIA";'})
     found = loader.look(host)
     assert [(one.path, one.why, one.exists) for one in found.search.get()] == [
-        ("C:/Windows/System32", "PATH", True),
-        ("C:/Program Files/NVIDIA", "PATH", False),
+        ("C:/Windows/System32", FoundBy.PATH, True),
+        ("C:/Program Files/NVIDIA", FoundBy.PATH, False),
     ]
     assert found.cache.get() == ()
 

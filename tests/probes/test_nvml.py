@@ -15,7 +15,7 @@ from compat.version import ComputeCapability, CudaVersion, DriverRelease
 from doctor.host import progress
 from doctor.host.live import LiveHost
 from doctor.model.facts.gpu import Gpu
-from doctor.model.facts.loader import CacheEntry, LoaderFacts, SearchDir
+from doctor.model.facts.loader import CacheEntry, FoundBy, LoaderFacts, SearchDir
 from doctor.model.facts.seen import Seen, Unseen
 from doctor.probes import nvml
 from tests.lab import stub
@@ -31,7 +31,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def search(directory: Path | str | None) -> LoaderFacts:
-    found = () if directory is None else (SearchDir(str(directory), "LD_LIBRARY_PATH", True),)
+    found = () if directory is None else (SearchDir(str(directory), FoundBy.LIBRARY_PATH, True),)
     return LoaderFacts(Seen(found, "test"), Seen((), "test"), Seen((), "test"), Seen((), "test"))
 
 

@@ -58,8 +58,8 @@ def other(release: str = "9.5.1", directory: str = OPT, rank: int | None = 0, /,
 
 def path_variable(*directories: str, **changes: Any) -> dict[str, Any]:
     """The facts of LD_LIBRARY_PATH with these directories, set in ~/.bashrc."""
-    entries = tuple(SearchDir(one, "LD_LIBRARY_PATH", True, set_in="~/.bashrc, line 118") for one in directories)
-    default = SearchDir("/usr/lib/x86_64-linux-gnu", "default directory", True)
+    entries = tuple(SearchDir(one, FoundBy.LIBRARY_PATH, True, set_in="~/.bashrc, line 118") for one in directories)
+    default = SearchDir("/usr/lib/x86_64-linux-gnu", FoundBy.DEFAULT, True)
     variable = Variable("LD_LIBRARY_PATH", ":".join(directories), "~/.bashrc, line 118")
     return {
         "loader": loader(search=seen((*entries, default)), **changes),

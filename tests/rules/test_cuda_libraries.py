@@ -152,7 +152,7 @@ def test_a_toolkit_that_no_path_names_comes_before_a_second_one(
     toolkits_here: Any, searched: tuple[str, ...], first: str
 ) -> None:
     asked = on(CUPY, lost(CUPY, "libcublas.so.12"))
-    search = seen(tuple(SearchDir(path=one, why="LD_LIBRARY_PATH", exists=True) for one in searched))
+    search = seen(tuple(SearchDir(path=one, why=FoundBy.LIBRARY_PATH, exists=True) for one in searched))
     facts = asked._replace(toolkit=toolkits_here, loader=asked.loader._replace(search=search))
     assert answer("cudart-soname-missing", facts).needs[0].product == first
     missing = on(CUPY, lost(CUPY, "libnvrtc.so.12"))

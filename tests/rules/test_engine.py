@@ -12,7 +12,7 @@ from doctor.model.finding import Answer, Severity, Status, Symptom, bad, ok
 from doctor.rules.shared.engine import codes, evaluate, load_rules, root_causes
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
 from doctor.rules.shared.subjects import MACHINE
-from tests.machine import machine
+from tests.machine import environment, framework, machine, seen
 
 MATRIX = Matrix()
 
@@ -101,4 +101,6 @@ def test_what_runs_on_a_framework_comes_after_it() -> None:
         bad("made for another torch")._replace(code="companion-version-mismatch", subject="torchvision 0.23.0"),
         bad("the driver is too old")._replace(code="driver-too-old-for-runtime", subject="torch 2.8.0+cu128"),
     ]
-    assert [one.subject.split()[0] for one in findings_of(tuple(wrong), machine(), MATRIX)] == ["torch", "torchvision"]
+    frameworks = (framework("torchvision", "0.23.0"), framework("torch", "2.8.0+cu128"))
+    facts = machine(environments=seen((environment(*frameworks),)))
+    assert [one.subject.split()[0] for one in findings_of(tuple(wrong), facts, MATRIX)] == ["torch", "torchvision"]

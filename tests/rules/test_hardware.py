@@ -9,6 +9,7 @@ import pytest
 from compat.version import DriverRelease
 from doctor.model.facts import Facts
 from doctor.model.facts.gpu import GpuNow
+from doctor.model.facts.seen import Unseen, WhyNot
 from doctor.model.finding import Severity, Status
 from tests.machine import driver, gpu, machine, nvml, seen, system, unseen
 from tests.rules.case import answer
@@ -18,7 +19,7 @@ DOUBLE_BIT = "NVRM: Xid (PCI:0000:01:00): 48, pid=1234, An uncorrectable double 
 PAGE_FAULT = "NVRM: Xid (PCI:0000:01:00): 31, pid=1234, name=python, MMU Fault"
 UNHEARD_OF = "NVRM: Xid (PCI:0000:01:00): 9999, something new"
 LOST = nvml(state="error", error="NVMLError_GpuIsLost (15): GPU is lost", code=15)
-GONE = "NVML: NVMLError_GpuIsLost (15): GPU is lost"
+GONE = Unseen("NVML: NVMLError_GpuIsLost (15): GPU is lost", WhyNot.LOST)
 
 
 def log(*lines: str) -> Any:
@@ -31,7 +32,7 @@ def log(*lines: str) -> Any:
         (machine(), Status.OK, Severity.ERROR),
         (machine(system=log(FELL_OFF)), Status.BAD, Severity.ERROR),
         (machine(driver=driver(nvml=seen(LOST)), gpus=unseen()), Status.BAD, Severity.ERROR),
-        (machine(gpus=seen((gpu(uuid=unseen(GONE)),))), Status.BAD, Severity.ERROR),
+        (machine(gpus=seen((gpu(uuid=GONE),))), Status.BAD, Severity.ERROR),
         (machine(system=log(DOUBLE_BIT)), Status.BAD, Severity.WARNING),
         (machine(gpus=seen((gpu(ecc_uncorrected=seen(3)),))), Status.BAD, Severity.WARNING),
         (machine(gpus=seen((gpu(retired_pages_pending=seen(True)),))), Status.BAD, Severity.WARNING),

@@ -8,7 +8,7 @@ import pytest
 
 from compat.need import Need
 from doctor.model.facts import Facts
-from doctor.model.facts.loader import Outcome, SearchDir
+from doctor.model.facts.loader import FoundBy, Outcome, SearchDir
 from doctor.model.finding import Status
 from tests.machine import driver, driver_library, framework, loader, machine, prediction, seen, system, unseen
 from tests.rules.case import answer
@@ -24,7 +24,7 @@ def on(outcome: Outcome, /, **changes: Any) -> Facts:
     told = prediction(f"{LIB}/libcuda.so", soname="libcuda.so", library=ASKER, outcome=outcome)
     if outcome is not Outcome.FOUND:
         told = told._replace(path=unseen("nowhere"), way=None)
-    search = seen((SearchDir(WSL, "LD_LIBRARY_PATH", True), SearchDir(LIB, "default directory", True)))
+    search = seen((SearchDir(WSL, FoundBy.LIBRARY_PATH, True), SearchDir(LIB, FoundBy.DEFAULT, True)))
     return machine(loader=loader(predictions=seen((told,)), search=search))._replace(**changes)
 
 

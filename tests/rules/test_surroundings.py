@@ -11,7 +11,7 @@ from doctor.model.facts import Facts, Machine
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.failure import Failure
 from doctor.model.facts.gpu import Gpu
-from doctor.model.facts.loader import CacheEntry, SearchDir
+from doctor.model.facts.loader import CacheEntry, FoundBy, SearchDir
 from doctor.model.facts.system import Job
 from doctor.model.finding import Severity, Status
 from tests.machine import (
@@ -202,7 +202,7 @@ def test_wsl_libcuda_missing(around: Any, libraries: Any, kind: Status) -> None:
 
 STUBS = "/usr/local/cuda/lib64/stubs"
 STUB = driver_library(path=f"{STUBS}/libcuda.so", origin="stub")
-ON_PATH = loader(search=seen((SearchDir(STUBS, "LD_LIBRARY_PATH", True),)))
+ON_PATH = loader(search=seen((SearchDir(STUBS, FoundBy.LIBRARY_PATH, True),)))
 CACHED = loader(cache=seen((CacheEntry("libcuda.so.1", f"{STUBS}/libcuda.so.1", "x86_64"),)))
 
 
@@ -214,7 +214,7 @@ CACHED = loader(cache=seen((CacheEntry("libcuda.so.1", f"{STUBS}/libcuda.so.1", 
         ({"driver": driver(libraries=seen((driver_library(), STUB._replace(loads=False))))}, Status.OK, Severity.ERROR),
         ({"loader": ON_PATH}, Status.BAD, Severity.WARNING),
         ({"loader": CACHED}, Status.BAD, Severity.ERROR),
-        ({"loader": loader(search=seen((SearchDir(STUBS, "LD_LIBRARY_PATH", False),)))}, Status.OK, Severity.ERROR),
+        ({"loader": loader(search=seen((SearchDir(STUBS, FoundBy.LIBRARY_PATH, False),)))}, Status.OK, Severity.ERROR),
         ({"loader": loader(search=unseen())}, Status.UNKNOWN, Severity.ERROR),
     ],
 )

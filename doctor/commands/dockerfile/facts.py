@@ -22,7 +22,7 @@ from doctor.model.facts.dockerfile import DockerfileAsked, DockerfileCompile, Do
 from doctor.model.facts.driver import DriverFacts
 from doctor.model.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
 from doctor.model.facts.image import ImageFacts
-from doctor.model.facts.loader import LoaderFacts, SearchDir
+from doctor.model.facts.loader import FoundBy, LoaderFacts, SearchDir
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, WhyNot, all_unseen, value_or
 from doctor.model.facts.system import SystemFacts, common_machine
 from doctor.model.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
@@ -143,7 +143,7 @@ def _loader(built: Built) -> LoaderFacts:
     search = tuple(
         SearchDir(
             shown(one),
-            _PATH,
+            FoundBy.LIBRARY_PATH,
             not is_open(one) and not _is_left_out(one, built),
             written=shown(one),
             set_in=str(built.set_in.get(_PATH, "")),

@@ -62,7 +62,7 @@ class SearchDir(NamedTuple):
     """A directory that the loader searches for every process of this user."""
 
     path: str
-    why: str  # "LD_LIBRARY_PATH", "PATH", "default directory"
+    why: FoundBy  # LIBRARY_PATH, PATH, DEFAULT
     exists: bool
     written: str = ""  # the element of the variable, as it is written
     set_in: str = ""  # file and line that puts it there, "module cudnn/8.9.7"; "" where that is not known

@@ -22,6 +22,7 @@ class WhyNot(Enum):
     NOT_SHOWN = "not shown"  # by a Dockerfile: only the image that is built can answer
     NOT_SUPPORTED = "not supported"  # the device has nothing of the kind
     FAILS = "fails"  # what was asked for does not work
+    LOST = "lost"  # the device is gone
 
 
 class UnseenError(GpudoctorError):

@@ -12,7 +12,7 @@ from installers.effect import SystemLibraryInstalled
 def apply(effect: SystemLibraryInstalled, world: SimulatedMachine) -> SimulatedMachine:
     """In the first of the loader's default directories that is there."""
     searched = value_or(world.facts.loader.search, ())
-    folders = (one.path for one in searched if one.why == FoundBy.DEFAULT.value and one.exists)
+    folders = (one.path for one in searched if one.why is FoundBy.DEFAULT and one.exists)
     folder = next(folders, "")
     if world.host is None or not folder:
         return world

@@ -228,12 +228,12 @@ def searched(facts: Facts) -> tuple[CudnnCopy, ...]:
 def variable_of(copy: CudnnCopy, facts: Facts) -> str:
     """The variable that brings a copy's directory into the search, "" where none does."""
     entry = _variable_entry(copy, facts)
-    return entry.why if entry else ""
+    return entry.why.variable if entry else ""
 
 
 def _variable_entry(copy: CudnnCopy, facts: Facts) -> SearchDir | None:
     """By its spelling, else by its place: the loader searches a variable's directories before all others."""
-    entries = [one for one in value_or(facts.loader.search, ()) if one.why in {"LD_LIBRARY_PATH", "PATH"}]
+    entries = [one for one in value_or(facts.loader.search, ()) if one.why.variable]
     exact = next((one for one in entries if one.path.rstrip("/") == copy.path), None)
     rank = value_or(copy.search_rank, len(entries))
     return exact or (entries[rank] if rank < len(entries) else None)

@@ -24,9 +24,10 @@ from doctor.commands.explain.from_file import report_of_file
 from doctor.host import BadRequest
 from doctor.model.decode import NotAReport, facts_of_report
 from doctor.model.encode import encode_facts, encode_report
-from doctor.model.facts.seen import Seen
+from doctor.model.facts.environment import Setting
+from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot
 from doctor.model.finding import Report
-from tests.machine import driver, machine, report_on
+from tests.machine import configuration, driver, gpu, machine, report_on, seen
 
 DUMPS = Path(__file__).parent / "dumps"
 BUG_REPORT = (DUMPS / "nvidia-bug-report.txt").read_text(encoding="utf-8")
@@ -73,6 +74,28 @@ def test_a_real_report_survives_the_way(tmp_path: Path) -> None:
     subprocess.run(argv, check=False, cwd=Path(__file__).resolve().parents[3])
     document = json.loads(path.read_text(encoding="utf-8"))
     assert encode_facts(facts_of_report(document)) == document["facts"]
+
+
+_NEWER = {"file", "line", "set_at", "at", "pinned_at", "why_not"}  # fields that facts had not at first
+
+
+def _older(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _older(one) for name, one in value.items() if name not in _NEWER}
+    return [*map(_older, value)] if isinstance(value, list) else value
+
+
+def test_a_report_of_an_older_form_is_read() -> None:
+    setting = Setting("theano", "~/a, b/.theanorc, line 2", "device", "cpu", "", Place("~/a, b/.theanorc", 2))
+    lost = Unseen("NVML: NVMLError_GpuIsLost (15): GPU is lost", WhyNot.LOST)
+    facts = machine(configuration=configuration(settings=seen((setting,))), gpus=seen((gpu(uuid=lost),)))
+    document = _older(encode_report(report_on(facts)))
+    assert "file" not in json.dumps(document["facts"]["configuration"])
+    read = facts_of_report(document)
+    assert read.configuration.settings.get() == (setting,)
+    uuid = read.gpus.get()[0].uuid
+    assert isinstance(uuid, Unseen)
+    assert uuid.why_not is WhyNot.LOST
 
 
 @pytest.mark.parametrize(

@@ -157,14 +157,13 @@ def test_the_committed_schema_is_current() -> None:
     )
 
 
-def test_the_schema_is_closed(tmp_path: Path) -> None:
+def test_a_later_release_may_add_and_not_take_away(tmp_path: Path) -> None:
     document, _ = told(image(tmp_path))
     for place in (document, document["subjects"][0], document["subjects"][0]["libraries"][0]):
         place["surprise"] = 1
-        with pytest.raises(jsonschema.ValidationError):
-            valid(json.dumps(document))
+        assert valid(json.dumps(document))
         del place["surprise"]
-        for name in [name for name in place if name != "surprise"]:
+        for name in [*place]:
             kept = place.pop(name)
             with pytest.raises(jsonschema.ValidationError):
                 valid(json.dumps(document))

@@ -34,7 +34,7 @@ LIVE = (
         for style in ("", "--script bash", "--format json")
     ),
     "install config theano",
-    "install config keras --script bash",
+    "install config keras theano --script bash",
     "install config tensorflow",
     "install config loader /usr/local/cuda/lib64",
     "install config path /usr/local/cuda",

@@ -47,7 +47,7 @@ def outputs(name: str, folder: Path) -> Outputs:
     found = {PRINTED: ran.text()}
     found |= {style: (folder / file).read_text(encoding="utf-8") for style, file in files.items()}
     found["from"] = run("check", "--from", "report.json", "--format", "json", folder=folder).text()
-    if subject:  # a fingerprint of SARIF holds the root's path, which differs from run to run
+    if case.where == "root":  # a fingerprint of SARIF holds the root's path, which differs from run to run
         found["sarif"] = _FINGERPRINT.sub(r"\1", found["sarif"])
     found["which"] = run("which", "cudnn", *subject, folder=folder, machine=case).text()
     if not subject:

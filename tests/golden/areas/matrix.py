@@ -30,10 +30,10 @@ def _questions() -> dict[str, list[str]]:
 
 
 def _asked() -> Iterator[str]:
-    for one in (*QUESTIONS, *FORUM_QUESTIONS):
-        yield f"can {one.ask}"
-        if "--gpu" in one.ask and "cuda==" not in one.ask and "cudnn==" not in one.ask:
-            yield f"solve {one.ask}"
+    for ask in (*(one.ask for one in QUESTIONS), *(one.ask for one in FORUM_QUESTIONS)):
+        yield f"can {ask}"
+        if "--gpu" in ask and "cuda==" not in ask and "cudnn==" not in ask:
+            yield f"solve {ask}"
     for product, row in rows():
         yield f"show {product}"
         versions = row.get("versions")

@@ -34,6 +34,8 @@ from doctor.output.document import TextStyle
 from doctor.output.finding_views import commands_of, line, place_of
 from doctor.output.write import format_for
 from tests.image.pack import config_of, oci, tar_with
+from tests.lab.case import examine
+from tests.lab.cases import CASES
 from tests.machine import environment, framework, gpu, machine, nvml, report_on, seen, system, unseen
 from tests.wheels import CACHE
 
@@ -449,3 +451,15 @@ def test_an_answer_of_nvml_is_no_mark_up() -> None:
     text = rendered("junit", report_on(facts))
     assert "<script>" not in text
     assert ET.fromstring(text).findall("testcase/failure")
+
+
+def test_a_comma_and_a_blank_in_a_directory(tmp_path: Path) -> None:
+    """The file of the evidence, whatever its name: no format takes it out of a sentence."""
+    case = next(one for one in CASES if one.name == "mixed-on-disk")
+    tree = case.build(tmp_path / "tree")
+    (tree / "home/user/project").rename(tree / "home/user/pro,ject of: mine")
+    report = examine(case, tree).report
+    result = json.loads(rendered("sarif", report))["runs"][0]["results"][0]
+    place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert place.startswith("home/user/pro%2Cject%20of%3A%20mine/.venv/")
+    assert rendered("github", report).startswith("::error file=/home/user/pro%2Cject of%3A mine/.venv/")
