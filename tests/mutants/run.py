@@ -102,12 +102,12 @@ class _Copy:
         self._number = 0
 
     def judged(self, mutant: Mutant, room: Room, limit_s: float) -> Result:
-        """Put the mutant in, run the tests that speak of its module, then the others, and take it out again."""
+        """Put the mutant in, run the tests of the room until one fails, and take it out again."""
         path = self._folder / mutant.path
         source, began = path.read_bytes(), time.monotonic()
         try:
             self._write(path, mutant.change.applied(source))
-            status, _ = self.tests((*self._near(mutant.path, room), *room.tests), limit_s)
+            status, _ = self.tests(self._files(mutant.path, room), limit_s)
         finally:
             self._write(path, source)
         outcome = TIMEOUT if status is None else KILLED if status else SURVIVED
@@ -143,11 +143,15 @@ class _Copy:
         path.write_bytes(source)
         os.utime(path, (self._number, self._number))
 
-    def _near(self, path: str, room: Room) -> list[str]:
-        """List the files of tests that name the module of a path, which are the most likely to kill its mutants."""
+    def _files(self, path: str, room: Room) -> tuple[str, ...]:
+        """List the files of tests: first those that name the module of a path, then the smallest, which are quick."""
         module = path.removesuffix(".py").replace("/", ".")
         names = (module, module.rpartition(".")[2].replace("_", "-"))
-        folders = [self._folder / one for one in room.tests]
-        files = sorted(path for folder in folders if folder.is_dir() for path in folder.rglob("test_*.py"))
-        named = ((file, file.read_text(encoding="utf-8")) for file in files)
-        return [str(file.relative_to(self._folder)) for file, text in named if any(one in text for one in names)]
+        found = [file for one in room.tests for file in _test_files(self._folder / one)]
+        texts = {file: file.read_text(encoding="utf-8") for file in found}
+        found.sort(key=lambda file: (not any(one in texts[file] for one in names), len(texts[file])))
+        return tuple(str(file.relative_to(self._folder)) for file in found)
+
+
+def _test_files(path: Path) -> list[Path]:
+    return sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
