@@ -71,12 +71,12 @@ def mutants_of(root: Path, room: Room, sample: int, seed: int) -> list[Mutant]:
 def run(root: Path, room: Room, mutants: list[Mutant], jobs: int) -> Iterator[Result]:
     """Test each mutant in a copy of the project; raises FailsAlready where the tests fail without one."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
+        made = [_Copy(root, Path(folder) / str(number)) for number in range(jobs)]
         copies: queue.SimpleQueue[_Copy] = queue.SimpleQueue()
-        for number in range(jobs):
-            copies.put(_Copy(root, Path(folder) / str(number)))
-        whole = _Copy(root, Path(folder) / "whole")
+        for one in made:
+            copies.put(one)
         began = time.monotonic()
-        status, said = whole.tests(room.tests, None)
+        status, said = made[0].tests(room.tests, None)
         if status:
             raise FailsAlready(said[-2000:])
         limit_s = 3 * (time.monotonic() - began) + 20
@@ -88,7 +88,12 @@ def run(root: Path, room: Room, mutants: list[Mutant], jobs: int) -> Iterator[Re
             finally:
                 copies.put(copy)
 
-        yield from pool.map(judged, mutants)
+        try:
+            yield from pool.map(judged, mutants)
+        finally:  # whoever does not wait for the end wants no tests that run on
+            pool.shutdown(wait=False, cancel_futures=True)
+            for one in made:
+                one.stop()
 
 
 class _Copy:
@@ -100,6 +105,7 @@ class _Copy:
         self._scratch = folder.with_name(f"{folder.name}-tmp")
         self._scratch.mkdir()
         self._number = 0
+        self._running: subprocess.Popen[str] | None = None
 
     def judged(self, mutant: Mutant, room: Room, limit_s: float) -> Result:
         """Put the mutant in, run the tests of the room until one fails, and take it out again."""
@@ -127,15 +133,21 @@ class _Copy:
             text=True,
             start_new_session=True,
         ) as running:
+            self._running = running
             resource.prlimit(running.pid, resource.RLIMIT_AS, (_MEMORY_AT_MOST_BYTES, _MEMORY_AT_MOST_BYTES))
             try:
                 said, _ = running.communicate(timeout=limit_s)
             except subprocess.TimeoutExpired:
-                os.killpg(running.pid, signal.SIGKILL)
+                self.stop()
                 return None, ""
         shutil.rmtree(self._scratch, ignore_errors=True)
         self._scratch.mkdir(exist_ok=True)
         return running.returncode, said
+
+    def stop(self) -> None:
+        """End the tests that run, with all that they started."""
+        if self._running and self._running.poll() is None:
+            os.killpg(self._running.pid, signal.SIGKILL)
 
     def _write(self, path: Path, source: bytes) -> None:
         """Write a file with a time of its own, so that Python takes no older byte code for it."""
