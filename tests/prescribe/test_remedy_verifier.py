@@ -12,6 +12,7 @@ from compat.matrix import Matrix
 from compat.need import Need
 from compat.version import DriverRelease
 from doctor.model.facts import Facts, Machine
+from doctor.model.facts.driver import DriverLibrary
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Status, bad, not_applicable, ok, unknown
 from doctor.prescribe import effects as effects_package
@@ -102,6 +103,27 @@ def test_packages_bring_the_newest_branch_that_is_still_served(
         done = (effects.DriverInstalled(asked), effects.Restarted())
         then = after(done, SimulatedMachine(facts, Branches(LONG_TERM, newest), None))
         assert then.driver.release.get().branch == branch, asked
+
+
+OLD_CUDA = DriverLibrary("/usr/lib64/libcuda.so.535.183.01", "libcuda", DriverRelease((535, 183, 1)), "system", True)
+OLD_NVML = OLD_CUDA._replace(path="/usr/lib64/libnvidia-ml.so.535.183.01", stem="libnvidia-ml")
+NEW_CUDA = OLD_CUDA._replace(path="/usr/lib64/libcuda.so.580.95.05", release=DriverRelease((580, 95, 5)), loads=False)
+ELSEWHERE = NEW_CUDA._replace(path="/opt/lib/libcuda.so.580.95.05")
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        (OLD_CUDA.path, [NEW_CUDA._replace(loads=True), ELSEWHERE]),
+        (OLD_NVML.path, [NEW_CUDA._replace(loads=True), ELSEWHERE]),  # all of that release in that directory
+        (NEW_CUDA.path, [OLD_CUDA, OLD_NVML, ELSEWHERE]),
+        (ELSEWHERE.path, [OLD_CUDA, OLD_NVML, NEW_CUDA]),
+        ("/opt/lib/libcuda.so.535.183.01", [OLD_CUDA, OLD_NVML, NEW_CUDA, ELSEWHERE]),
+    ],
+)
+def test_the_libraries_of_one_release_leave_one_directory(path: str, left: list[DriverLibrary]) -> None:
+    facts = machine(driver=driver(libraries=seen((OLD_CUDA, OLD_NVML, NEW_CUDA, ELSEWHERE))))
+    assert [*made(effects.LibrariesRemoved(path), facts=facts).driver.libraries.get()] == left
 
 
 def test_a_driver_that_refuses_the_card_does_not_start() -> None:
