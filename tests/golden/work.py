@@ -38,11 +38,11 @@ class Job(NamedTuple):
 
 
 def jobs_of(area: str, *, share: bool) -> list[Job]:
-    """The jobs of an area; with `share`, those of the fast suite, which only their names decide."""
+    """The jobs of an area; with `share`, those of the fast suite, drawn by their names."""
     every = area_of(area).jobs()
     of_share = area_of(area).share
-    kept = [name for name in every if not share or (of_share and number_of(f"{area} {name}") % of_share == 0)]
-    return [Job(area, name) for name in kept]
+    drawn = sorted(every, key=lambda name: number_of(f"{area} {name}"))
+    return [Job(area, name) for name in (drawn[: -(-len(every) // of_share) if of_share else 0] if share else every)]
 
 
 def carry_out(job: Job) -> list[Output]:
