@@ -21,6 +21,8 @@ ALLOWED = {
     ("doctor/commands/dockerfile", "text"): "what a user wrote: words of a shell line, nodes of a YAML file",
     ("doctor/image/container_env_files.py", "text"): "words of a shell script",
     ("doctor/commands/explain", "text"): "lines that other programs printed",
+    ("doctor/messages", "text"): "the same",
+    ("doctor/script", "text"): "words of a shell line",
     ("doctor/rules/kernel_updated_dkms_missing.py", "why"): "a line of make.log",
     ("doctor/probes/cudnn.py", "text"): "the name of a file",
     ("doctor/commands/verify/findings.py", "text"): "the words of a loader, told twice by one worker, and their blanks",

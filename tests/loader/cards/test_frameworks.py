@@ -18,7 +18,7 @@ from doctor.loader.cards import bitsandbytes
 from doctor.loader.cards.torchaudio import CARD
 from doctor.loader.steps import Package
 from doctor.model.facts.environment import Distribution, Framework
-from doctor.model.facts.seen import Seen, Unseen
+from doctor.model.facts.seen import Place, Seen, Unseen
 from doctor.pyenv.metadata import constants, requires
 from tests import machine, wheels
 from tests.lab.elf_file import elf_bytes
@@ -140,7 +140,7 @@ def test_which_variant_a_wheel_is(tmp_path: Path, schema: str, variants: dict[st
     found = read(tmp_path, "torch", "2.9.1", {"torch/version.py": CUDA, LIB: "", **described})
     assert note in found.note
     assert bool(note) == bool(found.note)
-    assert found.build == Seen("cu128", f"{SITE}/torch/version.py")
+    assert found.build == Seen("cu128", Place(f"{SITE}/torch/version.py"))
 
 
 @pytest.mark.parametrize(
