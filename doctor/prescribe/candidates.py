@@ -19,7 +19,6 @@ from installers.choose import plan_for
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
-from installers.steps.reboot import Reboot
 
 if TYPE_CHECKING:
     from installers.step import Step
@@ -88,7 +87,7 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
             raise
         yield from others
         return
-    by_hand = all(isinstance(step, (ByHand, Check, Reboot)) for step in usual.plan.steps)
+    by_hand = all(isinstance(step, (ByHand, Check)) for step in usual.plan.steps)
     if need.product in {"cudnn", "cuda"} and by_hand and usual.target.os_family == "linux":
         yield from _pasted_instead(answer, need, facts, matrix)  # no package is known for this distribution
         yield usual
@@ -166,6 +165,7 @@ def _not_prepared(steps: tuple[Step, ...], before: tuple[Step, ...]) -> tuple[St
 def _brought(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps at the front that fetch and unpack, with what a person is told about them; () where none does."""
     from installers.step import kind_of  # late, as above
+    from installers.steps.reboot import Reboot
 
     kinds = list(map(kind_of, steps))
     in_stage = [kind.staged and not kind.taken_back(step) for step, kind in zip(steps, kinds, strict=True)]

@@ -14,7 +14,6 @@ from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Remedy
 from doctor.prescribe.candidates import Candidate, candidates, ways, with_more
-from installers.packages import refresh
 from installers.plan import Plan
 from installers.render import chained, commands, step_lines
 from installers.render.bash import quote
@@ -187,6 +186,8 @@ def _lines(one: Candidate, facts: Facts) -> tuple[str, ...]:
     is_parted = any(isinstance(step, Pause) or kind_of(step).elsewhere(step) for step in steps)
     if not changes or is_parted:
         return lines
+    from installers.packages import refresh  # late: only for packages of a system
+
     reading = {line for step in steps if step in refresh(one.target) for line in step_lines(step, one.target)}
     read_first = takewhile(lambda line: line in reading or line.startswith("#"), lines)
     start = len(tuple(read_first))  # one package list that cannot be read does not keep another package from coming
