@@ -13,7 +13,7 @@ from doctor.model.facts.failure import Failure
 from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.loader import CacheEntry, FoundBy, SearchDir
 from doctor.model.facts.system import Job
-from doctor.model.finding import Severity, Status
+from doctor.model.finding import Severity, Status, Symptom
 from tests.machine import (
     configuration,
     driver,
@@ -89,7 +89,9 @@ def test_no_nvidia_gpu(facts: Facts, kind: Status) -> None:
 def test_no_device_nodes(nodes: Any, changes: dict[str, Any], kind: Status) -> None:
     drivers = driver(nodes=seen(nodes), nvml=changes.get("driver", seen(nvml())))
     facts = machine(**{**changes, "driver": drivers})
-    assert answer("no-device-nodes", facts).kind is kind
+    found = answer("no-device-nodes", facts)
+    assert found.kind is kind
+    assert (Symptom("device-permissions") in found.explains) is (kind is Status.BAD)
 
 
 @pytest.mark.parametrize(
