@@ -1,32 +1,94 @@
-"""From answers to the report: find the roots, prescribe, and say how it all ends."""
+"""Make the report of facts: the rules answer, the policy changes answers, remedies are proven, a verdict follows."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix
+from compat.need import BY_HAND
 from compat.traits import traits_of
+from doctor.host import Host
 from doctor.model.facts import Facts
-from doctor.model.facts.seen import value_or
-from doctor.model.finding import CHECK_ERROR, Answer, Finding, Report, Severity, Status, Symptom, page_command
-from doctor.rules.shared.engine import root_causes
+from doctor.model.facts.policy import Policy, PolicyException
+from doctor.model.facts.seen import Place, value_or
+from doctor.model.finding import CHECK_ERROR, Answer, Evidence, Finding, Report, Severity, Status, Symptom, page_command
+from doctor.rules.shared.engine import Rules, judge, load_rules, root_causes
 
 if TYPE_CHECKING:
     from doctor.prescribe.remedy_verifier import RemedyVerifier
 
+Revision = Callable[[tuple[Answer, ...]], tuple[Answer, ...]]
 NO_GPU = "no-nvidia-gpu"
 EXIT_FINE, EXIT_BAD, EXIT_UNKNOWN = 0, 1, 4
 
 
-def make_report(
-    facts: Facts, answers: tuple[Answer, ...], matrix: Matrix, started: float, court: RemedyVerifier | None = None
-) -> Report:
-    """What follows from the answers; `started` is `time.perf_counter()` at the begin of the run.
+class Observation(NamedTuple):
+    """What was seen of one machine, root, image, Dockerfile or text."""
 
-    With a court, remedies are proven before they are given.
-    """
-    findings = findings_of(answers, facts, matrix, court)
+    facts: Facts
+    host: Host | None = None  # on which remedies are tried; None: by the facts alone
+    revise: Revision | None = None  # what else is known of the answers, before the policy
+
+
+def diagnose(seen: Observation, matrix: Matrix, rules: Rules, started: float) -> Report:
+    """Return the report; `started` is the `time.perf_counter()` of the begin of the run."""
+    facts, host, revise = seen
+    answers = judge(facts, matrix, rules)
+    answers = apply_policy(revise(answers) if revise else answers, facts.policy)
+    return make_report(facts, answers, matrix, started, verifier_for(facts, answers, matrix, rules, host))
+
+
+def answers_under_policy(facts: Facts, matrix: Matrix, rules: Rules | None = None) -> tuple[Answer, ...]:
+    """Return what these rules, by default all, say of the facts under the policy that is among them; no remedies."""
+    return apply_policy(judge(facts, matrix, load_rules() if rules is None else rules), facts.policy)
+
+
+def apply_policy(answers: tuple[Answer, ...], policy: Policy) -> tuple[Answer, ...]:
+    """Make an error of what is forbidden; what is allowed only explains, and leaves nobody in doubt if unknown."""
+    forbidden = {one.code: one.source for one in policy.forbidden}
+    allowed = {one.code: one for one in policy.exceptions if not one.is_over}
+    if not forbidden and not allowed:
+        return answers
+    return tuple(
+        _tolerated(one, allowed[one.code])
+        if one.code in allowed
+        else _worse(one, forbidden[one.code])
+        if one.code in forbidden and one.kind is Status.BAD
+        else one
+        for one in answers
+    )
+
+
+def _tolerated(answer: Answer, exception: PolicyException) -> Answer:
+    evidence = Evidence.at(exception.source, f"allowed until {exception.expires}: {exception.reason}")
+    return answer._replace(blocks_verdict=False, severity=Severity.INFO, evidence=(*answer.evidence, evidence))
+
+
+def _worse(answer: Answer, source: Place) -> Answer:
+    evidence = Evidence.at(source, "the policy forbids this finding")
+    return answer._replace(severity=Severity.ERROR, evidence=(*answer.evidence, evidence))
+
+
+def verifier_for(
+    facts: Facts, answers: tuple[Answer, ...], matrix: Matrix, rules: Rules, host: Host | None
+) -> RemedyVerifier | None:
+    """Return what proves remedies on the machine that the facts are of; None where there is nothing to prove."""
+    needs = [need for one in answers if one.kind is Status.BAD for need in one.needs]
+    if all(need.product == BY_HAND for need in needs):
+        return None
+    from doctor.prescribe.remedy_verifier import RemedyVerifier  # late: only runs with a finding pay for it
+
+    return RemedyVerifier(facts, answers, matrix, rules, host)
+
+
+def make_report(
+    facts: Facts, answers: tuple[Answer, ...], matrix: Matrix, started: float, verifier: RemedyVerifier | None = None
+) -> Report:
+    """Return the report that follows from the answers; with a verifier, remedies are proven before they are given."""
+    findings = findings_of(answers, facts, matrix, verifier)
     return Report(
         facts=facts,
         answers=answers,
@@ -45,7 +107,7 @@ def exit_status(report: Report, fail_on: Severity) -> int:
 
 
 def findings_of(
-    answers: tuple[Answer, ...], facts: Facts, matrix: Matrix, court: RemedyVerifier | None = None
+    answers: tuple[Answer, ...], facts: Facts, matrix: Matrix, verifier: RemedyVerifier | None = None
 ) -> tuple[Finding, ...]:
     """Roots first, worst first; what a root explains comes after all roots, without remedies of its own."""
     wrong = [one for one in answers if one.kind is Status.BAD]
@@ -71,7 +133,7 @@ def findings_of(
                 evidence=answer.evidence,
                 explains=tuple(sorted(symptoms)),
                 explained_by=cause.code if cause else "",
-                remedies=() if cause else prescribe(answer, facts, matrix, court),
+                remedies=() if cause else prescribe(answer, facts, matrix, verifier),
                 docs=page_command(answer.code),
             )
         )

@@ -11,8 +11,7 @@ from typing import Any
 
 from compat.matrix import Matrix
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
-from doctor.commands.check.command import verifier_for
-from doctor.diagnose import make_report
+from doctor.diagnose import make_report, verifier_for
 from doctor.host import Host
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.cudnn import CudnnCopy, CudnnPart

@@ -27,8 +27,8 @@ ROOMS = (
     "doctor.prescribe",
     *("doctor.diagnose", "doctor.messages"),
     "doctor.output",
-    *("doctor.commands.policy", "doctor.commands.dockerfile", "doctor.commands.check", "doctor.commands.matrix"),
-    *("doctor.commands.verify", "doctor.commands.which", "doctor.commands.explain", "doctor.commands.gate"),
+    *("doctor.commands.policy", "doctor.commands.dockerfile", "doctor.commands.explain", "doctor.commands.check"),
+    *("doctor.commands.matrix", "doctor.commands.verify", "doctor.commands.which", "doctor.commands.gate"),
     *("doctor.commands.install", "doctor.commands.bench", "doctor.commands.refresh", "doctor.commands.run"),
     "doctor.cli",
 )
@@ -107,7 +107,7 @@ def test_every_module_is_in_a_room_and_every_room_has_modules() -> None:
         "from doctor.commands.check import command",
         "import doctor.commands.check.command",
         "def f():\n    from doctor.commands.check.command import check",
-        "if TYPE_CHECKING:\n    from doctor.commands.check.command import Options",
+        "if TYPE_CHECKING:\n    from doctor.commands.check.command import CheckSubject",
     ],
 )
 def test_an_import_that_points_upwards_is_found(code: str) -> None:

@@ -160,10 +160,10 @@ def _is_plain_check(argv: Sequence[str]) -> bool:
 
 def _plain_check(pythons: tuple[str, ...]) -> int:
     """The everyday run, which has no options to parse but one: typer would be half of its time."""
-    from doctor.commands.check.command import Options, check
+    from doctor.commands.check.command import CheckSubject, ReportOptions, check
     from doctor.output.write import terminal_style
 
-    text, status = check(Options(pythons=pythons), terminal_style())
+    text, status = check(CheckSubject(pythons=pythons), ReportOptions(), terminal_style())
     print(text, end="")
     return status
 

@@ -11,7 +11,7 @@ from doctor.cli import Command
 from doctor.cli._options import FindingsFormat, Outputs, Policy, Pythons, Redact, Root, Text, Texts
 
 if TYPE_CHECKING:
-    from doctor.commands.check.command import Options
+    from doctor.commands.check.command import CheckSubject, ReportOptions
 
 
 Only = Annotated[Texts, typer.Option(metavar="CODE", help="Ask only this rule; repeatable.")]
@@ -82,44 +82,36 @@ def check(
     Exit status: 0 no finding at or above --fail-on; 1 a finding; 2 bad usage or input; 3 a fault of gpudoctor;
     4 no finding, but something that matters could not be told. With --fix it is that of the last report.
     """
-    given = locals()  # the options have the names of `Options`
+    given = locals()  # the options have the names of the fields of `CheckSubject` and `ReportOptions`
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import terminal_style
 
-    options = _options(command.Options, given)
+    subject = command.CheckSubject(**_of(command.CheckSubject, given))
+    options = command.ReportOptions(**_of(command.ReportOptions, given))
     if fix:
-        raise typer.Exit(_fix(options, source))
-    if source is not None:
-        from doctor.commands.explain.from_file import check_file  # late: of all checks, few are of a file
-
-        text, status = check_file(options, source, terminal_style())
-    else:
-        text, status = command.check(options, terminal_style())
+        raise typer.Exit(_fix(subject, options))
+    text, status = command.check(subject, options, terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 
 
-def _options(kind: type[Options], given: dict[str, Any]) -> Options:
-    """What was given, lists as tuples; what was not is as `Options` has it."""
-    said: dict[str, Any] = {
+def _of(kind: type[CheckSubject | ReportOptions], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of this kind that were given, lists as tuples."""
+    return {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in given.items()
         if value is not None and name in kind._fields
     }
-    return kind(**said)
 
 
-def _fix(options: Options, source: str | None) -> int:
+def _fix(subject: CheckSubject, options: ReportOptions) -> int:
     from doctor.cli.install import show_progress  # late, as what follows: an ordinary check changes nothing
     from doctor.commands.install.fix import Talk, fix
-    from doctor.host import BadRequest
     from doctor.output.write import terminal_style
     from installers.run import ExecutionOptions
 
-    if source is not None:
-        raise BadRequest("--fix mends this machine; --from judges another")
     talk = Talk(lambda text: print(text, end="", flush=True), _ask) if sys.stdin.isatty() else None
-    return fix(options, terminal_style(), talk, ExecutionOptions(report=show_progress()))
+    return fix(subject, options, terminal_style(), talk, ExecutionOptions(report=show_progress()))
 
 
 def _ask(question: str) -> str:

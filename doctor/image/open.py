@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.host import BadRequest, Host
+from doctor.host import Host
 from doctor.host.root import RootHost
 from doctor.image.config import Config, environ_in
 from doctor.image.facts import of_config
@@ -26,16 +26,10 @@ class ConfiguredRoot(RootHost):
 
 
 def machine_of_image(root: str | None, image: str | None, platform: str, config: str, *, uses_cache: bool) -> Host:
-    """An image, or a root with a configuration; raises BadRequest."""
-    if image is not None and root is not None:
-        raise BadRequest("--image and --root: give one of them")
+    """Return an image, or a root with a configuration; raises BadRequest."""
     if image is not None:
         return ImageHost(open_image(ImageRequest(image, platform, config, uses_cache)))
-    if platform:
-        raise BadRequest("--platform chooses among the images of --image")
-    if root is None:
-        raise BadRequest("--config is the configuration of --image or --root: give one of them, too")
-    return ConfiguredRoot(root, config_file(config))
+    return ConfiguredRoot(root or "", config_file(config))
 
 
 def annotate_with_layers(report: Report, host: Host) -> Report:

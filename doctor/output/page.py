@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from doctor.model.finding import Remedy
 from doctor.output.document import TextStyle
 
 WIDTH = 80
@@ -78,6 +79,15 @@ class Page:
             return
         for number, line in enumerate(lines):
             self._lines.append((" " * indent + label.ljust(_LABEL_WIDTH) if number == 0 else " " * hang) + line)
+
+
+def show_remedies(page: Page, remedies: tuple[Remedy, ...], where: str = "") -> None:
+    """Add what to do, and what else would do; `where` names the machine if it is not this one."""
+    for number, remedy in enumerate(remedies):
+        page.paragraph(f"  {remedy.lead(first=number == 0, where=where)}: {remedy.summary}", colour="bold", hang=4)
+        for command in remedy.commands:
+            if command.removeprefix("# ") != remedy.summary:  # a single thing to do by hand is its own summary
+                page.verbatim(as_windows_writes(command) if command.startswith("# ") else command, indent=4)
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from compat.base.errors import GpudoctorError
-from doctor.commands.check.command import Options, check
+from doctor.commands.check.command import CheckSubject, ReportOptions, check
 from doctor.output.write import terminal_style
 from tests.hostile.guard import guard_of
 from tests.hostile.mutate import mutated
@@ -340,7 +340,7 @@ def _promises(root: str, outside: Outside, *, redact: bool) -> list[str]:
     before_kib = _reset_peak()
     started = time.thread_time()
     try:
-        text, status = check(Options(root=root, style="json", redact=redact), terminal_style())
+        text, status = check(CheckSubject(root=root), ReportOptions(style="json", redact=redact), terminal_style())
     except GpudoctorError as error:
         return [f"no report: {error}"]
     except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding of this test

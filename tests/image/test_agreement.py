@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from doctor.commands.check.command import Options, report_of
+from doctor.commands.check.command import CheckSubject, report_of
 from doctor.model.encode import encode_report
 from tests.image.pack import PACKED, config_of, encodings, tar_of, tar_with
 from tests.lab.case import Case
@@ -22,7 +22,7 @@ WINDOWS = {"F08"}
 OFFLINE = [case for case in CASES if case.where == "root" and not case.environ]
 
 
-def said(options: Options, name: str) -> dict[str, Any]:
+def said(options: CheckSubject, name: str) -> dict[str, Any]:
     """What was answered and found, without the name of what was looked at."""
     report = encode_report(report_of(options, time.perf_counter()))
     text = {key: report[key] for key in ("verdict", "answers", "findings")}
@@ -46,8 +46,8 @@ def test_root_tar(case: Case, packing: str, tmp_path: Path) -> None:
     tree = case.build(tmp_path / "tree")
     file = tmp_path / "root.tar"
     file.write_bytes(PACKED[packing](tar_of(tree)))
-    expected = said(Options(root=str(tree)), str(tree))
-    assert said(Options(image=str(file)), str(file)) == expected
+    expected = said(CheckSubject(root=str(tree)), str(tree))
+    assert said(CheckSubject(image=str(file)), str(file)) == expected
 
 
 def test_every_encoding(tmp_path: Path) -> None:
@@ -56,8 +56,8 @@ def test_every_encoding(tmp_path: Path) -> None:
     whole = tar_of(tree)
     top = tar_with({"etc/marker": b"a layer above"})
     images = encodings([whole, top], config_of([whole, top]), tmp_path / "images")
-    expected = said(Options(root=str(tree)), str(tree))
-    found = {kind: said(Options(image=str(path)), str(path)) for kind, path in images.items()}
+    expected = said(CheckSubject(root=str(tree)), str(tree))
+    found = {kind: said(CheckSubject(image=str(path)), str(path)) for kind, path in images.items()}
     codes = [one["code"] for one in expected["findings"]]
     assert codes
     for kind, one in found.items():
@@ -71,13 +71,13 @@ def test_other_packings(packing: str, tmp_path: Path) -> None:
     tree = case.build(tmp_path / "tree")
     file = tmp_path / "root"
     file.write_bytes(PACKED[packing](tar_of(tree)))
-    assert said(Options(image=str(file)), str(file)) == said(Options(root=str(tree)), str(tree))
+    assert said(CheckSubject(image=str(file)), str(file)) == said(CheckSubject(root=str(tree)), str(tree))
 
 
 def test_the_oracle_is_told_apart_from_an_empty_image(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "empty.tar", "w") as tar:
         tar.addfile(tarfile.TarInfo("etc/x"))
-    assert said(Options(image=str(tmp_path / "empty.tar")), "")["findings"] == []
+    assert said(CheckSubject(image=str(tmp_path / "empty.tar")), "")["findings"] == []
 
 
 @pytest.mark.parametrize("name", ["mixed-on-disk", "disk"])
@@ -93,4 +93,4 @@ def test_a_layer_that_is_read_piece_by_piece(name: str, tmp_path: Path) -> None:
     footer = b"\x1f\x8b\x08\x04" + bytes(5) + b"\xff\x1a\0SG\x16\0" + b"%016xSTARGZ" % 0 + b"\1\0\0\xff\xff" + bytes(8)
     file = tmp_path / "root.tar.gz"
     file.write_bytes(b"".join(gzip.compress(one, 1) for one in (*members, listed)) + footer)
-    assert said(Options(image=str(file)), str(file)) == said(Options(root=str(tree)), str(tree))
+    assert said(CheckSubject(image=str(file)), str(file)) == said(CheckSubject(root=str(tree)), str(tree))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from doctor.commands.check.command import Options, report_of
+from doctor.commands.check.command import CheckSubject, report_of
 from tests.image.pack import config_of, in_folder, oci, tar_of
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import DISK, files, together, toolkit
@@ -51,7 +51,9 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def found(image: Path, code: str, where: Where) -> list[str]:
     image /= "compat" if code.startswith("forward") else "plain"
-    options = Options(image=str(image), assume_driver=where.driver, assume_gpus=where.gpus, only=(code,), policy="")
+    options = CheckSubject(
+        image=str(image), assume_driver=where.driver, assume_gpus=where.gpus, only=(code,), policy=""
+    )
     return [one.code for one in report_of(options, time.perf_counter()).findings]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.commands.check.command import Options, report_of
+from doctor.commands.check.command import CheckSubject, report_of
 from doctor.diagnose import EXIT_UNKNOWN, exit_status
 from doctor.image import Damaged
 from doctor.image.host import ImageHost
@@ -60,12 +60,12 @@ def test_the_second_time_nothing_is_unpacked(layout: Path, cache: Path) -> None:
 def test_the_findings_are_the_same(tmp_path: Path, cache: Path) -> None:
     whole = tar_of(next(case for case in OFFLINE if case.name == "mixed-on-disk").build(tmp_path / "tree"))
     folder = in_folder(oci([whole], config_of([whole])), tmp_path / "layout")
-    first = said(Options(image=str(folder)), str(folder))
+    first = said(CheckSubject(image=str(folder)), str(folder))
     assert first["findings"]
     assert (
         first
-        == said(Options(image=str(folder)), str(folder))
-        == said(Options(image=str(folder), no_cache=True), str(folder))
+        == said(CheckSubject(image=str(folder)), str(folder))
+        == said(CheckSubject(image=str(folder), no_cache=True), str(folder))
     )
     assert len(list(cache.glob("*.layer"))) == 1
 
@@ -75,7 +75,7 @@ def test_what_there_was_no_room_for_is_said(layout: Path, cache: Path, monkeypat
     assert not opened(layout).unread
     shutil.rmtree(cache)
     monkeypatch.setattr("doctor.image.opened.KEPT_AT_MOST_BYTES", 6)  # of "one", "two" and "above"
-    report = report_of(Options(image=str(layout)), time.perf_counter())
+    report = report_of(CheckSubject(image=str(layout)), time.perf_counter())
     assert [one.code for one in report.answers if one.kind is Status.UNKNOWN and one.blocks_verdict] == [
         "evidence-incomplete"
     ]

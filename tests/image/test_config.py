@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from doctor.commands.check.command import Options, report_of
+from doctor.commands.check.command import CheckSubject, report_of
 from doctor.host import BadRequest
 from doctor.image.config import parse_config
 from doctor.model.encode import encode_report
@@ -32,7 +32,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def checked(folder: Path, layers: list[bytes], env: Mapping[str, str], **more: Any) -> dict[str, Any]:
     in_folder(oci(layers, config_of(layers, env, **more)), folder / "layout")
-    report = report_of(Options(image=str(folder / "layout")), time.perf_counter())
+    report = report_of(CheckSubject(image=str(folder / "layout")), time.perf_counter())
     encoded: dict[str, Any] = encode_report(report)
     return encoded
 
@@ -127,9 +127,13 @@ def test_packages_of_the_user_that_it_runs_as(user: str, *, is_seen: bool, tmp_p
 def test_config_of_a_root(tree: Path, tmp_path: Path) -> None:
     said = tmp_path / "inspect.json"
     said.write_text(json.dumps([{"Config": {"Env": ["LD_LIBRARY_PATH=/opt/cudnn/lib"]}}]))
-    report = encode_report(report_of(Options(root=str(tree), config=str(said)), time.perf_counter()))
+    report = encode_report(report_of(CheckSubject(root=str(tree), config=str(said)), time.perf_counter()))
     assert found(report, "ld-library-path-shadowing")
-    for options in (Options(config=str(said)), Options(root="/", image="x"), Options(root="/", platform="linux/arm64")):
+    for options in (
+        CheckSubject(config=str(said)),
+        CheckSubject(root="/", image="x"),
+        CheckSubject(root="/", platform="linux/arm64"),
+    ):
         with pytest.raises(BadRequest):
             report_of(options, time.perf_counter())
 

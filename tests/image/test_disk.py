@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from doctor.commands.check.command import Options
+from doctor.commands.check.command import CheckSubject
 from doctor.image import Damaged, ImageError
 from doctor.image.crc32c import START, crc32c
 from doctor.image.disk import Disk
@@ -42,9 +42,9 @@ def made(tree: Path, file: Path, options: str, mib: int = 16) -> Path:
 @pytest.mark.parametrize("options", KINDS[:3])
 def test_the_findings_are_those_of_the_tree(case: Case, options: str, tmp_path: Path) -> None:
     tree = case.build(tmp_path / "tree")
-    expected = said(Options(root=str(tree)), str(tree))
+    expected = said(CheckSubject(root=str(tree)), str(tree))
     file = made(tree, tmp_path / "disk.img", options, 200)
-    assert said(Options(image=str(file)), str(file)) == expected
+    assert said(CheckSubject(image=str(file)), str(file)) == expected
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from doctor.commands.check.command import Options
+from doctor.commands.check.command import CheckSubject
 from tests.commands.install.roots import root_of
 from tests.image.pack import config_of, digest, in_folder, tar_with
 from tests.image.test_agreement import said
@@ -145,13 +145,13 @@ def held_against(made: Made, one: Broken, packings: Mapping[str, bool], folder: 
     run("cp", "-al", made.tree, tree)
     applied(tree, above)
     asked: dict[str, Any] = {"assume_driver": one.driver}
-    expected = said(Options(root=str(tree), config=str(folder / "config"), **asked), str(tree))
+    expected = said(CheckSubject(root=str(tree), config=str(folder / "config"), **asked), str(tree))
     shutil.rmtree(tree)
     for packing, is_saved in packings.items():
         images = [layout(made.layers[packing], packing, top, config, folder / packing)]
         images += [saved(made.layers[packing], top, config, folder / f"{packing}-saved")] if is_saved else []
         for image in images:
-            found = said(Options(image=str(image), **asked), str(image))
+            found = said(CheckSubject(image=str(image), **asked), str(image))
             assert plain(found) == plain(expected), (packing, image.name)
     return [each["code"] for each in expected["findings"]]
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from doctor.commands.check.command import Options
+from doctor.commands.check.command import CheckSubject
 from doctor.image.disk import _SETTLED_S
 from tests.commands.install.roots import root_of
 from tests.image.pack import config_of, digest, squashfs, tar_with, zstd
@@ -253,8 +253,8 @@ def test_the_findings_are_those_of_the_tree(name: str, made: Made, tmp_path: Pat
     run("cp", "-al", made.tree, tree)
     applied(tree, above)
     asked: dict[str, Any] = {"assume_driver": one.driver}
-    expected = said(Options(root=str(tree), config=str(image / "config.json"), **asked), str(tree))
-    found = said(Options(image=str(image), **asked), str(image))
+    expected = said(CheckSubject(root=str(tree), config=str(image / "config.json"), **asked), str(tree))
+    found = said(CheckSubject(image=str(image), **asked), str(image))
     shutil.rmtree(tree)
     assert plain(found) == plain(expected)
     codes = [each["code"] for each in found["findings"]]
@@ -265,8 +265,8 @@ def test_the_findings_are_those_of_the_tree(name: str, made: Made, tmp_path: Pat
 
 def test_squashfs(made: Made, tmp_path: Path) -> None:
     """Without a configuration, as `--root` without one."""
-    expected = said(Options(root=str(made.tree)), str(made.tree))
+    expected = said(CheckSubject(root=str(made.tree)), str(made.tree))
     assert expected["findings"] == []
     image = squashfs(made.tree, tmp_path / "image.sqsh", "-comp", "zstd", "-Xcompression-level", "1")
-    assert said(Options(image=str(image)), str(image)) == expected
+    assert said(CheckSubject(image=str(image)), str(image)) == expected
     image.unlink()

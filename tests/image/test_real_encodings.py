@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from doctor.commands.check.command import Options
+from doctor.commands.check.command import CheckSubject
 from tests.image.pack import config_of, digest, in_folder, sif_header, squashfs, tar_with
 from tests.image.test_agreement import said
 from tests.image.test_real import SITE, applied, real_tree, run
@@ -143,7 +143,7 @@ def held_against(images: Mapping[str, Path], expected: Any, variant: Variant) ->
     assert codes >= set(variant.codes)
     assert bool(codes) == bool(variant.codes)
     for name, image in images.items():
-        found = said(Options(image=str(image)), str(image))
+        found = said(CheckSubject(image=str(image)), str(image))
         assert plain(found) == plain(expected), name
 
 
@@ -162,7 +162,7 @@ def test_layers(made: Made, variant: Variant, tree: Path, tmp_path: Path) -> Non
         images[name] = tmp_path / name
     given = tmp_path / "config.json"
     given.write_bytes(config_of([b"", above], PATH))
-    held_against(images, said(Options(root=str(tree), config=str(given)), str(tree)), variant)
+    held_against(images, said(CheckSubject(root=str(tree), config=str(given)), str(tree)), variant)
 
 
 def test_trees(variant: Variant, tree: Path, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_trees(variant: Variant, tree: Path, tmp_path: Path) -> None:
     images["SIF"] = tmp_path / "sif"
     run("mkfs.ext4", "-q", "-O", "^has_journal", "-d", tree, tmp_path / "ext4", "1500M")
     images["ext4"] = tmp_path / "ext4"
-    held_against(images, said(Options(root=str(tree)), str(tree)), variant)
+    held_against(images, said(CheckSubject(root=str(tree)), str(tree)), variant)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="umoci unpacks and buildah builds as root")
@@ -197,7 +197,7 @@ def test_built_above(builder: str, made: Made, variant: Variant, tree: Path, tmp
     image = _BUILDERS[builder](below, variant, tmp_path)
     given = tmp_path / "config.json"
     given.write_bytes(config_of([], PATH))
-    held_against({builder: image}, said(Options(root=str(tree), config=str(given)), str(tree)), variant)
+    held_against({builder: image}, said(CheckSubject(root=str(tree), config=str(given)), str(tree)), variant)
 
 
 def _by_umoci(below: Path, variant: Variant, folder: Path) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.commands.check.command import Options
+from doctor.commands.check.command import CheckSubject
 from doctor.image import ImageError
 from doctor.image.host import ImageHost
 from doctor.image.opened import ImageRequest, open_image
@@ -25,11 +25,11 @@ def opened(path: Path) -> ImageHost:
 @pytest.mark.parametrize("options", [("-comp", "gzip"), ("-comp", "lzo", "-noD"), ("-comp", "zstd", "-b", "1M")])
 def test_the_findings_are_those_of_the_tree(case: Case, options: tuple[str, ...], tmp_path: Path) -> None:
     tree = case.build(tmp_path / "tree")
-    expected = said(Options(root=str(tree)), str(tree))
+    expected = said(CheckSubject(root=str(tree)), str(tree))
     file = squashfs(tree, tmp_path / "image.sqsh", *options)
-    assert said(Options(image=str(file)), str(file)) == expected
+    assert said(CheckSubject(image=str(file)), str(file)) == expected
     file.write_bytes(sif(file.read_bytes()))
-    assert said(Options(image=str(file)), str(file)) == expected
+    assert said(CheckSubject(image=str(file)), str(file)) == expected
 
 
 @pytest.mark.system

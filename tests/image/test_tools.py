@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from doctor.commands.check.command import Options
+from doctor.commands.check.command import CheckSubject
 from tests.image.pack import config_of, docker, in_folder, oci, sif, squashfs, tar_of, tar_with
 from tests.image.test_agreement import said
 from tests.lab.cudnn_tree import copy_of
@@ -93,8 +93,8 @@ def test_broken_in_a_layer_above(name: str, tree: Path, tmp_path: Path) -> None:
         layers.append(tar_of(tmp_path / "above"))
     packed = layout(layers, one.env, tmp_path)
     root = unpacked(tmp_path)
-    expected = said(Options(root=str(root), config=str(tmp_path / "config.json"), **asked(one)), str(root))  # type: ignore[arg-type]
-    found = said(Options(image=str(packed), **asked(one)), str(packed))  # type: ignore[arg-type]
+    expected = said(CheckSubject(root=str(root), config=str(tmp_path / "config.json"), **asked(one)), str(root))  # type: ignore[arg-type]
+    found = said(CheckSubject(image=str(packed), **asked(one)), str(packed))  # type: ignore[arg-type]
     assert plain(found) == plain(expected)
     codes = [each["code"] for each in found["findings"]]
     assert (one.code in codes) if one.code else name != "healthy" or not codes, codes
@@ -110,7 +110,7 @@ def test_every_tool_and_encoding(tree: Path, tmp_path: Path) -> None:
     layers = [tar_of(tree), tar_with({f"{CUDNN}/.wh.libcudnn_ops.so.9": b""})]
     packed = layout(layers, {}, tmp_path)
     root, source = unpacked(tmp_path), f"oci:{packed}:latest"
-    expected = said(Options(root=str(root), config=str(tmp_path / "config.json")), str(root))
+    expected = said(CheckSubject(root=str(root), config=str(tmp_path / "config.json")), str(root))
     assert "cudnn-sublibrary-missing" in json.dumps(expected["findings"])
     copy = ("skopeo", "--insecure-policy", "copy", "-q")
     for kind in ("oci-archive:{}:app", "docker-archive:{}:app:v1", "dir:{}"):
@@ -125,15 +125,15 @@ def test_every_tool_and_encoding(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "note").write_text("x")
     run("umoci", "insert", "--rootless", "--image", f"{tmp_path / 'umoci'}:latest", tmp_path / "note", "/etc/note")
     for name in ("oci-archive", "docker-archive", "dir", "gzip", "zstd", "zstd-chunked", "docker-old", "umoci"):
-        found = said(Options(image=str(tmp_path / name)), str(tmp_path / name))
+        found = said(CheckSubject(image=str(tmp_path / name)), str(tmp_path / name))
         assert plain(found) == plain(expected), name
-    bare = said(Options(root=str(root)), str(root))
+    bare = said(CheckSubject(root=str(root)), str(root))
     whole = tmp_path / "root.tar"
     whole.write_bytes(tar_of(root))
     squash = squashfs(root, tmp_path / "root.sqsh")
     (tmp_path / "root.sif").write_bytes(sif(squash.read_bytes()))
     for path in (whole, squash, tmp_path / "root.sif"):
-        assert said(Options(image=str(path)), str(path)) == bare, path.name
+        assert said(CheckSubject(image=str(path)), str(path)) == bare, path.name
 
 
 @pytest.mark.system
@@ -147,5 +147,5 @@ def test_what_buildah_builds(tree: Path, tmp_path: Path) -> None:
     store = ("--root", str(tmp_path / "s"), "--runroot", str(tmp_path / "r"), "--storage-driver", "vfs")
     run("buildah", *store, "bud", "--isolation", "chroot", "--layers", "-t", "app", tmp_path)
     run("buildah", *store, "push", "app", f"oci:{tmp_path / 'built'}:app")
-    report = said(Options(image=str(tmp_path / "built")), str(tmp_path / "built"))
+    report = said(CheckSubject(image=str(tmp_path / "built")), str(tmp_path / "built"))
     assert "libcudnn_ops.so.9" in json.dumps(report["findings"])

@@ -11,7 +11,7 @@ import pytest
 
 from compat.matrix import Matrix
 from doctor.cli import execute
-from doctor.commands.check.command import Options, check
+from doctor.commands.check.command import CheckSubject, ReportOptions, check
 from doctor.commands.check.document import CheckDocument
 from doctor.diagnose import make_report
 from doctor.host.root import RootHost
@@ -262,8 +262,8 @@ def test_redacted_reports_keep_their_codes(tmp_path: Path) -> None:
     root = tmp_path / "root"
     offline(root, {"/etc/passwd": "wheel:x:1001:1::/home/wheel:/bin/sh\nerror:x:1002:1::/home/error:/bin/sh\n"})
     for style in ("json", "text"):
-        plain, _ = check(Options(root=str(root), style=style), TextStyle())
-        clean, _ = check(Options(root=str(root), style=style, redact=True), TextStyle())
+        plain, _ = check(CheckSubject(root=str(root)), ReportOptions(style=style), TextStyle())
+        clean, _ = check(CheckSubject(root=str(root)), ReportOptions(style=style, redact=True), TextStyle())
         if style == "json":
             assert [one["code"] for one in json.loads(clean)["answers"]] == [
                 one["code"] for one in json.loads(plain)["answers"]

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compat.matrix import Matrix
-from doctor.commands.check.command import verifier_for
-from doctor.diagnose import make_report
+from doctor.diagnose import make_report, verifier_for
 from doctor.host.snapshot import Snapshot
 from doctor.loader import predictions
 from doctor.prescribe import remedy_verifier

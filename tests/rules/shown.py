@@ -25,18 +25,18 @@ class ShownAnswers:
         self._in_test = False
 
     def pytest_collection(self) -> None:
-        """Before any test is imported: what they import as `ask`, and what `judge` calls, is recorded."""
+        """Before any test is imported: what they import as `judge` is recorded."""
         from doctor.rules.shared import engine
 
-        real = engine.evaluate
+        real = engine.judge
 
-        def ask(code: str, rule: Any, facts: Any, matrix: Any) -> list[Any]:
-            answers = real(code, rule, facts, matrix)
+        def judge(facts: Any, matrix: Any, rules: Any) -> tuple[Any, ...]:
+            answers = real(facts, matrix, rules)
             if self._in_test:
-                self.kinds |= {(code, one.kind.value) for one in answers if one.code == code}
+                self.kinds |= {(one.code, one.kind.value) for one in answers if one.code in rules}
             return answers
 
-        engine.evaluate = ask
+        engine.judge = judge
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:

@@ -9,7 +9,7 @@ from doctor.diagnose import findings_of
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import UnseenError
 from doctor.model.finding import Answer, Severity, Status, Symptom, bad, ok
-from doctor.rules.shared.engine import codes, evaluate, load_rules, root_causes
+from doctor.rules.shared.engine import codes, judge, load_rules, root_causes
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
 from doctor.rules.shared.subjects import MACHINE
 from tests.machine import environment, framework, machine, seen
@@ -36,12 +36,12 @@ def rule(answer: Answer | Exception) -> Rule[Machine]:
     ],
 )
 def test_answers(answer: Answer | Exception, kind: Status, why: str) -> None:
-    [given] = evaluate("some-code", rule(answer), machine(), MATRIX)
+    [given] = judge(machine(), MATRIX, {"some-code": rule(answer)})
     assert (given.kind, given.why, given.code, given.subject) == (kind, why, "some-code", "this machine")
 
 
 def test_a_rule_that_raises_is_a_check_error() -> None:
-    [given] = evaluate("some-code", rule(ZeroDivisionError("oops")), machine(), MATRIX)
+    [given] = judge(machine(), MATRIX, {"some-code": rule(ZeroDivisionError("oops"))})
     assert (given.code, given.kind) == ("check-error", Status.BAD)
     assert "ZeroDivisionError: oops" in given.why
     assert "test_engine.py:" in given.why
@@ -55,9 +55,9 @@ def test_no_subject_is_not_applicable_and_unseen_subjects_are_unknown() -> None:
         return ok("")
 
     none: Subjects[Machine] = Subjects("thing", lambda _facts: ())
-    [given] = evaluate("some-code", Rule(none, check), machine(), MATRIX)
+    [given] = judge(machine(), MATRIX, {"some-code": Rule(none, check)})
     assert (given.kind, given.why) == (Status.NOT_APPLICABLE, "no thing was found")
-    [given] = evaluate("some-code", Rule(Subjects("thing", unreadable), check), machine(), MATRIX)
+    [given] = judge(machine(), MATRIX, {"some-code": Rule(Subjects("thing", unreadable), check)})
     assert (given.kind, given.why) == (Status.UNKNOWN, "no listing")
 
 

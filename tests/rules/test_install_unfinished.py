@@ -15,7 +15,7 @@ from doctor.model.facts.failure import InstallRun
 from doctor.model.facts.seen import Fact
 from doctor.model.finding import Status
 from doctor.probes import install_runs
-from doctor.rules.shared.engine import evaluate, load_rules
+from doctor.rules.shared.engine import judge, load_rules
 from installers.apply import apply
 from installers.journal import State
 from installers.plan import Plan
@@ -43,7 +43,7 @@ def run(state: str, number: int = 0) -> InstallRun:
     ],
 )
 def test_install_unfinished(runs: Fact[tuple[InstallRun, ...]], kind: Status, said: str) -> None:
-    [answer] = evaluate(CODE, load_rules([CODE])[CODE], machine(install_runs=runs), Matrix())
+    [answer] = judge(machine(install_runs=runs), Matrix(), load_rules([CODE]))
     assert (answer.kind, said in answer.why) == (kind, True), answer.why
     if kind is Status.BAD:
         assert {one.spec.rpartition(" ")[2] for one in answer.needs} >= {"2026-1"} or len(answer.needs) == 1

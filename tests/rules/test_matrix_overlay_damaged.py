@@ -7,7 +7,7 @@ import pytest
 from compat import overlay
 from compat.matrix import Matrix
 from doctor.model.finding import Severity, Status
-from doctor.rules.shared.engine import evaluate, load_rules
+from doctor.rules.shared.engine import judge, load_rules
 from tests.machine import machine
 
 CODE = "matrix-overlay-damaged"
@@ -24,7 +24,7 @@ def test_matrix_overlay_damaged(tmp_path: Path, text: str | None, kind: Status) 
         from doctor.commands.refresh.table import text_of
 
         (folder / "torch.json").write_text(text_of(overlay.empty("torch")) if text == "whole" else text)
-    [answer] = evaluate("matrix-overlay-damaged", load_rules([CODE])[CODE], machine(), Matrix(overlay=str(folder)))
+    [answer] = judge(machine(), Matrix(overlay=str(folder)), load_rules([CODE]))
     assert answer.kind is kind
     if kind is Status.BAD:
         assert answer.severity is Severity.WARNING

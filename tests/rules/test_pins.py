@@ -7,7 +7,7 @@ import time
 import pytest
 
 from doctor.model.finding import Status, unknown
-from doctor.rules.shared.engine import evaluate
+from doctor.rules.shared.engine import judge
 from doctor.rules.shared.pins import Pin, applies, is_older, keeps, pin
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
@@ -65,7 +65,7 @@ def test_versions(specifier: str, version: str, kept: bool, older: bool) -> None
 )
 def test_not_knowing_matters_where_rule_and_answer_say_so(rule: bool, answer: bool, matters: bool) -> None:
     one = Rule(MACHINE, lambda *_: unknown("why")._replace(blocks_verdict=answer), blocks_verdict=rule)
-    (found,) = evaluate("test", one, machine(), MATRIX)
+    (found,) = judge(machine(), MATRIX, {"test": one})
     assert (found.kind, found.blocks_verdict) == (Status.UNKNOWN, matters)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from doctor.commands.check.stack import stack_lines
 from doctor.model.facts.seen import Seen, Unseen
-from doctor.model.finding import Finding, Remedy, Report, Severity, Status
+from doctor.model.finding import Finding, Report, Severity, Status
 from doctor.output.document import TextStyle
-from doctor.output.page import Page, as_windows_writes
+from doctor.output.page import Page, as_windows_writes, show_remedies
 
 _NO_FRAMEWORK = "No GPU framework in the Python that was looked at"
 _NO_PYTHON = "No Python environment was found to look at"
@@ -80,15 +80,6 @@ def show_finding(page: Page, finding: Finding) -> None:
         page.paragraph("    explains " + ", ".join(sorted({one.code for one in finding.explains})), hang=6)
     show_remedies(page, finding.remedies)
     page.line(page.paint("dim", f"  More: {finding.docs}"))
-
-
-def show_remedies(page: Page, remedies: tuple[Remedy, ...], where: str = "") -> None:
-    """What to do, and what else would do; `where` says on which machine, where that is not this one."""
-    for number, remedy in enumerate(remedies):
-        page.paragraph(f"  {remedy.lead(first=number == 0, where=where)}: {remedy.summary}", colour="bold", hang=4)
-        for command in remedy.commands:
-            if command.removeprefix("# ") != remedy.summary:  # a single thing to do by hand is its own summary
-                page.verbatim(as_windows_writes(command) if command.startswith("# ") else command, indent=4)
 
 
 def _open_questions(page: Page, report: Report) -> None:

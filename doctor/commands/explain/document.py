@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.commands.check.text import show_remedies
 from doctor.commands.explain.post import text_to_post
 from doctor.messages import pages
 from doctor.messages.causes import Cause
@@ -13,7 +12,7 @@ from doctor.model.encode import encode_facts, encode_remedy
 from doctor.model.facts import Facts
 from doctor.model.finding import page_command
 from doctor.output.document import TextStyle
-from doctor.output.page import Page, clean
+from doctor.output.page import Page, clean, show_remedies
 from doctor.rules.shared.engine import codes as rule_codes
 
 SCHEMA = "gpudoctor.explanation/1"

@@ -7,19 +7,18 @@ import os
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from compat.base.choice import choose
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from compat.need import BY_HAND, Need
-from doctor.commands.check.command import OF_A_MACHINE, Options, refuse, report_options, verifier_for, write_reports
 from doctor.commands.explain.cluster_archive import REST, Member, as_one, nodes_of, places_of, text_of
 from doctor.commands.explain.dump import tell
 from doctor.commands.explain.evidence import STANDARD_INPUT, Saved, load
 from doctor.commands.explain.facts import facts_of
 from doctor.commands.explain.report_from_text import without_refuted
-from doctor.diagnose import make_report
+from doctor.diagnose import Observation, diagnose
 from doctor.host import BadRequest
-from doctor.host.choice import host_of
 from doctor.messages.causes import Cause, causes_of
 from doctor.messages.reading import Reading, read, read_whole
 from doctor.model.decode import NotAReport, facts_of_report
@@ -27,84 +26,80 @@ from doctor.model.facts import Facts
 from doctor.model.facts.failure import Unread
 from doctor.model.facts.seen import Place
 from doctor.model.finding import Answer, Evidence, Report, Severity, Status
-from doctor.output.document import TextStyle
-from doctor.rules.shared.engine import Rules, codes, judge, load_rules
+from doctor.rules.shared.engine import Rules, codes
 
 _OF_THE_TEXT = partial(Place, "")  # how evidence names a line
 _INCOMPLETE = "evidence-incomplete"
 _SURE = 0.6  # a message that may mean several things is told by `explain`, with the question that decides
 
 
-def check_file(options: Options, source: str, terminal: TextStyle) -> tuple[str, int]:
-    """What `doctor.commands.check.command.check` returns, of a file; raises BadRequest for what is none."""
-    given = options._replace(policy=options.policy or None)  # "" is none, and none is looked for here
-    refuse(given, _OF_ANOTHER, "--from is about the machine that the file shows")
-    asked = report_options(options)
-    return write_reports(report_of_file(options, source), host_of(None), asked, terminal)
-
-
-def report_of_file(options: Options, source: str) -> Report:
-    """The report; raises BadRequest, NoSuchName."""
-    started, matrix = time.perf_counter(), Matrix.of_user()
-    rules, saved = load_rules(choose("rule", codes(), options.only, options.skip)), load(source)
+def report_of_file(source: str, rules: Rules, matrix: Matrix, started: float) -> Report:
+    """Return the report on the machine, or the nodes, that a file shows; raises BadRequest."""
+    saved = load(source)
     place = "standard input" if source == STANDARD_INPUT else os.path.basename(source)
     if nodes := nodes_of(saved.members):
         return _of_nodes(nodes, saved.unread, rules, matrix, place)
-    name = f"the machine of {place}"
-    facts, answers = _of_report(saved, rules, matrix, source) if saved.report else _of_text(saved, rules, matrix, name)
-    return make_report(facts, answers, matrix, started, verifier_for(facts, answers, matrix, rules, None))
+    if saved.report:
+        return diagnose(Observation(_of_report(saved.report, source)), matrix, rules, started)
+    if not saved.reading and not saved.text.strip():
+        raise BadRequest(f"{place}: it holds no text")
+    shown = _of_text(saved, matrix, f"the machine of {place}")
+    if not shown.is_known:
+        raise BadRequest(f"{place}: no report, dump or message in it is known")
+    return diagnose(shown.observation(rules), matrix, rules, started)
 
 
 def _of_nodes(
     nodes: dict[str, tuple[Member, ...]], unread: tuple[Unread, ...], rules: Rules, matrix: Matrix, place: str
 ) -> Report:
-    """Each node by itself, under its name; of the archive as a whole nothing is a fact."""
+    """Return the reports of all nodes as one, each under its name; no fact is one of the archive as a whole."""
     started = time.perf_counter()
     facts = facts_of(tell(Reading((), 0, whole=True)), f"the nodes of {place}", matrix)._replace(unread=unread)
     of_all = {code: rule for code, rule in rules.items() if code == _INCOMPLETE and unread}
-    whole = make_report(facts, judge(facts, matrix, of_all), matrix, started)
+    whole = diagnose(Observation(facts), matrix, of_all, started)
     reports: dict[str, Report] = {}
     for node, members in nodes.items():
-        facts, answers, _ = _judged(Saved(text_of(members)), rules, matrix, node, places_of(members))
-        reports[node] = make_report(facts, answers, matrix, started, verifier_for(facts, answers, matrix, rules, None))
+        shown = _of_text(Saved(text_of(members)), matrix, node, places_of(members))
+        reports[node] = diagnose(shown.observation(rules), matrix, rules, started)
     return as_one(reports, whole)
 
 
-def _of_report(saved: Saved, rules: Rules, matrix: Matrix, source: str) -> tuple[Facts, tuple[Answer, ...]]:
+def _of_report(report: dict[str, Any], source: str) -> Facts:
     try:
-        facts = facts_of_report(saved.report or {})
+        return facts_of_report(report)
     except NotAReport as error:
         raise BadRequest(f"{source}: {error}") from error
-    return facts, judge(facts, matrix, rules)
 
 
-def _of_text(saved: Saved, rules: Rules, matrix: Matrix, name: str) -> tuple[Facts, tuple[Answer, ...]]:
-    """Dumps by the rules, messages by their signatures."""
-    if not saved.reading and not saved.text.strip():
-        raise BadRequest(f"{name.removeprefix('the machine of ')}: it holds no text")
-    facts, answers, known = _judged(saved, rules, matrix, name)
-    if not known:
-        raise BadRequest(f"{name.removeprefix('the machine of ')}: no report, dump or message in it is known")
-    return facts, answers
+class _Shown(NamedTuple):
+    """What a text shows of one machine."""
+
+    facts: Facts  # by its dumps
+    messages: tuple[Cause, ...]  # by the signatures
+    at: Callable[[int], Place]  # where a line of it is
+    is_known: bool  # whether a dump or a message in it is known
+
+    def observation(self, rules: Rules) -> Observation:
+        """Return the facts; answers that the text refutes are dropped, and what its messages say is added."""
+        return Observation(self.facts, revise=partial(self._revised, rules=rules))
+
+    def _revised(self, answers: tuple[Answer, ...], rules: Rules) -> tuple[Answer, ...]:
+        answers = without_refuted(answers, self.facts)
+        found = {one.code for one in answers if one.kind is Status.BAD}
+        asked = {*rules} | {one.code for one in self.messages if one.code not in codes()}
+        said = [one for one in self.messages if one.blames_stack and one.confidence >= _SURE and one.code not in found]
+        more = tuple(_answer(one, self) for one in said if one.code in asked)
+        replaced = {one.code for one in more}
+        kept = tuple(one for one in answers if one.code not in replaced or one.kind is not Status.UNKNOWN)
+        return tuple(sorted((*kept, *more), key=lambda one: (one.code, one.subject)))
 
 
-def _judged(
-    saved: Saved, rules: Rules, matrix: Matrix, name: str, at: Callable[[int], Place] = _OF_THE_TEXT
-) -> tuple[Facts, tuple[Answer, ...], bool]:
-    """The facts of a text, the answers, and whether a dump or a message in it is known."""
+def _of_text(saved: Saved, matrix: Matrix, name: str, at: Callable[[int], Place] = _OF_THE_TEXT) -> _Shown:
     # A dump of any node is none of all.
     told = tell(Reading((), 0, whole=True) if name == REST else _with_the_rest(saved))
     facts = facts_of(told.located(at), name, matrix)._replace(unread=saved.unread)
     messages = causes_of(saved.reading or read(io.BytesIO(saved.text)), matrix)
-    answers = without_refuted(judge(facts, matrix, rules), facts)
-    found = {one.code for one in answers if one.kind is Status.BAD}
-    asked = {*rules} | {one.code for one in messages if one.code not in codes()}
-    said = [one for one in messages if one.blames_stack and one.confidence >= _SURE and one.code not in found]
-    more = tuple(_answer(one, name, at) for one in said if one.code in asked)
-    replaced = {one.code for one in more}
-    kept = tuple(one for one in answers if one.code not in replaced or one.kind is not Status.UNKNOWN)
-    judged = tuple(sorted((*kept, *more), key=lambda one: (one.code, one.subject)))
-    return facts, judged, bool(told.titles or messages)
+    return _Shown(facts, messages, at, bool(told.titles or messages))
 
 
 def _with_the_rest(saved: Saved) -> Reading:
@@ -117,26 +112,14 @@ def _with_the_rest(saved: Saved) -> Reading:
     return Reading((*whole.lines[:-1], *rest), saved.reading.size_bytes, whole=False)
 
 
-def _answer(cause: Cause, subject: str, at: Callable[[int], Place]) -> Answer:
-    """A message of the text as what a rule would have said."""
+def _answer(cause: Cause, shown: _Shown) -> Answer:
+    """Return a message of the text as what a rule would have said."""
     return Answer(
         kind=Status.BAD,
         why=cause.summary,
         severity=Severity.ERROR,
         needs=(Need(BY_HAND, cause.mends),) if cause.mends else (),
-        evidence=tuple(Evidence.at(at(one.line), one.text) for one in cause.matched),
+        evidence=tuple(Evidence.at(shown.at(one.line), one.text) for one in cause.matched),
         code=cause.code,
-        subject=subject,
+        subject=shown.facts.machine.label,
     )
-
-
-_OF_ANOTHER = {
-    **OF_A_MACHINE,
-    "dockerfile": "--dockerfile",
-    "target": "--target",
-    "build_args": "--build-arg",
-    "platform": "--platform",
-    "assume_driver": "--assume-driver",
-    "assume_gpus": "--assume-gpu",
-    "policy": "--policy",
-}

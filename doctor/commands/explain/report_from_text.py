@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from compat.matrix import Matrix
-from doctor.commands.check.command import verifier_for
-from doctor.commands.explain.dump import Told, tell
+from doctor.commands.explain.dump import tell
 from doctor.commands.explain.facts import facts_of
-from doctor.diagnose import make_report
+from doctor.diagnose import Observation, diagnose
 from doctor.messages.causes import NOT_THE_STACK, Cause, Matched
 from doctor.messages.reading import Reading
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, Unseen, WhyNot, value_or
 from doctor.model.finding import Answer, Finding, Report, Severity, Status
-from doctor.rules.shared.engine import judge, load_rules
+from doctor.rules.shared.engine import load_rules
 
 HEALTHY = "not-a-stack-problem"
 # What speaks against a card or a driver that a program has just used.
@@ -25,23 +25,17 @@ _SURE, _WARNED, _FITS = 0.9, 0.4, 0.5
 
 
 def report_of(reading: Reading, name: str, matrix: Matrix) -> Report | None:
-    """The dumps of a text, judged; None where it holds none. `name`: how findings name the machine."""
+    """Return the report on the dumps of a text; None where it holds none. `name`: how findings name the machine."""
     told = tell(reading)
     if not told.titles:
         return None
-    return judged(told, name, matrix)
-
-
-def judged(told: Told, name: str, matrix: Matrix) -> Report:
-    """The report of what was told."""
-    started = time.perf_counter()
-    facts, rules = facts_of(told, name, matrix), load_rules()
-    answers = without_refuted(judge(facts, matrix, rules), facts)
-    return make_report(facts, answers, matrix, started, verifier_for(facts, answers, matrix, rules, None))
+    started, facts = time.perf_counter(), facts_of(told, name, matrix)
+    seen = Observation(facts, revise=partial(without_refuted, facts=facts))
+    return diagnose(seen, matrix, load_rules(), started)
 
 
 def without_refuted(answers: tuple[Answer, ...], facts: Facts) -> tuple[Answer, ...]:
-    """Without what the text itself shows to be wrong."""
+    """Drop the answers that the text itself shows to be wrong."""
     return tuple(one for one in answers if not _is_refuted(one, facts))
 
 

@@ -10,15 +10,15 @@ from compat.base.discover import code_of, load_one, names_in
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from doctor.commands.check.command import policy_of, under_policy
+from doctor.commands.check.command import policy_of
 from doctor.commands.gate import dialects
 from doctor.commands.gate.dialect import Dialect
 from doctor.commands.gate.verdict import Verdict, failure, verdict_of
+from doctor.diagnose import answers_under_policy
 from doctor.host import BadRequest
 from doctor.host.choice import host_of
 from doctor.host.snapshot import Snapshot
 from doctor.probes import ProbeRequest, look
-from doctor.rules.shared.engine import judge, load_rules
 
 _PAUSE_S = 2.0  # between two looks
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
@@ -66,7 +66,7 @@ def look_once(options: Options) -> Verdict:
     pythons = options.pythons or policy.environments
     facts = look(host, ProbeRequest(pythons, deep=False, driver_timeout_s=driver_s))
     facts = facts._replace(policy=policy)
-    return verdict_of(facts, under_policy(facts, judge(facts, matrix, load_rules())), matrix)
+    return verdict_of(facts, answers_under_policy(facts, matrix), matrix)
 
 
 def gate(options: Options, look_now: Callable[[Options], Verdict] = look_once) -> Verdict:

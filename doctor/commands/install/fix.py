@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
-from doctor.commands.check.command import Options, report_of, severity_of
+from doctor.commands.check.command import CheckSubject, ReportOptions, report_of
 from doctor.commands.check.text import render
 from doctor.commands.install.apply import needing_root
 from doctor.commands.install.history import told_of_killed, way_back
@@ -66,16 +66,18 @@ class Setting(NamedTuple):
     failed: list[str]  # ways that were begun and not carried out to their end
 
 
-def fix(options: Options, view: TextStyle, talk: Talk | None, means: ExecutionOptions = MEANS) -> int:
+def fix(
+    subject: CheckSubject, options: ReportOptions, view: TextStyle, talk: Talk | None, means: ExecutionOptions = MEANS
+) -> int:
     """Report, walk through the findings, and return the exit status of the last report; 1 also where a way failed.
 
     Raises CannotMend without a `talk`, and for options that name another machine or another form of report.
     """
-    talk = _allowed(options, talk)
-    severity = severity_of(options)
+    talk = _allowed(subject, options, talk)
+    severity = options.severity
 
     def again() -> Report:
-        return report_of(options, time.perf_counter())
+        return report_of(subject, time.perf_counter())
 
     report = again()
     talk.tell(render(report, view))
@@ -86,13 +88,15 @@ def fix(options: Options, view: TextStyle, talk: Talk | None, means: ExecutionOp
     return exit_status(last, severity) or (EXIT_BAD if failed else EXIT_FINE)
 
 
-def _allowed(options: Options, talk: Talk | None) -> Talk:
-    usual = Options()
+def _allowed(subject: CheckSubject, options: ReportOptions, talk: Talk | None) -> Talk:
+    if subject.source is not None:
+        raise CannotMend("--fix mends this machine; --from judges another")
+    usual = ReportOptions()
     for name in ("root", "image", "dockerfile"):
-        if getattr(options, name) is not None:
+        if getattr(subject, name) is not None:
             raise CannotMend(f"--fix changes the machine that it runs on: leave --{name} out")
     others = {
-        "--framework": options.frameworks != usual.frameworks,
+        "--framework": bool(subject.frameworks),
         "--list": options.list_rules,
         "--format": options.style != usual.style,
         "--output": options.outputs != usual.outputs,

@@ -10,6 +10,7 @@ from compat.matrix import Matrix, accepts
 from compat.need import Need
 from compat.version import CudnnVersion
 from doctor.commands.install.install import Prepared, host_with
+from doctor.diagnose import answers_under_policy
 from doctor.host import Host
 from doctor.host.paths import is_same_place
 from doctor.model.facts import Facts
@@ -20,7 +21,7 @@ from doctor.model.facts.seen import Seen, value_or
 from doctor.model.facts.toolkit import Toolkit
 from doctor.model.finding import Answer, Status
 from doctor.probes import ProbeRequest, look
-from doctor.rules.shared.engine import codes, judge, load_rules
+from doctor.rules.shared.engine import codes, load_rules
 from installers.step import Step, kind_of
 from installers.steps.check import Check
 from installers.steps.copy_tree import CopyTree
@@ -82,7 +83,7 @@ def _faults(steps: tuple[Step, ...], wanted: Need | None, found: Thing | None, f
         expects = {code for code in codes() if code.startswith("cudnn-")} if _is_cudnn(wanted) else set()
     about = label_of(found) if found else ""
     every = about != "" and not _is_cudnn(wanted)
-    answers = judge(facts, Matrix.of_user(), load_rules(None if every else sorted(expects)))
+    answers = answers_under_policy(facts, Matrix.of_user(), load_rules(None if every else sorted(expects)))
     bad = (one for one in answers if one.kind is Status.BAD)
     if every:
         return tuple(one for one in bad if one.subject == about or one.code in expects)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from doctor.commands.policy.write import policy_text
+from doctor.diagnose import answers_under_policy
 from doctor.host import BadRequest
 from doctor.host.choice import host_of
 from doctor.host.snapshot import Snapshot
@@ -15,7 +16,6 @@ from doctor.model.facts.policy import POLICY_FILE
 from doctor.model.finding import Severity, Status
 from doctor.output.write import write_file
 from doctor.probes import ProbeRequest, look
-from doctor.rules.shared.engine import judge, load_rules
 
 _NO_GPU = "no-nvidia-gpu"  # a machine that builds for others may have none
 
@@ -35,7 +35,7 @@ def init(options: Options) -> str:
         raise BadRequest(f"{options.output} is there already: name another file with --output, or take it away")
     matrix, host = Matrix.of_user(), Snapshot(host_of(options.root))
     facts = look(host, ProbeRequest(options.pythons))
-    answers = judge(facts, matrix, load_rules())
+    answers = answers_under_policy(facts, matrix)
     errors = {one.code for one in answers if one.kind is Status.BAD and one.severity is Severity.ERROR} - {_NO_GPU}
     if errors and not options.is_forced:
         raise BadRequest(

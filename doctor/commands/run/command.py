@@ -14,7 +14,7 @@ from io import BytesIO
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from doctor.commands.check.command import Options, report_of
+from doctor.commands.check.command import CheckSubject, report_of
 from doctor.commands.check.text import in_short, render
 from doctor.commands.explain.document import NOT_STACK, UNKNOWN, ExplainDocument
 from doctor.commands.run.tail import KEPT_BYTES, Tail
@@ -52,7 +52,7 @@ def check_first(argv: tuple[str, ...], pythons: tuple[str, ...]) -> Checked:
     started = time.perf_counter()
     guessed = pythons or _python_of(argv)
     try:
-        return Checked(report_of(Options(pythons=guessed), started))
+        return Checked(report_of(CheckSubject(pythons=guessed), started))
     except GpudoctorError as error:
         if pythons and isinstance(error, BadRequest):
             raise

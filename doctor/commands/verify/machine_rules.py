@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from doctor.commands.verify.subject import Known
+from doctor.diagnose import answers_under_policy
 from doctor.messages import cause as codes
 from doctor.model.finding import Answer, Severity, Status, Symptom
-from doctor.rules.shared.engine import judge, load_rules
+from doctor.rules.shared.engine import load_rules
 
 _CODES = (
     *(codes.DRIVER_MISSING, codes.DRIVER_MIXED, codes.DRIVER_HANG, codes.DRIVER_CRASH, codes.FABRIC, codes.COMPAT),
@@ -25,7 +26,7 @@ def against_the_driver(known: Known, said: Iterable[Answer]) -> tuple[Answer, ..
     symptoms = tuple(Symptom(one.code, one.subject) for one in said if one.kind is Status.BAD and one.code in _SYMPTOMS)
     if not symptoms:
         return ()
-    found = judge(known.facts, known.matrix, load_rules(_CODES))
+    found = answers_under_policy(known.facts, known.matrix, load_rules(_CODES))
     return tuple(
         one._replace(explains=(*one.explains, *(each for each in symptoms if each != (one.code, one.subject))))
         for one in found

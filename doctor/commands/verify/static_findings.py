@@ -12,6 +12,7 @@ from compat.need import Need
 from doctor.commands.verify.contents import of_contents
 from doctor.commands.verify.findings import rooted
 from doctor.commands.verify.subject import Chosen, Known, Subject, displacing
+from doctor.diagnose import answers_under_policy
 from doctor.loader.cards import loading_of
 from doctor.messages import cause as codes
 from doctor.model.facts import Facts
@@ -20,7 +21,7 @@ from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Status, Symptom, bad, unknown
 from doctor.model.resolution import describe_resolution
 from doctor.rules.shared.cudnn_use import is_jit_edition, reinstall_need
-from doctor.rules.shared.engine import judge, load_rules
+from doctor.rules.shared.engine import load_rules
 
 _MISSING = "cudnn-missing"
 _CPU_BUILD = "cpu-only-wheel"
@@ -56,7 +57,9 @@ def _of_rules(chosen: Chosen, known: Known, level: str) -> Iterator[Answer]:
     others = tuple(one for one in value_or(known.facts.cudnn, ()) if one not in mine)
     about = known.facts._replace(cudnn=Seen((*mine, *others), "files"))
     labels = {*(one.label for one in mine), *(one.label for one in chosen.frameworks)}
-    said = judge(about, known.matrix, load_rules((*_OF_COPIES, *(_OF_FRAMEWORKS if chosen.frameworks else ()))))
+    said = answers_under_policy(
+        about, known.matrix, load_rules((*_OF_COPIES, *(_OF_FRAMEWORKS if chosen.frameworks else ())))
+    )
     kept = [one for one in said if one.subject in labels and one.kind in {Status.BAD, Status.UNKNOWN}]
     for answer in kept:
         on_copy = answer.code in _OF_COPIES
@@ -127,7 +130,7 @@ def _of_cpu_builds(known: Known) -> tuple[Answer, ...]:
     loading = [one for each in environments for one in value_or(each.frameworks, ()) if loading_of(one.package)]
     if not loading or not all(one.is_cpu_build for one in loading):
         return ()
-    said = judge(known.facts, known.matrix, load_rules((_CPU_BUILD,)))
+    said = answers_under_policy(known.facts, known.matrix, load_rules((_CPU_BUILD,)))
     labels = ", ".join(one.label for one in loading)
     why = f"{labels}: built for the CPU only, so that nothing here loads a cuDNN; --cudnn names a copy to try"
     open_question = unknown(why)._replace(code=_MISSING, subject=known.facts.machine.label)

@@ -14,6 +14,7 @@ from doctor.commands.verify.missing import lacks_of_framework
 from doctor.commands.verify.subject import Known, TrialSubject
 from doctor.commands.verify.trial import Case, Trial, fault_of, program_of, try_framework
 from doctor.commands.verify.verification import FrameworkTried
+from doctor.diagnose import answers_under_policy
 from doctor.host import BadRequest
 from doctor.messages import cause as codes
 from doctor.model.facts import Facts
@@ -22,7 +23,6 @@ from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import UnseenError, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Status, Symptom, bad, unknown
 from doctor.rules.shared.cudnn_use import loaded_copy
-from doctor.rules.shared.engine import judge, load_rules
 from doctor.rules.shared.rule import NotApplicable
 
 _FAILED = "framework-convolution-failed"
@@ -118,7 +118,7 @@ def _failed(stage: Stage, trial: Trial) -> Stage:
 def _of_rules(label: str, known: Known, said: Iterable[Answer]) -> Iterator[Answer]:
     """What check's own rules have against this framework: why it finds no GPU."""
     symptoms = tuple(Symptom(one.code, one.subject) for one in said)
-    for one in judge(known.facts, known.matrix, load_rules()):
+    for one in answers_under_policy(known.facts, known.matrix):
         if (one.kind, one.severity, one.subject) == (Status.BAD, Severity.ERROR, label):
             yield one._replace(explains=(*one.explains, *symptoms))
 

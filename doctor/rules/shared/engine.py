@@ -31,36 +31,34 @@ def load_rules(wanted: Iterable[str] | None = None) -> Rules:
 
 
 def judge(facts: Facts, matrix: Matrix, rules: Rules) -> tuple[Answer, ...]:
-    """Every rule's answers, sorted by code and subject."""
+    """Return each rule's answer about each of its subjects, sorted by code and subject.
+
+    What is not known and our own faults become answers, too.
+    """
     answers: list[Answer] = []
     for code, rule in rules.items():
-        answers += evaluate(code, rule, facts, matrix)
-    return tuple(sorted(answers, key=lambda answer: (answer.code, answer.subject)))
-
-
-def evaluate(code: str, rule: Rule[Any], facts: Facts, matrix: Matrix) -> list[Answer]:
-    """One rule about each of its subjects; not knowing and our own faults become answers."""
-    try:
-        subjects = list(rule.subjects.of(facts))
-    except UnseenError as error:
-        return [_signed(unknown(str(error), error.why_not), code, rule, facts.machine.label)]
-    if not subjects:
-        return [_signed(not_applicable(f"no {rule.subjects.kind} was found"), code, rule, facts.machine.label)]
-    answers = []
-    for subject in subjects:
         try:
-            answer = rule.check(subject, facts, matrix)
-        except NotApplicable as reason:
-            answer = not_applicable(str(reason))
+            subjects = list(rule.subjects.of(facts))
         except UnseenError as error:
-            answer = unknown(str(error), error.why_not)
-        except Uncovered as error:
-            answer = unknown(str(error))
-        except Exception as error:  # noqa: BLE001 - a rule that fails is a finding, never our crash
-            answers.append(failed(Failure.of(f"{code} rule", error)))
+            answers.append(_signed(unknown(str(error), error.why_not), code, rule, facts.machine.label))
             continue
-        answers.append(_signed(answer, code, rule, subject.label))
-    return answers
+        if not subjects:
+            none = not_applicable(f"no {rule.subjects.kind} was found")
+            answers.append(_signed(none, code, rule, facts.machine.label))
+        for subject in subjects:
+            try:
+                answer = rule.check(subject, facts, matrix)
+            except NotApplicable as reason:
+                answer = not_applicable(str(reason))
+            except UnseenError as error:
+                answer = unknown(str(error), error.why_not)
+            except Uncovered as error:
+                answer = unknown(str(error))
+            except Exception as error:  # noqa: BLE001 - a rule that fails is a finding, never our crash
+                answers.append(failed(Failure.of(f"{code} rule", error)))
+                continue
+            answers.append(_signed(answer, code, rule, subject.label))
+    return tuple(sorted(answers, key=lambda answer: (answer.code, answer.subject)))
 
 
 def _signed(answer: Answer, code: str, rule: Rule[Any], subject: str) -> Answer:

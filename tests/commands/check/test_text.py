@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
-from doctor.commands.check.text import render, show_remedies
+from doctor.commands.check.text import render
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 from doctor.output.document import TextStyle
-from doctor.output.page import Page
+from doctor.output.page import Page, show_remedies
 from installers.plan import Plan
 from tests.machine import environment, framework, gpu, machine, report_on, seen, unseen
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from doctor.commands.check.command import Options, report_of
+from doctor.commands.check.command import CheckSubject, report_of
 from doctor.model.facts import Facts
 from doctor.model.finding import Report
 
@@ -15,7 +15,7 @@ def report(folder: Path, text: str, **more: Any) -> Report:
     file = folder / "Dockerfile"
     file.write_text(text)
     given = {"platform": "linux/amd64", "policy": "", **more}
-    return report_of(Options(dockerfile=str(file), **given), time.perf_counter())
+    return report_of(CheckSubject(dockerfile=str(file), **given), time.perf_counter())
 
 
 def facts(folder: Path, text: str, **more: Any) -> Facts:

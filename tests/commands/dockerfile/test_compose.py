@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from doctor.commands.check.command import Options, report_of
+from doctor.commands.check.command import CheckSubject, report_of
 from doctor.commands.dockerfile.yaml import Node, parse_yaml
 from doctor.host import BadRequest
 from doctor.model.encode import encode_report
@@ -48,7 +48,7 @@ def report(folder: Path, text: str, service: str = "", dockerfile: str = CUDA, *
     (folder / "src" / "Dockerfile").write_text(dockerfile)
     (folder / "compose.yaml").write_text(text)
     path = f"{folder / 'compose.yaml'}:{service}" if service else str(folder / "compose.yaml")
-    options = Options(dockerfile=path, **{"platform": "linux/amd64", "policy": "", **more})
+    options = CheckSubject(dockerfile=path, **{"platform": "linux/amd64", "policy": "", **more})
     return report_of(options, time.perf_counter())
 
 
@@ -124,7 +124,9 @@ def test_its_place_is_the_file_as_it_was_named(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "deploy").mkdir()
     report(tmp_path / "deploy", APP)
     monkeypatch.chdir(tmp_path)
-    said = report_of(Options(dockerfile="deploy/compose.yaml", platform="linux/amd64", policy=""), time.perf_counter())
+    said = report_of(
+        CheckSubject(dockerfile="deploy/compose.yaml", platform="linux/amd64", policy=""), time.perf_counter()
+    )
     assert place_of(said.findings[0], said.facts.machine) == Place("deploy/compose.yaml", 3)
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.commands.check.command import Options, report_of
-from doctor.commands.explain.from_file import check_file
+from doctor.commands.check.command import CheckSubject, ReportOptions, report_of
 from doctor.commands.install.fix import CannotMend, Talk, fix
 from doctor.host import BadRequest
 from doctor.output.document import TextStyle
@@ -63,7 +62,7 @@ def test_bounded(name: str, tmp_path: Path) -> None:
     file = tmp_path / "Dockerfile"
     file.write_bytes(ABSURD[name].encode("utf-8", "surrogateescape"))
     began = time.process_time()
-    report_of(Options(dockerfile=str(file), platform="linux/amd64", policy=""), time.perf_counter())
+    report_of(CheckSubject(dockerfile=str(file), platform="linux/amd64", policy=""), time.perf_counter())
     assert time.process_time() - began < LONG_S
 
 
@@ -71,7 +70,7 @@ def test_no_file_is_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, tmp_path / "none", "\0"):
         with pytest.raises(BadRequest):
-            report_of(Options(dockerfile=str(path)), time.perf_counter())
+            report_of(CheckSubject(dockerfile=str(path)), time.perf_counter())
 
 
 @pytest.mark.parametrize(
@@ -88,9 +87,9 @@ def test_what_makes_no_sense_together(more: dict[str, object], tmp_path: Path) -
 
 def test_options_of_others() -> None:
     with pytest.raises(BadRequest):
-        report_of(Options(target="x"), time.perf_counter())
+        report_of(CheckSubject(target="x"), time.perf_counter())
     for more in ({"dockerfile": "x"}, {"target": "x"}):
         with pytest.raises(BadRequest):
-            check_file(Options(**more), "-", TextStyle())  # type: ignore[arg-type]
+            report_of(CheckSubject(source="-", **more), time.perf_counter())  # type: ignore[arg-type]
     with pytest.raises(CannotMend, match="--dockerfile"):
-        fix(Options(dockerfile="x"), TextStyle(), Talk(print, lambda _: "q"), ExecutionOptions())
+        fix(CheckSubject(dockerfile="x"), ReportOptions(), TextStyle(), Talk(print, lambda _: "q"), ExecutionOptions())

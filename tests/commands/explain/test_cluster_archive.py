@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doctor.cli import execute
-from doctor.commands.check.command import Options
+from doctor.commands.check.command import CheckSubject, report_of
 from doctor.commands.explain.cluster_archive import Member, nodes_of, places_of, text_of
-from doctor.commands.explain.from_file import report_of_file
 from doctor.model.encode import encode_report
 from doctor.model.facts.seen import Place, Unseen
 from doctor.model.finding import Report, Status
@@ -33,7 +32,7 @@ def gathered(**nodes: str) -> dict[str, bytes]:
 
 
 def report(folder: Path, members: dict[str, bytes]) -> Report:
-    return report_of_file(Options(), written(folder, "must-gather.tar.gz", packed(members)))
+    return report_of(CheckSubject(source=written(folder, "must-gather.tar.gz", packed(members))), 0.0)
 
 
 def found(report: Report) -> set[tuple[str, str]]:

@@ -18,9 +18,8 @@ from typing import Any
 import pytest
 
 from doctor.cli import execute
-from doctor.commands.check.command import Options
+from doctor.commands.check.command import CheckSubject, report_of
 from doctor.commands.explain.evidence import load
-from doctor.commands.explain.from_file import report_of_file
 from doctor.host import BadRequest
 from doctor.model.decode import NotAReport, facts_of_report
 from doctor.model.encode import encode_facts, encode_report
@@ -61,7 +60,7 @@ def test_a_saved_report_is_judged_again(tmp_path: Path) -> None:
     """By the same rules, with the same answers, and with remedies that are proven on its facts."""
     before = report_on(machine(driver=driver("470.256.02", "11.4")))
     path = written(tmp_path, "report.json", json.dumps(encode_report(before)).encode())
-    after = report_of_file(Options(), path)
+    after = report_of(CheckSubject(source=path), 0.0)
     assert encode_facts(after.facts) == encode_facts(before.facts)
     assert codes_of(after) == codes_of(before) >= {"driver-too-old-for-runtime"}
     assert after.facts.machine.kind == "dump"
@@ -131,14 +130,14 @@ def test_a_report_of_an_older_form_is_read() -> None:
     ids=["dump", "bug report", "bug report unpacked", "must-gather", "must-gather unpacked", "torchelastic"],
 )
 def test_what_a_file_shows(tmp_path: Path, name: str, content: bytes, code: str) -> None:
-    report = report_of_file(Options(), written(tmp_path, name, content))
+    report = report_of(CheckSubject(source=written(tmp_path, name, content)), 0.0)
     assert code in codes_of(report)
     assert report.facts.machine.kind == "dump"
     assert report.facts.machine.name == f"the machine of {name}"
 
 
 def test_a_bug_report_names_module_and_kernel(tmp_path: Path) -> None:
-    facts = report_of_file(Options(), written(tmp_path, "a.log", BUG_REPORT.encode())).facts
+    facts = report_of(CheckSubject(source=written(tmp_path, "a.log", BUG_REPORT.encode())), 0.0).facts
     assert facts.driver.flavour.get() == "proprietary"
     assert str(facts.driver.module_release.get()) == "570.86.15"
     assert facts.system.kernel.get() == "6.8.0-45-generic"
@@ -150,20 +149,20 @@ def test_the_kernels_log_names_the_module_that_was_loaded_last(tmp_path: Path) -
     text = line.format(1, "x86_64 Kernel Module", "550.54.14") + line.format(
         2, "Open Kernel Module for x86_64", "580.95.05"
     )
-    facts = report_of_file(Options(), written(tmp_path, "dmesg", text.encode())).facts
+    facts = report_of(CheckSubject(source=written(tmp_path, "dmesg", text.encode())), 0.0).facts
     assert (str(facts.driver.module_release.get()), facts.driver.flavour.get()) == ("580.95.05", "open")
-    whole = report_of_file(Options(), written(tmp_path, "a.log", f"{BUG_REPORT}{text}".encode())).facts
+    whole = report_of(CheckSubject(source=written(tmp_path, "a.log", f"{BUG_REPORT}{text}".encode())), 0.0).facts
     assert str(whole.driver.module_release.get()) == "570.86.15", "what runs, not what a start of before loaded"
 
 
 def test_nccls_ras(tmp_path: Path) -> None:
-    facts = report_of_file(Options(), written(tmp_path, "ras.txt", RAS.encode())).facts
+    facts = report_of(CheckSubject(source=written(tmp_path, "ras.txt", RAS.encode())), 0.0).facts
     assert str(facts.driver.cuda.get()) == "13.0"
 
 
 def test_nothing_of_this_machine_is_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    report = report_of_file(Options(), written(tmp_path, "ras.txt", RAS.encode()))
+    report = report_of(CheckSubject(source=written(tmp_path, "ras.txt", RAS.encode())), 0.0)
     assert "cuda-visible-devices-empty-or-invalid" not in codes_of(report)
     assert not isinstance(report.facts.environments, Seen)
     assert not isinstance(report.facts.system.kernel, Seen)
@@ -273,7 +272,7 @@ def test_of_a_large_text_the_beginning_and_what_can_matter_are_kept(
     for at, text in enumerate((step + dump, dump + step + bus)):
         for name, content in (("a.log", text), ("a.log.gz", gzip.compress(text, mtime=0))):
             assert len(load(written(tmp_path, name, content)).text) <= 1 << 16
-            judged = report_of_file(Options(), str(tmp_path / name))
+            judged = report_of(CheckSubject(source=str(tmp_path / name)), 0.0)
             assert "driver-too-old-for-runtime" in codes_of(judged)
             assert ("ecc-xid-hardware-fault" in codes_of(judged)) == bool(at)
 
@@ -318,7 +317,9 @@ def test_gzip_within_gzip(tmp_path: Path, times: int) -> None:
         packed({"node/a.log": BUG_REPORT.encode()}, "w"),
         packed({"node/a.log.gz": member}, "w"),
     )
-    codes = [codes_of(report_of_file(Options(), written(tmp_path, "a", gzipped(one, times)))) for one in whole]
+    codes = [
+        codes_of(report_of(CheckSubject(source=written(tmp_path, "a", gzipped(one, times))), 0.0)) for one in whole
+    ]
     assert codes[0] == codes[1] == codes[2] != set()
 
 

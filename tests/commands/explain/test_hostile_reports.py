@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.commands.check.command import Options
-from doctor.commands.explain.from_file import report_of_file
+from doctor.commands.check.command import CheckSubject, report_of
 from doctor.model.encode import encode_report
 from doctor.model.finding import Report
 from tests.lab.case import examine
@@ -36,7 +35,7 @@ def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_its_names_run_nothing(saved: tuple[str, str], payload: str, tmp_path: Path) -> None:
     text, part = saved
     (tmp_path / "r.json").write_text(text.replace(f"/{part}/", f"/{part}{json.dumps(payload)[1:-1]}/"))
-    report = report_of_file(Options(), str(tmp_path / "r.json"))
+    report = report_of(CheckSubject(source=str(tmp_path / "r.json")), 0.0)
     commands = [line for one in report.findings for remedy in one.remedies for line in remedy.commands]
     assert any(payload.split("\n", maxsplit=1)[0][:12] in line for line in commands) or not payload.isprintable()
     assert _runs(commands, tmp_path) == []

@@ -19,9 +19,8 @@ from types import MappingProxyType
 import pytest
 
 from doctor.cli import execute
-from doctor.commands.check.command import Options
+from doctor.commands.check.command import CheckSubject, report_of
 from doctor.commands.explain.evidence import load
-from doctor.commands.explain.from_file import report_of_file
 from doctor.host import BadRequest
 from doctor.model.finding import Report, Status
 from tests.commands.explain.test_from_file import packed
@@ -59,7 +58,7 @@ class _Pipe(io.RawIOBase):
 
 def judged(folder: Path, content: bytes) -> Report:
     (folder / "a.bin").write_bytes(content)
-    return report_of_file(Options(), str(folder / "a.bin"))
+    return report_of(CheckSubject(source=str(folder / "a.bin")), 0.0)
 
 
 def said(report: Report) -> list[str]:

@@ -24,7 +24,7 @@ from doctor.commands.gate.command import Options, dialect_names, dialect_of, gat
 from doctor.commands.gate.dialect import told
 from doctor.commands.gate.verdict import Level, Reason, Verdict, failure, verdict_of
 from doctor.commands.gate.xids import xid_events
-from doctor.commands.policy.apply import apply_policy
+from doctor.diagnose import apply_policy
 from doctor.host import BadRequest
 from doctor.host.snapshot import Snapshot
 from doctor.model.facts import Facts, Machine
@@ -35,7 +35,7 @@ from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
 from doctor.model.facts.system import OperatorState
 from doctor.model.finding import Answer, Severity, Status
 from doctor.probes import Guard, ProbeRequest, look
-from doctor.rules.shared.engine import codes, evaluate, judge, load_rules
+from doctor.rules.shared.engine import codes, judge, load_rules
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 from tests.lab.case import host_of
@@ -148,7 +148,7 @@ def test_no_rule_that_fails_is_ready(code: str) -> None:
     rule = load_rules([code])[code]
     failing = Rule(MACHINE, broken, blocks_verdict=rule.blocks_verdict, never=rule.never)
     others = tuple(one for one in healthy_answers() if one.code != code)
-    answers = (*others, *evaluate(code, failing, HEALTHY, MATRIX))
+    answers = (*others, *judge(HEALTHY, MATRIX, {code: failing}))
     tolerant = Policy(exceptions=(PolicyException("check-error", "why", "2999-01-31", False, Place("p.toml", 1)),))
     for said in (answers, apply_policy(answers, tolerant)):
         found = verdict_of(HEALTHY, said, MATRIX)

@@ -13,7 +13,7 @@ import pytest
 
 from compat.need import Need
 from doctor.cli import execute
-from doctor.commands.check.command import Options
+from doctor.commands.check.command import CheckSubject, ReportOptions
 from doctor.commands.install.fix import Setting, Talk, fix, walk
 from doctor.model.finding import Answer, Finding, Remedy, Report, Severity, unknown
 from doctor.output.document import TextStyle
@@ -60,8 +60,8 @@ class Venv(NamedTuple):
     link: Path
 
     @property
-    def options(self) -> Options:
-        return Options(pythons=(str(self.folder),), only=(CODE,))
+    def subject(self) -> CheckSubject:
+        return CheckSubject(pythons=(str(self.folder),), only=(CODE,))
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +82,7 @@ def venv(tmp_path: Path) -> Venv:
 
 def test_a_real_command_mends_it(venv: Venv) -> None:
     person = Person("y")
-    assert fix(venv.options, TextStyle(), person.talk) == 0
+    assert fix(venv.subject, ReportOptions(), TextStyle(), person.talk) == 0
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
     assert person.questions == ["Do it? [y/2/N/q] "]
     assert "1. the link leads to the right file ln -sfn -- libcudnn_ops.so.9.10.2" in person.text
@@ -93,7 +93,7 @@ def test_a_real_command_mends_it(venv: Venv) -> None:
 def test_declining_changes_nothing(answers: Iterable[str], venv: Venv) -> None:
     before = digest_of(venv.folder)
     person = Person(*answers)
-    assert fix(venv.options._replace(fail_on="warning"), TextStyle(), person.talk) == 1
+    assert fix(venv.subject, ReportOptions(fail_on="warning"), TextStyle(), person.talk) == 1
     assert digest_of(venv.folder) == before
     assert "Looked again" not in person.text
     assert not os.path.exists(os.environ["GPUDOCTOR_STATE"])
@@ -106,7 +106,7 @@ def test_another_way_whose_command_fails(venv: Venv, tmp_path: Path, monkeypatch
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     before = digest_of(venv.folder)
     person = Person("2")
-    assert fix(venv.options._replace(fail_on="warning"), TextStyle(), person.talk) == 1
+    assert fix(venv.subject, ReportOptions(fail_on="warning"), TextStyle(), person.talk) == 1
     assert digest_of(venv.folder) == before
     assert "Failed: `uv pip install" in person.text
     assert "failed with exit status 3. Run the command by itself" in person.text

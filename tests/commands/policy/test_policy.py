@@ -18,14 +18,13 @@ import pytest
 
 from compat.matrix import Matrix
 from doctor.cli import execute
-from doctor.commands.check.command import Options, check, policy_of, report_of
+from doctor.commands.check.command import CheckSubject, ReportOptions, check, policy_of, report_of
 from doctor.commands.gate.verdict import Level, verdict_of
 from doctor.commands.policy import init as init_command
-from doctor.commands.policy.apply import apply_policy
 from doctor.commands.policy.form import schema
 from doctor.commands.policy.load import BadPolicy, load, parse
 from doctor.commands.policy.write import policy_text
-from doctor.diagnose import exit_status, make_report
+from doctor.diagnose import apply_policy, exit_status, make_report
 from doctor.host import BadRequest
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
@@ -445,7 +444,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def checked(root: Path, **options: Any) -> tuple[str, int]:
-    return check(Options(root=str(root), only=("policy-not-met", "policy-exception-expired"), **options), TextStyle())
+    subject = CheckSubject(root=str(root), only=("policy-not-met", "policy-exception-expired"), **options)
+    return check(subject, ReportOptions(), TextStyle())
 
 
 def test_it_is_found_in_the_current_directory_and_said(root: Path) -> None:
@@ -484,7 +484,7 @@ def test_a_bad_policy_is_one_line(root: Path, capsys: pytest.CaptureFixture[str]
 def test_environments_are_those_of_the_policy(root: Path) -> None:
     (root.parent / FILE).write_text('[environments]\npython = ["./missing"]\n')
     with pytest.raises(BadRequest, match="missing"):
-        report_of(Options(), 0.0)
+        report_of(CheckSubject(), 0.0)
 
 
 def test_init_writes_and_never_overwrites(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

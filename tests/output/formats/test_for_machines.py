@@ -23,7 +23,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif  # of the official schema
 
 from doctor.cli import execute
-from doctor.commands.check.command import Options, check, report_of
+from doctor.commands.check.command import CheckSubject, ReportOptions, check, report_of
 from doctor.commands.check.document import CheckDocument
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.failure import Failure
@@ -97,14 +97,14 @@ def of_image(files: Mapping[str, bytes | str | None], env: Mapping[str, str] = {
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"{NAME.replace('/', '')}.tar"
         path.write_bytes(tar_with(oci([layer], config_of([layer], env))))
-        return report_of(Options(image=str(path), policy=""), 0.0)
+        return report_of(CheckSubject(image=str(path), policy=""), 0.0)
 
 
 def of_dockerfile(text: str, name: str = "Dockerfile") -> Report:
     """By `check --dockerfile`, of a file in a directory of the project."""
     with TemporaryDirectory() as folder:
         (Path(folder) / name).write_text(text)
-        report = report_of(Options(dockerfile=f"{folder}/{name}", platform="linux/amd64", policy=""), 0.0)
+        report = report_of(CheckSubject(dockerfile=f"{folder}/{name}", platform="linux/amd64", policy=""), 0.0)
     return report._replace(facts=report.facts._replace(machine=Machine("dockerfile", f"./images//gpu/{name}")))
 
 
@@ -395,7 +395,8 @@ def test_a_hostile_root_by_the_command_line(tmp_path: Path) -> None:
     (root / "etc").mkdir()
     (root / "etc/os-release").write_text('ID=debian\nPRETTY_NAME="</testcase>::error::x"\n')
     names = ("r.json", "r.sarif", "r.xml", "r.prom", "r.md", "r.html", "r.txt")
-    check(Options(root=str(root), outputs=tuple(str(tmp_path / name) for name in names)), TextStyle())
+    options = ReportOptions(outputs=tuple(str(tmp_path / name) for name in names))
+    check(CheckSubject(root=str(root)), options, TextStyle())
     Sarif.model_validate(json.loads((tmp_path / "r.sarif").read_text()))
     assert json.loads((tmp_path / "r.json").read_text())["schema"] == "gpudoctor.report/1"
     assert ET.parse(tmp_path / "r.xml").getroot().tag == "testsuite"

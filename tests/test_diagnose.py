@@ -1,0 +1,100 @@
+"""One way from facts to the report: only doctor/diagnose.py asks the rules, proves remedies and makes reports."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from compat.matrix import Matrix
+from doctor.diagnose import Observation, answers_under_policy, diagnose
+from doctor.model.facts.policy import Forbidden, Policy, PolicyException
+from doctor.model.facts.seen import Place
+from doctor.model.finding import Answer, Severity, Status, bad
+from doctor.rules.shared.rule import Rule
+from doctor.rules.shared.subjects import MACHINE
+from tests.machine import machine
+from tests.test_rooms import modules
+
+# The functions of the way, and the modules that call them. The verifier asks the rules about a simulated machine.
+CALLERS = {
+    "judge": {"doctor.diagnose", "doctor.prescribe.remedy_verifier"},
+    "RemedyVerifier": {"doctor.diagnose"},
+    "make_report": {"doctor.diagnose"},
+    "apply_policy": {"doctor.diagnose"},
+}
+
+
+def uses(tree: ast.Module) -> set[str]:
+    """Return which of them a module calls, imports under another name, or passes on."""
+    types_only = {
+        id(one)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for one in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and id(node) not in types_only:
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.Call):
+            found.add(ast.unparse(node.func).rpartition(".")[2])
+    return found & CALLERS.keys()
+
+
+def test_only_one_module_makes_reports() -> None:
+    found: dict[str, set[str]] = {name: set() for name in CALLERS}
+    for module, path in modules().items():
+        code = path.read_text(encoding="utf-8")
+        for name in uses(ast.parse(code)) if any(one in code for one in CALLERS) else ():
+            found[name].add(module)
+    assert found == CALLERS
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from doctor.rules.shared.engine import judge as ask",
+        "def f():\n    return engine.judge(facts, matrix, rules)",
+        "make_report(facts, (), matrix, 0.0)",
+        "from doctor.prescribe.remedy_verifier import RemedyVerifier",
+    ],
+)
+def test_a_second_way_is_found(code: str) -> None:
+    assert uses(ast.parse(code))
+    assert not uses(ast.parse("if TYPE_CHECKING:\n    from doctor.prescribe.remedy_verifier import RemedyVerifier"))
+
+
+MILD = {"mild": Rule(MACHINE, lambda *_: bad("it is so", severity=Severity.WARNING))}
+AT = Place("gpudoctor.toml", 1)
+STRICT = Policy("gpudoctor.toml", forbidden=(Forbidden("mild", AT),))
+TOLERANT = Policy("gpudoctor.toml", exceptions=(PolicyException("mild", "so be it", "2999-01-31", False, AT),))
+
+
+@pytest.mark.parametrize(
+    ("policy", "severity", "verdict"),
+    [
+        (Policy(), Severity.WARNING, "warnings"),
+        (STRICT, Severity.ERROR, "broken"),
+        (TOLERANT, Severity.INFO, "healthy"),
+    ],
+)
+def test_the_policy_changes_the_answers_of_a_report_and_answers_alone(
+    policy: Policy, severity: Severity, verdict: str
+) -> None:
+    facts = machine(policy=policy)
+    report = diagnose(Observation(facts), Matrix(), MILD, 0.0)
+    assert ([one.severity for one in report.findings], report.verdict) == ([severity], verdict)
+    assert answers_under_policy(facts, Matrix(), MILD) == report.answers
+
+
+def test_what_else_is_known_changes_answers_before_the_policy() -> None:
+    given: list[Severity] = []
+
+    def revise(answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+        given.extend(one.severity for one in answers)
+        return tuple(one._replace(severity=Severity.INFO) for one in answers)
+
+    report = diagnose(Observation(machine(policy=STRICT), revise=revise), Matrix(), MILD, 0.0)
+    assert given == [Severity.WARNING]
+    assert [(one.kind, one.severity) for one in report.answers] == [(Status.BAD, Severity.ERROR)]
