@@ -7,13 +7,11 @@ import os
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from compat.base.stop import delayed_signals, with_parent
+from compat.base.process import Launch, NotPrepared, Process, delayed_signals, run_process
 from compat.base.trust import NotTrusted, owner_of, refuse
 from installers.at_work import UNWATCHED, Watch, marked
 from installers.errors import InstallError
@@ -55,13 +53,13 @@ def run_command(command: Command, watch: Watch = UNWATCHED, output: int | None =
         sys.stderr.flush()
         environ, place = environ or {**os.environ, "PYTHONSAFEPATH": "1"}, _place_of_root(command)
     try:
-        with _running(command, watch, stdout=output, env=watch.environ(environ), cwd=place) as process:
+        with _running(command, watch, environ=watch.environ(environ), folder=place, output=output) as process:
             code = _wait(process, command.timeout_s, watch)
-    except subprocess.TimeoutExpired as error:
-        raise CommandFailed(f"`{line}` did not end within {command.timeout_s} s") from error
+            if code is None:
+                raise CommandFailed(f"`{line}` did not end within {command.timeout_s} s")
     except OSError as error:
         raise CommandFailed(f"`{line}` cannot be run: {command.argv[0]}: {error.strerror}") from error
-    except subprocess.SubprocessError as error:  # what is done before it starts, which is to write the journal, failed
+    except NotPrepared as error:
         raise CommandFailed(f"`{line}` was not run: the journal cannot be written") from error
     if code:
         raise CommandFailed(f"`{line}` failed with exit status {code}")
@@ -81,55 +79,49 @@ def refuse_command(command: Command, environ: Mapping[str, str]) -> None:
 
 
 @contextlib.contextmanager
-def _running(command: Command, watch: Watch, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+def _running(
+    command: Command, watch: Watch, environ: Mapping[str, str] | None, folder: str | None, output: int | None
+) -> Iterator[Process]:
     """Start it; end it, and what it started itself, where the block is left before it ended well.
 
     If gpudoctor is killed, the kernel kills it as well, unless it needs root: a package manager that is killed leaves
     half an installation. That one is asked to end as by Ctrl-C, and no more.
     """
-    bind = None if command.needs_root else with_parent()
-
-    def before() -> None:
-        if bind:
-            bind()
-        watch.before()
-
+    order = Launch(command.argv, environ, folder=folder, is_foreground=True, output=output, before=watch.before)
     process = None
     try:
         with delayed_signals():
-            process = subprocess.Popen(command.argv, preexec_fn=before if os.name == "posix" else None, **options)  # noqa: PLW1509 - no thread of ours runs before it
+            process = Process(order._replace(ends_with_us=not command.needs_root))
         yield process
     finally:
-        if process and process.poll() != 0:
+        if process and process.wait(0) != 0:
             for number in (signal.SIGINT,) if command.needs_root else (signal.SIGTERM, _KILL):
                 _end(process, watch.mark, number)
 
 
-def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Watch) -> int:
-    """Return its exit status; raises TimeoutExpired."""
+def _wait(process: Process, timeout_s: float, watch: Watch) -> int | None:
+    """Return its exit status; None if it did not end in time."""
     until = time.monotonic() + timeout_s
     try:
         while True:
             watch.beat()
             left_s = until - time.monotonic()
-            try:
-                return process.wait(max(0, min(_BEAT_S, left_s)))
-            except subprocess.TimeoutExpired:
-                if left_s <= _BEAT_S:
-                    raise
+            status = process.wait(max(0, min(_BEAT_S, left_s)))
+            if status is not None or left_s <= _BEAT_S:
+                return status
     finally:
         watch.beat()
 
 
-def _end(process: subprocess.Popen[bytes], mark: str, number: int) -> None:
+def _end(process: Process, mark: str, number: int) -> None:
     """Send a signal to it and what it started itself, and wait for their end, but not for long."""
 
     def left() -> tuple[int, ...]:
-        return (*((process.pid,) if process.poll() is None else ()), *(set(marked(mark)) - {process.pid}))
+        return (*((process.pid,) if process.wait(0) is None else ()), *(set(marked(mark)) - {process.pid}))
 
     for pid in left():
         with contextlib.suppress(ProcessLookupError, PermissionError):  # sudo's subprocess is root's
-            process.kill() if os.name == "nt" else os.kill(pid, number)
+            os.kill(pid, number)
     until = time.monotonic() + _END_S
     while left() and time.monotonic() < until:
         time.sleep(_POLL_S)
@@ -203,10 +195,10 @@ def _is_there(name: str, present: tuple[str, ...], environ: Mapping[str, str] | 
     """Where nobody can tell, it counts as there: nothing of the user's is removed on a guess."""
     try:
         refuse_command(Command(present, ""), os.environ if environ is None else environ)
-        done = subprocess.run((*present, name), check=False, capture_output=True, timeout=_LOOK_S, env=environ)
-    except (OSError, subprocess.TimeoutExpired):
+        done = run_process(Launch((*present, name), environ), _LOOK_S)
+    except OSError:
         return True
-    return done.returncode == 0
+    return done.status in {0, None}
 
 
 def _without(argv: tuple[str, ...], there: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:

@@ -286,10 +286,6 @@ def _twins(wanted: Wanted) -> Iterator[Conflict]:
             yield _clash(package, BAD, what, [wanted[name][0][1] for name in names])
 
 
-def _one_package(package: str, names: Sequence[str]) -> str:
-    return f"{' and '.join(names)} are one import package, {package}: they overwrite each other"
-
-
 @lru_cache(maxsize=4096)
 def _one_of_several(name: str) -> str:
     """The import package for which there are several distributions, "" for any other."""

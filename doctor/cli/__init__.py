@@ -73,9 +73,9 @@ def main() -> NoReturn:
         sys.stdout.reconfigure(encoding=_encoding_for_paths(sys.stdout), errors="replace")
     is_plain = _is_plain_check(sys.argv[1:])
     if not is_plain:  # a signal itself ends the everyday check, which leaves nothing behind; to load this takes time
-        from compat.base import stop
+        from compat.base import process
 
-        stop.handle_signals()
+        process.handle_signals()
     status = execute(sys.argv[1:])
     try:
         print(end="", flush=True)  # sys.stdout.flush() does not fail a second time
@@ -83,7 +83,7 @@ def main() -> NoReturn:
         missed = _not_printed(error, sys.argv[1:])
         status = status if is_run else missed  # `run` ends as its command did
     gc.freeze()
-    raise SystemExit(status if is_plain else stop.exit_status() or status)
+    raise SystemExit(status if is_plain else process.exit_status() or status)
 
 
 def _fill_closed() -> None:

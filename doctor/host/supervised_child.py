@@ -74,7 +74,8 @@ class _Watched:
             pass
         self._events = stack.enter_context(open(program.events, "rb"))  # noqa: SIM115 - the stack closes it
         try:
-            self._child = stack.enter_context(Child(program.argv, program.environ, program.file, is_long=True))
+            self._child = Child(program.argv, program.environ, program.file, is_long=True)
+            stack.enter_context(self._child)
         except NotRunnable as refused:
             self.ended = Ended("not-started", 0, refused.why, 0.0)
 

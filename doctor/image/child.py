@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import tempfile
 from collections.abc import Iterator
 
+from compat.base.process import Launch, Process
 from compat.base.trust import NotTrusted, refuse
 from doctor.image import CHUNK_BYTES, Damaged, ImageError
 
@@ -33,27 +32,17 @@ class Piped:
         except NotTrusted as refused:
             raise ImageError(f"{shown}: {program} was not started: {refused.why}") from refused
         self._argv, self._shown, self._hint = argv, shown, hint
-        self._words = tempfile.TemporaryFile(prefix="gpudoctor-")  # noqa: SIM115 - __exit__ closes it
-        self._child = subprocess.Popen(
-            (program, *argv[1:]),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._words,
-            preexec_fn=_bound if is_bounded else None,  # noqa: PLW1509 - no thread of ours runs before it
-        )
+        self._child = Process(Launch((program, *argv[1:]), is_piped=True, before=_bound if is_bounded else None))
 
     def __enter__(self) -> Piped:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         """It is ended; where the image is of no use because it failed, its own words say why."""
-        self._child.kill()
-        status = self._child.wait()
-        if self._child.stdout:
-            self._child.stdout.close()
-        with self._words:
-            self._words.seek(0)
-            said = self._words.read(4096).decode("utf-8", "replace").strip()
+        with self._child:
+            self._child.kill()
+            status = self._child.wait(0) or 0
+            said = self._child.stderr()[:4096].decode("utf-8", "replace").strip()
         if isinstance(error, ImageError) and status > 0 and said:
             hint = f". {self._hint}" if self._hint and _NO_SUCH_IMAGE.search(said) else ""
             said = said.rpartition(_LAST_LOGGED)[2].removesuffix('"') if _LAST_LOGGED in said else said
@@ -61,11 +50,10 @@ class Piped:
 
     def chunks(self) -> Iterator[bytes]:
         """What it writes; raises Damaged where it failed in the end."""
-        pipe = self._child.stdout
-        assert pipe is not None  # noqa: S101 - it was asked for
-        while chunk := pipe.read(CHUNK_BYTES):
-            yield chunk
+        yield from self._child.chunks(CHUNK_BYTES)
         status = self._child.wait(_END_S)
+        if status is None:
+            raise Damaged(f"{self._shown}: {self._argv[0]} wrote all of it and did not end")
         if status:
             raise Damaged(f"{self._shown}: {self._argv[0]} ended with status {status}")
 

@@ -16,7 +16,6 @@ from doctor.pyenv.distributions import installed
 _SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 _VARIABLES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDNN_ROOT_DIR")
 _TOOLKIT_LIBRARIES = ("lib64", "lib", "bin", "bin/x64", "lib/x64")
-_WITH_OWN_ROOT = ("directory", "hpc-sdk", "windows")  # kinds of toolkits whose libraries lie below their root
 _ENTRIES_AT_MOST = 200  # directories below one that are followed
 
 

@@ -8,9 +8,9 @@ Ubuntu 16.04 and 18.04 have older ones. Sources: gpg(1), "colon listings format"
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import TYPE_CHECKING
 
+from compat.base.process import Launch, run_process
 from compat.base.record import NamedTuple
 from installers.command import environment_of, refuse_command
 from installers.errors import InstallError
@@ -68,14 +68,16 @@ def _fingerprints(keyring: bytes) -> tuple[str, ...]:
     return tuple(next((row[9] for row in rows[number:] if row[0] == "fpr"), "") for number in primary)
 
 
-def _output(argv: tuple[str, ...], data: bytes | None = None) -> bytes:
+def _output(argv: tuple[str, ...], data: bytes = b"") -> bytes:
     try:
         environ = environment_of(command := Command(argv, ""))
         refuse_command(command, os.environ if environ is None else environ)
-        done = subprocess.run(argv, input=data, check=False, capture_output=True, timeout=_PATIENCE_S, env=environ)
-    except (OSError, subprocess.TimeoutExpired) as error:
+        done = run_process(Launch(argv, environ, given=data), _PATIENCE_S)
+    except OSError as error:
         raise WrongKey(f"`{argv[0]}`, with which the signing key is read, cannot be run: {error}") from error
-    if done.returncode:
+    if done.status is None:
+        raise WrongKey(f"`{argv[0]}`, with which the signing key is read, did not end within {_PATIENCE_S} s")
+    if done.status:
         raise WrongKey(f"the signing key cannot be read: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout
 

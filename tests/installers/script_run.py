@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from compat.base import stop
+from compat.base import process
 from compat.base.errors import GpudoctorError
 from installers import command
 from installers.apply import apply
@@ -78,13 +78,13 @@ def until(is_so: Callable[[], bool]) -> None:
 
 def main(root: str, user: str) -> int:
     command._END_S = SHORT_S
-    stop.handle_signals()
+    process.handle_signals()
     run = ScriptRun(Path(root))
     try:
         apply(run.plan(needs_root=user == "root"), run.state)
     except GpudoctorError as error:
         print(error)  # noqa: T201 - the test reads it
-    return stop.exit_status()
+    return process.exit_status()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.base.stop import delayed_signals
+from compat.base.process import delayed_signals
 from installers.apply import apply
 from installers.at_work import AtWork, require_ended, watch
 from installers.command import CommandFailed, run_command

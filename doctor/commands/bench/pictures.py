@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from typing import Any
 
+from compat.base.process import Launch, run_process
 from compat.base.record import NamedTuple
 from doctor.commands.bench.outcome import Network
 from doctor.host import BadRequest
@@ -55,25 +55,18 @@ def _bytes_of(network: Network) -> int:
 
 
 def _ask(order: dict[str, Any], directory: str) -> dict[str, Any]:
+    given = json.dumps(order).encode()
     try:
-        done = subprocess.run(
-            [sys.executable, _WORKER],
-            input=json.dumps(order),
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
+        done = run_process(Launch((sys.executable, _WORKER), given=given, ends_with_us=True), _TIMEOUT_S)
         answer: dict[str, Any] = json.loads(done.stdout)
-    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-        raise BadRequest(f"--data {directory}: the pictures could not be read: {_words(error)}") from error
-    return answer
-
-
-def _words(error: Exception) -> str:
-    if isinstance(error, subprocess.TimeoutExpired):
-        return f"not done after {_TIMEOUT_S} s"
-    return "the process that read them ended without an answer" if isinstance(error, ValueError) else str(error)
+    except OSError as error:
+        why = str(error)
+    except ValueError:
+        is_late = done.status is None
+        why = f"not done after {_TIMEOUT_S} s" if is_late else "the process that read them ended without an answer"
+    else:
+        return answer
+    raise BadRequest(f"--data {directory}: the pictures could not be read: {why}")
 
 
 def _fit(network: Network, directory: str, batch: int, pictures: Pictures) -> Pictures:

@@ -126,13 +126,3 @@ def parameters(network: Network) -> int:
     """How many weights and biases the network has in all."""
     known = shapes(network)
     return sum(prod(shape) for layer in network.layers for shape in weight_shapes(layer, known[layer.inputs[0]]))
-
-
-def multiplications(network: Network) -> int:
-    """Multiplications of one image's way forward through convolutions and dense layers."""
-    known = shapes(network)
-    total = 0
-    for layer in network.layers:
-        for weights in weight_shapes(layer, known[layer.inputs[0]])[:1]:
-            total += prod(weights) * prod(known[layer.name][1:])
-    return total

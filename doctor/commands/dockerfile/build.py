@@ -19,19 +19,6 @@ from doctor.script.parse import STAGES_AT_MOST, DockerfileError, Instruction, Sc
 
 _PATH = "LD_LIBRARY_PATH"
 _FLAG = re.compile(r"\s*--([a-z][a-z-]*)(?:=(\S*))?(?=\s|$)")
-# What the builder itself brings; the platform is not the Dockerfile's to say.
-_PLATFORM = frozenset(
-    [
-        "TARGETPLATFORM",
-        "TARGETOS",
-        "TARGETARCH",
-        "TARGETVARIANT",
-        "BUILDPLATFORM",
-        "BUILDOS",
-        "BUILDARCH",
-        "BUILDVARIANT",
-    ]
-)
 _NO_DRIVER = re.compile(r"(?:^|/)(?:libcuda\.so|libnvidia-ml\.so|libnvidia-ptxjitcompiler\.so|NVIDIA-Linux-[^/]*\.run)")
 
 

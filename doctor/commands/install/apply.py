@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 from doctor.commands.install.history import told_of_killed, way_back
 from doctor.commands.install.install import BadOrder, Prepared
 from doctor.commands.install.verify_installed import Verified, described, verify
 from doctor.model.encode import encode
 from doctor.output.document import TextStyle
+from doctor.output.formats.json import encoded
 from doctor.output.page import Page
 from installers.apply import Applied, apply
 from installers.journal import State
@@ -63,7 +62,7 @@ def apply_plan(prepared: Prepared, means: ExecutionOptions, style: str, view: Te
     verified = verify(prepared)
     status = _UNKNOWN if verified.waits else 0 if verified.is_good else 1
     if style == "json":
-        return json.dumps(_encoded(applied, verified), indent=2, ensure_ascii=False) + "\n", status
+        return encoded(_encoded(applied, verified)) + "\n", status
     return _page(applied, verified, prepared.plan.steps, view), status
 
 

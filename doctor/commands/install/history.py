@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Iterable
 
 from compat.base.choice import one_of
 from doctor.model.encode import encode
+from doctor.output.formats.json import encoded
 from installers.apply import stay_done, to_type
 from installers.command import run_command
 from installers.journal import Entry, Ran, State, history, whole
@@ -27,7 +27,7 @@ def listed(style: str, *, redact: bool = False) -> str:
 
         runs = redacted(runs, host_of(None))
     if style == "json":
-        return json.dumps({"schema": SCHEMA, "runs": encode(runs)}, indent=2, ensure_ascii=False) + "\n"
+        return encoded({"schema": SCHEMA, "runs": encode(runs)}) + "\n"
     lines = [line for run in runs for line in _lines(run)]
     return "".join(f"{line}\n" for line in lines or ["nothing was installed with --apply"])
 

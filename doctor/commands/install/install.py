@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 
@@ -26,6 +25,7 @@ from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.model.facts.toolkit import Toolkit
 from doctor.output.document import TextStyle
+from doctor.output.formats.json import encoded
 from doctor.output.page import Page
 from doctor.prescribe.target import target_of
 from doctor.rules.shared.cudnn_use import built_for, right_copy
@@ -112,7 +112,7 @@ def shown(prepared: Prepared, script: str, style: str, matrix: Matrix, terminal:
     if script:
         return script_of(script, prepared)
     if style == "json":
-        return json.dumps(_encoded(prepared, matrix), indent=2, ensure_ascii=False) + "\n"
+        return encoded(_encoded(prepared, matrix)) + "\n"
     return _page(prepared, terminal)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import signal
-import subprocess
 import time
 from io import BytesIO
 
 from compat.base.errors import GpudoctorError
+from compat.base.process import command_line
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from doctor.commands.check.command import CheckSubject, report_of
@@ -143,7 +142,7 @@ def _explained(argv: tuple[str, ...], ended: Ended, checked: Checked, style: Tex
     document = ExplainDocument(reading, causes_of(reading, Matrix.of_user()))
     page = Page(style)
     page.line("")
-    page.paragraph(f"gpudoctor: {_typed(argv)[:200]} {_how(ended.status)}", colour="bold", hang=2)
+    page.paragraph(f"gpudoctor: {command_line(argv)[:200]} {_how(ended.status)}", colour="bold", hang=2)
     report = checked.report
     if document.verdict == UNKNOWN and report and not _roots(report):
         seen = "nothing in its output is a message that gpudoctor knows"
@@ -167,11 +166,6 @@ def _title(text: str, style: TextStyle) -> str:
     page = Page(style)
     page.line(page.paint("bold", f"{page.symbol('—', '--')} {text} {page.symbol('—', '--')}"))
     return page.text()
-
-
-def _typed(argv: tuple[str, ...]) -> str:
-    """The command as this system's shell has it."""
-    return shlex.join(argv) if os.name == "posix" else subprocess.list2cmdline(argv)
 
 
 def _how(status: int) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import shutil
 import signal
-import subprocess
 
+from compat.base.process import Launch, Process
 from doctor.commands.run.refused import NotStarted
 
 _NTSTATUS = 1 << 31  # exit statuses from here on are Windows' own, 0xC0000005
@@ -19,7 +19,8 @@ def run(argv: tuple[str, ...]) -> int:
         raise NotStarted(argv[0], errno.ENOENT)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the console tells the command, too
     try:
-        status = subprocess.call((found, *argv[1:]))
+        with Process(Launch((found, *argv[1:]), is_foreground=True)) as process:
+            status = process.wait(None) or 0
     except OSError as error:
         raise NotStarted(argv[0], error.errno or errno.EINVAL) from error
     finally:

@@ -8,10 +8,11 @@ import os
 import shutil
 import signal
 import termios
+from collections.abc import Callable
 from typing import NoReturn
 
+from compat.base.process import with_parent
 from compat.base.record import NamedTuple
-from compat.base.stop import with_parent
 from doctor.commands.run.pty_streams import STDERR, STDIN, STDOUT, Wiring
 from doctor.commands.run.refused import NOT_RUNNABLE, NotStarted
 
@@ -60,6 +61,15 @@ def start(order: Order) -> Started:
         os.waitpid(pid, 0)
         raise NotStarted(order.argv[0], int(said))
     return Started(int(line_of(told)), told, hold) if own else Started(pid, -1, -1)
+
+
+def leave_behind(work: Callable[[], None]) -> None:
+    """Do some work in a process of ours that may outlive us."""
+    if os.fork() == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
 
 
 def line_of(descriptor: int) -> bytes:

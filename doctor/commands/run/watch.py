@@ -12,8 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from compat.base.record import NamedTuple
-from doctor.commands.run.pty_streams import STDIN, STDOUT, Pump, Wiring, copy_size, wire
-from doctor.commands.run.start import Order, Started, line_of, start
+from doctor.commands.run.pty_streams import STDIN, STDOUT, Pump, Stream, Wiring, copy_size, wire
+from doctor.commands.run.start import Order, Started, leave_behind, line_of, start
 
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _KEYS_BYTES = 1024
@@ -238,17 +238,18 @@ def _stop_like(status: int) -> None:
 def _let_go(started: Started, pumps: list[Pump]) -> None:
     """What the command left behind may still write: a process of ours passes it on, and we are free to end."""
     left = [pump.stream for pump in pumps if not pump.is_at_end]
-    if left and os.fork() == 0:
-        try:
-            rest = [Pump(stream, _forget) for stream in left]
-            for pump in rest:
-                pump.start()
-            for pump in rest:
-                pump.wait()
-        finally:
-            os._exit(0)
+    if left:
+        leave_behind(lambda: _pass_on(left))
     if started.hold >= 0:
         os.close(started.hold)
+
+
+def _pass_on(streams: list[Stream]) -> None:
+    rest = [Pump(stream, _forget) for stream in streams]
+    for pump in rest:
+        pump.start()
+    for pump in rest:
+        pump.wait()
 
 
 def _forget(_: bytes) -> None:

@@ -21,7 +21,6 @@ _PROOFS = {
     "conv": "convolves, and every result is right",
     "full": "convolves in every number format, and every result is right",
 }
-_FILES_NAMED = 3
 _MIB, _GIB = 1 << 20, 1 << 30
 _BUSY = 0.9  # less than that is free: CUDA and a desktop take a part of it themselves
 _DIRECTIONS = ("forward", "backward-data", "backward-filter")

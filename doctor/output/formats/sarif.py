@@ -21,11 +21,10 @@ _ROOT, _HOME = "MACHINE", "HOME"
 
 def render(document: Judged, style: TextStyle) -> str:
     """One run of one tool."""
-    import json  # late: `--help` loads this module, too
-
     from doctor import __version__
     from doctor.model.finding import CHECK_ERROR
     from doctor.output.finding_views import open_questions
+    from doctor.output.formats.json import encoded
 
     questions = open_questions(document)
     codes = sorted({one.code for one in document.findings} | {one.code for one in questions})
@@ -43,7 +42,7 @@ def render(document: Judged, style: TextStyle) -> str:
         "results": [_result(one, document.machine, codes) for one in document.findings],
         "properties": {"verdict": document.verdict},
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return encoded({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, is_ascii=True) + "\n"
 
 
 def _rule(code: str) -> dict[str, Any]:

@@ -13,21 +13,20 @@ from typing import Any
 from doctor.commands.gate.dialect import Dialect, cause
 from doctor.commands.gate.verdict import Level, Reason, Verdict
 from doctor.output.finding_views import line
+from doctor.output.formats.json import encoded
 
 _WORDS = {Level.READY: "PASS", Level.WARNED: "WARNING", Level.NOT_READY: "CRITICAL", Level.UNKNOWN: "UNKNOWN"}
 
 
 def render(verdict: Verdict) -> str:
     """The overall severity, and each code with what it is about."""
-    import json
-
     codes = dict.fromkeys(one.code for one in verdict.reasons)
     said: dict[str, Any] = {
         "overall_severity": _WORDS[verdict.level],
         "affected_components": [_component([one for one in verdict.reasons if one.code == code]) for code in codes],
         "messages": [cause(one) for one in verdict.reasons],
     }
-    return json.dumps(said)
+    return encoded(said, None, is_ascii=True)
 
 
 def _component(reasons: list[Reason]) -> dict[str, Any]:

@@ -94,17 +94,12 @@ def status_name(status: int, major: int) -> str:
     return f"CUDNN_STATUS_{kind} ({status})"
 
 
-def is_unsupported(status: int, major: int) -> bool:
-    """Whether it says that this GPU or this release has nothing for what was asked.
+def says_unsupported(name: str) -> bool:
+    """Tell whether a status says that this GPU or this release has nothing for what was asked.
 
     NOT_SUPPORTED and ARCH_MISMATCH. Not those of 9's that are of a broken installation: a sub-library, NVRTC or
     a driver that is missing or too old.
     """
-    return says_unsupported(status_name(status, major))
-
-
-def says_unsupported(name: str) -> bool:
-    """The same of a status' name."""
     begins = name.startswith(("CUDNN_STATUS_NOT_SUPPORTED", "CUDNN_STATUS_ARCH_MISMATCH"))
     return begins and name not in _BROKEN_INSTALLATION
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.commands.verify.cudnn_trial.status import is_unsupported, says_bad_parameter, says_unsupported, status_name
+from doctor.commands.verify.cudnn_trial.status import says_bad_parameter, says_unsupported, status_name
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,6 @@ def test_names(status: int, major: int, name: str) -> None:
     ],
 )
 def test_what_speaks_of_the_algorithm_and_not_of_the_installation(status: int, major: int, unsupported: bool) -> None:
-    assert is_unsupported(status, major) is unsupported
     assert says_unsupported(status_name(status, major)) is unsupported
 
 
