@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 
-from compat.base.trust import others_may_write
+from compat.base.trust import NotTrusted, others_may_write, refuse
 
 
 class NotOurs(OSError):
@@ -29,9 +29,12 @@ def own_directory(path: str) -> None:
 def open_own(path: str, *, make: bool = False) -> int:
     """The descriptor of a directory of this user's own, with mode 0700 where it is made; raises OSError, NotOurs.
 
-    A link on the way is looked through first, and what it leads to is judged.
+    A link on the way is looked through first, and what it leads to is judged. Root follows no link that another user
+    could replace: what is opened by this path afterwards would be elsewhere.
     """
     real = os.path.realpath(path)
+    if os.geteuid() == 0 and real != os.path.abspath(path):
+        _refuse_links(os.path.abspath(path))
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     here = os.open("/", flags)
     parts = [part for part in real.split("/") if part]
@@ -45,6 +48,16 @@ def open_own(path: str, *, make: bool = False) -> int:
             os.close(here)
             raise NotOurs(f"another user can change {'/' + '/'.join(parts[:number])}")
     return here
+
+
+def _refuse_links(path: str) -> None:
+    """Raise NotOurs where another user could change a link on the way; what is not there yet is not looked at."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    try:
+        refuse(path)
+    except NotTrusted as error:
+        raise NotOurs(f"another user can change {error.place}") from error
 
 
 def _enter(name: str, above: int, flags: int, *, make: bool) -> int:

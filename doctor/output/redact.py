@@ -47,12 +47,13 @@ _STACK_WORDS = frozenset(
     )
 )
 _UNQUOTED = r"[^\s\"'`,;)\]}<>]"
+_WORD = rf"(?:\"[^\"\n]*\"|'[^'\n]*'|{_UNQUOTED}+)"  # of a command line
 _SECRET = re.compile(
-    r"TOKEN(?!IZ)|SECRET|PASSW|PASSPHRASE|_PASS(?![A-Za-z])|[_-]PWD|CREDENTIAL|API[_-]?KEY|_KEY|PRIVATE|AUTHORIZATION"
-    r"|_AUTH(?![A-Za-z])",
+    r"TOKEN(?!IZ)|SECRET|PASSW|PASSPHRASE|_PASS(?![A-Za-z])|[_-]PWD|CREDENTIAL|_KEY|PRIVATE|AUTHORIZATION"
+    r"|(?:API|ACCESS|ACCOUNT)[_-]?KEY|_AUTH(?![A-Za-z])",
     re.IGNORECASE,
 )
-_NAMED = re.compile(rf"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]+)[\"']?\s*[=:]\s*[\"']?(?={_UNQUOTED})")
+_NAMED = re.compile(rf"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]+)(?:\\*[\"'])?\s*[=:]\s*(?:\\*[\"'])?(?={_UNQUOTED})")
 _VALUE = re.compile(rf"{_UNQUOTED}+")
 _COLONS = r"[0-9A-Fa-f:]"
 _HIDDEN = "<secret>"
@@ -77,9 +78,15 @@ def _end_of_value(text: str, named: re.Match[str]) -> int:
     """Where the value ends that begins behind the name."""
     closing = text.find(named[0][-1], named.end()) if named[0][-1] in "\"'" else -1
     if closing >= 0 and "\n" not in text[named.end() : closing]:
-        return closing
+        is_escaped = named[0][-2:-1] == text[closing - 1] == "\\"  # in a quotation
+        return closing - is_escaped
     value = _VALUE.search(text, named.end())  # which begins there: `_NAMED` looks ahead
     return value.end() if value else named.end()
+
+
+def _set_by_blank(match: re.Match[str]) -> str:
+    """A line that sets a variable without "=": Docker's ENV, csh's setenv, setx, fish's set."""
+    return f"{match[1]}{_HIDDEN}" if _is_secret(match[2]) else match[0]
 
 
 def _address(match: re.Match[str]) -> str:
@@ -104,11 +111,24 @@ _FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]],
     ("-", re.compile(r"\b[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
     ("://", re.compile(r"://[^\s/\"'<>]+@"), "://<credentials>@"),
     ("://", re.compile(r"://[^\s/\"'<>:@]+:(?!\d{1,5}[/?#])[^\s\"'<>@]{1,400}@"), "://<credentials>@"),
-    ("--", re.compile(rf"((?<![\w-])--[a-z-]{{0,40}}?(?:passw(?:or)?d|token|secret|api-key) +)(?!-){_UNQUOTED}+"),
+    ("--", re.compile(rf"((?<![\w-])--[a-z_-]{{0,40}}?(?:passw(?:or)?d|phrase|token|secret|[_-]key) +)(?!-){_WORD}"),
      r"\1<secret>"),
+    ("-", re.compile(r"((?<![\w-])(?:-u|--user|--proxy-user)[ =]+[\"']?(?!\d+:)[^\s:/\"']+:)[^\s\"']+"), r"\1<secret>"),
+    (" -p", re.compile(rf"(\b(?:sshpass|(?:docker|podman|skopeo|oc|az) login\b[^\n&;|]{{0,200}}?) -p ?){_WORD}"),
+     r"\1<secret>"),
+    (" -p", re.compile(r"(\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n&;|]{0,200}? -p)[^\s-]\S*"), r"\1<secret>"),
+    ("login", re.compile(r"(\blogin\s+\S+\s+password\s+)\S+"), r"\1<secret>"),  # .netrc
+    ("ookie", re.compile(r"(\b(?:set-)?cookie[\"']?\s*[:=]\s*[\"']?)[^\n\"']+", re.IGNORECASE), r"\1<secret>"),
+    (" ", re.compile(r"(?m)(\b(?:ENV|setenv|setx|set -\w+) +([A-Za-z0-9_]+) +)[^=\s][^\n]*"), _set_by_blank),
+    ("PASS=", re.compile(rf"(\b(?!BYPASS|COMPASS)[A-Z]*PASS=){_WORD}"), r"\1<secret>"),
+    (";", re.compile(r"(;\s?pwd\s?=\s?)[^;\s\"']+", re.IGNORECASE), r"\1<secret>"),  # a connection string
+    ("</", re.compile(r"(<(?:password|passwd|token|secret|api-?key)>)[^<\n]+", re.IGNORECASE), r"\1<secret>"),
+    ("PRIVATE KEY", re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[^-]+"), r"\1<secret>"),
     (" ", re.compile(r"(\bauthorization[\"']?\s*[:=]\s*[\"']?[a-z]+ +)[^\s\"']+", re.IGNORECASE), r"\1<secret>"),
     (" ", re.compile(r"(\bBearer +)[\w.~+/=-]{16,}", re.IGNORECASE), r"\1<secret>"),
-    ("=", re.compile(r"([?&](?:sig|[a-z-]*signature|[a-z-]*credential)=)[^&\s\"']+", re.IGNORECASE), r"\1<secret>"),
+    ("=", re.compile(
+        r"([?&](?:sig|pass|pwd|auth|[a-z_-]*(?:signature|credential|token|passw(?:or)?d|secret|key))=)[^&\s\"']+",
+        re.IGNORECASE), r"\1<secret>"),
     ("eyJ", re.compile(r"\beyJ[\w-]{6,}\.[\w-]+(\.[\w-]*)?"), "<secret>"),  # a JSON web token
     ("_", re.compile(r"\b(hf_|gh[pousr]_|npm_|github_pat_[A-Za-z0-9]*_?)[A-Za-z0-9]{16,}"), "<secret>"),
     ("-", re.compile(r"\b(glpat-|xox[abprs]-|pypi-AgE)[\w-]{10,}|\bsk-(proj-|ant-)?[A-Za-z0-9]{20,}"), "<secret>"),

@@ -14,6 +14,7 @@ from compat.base.choice import NoSuchName
 from compat.base.discover import code_of, load_one, names_in
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
+from compat.base.trust import refuse_links
 from doctor.output import formats
 from doctor.output.document import Document, Format, TextStyle
 
@@ -133,6 +134,7 @@ def write_new(path: str, text: str) -> None:
     What came to that name meanwhile is left alone: a link, too, also one that leads nowhere (O_EXCL, open(2)).
     """
     try:
+        refuse_links(os.path.dirname(path))
         with open(path, "x", encoding="utf-8", newline="\n") as stream:
             try:
                 stream.write(text)
@@ -145,12 +147,13 @@ def write_new(path: str, text: str) -> None:
 
 
 def _followed(path: str) -> str:
-    """Where a path's links lead; raises OSError for a link that another user made.
+    """Where a path's links lead; raises OSError for a link that another user made, for root also on the way to it.
 
     Linux refuses these in /tmp by itself (fs.protected_symlinks, proc(5)). What is resolved before it is opened goes
     around that, and a report of root's could take the place of any file.
     """
     for _ in range(_LINKS_AT_MOST):
+        refuse_links(os.path.dirname(path))
         if not os.path.islink(path):
             return path
         if os.name == "posix" and os.lstat(path).st_uid not in {0, os.geteuid()}:

@@ -479,6 +479,7 @@ def names_by_id(host: Host, path: str) -> dict[int, str]:
 
 _LOG_LINES_AT_MOST = 500
 _LOG_FILE_AT_MOST_BYTES = 1 << 20
+_AN_XID = r"NVRM: Xid \([^()]{4,60}\): \d{1,4}\b"
 _SPEAKS_IN_LINES = ("NVRM:", "nvidia")
 # Of the driver and its rivals, of modules that the kernel refuses, and of processes that hang in the driver.
 _OF_INTEREST = (
@@ -526,12 +527,12 @@ def _this_boot(text: str) -> list[str]:
 
 
 def _of_interest(lines: Iterator[str] | list[str]) -> tuple[str, ...]:
-    found = []
-    for line in lines:
-        lowered = line.lower()
-        if any(word in lowered for word in _OF_INTEREST):
-            found.append(line)
-    return tuple(found[-_LOG_LINES_AT_MOST:])
+    """The last lines, and before them the last of each Xid: a program can cause hundreds of others after it."""
+    lowered = ((line, line.lower()) for line in lines)
+    found = [line for line, low in lowered if any(word in low for word in _OF_INTEREST)]
+    early, late = found[:-_LOG_LINES_AT_MOST], found[-_LOG_LINES_AT_MOST:]
+    xids = {one[0]: line for line in early if (one := re.search(_AN_XID, line))}
+    return (*list(xids.values())[-_LOG_LINES_AT_MOST:], *late)
 
 
 # Reading

@@ -118,8 +118,11 @@ def test_another_users_directory_is_left_alone(tmp_path: Path) -> None:
         path.parent.rmdir()
 
 
+PLANTED = ("link", "link to a directory of root's", "directory of theirs", "writable for all", "writable for a group")
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give files away")
-@pytest.mark.parametrize("planted", ["link", "directory of theirs", "writable for all", "writable for a group"])
+@pytest.mark.parametrize("planted", PLANTED)
 def test_root_writes_nowhere_that_another_user_can_turn(tmp_path: Path, planted: str) -> None:
     """HOME of another user, as sudo often leaves it: ~/.cache/gpudoctor may lead anywhere."""
     target = tmp_path / "etc"
@@ -133,6 +136,11 @@ def test_root_writes_nowhere_that_another_user_can_turn(tmp_path: Path, planted:
             os.chown(place, 12345, 12345)
         os.lchown(cache, 12345, 12345)
         os.chown(target, 12345, 12345)
+    elif planted == "link to a directory of root's":  # they can turn it after it was looked at
+        (home / ".cache").rmdir()
+        (home / ".cache").symlink_to(target)
+        os.chown(home, 12345, 12345)
+        os.lchown(home / ".cache", 12345, 12345)
     elif planted == "directory of theirs":
         os.chown(home, 12345, 12345)
     else:

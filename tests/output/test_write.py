@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from doctor.output import write
-from doctor.output.write import NotWritten, style_of, write_file
+from doctor.output.write import NotWritten, style_of, write_file, write_new
 
 
 def test_a_file_is_replaced_whole_and_leaves_no_part(tmp_path: Path) -> None:
@@ -80,6 +81,23 @@ def test_a_link_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.M
         write_file(str(tmp_path / "report.json"), "text")
     assert (tmp_path / "shadow").read_text() == "kept"
     assert sorted(os.listdir(tmp_path)) == ["report.json", "shadow"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a link to another user")
+@pytest.mark.parametrize("put", [write_file, write_new])
+@pytest.mark.parametrize("named", ["theirs/r.json", "theirs/below/r.json", "own/theirs/r.json", "own.json"])
+def test_root_writes_through_no_directory_link_of_another_user(
+    tmp_path: Path, named: str, put: Callable[[str, str], None]
+) -> None:
+    (tmp_path / "etc" / "below").mkdir(parents=True)
+    (tmp_path / "theirs").symlink_to("etc")
+    (tmp_path / "own").symlink_to(".")
+    (tmp_path / "own.json").symlink_to("theirs/r.json")
+    put(str(tmp_path / "own" / "r.json"), "text")  # a link of root's own is followed
+    os.lchown(tmp_path / "theirs", 4712, 4712)
+    with pytest.raises(NotWritten, match="a link that another user made" if put is write_file else named):
+        put(str(tmp_path / named), "text")
+    assert [one.name for one in (tmp_path / "etc").rglob("*")] == ["below"]
 
 
 def test_links_in_a_circle_are_said(tmp_path: Path) -> None:

@@ -267,6 +267,16 @@ def test_kernel_log_keeps_the_last_of_a_storm(tmp_path: Path) -> None:
     assert (len(lines), lines[-1]) == (500, "NVRM: Xid 1999")
 
 
+def test_a_storm_hides_no_other_xid(tmp_path: Path) -> None:
+    xids = (b"01:00): 79, old", b"01:00): 79, new", b"02:00): 48, x")
+    records = (*xids, *(b"01:00): 31, pid=%d" % number for number in range(2000)))
+    log = b"".join(b"3,1,1,-;NVRM: Xid (PCI:0000:%b\n" % one for one in records)
+    lines = value(system.look(PretendHost(tmp_path, {"/etc/": ""}, kernel_log=log)).kernel_log)
+    named = [line.rpartition("0000:")[2] for line in lines]
+    assert named[:3] == ["01:00): 79, new", "02:00): 48, x", "01:00): 31, pid=1499"]
+    assert named[3:] == [f"01:00): 31, pid={number}" for number in range(1500, 2000)]
+
+
 def test_container_runtime_variables(tmp_path: Path) -> None:
     environ = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_TOKEN": "secret", "PATH": "/bin"}
     found = system.look(PretendHost(tmp_path, {"/etc/": ""}, environ=environ)).gpu_runtime_env

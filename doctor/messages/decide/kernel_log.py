@@ -25,6 +25,12 @@ _DO = {
     RESET: f"{_RESETS} {_AGAIN}",
     RESTART: f"Stop the programs, then reboot this machine. {_AGAIN}",
 }
+# For all other actions, the page of the finding says what to do with a card.
+_OF_HARDWARE = {
+    NOTHING: "Test the GPU when it is free (`dcgmi diag -r 3`); if the test fails, have the GPU replaced.",
+    APPLICATION: _DO[APPLICATION],
+    RESET: _DO[RESET],
+}
 # NVIDIA, "GPU Memory Error Management": the program goes on, and a reset completes the remapping.
 _REMAPPED = 63
 _REMAPS = (
@@ -57,7 +63,7 @@ def of_xid(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     elif row.fault == "event":
         yield Means(_USER, f"{says}: an event, not a fault", 0.4, mends=_DO[NOTHING])
     elif row.fault in {"gone", "hardware"}:
-        yield Means(_HARDWARE, says, 0.93, mends=_DO[RESET] if action == RESET else "")
+        yield Means(_HARDWARE, says, 0.93, mends=_OF_HARDWARE.get(action, ""))
     elif row.fault == "either" and action != NOTHING:
         yield Means(_HARDWARE, f"{says}, of hardware or of a program", 0.6, mends=_DO.get(action, ""))
     elif action == NOTHING:

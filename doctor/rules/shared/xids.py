@@ -35,10 +35,11 @@ _CHANGED = (
     r"to 0x(?P<number>[0-9a-f]{1,8}) \((?P<name>[^)\n]{1,60})\)"
 )
 # The driver's own line, with what a logger or dmesg writes before it: other lines hold words that any user can choose,
-# such as the name of a control group.
+# such as the name of a control group. Sources: PRINTK_CALLER of the kernel; NVIDIA/open-gpu-kernel-modules,
+# kernel_rc.c, which names the MIG instance behind the card.
 _XID = (
-    r"(?:(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-[\dT:.+-]+) \S+ kernel: )?(?:\[ *[\d.]+\] ?)?"
-    r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]{4,16})\): (\d{1,4})"
+    r"(?:(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-[\dT:.+-]+) \S+ kernel: )?(?:\[ *[\d.]+\] ?)?(?:\[ *[TC]\d+\] ?)?"
+    r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]{4,16})(?: GPU-I:\d+)?(?: GPU-CI:\d+)?\): (\d{1,4})"
 )
 
 

@@ -86,7 +86,14 @@ def test_the_last_recovery_action_of_a_card_counts() -> None:
 
 @pytest.mark.parametrize(
     ("xid", "mends"),
-    [(63, "Reset the GPU when convenient"), (48, "then reset it"), (110, "then reset it"), (68, "Restart the program")],
+    [
+        (63, "Reset the GPU when convenient"),
+        (48, "then reset it"),
+        (110, "then reset it"),
+        (68, "Restart the program"),
+        (94, "Restart the program"),
+        (92, "Test the GPU when it is free"),
+    ],
 )
 def test_what_mends_it_is_of_the_xid(xid: int, mends: str) -> None:
     assert mends in causes(f"{xid}, pid=77")[0].mends

@@ -301,6 +301,10 @@ def test_what_keeps_work_away(facts: Facts, level: Level | None, says: str) -> N
         ("NVRM: Xid (0000:01:00): 79, as before release 343", "restart", Level.NOT_READY),
         ("Nov  3 05:52:20 n1 kernel: [   12.345678] NVRM: Xid (PCI:0000:01:00): 48, DBE", "reset", Level.NOT_READY),
         ("2026-11-23T05:52:20.1+00:00 n1 kernel: NVRM: Xid (PCI:0000:01:00): 48", "reset", Level.NOT_READY),
+        ("Nov  3 05:52:20 n1 kernel: [   12.3][ T1234] NVRM: Xid (PCI:0000:01:00): 48", "reset", Level.NOT_READY),
+        ("[   12.345678] [    C17] NVRM: Xid (PCI:0000:01:00): 48", "reset", Level.NOT_READY),
+        ("NVRM: Xid (PCI:0000:01:00 GPU-I:05): 95, pid=1", "reset", Level.NOT_READY),
+        ("NVRM: Xid (PCI:0000:01:00 GPU-I:05 GPU-CI:00): 95, pid=1", "reset", Level.NOT_READY),
     ],
 )
 def test_what_an_xid_asks_for(line: str, action: str, level: Level) -> None:
