@@ -28,6 +28,7 @@ from doctor.model.facts.failure import Unread
 from doctor.model.facts.seen import Place
 from doctor.model.finding import Answer, Evidence, Report, Severity, Status
 from doctor.output.document import TextStyle
+from doctor.probes import independent_probes
 from doctor.rules.shared.engine import Rules, codes, judge, load_rules
 
 _OF_THE_TEXT = partial(Place, "")  # how evidence names a line
@@ -72,7 +73,7 @@ def _of_nodes(
 
 def _of_report(saved: Saved, rules: Rules, matrix: Matrix, source: str) -> tuple[Facts, tuple[Answer, ...]]:
     try:
-        facts = facts_of_report(saved.report or {})
+        facts = facts_of_report(saved.report or {}, {name: one.kind for name, one in independent_probes().items()})
     except NotAReport as error:
         raise BadRequest(f"{source}: {error}") from error
     return facts, judge(facts, matrix, rules)
