@@ -1,1 +1,1 @@
-"""One installation method a file. See CONTRIBUTING.md, "An installation method"."""
+"""One installation method a file, whose name holds the products that it serves. See CONTRIBUTING.md."""
