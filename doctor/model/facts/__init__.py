@@ -8,14 +8,13 @@ from typing import Any, Generic, TypeVar
 
 from compat.base.record import NamedTuple
 from doctor.model.facts.cudnn import CudnnCopy
-from doctor.model.facts.dlls import DllNeeds
 from doctor.model.facts.dockerfile import DockerfileFacts
 from doctor.model.facts.driver import DriverFacts
 from doctor.model.facts.environment import ConfigurationFacts, Environment, Import
 from doctor.model.facts.failure import Failure, Unread
 from doctor.model.facts.gpu import Gpu, PciDevice
 from doctor.model.facts.image import ImageFacts
-from doctor.model.facts.loader import LoaderFacts
+from doctor.model.facts.loader import DllNeeds, LoaderFacts
 from doctor.model.facts.policy import Policy
 from doctor.model.facts.seen import Fact, Seen, Unseen, all_unseen
 from doctor.model.facts.system import Compiler, SystemFacts
