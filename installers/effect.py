@@ -8,9 +8,16 @@ link, which cards a driver drives: the matrix and the probes know that, not the 
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Protocol
 
 from compat.base.record import NamedTuple
+
+
+class Effect(Protocol):
+    """Any effect: a NamedTuple of this file. What it does to the facts is the file of its name in prescribe/effects."""
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
 
 
 class DistributionsInstalled(NamedTuple):
@@ -240,40 +247,3 @@ class SettingWritten(NamedTuple):
     section: str  # "" before every section
     name: str
     value: str
-
-
-Effect = Union[
-    DistributionsInstalled,
-    DistributionsRemoved,
-    EnvironmentMade,
-    VariableSet,
-    VariableUnset,
-    EntryRemoved,
-    EntryAdded,
-    LinkMade,
-    FileRemoved,
-    DirectorySearched,
-    DriverInstalled,
-    LibrariesRemoved,
-    ModuleLoaded,
-    ModuleReloaded,
-    ModuleBuilt,
-    ModuleSigned,
-    ModuleKeptAway,
-    Restarted,
-    SystemPackageInstalled,
-    SystemLibraryInstalled,
-    ToolkitInstalled,
-    CudnnInstalled,
-    ServiceRunning,
-    FabricManagerInstalled,
-    HostCompilerInstalled,
-    NodesMade,
-    NodeOpened,
-    GpusGiven,
-    ImageVariableSet,
-    SharedMemoryGiven,
-    ComputeModeSet,
-    SettingWritten,
-    CppRuntimeInstalled,
-]

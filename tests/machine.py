@@ -299,7 +299,7 @@ def machine(**changes: Any) -> Facts:
         configuration=configuration(),
         loader=loader(),
         imports=seen(()),
-        install_runs=seen(()),
+        independent={"install_runs": seen(())},
         code_tools=seen(()),
         dlls=seen(()),
     )._replace(**changes)

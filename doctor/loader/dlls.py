@@ -20,9 +20,8 @@ from doctor.host import Host, HostError
 from doctor.host.optional_reads import names_of, text_of
 from doctor.loader.cards import Dlls, card_of
 from doctor.model.facts.cudnn import CudnnCopy
-from doctor.model.facts.dlls import Dll, DllNeeds
 from doctor.model.facts.environment import Environment, Framework
-from doctor.model.facts.loader import FoundBy, LoaderFacts, Way
+from doctor.model.facts.loader import Dll, DllNeeds, FoundBy, LoaderFacts, Way
 from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.model.facts.toolkit import ToolkitFacts
 

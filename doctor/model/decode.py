@@ -9,13 +9,13 @@ from functools import lru_cache
 from typing import Any
 
 from compat.base.errors import GpudoctorError
-from doctor.model.encode import REPORT_SCHEMA, TEXTS
+from doctor.model.encode import GROUPS, REPORT_SCHEMA, TEXTS
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.environment import Setting
-from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot
-from doctor.model.schema import GROUPS
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, WhyNot
 
 _ABSENT = Unseen("the saved report does not say it")
+_NOT_LOOKED_FOR = Unseen("they were not looked for")
 _DEEPEST = 40  # levels of a report
 
 
@@ -23,8 +23,11 @@ class NotAReport(GpudoctorError):
     """A file is no report that this release can read; the message says where it is not."""
 
 
-def facts_of_report(report: Mapping[str, Any]) -> Facts:
-    """The facts of a `gpudoctor.report/1`, as those of a machine elsewhere; raises NotAReport."""
+def facts_of_report(report: Mapping[str, Any], kinds: Mapping[str, Any]) -> Facts:
+    """Return the facts of a `gpudoctor.report/1`, as those of a machine elsewhere; raises NotAReport.
+
+    `kinds`: the types of the groups that independent probes see, by name.
+    """
     if report.get("schema") != REPORT_SCHEMA:
         raise NotAReport(f"its schema is {report.get('schema')!r}, and not {REPORT_SCHEMA}")
     groups = report.get("facts")
@@ -32,7 +35,16 @@ def facts_of_report(report: Mapping[str, Any]) -> Facts:
         raise NotAReport("facts: not there")
     found: dict[str, Any] = {}
     for name, (path, bare) in GROUPS.items():
-        found[path] = _group(path, groups[name], bare=bare) if name in groups else None
+        found[path] = (
+            _decoded(_type_of(path), _with_how(groups[name]) if bare else groups[name], path)
+            if name in groups
+            else None
+        )
+    fact_of: Any = Fact
+    independent = {
+        name: _decoded(fact_of[kind], _with_how(groups[name]), name) if name in groups else _NOT_LOOKED_FOR
+        for name, kind in kinds.items()
+    }
     toolkit = _hints(Facts)["toolkit"](found.pop("toolkit.toolkits") or _ABSENT, found.pop("toolkit.names") or _ABSENT)
     subject = _decoded(Machine, report.get("subject"), "subject")
     machine = subject._replace(kind="dump") if subject.kind == "live" else subject
@@ -41,16 +53,19 @@ def facts_of_report(report: Mapping[str, Any]) -> Facts:
     if missing:
         raise NotAReport(f"facts: without {missing[0]}")
     rest = {name: _ABSENT for name in Facts._fields if name not in known and name not in Facts._field_defaults}
-    return Facts(**{**rest, **known, "machine": machine, "toolkit": toolkit})
+    return Facts(**{**rest, **known, "machine": machine, "toolkit": toolkit, "independent": independent})
 
 
-def _group(path: str, value: Any, *, bare: bool) -> Any:
+def _type_of(path: str) -> Any:
     kind: Any = Facts
     for name in path.split("."):
         kind = _hints(kind)[name]
-    if bare and not (isinstance(value, Mapping) and "unseen" in value):
-        value = {"value": value, "how": "the saved report"}
-    return _decoded(kind, value, path)
+    return kind
+
+
+def _with_how(value: Any) -> Any:
+    is_unseen = isinstance(value, Mapping) and "unseen" in value
+    return value if is_unseen else {"value": value, "how": "the saved report"}
 
 
 @lru_cache(maxsize=256)

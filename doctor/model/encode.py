@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
@@ -22,6 +23,26 @@ from installers.plan import Plan
 REPORT_SCHEMA = "gpudoctor.report/1"
 TEXTS = (CudaVersion, DriverRelease, CudnnVersion, ComputeCapability, CodeTarget, Place)  # as `str` makes them
 EVIDENCE = {"source": str, "detail": str, "file": str, "line": int}
+# The names of the report's contract for the groups of facts; those marked true are bare lists.
+GROUPS = {
+    "os": ("system", False),
+    "driver": ("driver", False),
+    "pci": ("pci", True),
+    "gpus": ("gpus", True),
+    "toolkits": ("toolkit.toolkits", True),
+    "toolkit_names": ("toolkit.names", True),
+    "compilers": ("compilers", True),
+    "cudnn": ("cudnn", True),
+    "environments": ("environments", True),
+    "configuration": ("configuration", False),
+    "loader": ("loader", False),
+    "imports": ("imports", True),
+    "code_tools": ("code_tools", True),
+    "dlls": ("dlls", True),
+    "image": ("image", False),
+    "dockerfile": ("dockerfile", False),
+    "failures": ("failures", False),
+}
 # What a reader of the report gets besides the fields: made here, of the fields alone.
 DERIVED: Mapping[type, Mapping[str, tuple[type, Callable[[Any], Any]]]] = {
     Prediction: {"because": (str, lambda one: describe_resolution(one.way)), "missing": (bool, lambda one: one.missing)}
@@ -56,26 +77,17 @@ def encode(value: Any) -> Any:
 
 def encode_facts(facts: Facts) -> dict[str, Any]:
     """The facts, under the names of the report's contract."""
-    return {
-        "os": encode(facts.system),
-        "driver": encode(facts.driver),
-        "pci": _bare(facts.pci),
-        "gpus": _bare(facts.gpus),
-        "toolkits": _bare(facts.toolkit.toolkits),
-        "toolkit_names": _bare(facts.toolkit.names),
-        "compilers": _bare(facts.compilers),
-        "cudnn": _bare(facts.cudnn),
-        "environments": _bare(facts.environments),
-        "configuration": encode(facts.configuration),
-        "loader": encode(facts.loader),
-        "imports": _bare(facts.imports),
-        "code_tools": _bare(facts.code_tools),
-        "dlls": _bare(facts.dlls),
-        "install_runs": _bare(facts.install_runs),
-        "image": encode(facts.image),
-        "dockerfile": encode(facts.dockerfile),
-        "failures": encode(facts.failures),
+    groups = {
+        name: _bare(attrgetter(path)(facts)) if bare else encode(attrgetter(path)(facts))
+        for name, (path, bare) in GROUPS.items()
     }
+    return in_order(groups, {name: _bare(fact) for name, fact in facts.independent.items()})
+
+
+def in_order(groups: dict[str, Any], independent: dict[str, Any]) -> dict[str, Any]:
+    """Return both in the order of the contract: the groups of independent probes stand before the last three."""
+    last = {name: groups[name] for name in [*groups][-3:]}
+    return {name: one for name, one in {**groups, **independent}.items() if name not in last} | last
 
 
 def encode_report(report: Report) -> dict[str, Any]:

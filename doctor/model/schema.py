@@ -1,7 +1,4 @@
-"""The JSON Schema of the report, generated from the very types that are encoded; other commands' are made of its parts.
-
-`python -m doctor.model.schema` prints it; docs/report.schema.json is its committed copy, and a test keeps them equal.
-"""
+"""JSON Schemas, generated from the very types that are encoded; those of the commands are made of these parts."""
 
 from __future__ import annotations
 
@@ -12,8 +9,7 @@ from enum import Enum
 from typing import Any
 
 from compat.need import Need
-from doctor.model.encode import DERIVED, EVIDENCE, REPORT_SCHEMA, TEXTS
-from doctor.model.facts import Facts, Machine
+from doctor.model.encode import DERIVED, EVIDENCE, TEXTS
 from doctor.model.facts.seen import Seen, Unseen, WhyNot
 from doctor.model.finding import Evidence, Severity, Symptom
 
@@ -26,47 +22,6 @@ _UNSEEN = {
     "properties": {"unseen": {"type": "string"}, "why_not": {"enum": [one.value for one in WhyNot if one.value]}},
     "required": ["unseen"],
 }
-# The names of the report's contract for the groups of facts; those marked true are bare lists.
-GROUPS = {
-    "os": ("system", False),
-    "driver": ("driver", False),
-    "pci": ("pci", True),
-    "gpus": ("gpus", True),
-    "toolkits": ("toolkit.toolkits", True),
-    "toolkit_names": ("toolkit.names", True),
-    "compilers": ("compilers", True),
-    "cudnn": ("cudnn", True),
-    "environments": ("environments", True),
-    "configuration": ("configuration", False),
-    "loader": ("loader", False),
-    "imports": ("imports", True),
-    "code_tools": ("code_tools", True),
-    "dlls": ("dlls", True),
-    "install_runs": ("install_runs", True),
-    "image": ("image", False),
-    "dockerfile": ("dockerfile", False),
-    "failures": ("failures", False),
-}
-
-
-def report_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of `gpudoctor.report/1`."""
-    types = Types()
-    kinds = one_of("ok", "bad", "unknown", "not-applicable")
-    report = an_object(
-        {
-            "schema": {"const": REPORT_SCHEMA},
-            "gpudoctor": TEXT,
-            "matrix_as_of": {"type": "string", "format": "date"},
-            "subject": types.of(Machine),
-            "verdict": one_of("healthy", "warnings", "broken", "no-gpu", "unknown"),
-            "facts": an_object({name: _group(types, path, bare=bare) for name, (path, bare) in GROUPS.items()}),
-            "findings": list_of(finding_schema(types)),
-            "answers": list_of(an_object({"code": TEXT, "subject": TEXT, "answer": kinds, "why": TEXT})),
-            "elapsed_s": {"type": "number"},
-        }
-    )
-    return {**HEAD, "title": REPORT_SCHEMA, **report, "$defs": types.definitions()}
 
 
 def as_text(schema: dict[str, Any]) -> str:
@@ -119,16 +74,6 @@ class Types:
         return {"$ref": f"#/$defs/{name}"}
 
 
-def _group(types: Types, path: str, *, bare: bool) -> dict[str, Any]:
-    kind: Any = Facts
-    for name in path.split("."):
-        kind = typing.get_type_hints(kind)[name]
-    if not bare:
-        return types.of(kind)
-    seen = next(one for one in typing.get_args(kind) if typing.get_origin(one) is Seen)
-    return {"anyOf": [types.of(typing.get_args(seen)[0]), _UNSEEN]}
-
-
 def finding_schema(types: Types) -> dict[str, Any]:
     """The schema of one finding, with its remedies."""
     step = {"type": "object", "properties": {"kind": TEXT}, "required": ["kind"]}
@@ -168,9 +113,3 @@ def list_of(items: dict[str, Any]) -> dict[str, Any]:
 def one_of(*values: str) -> dict[str, Any]:
     """One of these texts."""
     return {"enum": list(values)}
-
-
-if __name__ == "__main__":
-    import sys
-
-    sys.stdout.write(as_text(report_schema()))

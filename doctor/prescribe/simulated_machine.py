@@ -63,7 +63,7 @@ def reprobe(world: SimulatedMachine) -> Facts:
     if not world.is_stale or world.host is None:
         return world.facts
     from doctor.loader import code_tools, dlls
-    from doctor.probes import Guard, compiler, configuration, cudnn, loader, predictions_of
+    from doctor.probes import Guard, compiler, configuration, cudnn, independent_probes, loader, predictions_of
     from doctor.probes import toolkit as toolkit_probe
 
     facts, host, guard = world.facts, Overlay(world.host, world.changes), Guard()
@@ -92,6 +92,10 @@ def reprobe(world: SimulatedMachine) -> Facts:
         if world.has_new_driver
         else facts.driver._replace(libraries=fact("driver", _driver_libraries, search, facts.driver.release)),
         imports=Seen((), "nothing was imported yet") if world.replaced else facts.imports,
+        independent={
+            **facts.independent,
+            **{name: fact(one.title, one.look) for name, one in independent_probes().items() if one.reads_files},
+        },
         failures=(*facts.failures, *guard.failures),
     )
 

@@ -6,18 +6,20 @@ finding check-error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from compat.base.discover import load_one, names_in
 from compat.base.record import NamedTuple
 from doctor.host import BadRequest, Host
 from doctor.host.progress import DRIVER_TIMEOUT_S
 from doctor.host.snapshot import Snapshot
-from doctor.model.facts import Facts, Machine
+from doctor.model.facts import Facts, IndependentProbe, Machine
 from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.facts.driver import DriverFacts
 from doctor.model.facts.environment import ConfigurationFacts, Environment
-from doctor.model.facts.failure import Failure, InstallRun
+from doctor.model.facts.failure import Failure
 from doctor.model.facts.loader import LoaderFacts, Prediction
 from doctor.model.facts.seen import Fact, Seen, Unseen, all_unseen, value_or
 from doctor.model.facts.system import SystemFacts
@@ -68,6 +70,18 @@ class Guard:
         return f"{failure.label} failed: {failure.error}"
 
 
+def independent_probes() -> Mapping[str, IndependentProbe[Any]]:
+    """Return every independent probe by the name of its facts."""
+    from doctor.probes import independent
+
+    return {name: load_one(independent, name, "PROBE", IndependentProbe) for name in names_in(independent)}
+
+
+def independent_unseen(why: Unseen) -> Mapping[str, Unseen]:
+    """Return the facts of every independent probe where none of them could look."""
+    return dict.fromkeys(independent_probes(), why)
+
+
 def look(host: Host, request: ProbeRequest) -> Facts:
     """Everything that can be seen of this machine; what was costly to read is remembered for the next look."""
     snapshot = host if isinstance(host, Snapshot) else Snapshot(host)
@@ -109,7 +123,7 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
         configuration=settings,
         loader=search._replace(predictions=predictions),
         imports=imports,
-        install_runs=guard.one("installation", lambda: _install_runs(host)),
+        independent={name: guard.one(one.title, partial(one.look, host)) for name, one in independent_probes().items()},
         failures=tuple(guard.failures),
         code_tools=tools,
         dlls=needed,
@@ -126,12 +140,6 @@ def _drivers(host: Host, search: LoaderFacts, told: Told, request: ProbeRequest,
     timeout_s, deep = request.driver_timeout_s, request.deep
     started = guard.one("cuInit", lambda: cuda_start.look(host, found, timeout_s, deep=deep))
     return found._replace(cuda_start=started)
-
-
-def _install_runs(host: Host) -> Fact[tuple[InstallRun, ...]]:
-    from doctor.probes import install_runs
-
-    return install_runs.look(host)
 
 
 def _environments(host: Host, request: ProbeRequest, guard: Guard) -> Fact[tuple[Environment, ...]]:

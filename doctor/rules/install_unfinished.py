@@ -6,13 +6,14 @@ from compat.matrix import Matrix
 from compat.need import Need
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok, unknown
+from doctor.probes.independent import install_runs
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """A run that is still at work is none of these; of one whose record is damaged, nobody can tell."""
-    runs = facts.install_runs.get()
+    runs = install_runs.PROBE.of(facts).get()
     killed = [one for one in runs if one.state == "killed"]
     damaged = [one for one in runs if one.state == "damaged"]
     if killed:

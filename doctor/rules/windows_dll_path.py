@@ -6,8 +6,8 @@ from compat.matrix import Matrix
 from compat.need import Need
 from compat.traits import traits_of
 from doctor.model.facts import Facts
-from doctor.model.facts.dlls import Dll
 from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Dll
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms, need_own_cuda, preload

@@ -22,7 +22,8 @@ from doctor.loader.cards import jax, torch, triton
 from doctor.loader.link_release import releases_of
 from doctor.model.facts.environment import Distribution
 from doctor.model.facts.loader import Prediction
-from doctor.probes import configuration, cudnn, driver, install_runs, package_rules, system, toolkit
+from doctor.probes import configuration, cudnn, driver, package_rules, system, toolkit
+from doctor.probes.independent import install_runs
 from doctor.pyenv import distributions, metadata, package_tools, prefixes, project, started
 from doctor.pyenv.variant import variant_note
 from tests.lab.elf_file import elf_bytes

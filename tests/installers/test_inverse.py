@@ -16,10 +16,10 @@ from installers.choose import load_methods, plan_for
 from installers.command import CommandFailed, run_command, settled
 from installers.cuda_order import CudaOrder, NoSuchToolkit
 from installers.journal import State, history, record_of_command
-from installers.methods.cuda_container import container_plan
+from installers.methods.container_image import container_plan
 from installers.methods.cuda_installer import installer_plan
-from installers.methods.cuda_local import local_plan
 from installers.methods.cuda_wheel import wheel_plan
+from installers.methods.local_repository import local_plan
 from installers.packages import install, manager_of
 from installers.plan import Plan
 from installers.run import ExecutionOptions

@@ -22,44 +22,10 @@ from installers.render import commands, script_bash, script_powershell
 from installers.step import every_kind, kind_of
 from installers.steps.command import NOTHING_TO_TAKE_BACK, Command
 from installers.undo import rollback
+from tests.examples import example
 from tests.installers import target as machines
 
-MADE_UP = '''
-"""Mark a directory, as nothing else does: the mark is no file that `put` could bring."""
-
-import os
-
-from compat.base.record import NamedTuple
-from installers.render.bash import quote
-from installers.render.powershell import literal
-from installers.step import FILES, StepType, Shell
-
-
-class Mark(NamedTuple):
-    path: str
-    why: str
-
-
-def _apply(step, run):
-    run.record("mark", {"path": step.path})
-    os.mkfifo(step.path)
-
-
-def _undo(data):
-    if os.path.lexists(data["path"]):
-        os.unlink(data["path"])
-
-
-KIND = StepType(
-    Mark,
-    title=lambda step: f"mark {step.path}",
-    bash=Shell(lambda step, _: (f"mkfifo {quote(step.path)}",)),
-    powershell=Shell(lambda step, _: (f"New-Item -ItemType File {literal(step.path)}",)),
-    apply=_apply,
-    undo=_undo,
-    taken_back=lambda _: FILES,
-)
-'''
+MADE_UP = example("installers/steps/make_fifo.py")
 
 
 @pytest.fixture
@@ -75,17 +41,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def mark(folder: Path) -> Any:
-    (folder / "mark.py").write_text(MADE_UP)
+    (folder / "make_fifo.py").write_text(MADE_UP)
     import importlib
 
-    return importlib.import_module("installers.steps.mark").Mark
+    return importlib.import_module("installers.steps.make_fifo").MakeFifo
 
 
 def test_it_is_printed(mark: Any) -> None:
     plan = Plan("mark it", (mark("/a b", "it is tried"),))
     assert commands(plan, machines.LINUX["ubuntu"]) == ("mkfifo '/a b'",)
     assert commands(plan, machines.WINDOWS) == ("New-Item -ItemType File '/a b'",)
-    assert encode_plan(plan)["steps"] == [{"kind": "Mark", "path": "/a b", "why": "it is tried"}]
+    assert encode_plan(plan)["steps"] == [{"kind": "MakeFifo", "path": "/a b", "why": "it is tried"}]
 
 
 def test_it_is_in_scripts(mark: Any, tmp_path: Path) -> None:
@@ -93,7 +59,7 @@ def test_it_is_in_scripts(mark: Any, tmp_path: Path) -> None:
     text = script_bash.script(plan, machines.LINUX["ubuntu"])
     done = subprocess.run(["bash", "-c", text], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"1. mark {tmp_path}/it's" in done.stdout
+    assert f"1. make the pipe {tmp_path}/it's" in done.stdout
     assert (tmp_path / "it's").is_fifo()
     assert "New-Item -ItemType File" in script_powershell.script(plan, machines.WINDOWS)
 

@@ -8,8 +8,7 @@ import pytest
 
 from doctor.host.root import RootHost
 from doctor.loader import dlls
-from doctor.model.facts.dlls import Dll
-from doctor.model.facts.loader import FoundBy, LoaderFacts, SearchDir
+from doctor.model.facts.loader import Dll, FoundBy, LoaderFacts, SearchDir
 from doctor.model.facts.seen import Fact, Seen, Unseen
 from tests.lab.pe_file import pe_bytes
 from tests.machine import cudnn_copy, environment, framework, loader, seen, toolkit, toolkits

@@ -9,11 +9,12 @@ from typing import Any
 import jsonschema
 import pytest
 
+from doctor.commands.check.schema import report_schema
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.model.encode import encode_report
 from doctor.model.facts import Facts
-from doctor.model.schema import as_text, report_schema
+from doctor.model.schema import as_text
 from doctor.probes import ProbeRequest, look
 from tests.machine import driver, gpu, machine, report_on, seen, unseen
 
@@ -27,7 +28,7 @@ def validate(report: dict[str, Any]) -> None:
 def test_the_committed_schema_is_current() -> None:
     current = as_text(report_schema())
     assert COMMITTED.read_text(encoding="utf-8") == current, (
-        "run: python -m doctor.model.schema > docs/report.schema.json"
+        "run: python -m doctor.commands.check.schema > docs/report.schema.json"
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from compat.need import Need
 from doctor.model.facts import Facts
-from doctor.model.facts.dlls import Dll, DllNeeds
+from doctor.model.facts.loader import Dll, DllNeeds
 from doctor.model.finding import Status
 from tests.machine import VENV, cudnn_copy, environment, framework, machine, seen, system, unseen
 from tests.rules.case import answer

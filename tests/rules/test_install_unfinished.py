@@ -11,10 +11,10 @@ import pytest
 from compat.matrix import Matrix
 from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
-from doctor.model.facts.failure import InstallRun
 from doctor.model.facts.seen import Fact
 from doctor.model.finding import Status
-from doctor.probes import install_runs
+from doctor.probes.independent import install_runs
+from doctor.probes.independent.install_runs import InstallRun
 from doctor.rules.shared.engine import judge, load_rules
 from installers.apply import apply
 from installers.journal import State
@@ -43,7 +43,7 @@ def run(state: str, number: int = 0) -> InstallRun:
     ],
 )
 def test_install_unfinished(runs: Fact[tuple[InstallRun, ...]], kind: Status, said: str) -> None:
-    [answer] = judge(machine(install_runs=runs), Matrix(), load_rules([CODE]))
+    [answer] = judge(machine(independent={"install_runs": runs}), Matrix(), load_rules([CODE]))
     assert (answer.kind, said in answer.why) == (kind, True), answer.why
     if kind is Status.BAD:
         assert {one.spec.rpartition(" ")[2] for one in answer.needs} >= {"2026-1"} or len(answer.needs) == 1
@@ -102,7 +102,7 @@ def test_a_folder_that_nobody_lets_us_read(written: Written) -> None:
     journal.chmod(0)
     script = (
         "import os, sys; sys.path.insert(0, os.getcwd())\n"
-        "from doctor.probes import install_runs; from doctor.host.live import LiveHost\n"
+        "from doctor.probes.independent import install_runs; from doctor.host.live import LiveHost\n"
         "host = LiveHost({'GPUDOCTOR_STATE': sys.argv[1]}); install_runs.look(host)\n"
         "os.setresuid(65534, 65534, 65534)\n"
         "print(type(install_runs.look(LiveHost({'GPUDOCTOR_STATE': sys.argv[1]}))).__name__)"

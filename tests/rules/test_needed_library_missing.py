@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from compat.need import AGAIN, Need
-from doctor.model.facts.dlls import Dll, DllNeeds
 from doctor.model.facts.environment import Incomplete
-from doctor.model.facts.loader import FoundBy, Outcome, Way
+from doctor.model.facts.loader import Dll, DllNeeds, FoundBy, Outcome, Way
 from doctor.model.finding import Status
 from tests.machine import (
     SITE,

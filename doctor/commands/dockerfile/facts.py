@@ -19,7 +19,6 @@ from doctor.commands.dockerfile.compose import Service
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileAsked, DockerfileCompile, DockerfileFacts, DockerfileTree
-from doctor.model.facts.driver import DriverFacts
 from doctor.model.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
 from doctor.model.facts.image import ImageFacts
 from doctor.model.facts.loader import FoundBy, LoaderFacts, SearchDir
@@ -27,6 +26,7 @@ from doctor.model.facts.seen import Fact, Place, Seen, Unseen, WhyNot, all_unsee
 from doctor.model.facts.system import SystemFacts, common_machine
 from doctor.model.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.planned.planned import framework_of
+from doctor.probes import independent_unseen
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.products import known_product
 from doctor.script.expand import is_open, shown
@@ -57,22 +57,14 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
     for variable, (value, source) in asked.service.environment.items() if asked.service else ():
         built.env[variable], built.set_in[variable] = value, source
     told = _told(asked.dockerfile, stage, built)._replace(service=asked.service.told if asked.service else None)
-    bare = Facts(
-        machine=Machine("dockerfile", asked.name),
+    bare = Facts.unseen(Machine("dockerfile", asked.name), _HIDDEN)._replace(
         system=_system(built, asked.platform or stage.platform),
-        driver=all_unseen(DriverFacts, _HIDDEN),
-        pci=_HIDDEN,
-        gpus=_HIDDEN,
         toolkit=_toolkit(built),
-        compilers=_HIDDEN,
-        cudnn=_HIDDEN,
-        environments=_HIDDEN,
         configuration=_configuration(built),
         loader=_loader(built),
-        imports=_HIDDEN,
         code_tools=_HIDDEN,
         dlls=_HIDDEN,
-        install_runs=_HIDDEN,
+        independent=independent_unseen(_HIDDEN),
         image=Seen(_image(built), Place(asked.name)),
         dockerfile=_HIDDEN,
     )

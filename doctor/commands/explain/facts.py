@@ -21,10 +21,10 @@ from doctor.model.facts import Facts, Machine
 from doctor.model.facts.driver import CudaStart, DriverFacts, Nvml
 from doctor.model.facts.environment import Environment, Framework
 from doctor.model.facts.gpu import Gpu, GpuNow
-from doctor.model.facts.loader import LoaderFacts
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, UnseenError, WhyNot, all_unseen, value_or
 from doctor.model.facts.system import SystemFacts
 from doctor.planned.framework_from_row import framework_of_no_row, framework_of_row
+from doctor.probes import independent_unseen
 from doctor.rules.shared.builds import platform_of
 
 _CUDA_FAILS = Unseen("the text says that CUDA does not start, and not why", WhyNot.FAILS)
@@ -49,19 +49,13 @@ _PYTHON = "python"  # what the text's environment is called; commands are for th
 def facts_of(told: Told, name: str, matrix: Matrix) -> Facts:
     """The machine that a text is about; `name` says where the text came from."""
     system = _system(told)
-    bare = Facts(
-        machine=Machine("dump", name),
+    bare = Facts.unseen(Machine("dump", name), _HIDDEN)._replace(
         system=system,
         driver=_driver(told),
-        pci=_HIDDEN,
         gpus=_gpus(told, matrix),
         toolkit=toolkit_of(told),
-        compilers=_HIDDEN,
-        cudnn=_HIDDEN,
-        environments=_HIDDEN,
         configuration=configuration_of(told),
-        loader=all_unseen(LoaderFacts, _HIDDEN.why),
-        imports=_HIDDEN,
+        independent=independent_unseen(Unseen("they were not looked for")),
     )
     known = bare._replace(environments=_environments(told, bare, matrix))
     return known._replace(cudnn=cudnn_of(told, known, matrix))

@@ -26,6 +26,7 @@ from doctor.model.facts import Facts
 from doctor.model.facts.failure import Unread
 from doctor.model.facts.seen import Place
 from doctor.model.finding import Answer, Evidence, Report, Severity, Status
+from doctor.probes import independent_probes
 from doctor.rules.shared.engine import Rules, codes
 
 _OF_THE_TEXT = partial(Place, "")  # how evidence names a line
@@ -66,7 +67,7 @@ def _of_nodes(
 
 def _of_report(report: dict[str, Any], source: str) -> Facts:
     try:
-        return facts_of_report(report)
+        return facts_of_report(report, {name: one.kind for name, one in independent_probes().items()})
     except NotAReport as error:
         raise BadRequest(f"{source}: {error}") from error
 

@@ -1,6 +1,6 @@
 """One card a framework: how its build is read from the files inside its package, and what its process opens.
 
-The module is named after the package's key and holds `CARD`, a `Card`. See CONTRIBUTING.md, "A framework".
+The module is named after the package's key and holds `CARD`, a `Card`. See CONTRIBUTING.md, "A framework card".
 
 A module is loaded only when one of its distributions is installed, and that is told from the names alone: the module
 `cupy` may serve the distribution `cupy` and every `cupy-...`; of several modules the longest name counts. What it

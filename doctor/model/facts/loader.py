@@ -1,4 +1,4 @@
-"""Facts about the dynamic loader: where it searches, and what it would find."""
+"""Facts about loaders: where they search, what they would find, and the DLLs that frameworks need on Windows."""
 
 from enum import Enum
 
@@ -120,3 +120,21 @@ class LoaderFacts(NamedTuple):
     cache: Fact[tuple[CacheEntry, ...]]  # CUDA's and cuDNN's entries of ld.so.cache, in its order
     preload: Fact[tuple[str, ...]]  # LD_PRELOAD and /etc/ld.so.preload
     predictions: Fact[tuple[Prediction, ...]]
+
+
+class Dll(NamedTuple):
+    """A DLL that a framework needs, and where it is."""
+
+    name: str  # as the framework names it, "cublasLt64_12.dll"
+    asker: str  # path of the library that names it
+    found: str  # path in a directory that is searched for it, "" for none
+    elsewhere: tuple[str, ...]  # paths of that name in toolkits, wheels, and the directories of cuDNN
+    foreign: str = ""  # where none is found: the first one in a searched directory, for another type of machine
+
+
+class DllNeeds(NamedTuple):
+    """What one framework needs."""
+
+    environment: str  # prefix
+    package: str
+    dlls: Fact[tuple[Dll, ...]]  # CUDA's, cuDNN's and the C++ runtime's; Unseen where the search is not known

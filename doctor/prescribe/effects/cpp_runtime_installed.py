@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.model.facts.dlls import DllNeeds
+from doctor.model.facts.loader import DllNeeds
 from doctor.model.facts.seen import Seen, Unseen
 from doctor.prescribe.simulated_machine import SimulatedMachine
 from installers.effect import CppRuntimeInstalled

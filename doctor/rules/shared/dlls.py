@@ -7,8 +7,8 @@ from collections.abc import Callable
 from compat.matrix import Matrix
 from compat.need import Need
 from doctor.model.facts import Facts
-from doctor.model.facts.dlls import Dll
 from doctor.model.facts.environment import Framework
+from doctor.model.facts.loader import Dll
 from doctor.model.facts.seen import UnseenError, value_or
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.builds import need_own_cuda

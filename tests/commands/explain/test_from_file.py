@@ -26,8 +26,10 @@ from doctor.model.encode import encode_facts, encode_report
 from doctor.model.facts.environment import Setting
 from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot
 from doctor.model.finding import Report
+from doctor.probes import independent_probes
 from tests.machine import configuration, driver, gpu, machine, report_on, seen
 
+KINDS = {name: one.kind for name, one in independent_probes().items()}
 DUMPS = Path(__file__).parent / "dumps"
 BUG_REPORT = (DUMPS / "nvidia-bug-report.txt").read_text(encoding="utf-8")
 RAS = (DUMPS / "ncclras-2.28.txt").read_text(encoding="utf-8")
@@ -72,7 +74,7 @@ def test_a_real_report_survives_the_way(tmp_path: Path) -> None:
     argv = (sys.executable, "-m", "gpudoctor", "check", "--format", "json", "--output", str(path))
     subprocess.run(argv, check=False, cwd=Path(__file__).resolve().parents[3])
     document = json.loads(path.read_text(encoding="utf-8"))
-    assert encode_facts(facts_of_report(document)) == document["facts"]
+    assert encode_facts(facts_of_report(document, KINDS)) == document["facts"]
 
 
 _NEWER = {"file", "line", "set_at", "at", "pinned_at", "why_not"}  # fields that facts had not at first
@@ -90,7 +92,7 @@ def test_a_report_of_an_older_form_is_read() -> None:
     facts = machine(configuration=configuration(settings=seen((setting,))), gpus=seen((gpu(uuid=lost),)))
     document = _older(encode_report(report_on(facts)))
     assert "file" not in json.dumps(document["facts"]["configuration"])
-    read = facts_of_report(document)
+    read = facts_of_report(document, KINDS)
     assert read.configuration.settings.get() == (setting,)
     uuid = read.gpus.get()[0].uuid
     assert isinstance(uuid, Unseen)
@@ -239,7 +241,7 @@ def test_a_report_with_wrong_values_is_refused() -> None:
         document = json.loads(text)
         _spoil(document["facts"], rng)
         with suppress(NotAReport):
-            facts_of_report(document)
+            facts_of_report(document, KINDS)
 
 
 def _spoil(value: Any, rng: random.Random) -> None:

@@ -21,11 +21,11 @@ from doctor.commands.install.history import taken_back
 from doctor.commands.install.install import BadOrder, InstallOrder, Prepared, prepare
 from doctor.output.document import TextStyle
 from installers.cuda_order import CudaOrder, NoSuchToolkit
+from installers.methods.container_image import container_plan
 from installers.methods.cuda_archive import archive_plan
-from installers.methods.cuda_container import container_plan
 from installers.methods.cuda_installer import installer_plan
-from installers.methods.cuda_local import local_plan
 from installers.methods.cuda_wheel import wheel_plan
+from installers.methods.local_repository import local_plan
 from installers.plan import Plan, Target
 from installers.render import script_bash, script_powershell
 from installers.run import ExecutionOptions

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,43 +16,15 @@ from compat.load import DATA
 from compat.matrix import Matrix
 from compat.spec import parse_spec
 from compat.target import TargetMachine
-from doctor.commands.which.command import Question, which
 from doctor.host.root import RootHost
 from doctor.loader import cards as frameworks
 from doctor.model.finding import Status
-from doctor.output.document import TextStyle
 from doctor.probes import ProbeRequest, look
 from doctor.rules.shared.engine import judge, load_rules
 from tests.commands.which.test_which import SITE, image, write
+from tests.examples import example
 from tests.lab.cudnn_tree import wheel_of
 from tests.lab.elf_file import elf_bytes
-
-CARD = """
-from compat.version import CudaVersion
-from doctor.model.facts.seen import Seen
-from doctor.loader.cards import Card, Loading, describe
-from doctor.loader.steps import Step
-from doctor.pyenv.metadata import requires
-
-
-def read(host, one, environment):
-    build, cuda = Seen("cu128", "test"), Seen(CudaVersion(12, 8), "test")
-    return describe(one, environment, "zeta", build=build, requires=requires(host, one), cuda=cuda)
-
-
-def steps(package):
-    yield Step(package.files("zeta/libzeta.so"), "import zeta", needed=True)
-    yield Step(("libcudnn.so.9",), "zeta opens it by its name", "libzeta", use=True)
-
-
-CARD = Card(("zeta", "zeta-gpu"), read, loading=Loading(steps))
-"""
-ROW = {
-    "id": "zeta-1.0", "package": "zeta", "versions": "==1.0", "build": "cu128", "os": ["linux"], "arch": ["x86_64"],
-    "python": ["3.12"], "cuda": "==12.8", "cudnn": "9.10.2", "cudnn_accepts": ">=9,<10", "libraries": "system",
-    "targets": ["sm_89"], "glibc": "2.28", "pins": {}, "source": "test", "read_on": "2030-01-01", "confidence": "high",
-    "note": "",
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -62,14 +32,13 @@ def matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Matrix]:
     """The two files in folders of their own: a card beside the shipped ones, a product beside the shipped ones."""
     cards, data = tmp_path / "cards", tmp_path / "data"
     cards.mkdir()
-    (cards / "zeta.py").write_text(CARD)
+    (cards / "zeta.py").write_text(example("doctor/loader/cards/zeta.py"))
     monkeypatch.setattr(frameworks, "__path__", [*frameworks.__path__, str(cards)])
     importlib.invalidate_caches()
     data.mkdir()
     for file in Path(DATA).glob("*.json"):
         (data / file.name).symlink_to(file)
-    content = {"schema": "gpudoctor.matrix/1", "product": "zeta", "as_of": "2030-01-01", "tables": {"builds": [ROW]}}
-    (data / "zeta.json").write_text(json.dumps(content))
+    (data / "zeta.json").write_text(example("compat/data/zeta.json"))
     yield Matrix(str(data))
     sys.modules.pop("doctor.loader.cards.zeta", None)
 
@@ -98,15 +67,6 @@ def test_detection_and_the_rules_of_cudnn(tmp_path: Path, matrix: Matrix) -> Non
         kinds.append({one.code: one.kind for one in answers if one.subject.startswith("zeta")})
     assert kinds[0] == {"cudnn-missing": Status.OK, "cudnn-wrong-major": Status.OK}
     assert kinds[1]["cudnn-missing"] is Status.BAD
-
-
-def test_which(tmp_path: Path, matrix: Matrix) -> None:
-    root = machine(tmp_path / "root", wheel=True)
-    text, _ = which(Question("cudnn", framework="zeta", root=str(root), style="json"), TextStyle())
-    (subject,) = json.loads(text)["subjects"]
-    found: dict[str, Any] = {one["name"]: one for one in subject["libraries"]}
-    assert found["libcudnn.so.9"]["path"] == f"/{SITE}/nvidia/cudnn/lib/libcudnn.so.9"
-    assert "libcudnn_graph.so.9" in found
 
 
 @pytest.mark.parametrize(("gpu", "verdict"), [("RTX 4090", "yes"), ("GTX 1080 Ti", "no")])

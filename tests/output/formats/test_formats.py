@@ -16,17 +16,8 @@ import pytest
 from doctor.cli import execute
 from doctor.output import formats
 from doctor.output.write import format_names
+from tests.examples import example
 
-MADE_UP = """
-from doctor.output.document import Format
-
-
-def render(document, style):
-    return "made up: " + ", ".join(document.plain()) + "\\n"
-
-
-FORMAT = Format("the keys of a report", render)
-"""
 OF_FINDINGS = """
 from doctor.output.document import Format
 
@@ -62,7 +53,7 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two more formats, a file each, in a folder beside ours."""
     folder = tmp_path / "formats"
     folder.mkdir()
-    (folder / "made_up.py").write_text(MADE_UP)
+    (folder / "keys.py").write_text(example("doctor/output/formats/keys.py"))
     (folder / "codes_only.py").write_text(OF_FINDINGS)
     monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(folder)])
 
@@ -77,8 +68,8 @@ def test_a_new_format_serves_every_command(
 ) -> None:
     status = execute(commands[name])
     capsys.readouterr()
-    assert execute([*commands[name], "--format", "made-up"]) == status
-    assert capsys.readouterr().out.startswith("made up: schema, ")
+    assert execute([*commands[name], "--format", "keys"]) == status
+    assert capsys.readouterr().out.startswith("keys: schema, ")
 
 
 @pytest.mark.usefixtures("made_up")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
+from compat.base.record import NamedTuple
 from compat.base.user_dirs import user_dir
 from doctor.host import Host, HostError, Missing
-from doctor.model.facts.failure import InstallRun
+from doctor.model.facts import IndependentProbe
 from doctor.model.facts.seen import Fact, Seen, Unseen
 
 _JOURNAL_BYTES = 4 << 20
@@ -18,6 +19,15 @@ _LOCKS_BYTES = 1 << 20
 _BEGIN = '{"what": "begin"'
 _KIND = r'(?m)^\{"what": "(begin|commit|undo|undone)"'
 _SUMMARY = r'"summary": "((?:[^"\\]|\\.)*)"'
+
+
+class InstallRun(NamedTuple):
+    """A run whose record says neither that it ended nor that it was taken back."""
+
+    id: str
+    summary: str  # what was to be installed, "" where the record does not say
+    directory: str  # its record, and the originals of what it replaced
+    state: str  # "killed", "at work", "unclear": one of both, "damaged": the record is not as it was written
 
 
 def look(host: Host) -> Fact[tuple[InstallRun, ...]]:
@@ -72,3 +82,6 @@ def _of_lock(host: Host, lock: str) -> str:
     except HostError as error:
         return "killed" if isinstance(error, Missing) and error.path == lock else "unclear"
     return "at work" if re.search(rf" FLOCK .*:{inode} ", locks) else "killed"
+
+
+PROBE = IndependentProbe("installation", tuple[InstallRun, ...], look, reads_files=False)
