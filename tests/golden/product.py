@@ -72,6 +72,8 @@ def run(*argv: str, folder: Path, machine: Case | None = None, stdin: str = "") 
             gpudoctor.main()
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else 1
+    gc.unfreeze()  # main() freezes what a process that ends need not search
+    gc.collect()  # hosts hold their directories open
     return Ran(status, _written(output), "".join(one for one in _lines(errors) if not one.startswith(_WAITING)))
 
 
