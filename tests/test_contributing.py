@@ -140,7 +140,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_each_thing_is_as_few_files_as_it_says() -> None:
     found = [one.section for one in examples()]
     assert {section: found.count(section) for section in found} == FILES
-    assert all(sum(map(bool, one.text.splitlines())) <= 20 for one in examples()), "an example is short"
+    assert all(sum(map(bool, one.text.splitlines())) <= 22 for one in examples()), "an example is short"
 
 
 def test_the_rule_is_asked_about_the_facts_of_the_probe_and_its_remedy_is_proven(said: dict[str, Any]) -> None:
