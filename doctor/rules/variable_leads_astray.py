@@ -86,14 +86,16 @@ def _of_arches(setting: Variable, facts: Facts, matrix: Matrix) -> Answer:
     entries = [one for one in re.split(r"[;,\s]+", setting.value.strip()) if one]
     if not all(re.fullmatch(_ARCH, one) for one in entries):
         raise NotApplicable(f"{_ARCHES}={setting.value} is not a list of numbers")
-    cards = [gpu for gpu in facts.gpus.get() if isinstance(gpu.capability, Seen)]
+    cards = [gpu for gpu in value_or(facts.gpus, ()) if isinstance(gpu.capability, Seen)]
     lacking = [gpu for gpu in cards if not serves(_targets(entries), gpu.capability.get())]
+    need = _need_of_arches(setting, [gpu.capability.get() for gpu in lacking], entries, facts, matrix)
     if lacking:
         first = lacking[0]
         why = f"extensions are built for {_ARCHES}={setting.value}: no code for {first.label}, which is "
-        need = _need_of_arches(setting, [gpu.capability.get() for gpu in lacking], entries, facts, matrix)
         return _bad(setting, f"{why}{first.capability.get()}", need)
-    if not value_or(facts.gpus, ()):
+    if setting.value.replace(" ", ";").split(";") != entries:  # as torch.utils.cpp_extension takes it apart
+        return _bad(setting, f"torch refuses {_ARCHES}={setting.value}: one ; or one blank separates two entries", need)
+    if not facts.gpus.get():
         raise NotApplicable("no GPU answers, so what must be built for is not known")
     return ok(f"{_ARCHES} has code for every GPU here")
 

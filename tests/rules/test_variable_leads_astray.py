@@ -47,6 +47,10 @@ ORDER, ARCHES = "CUDA_DEVICE_ORDER", "TORCH_CUDA_ARCH_LIST"
         (with_variable(ARCHES, "7.5 8.0+PTX"), Status.OK),
         (with_variable(ARCHES, "9.0"), Status.BAD),
         (with_variable(ARCHES, "7.5"), Status.BAD),
+        (with_variable(ARCHES, "8.0,8.6"), Status.BAD),  # torch: ValueError, Unknown CUDA arch (8.0,8.6)
+        (with_variable(ARCHES, "8.0; 8.6"), Status.BAD),  # torch: ValueError, Unknown CUDA arch ()
+        (with_variable(ARCHES, "8.0;8.6;", gpus=unseen()), Status.BAD),
+        (with_variable(ARCHES, "8.0 8.6;8.9"), Status.OK),
         (with_variable(ARCHES, "Ampere"), Status.NOT_APPLICABLE),
         (with_variable(ARCHES, "9.0", gpus=seen(())), Status.NOT_APPLICABLE),
         (with_variable(ARCHES, "9.0", gpus=unseen()), Status.UNKNOWN),
@@ -63,6 +67,8 @@ def test_kinds(facts: Any, kind: Status) -> None:
         (preload("is not there", "/opt/y.so"), "=/opt/y.so"),
         (with_variable(ORDER, "PCI_BUS", gpus=TWO), "=PCI_BUS_ID"),
         (with_variable("CUDA_MODULE_LOADING", "ON_DEMAND"), ""),
+        (with_variable(ARCHES, "8.0,8.6"), "=8.0 8.6"),
+        (with_variable(ARCHES, "8.0; 8.6;", gpus=seen(())), "=8.0;8.6"),
     ],
 )
 def test_what_is_left_of_it(facts: Any, wanted: str) -> None:
