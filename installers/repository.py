@@ -42,6 +42,15 @@ def repository_row(target: Target, matrix: Matrix) -> RepositoryRow:
     return matrix.repository(_distribution(target), target.distribution_version, target.arch or "x86_64")
 
 
+def has_repository(target: Target, matrix: Matrix) -> bool:
+    """Return whether there is a repository for this machine."""
+    try:
+        repository_row(target, matrix)
+    except Uncovered:
+        return False
+    return True
+
+
 def local_row(target: Target, matrix: Matrix) -> RepositoryRow:
     """The package that holds a whole repository, for this machine; raises Uncovered."""
     rows: tuple[RepositoryRow, ...] = matrix.rows("index", "local")

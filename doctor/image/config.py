@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from compat.base.record import NamedTuple
-from doctor.host import Host, HostError
+from doctor.host import Host
 from doctor.host.documents import parse_json
+from doctor.host.optional_reads import text_of
 from doctor.image import SMALL_BYTES, ImageError
 from doctor.model.facts.seen import Place
 
@@ -95,11 +96,7 @@ def environ_in(host: Host, config: Config) -> dict[str, str]:
     user = config.user.partition(":")[0] or "root"
     if not config.is_known or config.sources or "HOME" in found:
         return found
-    try:
-        lines = host.read_text("/etc/passwd", SMALL_BYTES).splitlines()
-    except HostError:
-        return found
-    fields = (line.split(":") for line in lines)
+    fields = (line.split(":") for line in text_of(host, "/etc/passwd", SMALL_BYTES).splitlines())
     home = next((one[5] for one in fields if len(one) > 5 and user in {one[0], one[2]}), "")
     return {**found, "HOME": home} if home.startswith("/") else found
 

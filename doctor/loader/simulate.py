@@ -8,6 +8,7 @@ from compat.base.record import NamedTuple
 from doctor.binaries import NotRead
 from doctor.binaries.elf import Elf, ElfError
 from doctor.host import Host, HostError
+from doctor.host.optional_reads import names_of
 from doctor.host.snapshot import remembered
 from doctor.loader.cards import loading_of
 from doctor.loader.implicit_dlopens import Habit, habits
@@ -67,10 +68,7 @@ def _open_ctypes(process: Process, environment: Environment) -> None:
         return
     root = program.origin.rpartition("/")[0]
     for folder in (f"{root}/lib/python{tag}/lib-dynload", f"{root}/lib64/python{tag}/lib-dynload"):
-        try:
-            names = [name for name in process.host.names(folder) if name.startswith("_ctypes.")]
-        except HostError:
-            continue
+        names = [name for name in names_of(process.host, folder) if name.startswith("_ctypes.")]
         for name in names[:1]:
             try:
                 process.open(f"{folder}/{name}", None)

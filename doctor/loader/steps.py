@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from compat.base.record import NamedTuple
 from doctor.host import Host, HostError
+from doctor.host.optional_reads import names_of, text_of
 from doctor.loader.process import CannotOpen, Mapped, Process
 from doctor.model.facts.environment import Environment, Framework
 from doctor.model.facts.seen import value_or
@@ -63,10 +64,7 @@ class Package:
 
     def text(self, path: str) -> str:
         """A file below the site directory, "" where it cannot be read."""
-        try:
-            return self.host.read_text(f"{self.site}/{path}", _TEXT_BYTES)
-        except HostError:
-            return ""
+        return text_of(self.host, f"{self.site}/{path}", _TEXT_BYTES)
 
     def files(self, pattern: str) -> tuple[str, ...]:
         """The files below the site directory that a pattern names; wildcards in its last part only."""
@@ -87,11 +85,7 @@ def _matching(host: Host, pattern: str) -> Iterator[str]:
         if host.is_file(pattern):
             yield pattern
         return
-    try:
-        names = host.names(folder)
-    except HostError:
-        return
-    for name in names:
+    for name in names_of(host, folder):
         if _is_like(name, last):
             yield f"{folder}/{name}"
 

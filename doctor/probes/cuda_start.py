@@ -7,6 +7,7 @@ Starting CUDA takes longer than all the rest of a check, so it is done only wher
 from __future__ import annotations
 
 from doctor.host import Host, HostError, TooSlow
+from doctor.host.optional_reads import text_of
 from doctor.model.facts.driver import CudaStart, DriverFacts
 from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
 
@@ -34,10 +35,7 @@ def look(host: Host, driver: DriverFacts, timeout_s: float, *, deep: bool) -> Fa
 
 def _slept(host: Host) -> str:
     """How often the machine was suspended since it was started; the kernel counts what succeeded. "" for never."""
-    try:
-        said = host.read_text(SLEPT, _NUMBER_BYTES).strip()
-    except HostError:
-        return ""
+    said = text_of(host, SLEPT, _NUMBER_BYTES).strip()
     slept = said.isascii() and said.isdigit() and int(said) > 0
     return f"the machine was suspended {said} times since it was started" if slept else ""
 

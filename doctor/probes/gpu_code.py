@@ -20,6 +20,7 @@ from doctor.binaries.fatbin import FatbinError, FatbinNotRead, GpuCode, Piece, g
 from doctor.binaries.pe import Pe, PeError
 from doctor.host import Host, HostError
 from doctor.host.cache import Cache
+from doctor.host.optional_reads import names_of
 from doctor.host.snapshot import memory_of
 from doctor.loader.cards import card_of
 from doctor.model.facts.environment import Distribution, Environment, Extension, Framework
@@ -348,10 +349,7 @@ def _requires(host: Host, one: Distribution, extended: str) -> bool:
 
 
 def _in_folder(host: Host, folder: str) -> list[str]:
-    try:
-        names = host.names(folder)
-    except HostError:
-        return []
+    names = names_of(host, folder)
     return [f"{folder}/{name}" for name in names if name.endswith((".so", ".pyd"))][:_LIBRARIES_AT_MOST]
 
 

@@ -235,10 +235,7 @@ _WRONG = r"(?m)^.{0,300}?(?:\berror:|: not found|No such file or directory|\bfat
 
 def _failed(host: Host, module: str, release: str) -> Iterator[DkmsBuild]:
     """The directory of a build is kept, with its log, where it failed."""
-    try:
-        text = host.read_text(f"{_DKMS}/{module}/{release}/build/make.log", _LOG_AT_MOST_BYTES)
-    except HostError:
-        return
+    text = text_of(host, f"{_DKMS}/{module}/{release}/build/make.log", _LOG_AT_MOST_BYTES)
     kernel, wrong = re.search(_LOG_OF, text[:1000]), re.search(_WRONG, text)
     if kernel:
         yield DkmsBuild(module, release, kernel[1], "failed")._replace(why=wrong[0].strip() if wrong else "")
@@ -344,7 +341,4 @@ def modprobe(host: Host) -> Modprobe:
 
 
 def _lines(host: Host, path: str) -> list[str]:
-    try:
-        return host.read_text(path, _CONF_AT_MOST_BYTES).splitlines()
-    except HostError:
-        return []
+    return text_of(host, path, _CONF_AT_MOST_BYTES).splitlines()

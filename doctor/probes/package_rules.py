@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 
 from compat.base.user_dirs import user_dir
 from doctor.host import Host, HostError
+from doctor.host.optional_reads import text_of
 from doctor.model.facts.package_rules import Constraint, Hold, InstallerRules
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 from doctor.pyenv import dpkg, pip_settings
@@ -65,10 +66,7 @@ def _of_conda(host: Host, prefix: str) -> Iterator[Hold]:
 
 def _lines_of(host: Host, path: str) -> list[str]:
     """Without comments."""
-    try:
-        text = host.read_text(path, _TEXT_AT_MOST_BYTES)
-    except HostError:
-        return []
+    text = text_of(host, path, _TEXT_AT_MOST_BYTES)
     lines = (line.partition("#")[0].strip() for line in text.splitlines()[:_LINES_AT_MOST])
     return [line for line in lines if line and len(line) <= _LINE_AT_MOST and not line.startswith("!")]
 

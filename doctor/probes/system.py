@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from compat.base.record import NamedTuple
 from doctor.binaries import machine_of_file
 from doctor.host import Host, HostError, Missing
-from doctor.host.optional_reads import names_of
+from doctor.host.optional_reads import names_of, text_of
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 from doctor.model.facts.system import Job, OperatorState, SystemFacts, common_machine
 
@@ -206,11 +206,7 @@ def _newest_kernel(host: Host) -> Fact[str]:
 
 def installed_kernels(host: Host) -> list[str]:
     """The names under /lib/modules that are kernel releases, oldest first."""
-    try:
-        names = host.names("/lib/modules")
-    except HostError:
-        return []
-    return sorted((name for name in names if name[:1].isdigit()), key=_by_numbers)
+    return sorted((name for name in names_of(host, "/lib/modules") if name[:1].isdigit()), key=_by_numbers)
 
 
 def _by_numbers(release: str) -> tuple[list[int], str]:
@@ -463,12 +459,8 @@ def _user(host: Host, uid: int) -> Fact[str]:
 
 def names_by_id(host: Host, path: str) -> dict[int, str]:
     """Name by number from /etc/passwd or /etc/group; empty where it cannot be read."""
-    try:
-        lines = host.read_text(path).splitlines()
-    except HostError:
-        return {}
     found: dict[int, str] = {}
-    for line in lines:
+    for line in text_of(host, path).splitlines():
         fields = line.split(":", 3)
         if len(fields) > 2 and fields[2].isascii() and fields[2].isdigit() and len(fields[2]) < 11:
             found.setdefault(int(fields[2]), fields[0])
@@ -546,7 +538,4 @@ def _text(host: Host, path: str) -> Fact[str]:
 
 
 def _text_or_empty(host: Host, path: str) -> str:
-    try:
-        return host.read_text(path, _SMALL_BYTES).strip("\0\n ")
-    except HostError:
-        return ""
+    return text_of(host, path, _SMALL_BYTES).strip("\0\n ")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from compat.base.record import NamedTuple
 from compat.version import CudaVersion, VersionError
 from doctor.host import Host, HostError, Missing
-from doctor.host.optional_reads import names_of, on_path
+from doctor.host.optional_reads import names_of, on_path, text_of
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.model.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
@@ -241,9 +241,8 @@ def _version_texts(host: Host, pieces: _Pieces) -> Iterator[tuple[str, str | Pla
 
 def _from_version_json(host: Host, root: str) -> Iterator[tuple[str, str | Place]]:
     path = f"{root}/version.json"
-    try:
-        text = host.read_text(path, _SMALL_FILE_BYTES)
-    except HostError:
+    text = text_of(host, path, _SMALL_FILE_BYTES)
+    if not text:
         return
     from doctor.host.documents import parse_json  # late: many toolkits have no such file
 
@@ -257,10 +256,7 @@ def _from_version_json(host: Host, root: str) -> Iterator[tuple[str, str | Place
 
 def _from_version_txt(host: Host, root: str) -> Iterator[tuple[str, str | Place]]:
     path = f"{root}/version.txt"
-    try:
-        match = re.search(r"CUDA Version (\d+(?:\.\d+)+)", host.read_text(path, _SMALL_FILE_BYTES))
-    except HostError:
-        return
+    match = re.search(r"CUDA Version (\d+(?:\.\d+)+)", text_of(host, path, _SMALL_FILE_BYTES))
     if match:
         yield match[1], Place(path)
 

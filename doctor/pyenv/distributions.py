@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from doctor.host import Host, HostError
+from doctor.host.optional_reads import names_of
 from doctor.model.facts.environment import Distribution
 from doctor.pyenv.metadata import fields, header, normal, start_of
 from doctor.pyenv.sites import path_lines, resolve
@@ -115,11 +116,7 @@ def _key(version: str) -> list[int]:
 def _of_conda(host: Host, prefix: str) -> Iterator[Distribution]:
     """Conda's records of CUDA's libraries and of frameworks' builds; `site` is the prefix, where their files lie."""
     folder = f"{prefix}/conda-meta"
-    try:
-        names = host.names(folder)
-    except HostError:
-        return
-    for name in names:
+    for name in names_of(host, folder):
         if not name.startswith(_CONDA_PREFIXES) or not name.endswith(".json"):
             continue
         parts = name[: -len(".json")].rsplit("-", 2)

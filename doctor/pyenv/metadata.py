@@ -211,6 +211,14 @@ def _machine(host: Host) -> str:
     return "aarch64" if host.exists("/lib/ld-linux-aarch64.so.1") else "?"
 
 
+def constants_or_why(host: Host, path: str, silence: str) -> tuple[dict[str, str], str]:
+    """Return the constants of a Python file, and why one lacks: `silence`, or that it cannot be read."""
+    try:
+        return constants(host, path), silence
+    except HostError as error:
+        return {}, str(error)
+
+
 def constants(host: Host, path: str) -> dict[str, str]:
     """Module-level constants of a Python file as texts, read and not run; raises HostError.
 

@@ -10,7 +10,8 @@ Debian's README of python3-venv: ensurepip is a package of its own there.
 from __future__ import annotations
 
 from compat.base.record import NamedTuple
-from doctor.host import Host, HostError
+from doctor.host import Host
+from doctor.host.optional_reads import text_of
 from doctor.model.facts.environment import Distribution
 from doctor.pyenv.prefixes import Located
 
@@ -78,9 +79,6 @@ def _kept(host: Host, located: Located) -> tuple[str, str]:
                 return keeper, folder
     if "/pypoetry/virtualenvs/" in located.prefix:
         return "poetry", ""
-    try:
-        project = host.read_text(f"{located.prefix}/.project", _PATH_BYTES).strip()
-    except HostError:
-        return "", ""
+    project = text_of(host, f"{located.prefix}/.project", _PATH_BYTES).strip()
     is_there = project and host.is_file(f"{project}/Pipfile")  # virtualenvwrapper writes .project, too
     return ("pipenv", project) if is_there else ("", "")

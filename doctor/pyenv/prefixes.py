@@ -6,7 +6,7 @@ import re
 
 from compat.base.record import NamedTuple
 from doctor.host import BadRequest, Host, HostError
-from doctor.host.optional_reads import text_of
+from doctor.host.optional_reads import names_of, text_of
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 
 _NESTED_AT_MOST = 8
@@ -155,10 +155,7 @@ def _virtual(host: Host, prefix: str, interpreter: str) -> Located:
 
 
 def _venv_settings(host: Host, prefix: str) -> dict[str, str]:
-    try:
-        return _settings(host.read_text(f"{prefix}/pyvenv.cfg", _SMALL_FILE_BYTES))
-    except HostError:
-        return {}
+    return _settings(text_of(host, f"{prefix}/pyvenv.cfg", _SMALL_FILE_BYTES))
 
 
 def base_of(host: Host, prefix: str) -> str:
@@ -227,10 +224,7 @@ def library_tag(host: Host, prefix: str, interpreter: str, minor: str = "") -> s
 def library_tags(host: Host, prefix: str) -> tuple[str, ...]:
     """Every library directory of a Python below a prefix, oldest first."""
     for folder in ("lib", "lib64"):
-        try:
-            tags = [name for name in host.names(f"{prefix}/{folder}") if _is_tag(name)]
-        except HostError:
-            continue
+        tags = [name for name in names_of(host, f"{prefix}/{folder}") if _is_tag(name)]
         if tags:
             return tuple(sorted(tags, key=lambda tag: tuple(map(int, re.findall(r"\d{1,4}", tag)))))
     return ()
@@ -246,10 +240,7 @@ def _legacy_base(host: Host, prefix: str, tag: str) -> str:
     path = f"{prefix}/lib/{tag}/orig-prefix.txt"
     if not tag or prefix in {"/usr", "/usr/local"} or not host.is_file(path):
         return ""
-    try:
-        return host.read_text(path, _SMALL_FILE_BYTES).strip()
-    except HostError:
-        return ""
+    return text_of(host, path, _SMALL_FILE_BYTES).strip()
 
 
 def _kind(host: Host, prefix: str, names: tuple[str, ...]) -> str:
@@ -302,10 +293,7 @@ def _from_folder(place: _Place) -> Fact[str] | None:
 def _from_header(place: _Place) -> Fact[str] | None:
     for folder in (f"include/{place.tag}", f"include/{place.tag}m", "include"):
         path = f"{place.prefix}/{folder}/patchlevel.h"
-        try:
-            text = place.host.read_text(path, _SMALL_FILE_BYTES)
-        except HostError:
-            continue
+        text = text_of(place.host, path, _SMALL_FILE_BYTES)
         found = re.search(r'#define\s+PY_VERSION\s+"(\d+\.\d+\.\d+)', text)
         if found:
             return Seen(found[1], Place(path))
@@ -394,10 +382,7 @@ def _pyenv_versions(host: Host, root: str) -> list[str]:
         return named.split(":")
     files = [*_upwards(host, "PYENV_DIR", ".python-version"), f"{root}/version"]
     for path in files:
-        try:
-            words = host.read_text(path, _SMALL_FILE_BYTES).split()
-        except HostError:
-            continue
+        words = text_of(host, path, _SMALL_FILE_BYTES).split()
         if words:
             return words[:20]
     return ["system"]
@@ -408,10 +393,7 @@ def _best_version(host: Host, root: str, wanted: str) -> str:
     wanted = wanted.removeprefix("python-")
     if host.is_dir(f"{root}/versions/{wanted}"):
         return wanted
-    try:
-        names = [name for name in host.names(f"{root}/versions") if name.startswith(f"{wanted}.")]
-    except HostError:
-        return wanted
+    names = [name for name in names_of(host, f"{root}/versions") if name.startswith(f"{wanted}.")]
     return max(names, key=lambda name: [int(part) for part in re.findall(r"\d{1,6}", name)], default=wanted)
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from compat.base.record import NamedTuple
 from compat.base.user_dirs import user_dir
-from doctor.host import Host, HostError
-from doctor.host.optional_reads import names_of
+from doctor.host import Host
+from doctor.host.optional_reads import names_of, text_of
 
 _PROJECT_FILES = ("pyproject.toml", "pixi.toml", "hatch.toml")
 _PARENTS_AT_MOST = 12
@@ -123,10 +123,7 @@ def _hash(text: str) -> str:
 
 def _speaks_of(host: Host, root: str, tool: str) -> bool:
     """Whether pyproject.toml has a table of this tool; told by its text, since parsing takes a tenth of a check."""
-    try:
-        return f"[tool.{tool}" in host.read_text(f"{root}/pyproject.toml", _TOML_BYTES)
-    except HostError:
-        return False
+    return f"[tool.{tool}" in text_of(host, f"{root}/pyproject.toml", _TOML_BYTES)
 
 
 def table_of(content: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -137,9 +134,8 @@ def table_of(content: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def toml_of(host: Host, path: str) -> dict[str, Any]:
     """Nothing where the file is not there or is no TOML: then its tool does not work either."""
-    try:
-        text = host.read_text(path, _TOML_BYTES)
-    except HostError:
+    text = text_of(host, path, _TOML_BYTES)
+    if not text:
         return {}
     from doctor.host.documents import parse_toml  # late: most machines have none of these files
 

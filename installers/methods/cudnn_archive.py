@@ -44,7 +44,7 @@ WINDOWS_HOME = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v{cuda}"
 _OF_ARM = frozenset({"sbsa", "jetson"})
 _DRIVER_FIRST = 8  # CUDA major
 _FIRST_ONE_A_MINOR = 5  # cuDNN major
-_ONE_A_MAJOR = CudnnVersion.parse("8.1")  # from here on one archive serves all minors of a CUDA major
+ONE_A_MAJOR = CudnnVersion.parse("8.1")  # from here on one archive or package serves all minors of a CUDA major
 _OPEN = 9  # cuDNN major whose archives are fetched without a login, and named for a CUDA major
 _WINDOWS_10 = 5  # cuDNN major from which the archives' names say for which Windows they are
 _TARGETS = {"ppc64le": "targets/ppc64le-linux"}  # what stands between "cuda" and its directories, before cuDNN 8
@@ -101,7 +101,7 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     version = exact_version(need.spec) or _newest(need, target, matrix) or _newest(of_major, target, matrix)
     if not (home and version and need.build):
         return _by_hand(need, target, matrix)
-    if CudnnVersion.parse(version) >= _ONE_A_MAJOR:
+    if CudnnVersion.parse(version) >= ONE_A_MAJOR:
         need = of_major
     order = Order(CudnnVersion.parse(version), need.build, home, dlls=need.where.replace("/", "\\"))
     _require_cuda(order, _builds(order, matrix))
@@ -236,7 +236,7 @@ def _for_cuda(rows: tuple[CudnnArchiveRow, ...], cuda: str, matrix: Matrix) -> t
 
 def _one_a_minor(version: CudnnVersion) -> bool:
     """Whether each CUDA version had an archive of its own; before, and after, one served several."""
-    return version.major >= _FIRST_ONE_A_MINOR and version < _ONE_A_MAJOR
+    return version.major >= _FIRST_ONE_A_MINOR and version < ONE_A_MAJOR
 
 
 def _was_made(order: Order, matrix: Matrix) -> bool:

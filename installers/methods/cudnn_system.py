@@ -14,6 +14,7 @@ from compat.specifier import accepts
 from compat.version import CudaVersion, CudnnVersion
 from installers.effect import CudnnInstalled
 from installers.method import Method, Name
+from installers.methods.cudnn_archive import ONE_A_MAJOR
 from installers.packages import RPM_BY_YUM, install, manager_of
 from installers.plan import Plan, Target
 from installers.repository import add_repository, own_package, repository_row, system, toolkits
@@ -21,7 +22,6 @@ from installers.requirement import exact_version, spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 
-_ONE_A_MAJOR = CudnnVersion.parse("8.1")  # from here on one package serves all minors of a CUDA major
 _LAST_WITH_SUFFIX = 8  # cuDNN major whose packages name their CUDA in the version
 _HEADERS_APART = CudnnVersion.parse("9.10")  # from here on Debian's -dev package has the headers in one of their own
 
@@ -83,7 +83,7 @@ def _of_its_time(need: Need, target: Target, matrix: Matrix) -> bool:
         least = matrix.cudnn_build(version, int(cuda.partition(".")[0])).cuda_min
     except (GpudoctorError, ValueError):
         return True
-    if version < _ONE_A_MAJOR and "." in cuda:
+    if version < ONE_A_MAJOR and "." in cuda:
         return CudaVersion.parse(cuda) in here
     return any(str(one.major) == cuda.partition(".")[0] and (least is None or least <= one) for one in here)
 
@@ -115,7 +115,7 @@ def _newest(spec: str, cuda: str, manager: str, matrix: Matrix) -> str:
     """The newest release that a specifier admits of which there is a package for that CUDA; "" for none."""
     rows = (row.version for row in matrix.rows("cudnn", "releases") if accepts(spec, row.version))
     fit = sorted((one for one in map(CudnnVersion, rows) if one.major == _LAST_WITH_SUFFIX), reverse=True)
-    return next((str(one) for one in fit if one >= _ONE_A_MAJOR and _release(str(one), cuda, manager, matrix)), "")
+    return next((str(one) for one in fit if one >= ONE_A_MAJOR and _release(str(one), cuda, manager, matrix)), "")
 
 
 def _of_old(need: Need) -> tuple[ByHand, ...]:
@@ -124,7 +124,7 @@ def _of_old(need: Need) -> tuple[ByHand, ...]:
     Source: NVIDIA's recipes of its cuda images up to 11.0, which add nvidia-ml.list.
     """
     version = exact_version(need.spec)
-    if not version or CudnnVersion.parse(version) >= _ONE_A_MAJOR:
+    if not version or CudnnVersion.parse(version) >= ONE_A_MAJOR:
         return ()
     text = "add NVIDIA's machine-learning repository for this system, which has the cuDNN packages of that time"
     return (ByHand(text, "its signing key is an old one: where it is not trusted any more, say --method archive"),)
@@ -156,7 +156,7 @@ def _release(version: str, cuda: str, manager: str, matrix: Matrix) -> str:
     joint, plus = ("-", ".") if manager in RPM_BY_YUM else ("=", "+" if manager == "apt" else ".")
     if full.major > _LAST_WITH_SUFFIX:
         return f"{joint}{full}-1"
-    label = str(build.cuda_max or "") if wanted >= _ONE_A_MAJOR else _own_cuda(wanted, cuda, matrix)
+    label = str(build.cuda_max or "") if wanted >= ONE_A_MAJOR else _own_cuda(wanted, cuda, matrix)
     return f"{joint}{full}-1{plus}cuda{label}" if label else ""
 
 

@@ -12,14 +12,14 @@ help (`nvidia-uninstall` is the same program).
 
 from __future__ import annotations
 
-from compat.matrix import Matrix, Uncovered, accepts
+from compat.matrix import Matrix, accepts
 from compat.need import Need
 from compat.row import BranchRow, OwnDriverRow
 from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
 from installers.packages import install, kernel_headers, manager_of, refresh
 from installers.plan import Plan, Target
-from installers.repository import add_repository, repository_row, third_party
+from installers.repository import add_repository, has_repository, third_party
 from installers.requirement import spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
@@ -98,7 +98,7 @@ def branch_for(specifier: str, matrix: Matrix) -> int:
 
 def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
-    if target.distribution == "kali" or (target.distribution == "debian" and not _has_repository(target, matrix)):
+    if target.distribution == "kali" or (target.distribution == "debian" and not has_repository(target, matrix)):
         return _unstable(need, target, matrix, headers, branch)
     if target.distribution == "debian":
         return _debian(need, target, matrix, headers, branch)
@@ -203,21 +203,13 @@ def _unstable(need: Need, target: Target, matrix: Matrix, headers: Command, bran
     return (*parts, *refresh(target), headers, driver)
 
 
-def _has_repository(target: Target, matrix: Matrix) -> bool:
-    try:
-        repository_row(target, matrix)
-    except Uncovered:
-        return False
-    return True
-
-
 def _meta(need: Need) -> str:
     return "nvidia-open" if need.build == "open" else "cuda-drivers"
 
 
 def _dnf(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
-    by_rpm_fusion = target.driver_by == "rpmfusion" or _is_legacy(branch, matrix) or not _has_repository(target, matrix)
+    by_rpm_fusion = target.driver_by == "rpmfusion" or _is_legacy(branch, matrix) or not has_repository(target, matrix)
     if target.distribution == "fedora" and by_rpm_fusion:
         return _rpm_fusion(need, target, branch)
     steps = (*add_repository(target, matrix), *third_party(target, matrix), headers)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from installers.step import Step, kind_of
+from installers.plan import Plan, Target
+from installers.render.comments import comment
+from installers.step import Shell, Step, StepType, kind_of
 from installers.steps.unless import Unless
 
 
@@ -19,6 +21,23 @@ def behind(step: Step, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         return ()
     at = next(number for number, one in enumerate(steps) if one is step)
     return beginning(steps[at + 1 :])
+
+
+def first_lines(steps: tuple[Step, ...], target: Target, shell: Callable[[StepType], Shell]) -> list[str]:
+    """Return what a script looks at before the first of some steps."""
+    return [line for step in steps for line in shell(kind_of(step)).first(step, target)]
+
+
+def step_lines(
+    plan: Plan, target: Target, shell: Callable[[StepType], Shell], say: Callable[[str], str]
+) -> Iterator[str]:
+    """Yield what a script does, step by step; `say` makes the line that prints a text."""
+    for number, step in numbered(plan.steps):
+        kind = kind_of(step)
+        if number:
+            yield from ("", *comment(kind.reason(step)), say(f"{number}. {kind.title(step)}"))
+        yield from shell(kind).script(step, target)
+        yield from dict.fromkeys(first_lines(behind(step, plan.steps), target, shell))
 
 
 def numbered(steps: tuple[Step, ...]) -> Iterator[tuple[int, Step]]:

@@ -12,8 +12,8 @@ from installers.plan import Plan, Target
 from installers.render.bash import quote
 from installers.render.bash_functions import STOP
 from installers.render.comments import comment
-from installers.render.parts import beginning, behind, numbered
-from installers.step import Lines, Step, kind_of
+from installers.render.parts import beginning, first_lines, step_lines
+from installers.step import Shell, Step, StepType, kind_of
 
 _HEAD = """\
 # Stops at the first error; running it again does no harm. What is fetched and unpacked lies in a directory of its own
@@ -30,10 +30,10 @@ _ROOT = '[ "$(id -u)" -eq 0 ] || stop "some of these steps need root: run this s
 
 def script(plan: Plan, target: Target) -> str:
     """The whole script, ending with a line feed."""
-    shells = [(step, kind_of(step).bash) for step in plan.steps]
-    first = _first(beginning(plan.steps), target)
+    shells = [(step, _shell(kind_of(step))) for step in plan.steps]
+    first = first_lines(beginning(plan.steps), target, _shell)
     root = [_ROOT] if any(map(_needs_root, plan.steps)) else []
-    steps = [line for number, step in numbered(plan.steps) for line in _step(number, step, plan, target)]
+    steps = step_lines(plan, target, _shell, lambda title: f"say {quote(title)}")
     last = dict.fromkeys(line for _, shell in shells for line in shell.last)
     functions = dict.fromkeys(
         [_SAY, *([STOP] if root else []), *(one for step, shell in shells for one in shell.functions(step))]
@@ -41,6 +41,10 @@ def script(plan: Plan, target: Target) -> str:
     body = "\n".join([*dict.fromkeys([*first, *root]), *steps, "", "say 'Done.'", *last]) + "\n"
     head = "\n".join(("#!/usr/bin/env bash", *comment(f"{plan.summary}: written by gpudoctor, to be read, then run.")))
     return f"{head}\n{_HEAD}\n{_staging(plan)}{chr(10).join(functions)}\n{body}"
+
+
+def _shell(kind: StepType) -> Shell:
+    return kind.bash
 
 
 def _needs_root(step: Step) -> bool:
@@ -56,17 +60,3 @@ def _staging(plan: Plan) -> str:
     name = sha256(repr(plan).encode()).hexdigest()[:16]
     where = f"staging=${{GPUDOCTOR_STAGING:-${{XDG_CACHE_HOME:-$HOME/.cache}}/gpudoctor/scripts/{name}}}"
     return f'{where}\nmkdir -p -- "$staging"\n\n'
-
-
-def _first(steps: tuple[Step, ...], target: Target) -> list[str]:
-    """What is looked at before the first of them."""
-    return [line for step in steps for line in kind_of(step).bash.first(step, target)]
-
-
-def _step(number: int, step: Step, plan: Plan, target: Target) -> Lines:
-    kind = kind_of(step)
-    lines = (*kind.bash.script(step, target), *dict.fromkeys(_first(behind(step, plan.steps), target)))
-    if not number:
-        return lines
-    told = f"say {quote(f'{number}. {kind.title(step)}')}"
-    return ("", *comment(kind.reason(step)), told, *lines)

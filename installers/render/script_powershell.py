@@ -11,9 +11,9 @@ from hashlib import sha256
 from installers.plan import Plan, Target
 from installers.render import for_administrators
 from installers.render.comments import comment
-from installers.render.parts import beginning, behind, numbered
+from installers.render.parts import beginning, first_lines, step_lines
 from installers.render.powershell import literal
-from installers.step import Lines, Step, kind_of
+from installers.step import Shell, StepType, kind_of
 
 _HEAD = """\
 # Where Windows refuses scripts: powershell -NoProfile -ExecutionPolicy Bypass -File THIS-FILE.ps1
@@ -28,15 +28,19 @@ $ProgressPreference = 'SilentlyContinue'
 
 def script(plan: Plan, target: Target) -> str:
     """The whole script, ending with a line feed."""
-    shells = [(step, kind_of(step).powershell) for step in plan.steps]
-    first = dict.fromkeys(_first(beginning(plan.steps), target))
-    steps = [line for number, step in numbered(plan.steps) for line in _step(number, step, plan, target)]
+    shells = [(step, _shell(kind_of(step))) for step in plan.steps]
+    first = dict.fromkeys(first_lines(beginning(plan.steps), target, _shell))
+    steps = step_lines(plan, target, _shell, lambda title: f"Write-Output {literal(title)}")
     last = dict.fromkeys(line for _, shell in shells for line in shell.last)
     functions = dict.fromkeys(one for step, shell in shells for one in shell.functions(step))
     body = "\n".join([*first, *steps, "", "Write-Output 'Done.'", *last])
     head = "\n".join(comment(f"{plan.summary}: written by gpudoctor, to be read, then run."))
     head += "\n# Run it in a PowerShell that was started as administrator." if for_administrators(plan, target) else ""
     return f"{head}\n{_HEAD}{_staging(plan)}{''.join(f'{chr(10)}{one}' for one in functions)}\n{body}\n"
+
+
+def _shell(kind: StepType) -> Shell:
+    return kind.powershell
 
 
 def _staging(plan: Plan) -> str:
@@ -50,17 +54,3 @@ def _staging(plan: Plan) -> str:
         "$staging = (New-Item -ItemType Directory -Force -Path $staging).FullName\n"
         "$replaced = Join-Path $staging ('replaced\\' + (Get-Date -Format 'yyyyMMddTHHmmss'))\n"
     )
-
-
-def _first(steps: tuple[Step, ...], target: Target) -> list[str]:
-    """What is looked at before the first of them."""
-    return [line for step in steps for line in kind_of(step).powershell.first(step, target)]
-
-
-def _step(number: int, step: Step, plan: Plan, target: Target) -> Lines:
-    kind = kind_of(step)
-    lines = (*kind.powershell.script(step, target), *dict.fromkeys(_first(behind(step, plan.steps), target)))
-    if not number:
-        return lines
-    told = f"Write-Output {literal(f'{number}. {kind.title(step)}')}"
-    return ("", *comment(kind.reason(step)), told, *lines)

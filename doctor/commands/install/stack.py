@@ -34,7 +34,7 @@ from installers.methods.driver import branch_for
 from installers.methods.wheel import interpreter
 from installers.packages import manager_of, refresh
 from installers.plan import Plan, Target
-from installers.repository import ENDLESS, repository_row, system, toolkits
+from installers.repository import ENDLESS, has_repository, repository_row, system, toolkits
 from installers.step import Step
 from installers.steps.already import Already
 from installers.steps.check import Check
@@ -139,16 +139,8 @@ def _require_rows(spec: Spec, target: Target, facts: Facts | None, matrix: Matri
         )
     if facts is not None or not target.distribution or manager_of(target) == "pacman":
         return
-    if stack_environment.system_row(target, matrix) is None and not _has_repository(target, matrix):
+    if stack_environment.system_row(target, matrix) is None and not has_repository(target, matrix):
         raise NoStack(f"no row knows {system(target)}: say which release, as in --distribution ubuntu-24.04")
-
-
-def _has_repository(target: Target, matrix: Matrix) -> bool:
-    try:
-        repository_row(target, matrix)
-    except Uncovered:
-        return False
-    return True
 
 
 def _named(found: Solved) -> str:

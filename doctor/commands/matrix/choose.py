@@ -241,27 +241,26 @@ def _index(name: str, matrix: Matrix) -> list[Table]:
 
 
 def _forward_compat(name: str, matrix: Matrix) -> list[Table]:
-    rows = matrix.rows("forward-compat", "packages")
-    found = tuple(row for row in rows if name in {row.id, str(row.cuda)})
-    if not found:
-        raise Uncovered(f"forward compatibility for CUDA {name}", nearest(name, (str(row.cuda) for row in rows)))
-    return [Table("forward-compat.packages", found)]
+    return _by_field("forward-compat.packages", f"forward compatibility for CUDA {name}", ("cuda",), name, matrix)
 
 
 def _redist_component(name: str, matrix: Matrix) -> list[Table]:
-    rows = matrix.rows("redist-component", "components")
-    found = tuple(row for row in rows if name in {row.id, row.release, row.component})
-    if not found:
-        raise Uncovered(f"components of CUDA {name}", nearest(name, (row.release for row in rows)))
-    return [Table("redist-component.components", found)]
+    return _by_field(
+        "redist-component.components", f"components of CUDA {name}", ("release", "component"), name, matrix
+    )
 
 
 def _redist(name: str, matrix: Matrix) -> list[Table]:
-    rows = matrix.rows("redist", "manifests")
-    found = tuple(row for row in rows if name in {row.id, row.product, row.release})
+    return _by_field("redist.manifests", f"a manifest of {name}", ("release", "product"), name, matrix)
+
+
+def _by_field(table: str, what: str, fields: tuple[str, ...], name: str, matrix: Matrix) -> list[Table]:
+    """Return the rows with this id or a field of this value; names like it are those of the first field."""
+    rows = matrix.rows(*table.split("."))
+    found = tuple(row for row in rows if name in {row.id, *(str(getattr(row, field)) for field in fields)})
     if not found:
-        raise Uncovered(f"a manifest of {name}", nearest(name, (row.release for row in rows)))
-    return [Table("redist.manifests", found)]
+        raise Uncovered(what, nearest(name, (str(getattr(row, fields[0])) for row in rows)))
+    return [Table(table, found)]
 
 
 def _by_package(product: str, name: str, matrix: Matrix) -> list[Table]:

@@ -16,7 +16,7 @@ from doctor.loader.cards import Card, Dlls, Loading, cudnn_said, describe
 from doctor.loader.steps import CTYPES, Package, Step
 from doctor.model.facts.environment import Distribution, Framework
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen
-from doctor.pyenv.metadata import constants, requires
+from doctor.pyenv.metadata import constants_or_why, requires
 
 _PROVIDERS = {"cuda": "cuda", "rocm": "rocm", "openvino": "openvino"}
 
@@ -25,11 +25,7 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
     """The build by the provider libraries that are there, CUDA by the package's own information (from 1.21 on)."""
     folder = f"{one.site}/onnxruntime/capi"
     path = f"{folder}/build_and_package_info.py"
-    try:
-        said = constants(host, path)
-        why = f"{path} does not say it"
-    except HostError as error:
-        said, why = {}, str(error)
+    said, why = constants_or_why(host, path, f"{path} does not say it")
     build = _build(host, folder, one)
     has_cuda = getattr(build, "value", "cuda") == "cuda"
     return describe(

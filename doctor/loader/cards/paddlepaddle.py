@@ -11,22 +11,18 @@ import re
 from collections.abc import Iterator
 
 from compat.version import CodeTarget, CudaVersion, CudnnVersion, VersionError
-from doctor.host import Host, HostError
+from doctor.host import Host
 from doctor.loader.cards import Card, Loading, cuda_tag, describe
 from doctor.loader.steps import Package, Step
 from doctor.model.facts.environment import Distribution, Framework
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
-from doctor.pyenv.metadata import constants, requires
+from doctor.pyenv.metadata import constants_or_why, requires
 
 
 def read(host: Host, one: Distribution, environment: str) -> Framework:
     """CUDA, cuDNN and code targets by the version module; the word False stands for a CPU build."""
     path = f"{one.site}/paddle/version/__init__.py"
-    try:
-        said = constants(host, path)
-        why = f"{path} names no CUDA"
-    except HostError as error:
-        said, why = {}, str(error)
+    said, why = constants_or_why(host, path, f"{path} names no CUDA")
     build, cuda = _build(said, path, one, why)
     is_cpu = getattr(build, "value", "") == "cpu"
     return describe(

@@ -16,7 +16,7 @@ from doctor.loader.cards import Card, Dlls, Loading, cuda_tag, describe
 from doctor.loader.steps import Package, Step
 from doctor.model.facts.environment import Distribution, Environment, Framework
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
-from doctor.pyenv.metadata import constants, metadata_file, pinned, requires
+from doctor.pyenv.metadata import constants, constants_or_why, metadata_file, pinned, requires
 from doctor.pyenv.prefixes import base_of
 from doctor.pyenv.sites import user_base_on_windows
 
@@ -24,11 +24,7 @@ from doctor.pyenv.sites import user_base_on_windows
 def read(host: Host, one: Distribution, environment: str) -> Framework:
     """torch/version.py says version, CUDA and ROCm; cuDNN is the wheel's pin, else the copy in torch/lib."""
     path = f"{one.site}/torch/version.py"
-    try:
-        said = constants(host, path)
-        why = f"{path} does not say what torch was built for"
-    except HostError as error:
-        said, why = {}, str(error)
+    said, why = constants_or_why(host, path, f"{path} does not say what torch was built for")
     version = said.get("__version__", one.version)
     build, cuda = _build(said, path) if "cuda" in said else _from_version(version, one.metadata, why)
     needs = requires(host, one)
