@@ -41,13 +41,8 @@ def run_command(command: Command, watch: Watch = UNWATCHED, output: int | None =
     What runs as root gets `environment_of` and is shown first, on standard error.
     """
     line = shlex.join(command.argv)
+    require_trusted(command)
     environ, place = environment_of(command), None
-    try:
-        refuse_command(command, os.environ if environ is None else environ)
-    except NotTrusted as error:
-        raise CommandFailed(f"`{line}` was not started: {error.why}") from error
-    except OSError as error:
-        raise CommandFailed(f"`{line}` was not started: {error.filename}: {error.strerror}") from error
     if environ is not None or _is_root():
         sys.stderr.write(f"as root: {_visible(line)}\n")
         sys.stderr.flush()
@@ -63,6 +58,17 @@ def run_command(command: Command, watch: Watch = UNWATCHED, output: int | None =
         raise CommandFailed(f"`{line}` was not run: the journal cannot be written") from error
     if code:
         raise CommandFailed(f"`{line}` failed with exit status {code}")
+
+
+def require_trusted(command: Command) -> None:
+    """Raise CommandFailed where another user could change what the command starts."""
+    line, environ = shlex.join(command.argv), environment_of(command)
+    try:
+        refuse_command(command, os.environ if environ is None else environ)
+    except NotTrusted as error:
+        raise CommandFailed(f"`{line}` was not started: {error.why}") from error
+    except OSError as error:
+        raise CommandFailed(f"`{line}` was not started: {error.filename}: {error.strerror}") from error
 
 
 def refuse_command(command: Command, environ: Mapping[str, str]) -> None:

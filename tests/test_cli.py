@@ -215,6 +215,12 @@ def test_closed_streams_are_no_fault_of_ours(tmp_path: Path, command: str) -> No
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
 
 
+@pytest.mark.parametrize("command", ["explain", "explain -", "check --from -", "check --fix", "install history"])
+def test_a_closed_input_is_an_empty_one(tmp_path: Path, command: str) -> None:
+    done = shell(f"PYTHONPATH={ROOT} gpudoctor {command} <&-", tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) in {(2, 1), (0, 0)}, done.stderr
+
+
 def test_a_closed_output_does_not_keep_a_file_from_being_written(tmp_path: Path) -> None:
     done = shell(f"PYTHONPATH={ROOT} gpudoctor check --root . --output report >&-", tmp_path)
     assert (done.returncode in {0, 4}, done.stderr) == (True, "")

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from installers.apply import apply
 from installers.command import CommandFailed, as_root, environment_of, run_command, settled
+from installers.journal import State
+from installers.plan import Plan
 from installers.steps.command import Command, Inverse
 
 HOSTILE = dict.fromkeys(
@@ -132,6 +135,10 @@ def test_no_python_of_another_user_is_started(
     os.chown(environment / "pyvenv.cfg", 12345, 12345)
     with pytest.raises(CommandFailed, match=r"was not started: .*pyvenv\.cfg can be changed by another user"):
         run_command(command)
+    early = Command(("touch", str(tmp_path / "done")), "")  # nor what stands before it in the plan
+    with pytest.raises(CommandFailed, match="was not started"):
+        apply(Plan("a plan", (early, command)), State(str(tmp_path / "state")))
+    assert not (tmp_path / "done").exists()
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give files to others")

@@ -18,7 +18,7 @@ from doctor.messages import pages
 from doctor.messages.causes import causes_of
 from doctor.messages.reading import ByteSource, Reading, read
 from doctor.output.document import TextStyle
-from doctor.output.write import deliver, format_for
+from doctor.output.write import deliver, format_for, write_file
 
 _CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 _STANDARD_INPUT = "-"
@@ -42,9 +42,9 @@ def explain(question: Question, terminal: TextStyle) -> tuple[str, int]:
     Raises NoSuchName, BadRequest and NotWritten for what the user got wrong.
     """
     if question.list_codes or question.search:
-        return _listing(question.search)
+        return _put(_listing(question.search), question.output), 0
     if _is_code(question.subject):
-        return pages.text(question.subject), 0
+        return _put(pages.text(question.subject), question.output), 0
     chosen = format_for(question.style, ExplainDocument)
     reading = _reading(question.subject)
     if not any(line.text.strip() for line in reading.lines):
@@ -56,6 +56,14 @@ def explain(question: Question, terminal: TextStyle) -> tuple[str, int]:
     document = explained(reading, _name(question.subject), Matrix.of_user())
     document.offers_post = question.redact
     return deliver(document, chosen, question.output, terminal), STATUS[document.verdict]
+
+
+def _put(text: str, output: str | None) -> str:
+    """Return the text to print: "" where it went to a file; raises NotWritten."""
+    if output in {None, "-"}:
+        return text
+    write_file(str(output), text)
+    return ""
 
 
 def _redacted(reading: Reading) -> Reading:
@@ -109,8 +117,8 @@ def _read(stream: ByteSource, subject: str) -> Reading:
     return reading._replace(problem=f"the file {source.why}" if source.why else "")
 
 
-def _listing(words: str) -> tuple[str, int]:
+def _listing(words: str) -> str:
     wanted = pages.found(words) if words else pages.codes()
     if not wanted:
         raise BadRequest(f"no page holds {words!r}; gpudoctor explain --list shows them all")
-    return pages.listing(wanted), 0
+    return pages.listing(wanted)

@@ -93,6 +93,16 @@ def test_every_page_prints(code: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"\n{pages.title(code)}.\n" in out
 
 
+@pytest.mark.parametrize("words", [("driver-too-old-for-runtime",), ("--list",), ("--search", "libcudnn")])
+def test_a_page_goes_to_the_file_that_is_named(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(("explain", *words)) == 0
+    printed = capsys.readouterr().out
+    assert execute(("explain", *words, "--output", str(tmp_path / "page"))) == 0
+    assert (capsys.readouterr().out, (tmp_path / "page").read_text()) == ("", printed)
+
+
 def test_pages_are_listed_and_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["explain", "--list"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(pages.codes())
