@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,8 @@ from tests.golden.store import Digest, digest_of, pack
 
 # Of one length on every machine, wherever TMPDIR is, or the lines of a report would break elsewhere; letters and digits
 # alone, which no format escapes.
-_SCRATCH, _NEUTRAL = "/tmp/golden{}", "0" * 8
+_SCRATCH = ("/tmp/golden", "/var/tmp/go", "/dev/shm/go")  # the first that this user may write to
+_NEUTRAL = f"{_SCRATCH[0]}00000000"
 
 
 class Output(NamedTuple):
@@ -39,23 +41,25 @@ class Job(NamedTuple):
 
 def jobs_of(area: str, *, share: bool) -> list[Job]:
     """The jobs of an area; with `share`, those of the fast suite, drawn by their names."""
-    every = area_of(area).jobs()
-    of_share = area_of(area).share
-    drawn = sorted(every, key=lambda name: number_of(f"{area} {name}"))
-    return [Job(area, name) for name in (drawn[: -(-len(every) // of_share) if of_share else 0] if share else every)]
+    names, of_share = area_of(area).jobs(), area_of(area).share
+    if share:
+        drawn = sorted(names, key=lambda name: number_of(f"{area} {name}"))
+        names = drawn[: -(-len(drawn) // of_share)] if of_share else []
+    return [Job(area, name) for name in names]
 
 
 def carry_out(job: Job) -> list[Output]:
     """Make the outputs of a job; what differs from run to run, or with each release, is made equal."""
     with _folder() as folder:
         texts = area_of(job.area).outputs(job.name, folder)
-        texts = {part: neutral(text.replace(str(folder), _SCRATCH.format(_NEUTRAL))) for part, text in texts.items()}
+        texts = {part: neutral(text.replace(str(folder), _NEUTRAL)) for part, text in texts.items()}
     return [Output(job.area, f"{job.name}/{part}", digest_of(text), pack(text)) for part, text in texts.items()]
 
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    folder = Path(_SCRATCH.format(secrets.token_hex(4)))
+    start = next(one for one in _SCRATCH if os.access(os.path.dirname(one), os.W_OK))
+    folder = Path(f"{start}{secrets.token_hex(4)}")
     folder.mkdir(mode=0o755)
     try:
         yield folder

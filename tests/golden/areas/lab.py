@@ -55,4 +55,4 @@ def outputs(name: str, folder: Path) -> Outputs:
     return found
 
 
-AREA = Area(jobs, outputs, 40)
+AREA = Area(jobs, outputs, 60)
