@@ -1,7 +1,8 @@
 """Mutants of a room: `python -m tests.mutants rules --sample 30 --seed 1`; `all` stands for every room.
 
 Each is one small fault in one file, in a copy of the project: the tests of the room must kill it. Exit status 1 where
-fewer are killed than the floor of the room (tests/mutants/rooms.py), 2 where its tests fail without a mutant.
+fewer are killed than the floor of the room (tests/mutants/rooms.py), 2 where its tests fail without a mutant. Run it as
+an ordinary user: a mutant of the installers may write where it should not.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ class Room(NamedTuple):
 
 
 ROOMS: Mapping[str, Room] = {
-    "rules": Room(("doctor/rules/**/*.py",), ("tests/rules",), 60),
+    "rules": Room(("doctor/rules/**/*.py",), ("tests/rules",), 65),
     "prescribe": Room(("doctor/prescribe/**/*.py",), ("tests/prescribe",), 50),
     "solve": Room(("compat/solve/*.py",), ("tests/compat/test_solve.py", "tests/commands/matrix/test_solve.py"), 55),
     "explain": Room(("doctor/messages/**/*.py", "doctor/commands/explain/**/*.py"), ("tests/commands/explain",), 60),
-    "installers": Room(("installers/**/*.py",), ("tests/installers",), 55),
-    "gate": Room(("doctor/commands/gate/**/*.py",), ("tests/commands/gate",), 80),
-    "redact": Room(("doctor/output/redact.py", "doctor/probes/private.py"), ("tests/output/test_redact.py",), 80),
+    "installers": Room(("installers/**/*.py",), ("tests/installers",), 60),
+    "gate": Room(("doctor/commands/gate/**/*.py",), ("tests/commands/gate",), 85),
+    "redact": Room(("doctor/output/redact.py", "doctor/probes/private.py"), ("tests/output/test_redact.py",), 85),
 }
