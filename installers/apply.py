@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from compat.base.record import NamedTuple
+from installers.command import require_trusted
 from installers.errors import InstallError, plainly, refused, require_space, require_writable
 from installers.journal import Journal, Ran, State
 from installers.plan import Plan
 from installers.run import MEANS, ExecutionOptions, Run
 from installers.step import Step, kind_of
-from installers.steps.command import Inverse
+from installers.steps.command import Command, Inverse
 from installers.undo import Undone, recover, undo
 
 _UMASK = 0o022
@@ -88,10 +89,12 @@ def _undo(journal: Journal, state: State, reason: BaseException) -> None:
 
 
 def refuse_early(plan: Plan, state: State) -> None:
-    """Raise InstallError for what can be known before anything is fetched: digests, permissions, space."""
+    """Raise InstallError for what can be known before anything is done: digests, permissions, space, whose programs."""
     kinds = [(step, kind_of(step)) for step in plan.steps]
     for step, kind in kinds:
         kind.refuse(step)
+        if isinstance(step, Command) and not step.place:
+            require_trusted(step)
         for path in kind.writes(step):
             require_writable(path)
     known_bytes = sum(kind.size_bytes(step) for step, kind in kinds)

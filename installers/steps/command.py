@@ -70,14 +70,6 @@ def _taken_back(step: Command) -> str:
     return COMMANDS if step.inverse and step.inverse.commands and not step.place else ""
 
 
-def _refuse(step: Command) -> None:
-    """Raise InstallError before the first step where another user could change what this one starts."""
-    from installers.command import require_trusted  # late: it runs what this module describes
-
-    if not step.place:
-        require_trusted(step)
-
-
 def _apply(step: Command, run: Run) -> None:
     if not step.place:
         run.command(step)
@@ -140,7 +132,6 @@ KIND = StepType(
     reason=lambda _: "",
     bash=Shell(_bash, _bash_script),
     powershell=Shell(_powershell, _powershell_script),
-    refuse=_refuse,
     apply=_apply,
     runs=True,
     elsewhere=lambda step: step.place != "",
