@@ -23,7 +23,10 @@ def tables_for(product: str, name: str, matrix: Matrix) -> tuple[Table, ...]:
     name = name.strip()
     if not name:
         return tuple(Table(f"{product}.{table}", _all(product, table, matrix)) for table in tables_of(product))
-    chosen = _framework(product, name, matrix) if is_framework(product) else _CHOICES[product](name, matrix)
+    if product in _CHOICES:
+        chosen = _CHOICES[product](name, matrix)
+    else:
+        chosen = (_framework if is_framework(product) else _by_names)(product, name, matrix)
     return tuple(table for table in chosen if table.rows)
 
 
@@ -263,20 +266,21 @@ def _by_field(table: str, what: str, fields: tuple[str, ...], name: str, matrix:
     return [Table(table, found)]
 
 
-def _by_package(product: str, name: str, matrix: Matrix) -> list[Table]:
-    """The rows that are of a package or a name of it, a card or a platform."""
+def _by_names(product: str, name: str, matrix: Matrix) -> list[Table]:
+    """Return the rows of any product that bear this name: a package, a card, a platform, a library."""
     tables = [
-        Table(f"{product}.{table}", tuple(row for row in matrix.rows(product, table) if name in _says(row)))
+        Table(f"{product}.{table}", tuple(row for row in matrix.rows(product, table) if name in _names(row)))
         for table in tables_of(product)
     ]
     if not any(table.rows for table in tables):
-        raise Uncovered(f"{name} among names, extras and platforms")
+        raise Uncovered(f"{name} in {product}")
     return tables
 
 
-def _says(row: Any) -> set[str]:
-    """The names by which a row is found."""
-    columns = (getattr(row, name, "") for name in ("id", "package", "arch", "os", "cards", "extra"))
+def _names(row: Any) -> set[str]:
+    """Return what a row is found by."""
+    fields = ("id", "name", "package", "distributions", "arch", "os", "cards", "extra", "stem", "soname", "dll")
+    columns = (getattr(row, field, "") for field in fields)
     return {one for column in columns for one in (column if isinstance(column, tuple) else (column,))}
 
 
@@ -290,8 +294,6 @@ _CHOICES: dict[str, Choose] = {
     "driver": _driver,
     "forward-compat": _forward_compat,
     "gpu": _gpu,
-    "package": lambda name, matrix: _by_package("package", name, matrix),
-    "platform": lambda name, matrix: _by_package("platform", name, matrix),
     "index": _index,
     "redist": _redist,
     "redist-component": _redist_component,

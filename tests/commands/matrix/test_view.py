@@ -228,3 +228,23 @@ def test_pages_of_products_that_are_gone_are_removed(tmp_path: Path) -> None:
     write(str(tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == pages(MATRIX).keys()
     assert all(path.stat().st_size < 100_000 for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("product", products())
+def test_a_row_of_every_product_is_found_by_its_id_or_refused_in_one_line(
+    product: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`matrix show frameworks jax-plugin` was a fault of gpudoctor itself."""
+    row = MATRIX.rows(product, next(iter(tables_of(product))))[0]
+    assert execute(["matrix", "show", product, row.id]) in (0, 2, 4)
+    assert "fault of gpudoctor" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("product", "name"), [("frameworks", "jax-plugin"), ("libraries", "libcudart"), ("chip", "gf100")]
+)
+def test_products_without_releases_are_shown_by_name(
+    product: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["matrix", "show", product, name]) == 0
+    assert name in capsys.readouterr().out
