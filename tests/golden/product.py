@@ -12,6 +12,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,6 +62,9 @@ class Ran(NamedTuple):
         return f"exit status {self.status}\n{errors}{self.output}"
 
 
+_RUNS, _COLLECTED_AFTER = count(1), 50
+
+
 def run(*argv: str, folder: Path, machine: Case | None = None, stdin: str = "") -> Ran:
     """Run the command line in this process, in `folder`; `machine` is a machine of the lab whose tree `folder` holds.
 
@@ -72,8 +76,8 @@ def run(*argv: str, folder: Path, machine: Case | None = None, stdin: str = "") 
             gpudoctor.main()
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else 1
-    gc.unfreeze()  # main() freezes what a process that ends need not search
-    gc.collect()  # hosts hold their directories open
+    if next(_RUNS) % _COLLECTED_AFTER == 0:
+        gc.collect()  # hosts hold their directories open
     return Ran(status, _written(output), "".join(one for one in _lines(errors) if not one.startswith(_WAITING)))
 
 
