@@ -211,8 +211,10 @@ def test_what_cannot_be_written_down_is_not_run(run: ScriptRun, monkeypatch: pyt
     assert not (run.root / "started").exists()
 
 
-def test_signals_wait_until_a_process_is_known() -> None:
+def test_signals_wait_until_a_process_is_known(request: pytest.FixtureRequest) -> None:
     """Python's handler would raise in the middle of Popen, which has started a process by then."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a command line of another test left its own
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     done = []
 
     def block() -> None:

@@ -34,7 +34,7 @@ from doctor.model.facts.policy import Policy, PolicyException
 from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
 from doctor.model.facts.system import OperatorState
 from doctor.model.finding import Answer, Severity, Status
-from doctor.probes import Guard, ProbeRequest, look
+from doctor.probes import Guard, ProbeRequest, independent_probes, independent_unseen, look
 from doctor.rules.shared.engine import codes, judge, load_rules
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
@@ -164,14 +164,16 @@ def test_no_probe_that_fails_is_ready(field: str) -> None:
     """As `look` leaves it: its facts unseen, and a failure beside them."""
     failed = Failure(field, "RuntimeError: forced to fail", "x.py:1")
     kind = type(getattr(HEALTHY, field))
-    value = Unseen("forced to fail") if kind in {Seen, Unseen} else all_unseen(kind, "forced to fail")
-    changed: dict[str, Any] = {field: value, "failures": (failed,)}
+    why = Unseen("forced to fail")
+    value: Any = why if kind in {Seen, Unseen} else all_unseen(kind, why.why) if field != "independent" else None
+    changed: dict[str, Any] = {field: value or independent_unseen(why), "failures": (failed,)}
     facts = HEALTHY._replace(**changed)
     assert not verdict(facts).is_ready
     assert not verdict_of(facts, healthy_answers(), MATRIX).is_ready
 
 
-PROBES = tuple(re.findall(r"\bguard\.(one|group)\(\s*\"([^\"]+)\"", inspect.getsource(doctor.probes)))
+NAMED = tuple(re.findall(r"\bguard\.(one|group)\(\s*\"([^\"]+)\"", inspect.getsource(doctor.probes)))
+PROBES = (*NAMED, *(("one", probe.title) for probe in independent_probes().values()))
 
 
 class Lab(NamedTuple):
@@ -229,7 +231,8 @@ def test_a_look_at_a_healthy_node_starts_one_child(lab: Lab) -> None:
 
 def test_every_probe_is_made_to_fail(lab: Lab) -> None:
     assert set(lab.told) == set(PROBES)
-    assert len(PROBES) == len(re.findall(r"\bguard\.(?:one|group)\(", inspect.getsource(doctor.probes))) > 15
+    calls = re.findall(r"\bguard\.(?:one|group)\(", inspect.getsource(doctor.probes))
+    assert len(NAMED) + 1 == len(calls) > 15  # one call is for all the independent ones
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=" ".join)
