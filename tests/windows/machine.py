@@ -16,6 +16,8 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from tests.wheels import CACHE, unpack
 from tests.windows.wine import Done, Wine
 
@@ -107,8 +109,9 @@ def _wheels() -> Path:
     import tomllib  # the tests' own Python has it from 3.11 on
 
     with (ROOT / "pyproject.toml").open("rb") as stream:
-        needs = tomllib.load(stream)["project"]["dependencies"]
-    needs = [one for one in needs if "python_version" not in one]
+        listed = map(Requirement, tomllib.load(stream)["project"]["dependencies"])
+    there = {"python_version": "3.11", "platform_machine": "AMD64", "sys_platform": "win32", "os_name": "nt"}
+    needs = [str(one).partition(";")[0] for one in listed if one.marker is None or one.marker.evaluate(there)]
     windows = ("--platform", "win_amd64", "--python-version", "3.11", "--only-binary=:all:")
     return _cached("windows-wheels", *windows, requirements="\n".join((*needs, *_BESIDES)))
 
