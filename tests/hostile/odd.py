@@ -64,6 +64,7 @@ _FILES: dict[str, bytes | str] = {
     "/root/.pyenv/version": "3.12.3 3.11\n",
     f"{HOME}/.tool-versions": "python 3.12.3 system\n",
     "/odd/asdf/installs/python/3.12.3/bin/python3": elf_bytes(),
+    "/usr/bin/python3": elf_bytes(),
     "/odd/cuda/include/cuda.h": "#define CUDA_VERSION 12080\n",
     "/odd/cuda/bin/nvcc": "#!/bin/sh\nexec /usr/bin/nvcc\n",
     "/odd/x.dll": pe_bytes("x.dll", needs=("cudnn64_9.dll", "cudart64_12.dll")),

@@ -11,6 +11,7 @@ from doctor.commands.check.command import CheckSubject
 from doctor.image import ImageError
 from doctor.image.host import ImageHost
 from doctor.image.opened import ImageRequest, open_image
+from doctor.model.facts.seen import Place
 from tests.image.pack import sif, squashfs
 from tests.image.test_agreement import OFFLINE, said
 from tests.lab.case import Case
@@ -90,7 +91,7 @@ def test_the_variables_of_a_container_lie_in_its_files(tmp_path: Path) -> None:
         "E": "x",
     }
     assert host.set_by
-    assert host.set_by("LD_LIBRARY_PATH") == "/.singularity.d/env/90-environment.sh, line 3"
+    assert host.set_by("LD_LIBRARY_PATH") == Place("/.singularity.d/env/90-environment.sh", 3)
     enroot = tmp_path / "enroot"
     (enroot / "etc").mkdir(parents=True)
     (enroot / "etc" / "environment").write_text("PATH=/opt/bin\n# no\nLD_LIBRARY_PATH=/opt/lib=x\n")

@@ -18,7 +18,7 @@ from tests.windows.test_installed import card, codes, driver, report
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 
-TORCH = "torch==2.15.0"
+TORCH = "torch==2.14.1"
 NEEDS = ("typing-extensions==4.15.0", "sympy==1.14.0", "mpmath==1.3.0", "networkx==3.5", "jinja2==3.1.6",
          "markupsafe==3.0.3", "fsspec==2025.9.0", "filelock==3.19.1")  # fmt: skip
 # Microsoft's own, for the one of its DLLs that Wine lacks.
