@@ -109,7 +109,7 @@ def _show(page: Page, cause: Cause, *, first: bool) -> None:
         # The page of the code has the other paragraphs, which are about other forms of this fault.
         page.paragraph("  Fix: " + " ".join(mends.split("\n\n")[0].split()), hang=4)
         if cause.blames_stack and cause.code in rule_codes():
-            page.paragraph("  To get the commands, run there: gpudoctor check", hang=4)
+            page.paragraph("  To get the commands, run on that machine: gpudoctor check", hang=4)
 
 
 def _short(text: str) -> str:
