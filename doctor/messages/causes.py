@@ -26,6 +26,8 @@ NOT_THE_STACK = frozenset(
         *("cudnn-too-new-warn", "driver-older-than-ptxas-warn", "mig-single-instance", "no-nvidia-gpu"),
     )
 )
+# A message names the fault roughly where the rules know which of these it is.
+MORE_EXACT = {"gpu-arch-not-in-build": ("gpu-too-new-for-cuda", "gpu-too-old-dropped")}
 
 
 class Matched(NamedTuple):

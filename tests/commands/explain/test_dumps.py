@@ -238,3 +238,13 @@ def test_the_system_by_its_signs(text: str, family: str, machine: str, card: str
     told = f"NVIDIA-SMI 580.65.06   Driver Version: 580.65.06   CUDA Version: 13.0\n{text}\n"
     system = report(f"{told}|   0  {card}        Off |   00000000:01:00.0 Off |\n").facts.system
     assert (value_or(system.family, ""), value_or(system.machine, "")) == (family, other or machine)
+
+
+def test_a_message_and_a_more_exact_rule_are_one_cause() -> None:
+    found = causes_and_codes("comfyui")
+    assert found[0] == "gpu-too-old-dropped"
+    assert "gpu-arch-not-in-build" not in found
+
+
+def causes_and_codes(name: str) -> list[str]:
+    return [one["code"] for one in document(text_of(name)).plain()["causes"]]
