@@ -747,4 +747,16 @@ FIXES: tuple[tuple[str, str, str], ...] = (
     ("jit_optix_init(): libnvoptix.so.1 could not be loaded", "driver-libraries-missing", "libnvidia-gl"),
     ("NVRM: Xid (PCI:0000:01:00): 999, pid=1", "ecc-xid-hardware-fault", "dcgmi diag"),
     ("NVRM: Xid (PCI:0000:01:00): 61, 0cec(3098) 00000000", "ecc-xid-hardware-fault", "nvidia-bug-report"),
+    (
+        "docker run --gpus all image python train.py\nRuntimeError: CUDA unknown error: cudaErrorUnknown, error 999",
+        "container-lost-gpu-cgroup",
+        "create-dev-char-symlinks",
+    ),
+    (
+        "libcublas.so.13: undefined symbol: cublasLtGroupedMatrixLayoutInit_internal, version libcublasLt.so.13",
+        "cublas-mismatch",
+        "nvidia-cublas",
+    ),
+    ("torch.OutOfMemoryError: CUDA out of memory.", "out-of-memory-not-a-stack-fault", "nvidia-smi"),
+    ("NCCL WARN Error while creating shared memory segment", "nccl-shm-too-small", "--shm-size"),
 )

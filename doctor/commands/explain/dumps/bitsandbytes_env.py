@@ -9,10 +9,10 @@ from doctor.commands.explain.dump import Dump, Field, Said, keyed
 from doctor.messages.reading import Line
 
 _KEYS = {"platform": Field.PLATFORM, "python": Field.PYTHON}
-_HEAD = re.compile(r"^=* *bitsandbytes v(\d[\w.]*) *=*$")
-_PACKAGE = re.compile(r"^(?:(PyTorch)|  (?:accelerate|numpy|transformers|triton)): (\d\S*)$")
-_CUDA = re.compile(r"^  CUDA: (\d+\.\d+|N/A)$")
-_FAILS = re.compile(r"^PyTorch says CUDA is not available\.")
+_HEAD = re.compile(r"^ *=* *bitsandbytes v(\d[\w.]*) *=*$")
+_PACKAGE = re.compile(r"^ *(?:(PyTorch)|(?:accelerate|numpy|transformers|triton)): (\d\S*)$")
+_CUDA = re.compile(r"^ *CUDA: (\d+\.\d+|N/A)$")
+_FAILS = re.compile(r"^ *PyTorch says CUDA is not available\.")
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
@@ -32,7 +32,7 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
 
 DUMP = Dump(
     title="python -m bitsandbytes",
-    mark=r"^=* *bitsandbytes v\d",
+    mark=r"^ *=* *bitsandbytes v\d",
     tell=_tell,
     source="bitsandbytes-foundation/bitsandbytes: bitsandbytes/diagnostics/main.py, of the 0.48.2 wheel",
 )
