@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from doctor.commands.explain.dump import Dump, Field, Said
 from doctor.messages.reading import Line
 
-_HEAD = re.compile(r"^Package +Version\b|^# Name +Version +Build\b|^# packages in environment at ")
+_HEAD = re.compile(r"^Package +Version\b|^ *# Name +Version +Build\b|^# packages in environment at ")
 _PREFIX = re.compile(r"^# packages in environment at (?:(/home/|/root/|/opt/)|([A-Za-z]:\\))")
 _RULE = re.compile(r"^-{3,}( +-{3,})+$|^#")
 _COLUMNS = re.compile(r"^([A-Za-z][\w.-]*) +(\d[\w.+!-]*)(?: +(\S+))?(?: +(\S+))?(?: .*)?$")
@@ -35,7 +35,7 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
 
 DUMP = Dump(
     title="package list",
-    mark=r"^ *Package +Version\b[^\n]*\n *-{3,} |^# Name +Version +Build\b|(?:^[A-Za-z][\w.-]*==\d[\w.+!-]* *\n){3}",
+    mark=r"^ *Package +Version\b[^\n]*\n *-{3,} |^ *# Name +Version +Build\b|(?:^ *[A-Za-z][\w.-]*==\d[\w.+!-]* *\n){3}",
     tell=_tell,
     source="pypa/pip: src/pip/_internal/commands/list.py, freeze.py; astral-sh/uv; conda/conda: conda/cli/main_list.py",
 )
