@@ -17,13 +17,17 @@ from doctor.model.finding import Remedy
 _MOST_MATCHES = 40  # of one signature: a log repeats its message
 _KNOWN = 0.4  # a message this sure is told without asking what the text's other words may mean
 _MOST_LINES = 5  # that are shown of one cause
+NOTHING_TO_INSTALL = frozenset(("not-a-stack-problem", "out-of-memory-not-a-stack-fault"))
 # The user's program, its data or its load; or a framework's own fault. To reinstall a driver, CUDA or cuDNN is wrong.
 NOT_THE_STACK = frozenset(
     (
-        *("not-a-stack-problem", "out-of-memory-not-a-stack-fault", "framework-bug", "memory-growth"),
+        *NOTHING_TO_INSTALL,
+        *("framework-bug", "memory-growth"),
         *("cudnn-too-new-warn", "driver-older-than-ptxas-warn", "mig-single-instance", "no-nvidia-gpu"),
     )
 )
+# A message names the fault roughly where the rules know which of these it is.
+MORE_EXACT = {"gpu-arch-not-in-build": ("gpu-too-new-for-cuda", "gpu-too-old-dropped")}
 
 
 class Matched(NamedTuple):

@@ -44,7 +44,7 @@ _ENTITIES = {"&quot;": '"', "&#34;": '"', "&#39;": "'", "&#x27;": "'", "&lt;": "
 _ENTITY = re.compile("|".join(_ENTITIES))
 # Colours, as JSON, Python's repr, rsyslog, `cat -v` and a form that loses the escape character leave them.
 _COLOUR = re.compile(
-    r"(?:\x1b|\\u001b|\\x1b|\\033|\\e|#033|\^\[|(?=\[0?m)|(?<![\w.)\]]))\[(?:0|[1-9]\d{0,2})?(?:;\d{1,3}){0,5}m(?!\])"
+    r"(?:\x1b|\\u001b|\\x1b|\\033|\\e|#033|\^\[|(?=\[0?m)|(?<![\w.)\]]))\[(?:0|[1-9]\d{0,2})?(?:;\d{1,3}){0,5}m(?!\]|[\w.]{1,80}:\d)"
 )
 
 _STRING = r'"((?:[^"\\]|\\.)*)("|$)'

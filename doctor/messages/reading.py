@@ -55,6 +55,7 @@ WORDS = (
         b"not found",
         b"invalid",
     ),
+    *(b"no space left", b"mem-fraction", b"outofresources", b"has no member"),
     *(b"fatal", b"nvenc", b"cuinit", b"no devices", b"no platform", b"recognized"),
 )
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[\]P_^X][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\-_])")

@@ -95,7 +95,7 @@ def _family(name: str, told: dict[str, Any], shared: dict[str, list[str]]) -> Fa
 
     def means(row: dict[str, Any]) -> Means:
         patterns = {key: whole(row[key]) for key in ("given", "unless") if key in row}
-        return Means(row["code"], row["says"], row["confidence"], **patterns)
+        return Means(row["code"], row["says"], row["confidence"], **patterns, mends=row.get("fix", ""))
 
     return Family(
         tuple(

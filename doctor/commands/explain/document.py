@@ -6,7 +6,7 @@ from typing import Any
 
 from doctor.commands.explain.post import text_to_post
 from doctor.messages import pages
-from doctor.messages.causes import Cause
+from doctor.messages.causes import NOTHING_TO_INSTALL, Cause
 from doctor.messages.reading import Reading
 from doctor.model.encode import encode_facts, encode_remedy
 from doctor.model.facts import Facts
@@ -19,6 +19,7 @@ SCHEMA = "gpudoctor.explanation/1"
 STACK, NOT_STACK, UNKNOWN = "stack-fault", "not-a-stack-fault", "unknown"
 STATUS = {STACK: 1, NOT_STACK: 0, UNKNOWN: 4}
 _SHOWN = 3  # causes in the text; JSON has them all
+_SURE = 0.8  # from here on the text may say that the stack needs nothing
 _CLOSE = 0.35  # a cause that is this much less sure than the first is not worth a reader's time
 
 
@@ -74,7 +75,7 @@ class ExplainDocument:
             page.gap()
             page.paragraph(f"What decides: {asks}", hang=2)
         page.gap()
-        if not best.blames_stack:
+        if best.confidence >= _SURE and best.code in NOTHING_TO_INSTALL and not any(one.blames_stack for one in shown):
             page.paragraph("Driver, CUDA and cuDNN need no new installation for this.")
         page.paragraph(f"More: {page_command(best.code)}", colour="dim")
         return page.text()
@@ -105,15 +106,10 @@ def _show(page: Page, cause: Cause, *, first: bool) -> None:
     if any(not line.startswith("#") for one in cause.remedies for line in one.commands):
         show_remedies(page, cause.remedies, "there")
     elif first and (mends := cause.mends or pages.mends(cause.code)):
-        for number, paragraph in enumerate(mends.split("\n\n")):
-            page.paragraph(("  What mends it: " if number == 0 else "  ") + " ".join(paragraph.split()), hang=4)
-        if cause.blames_stack:
-            page.paragraph(f"  For the commands, on the machine itself: gpudoctor check{_only(cause.code)}", hang=4)
-
-
-def _only(code: str) -> str:
-    """The option that asks the rule of a code alone, "" where it has none."""
-    return f" --only {code}" if code in rule_codes() else ""
+        # The page of the code has the other paragraphs, which are about other forms of this fault.
+        page.paragraph("  Fix: " + " ".join(mends.split("\n\n")[0].split()), hang=4)
+        if cause.blames_stack and cause.code in rule_codes():
+            page.paragraph("  To get the commands, run on that machine: gpudoctor check", hang=4)
 
 
 def _short(text: str) -> str:

@@ -18,6 +18,7 @@ class Field(Enum):
 
     SYSTEM = "operating system"  # "Ubuntu 22.04.5 LTS (x86_64)", "Microsoft Windows 11 Pro"
     PLATFORM = "platform"  # Python's platform.platform(): "Linux-6.8.0-45-generic-x86_64-with-glibc2.39"
+    FAMILY = "family of the operating system"  # "linux", "windows", "macos": where no other field tells
     MACHINE = "machine type"  # "x86_64"
     KERNEL = "kernel"
     GLIBC = "glibc"  # "2.35"

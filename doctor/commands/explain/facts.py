@@ -11,6 +11,7 @@ from compat.build import is_cuda_row
 from compat.cards import NoGpuName, gpu_card_of
 from compat.load import is_framework, products
 from compat.matrix import Matrix, Uncovered, accepts
+from compat.platform import machine_of
 from compat.row import FrameworkRow
 from compat.spec import Spec, normal
 from compat.traits import traits_of
@@ -48,7 +49,7 @@ _PYTHON = "python"  # what the text's environment is called; commands are for th
 
 def facts_of(told: Told, name: str, matrix: Matrix) -> Facts:
     """The machine that a text is about; `name` says where the text came from."""
-    system = _system(told)
+    system = _system(told, matrix)
     bare = Facts.unseen(Machine("dump", name), _HIDDEN)._replace(
         system=system,
         driver=_driver(told),
@@ -78,7 +79,7 @@ def _part(fact: Fact[str], value: Any) -> Any:
     return _HIDDEN if value in (None, "") else Seen(value, fact.how)
 
 
-def _system(told: Told) -> SystemFacts:
+def _system(told: Told, matrix: Matrix) -> SystemFacts:
     named, platform = _only(told, Field.SYSTEM), _only(told, Field.PLATFORM)
     text, bare = value_or(named, ""), value_or(platform, "")
     either = named if isinstance(named, Seen) else platform
@@ -89,11 +90,11 @@ def _system(told: Told) -> SystemFacts:
     number = re.search(r"(\d{1,6}\.\d{1,6})$", value_or(glibc, ""))
     unseen: SystemFacts = all_unseen(SystemFacts, _HIDDEN.why)
     return unseen._replace(
-        family=_part(either, _family(f"{text} {bare}")),
+        family=_part(either, _family(f"{text} {bare}")) if isinstance(either, Seen) else _family_by_signs(told),
         distribution=named,
         distribution_id=_part(named, identity),
         distribution_version=_part(named, version),
-        machine=_part(either, machine and machine[0]),
+        machine=Seen(machine[0], _shown_at(told, either)) if machine else _machine_of_cards(told, matrix),
         kernel=_part(platform, kernel and kernel[1]),
         glibc=_part(glibc, number and number[1] if number and number[1] not in _OLD_PYTHONS else None),
         kernel_log=_kernel_log(told),
@@ -129,6 +130,35 @@ def _distribution(text: str) -> tuple[str, str]:
             version = _RELEASE.search(found[1])
             return identity, version[1] if version else ""
     return "", ""
+
+
+def _shown_at(told: Told, either: Fact[str]) -> str | Place:
+    """Return where the text shows what the machine is: its system, or else the line of its Python."""
+    return either.how if isinstance(either, Seen) else next(one.at for one in told.of(Field.PYTHON))
+
+
+def _family_by_signs(told: Told) -> Fact[str]:
+    """Return the system by nvidia-smi's table, a path, or the compiler that Python was built with."""
+    signs = {one.value: one.at for one in told.of(Field.FAMILY)}
+    for one in told.of(Field.PYTHON):
+        if sign := re.search(r"\[(GCC)\b|(MSC) v\.", one.value):
+            signs.setdefault("linux" if sign[1] else "windows", one.at)
+    return Seen(*signs.popitem()) if len(signs) == 1 else _HIDDEN
+
+
+_OF_CARDS = {"": "x86_64", "x86_64": "x86_64", "sbsa": "aarch64"}
+
+
+def _machine_of_cards(told: Told, matrix: Matrix) -> Fact[str]:
+    """Return the architecture of the machines that a card sits in: x86_64 but for NVIDIA's own CPUs."""
+    for one in told.of(Field.GPU):
+        try:
+            machine = machine_of(gpu_card_of(one.value.partition(" ")[2], matrix).id, matrix)
+        except (Uncovered, NoGpuName):
+            continue
+        arch = _OF_CARDS.get(machine.arch if machine else "")
+        return Seen(arch, one.at._replace(label=f"{one.at}: the GPU's machines")) if arch else _HIDDEN
+    return _HIDDEN
 
 
 def _driver(told: Told) -> DriverFacts:

@@ -19,7 +19,7 @@ from doctor.commands.explain.facts import facts_of
 from doctor.commands.explain.report_from_text import without_refuted
 from doctor.diagnose import Observation, diagnose
 from doctor.host import BadRequest
-from doctor.messages.causes import Cause, causes_of
+from doctor.messages.causes import MORE_EXACT, Cause, causes_of
 from doctor.messages.reading import Reading, read, read_whole
 from doctor.model.decode import NotAReport, facts_of_report
 from doctor.model.facts import Facts
@@ -87,6 +87,7 @@ class _Shown(NamedTuple):
     def _revised(self, answers: tuple[Answer, ...], rules: Rules) -> tuple[Answer, ...]:
         answers = without_refuted(answers, self.facts)
         found = {one.code for one in answers if one.kind is Status.BAD}
+        found |= {rough for rough, exact in MORE_EXACT.items() if found.intersection(exact)}
         asked = {*rules} | {one.code for one in self.messages if one.code not in codes()}
         said = [one for one in self.messages if one.blames_stack and one.confidence >= _SURE and one.code not in found]
         more = tuple(_answer(one, self) for one in said if one.code in asked)

@@ -9,7 +9,7 @@ from compat.matrix import Matrix
 from doctor.commands.explain.dump import tell
 from doctor.commands.explain.facts import facts_of
 from doctor.diagnose import Observation, diagnose
-from doctor.messages.causes import NOT_THE_STACK, Cause, Matched
+from doctor.messages.causes import MORE_EXACT, NOT_THE_STACK, Cause, Matched
 from doctor.messages.reading import Reading
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, Unseen, WhyNot, value_or
@@ -95,13 +95,17 @@ def merged(by_message: tuple[Cause, ...], by_rule: tuple[Cause, ...]) -> tuple[C
     """Both, the surest first; what a message and a rule agree on is surer, and has the rule's remedies."""
     of_its_own = bool(by_message) and not any(one.blames_stack for one in by_message)
     rules = {one.code: one for one in by_rule if not (of_its_own and one.code == _NO_FAULT)}
-    both = [_agreed(one, rules.pop(one.code)) if one.code in rules else one for one in by_message]
+    both = []
+    for one in by_message:
+        code = next((code for code in (one.code, *MORE_EXACT.get(one.code, ())) if code in rules), "")
+        both.append(_agreed(one, rules.pop(code)) if code else one)
     return tuple(sorted((*both, *rules.values()), key=lambda one: -one.confidence))
 
 
 def _agreed(message: Cause, rule: Cause) -> Cause:
     lines = {one.line: one for one in (*message.matched, *rule.matched)}
     return message._replace(
+        code=rule.code,
         confidence=round(min(0.99, max(message.confidence, rule.confidence) + 0.03), 2),
         summary=rule.summary if rule.blames_stack else message.summary,
         matched=tuple(lines.values()),

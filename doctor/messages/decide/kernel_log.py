@@ -37,6 +37,11 @@ _REMAPS = (
     "Reset the GPU when convenient: `sudo nvidia-smi --gpu-reset -i N`, or reboot. Until then the row or page is not "
     "replaced; programs may go on. `nvidia-smi -q -d ROW_REMAPPER,PAGE_RETIREMENT` shows what is pending."
 )
+# The catalogue's bucket for the numbers that it calls unused: CONTACT_SUPPORT.
+_NOT_LISTED = (
+    "Look at the Xids before and after it, and test the GPU when it is free (`dcgmi diag -r 3`). If it returns, run "
+    "`sudo nvidia-bug-report.sh` and ask NVIDIA's or the vendor's support."
+)
 # nvmlDeviceGpuRecoveryAction_t, nvml.h
 _RECOVERS = {
     1: _RESETS,
@@ -54,6 +59,7 @@ def of_xid(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     try:
         row = clues.matrix.xid(number)
     except Uncovered:
+        yield Means(_HARDWARE, f"Xid {number} is not in NVIDIA's catalogue of Xid errors", 0.35, mends=_NOT_LISTED)
         return
     says, action = f"Xid {number}: {row.description}", action_of(row, found["text"])
     if row.resolution == ANNOUNCES:

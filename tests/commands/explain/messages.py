@@ -648,3 +648,115 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("NCCL WARN Cuda failure 217 'peer access is not supported between these two devices'", "nccl-p2p-acs-iommu"),
     ("NCCL WARN Call to connect failed : Connection refused", "not-a-stack-problem"),
 )
+
+# A message, the code of its first cause, and words of what to do about it.
+FIXES: tuple[tuple[str, str, str], ...] = (
+    (
+        (
+            "You're on Linux (`manylinux_2_17_x86_64`), but `nvidia-nccl-cu13` (v2.28.9) only has wheels for the "
+            "following platforms: `manylinux_2_27_x86_64`"
+        ),
+        "glibc-too-old",
+        "newer glibc",
+    ),
+    (
+        (
+            "Virtual package '__cuda >=12' does not match any of the available virtual packages on your machine: "
+            "[__unix=0=0, __linux=6.8.0]"
+        ),
+        "no-kernel-module",
+        "CONDA_OVERRIDE_CUDA",
+    ),
+    (
+        "RUN pixi install\nnothing provides requested __cuda >=12 in this docker build",
+        "container-without-gpu-runtime",
+        "CONDA_OVERRIDE_CUDA",
+    ),
+    ("FileNotFoundError: [Errno 2] No such file or directory: 'nvcc'", "toolkit-path-conflict", "CUDA_HOME="),
+    ("RuntimeError: CUDA_HOME is not set", "toolkit-path-conflict", "gpudoctor install cuda"),
+    ("main.c:5:10: fatal error: Python.h: No such file or directory", "not-a-stack-problem", "python3-dev"),
+    (
+        "cudnnSetConvolutionNdDescriptor failed: CUDNN_STATUS_BAD_PARAM",
+        "cudnn-version-mismatch-loaded-vs-compiled",
+        "",
+    ),
+    (
+        "*** Found cuDNN, but it looks like the wrong version so dlib will not use it. ***",
+        "cudnn-wrong-major",
+        "dlib",
+    ),
+    ("***configure failed: Unsupported CUDA version 13_1", "framework-wants-other-cuda", "newer release"),
+    ('error: class "cudaDeviceProp" has no member "computeMode"', "framework-wants-other-cuda", "CUDA 12 toolkit"),
+    (
+        "error: 'struct cudaDeviceProp' has no member named 'clockRate'",
+        "framework-wants-other-cuda",
+        "CUDA 12 toolkit",
+    ),
+    (
+        "error: no member named 'memoryClockRate' in 'cudaDeviceProp'",
+        "framework-wants-other-cuda",
+        "CUDA 12 toolkit",
+    ),
+    ("ImportError: libcudss.so.0: cannot open shared object file", "cudart-soname-missing", ""),
+    ("ImportError: libcudla.so.1: cannot open shared object file", "cudart-soname-missing", ""),
+    ("ImportError: libcutensorMg.so.2: cannot open shared object file", "cudart-soname-missing", ""),
+    ("libnvpl_blas_core.so.0: cannot open shared object file", "needed-library-missing", "NVPL"),
+    ("ImportError: libGL.so.1: cannot open shared object file", "not-a-stack-problem", "opencv-python-headless"),
+    (
+        "ValueError: invalid literal for int() with base 10: 'MIG-9aeb4bbf-0a3c-5e0b-a5ab-0123456789ab'",
+        "not-a-stack-problem",
+        "CUDA_VISIBLE_DEVICES=0",
+    ),
+    ('level=INFO msg="failed to get device context 801"', "cuda-call-failed", "vGPU profile"),
+    (
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+        "out-of-memory-not-a-stack-fault",
+        "--mem-fraction-static",
+    ),
+    (
+        "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 9, Hardware limit: 8.",
+        "not-a-stack-problem",
+        "num_stages",
+    ),
+    ("OSError: [Errno 28] No space left on device", "not-a-stack-problem", "df -h"),
+    ("ModuleNotFoundError: No module named 'torch'", "not-a-stack-problem", "python -m pip"),
+    (
+        "docker: Error response from daemon: unresolvable CDI devices management.nvidia.com/gpu=all",
+        "container-without-gpu-runtime",
+        "nvidia-ctk cdi generate",
+    ),
+    ("unresolvable CDI devices runtime.nvidia.com/gpu=all", "container-without-gpu-runtime", "nvidia-ctk cdi generate"),
+    (
+        'could not select device driver "" with capabilities: [[gpu]]',
+        "container-without-gpu-runtime",
+        "nvidia-ctk runtime configure",
+    ),
+    (
+        "nvidia-uvm: uvm_pmm_gpu.c:3421 devmem_alloc_pagemap[pid:9] request_free_mem_region() err -34",
+        "cuda-call-failed",
+        "uvm_disable_hmm=1",
+    ),
+    (
+        (
+            "jit_optix_api_init(): DrJit considers the driver of your graphics card buggy and prone to miscompilation "
+            "(we explicitly do not support OptiX with CUDA version 11.7, which corresponds to driver version 565)."
+        ),
+        "framework-bug",
+        "another branch",
+    ),
+    ("jit_optix_init(): libnvoptix.so.1 could not be loaded", "driver-libraries-missing", "libnvidia-gl"),
+    ("NVRM: Xid (PCI:0000:01:00): 999, pid=1", "ecc-xid-hardware-fault", "dcgmi diag"),
+    ("NVRM: Xid (PCI:0000:01:00): 61, 0cec(3098) 00000000", "ecc-xid-hardware-fault", "nvidia-bug-report"),
+    (
+        "docker run --gpus all image python train.py\nRuntimeError: CUDA unknown error: cudaErrorUnknown, error 999",
+        "container-lost-gpu-cgroup",
+        "create-dev-char-symlinks",
+    ),
+    (
+        "libcublas.so.13: undefined symbol: cublasLtGroupedMatrixLayoutInit_internal, version libcublasLt.so.13",
+        "cublas-mismatch",
+        "nvidia-cublas",
+    ),
+    ("torch.OutOfMemoryError: CUDA out of memory.", "out-of-memory-not-a-stack-fault", "nvidia-smi"),
+    ("NCCL WARN Error while creating shared memory segment", "nccl-shm-too-small", "--shm-size"),
+)

@@ -64,7 +64,7 @@ def test_text_names_the_line_and_what_mends_it(tmp_path: Path, capsys: pytest.Ca
     execute(["explain", str(log)])
     out = capsys.readouterr().out
     assert "line 2: RuntimeError: The NVIDIA driver" in out
-    assert "What mends it: A newer driver" in out
+    assert "Fix: A newer driver" in out
     assert "gpudoctor explain driver-too-old-for-runtime" in out
 
 

@@ -17,7 +17,7 @@ from doctor.messages.reading import WORDS, read
 from doctor.messages.signature import families
 from tests.commands.explain.fresh import FRESH
 from tests.commands.explain.held_out import NOT_THE_STACK, REPORTS
-from tests.commands.explain.messages import MESSAGES
+from tests.commands.explain.messages import FIXES, MESSAGES
 from tests.commands.explain.prefilter import literals
 from tests.commands.explain.texts import texts
 from tests.commands.explain.unseen import UNSEEN
@@ -64,7 +64,12 @@ def test_what_many_programs_print_has_its_cause() -> None:
 
 @pytest.mark.parametrize("family", families())
 def test_every_signature_has_a_message(family: str) -> None:
-    known = [*(text for text, _ in MESSAGES), *(text for text, _ in SAMPLES), *(text for text, _ in INVENTORY)]
+    known = [
+        *(text for text, _ in MESSAGES),
+        *(text for text, *_ in FIXES),
+        *(text for text, _ in SAMPLES),
+        *(text for text, _ in INVENTORY),
+    ]
     for signature in families()[family].signatures:
         assert any(signature.compiled.search(text) for text in known), signature.pattern
         assert signature.means or signature.decide, signature.pattern
@@ -140,7 +145,6 @@ HARMLESS = (
     "kernel: usb 1-1: new high-speed USB device number 4 using xhci_hcd",
     "systemd[1]: Failed to start Apache HTTP Server.",
     "git: fatal: not a git repository (or any of the parent directories): .git",
-    "OSError: [Errno 28] No space left on device: '/tmp/x'",
     "The quick brown fox jumps over the lazy dog. Nothing failed, and nobody was unable to sleep.",
 )  # fmt: skip
 
@@ -148,3 +152,29 @@ HARMLESS = (
 @pytest.mark.parametrize("text", HARMLESS, ids=[text[:30] for text in HARMLESS])
 def test_what_is_not_the_stack_is_not_blamed_on_it(text: str) -> None:
     assert [one for one in causes(text) if one.confidence > 0.3 or one.blames_stack] == []
+
+
+@pytest.mark.parametrize(("text", "code", "does"), FIXES, ids=[text[:40] for text, *_ in FIXES])
+def test_what_to_do_is_said_with_the_cause(text: str, code: str, does: str) -> None:
+    first = causes(text)[0]
+    assert (first.code, does in first.mends) == (code, True), first
+
+
+@pytest.mark.parametrize(
+    "shows",
+    [
+        "Driver Version: 565.57.01",
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86",
+        "Nvidia driver version: 550.54",
+    ],
+)
+def test_a_text_that_names_a_running_driver_is_not_told_to_install_one(shows: str) -> None:
+    failed = "CudaSupportError: Error at driver init:\nCUDA driver library cannot be found.\nEnsure that"
+    assert "no-kernel-module" in {one.code for one in causes(failed)}
+    assert not {"no-kernel-module", "windows-driver-missing"} & {one.code for one in causes(f"{shows}\n{failed}")}
+
+
+@pytest.mark.parametrize("place", ["[multiproc_executor.py:694]", "[model_runner.py:1]", "[mm.cc:12]"])
+def test_the_name_of_a_file_in_brackets_is_no_colour(place: str) -> None:
+    line = f"ERROR {place} CUDA error: no kernel image is available for execution on the device"
+    assert place in causes(line)[0].matched[0].text

@@ -42,7 +42,7 @@ def test_rows_have_known_keys_and_current_words(family: str) -> None:
         assert set(row) - OPTIONAL == REQUIRED, row
         assert row.get("means") or row.get("decide"), row
         for means in row.get("means", ()):
-            assert set(means) - {"given", "unless"} == OF_A_MEANING, row
+            assert set(means) - {"given", "unless", "fix"} == OF_A_MEANING, row
             assert 0 < means["confidence"] <= 0.99, row
     assert (FOLDER / f"{family}.json").read_text(encoding="utf-8") == with_words(family), (
         "run python -m tests.commands.explain.prefilter"

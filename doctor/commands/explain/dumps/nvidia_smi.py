@@ -10,6 +10,7 @@ from doctor.messages.reading import Line
 
 _HEAD = re.compile(r"NVIDIA-SMI +[\d.]+ +(?:KMD |Driver )Version: *([\d.]+)(?: +CUDA (?:UMD )?Version: *(\d+\.\d+))?")
 _ROW = re.compile(r"^\| +(\d+) +(\S.*?) +(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)(?: +\|| +[0-9A-Fa-f]{4,8}:| +\| )")
+_MODEL = re.compile(r"^ *\| +GPU +Name +(?:(Persistence-M)|Driver-Model|TCC/WDDM) *\|")
 _LISTED = re.compile(r"^GPU (\d+): (\S.*?) \(UUID: ")
 _FACT = re.compile(r"^ *(Driver Version|CUDA Version|Product Name) +: +(\S.*?) *$")
 _XML = re.compile(r"^\s*<(driver_version|cuda_version|product_name)>([^<]+)</")
@@ -23,6 +24,8 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
             yield Said(Field.DRIVER, found[1], line.number)
             if found[2]:
                 yield Said(Field.DRIVER_CUDA, found[2], line.number)
+        elif found := _MODEL.search(line.text):
+            yield Said(Field.FAMILY, "linux" if found[1] else "windows", line.number)
         elif found := _ROW.match(line.text.strip()) or _LISTED.match(line.text.strip()):
             yield Said(Field.GPU, f"{found[1]} {found[2]}", line.number)
         elif found := _FACT.match(line.text) or _XML.match(line.text):
