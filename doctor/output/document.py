@@ -9,17 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+NARROWEST, USUAL_WIDTH, WIDEST = 40, 80, 100  # columns of a text
+
 
 class TextStyle:
     """How a text may look where it goes."""
 
-    __slots__ = ("colour", "picture", "symbols")
+    __slots__ = ("colour", "links", "picture", "symbols", "width")
 
-    def __init__(self, *, colour: bool = False, symbols: bool = True, picture: str = "") -> None:
-        """`colour`: ANSI escapes; `symbols`: characters beyond ASCII; `picture`: the file beside it, "" for none."""
+    def __init__(
+        self,
+        *,
+        colour: bool = False,
+        symbols: bool = True,
+        picture: str = "",
+        width: int = USUAL_WIDTH,
+        links: bool = False,
+    ) -> None:
+        """`colour`: ANSI escapes; `symbols`: characters beyond ASCII; `picture`: the file beside it, "" for none.
+
+        `width`: columns of a line; `links`: hyperlinks (OSC 8).
+        """
         self.colour = colour
         self.symbols = symbols
         self.picture = picture
+        self.width = width
+        self.links = links
 
 
 class Document(Protocol):

@@ -15,7 +15,7 @@ _MARKS = {Severity.ERROR: ("✗", "x", "red"), Severity.WARNING: ("!", "!", "yel
 
 
 def render(report: Report, terminal: TextStyle) -> str:
-    """Text for 80 columns; commands and paths are never broken."""
+    """Return the report as text; commands and paths are never broken."""
     page = Page(terminal)
     roots = [finding for finding in report.findings if not finding.explained_by]
     if not any(finding.severity is not Severity.INFO for finding in roots):
@@ -42,6 +42,19 @@ def in_short(report: Report, terminal: TextStyle) -> str:
         show_finding(page, finding)
     page.gap()
     page.paragraph("The whole of it: gpudoctor check", colour="dim")
+    return page.text()
+
+
+def verdict_line(report: Report, terminal: TextStyle) -> str:
+    """Return one line: the first finding and how many more there are, or that there is none."""
+    page = Page(terminal)
+    roots = [one for one in report.findings if not one.explained_by and one.severity is not Severity.INFO]
+    if not roots:
+        _headline(page, report)
+        return " ".join(page.text().split()) + "\n"
+    symbol, plain, colour = _MARKS[roots[0].severity]
+    more = f" (and {len(roots) - 1} more)" if len(roots) > 1 else ""
+    page.line(page.paint(colour, f"{page.symbol(symbol, plain)} {as_windows_writes(roots[0].summary)}{more}"))
     return page.text()
 
 

@@ -55,7 +55,7 @@ def verify(options: Options, terminal: TextStyle, note: Note) -> tuple[str, int]
     """
     started = time.perf_counter()
     asked = deliveries(options.style, options.outputs, VerifyDocument)
-    one_of("level", options.level, tuple(LEVELS))
+    options = options._replace(level=one_of("level", options.level, tuple(LEVELS)))
     one_of("memory", options.memory, ("cupy", "host"))
     wanted = tuple(one_of("framework", name.strip(), programs()) for name in options.frameworks.split(",") if name)
     if not 0 < options.timeout_s < float("inf"):

@@ -1,4 +1,4 @@
-"""For people: plain text of 80 columns."""
+"""For people: plain text as wide as the terminal, at most 100 columns."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from doctor.output.document import Document, Format, TextStyle
 
 
 def render(document: Document, style: TextStyle) -> str:
-    """Every document knows how it is told."""
+    """Return the text of a document."""
     return document.text(style)
 
 
-FORMAT = Format("for people, 80 columns", render, suffix=".txt")
+FORMAT = Format("for people", render, suffix=".txt")
