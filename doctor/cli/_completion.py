@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from typer import Context  # noqa: TC002 - typer reads the annotation
+
 from compat.base.choice import one_of
 
 _PROGRAM, _VARIABLE = "gpudoctor", "_GPUDOCTOR_COMPLETE"
@@ -34,10 +36,11 @@ def install(shell: str) -> str:
 
 
 def _among(values: Callable[[], Collection[str]]) -> Callable[[str], list[str]]:
-    """Return what completes the beginning of a value, whatever its case."""
+    """Return what completes the beginning of a value, which keeps the case it was typed in."""
 
     def complete(incomplete: str) -> list[str]:
-        return sorted(one for one in values() if one.casefold().startswith(incomplete.casefold()))
+        length = len(incomplete)
+        return sorted(incomplete + one[length:] for one in values() if one[:length].casefold() == incomplete.casefold())
 
     return complete
 
@@ -68,13 +71,39 @@ def _products() -> Collection[str]:
 def _gpus() -> Collection[str]:
     from compat.matrix import Matrix
 
-    return [row.name.removeprefix("NVIDIA ") for row in Matrix.of_user().rows("gpu", "products")]
+    rows = Matrix.of_user().rows("gpu", "products")
+    names = (row.name.removeprefix("NVIDIA ").removeprefix("GeForce ") for row in rows)
+    return {name.casefold().replace(" ", "-") for name in names}  # bash would take a blank for the end of the word
 
 
 rule = _among(_codes)
 page = _among(_pages)
 product = _among(_products)
 gpu = _among(_gpus)
+
+
+def _releases(product: str) -> Collection[str]:
+    """Return the releases that have rows; the first table of a product that has them counts."""
+    import re
+
+    from compat.matrix import Matrix
+
+    columns = {"cuda": ("toolkits", "cuda"), "cudnn": ("releases", "version"), "driver": ("branches", "branch")}
+    if product not in _products():
+        return ()
+    table, column = columns.get(product, ("builds", "versions"))
+    found = (re.search(r"\d[\w.]*", str(getattr(row, column))) for row in Matrix.of_user().rows(product, table))
+    return {one[0] for one in found if one}
+
+
+def release(product: str) -> Callable[[str], list[str]]:
+    """Return what completes a release of this product."""
+    return _among(lambda: _releases(product))
+
+
+def release_of_named(context: Context, incomplete: str) -> list[str]:
+    """Complete a release of the product that stands before it."""
+    return release(str(context.params.get("product") or ""))(incomplete)
 
 
 def _distributions() -> Collection[str]:

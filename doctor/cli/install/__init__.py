@@ -20,7 +20,17 @@ OTHERWISE = "package"  # `gpudoctor install torch` is `gpudoctor install package
 
 _FILES, _ELSEWHERE, _ACT = "Files", "Another machine", "What to do"  # groups of options
 
-Version = Annotated[str, typer.Argument(metavar="[VERSION]", help="The release (default: the one that fits).")]
+
+def version_argument(product: str = "") -> Any:
+    """Return the argument VERSION; it completes releases of this product, or of the one that stands before it."""
+    return typer.Argument(
+        metavar="[VERSION]",
+        help="The release (default: the one that fits).",
+        autocompletion=_completion.release(product) if product else _completion.release_of_named,
+    )
+
+
+Version = Annotated[str, version_argument()]
 Cuda = Annotated[str, typer.Option("--cuda-version", metavar="X.Y", help="For this CUDA version.")]
 Home = Annotated[str, typer.Option("--cuda-home", metavar="DIR", help="CUDA directory (default: /usr/local/cuda).")]
 Archive = Annotated[

@@ -23,15 +23,15 @@ from doctor.cli.install import (
     Style,
     Sudo,
     System,
-    Version,
     Yes,
     answer,
+    version_argument,
     ways,
 )
 
 
 def cuda(
-    version: Version = "",
+    version: Annotated[str, version_argument("cuda")] = "",
     method: Annotated[
         str, typer.Option(metavar="NAME", help=ways("cuda"), autocompletion=_completion.method("cuda"))
     ] = "",

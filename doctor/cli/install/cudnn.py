@@ -24,15 +24,15 @@ from doctor.cli.install import (
     Style,
     Sudo,
     System,
-    Version,
     Yes,
     answer,
+    version_argument,
     ways,
 )
 
 
 def cudnn(
-    version: Version = "",
+    version: Annotated[str, version_argument("cudnn")] = "",
     method: Annotated[
         str, typer.Option(metavar="NAME", help=ways("cudnn"), autocompletion=_completion.method("cudnn"))
     ] = "",

@@ -7,11 +7,23 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import Apply, Arch, Distribution, DryRun, Script, Style, Sudo, System, Version, Yes, answer
+from doctor.cli.install import (
+    Apply,
+    Arch,
+    Distribution,
+    DryRun,
+    Script,
+    Style,
+    Sudo,
+    System,
+    Yes,
+    answer,
+    version_argument,
+)
 
 
 def driver(
-    version: Version = "",
+    version: Annotated[str, version_argument("driver")] = "",
     module: Annotated[str, typer.Option(metavar="NAME", help="open or proprietary kernel module.")] = "",
     os_family: System = "",
     arch: Arch = "",

@@ -19,7 +19,14 @@ def show(
             metavar="PRODUCT", help="A name from `gpudoctor matrix list`.", autocompletion=_completion.product
         ),
     ],
-    name: Annotated[Text, typer.Argument(metavar="[VERSION|NAME]", help="One version, GPU, driver or code.")] = None,
+    name: Annotated[
+        Text,
+        typer.Argument(
+            metavar="[VERSION|NAME]",
+            help="One version, GPU, driver or code.",
+            autocompletion=_completion.release_of_named,
+        ),
+    ] = None,
     style: TableFormat = "text",
     output: Output = None,
 ) -> None:
