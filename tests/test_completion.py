@@ -20,9 +20,8 @@ def completed(line: str, shell: str = "bash") -> list[str]:
     """What the shell is given for the last word of a line."""
     words = line.split(" ")
     env = {**os.environ, "PYTHONPATH": str(ROOT), "_GPUDOCTOR_COMPLETE": f"complete_{shell}"}
-    env |= (
-        {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)} if shell == "bash" else {"_TYPER_COMPLETE_ARGS": line}
-    )
+    env |= {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    env |= {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
     done = subprocess.run(
         [sys.executable, "-m", "gpudoctor"], env=env, capture_output=True, text=True, check=True, cwd=ROOT
     )

@@ -75,6 +75,8 @@ def main() -> NoReturn:
     is_run = sys.argv[1:2] == ["run"]
     _fill_closed()
     progress.listen(lambda text: print(f"gpudoctor: {text}", file=sys.stderr, flush=True))
+    if sys.stderr.isatty():
+        progress.watch(_shown)
     if sys.stdout is None:  # its descriptor is closed
         if not is_run and not any(one.startswith(("--output", "-o")) for one in sys.argv):
             raise SystemExit(
@@ -97,6 +99,14 @@ def main() -> NoReturn:
         status = status if is_run else missed  # `run` ends as its command did
     gc.freeze()
     raise SystemExit(status if is_plain else process.exit_status() or status)
+
+
+def _shown(text: str, done_bytes: int, total_bytes: int) -> None:
+    """Show it on the status line, which few runs need."""
+    from doctor.cli._status_line import LINE
+
+    progress.watch(LINE.show)
+    LINE.show(text, done_bytes, total_bytes)
 
 
 def _fill_closed() -> None:

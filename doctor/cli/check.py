@@ -126,13 +126,20 @@ def check(
 
 
 def _fix(subject: CheckSubject, options: ReportOptions, *, yes: bool) -> int:
-    from doctor.cli.install import show_progress  # late, as what follows: an ordinary check changes nothing
+    from doctor.cli.install import (  # late, as what follows: an ordinary check changes nothing
+        hide_progress,
+        show_progress,
+    )
     from doctor.commands.install.fix import Talk, fix
     from doctor.output.write import terminal_style
     from installers.run import ExecutionOptions
 
+    def tell(text: str) -> None:
+        hide_progress()
+        print(text, end="", flush=True)
+
     can_ask = yes or sys.stdin.isatty()
-    talk = Talk(lambda text: print(text, end="", flush=True), _ask, agrees=yes) if can_ask else None
+    talk = Talk(tell, _ask, agrees=yes) if can_ask else None
     return fix(subject, options, terminal_style(), talk, ExecutionOptions(report=show_progress()))
 
 

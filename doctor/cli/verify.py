@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -45,25 +43,19 @@ def verify(
     GPU of this machine is ready to train.
     """
     given = locals()  # the options have the names of the fields of `Options`
+    from doctor.cli._status_line import LINE
     from doctor.commands.verify.command import Options
     from doctor.commands.verify.command import verify as answer
     from doctor.output.write import terminal_style  # late: `gpudoctor --help` loads this module, too
 
     options = record_of(Options, given)
-    note = _progress()
+    note = LINE.show
     try:
         text, status = answer(options, terminal_style(), note)
     finally:
         note("")
     print(text, end="")
     raise typer.Exit(status)
-
-
-def _progress() -> Callable[[str], None]:
-    """One line on a terminal's standard error, rewritten for each step."""
-    if not sys.stderr.isatty():
-        return lambda text: None  # noqa: ARG005
-    return lambda text: print(f"\r\x1b[K{text[:79]}", end="", file=sys.stderr, flush=True)
 
 
 COMMAND = Command(

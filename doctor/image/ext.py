@@ -112,7 +112,7 @@ class Ext:
 
     def _read(self, place: int, size: int) -> bytes:
         content = self._disk.read(self._place + place, size)
-        self._tally.read_bytes += len(content)
+        self._tally.read(len(content))
         if len(content) < size:
             raise self._damaged("it is cut short")
         return content

@@ -56,7 +56,7 @@ def read_squash(disk: Disk, path: str, spool: Scratch, tally: Tally) -> Layer:
     if program is None:
         raise ImageError(f"{path} holds a squashfs, which `unsquashfs` of squashfs-tools reads: install it")
     argv = ("unsquashfs", *_OPTIONS, "-o", str(place), "-pf", _OUTPUT)
-    tally.read_bytes += size
+    tally.read(size)
     here = f"./{path}" if path.startswith("-") else path
     try:
         with Piped((*argv, here), program, path, is_bounded=True) as child:

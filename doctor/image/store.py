@@ -73,7 +73,7 @@ class FileStore:
         """See Store."""
         disk, place, size = self._find(name)
         content = disk.read(place, min(size, SMALL_BYTES + 1))
-        self._tally.read_bytes += len(content)
+        self._tally.read(len(content))
         return check_digest(content, digest)
 
     def layer(self, name: str, digest: str, size: int | None) -> Layer:

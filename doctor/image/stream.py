@@ -14,6 +14,7 @@ from typing import Any
 
 from compat.base import compression
 from compat.base.compression import WINDOW_AT_MOST_BYTES, NoUnpacker, Unpackable, packing_of
+from doctor.host import progress
 from doctor.image import BOMB_BYTES, BOMB_RATIO, CHUNK_BYTES, UNPACKED_AT_MOST_BYTES, Damaged, ImageError
 from doctor.image.disk import Disk
 
@@ -27,10 +28,18 @@ _SWITCH_S = 1e-4  # how long a thread with the next chunk waits for Python's loc
 class Tally:
     """What reading an image cost."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: str = "", total_bytes: int = 0) -> None:
+        """`shown`: the image as progress names it; `total_bytes`: its size, 0 if that is unknown."""
+        self.shown, self.total_bytes = shown, total_bytes
         self.read_bytes = 0
         self.unpacked_bytes = 0
         self.lock = threading.Lock()  # an archive that is packed, and a layer in it, are unpacked by two threads
+
+    def read(self, size: int) -> None:
+        """Count so many bytes more, and show how far it is."""
+        self.read_bytes += size
+        if self.shown:
+            progress.show(f"reading {self.shown}", self.read_bytes, self.total_bytes)
 
     def unpacked(self, size: int) -> None:
         """So many bytes more."""
@@ -124,7 +133,7 @@ def stretches_of(disk: Disk, place: int, size: int) -> Iterator[bytes]:
 def chunks_of(chunks: Iterator[bytes], tally: Tally, digest: str = "") -> Iterator[bytes]:
     """The same chunks, counted; raises Damaged at their end where they have another digest ("" for any)."""
     for chunk in summed(chunks, digest):
-        tally.read_bytes += len(chunk)
+        tally.read(len(chunk))
         yield chunk
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,8 +117,6 @@ Style = Annotated[
     ),
 ]
 
-_MIB = 1 << 20
-_BLINK_S = 0.1
 _STDERR = 2  # the descriptor: a child knows no sys.stderr
 
 
@@ -171,33 +168,30 @@ def _applied(asked: InstallOrder, *, sudo: bool, yes: bool) -> tuple[str, int]:
     # What a command says stands beside our text, but JSON has its stream for itself.
     run = partial(run_command, output=_STDERR) if asked.style == "json" else run_command
     means = ExecutionOptions(report=show_progress(), run=run, as_root=("sudo",) if sudo and lines else ())
-    return apply_plan(prepared, means, asked.style, terminal_style())
+    try:
+        return apply_plan(prepared, means, asked.style, terminal_style())
+    finally:
+        hide_progress()
 
 
 def show_progress() -> Report:
-    """A line on standard error that shows the work, its progress and its speed; none where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        return lambda _: None
-    line = _Line()
-    return line.show
+    """Return what shows the work of a run on the status line; a command prints its own output."""
+    from doctor.cli._status_line import LINE
+
+    def show(one: Progress) -> None:
+        LINE.show("" if one.what == "run" else f"{one.what} {_base(one.name)}", one.done_bytes, one.total_bytes)
+        if one.what == "run" and LINE.is_shown:
+            print(f"run {one.name}", file=sys.stderr, flush=True)
+
+    return show
 
 
-class _Line:
-    """The line of one run."""
+def hide_progress() -> None:
+    """Remove the status line: what follows is the answer."""
+    from doctor.cli._status_line import LINE
 
-    def __init__(self) -> None:
-        self._doing, self._since, self._shown = ("", ""), 0.0, 0.0
+    LINE.show("")
 
-    def show(self, progress: Progress) -> None:
-        """Draw it, at most ten times a second."""
-        now = time.monotonic()
-        if self._doing != (progress.what, progress.name):
-            self._doing, self._since = (progress.what, progress.name), now
-        elif now - self._shown < _BLINK_S:
-            return
-        self._shown = now
-        rate = progress.done_bytes / _MIB / max(now - self._since, 0.001)
-        total = f" of {progress.total_bytes / _MIB:,.0f}" if progress.total_bytes else ""
-        far = f"{progress.done_bytes / _MIB:,.0f}{total} MiB, {rate:,.0f} MiB/s" if progress.done_bytes else ""
-        name = progress.name.rpartition("/")[2][:40]
-        print(f"\r{progress.what} {name} {far}".ljust(79)[:79], end="", file=sys.stderr, flush=True)
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]

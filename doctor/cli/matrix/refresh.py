@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Optional
 
 import typer
@@ -41,6 +40,7 @@ def refresh(
     (GPUDOCTOR_MATRIX_OVERLAY names another one); the shipped tables never change.
     """
     given = locals()  # the options have the names of the fields of `RefreshRequest`
+    from doctor.cli._status_line import LINE
     from doctor.commands.refresh.command import (  # late: `matrix --help` needs neither requests nor packaging
         RefreshRequest,
         answer,
@@ -49,17 +49,11 @@ def refresh(
 
     asked = record_of(RefreshRequest, given)
     try:
-        text, status = answer(asked, LiveHost(), terminal_style(), _show_progress)
+        text, status = answer(asked, LiveHost(), terminal_style(), LINE.show)
     finally:
-        _show_progress("")
+        LINE.show("")
     print(text, end="")
     raise typer.Exit(status)
-
-
-def _show_progress(step: str) -> None:
-    """The present step in one line of its own, on a terminal only."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{step[:78]}", end="", file=sys.stderr, flush=True)
 
 
 COMMAND = Command(

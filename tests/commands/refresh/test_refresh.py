@@ -160,7 +160,7 @@ def test_credentials_are_never_printed_or_stored(
         (["troch"], "no product to refresh 'troch'; did you mean torch"),
         (["caffe"], "no product to refresh 'caffe'"),
         (["torch", "--releases", "0"], "--releases takes a number from 1 on"),
-        (["torch", "--timeout", "nan"], "--timeout takes seconds, more than 0"),
+        (["torch", "--timeout", "0"], "--timeout takes seconds, more than 0"),
         (["--manifests", "/dev/zero"], "--manifests /dev/zero: no such file or directory"),
         (["torch", "--format", "csv"], "no format 'csv'"),
         (["torch", "--python", "/nowhere/python"], "/nowhere/python"),

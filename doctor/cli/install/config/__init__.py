@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.install import Script, Style, Sudo, System, Yes, show_progress
+from doctor.cli.install import Script, Style, Sudo, System, Yes, hide_progress, show_progress
 
 if TYPE_CHECKING:
     from doctor.commands.install.install import Prepared
@@ -43,6 +43,9 @@ def answer(prepared: Prepared, script: str, style: str, *, apply: bool, yes: boo
     if not yes and sys.stdin.isatty() and not typer.confirm(f"{prepared.plan.summary}: apply it?", err=True):
         raise typer.Exit(_NOT_CHANGED)
     means = ExecutionOptions(report=show_progress(), as_root=("sudo",) if sudo else ())
-    text, status = apply_plan(prepared, means, style, terminal_style())
+    try:
+        text, status = apply_plan(prepared, means, style, terminal_style())
+    finally:
+        hide_progress()
     sys.stdout.write(text)
     raise typer.Exit(status)
