@@ -9,32 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from compat.base.record import NamedTuple
+
 NARROWEST, USUAL_WIDTH, WIDEST = 40, 80, 100  # columns of a text
 
 
-class TextStyle:
+class TextStyle(NamedTuple):
     """How a text may look where it goes."""
 
-    __slots__ = ("colour", "links", "picture", "symbols", "width")
-
-    def __init__(
-        self,
-        *,
-        colour: bool = False,
-        symbols: bool = True,
-        picture: str = "",
-        width: int = USUAL_WIDTH,
-        links: bool = False,
-    ) -> None:
-        """`colour`: ANSI escapes; `symbols`: characters beyond ASCII; `picture`: the file beside it, "" for none.
-
-        `width`: columns of a line; `links`: hyperlinks (OSC 8).
-        """
-        self.colour = colour
-        self.symbols = symbols
-        self.picture = picture
-        self.width = width
-        self.links = links
+    colour: bool = False  # ANSI escapes
+    symbols: bool = True  # characters beyond ASCII
+    picture: str = ""  # the file beside it, "" for none
+    width: int = USUAL_WIDTH  # columns of a line
+    table_width: int = 0  # columns of a table, 0 for any number
+    links: bool = False  # hyperlinks (OSC 8)
 
 
 class Document(Protocol):

@@ -108,6 +108,7 @@ def style_of(stream: TextIO, environ: Mapping[str, str]) -> TextStyle:
     NO_COLOR (no-color.org), FORCE_COLOR (force-color.org) and TERM=dumb are respected.
     """
     is_terminal = stream.isatty()
+    columns = _columns_of(stream, environ) if is_terminal or environ.get("COLUMNS") else 0
     is_plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
     forced = environ.get("FORCE_COLOR", "") not in {"", "0"} and not environ.get("NO_COLOR")
     try:
@@ -118,20 +119,20 @@ def style_of(stream: TextIO, environ: Mapping[str, str]) -> TextStyle:
     return TextStyle(
         colour=forced or (is_terminal and not is_plain),
         symbols=symbols,
-        width=_width_of(stream, environ, is_terminal=is_terminal),
+        width=max(NARROWEST, min(columns, WIDEST)) if columns else USUAL_WIDTH,
+        table_width=max(NARROWEST, columns) if is_terminal and columns else 0,
         links=is_terminal and not is_plain and _has_links(environ),
     )
 
 
-def _width_of(stream: TextIO, environ: Mapping[str, str], *, is_terminal: bool) -> int:
-    """Return COLUMNS, otherwise the width of the terminal, within limits in which text reads well."""
-    columns = int(environ["COLUMNS"]) if environ.get("COLUMNS", "").isdecimal() else 0
-    if not columns and is_terminal:
-        try:
-            columns = os.get_terminal_size(stream.fileno()).columns
-        except OSError:
-            columns = 0
-    return max(NARROWEST, min(columns, WIDEST)) if columns else USUAL_WIDTH
+def _columns_of(stream: TextIO, environ: Mapping[str, str]) -> int:
+    """Return COLUMNS, otherwise the width of the terminal; 0 if neither is known."""
+    if environ.get("COLUMNS", "").isdecimal():
+        return int(environ["COLUMNS"])
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return 0
 
 
 def _has_links(environ: Mapping[str, str]) -> bool:

@@ -41,7 +41,7 @@ class ViewDocument:
         """Aligned tables, with notes and numbered sources below."""
         from doctor.commands.matrix.view_text import render
 
-        return render(self._shown)
+        return render(self._shown, style)
 
     def markdown(self, style: TextStyle) -> str:
         """Tables, with notes and numbered sources below."""
