@@ -5,6 +5,7 @@ Typer evaluates the annotations, also on Python 3.10, which is why they are spel
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, List, Optional, Tuple, TypeVar  # noqa: UP035
 
 import typer
@@ -76,11 +77,14 @@ TableFormat = Annotated[str, format_option("rows", "markdown")]
 ChartFormat = Annotated[str, format_option("chart", "markdown")]
 
 
-def record_of(kind: type[R], given: dict[str, Any]) -> R:
+def record_of(kind: type[R], given: dict[str, Any], others: Collection[str] = ()) -> R:
     """Return a NamedTuple of this kind from the parameters of a command that have the names of its fields.
 
-    Lists become tuples; what was not given keeps the default of the record.
+    Lists become tuples; what was not given keeps the default of the record. `others` are parameters that are no fields.
     """
+    unknown = given.keys() - {*kind._fields, *others}  # type: ignore[attr-defined]
+    if unknown:
+        raise TypeError(f"{kind.__name__} has no {', '.join(sorted(unknown))}")
     fields = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in given.items()

@@ -116,8 +116,9 @@ def check(
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import terminal_style
 
-    subject = record_of(command.CheckSubject, given)
-    options = record_of(command.ReportOptions, given)
+    others = ("fix", "yes")
+    subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
+    options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))
     if fix:
         raise typer.Exit(_fix(subject, options, yes=yes))
     text, status = command.check(subject, options, terminal_style())

@@ -16,7 +16,7 @@ def which(
     library: Annotated[
         str, typer.Argument(metavar="LIB", help="cudnn, cublas, cudart, nvrtc, nccl, cuda, or a SONAME.")
     ],
-    python: Pythons = None,
+    pythons: Pythons = None,
     framework: Annotated[Text, typer.Option(metavar="NAME", help="Only this framework, such as torch.")] = None,
     root: Root = None,
     pid: Annotated[Number, typer.Option("--live", metavar="PID", help="Compare with a running process.")] = None,

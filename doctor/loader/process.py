@@ -22,10 +22,11 @@ _LOADER_ITSELF = ("ld-linux", "ld64.so", "ld.so.1", "linux-vdso")
 
 
 class CannotOpen(Exception):
-    """A dlopen fails: `name`, which `asker` asks for, is not found or damaged."""
+    """A dlopen fails: `name`, which `asker` needs, is missing or damaged."""
 
     def __init__(self, name: str, asker: str, why: str, outcome: Outcome) -> None:
-        super().__init__(f"{name}, which {asker} asks for, cannot be opened: {why}")
+        what = "was not found" if outcome is Outcome.MISSING else f"cannot be opened: {why}"
+        super().__init__(f"{name} (needed by {asker}) {what}")
         self.name = name
         self.asker = asker
         self.why = why

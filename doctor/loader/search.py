@@ -113,7 +113,7 @@ class Search:
         except UnseenError as unknown:
             return Unseen(str(unknown))
         who = asker.name if asker else "the program"
-        return Nowhere(f"the loader finds no {name} for {who}: not by its RPATH or RUNPATH, nor elsewhere{passed}")
+        return Nowhere(f"no directory that the loader searches for {who} has {name}{passed}")
 
     def candidates(
         self, name: str, asker: Library | None, loaded_by: Iterable[Library], machine: str

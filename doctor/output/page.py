@@ -13,7 +13,7 @@ _LABEL_WIDTH = 10
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 # Our own signs beyond ASCII, of which not every encoding has all; a path's letters stay what they are.
 _PLAIN = str.maketrans(
-    {"✗": "x", "✓": "+", "·": "-", "×": "x", "–": "-", "—": "-", "…": "...", "→": "->", "≥": ">=", "≤": "<="}
+    {"✗": "x", "✓": "+", "·": "-", "×": "x", "–": "-", "—": "-", "…": "...", "→": "->", "←": "<-", "≥": ">=", "≤": "<="}
 )
 _WINDOWS_PATH = r'(?<![A-Za-z0-9])[A-Za-z]:/(?:(?!\b[A-Za-z]:/)[^:*?"<>|,;])*'
 _ON_WINDOWS = os.name == "nt"

@@ -169,5 +169,5 @@ def without_framework(host: Host, search: LoaderFacts, environment: Environment,
             unknown_names.append(str(unknown))
     asked = [one for one in process.requests() if product.matches(one.name)]
     items = tuple(_item(host, subject, process, one) for one in asked)
-    nothing = "" if items else f"no copy of {product.name} lies where one is looked for: nothing would be found"
+    nothing = "" if items else f"{product.name} not found in any directory that the loader searches"
     return WhichAnswer(subject, items, failure=nothing, unknown="; ".join(unknown_names))
