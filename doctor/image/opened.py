@@ -1,4 +1,4 @@
-"""An image by what a user calls it: found, told apart by its first bytes, and read."""
+"""An image by what a user calls it: found, recognised by its first bytes, and read."""
 
 from __future__ import annotations
 

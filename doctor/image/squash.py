@@ -128,7 +128,7 @@ def _text(escaped: bytes) -> str:
 
 
 def _main_partition(disk: Disk, path: str, start: bytes) -> tuple[int, int]:
-    """Where the file system of the container lies in a SIF, and its size; raises ImageError, Damaged."""
+    """Where the file system of the container is in a SIF, and its size; raises ImageError, Damaged."""
     if len(start) < _HEADER.size:
         raise Damaged(f"{path}: its SIF header is cut short")
     total, place = _HEADER.unpack(start)[8:10]

@@ -48,13 +48,13 @@ class Tally:
 
 
 class Feed:
-    """Chunks as a file that is only read forward. What lies in `block` from `at` on is next, in one piece."""
+    """Chunks as a file that is only read forward. What is in `block` from `at` on is next, in one piece."""
 
     def __init__(self, chunks: Iterator[bytes], shown: str) -> None:
         self.shown = shown
         self.block, self.at = b"", 0
         self._chunks = chunks
-        self._begin = 0  # where the block lies in the stream
+        self._begin = 0  # where the block is in the stream
 
     def tell(self) -> int:
         """Where the next byte lies."""
@@ -67,7 +67,7 @@ class Feed:
         return chunk is not None
 
     def has(self, size: int) -> bool:
-        """Whether the next bytes lie in one piece."""
+        """Whether the next bytes are in one piece."""
         while self.at >= len(self.block) and self.more():
             pass
         return len(self.block) - self.at >= size
@@ -227,7 +227,7 @@ def ahead(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
 
 
 def _keep_freed() -> None:
-    """Have what chunks leave used for the next ones: glibc would give it back to the system, and ask for it anew.
+    """Have what chunks leave used for the next ones: glibc would give it back to the system, and ask for it again.
 
     It keeps up to twice the largest block that was mapped by itself and freed (mallopt(3), M_MMAP_THRESHOLD).
     """

@@ -100,7 +100,7 @@ def _elsewhere(toolkit: ToolkitFacts, copies: Fact[tuple[CudnnCopy, ...]]) -> tu
 
 
 def _of_unknown(environment: Environment, framework: Framework) -> Iterator[Prediction]:
-    """A framework that says which cuDNN it uses, and of which nobody knows how it comes to it."""
+    """A framework that says which cuDNN it uses, while how it comes to it is unknown."""
     card = card_of(framework.package)
     if card and card.loading is None and isinstance(framework.cudnn, Seen):
         why = f"how {framework.package} opens CUDA's libraries is not known to gpudoctor"

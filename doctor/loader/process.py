@@ -76,7 +76,7 @@ class LoadRequest:
         self.mapped: Mapped | None = None
         self.way: Way | None = None  # how the search came to the file
         self.outcome = Outcome.FOUND
-        self.failure = ""  # why nothing was found, or could not be told
+        self.failure = ""  # why nothing was found, or is unknown
         self.undone = ""  # why what was found was unmapped again: the dlopen failed as a whole
         self.optional = False  # whoever asks goes on without it
         self.damaged = ""  # the file that the search came to and that cannot be used

@@ -119,7 +119,7 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
     return annotate_with_layers(report, machine)
 
 
-# By the subject's field: the fields that do not go with it, and what is said then of the first that was given.
+# By the subject's field: the fields that do not go with it, and the message about the first that was given.
 _OF_A_MACHINE = ("pythons", "root", "image", "config", "deep", "frameworks")
 _OF_A_BUILD = dict.fromkeys(("target", "build_args"), "{} is for --dockerfile: give it, too")
 _OF_AN_IMAGE = {**_OF_A_BUILD, "platform": "{} chooses among the images of --image"}

@@ -276,7 +276,7 @@ def _said(case: Case, where: TargetMachine) -> Iterator[str]:
 
 
 def said(where: TargetMachine) -> Iterator[str]:
-    """The circumstances but for the cards, in words."""
+    """The circumstances without the cards, as text."""
     if where.driver is not None:
         yield f"driver {where.driver}"
     if where.python:
