@@ -10,8 +10,9 @@ from collections.abc import Mapping
 import pytest
 
 from compat.matrix import Matrix
-from doctor.commands.matrix.show import ViewDocument, view
+from doctor.commands.matrix.show import view
 from doctor.commands.matrix.shown import Shown
+from doctor.commands.matrix.view_document import ViewDocument
 from doctor.commands.matrix.view_text import fitted
 from doctor.output.document import TextStyle
 from doctor.output.formats.text import render
