@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 
@@ -13,6 +12,8 @@ from compat.specifier import clauses
 _SPEC = r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*(.*?)\s*"
 _BUILD = r"(.*?)\+([A-Za-z0-9][A-Za-z0-9.]*)(\s*,.*)?"
 
+_BARE_NAME = r"[\w.-]*[A-Za-z][\w.-]*(\[.*\])?"
+_RELEASE = r"[=v]*\d+(\.\d+)*(\+\w+)?"
 _LONGEST = 300  # characters; a longer one is a slip or an attack, and Python reads no number of 4300 digits
 
 
@@ -31,22 +32,11 @@ class BadSpec(GpudoctorError):
 
 
 def _meant(text: str) -> str:
-    """The specifier of somebody who wrote conda's "torch=2.6", npm's "torch@2.6", "torch=>2.6" or "cuda 12.4"."""
-    found = re.fullmatch(
-        r"\s*([A-Za-z][\w.-]*(?:\[[\w,-]*\])?)\s*(=>|=<|[=@:\s])\s*v?(\d+(?:\.\d+)*(?:\+\w+)?)\s*", text
-    )
+    """The specifier of somebody who wrote conda's "torch=2.6", npm's "torch@2.6", or "torch=>2.6"."""
+    found = re.fullmatch(r"\s*([A-Za-z][\w.-]*(?:\[[\w,-]*\])?)\s*(=>|=<|[=@:])\s*v?(\d+(?:\.\d+)*(?:\+\w+)?)\s*", text)
     if not found:
         return ""
     return found[1] + {"=>": ">=", "=<": "<="}.get(found[2], "==") + found[3]
-
-
-class ReleaseApart(BadSpec):
-    """A name and its release were given as two specs."""
-
-    hint = ""
-
-    def __init__(self, name: str, release: str) -> None:
-        GpudoctorError.__init__(self, f"{release!r} is no package; did you mean {name}=={release}?")
 
 
 class Spec(NamedTuple):
@@ -67,7 +57,8 @@ def parse_spec(text: str) -> Spec:
     found = re.fullmatch(_SPEC, text)
     if not found or len(text) > _LONGEST or not text.isascii():  # PEP 508 and PEP 440 know no other digits
         raise BadSpec(text)
-    versions, build = re.sub(r"(?<=\d)\.x(?=$|[,\s])", ".*", found[3]), ""  # "==4.x" as people write it
+    apart = re.sub(r"^v?(?=\d[\d.]*(\+\w+)?$)", "==", found[3])  # "torch 2.9.1"
+    versions, build = re.sub(r"(?<=\d)\.x(?=$|[,\s])", ".*", apart), ""  # "==4.x" as people write it
     local = re.fullmatch(_BUILD, versions)
     if local:
         versions, build = local[1] + (local[3] or ""), local[2]
@@ -80,11 +71,14 @@ def parse_spec(text: str) -> Spec:
 
 
 def parse_specs(texts: Sequence[str]) -> tuple[Spec, ...]:
-    """Read each; raises BadSpec, also for the release that somebody wrote apart from its name: torch 2.9.1."""
-    for before, text in itertools.pairwise(texts):
-        if re.fullmatch(r"[=v]*\d+(\.\d+)*(\+\w+)?", text) and re.fullmatch(r"[\w.-]*[A-Za-z][\w.-]*(\[.*\])?", before):
-            raise ReleaseApart(before, text.lstrip("=v"))
-    return tuple(map(parse_spec, texts))
+    """Read each, also a release that stands apart from its name: torch 2.9.1; raises BadSpec."""
+    joined: list[str] = []
+    for text in texts:
+        if joined and re.fullmatch(_RELEASE, text) and re.fullmatch(_BARE_NAME, joined[-1]):
+            joined[-1] += " " + text
+        else:
+            joined.append(text)
+    return tuple(map(parse_spec, joined))
 
 
 def _refuse_unreadable(text: str, versions: str) -> None:

@@ -257,7 +257,24 @@ def _answer(session: requests.Session, part: _Part, download: Download, limits: 
     except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
         raise BrokenOff(f"{download.url}: the server stopped sending after {part.size_bytes} bytes") from error
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        raise BrokenOff(f"{download.url}: the connection failed after {part.size_bytes} bytes ({error})") from error
+        what = f"the connection failed after {part.size_bytes} bytes" if part.size_bytes else "no connection"
+        raise BrokenOff(f"{download.url}: {what} ({_reason(error)})") from error
+
+
+def _reason(error: BaseException) -> str:
+    """Return why a connection failed, in some words: the library's own text has several hundred characters."""
+    import requests
+
+    if isinstance(error, requests.exceptions.ProxyError):
+        return "the proxy refuses or does not answer"
+    if isinstance(error, requests.exceptions.SSLError):
+        return "the certificate is not accepted; REQUESTS_CA_BUNDLE names another file of certificates"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror.lower()
+        cause = cause.__cause__ or cause.__context__
+    return type(error).__name__
 
 
 def _after_the_end(part: _Part, response: requests.Response) -> None:

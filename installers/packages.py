@@ -13,6 +13,7 @@ _MANAGERS = {
     "zypper": {"sles", "sled", "suse", "opensuse", "opensuse-leap", "opensuse-tumbleweed"},
     "pacman": {"arch", "manjaro", "endeavouros", "cachyos"},
 }
+PACKAGE_MANAGERS = frozenset(_MANAGERS) | {"yum"}
 DISTRIBUTIONS = frozenset().union(*_MANAGERS.values())
 _INSTALL = {
     "apt": ("apt-get", "install", "-y"),

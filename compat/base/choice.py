@@ -15,7 +15,7 @@ class NoSuchName(GpudoctorError):
     def __init__(self, kind: str, name: str, known: Collection[str]) -> None:
         from difflib import get_close_matches  # late: only for mistakes
 
-        near = get_close_matches(name, known, n=3)
+        near = get_close_matches(name.casefold(), known, n=3) or get_close_matches(name, known, n=3)
         advice = f"did you mean {' or '.join(near)}?" if near else _list_of(known)
         super().__init__(f"no {kind} {name!r}; {advice}")
 
@@ -27,10 +27,13 @@ def _list_of(known: Collection[str]) -> str:
 
 
 def one_of(kind: str, name: str, known: Collection[str]) -> str:
-    """The name, if it is known; raises NoSuchName."""
-    if name not in known:
+    """Return the known name that was typed, whatever its case; raises NoSuchName."""
+    if name in known:
+        return name
+    same = [one for one in known if one.casefold() == name.strip().casefold()]
+    if len(same) != 1:
         raise NoSuchName(kind, name, known)
-    return name
+    return same[0]
 
 
 def choose(kind: str, known: Collection[str], only: Collection[str], skip: Collection[str]) -> tuple[str, ...]:

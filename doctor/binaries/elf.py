@@ -294,11 +294,11 @@ class Elf(Pieces):
         return tuple(ByteRange("", one.offset, one.size) for one in self._segments if one.kind == _PT_LOAD)
 
     def offset_of(self, address: int) -> int:
-        """Where an address lies in the file; raises ElfError."""
+        """Where an address is in the file; raises ElfError."""
         return self._offset_of(address)[0]
 
     def _section(self, name: str) -> tuple[int, int]:
-        """Where a section lies in the file, and its size; (0, 0) for none."""
+        """Where a section is in the file, and its size; (0, 0) for none."""
         return next(((one.offset, one.size) for one in self.sections() if one.name == name), (0, 0))
 
     def _unpack(self, layout: struct.Struct, offset: int) -> tuple[int, ...]:
@@ -341,11 +341,11 @@ class Elf(Pieces):
         return found
 
     def _offset_of(self, address: int) -> tuple[int, int]:
-        """Where an address lies in the file, and how many bytes of its segment follow; raises ElfError."""
+        """Where an address is in the file, and how many bytes of its segment follow; raises ElfError."""
         for one in self._segments:
             if one.kind == _PT_LOAD and one.address <= address < one.address + one.size:
                 return one.offset + address - one.address, one.address + one.size - address
-        raise ElfError(f"address {address:#x} lies in no segment of the file")
+        raise ElfError(f"address {address:#x} is in no segment of the file")
 
     def _at_address(self, address: int, size: int) -> bytes:
         offset, left = self._offset_of(address)

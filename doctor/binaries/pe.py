@@ -151,7 +151,7 @@ class Pe(Pieces):
         for one in self.sections:
             if one.address <= address < one.address + one.size:
                 return one
-        raise PeError(f"address {address:#x} lies in no section of the file")
+        raise PeError(f"address {address:#x} is in no section of the file")
 
     def _export(self, name: bytes) -> int | None:
         """The address of an exported symbol: its names are sorted, so a few reads find it."""

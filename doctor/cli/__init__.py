@@ -11,8 +11,9 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
-from types import ModuleType
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from compat.base.discover import code_of, folders_in, load_one, names_in
@@ -26,28 +27,40 @@ EXIT_USAGE, EXIT_FAULT, EXIT_INTERRUPTED = 2, 3, 130
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 _NEW_OBJECTS_AT_MOST = 100_000  # before garbage is looked for
 _COMPLETION = "_GPUDOCTOR_COMPLETE"  # set while a shell asks for completions
-_SUMMARY = "Says which one thing is wrong with a GPU stack, how it knows, and the commands that mend it."
+_SUMMARY = "Find the root cause of a broken GPU stack, with the evidence and the commands that fix it."
+# What `gpudoctor` alone prints below the verdict: the commands that a newcomer needs.
+_FIRST_COMMANDS = {
+    "gpudoctor check": "all findings, with the commands that fix them",
+    "gpudoctor explain train.log": "the cause of an error message",
+    "gpudoctor which cudnn": "the file that a process would load, and why",
+    "gpudoctor install torch": "the steps for this machine",
+    "gpudoctor verify": "test cuDNN with a convolution",
+}
 
 
 class Command:
-    """One command: its function (whose docstring is the help) and an example for its help."""
+    """One command: its function (whose docstring is the help), examples and exit statuses for its help."""
 
-    __slots__ = ("bad_usage", "examples", "run", "takes_command")
+    __slots__ = ("bad_usage", "examples", "exits", "renamed", "run", "takes_command")
 
     def __init__(
         self,
         run: Callable[..., None],
-        examples: str,
-        *,
+        *examples: str,
+        exits: Mapping[int | str, str] = MappingProxyType({}),
+        renamed: Mapping[str, str] = MappingProxyType({}),
         takes_command: bool = False,
         bad_usage: Callable[[Sequence[str]], int] = lambda _: EXIT_USAGE,
     ) -> None:
-        """`takes_command`: what follows its first argument is a command line of the user's, options and all.
+        """`renamed`: options of older releases, and their names of today.
 
+        `takes_command`: what follows its first argument is a command line of the user's, options and all.
         `bad_usage`: its exit status where its arguments, which this is given, or its standard output are of no use.
         """
         self.run = run
         self.examples = examples
+        self.exits = exits
+        self.renamed = renamed
         self.takes_command = takes_command
         self.bad_usage = bad_usage
 
@@ -62,8 +75,10 @@ def main() -> NoReturn:
     is_run = sys.argv[1:2] == ["run"]
     _fill_closed()
     progress.listen(lambda text: print(f"gpudoctor: {text}", file=sys.stderr, flush=True))
+    if sys.stderr.isatty():
+        progress.watch(_shown)
     if sys.stdout is None:  # its descriptor is closed
-        if not is_run and not any(one.startswith("--output") for one in sys.argv):
+        if not is_run and not any(one.startswith(("--output", "-o")) for one in sys.argv):
             raise SystemExit(
                 _complain("standard output is closed; open it, or name a file with --output", _bad_usage(sys.argv[1:]))
             )
@@ -84,6 +99,14 @@ def main() -> NoReturn:
         status = status if is_run else missed  # `run` ends as its command did
     gc.freeze()
     raise SystemExit(status if is_plain else process.exit_status() or status)
+
+
+def _shown(text: str, done_bytes: int, total_bytes: int) -> None:
+    """Show it on the status line, which few runs need."""
+    from doctor.cli._status_line import LINE
+
+    progress.watch(LINE.show)
+    LINE.show(text, done_bytes, total_bytes)
 
 
 def _fill_closed() -> None:
@@ -115,6 +138,8 @@ def execute(argv: Sequence[str]) -> int:
     try:
         if _is_plain_check(argv):
             return _plain_check(tuple(argv[2:]))
+        if not argv and _COMPLETION not in os.environ:
+            return _overview()
         argv = _spelled_out(argv)
         answer = _app(argv)(list(argv), standalone_mode=False, prog_name="gpudoctor")
     except KeyboardInterrupt:
@@ -169,13 +194,27 @@ def _plain_check(pythons: tuple[str, ...]) -> int:
     return status
 
 
+def _overview() -> int:
+    """Print the verdict line of a check and the commands to go on with; return the status of the check."""
+    from doctor.commands.check.command import CheckSubject, ReportOptions, check
+    from doctor.output.write import terminal_style
+
+    text, status = check(CheckSubject(), ReportOptions(quiet=True), terminal_style())
+    width = max(map(len, _FIRST_COMMANDS))
+    rows = "".join(f"  {command.ljust(width)}  {what}\n" for command, what in _FIRST_COMMANDS.items())
+    print(f"{text}\n{rows}\nAll commands: gpudoctor --help")
+    return status
+
+
 def _explain(error: Exception, argv: Sequence[str]) -> int:
     """Click's own errors (vendored in newer typers, so known by their shape), else a fault of ours."""
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error.ctx.get_help(), file=sys.stderr)  # type: ignore[attr-defined]
         return EXIT_USAGE
     if hasattr(error, "format_message"):
-        return _complain(error.format_message().rstrip("."), _bad_usage(argv))
+        from doctor.cli._parser import complaint_of  # late: typer is loaded already
+
+        return _complain(complaint_of(error), _bad_usage(argv))
     if type(error).__name__ == "Abort":
         return EXIT_INTERRUPTED
     if os.environ.get("GPUDOCTOR_TRACEBACK"):
@@ -198,12 +237,14 @@ def _complain(message: str, status: int) -> int:
 
 
 def _spelled_out(argv: Sequence[str]) -> Sequence[str]:
-    """With the command that a group takes a word for that is none of its own: `install torch`, `install package torch`.
+    """Spell out what may be left out: `install torch` is `install package torch`, `help check` is `check --help`.
 
-    Such a group has a constant OTHERWISE.
+    A group whose other words belong to one of its commands names it in a constant OTHERWISE.
     """
     from doctor import cli
 
+    if argv and argv[0] == "help":
+        return [*argv[1:], "--help"]
     if len(argv) < 2 or argv[1].startswith("-") or argv[0] not in folders_in(cli):
         return argv
     group = importlib.import_module(f"{cli.__name__}.{argv[0]}")
@@ -216,9 +257,20 @@ def _app(argv: Sequence[str]) -> typer.Typer:
     import typer  # late: 50 ms, which `import doctor.cli` alone need not cost
 
     from doctor import cli
+    from doctor.cli import _completion
+    from doctor.cli._parser import SETTINGS, HelpfulGroup
 
+    if _COMPLETION in os.environ:
+        _completion.register()
     app = typer.Typer(
-        name="gpudoctor", help=_SUMMARY, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True
+        name="gpudoctor",
+        cls=HelpfulGroup,
+        help=_SUMMARY,
+        context_settings=SETTINGS,
+        rich_markup_mode=None,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
     )
     app.callback()(_root_options())
     words = [word.replace("-", "_") for word in argv if not word.startswith("-")]
@@ -227,18 +279,21 @@ def _app(argv: Sequence[str]) -> typer.Typer:
 
 
 def _add_commands(app: typer.Typer, package: ModuleType, words: list[str]) -> None:
-    """The command that the first word names, else all of them; a folder is a group of commands."""
+    """Add the command that the first word names, otherwise all of them; a folder is a group of commands."""
     import typer
+
+    from doctor.cli._parser import HelpfulCommand, HelpfulGroup
 
     commands, groups = names_in(package), folders_in(package)
     asked = words[0] if words else ""
     for name in [asked] if asked in commands else () if asked in groups else commands:
         command = load_one(package, name, "COMMAND", Command)
         settings = {"allow_interspersed_args": not command.takes_command}
-        app.command(code_of(name), epilog=command.examples, context_settings=settings)(command.run)
+        shown: Any = partial(HelpfulCommand, described=command)  # typer calls it as it would call a class
+        app.command(code_of(name), cls=shown, context_settings=settings)(command.run)
     for name in [asked] if asked in groups else () if asked in commands else groups:
         below = importlib.import_module(f"{package.__name__}.{name}")
-        group = typer.Typer(help=below.__doc__, rich_markup_mode=None, no_args_is_help=True)
+        group = typer.Typer(cls=HelpfulGroup, help=below.__doc__, rich_markup_mode=None, no_args_is_help=True)
         if name == asked or _COMPLETION in os.environ:  # the help of the whole needs only the group's own line
             _add_commands(group, below, words[1:])
         app.add_typer(group, name=code_of(name))
@@ -247,6 +302,8 @@ def _add_commands(app: typer.Typer, package: ModuleType, words: list[str]) -> No
 def _root_options() -> Callable[..., Any]:
     import typer
 
+    from doctor.cli import _completion
+
     def show_version(wanted: bool) -> None:
         if wanted:
             from doctor import __version__
@@ -254,11 +311,32 @@ def _root_options() -> Callable[..., Any]:
             print(f"gpudoctor {__version__}")
             raise typer.Exit
 
+    def show_completion(shell: str) -> None:
+        if shell:
+            print(_completion.script(shell))
+            raise typer.Exit
+
+    def install_completion(shell: str) -> None:
+        if shell:
+            print(_completion.install(shell))
+            raise typer.Exit
+
+    def option(
+        default: Any, *names: str, callback: Callable[[Any], None], text: str, metavar: str | None = None
+    ) -> Any:
+        return typer.Option(default, *names, callback=callback, is_eager=True, help=text, metavar=metavar)
+
+    shells = "bash, zsh, fish or powershell"
+
     def root(
-        version: bool = typer.Option(
-            False, "--version", callback=show_version, is_eager=True, help="Print the version."
+        version: bool = option(False, "--version", "-V", callback=show_version, text="Print the version."),
+        show: str = option(
+            "", "--show-completion", callback=show_completion, text=f"Print completion for {shells}.", metavar="SHELL"
+        ),
+        install: str = option(
+            "", "--install-completion", callback=install_completion, text="Install it for that shell.", metavar="SHELL"
         ),
     ) -> None:
-        """Says which one thing is wrong with a GPU stack, how it knows, and the commands that mend it."""
+        """Find the root cause of a broken GPU stack, with the evidence and the commands that fix it."""
 
     return root

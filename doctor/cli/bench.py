@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli import Command
-from doctor.cli._options import ChartFormat, Redact, Text, Texts
+from doctor.cli import Command, _completion
+from doctor.cli._options import REPORT, ChartFormat, Redact, Text, Texts, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,54 +22,51 @@ _WIDTH, _BAR, _BLINK_S = 79, 20, 0.1
 
 def bench(
     networks: Annotated[
-        Texts, typer.Argument(metavar="[NETWORK]...", help="Which ones, or all; the four small ones by default.")
+        Texts, typer.Argument(metavar="[NETWORK]...", help="Networks, or all (default: the four small ones).")
     ] = None,
-    device: Annotated[str, typer.Option(metavar="NAME", help="cpu, gpu or all.")] = "all",
+    device: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="cpu, gpu or all.", autocompletion=_completion.fixed("cpu", "gpu", "all")),
+    ] = "all",
     cudnn: Annotated[Text, typer.Option(metavar="PATH", help="The cuDNN to measure: its library or directory.")] = None,
     python: Annotated[Text, typer.Option(metavar="EXE", help="Measure this environment's cuDNN and torch.")] = None,
-    gpu: Annotated[int, typer.Option(metavar="N", help="Which GPU, as CUDA numbers them.")] = 0,
+    gpu: Annotated[int, typer.Option(metavar="N", help="CUDA index of the GPU.")] = 0,
     batch: Annotated[
-        int, typer.Option(metavar="N", show_default=False, help="Images a step; the network's own by default.")
+        int, typer.Option(metavar="N", show_default=False, help="Images per step (default: as published).")
     ] = 0,
-    steps: Annotated[int, typer.Option(metavar="N", show_default=False, help="Steps to time; 3 to 50 by default.")] = 0,
-    seconds: Annotated[float, typer.Option(metavar="N", help="For the steps of one network on one path.")] = 20.0,
-    tf32: Annotated[bool, typer.Option("--tf32", help="The GPU may round products to TF32.")] = False,
+    steps: Annotated[int, typer.Option(metavar="N", show_default=False, help="Steps to time (default: 3 to 50).")] = 0,
+    seconds: Annotated[float, typer.Option(metavar="N", help="Time limit for one network on one device.")] = 20.0,
+    tf32: Annotated[bool, typer.Option("--tf32", help="Let the GPU round products to TF32.")] = False,
     data: Annotated[Text, typer.Option(metavar="DIR", help="Train on the pictures in DIR/train/<class>.")] = None,
-    pool: Annotated[str, typer.Option("--memory-pool", metavar="WAY", help="on, off or both.")] = "both",
+    pool: Annotated[str, typer.Option("--memory-pool", metavar="NAME", help="on, off or both.")] = "both",
     style: ChartFormat = "text",
-    output: Annotated[Text, typer.Option(metavar="FILE", help="Write it there; markdown: a chart, too.")] = None,
+    output: Annotated[
+        Text,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the report to a file (markdown: also a chart).",
+            rich_help_panel=REPORT,
+        ),
+    ] = None,
     saved: Annotated[
-        Text, typer.Option("--from", metavar="FILE", help="Show what was saved as JSON; measure nothing.")
+        Text,
+        typer.Option(
+            "--show", metavar="FILE", help="Show a saved JSON report; measure nothing.", rich_help_panel=REPORT
+        ),
     ] = None,
     redact: Redact = False,
 ) -> None:
-    """Measure what cuDNN gains: seconds per training epoch on the CPU, on the GPU without it, and with it.
+    """Measure what cuDNN gains: seconds per training epoch on the CPU, on the GPU without cuDNN, and with it.
 
-    The networks are cifar10, mnist, dogs-vs-cats and lenet; alexnet, caffenet and googlenet take long on a CPU. The
-    data is synthetic unless --data names some. What articles of 2015 to 2017 measured stands beside it.
-
-    Exit status: 0 measured; 2 bad usage or input; 4 something that was asked for could not be measured.
+    The networks are cifar10, mnist, dogs-vs-cats and lenet; alexnet, caffenet and googlenet are slow on a CPU. The data
+    is synthetic without --data. The report also shows what articles of 2015 to 2017 measured.
     """
+    given = locals()  # the options have the names of the fields of `Options`
     from doctor.commands.bench.command import Options  # late: `gpudoctor --help` loads this module, too
 
-    options = Options(
-        networks=tuple(networks or ()),
-        device=device,
-        cudnn=cudnn,
-        python=python,
-        gpu=gpu,
-        batch=batch,
-        steps=steps,
-        seconds=seconds,
-        pool=pool,
-        data=data,
-        tf32=tf32,
-        style=style,
-        output=output,
-        saved=saved,
-        redact=redact,
-    )
-    raise typer.Exit(_measured(options))
+    raise typer.Exit(_measured(record_of(Options, given)))
 
 
 def _measured(options: Options) -> int:
@@ -83,7 +80,7 @@ def _measured(options: Options) -> int:
 
 
 class Bar:
-    """A line on standard error that says what is measured and how far it is; none where no one looks."""
+    """A line on standard error that shows what is measured and the progress; none where stderr is no terminal."""
 
     def __init__(self) -> None:
         self.report: Callable[[Progress], None] = self._show if sys.stderr.isatty() else lambda _: None
@@ -100,7 +97,7 @@ class Bar:
             print("\r" + " " * _WIDTH + "\r", end="", file=sys.stderr, flush=True)
 
     def _show(self, progress: Progress) -> None:
-        """Draw it anew, ten times a second at most but for every new measurement."""
+        """Draw it for each new measurement, otherwise at most ten times a second."""
         now = time.monotonic()
         what = (progress.network, progress.path, progress.pool)
         if what == self._what and now - self._shown < _BLINK_S:
@@ -120,6 +117,15 @@ def line_of(progress: Progress, elapsed_s: float) -> str:
 
 COMMAND = Command(
     bench,
-    "Examples: gpudoctor bench --device cpu | gpudoctor bench cifar10 --cudnn /usr/local/cuda | "
-    "gpudoctor bench all --format markdown --output bench.md | gpudoctor bench dogs-vs-cats --data cats",
+    "gpudoctor bench --device cpu",
+    "gpudoctor bench cifar10 --cudnn /usr/local/cuda",
+    "gpudoctor bench all --format markdown --output bench.md",
+    "gpudoctor bench --show bench.json",
+    "gpudoctor bench dogs-vs-cats --data cats",
+    renamed={"--from": "--show"},
+    exits={
+        0: "measured",
+        2: "bad usage or input",
+        4: "a requested measurement could not run",
+    },
 )

@@ -1,4 +1,4 @@
-"""`gpudoctor check`: diagnose this machine, or an offline root."""
+"""`gpudoctor check`: find what is wrong with this machine, or with one that is only described."""
 
 from __future__ import annotations
 
@@ -7,49 +7,75 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doctor.cli import Command
-from doctor.cli._options import FindingsFormat, Outputs, Policy, Pythons, Redact, Root, Text, Texts
+from doctor.cli import Command, _completion
+from doctor.cli._options import REPORT, FindingsFormat, Outputs, Redact, Text, Texts, record_of, seconds_option
 
 if TYPE_CHECKING:
     from doctor.commands.check.command import CheckSubject, ReportOptions
 
+_WHAT, _BUILD, _RULES, _FIX = "What to check", "Images and Dockerfiles", "Rules", "Fix"
 
-Only = Annotated[Texts, typer.Option(metavar="CODE", help="Ask only this rule; repeatable.")]
-Skip = Annotated[Texts, typer.Option(metavar="CODE", help="Do not ask this rule; repeatable.")]
-FailOn = Annotated[str, typer.Option(metavar="SEVERITY", help="What makes exit 1: error, warning, info.")]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="S", help="Seconds that the driver may take to answer.")]
-Frameworks = Annotated[
-    Texts,
-    typer.Option("--framework", metavar="SPEC", help="Judge torch==2.9.1 as if it were installed, alone; repeatable."),
-]
-Image = Annotated[
-    Text, typer.Option(metavar="REF", help="Look at a container image: an archive, a layout, a tar; FILE:NAME.")
-]
-Platform = Annotated[str, typer.Option(metavar="OS/ARCH", help="Which image of several, linux/arm64.")]
-Dockerfile = Annotated[
-    Text, typer.Option(metavar="FILE", help="Judge a Dockerfile before it is built; compose.yaml:SERVICE.")
-]
-Target = Annotated[str, typer.Option(metavar="STAGE", help="Which stage of it; the last one by default.")]
-BuildArgs = Annotated[
-    Texts, typer.Option("--build-arg", metavar="NAME=VALUE", help="The value of an ARG line of it; repeatable.")
-]
-Config = Annotated[
-    str, typer.Option(metavar="FILE", help="The image's configuration, or what docker image inspect prints.")
-]
-AssumeDriver = Annotated[
-    str, typer.Option(metavar="RELEASE", help="Judge whether the image or root runs on this driver, 550.54.14.")
-]
-AssumeGpus = Annotated[
-    Texts, typer.Option("--assume-gpu", metavar="NAME", help="The same for this GPU, RTX 4090; repeatable.")
-]
+
+def _what(*names: str, panel: str = _WHAT, **settings: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=panel, **settings)
+
+
+Python = Annotated[Texts, _what("--python", metavar="EXE", help="Interpreter or environment; repeatable.")]
+Root = Annotated[Text, _what(metavar="DIR", help="A mounted image or container root.")]
+Image = Annotated[Text, _what(metavar="REF", help="A container image: an archive, a layout, a tar, FILE:NAME.")]
+Dockerfile = Annotated[Text, _what(metavar="FILE", help="A Dockerfile before it is built, or compose.yaml:SERVICE.")]
 Source = Annotated[
     Text,
-    typer.Option("--from", metavar="FILE", help="Judge a saved report, a pasted dump, a bug report, - for a pipe."),
+    _what(
+        "--from",
+        metavar="FILE",
+        help="A saved report, collect_env or nvidia-smi text, or bug report; '-' = stdin.",
+    ),
 ]
+Frameworks = Annotated[
+    Texts, _what("--framework", metavar="SPEC", help="Test a version before installing it: torch==2.9.1; repeatable.")
+]
+Deep = Annotated[bool, _what("--deep", help="Also import the frameworks (in subprocesses).")]
+AssumeDriver = Annotated[str, _what(metavar="RELEASE", help="Use this driver: 550.54.14.")]
+AssumeGpus = Annotated[
+    Texts,
+    _what("--assume-gpu", metavar="NAME", help="Use this GPU: RTX 4090; repeatable.", autocompletion=_completion.gpu),
+]
+Target = Annotated[str, _what(panel=_BUILD, metavar="STAGE", help="Stage of the Dockerfile (default: the last).")]
+BuildArgs = Annotated[
+    Texts, _what("--build-arg", panel=_BUILD, metavar="NAME=VALUE", help="Value of an ARG line; repeatable.")
+]
+Platform = Annotated[str, _what(panel=_BUILD, metavar="OS/ARCH", help="Which image of several: linux/arm64.")]
+Config = Annotated[
+    str, _what(panel=_BUILD, metavar="FILE", help="The image's configuration, or the output of docker image inspect.")
+]
+NoCache = Annotated[bool, _what("--no-cache", panel=_BUILD, help="Read every layer of an image again.")]
+Only = Annotated[
+    Texts,
+    _what(panel=_RULES, metavar="CODE", help="Run only this rule; repeatable.", autocompletion=_completion.rule),
+]
+Skip = Annotated[
+    Texts, _what(panel=_RULES, metavar="CODE", help="Skip this rule; repeatable.", autocompletion=_completion.rule)
+]
+Policy = Annotated[Text, _what(panel=_RULES, metavar="FILE", help="Policy file (default: ./gpudoctor.toml).")]
+FailOn = Annotated[
+    str,
+    _what(
+        panel=_RULES,
+        metavar="SEVERITY",
+        help="Exit 1 from this severity on: error, warning, info.",
+        autocompletion=_completion.fixed("error", "warning", "info"),
+    ),
+]
+ListRules = Annotated[bool, _what("--list", panel=_RULES, help="List the rules and stop.")]
+Timeout = Annotated[float, seconds_option("15s", "Time limit for the driver", _RULES)]
+Quiet = Annotated[bool, _what("--quiet", "-q", panel=REPORT, help="Print the verdict line only.")]
+Fix = Annotated[bool, _what("--fix", panel=_FIX, help="Then fix the findings; ask before each.")]
+Yes = Annotated[bool, _what("--yes", "-y", panel=_FIX, help="With --fix: answer every question with yes.")]
 
 
 def check(
-    pythons: Pythons = None,
+    pythons: Python = None,
     root: Root = None,
     image: Image = None,
     dockerfile: Dockerfile = None,
@@ -57,60 +83,64 @@ def check(
     build_args: BuildArgs = None,
     platform: Platform = "",
     config: Config = "",
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Read every layer of an image anew.")] = False,
+    no_cache: NoCache = False,
     assume_driver: AssumeDriver = "",
     assume_gpus: AssumeGpus = None,
-    deep: Annotated[bool, typer.Option("--deep", help="Also start CUDA and the frameworks, in children.")] = False,
+    deep: Deep = False,
     only: Only = None,
     skip: Skip = None,
     frameworks: Frameworks = None,
-    list_rules: Annotated[bool, typer.Option("--list", help="List the rules and stop.")] = False,
+    list_rules: ListRules = False,
     fail_on: FailOn = "error",
     style: FindingsFormat = "",
     outputs: Outputs = None,
+    quiet: Quiet = False,
     redact: Redact = False,
     timeout_s: Timeout = 15.0,
     policy: Policy = None,
     source: Source = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Then fix the findings, asking before each.")] = False,
+    fix: Fix = False,
+    yes: Yes = False,
 ) -> None:
-    """Diagnose a machine's GPU stack: what is wrong, how it is known, and the commands that fix it.
+    """Find what is wrong with a GPU stack, with the evidence and the commands that fix it.
 
-    Without --python it is the active virtual or conda environment, else ./.venv or what uv, pixi, poetry or hatch keeps
-    for the project here, else that of the python3 on PATH, on Windows else the one that `py` starts.
+    Without --python, gpudoctor checks the first of these environments that exists:
 
-    Exit status: 0 no finding at or above --fail-on; 1 a finding; 2 bad usage or input; 3 a fault of gpudoctor;
-    4 no finding, but something that matters could not be told. With --fix it is that of the last report.
-    """
+    \b
+    - the active virtual or conda environment
+    - ./.venv
+    - the one that uv, pixi, poetry or hatch keeps here
+    - that of python3 on PATH (on Windows: of py)
+    """  # noqa: D301 - \b keeps click from joining the lines of a list
     given = locals()  # the options have the names of the fields of `CheckSubject` and `ReportOptions`
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import terminal_style
 
-    subject = command.CheckSubject(**_of(command.CheckSubject, given))
-    options = command.ReportOptions(**_of(command.ReportOptions, given))
+    others = ("fix", "yes")
+    subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
+    options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))
     if fix:
-        raise typer.Exit(_fix(subject, options))
+        raise typer.Exit(_fix(subject, options, yes=yes))
     text, status = command.check(subject, options, terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 
 
-def _of(kind: type[CheckSubject | ReportOptions], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of this kind that were given, lists as tuples."""
-    return {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in given.items()
-        if value is not None and name in kind._fields
-    }
-
-
-def _fix(subject: CheckSubject, options: ReportOptions) -> int:
-    from doctor.cli.install import show_progress  # late, as what follows: an ordinary check changes nothing
+def _fix(subject: CheckSubject, options: ReportOptions, *, yes: bool) -> int:
+    from doctor.cli.install import (  # late, as what follows: an ordinary check changes nothing
+        hide_progress,
+        show_progress,
+    )
     from doctor.commands.install.fix import Talk, fix
     from doctor.output.write import terminal_style
     from installers.run import ExecutionOptions
 
-    talk = Talk(lambda text: print(text, end="", flush=True), _ask) if sys.stdin.isatty() else None
+    def tell(text: str) -> None:
+        hide_progress()
+        print(text, end="", flush=True)
+
+    can_ask = yes or sys.stdin.isatty()
+    talk = Talk(tell, _ask, agrees=yes) if can_ask else None
     return fix(subject, options, terminal_style(), talk, ExecutionOptions(report=show_progress()))
 
 
@@ -123,7 +153,20 @@ def _ask(question: str) -> str:
 
 COMMAND = Command(
     check,
-    "Examples: gpudoctor check | gpudoctor check --python .venv/bin/python | gpudoctor check --root /mnt/image "
-    "--format json | gpudoctor check --from nvidia-bug-report.log.gz | gpudoctor check --dockerfile Dockerfile | "
-    "gpudoctor check --framework torch==2.9.1 | gpudoctor check --only cpu-only-wheel | gpudoctor check --fix",
+    "gpudoctor check",
+    "gpudoctor check --python .venv",
+    "gpudoctor check --root /mnt/image --format json",
+    "gpudoctor check --from nvidia-bug-report.log.gz",
+    "gpudoctor check --dockerfile Dockerfile",
+    "gpudoctor check --framework torch==2.9.1",
+    "gpudoctor check --only cpu-only-wheel",
+    "gpudoctor check --fix",
+    exits={
+        0: "no finding at or above --fail-on",
+        1: "a finding",
+        2: "bad usage or input",
+        3: "an error in gpudoctor itself",
+        4: "no problem found, but an important check could not run",
+        "--fix": "exit status of the final check",
+    },
 )

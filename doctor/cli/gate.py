@@ -1,4 +1,4 @@
-"""`gpudoctor gate`: whether work may be put on this machine."""
+"""`gpudoctor gate`: whether this node is ready for jobs."""
 
 from __future__ import annotations
 
@@ -8,28 +8,34 @@ from typing import Annotated
 
 import typer
 
-from doctor.cli import Command
+from compat.base.duration import seconds
+from doctor.cli import Command, _completion
 from doctor.cli._options import Pythons
 
 
 def gate(
     dialect: Annotated[
-        str, typer.Option("--as", metavar="NAME", help="Who asks: slurm, npd, nagios, nhv or plain.")
+        str,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="Output for slurm, npd, nagios, nhv or plain.",
+            autocompletion=_completion.fixed("slurm", "npd", "nagios", "nhv", "plain"),
+        ),
     ] = "plain",
-    policy: Annotated[str, typer.Option(metavar="FILE", help="Judge by this gpudoctor.toml, too.")] = "",
+    policy: Annotated[str, typer.Option(metavar="FILE", help="Also check this gpudoctor.toml.")] = "",
     python: Pythons = None,
-    within: Annotated[str, typer.Option(metavar="TIME", help="What one look may take: 5s, 500ms.")] = "30s",
+    within: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="Time limit for one check: 5s, 500ms.")
+    ] = "30s",
     retry_for: Annotated[
-        str, typer.Option(metavar="TIME", help="Look again that long while the driver may be loading.")
+        str, typer.Option(metavar="TIME", help="Repeat for this long while the driver may be loading.")
     ] = "0s",
 ) -> None:
-    """Say in one line whether work may be put on this machine; changes nothing and needs no network.
+    """Print in one line whether this node is ready for jobs.
 
-    Ready is only what was seen to be: an unknown, failed or missing prerequisite is not ready. Run it as root, who may
-    read the kernel's log.
-
-    Exit status: 0 ready, 1 not ready, 4 not known, 3 a fault of gpudoctor, 2 bad usage; with --as those of the
-    scheduler (docs/gate.md).
+    'Ready' means every requirement was confirmed; unknown counts as no. Run as root: the kernel log is needed.
+    gpudoctor changes nothing and needs no network.
     """
     from doctor.commands.gate import command  # late: `gpudoctor --help` loads this module, too
 
@@ -37,8 +43,8 @@ def gate(
         dialect=dialect,
         pythons=tuple(python or ()),
         policy=policy,
-        within_s=command.seconds(within, "--within"),
-        retry_for_s=command.seconds(retry_for, "--retry-for"),
+        within_s=seconds(within, "--timeout"),
+        retry_for_s=seconds(retry_for, "--retry-for"),
     )
     chosen = command.dialect_of(dialect)
     status = chosen.no_verdict
@@ -67,7 +73,18 @@ def _bad_usage(arguments: Sequence[str]) -> int:
 
 COMMAND = Command(
     gate,
-    "Examples: gpudoctor gate | gpudoctor gate --as slurm --within 10s | gpudoctor gate --as npd --within 4s | "
+    "gpudoctor gate",
+    "gpudoctor gate --as slurm --timeout 10s",
+    "gpudoctor gate --as npd --timeout 4s",
     "gpudoctor gate --retry-for 120s",
+    renamed={"--within": "--timeout"},
+    exits={
+        0: "ready",
+        1: "not ready",
+        2: "bad usage",
+        3: "an error in gpudoctor itself",
+        4: "unknown",
+        "--as": "exit statuses of the scheduler (docs/gate.md)",
+    },
     bad_usage=_bad_usage,
 )

@@ -1,4 +1,4 @@
-"""`gpudoctor run -- CMD`: the fast check, the command as if nobody stood between, and why it failed."""
+"""`gpudoctor run -- CMD`: a check, then the command unchanged, then why it failed."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ def run(
     strict: Annotated[bool, typer.Option("--strict", help="Do not start the command if the check finds an error.")] = (
         False
     ),
-    log: Annotated[Text, typer.Option(metavar="FILE", help="Explain the end of this log of the command, too.")] = None,
+    log: Annotated[Text, typer.Option(metavar="FILE", help="Also explain the end of this log file.")] = None,
     python: Pythons = None,
 ) -> None:
-    """Check the machine, run a command untouched, and explain its output if it fails.
+    """Check the machine, run a command unchanged, and explain its output if it fails.
 
-    The command keeps its terminal, its streams, its signals and its exit status; what gpudoctor says goes to standard
-    error. On Windows its output is not seen: name the log that it writes with --log.
-
-    Exit status: the command's own; 127 not found, 126 not executable; with --strict, 1 where the check found an error.
+    The command keeps its terminal, streams, signals and exit status. gpudoctor prints to standard error. On Windows
+    gpudoctor cannot see the command's output: use --log.
     """
     from doctor.commands.run import command as work
     from doctor.commands.run.refused import NotStarted
@@ -72,7 +70,13 @@ def _end_by(number: int) -> int:
 
 COMMAND = Command(
     run,
-    "Examples: gpudoctor run -- python train.py --epochs 3 | gpudoctor run --strict -- torchrun --nproc-per-node 8 "
-    "train.py",
+    "gpudoctor run -- python train.py --epochs 3",
+    "gpudoctor run --strict -- torchrun --nproc-per-node 8 train.py",
+    exits={
+        "N": "exit status of the command",
+        1: "with --strict: the check found an error",
+        126: "the command cannot be executed",
+        127: "the command was not found",
+    },
     takes_command=True,
 )

@@ -1,6 +1,6 @@
 """A directory tree that is entered component by component, from the descriptor of one directory to the next.
 
-A path that is handed to the kernel as a whole is looked up anew each time: a directory that somebody exchanges with a
+A path that is handed to the kernel as a whole is looked up again each time: a directory that somebody exchanges with a
 symbolic link meanwhile leads out of the tree. Here a link is never followed by the kernel (O_NOFOLLOW), so what was
 looked at is what is opened. Where the system has no such calls (Windows), paths are handed over as a whole.
 

@@ -1,7 +1,7 @@
 """Images of machines as files: container archives, layouts, root tars. They are read, never unpacked and never run.
 
-No name of an image ever becomes a name on this machine: its tree is kept in memory, and what is kept of its files lies
-in one unlinked temporary file. So nothing of a hostile image can be written outside of it.
+No name of an image ever becomes a name on this machine: its tree is kept in memory, and the kept parts of its files
+are in one unlinked temporary file. So nothing of a hostile image can be written outside of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The variables of a container that lie in its own files, where the image has no configuration.
+"""The variables of a container that are in its own files, where the image has no configuration.
 
 Sources: apptainer, conveyorPacker_oci.go (10-docker2singularity.sh has the image's ENV, `export A="${A:-"value"}"`),
 env/*.sh in order of their names, 99-base.sh (/.singularity.d/libs, where --nv puts the driver's libraries, comes last),

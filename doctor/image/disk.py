@@ -104,6 +104,6 @@ class Scratch(Disk):
         self._written = place
 
     def clear(self) -> None:
-        """Write from its beginning again; to give the space back to the system and ask for it anew takes longer."""
+        """Write from its beginning again; to give the space back to the system and ask for it again takes longer."""
         self._waiting.clear()
         self.size_bytes = self._written = 0

@@ -112,7 +112,7 @@ class Ext:
 
     def _read(self, place: int, size: int) -> bytes:
         content = self._disk.read(self._place + place, size)
-        self._tally.read_bytes += len(content)
+        self._tally.read(len(content))
         if len(content) < size:
             raise self._damaged("it is cut short")
         return content
@@ -307,7 +307,7 @@ class Ext:
                 inode = self._inode(number)
                 kind = _KINDS.get(inode.mode & 0xF000, "other")
                 if number in seen and kind == "dir":
-                    raise self._damaged(f"directory {number} lies in two places")
+                    raise self._damaged(f"directory {number} is in two places")
                 found.append(self._entry(path, inode, kind, seen.get(number)))
                 seen.setdefault(number, path)
                 if kind == "dir":

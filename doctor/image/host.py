@@ -23,7 +23,7 @@ from doctor.model.facts.image import ImageFacts
 from doctor.model.facts.seen import Seen
 
 _DEVICE = 1  # all files of an image lie on one
-_NOT_KEPT = "it lies in a packed layer, of which this file was not kept"
+_NOT_KEPT = "it is in a packed layer, of which this file was not kept"
 
 
 class ImageHost(ResolvingHost, StatusHost):

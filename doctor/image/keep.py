@@ -3,7 +3,7 @@
 A packed layer cannot be read here and there. Its libraries are gigabytes, of which the readers (`doctor.binaries`) ask
 for some kilobytes, and where these lie stands at the end. So a library is laid down in a scratch file without its GPU
 code and most of its machine code, the readers are asked while it lies there, and what they read is kept. What was not
-kept cannot be read later: that is said, and never taken for zeros.
+kept cannot be read later: that is reported, and never taken for zeros.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Pieces(io.RawIOBase):
 
 
 class _Held(Disk):
-    """A file that lies in memory, in pieces."""
+    """A file that is in memory, in pieces."""
 
     def __init__(self, pieces: list[memoryview]) -> None:
         self._pieces = pieces
@@ -189,14 +189,14 @@ class PartialExtractor:
         return stretches
 
     def _of_whole(self, name: str, content: memoryview) -> tuple[ByteRange, ...]:
-        """Of a file that lies in memory, in one piece."""
+        """Of a file that is in memory, in one piece."""
         size = len(content)
         if _is_library(name, bytes(content[:4])):
             return self._of_held(name, size, [content])
         return self._put(content[: _bytes_wanted(name, size)])
 
     def _of_held(self, name: str, size: int, pieces: list[memoryview]) -> tuple[ByteRange, ...]:
-        """Of a library that lies in memory."""
+        """Of a library that is in memory."""
         if size <= _WHOLE_AT_MOST_BYTES or name.endswith(_SAY_RELEASE):
             return self._put(memoryview(b"".join(pieces)))
         held = _Held(pieces)
@@ -397,7 +397,7 @@ def _lay_container(walk: _Walk, laid: _Laid) -> bool:
 
 
 class _Laid:
-    """What lies in the scratch file."""
+    """What is in the scratch file."""
 
     def __init__(self, scratch: Scratch, segments: _Segments) -> None:
         self.stretches: list[ByteRange] = []

@@ -327,7 +327,7 @@ def read_packed(feed: Feed, spool: Scratch) -> Layer:
 
 
 class _Lying(Feed):
-    """A tar that lies in a file: what is passed over is not read."""
+    """A tar that is in a file: what is passed over is not read."""
 
     def __init__(self, disk: Disk, shown: str, place: int, size: int) -> None:
         super().__init__(iter(()), shown)
@@ -441,7 +441,7 @@ def _entry(member: tarfile.TarInfo, shown: str) -> Entry:
 
 
 def _kind(member: tarfile.TarInfo) -> str:
-    """As POSIX and GNU tar have it, what nobody knows is a file, and one whose name ends in a slash a directory."""
+    """As POSIX and GNU tar have it, an unknown kind is a file, and one whose name ends in a slash a directory."""
     is_file = member.isreg() or member.type not in (*tarfile.SUPPORTED_TYPES, *_NO_FILES)
     is_folder = is_file and member.pax_headers.get("path", member.name).endswith("/")
     if member.isdir() or member.type == _DUMPED or is_folder:

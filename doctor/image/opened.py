@@ -1,4 +1,4 @@
-"""An image by what a user calls it: found, told apart by its first bytes, and read."""
+"""An image by what a user calls it: found, recognised by its first bytes, and read."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 
 from compat.base.compression import packing_of
 from compat.base.record import NamedTuple
+from doctor.host import progress
 from doctor.image import KEPT_AT_MOST_BYTES, Damaged, ImageError
 from doctor.image.cache import LayerCache
 from doctor.image.child import Piped
@@ -75,6 +76,7 @@ def open_image(request: ImageRequest) -> Image:
     except OSError as error:
         raise ImageError(f"{path}: {(error.strerror or str(error)).lower()}") from error
     finally:
+        progress.show("")
         if collects:
             gc.enable()
     return image._replace(config=config_file(request.config)) if request.config else image
@@ -86,7 +88,9 @@ class _Opening:
     def __init__(self, path: str, name: str, request: ImageRequest) -> None:
         self._path, self._name, self._platform = path, name, request.platform
         self._cache = LayerCache(is_used=request.uses_cache)
-        self._spool, self._tally = Scratch(KEPT_AT_MOST_BYTES), Tally()
+        self._spool = Scratch(KEPT_AT_MOST_BYTES)
+        size = os.path.getsize(path) if os.path.isfile(path) else 0
+        self._tally = Tally(os.path.basename(path), size)
 
     def open(self) -> Image:
         """Raises ImageError, OSError."""

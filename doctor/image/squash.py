@@ -56,7 +56,7 @@ def read_squash(disk: Disk, path: str, spool: Scratch, tally: Tally) -> Layer:
     if program is None:
         raise ImageError(f"{path} holds a squashfs, which `unsquashfs` of squashfs-tools reads: install it")
     argv = ("unsquashfs", *_OPTIONS, "-o", str(place), "-pf", _OUTPUT)
-    tally.read_bytes += size
+    tally.read(size)
     here = f"./{path}" if path.startswith("-") else path
     try:
         with Piped((*argv, here), program, path, is_bounded=True) as child:
@@ -128,7 +128,7 @@ def _text(escaped: bytes) -> str:
 
 
 def _main_partition(disk: Disk, path: str, start: bytes) -> tuple[int, int]:
-    """Where the file system of the container lies in a SIF, and its size; raises ImageError, Damaged."""
+    """Where the file system of the container is in a SIF, and its size; raises ImageError, Damaged."""
     if len(start) < _HEADER.size:
         raise Damaged(f"{path}: its SIF header is cut short")
     total, place = _HEADER.unpack(start)[8:10]

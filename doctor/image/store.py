@@ -54,7 +54,7 @@ class _Place(NamedTuple):
 
 
 class FileStore:
-    """Blobs that are files, or lie in a tar that is not packed: a layer that is not packed either is read in place."""
+    """Blobs that are files, or are in a tar that is not packed: a layer that is not packed either is read in place."""
 
     def __init__(self, spool: Scratch, tally: Tally, cache: LayerCache) -> None:
         self._spool = spool
@@ -73,7 +73,7 @@ class FileStore:
         """See Store."""
         disk, place, size = self._find(name)
         content = disk.read(place, min(size, SMALL_BYTES + 1))
-        self._tally.read_bytes += len(content)
+        self._tally.read(len(content))
         return check_digest(content, digest)
 
     def layer(self, name: str, digest: str, size: int | None) -> Layer:
@@ -154,7 +154,7 @@ def _linked(name: str, entries: dict[str, tuple[str, str]]) -> str:
 
 
 class StreamStore:
-    """Blobs of a tar that streams by, of which nobody knows yet what each is: layers are read when they pass."""
+    """Blobs of a tar that streams by, whose kinds are not known yet: layers are read when they pass."""
 
     def __init__(self, feed: Feed, spool: Scratch, tally: Tally, *, is_packed: bool) -> None:
         """Raises Damaged, ImageError."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from compat.base import compression
 from compat.base.compression import WINDOW_AT_MOST_BYTES, NoUnpacker, Unpackable, packing_of
+from doctor.host import progress
 from doctor.image import BOMB_BYTES, BOMB_RATIO, CHUNK_BYTES, UNPACKED_AT_MOST_BYTES, Damaged, ImageError
 from doctor.image.disk import Disk
 
@@ -27,10 +28,18 @@ _SWITCH_S = 1e-4  # how long a thread with the next chunk waits for Python's loc
 class Tally:
     """What reading an image cost."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: str = "", total_bytes: int = 0) -> None:
+        """`shown`: the image as progress names it; `total_bytes`: its size, 0 if that is unknown."""
+        self.shown, self.total_bytes = shown, total_bytes
         self.read_bytes = 0
         self.unpacked_bytes = 0
         self.lock = threading.Lock()  # an archive that is packed, and a layer in it, are unpacked by two threads
+
+    def read(self, size: int) -> None:
+        """Count so many bytes more, and show how far it is."""
+        self.read_bytes += size
+        if self.shown:
+            progress.show(f"reading {self.shown}", self.read_bytes, self.total_bytes)
 
     def unpacked(self, size: int) -> None:
         """So many bytes more."""
@@ -39,13 +48,13 @@ class Tally:
 
 
 class Feed:
-    """Chunks as a file that is only read forward. What lies in `block` from `at` on is next, in one piece."""
+    """Chunks as a file that is only read forward. What is in `block` from `at` on is next, in one piece."""
 
     def __init__(self, chunks: Iterator[bytes], shown: str) -> None:
         self.shown = shown
         self.block, self.at = b"", 0
         self._chunks = chunks
-        self._begin = 0  # where the block lies in the stream
+        self._begin = 0  # where the block is in the stream
 
     def tell(self) -> int:
         """Where the next byte lies."""
@@ -58,7 +67,7 @@ class Feed:
         return chunk is not None
 
     def has(self, size: int) -> bool:
-        """Whether the next bytes lie in one piece."""
+        """Whether the next bytes are in one piece."""
         while self.at >= len(self.block) and self.more():
             pass
         return len(self.block) - self.at >= size
@@ -124,7 +133,7 @@ def stretches_of(disk: Disk, place: int, size: int) -> Iterator[bytes]:
 def chunks_of(chunks: Iterator[bytes], tally: Tally, digest: str = "") -> Iterator[bytes]:
     """The same chunks, counted; raises Damaged at their end where they have another digest ("" for any)."""
     for chunk in summed(chunks, digest):
-        tally.read_bytes += len(chunk)
+        tally.read(len(chunk))
         yield chunk
 
 
@@ -218,7 +227,7 @@ def ahead(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
 
 
 def _keep_freed() -> None:
-    """Have what chunks leave used for the next ones: glibc would give it back to the system, and ask for it anew.
+    """Have what chunks leave used for the next ones: glibc would give it back to the system, and ask for it again.
 
     It keeps up to twice the largest block that was mapped by itself and freed (mallopt(3), M_MMAP_THRESHOLD).
     """

@@ -27,7 +27,7 @@ def releases_of(host: Host, one: Prediction) -> tuple[str, str]:
 
 
 def _by_wheel(host: Host, path: str) -> str:
-    """By the dist-info beside the directory "nvidia" that the file lies in: another environment, pip's --target."""
+    """By the dist-info beside the directory "nvidia" that the file is in: another environment, pip's --target."""
     found = re.fullmatch(r"(.+)/nvidia/(\w+)/lib/[^/]+", path)
     if not found:
         return ""

@@ -100,7 +100,7 @@ def _elsewhere(toolkit: ToolkitFacts, copies: Fact[tuple[CudnnCopy, ...]]) -> tu
 
 
 def _of_unknown(environment: Environment, framework: Framework) -> Iterator[Prediction]:
-    """A framework that says which cuDNN it uses, and of which nobody knows how it comes to it."""
+    """A framework that says which cuDNN it uses, while how it comes to it is unknown."""
     card = card_of(framework.package)
     if card and card.loading is None and isinstance(framework.cudnn, Seen):
         why = f"how {framework.package} opens CUDA's libraries is not known to gpudoctor"
@@ -205,7 +205,7 @@ def _of_request(case: _Case, asked: LoadRequest) -> Prediction:
         told = _prediction(case, asked.mapped.name, path, library)
         return told._replace(way=asked.way, optional=asked.optional, cuda_major=major)
     who = library.name if library else "the program"
-    why = f"{asked.name}, which {who} asks for {asked.phase}, is not found: {asked.failure}"
+    why = f"{asked.name} (needed by {who} {asked.phase}) was not found: {asked.failure}"
     told = _unanswered(case, asked.name, library, why, asked.outcome)
     return _spoilt(case, told, asked.damaged, asked.way) if asked.damaged else told
 

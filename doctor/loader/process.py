@@ -22,10 +22,11 @@ _LOADER_ITSELF = ("ld-linux", "ld64.so", "ld.so.1", "linux-vdso")
 
 
 class CannotOpen(Exception):
-    """A dlopen fails: `name`, which `asker` asks for, is not found or damaged."""
+    """A dlopen fails: `name`, which `asker` needs, is missing or damaged."""
 
     def __init__(self, name: str, asker: str, why: str, outcome: Outcome) -> None:
-        super().__init__(f"{name}, which {asker} asks for, cannot be opened: {why}")
+        what = "was not found" if outcome is Outcome.MISSING else f"cannot be opened: {why}"
+        super().__init__(f"{name} (needed by {asker}) {what}")
         self.name = name
         self.asker = asker
         self.why = why
@@ -75,7 +76,7 @@ class LoadRequest:
         self.mapped: Mapped | None = None
         self.way: Way | None = None  # how the search came to the file
         self.outcome = Outcome.FOUND
-        self.failure = ""  # why nothing was found, or could not be told
+        self.failure = ""  # why nothing was found, or is unknown
         self.undone = ""  # why what was found was unmapped again: the dlopen failed as a whole
         self.optional = False  # whoever asks goes on without it
         self.damaged = ""  # the file that the search came to and that cannot be used

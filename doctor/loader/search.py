@@ -113,12 +113,12 @@ class Search:
         except UnseenError as unknown:
             return Unseen(str(unknown))
         who = asker.name if asker else "the program"
-        return Nowhere(f"the loader finds no {name} for {who}: not by its RPATH or RUNPATH, nor elsewhere{passed}")
+        return Nowhere(f"no directory that the loader searches for {who} has {name}{passed}")
 
     def candidates(
         self, name: str, asker: Library | None, loaded_by: Iterable[Library], machine: str
     ) -> Iterator[SearchHit]:
-        """Every file of this name that lies in the search, in its order; the first not passed over is opened.
+        """Every file of this name that is in the search, in its order; the first not passed over is opened.
 
         Raises UnseenError where a step of the search is not known.
         """
@@ -135,7 +135,7 @@ class Search:
                 if not self._of(machine).sure and "/glibc-hwcaps/" in path:
                     raise UnseenError(f"whether {path} is taken depends on the processor, which an image does not name")
                 if isinstance(there, _Unread):
-                    raise UnseenError(f"{path}, which lies in the search for {name}, could not be read: {there.why}")
+                    raise UnseenError(f"{path}, which is in the search for {name}, could not be read: {there.why}")
                 is_foreign = isinstance(there, Library) and there.machine != machine
                 yield SearchHit(path, place, _passed_over(there, machine), _is_damaged(there), is_foreign=is_foreign)
 
@@ -248,7 +248,7 @@ class Search:
                 yield folder
 
     def _names(self, folder: str) -> frozenset[str] | None:
-        """What lies in a directory, listed once; None for one that may be searched and not be listed."""
+        """What is in a directory, listed once; None for one that may be searched and not be listed."""
         if folder not in self._listed:
             try:
                 self._listed[folder] = frozenset(self.host.names(folder))

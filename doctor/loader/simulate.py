@@ -30,7 +30,7 @@ class Simulated(NamedTuple):
 
     process: Process
     failure: str  # why the import, or what asks for CUDA, fails; "" where it does not
-    unknown: str  # what could not be told, after which nothing more is known
+    unknown: str  # what is unknown, after which nothing more is known
     note: str  # what a program may do that changes the answer
 
 

@@ -114,7 +114,7 @@ def _answer(
     if answered.unsure:
         why = f"{answered.foreign} is for another type of machine, and whether the search goes on is not known"
         return _told(environment, framework, asked.name, Unseen(why))
-    why = f"{asked.name}, which {asked.asker or framework.label} asks for, lies in no directory that is searched"
+    why = f"{asked.name}, which {asked.asker or framework.label} asks for, is in no directory that is searched"
     if answered.foreign:
         why += f"; {answered.foreign} is for another type of machine"
     told = _told(environment, framework, asked.name, Unseen(why))

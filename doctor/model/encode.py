@@ -123,7 +123,7 @@ def encode_plan(plan: Plan) -> dict[str, Any]:
 
 
 def encode_remedy(remedy: Remedy) -> dict[str, Any]:
-    """One way to mend it, with its commands."""
+    """One fix, with its commands."""
     return {
         "summary": remedy.summary,
         "need": encode(remedy.need),

@@ -153,7 +153,7 @@ def bad(
 
 
 def unknown(why: str, why_not: WhyNot = WhyNot.ANY) -> Answer:
-    """Could not be told, with the reason."""
+    """Return the answer UNKNOWN with its reason."""
     return Answer(Status.UNKNOWN, why, why_not=why_not)
 
 

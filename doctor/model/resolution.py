@@ -15,10 +15,10 @@ _SENTENCES = {
     FoundBy.PATHFINDER: "cuda.pathfinder opens it by its path: {entry}",
     FoundBy.BESIDE: "it lies beside {of}",
     FoundBy.APPLICATION: "it lies beside the interpreter",
-    FoundBy.ADDED: "it lies in {folder}, which the environment adds to the search",
+    FoundBy.ADDED: "it is in {folder}, which the environment adds to the search",
     FoundBy.KNOWN: "it is one of Windows' KnownDLLs, which {folder} always gives",
-    FoundBy.SYSTEM: "it lies in a directory of the system",
-    FoundBy.CURRENT: "it lies in the current directory",
+    FoundBy.SYSTEM: "it is in a directory of the system",
+    FoundBy.CURRENT: "it is in the current directory",
     FoundBy.PATH: "PATH names {folder}",
 }
 

@@ -20,7 +20,7 @@ def comment(document: Judged) -> str:
     parts += [_finding(one) for one in roots]
     questions = sorted({(one.why, one.code) for one in open_questions(document)})
     if questions:
-        parts.append("**Could not be told**\n")
+        parts.append("**Unknown**\n")
         parts += [f"- {_escaped(why)} (`{code}`)" for why, code in questions]
     if not roots and not questions:
         parts.append("No fault found.")

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from compat.base.record import NamedTuple
 
-class TextStyle:
+NARROWEST, USUAL_WIDTH, WIDEST = 40, 80, 100  # columns of a text
+
+
+class TextStyle(NamedTuple):
     """How a text may look where it goes."""
 
-    __slots__ = ("colour", "picture", "symbols")
-
-    def __init__(self, *, colour: bool = False, symbols: bool = True, picture: str = "") -> None:
-        """`colour`: ANSI escapes; `symbols`: characters beyond ASCII; `picture`: the file beside it, "" for none."""
-        self.colour = colour
-        self.symbols = symbols
-        self.picture = picture
+    colour: bool = False  # ANSI escapes
+    symbols: bool = True  # characters beyond ASCII
+    picture: str = ""  # the file beside it, "" for none
+    width: int = USUAL_WIDTH  # columns of a line
+    table_width: int = 0  # columns of a table, 0 for any number
+    links: bool = False  # hyperlinks (OSC 8)
 
 
 class Document(Protocol):

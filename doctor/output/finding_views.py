@@ -35,8 +35,8 @@ class Judged(Document, Protocol):
 def place_of(finding: Finding, machine: Machine) -> Place | None:
     """The first file that its evidence names, one with a line before the others; None where there is none.
 
-    A Dockerfile is named as the user named it, for its evidence has only the last part of that; it is the place of all
-    that is said of it.
+    A Dockerfile is named as the user named it, for its evidence has only the last part of that; it is the place of
+    every finding about it.
     """
     found = [place for one in finding.evidence if (place := _place(one, machine)) is not None]
     own = (Place(slashed(machine.name), 0),) if machine.kind == "dockerfile" else ()
@@ -62,7 +62,7 @@ def line(text: str) -> str:
 
 
 def open_questions(document: Judged) -> tuple[Answer, ...]:
-    """What matters and could not be told."""
+    """Return what matters and is unknown."""
     return tuple(one for one in document.answers if one.kind is Status.UNKNOWN and one.blocks_verdict)
 
 

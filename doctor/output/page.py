@@ -1,4 +1,4 @@
-"""A page of text for a terminal: wrapped at 80 columns, aligned, coloured where that is wanted."""
+"""A page of text for a terminal: wrapped at its width, aligned, with colours and links if the terminal has them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from doctor.model.finding import Remedy
 from doctor.output.document import TextStyle
 
-WIDTH = 80
 _LABEL_WIDTH = 10
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 # Our own signs beyond ASCII, of which not every encoding has all; a path's letters stay what they are.
 _PLAIN = str.maketrans(
-    {"✗": "x", "✓": "+", "·": "-", "×": "x", "–": "-", "—": "-", "…": "...", "→": "->", "≥": ">=", "≤": "<="}
+    {"✗": "x", "✓": "+", "·": "-", "×": "x", "–": "-", "—": "-", "…": "...", "→": "->", "←": "<-", "≥": ">=", "≤": "<="}
 )
 _WINDOWS_PATH = r'(?<![A-Za-z0-9])[A-Za-z]:/(?:(?!\b[A-Za-z]:/)[^:*?"<>|,;])*'
 _ON_WINDOWS = os.name == "nt"
@@ -26,6 +25,7 @@ class Page:
 
     def __init__(self, terminal: TextStyle) -> None:
         self._look = terminal
+        self.width = terminal.width
         self._lines: list[str] = []
 
     def text(self) -> str:
@@ -58,7 +58,7 @@ class Page:
     def paragraph(self, text: str, *, colour: str = "", hang: int = 0) -> None:
         """Wrapped text whose following lines are indented by `hang`; its own leading blanks stay."""
         lead = text[: len(text) - len(text.lstrip())]
-        for number, line in enumerate(wrap(text.strip(), WIDTH - max(len(lead), hang))):
+        for number, line in enumerate(wrap(text.strip(), self.width - max(len(lead), hang))):
             self._lines.append(self.paint(colour, (lead if number == 0 else " " * hang) + line))
 
     def references(self, title: str, found: Mapping[str, str]) -> None:
@@ -73,7 +73,7 @@ class Page:
     def row(self, label: str, text: str, *, indent: int = 2) -> None:
         """A label and its text beside it; a label that is too long gets a line of its own."""
         hang = indent + _LABEL_WIDTH
-        lines = wrap(text, WIDTH - hang)
+        lines = wrap(text, self.width - hang)
         if len(label) >= _LABEL_WIDTH:
             self._lines.extend([" " * indent + clean(label), *(" " * (indent + 2) + line for line in lines)])
             return

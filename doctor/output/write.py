@@ -16,8 +16,11 @@ from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.base.trust import refuse_links
 from doctor.output import formats
-from doctor.output.document import Document, Format, TextStyle
+from doctor.output.document import NARROWEST, USUAL_WIDTH, WIDEST, Document, Format, TextStyle
 
+_PROGRAMS_WITH_LINKS = {"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper"}
+_TERMINALS_WITH_LINKS = {"xterm-kitty", "alacritty", "foot", "xterm-ghostty"}
+_FIRST_VTE_WITH_LINKS = 5000
 _LINKS_AT_MOST = 40  # as Linux, path_resolution(7)
 _READER_WITHIN_S = 5.0
 
@@ -41,7 +44,7 @@ def format_names(*views: str) -> tuple[str, ...]:
 
 def format_for(name: str, document: type[Document]) -> Format:
     """The format of this name for documents of this kind; raises NoSuchName."""
-    known = tuple(map(code_of, names_in(formats)))
+    known, name = tuple(map(code_of, names_in(formats))), name.casefold()
     if name in known and _serves(name, document):
         return _load(name)
     raise NoSuchName("format", name, [one for one in known if _serves(one, document)])
@@ -100,13 +103,50 @@ def deliver(document: Document, chosen: Format, output: str | None, terminal: Te
 
 
 def style_of(stream: TextIO, environ: Mapping[str, str]) -> TextStyle:
-    """Colour on a terminal only (NO_COLOR and TERM=dumb are respected); symbols where the encoding has them."""
-    coloured = stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+    """Return colours and links for a terminal, symbols if the encoding has them, and the width.
+
+    NO_COLOR (no-color.org), FORCE_COLOR (force-color.org) and TERM=dumb are respected.
+    """
+    is_terminal = stream.isatty()
+    columns = _columns_of(stream, environ) if is_terminal or environ.get("COLUMNS") else 0
+    is_plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
+    forced = environ.get("FORCE_COLOR", "") not in {"", "0"} and not environ.get("NO_COLOR")
     try:
         "✗·✓".encode(stream.encoding or "ascii")
+        symbols = True
     except UnicodeEncodeError:
-        return TextStyle(colour=coloured, symbols=False)
-    return TextStyle(colour=coloured, symbols=True)
+        symbols = False
+    return TextStyle(
+        colour=forced or (is_terminal and not is_plain),
+        symbols=symbols,
+        width=max(NARROWEST, min(columns, WIDEST)) if columns else USUAL_WIDTH,
+        table_width=max(NARROWEST, columns) if is_terminal and columns else 0,
+        links=is_terminal and not is_plain and _has_links(environ),
+    )
+
+
+def _columns_of(stream: TextIO, environ: Mapping[str, str]) -> int:
+    """Return COLUMNS, otherwise the width of the terminal; 0 if neither is known."""
+    if environ.get("COLUMNS", "").isdecimal():
+        return int(environ["COLUMNS"])
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return 0
+
+
+def _has_links(environ: Mapping[str, str]) -> bool:
+    """Tell whether the terminal shows hyperlinks (OSC 8), by the variables that it sets.
+
+    Source: github.com/Alhadis/OSC8-Adoption. VTE has links since 0.50.
+    """
+    vte = environ.get("VTE_VERSION", "")
+    return (
+        environ.get("TERM_PROGRAM") in _PROGRAMS_WITH_LINKS
+        or environ.get("TERM", "") in _TERMINALS_WITH_LINKS
+        or "WT_SESSION" in environ
+        or (vte.isdecimal() and int(vte) >= _FIRST_VTE_WITH_LINKS)
+    )
 
 
 def terminal_style() -> TextStyle:

@@ -27,7 +27,7 @@ def parse_plan(texts: tuple[str, ...]) -> tuple[Spec, ...]:
 def planned(facts: Facts, specs: tuple[Spec, ...], matrix: Matrix) -> Facts:
     """The same machine with one new environment, of the first one's Python, that holds the planned frameworks alone.
 
-    What lies in other environments is left out: neither their copies of cuDNN nor their imports are part of the plan.
+    What is in other environments is left out: neither their copies of cuDNN nor their imports are part of the plan.
     """
     environment = _environment(facts)
     frameworks = tuple(framework_of(spec, environment, facts, matrix) for spec in specs)
@@ -108,7 +108,7 @@ def framework_of(spec: Spec, environment: Environment, facts: Facts, matrix: Mat
 
 
 def _default(row: FrameworkRow, spec: Spec, facts: Facts, matrix: Matrix) -> FrameworkRow | None:
-    """Return the build of this row's release that the package index serves here; None if nobody knows."""
+    """Return the build of this row's release that the package index serves here; None if it is unknown."""
     try:
         return default_build(row.package, version_of(row, spec), *platform_of(facts), matrix)
     except UnseenError:

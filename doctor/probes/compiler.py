@@ -141,7 +141,7 @@ def _asked(host: Host, real: str, kind: str) -> Fact[str]:
     try:
         text = host.run((real, *options), timeout_s=2.0).stdout
     except HostError as error:
-        return Unseen(f"the version of {real} could not be told: {error}")
+        return Unseen(f"the version of {real} is unknown: {error}")
     match = re.search(r"\d{1,9}(?:\.\d{1,9})+|^\d{1,9}$", text, re.MULTILINE)
     return (
         Seen(match[0], Place(real, label=f"{real} {options[0]}"))

@@ -365,7 +365,7 @@ def _astray(entry: _Entry, loaded: _Entry | None) -> str:
 
 
 def _closed(place: CudnnPlace, error: HostError) -> CudnnCopy:
-    """A copy that is said to be there and cannot be looked at."""
+    """A copy that is recorded and cannot be read."""
     why = Unseen(str(error))
     return CudnnCopy(
         path=place.path,

@@ -35,7 +35,7 @@ class Package(NamedTuple):
 
 
 def packages_of(host: Host, place: CudnnPlace) -> Fact[tuple[Package, ...]]:
-    """The packages whose files may lie in a place; Unseen where no list can be read."""
+    """The packages whose files may are in a place; Unseen where no list can be read."""
     try:
         if place.packages:
             return _seen(host, (_of_record(host, place, one) for one in place.packages), "RECORD")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from doctor.host import Host, HostError, Ran, TooSlow
+from doctor.host import Host, HostError, Ran, TooSlow, progress
 from doctor.loader.cards import read_all
 from doctor.model.facts.environment import Base, Distribution, Environment, Framework, Import, Incomplete, Overlap
 from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
@@ -146,10 +146,13 @@ def try_imports(
     found, refused = [], []
     for environment in environments.value:
         for framework in _importable(environment):
+            progress.show(f"importing {framework.package} in {environment.prefix}")
             try:
                 found.append(_try_import(host, environment, framework, timeout_s))
             except HostError as error:
                 refused.append(f"{framework.package} was not imported: {error}")
+            finally:
+                progress.show("")
     if refused and not found:
         return Unseen("; ".join(refused))
     return Seen(tuple(found), "; ".join(["children of the environments' interpreters", *refused]))

@@ -85,7 +85,9 @@ def _coded(host: Host, memory: Cache, framework: Framework) -> Framework:
         return framework
     needed = {name for binary in binaries.values() for name in binary.needed or ()}
     if not any(name.startswith(_NVIDIA_LIBRARIES) for name in needed):
-        return framework  # cuBLAS and cuDNN are inside, and their code cannot be told from its own (torch 1.10)
+        return (
+            framework  # cuBLAS and cuDNN are inside, and their code cannot be distinguished from its own (torch 1.10)
+        )
     targets = _merged(binary.code for binary in with_code.values()).main_targets
     return framework._replace(targets=Seen(targets, _files(with_code)))
 

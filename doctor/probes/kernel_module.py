@@ -76,7 +76,7 @@ def _paths(host: Host, base: str) -> list[str]:
 
 
 def _paths_by_depmod(host: Host, base: str) -> list[str]:
-    """From modules.dep, where the file lies in no usual place."""
+    """From modules.dep, where the file is in no usual place."""
     try:
         text = host.read_bytes(f"{base}/modules.dep", _DEP_AT_MOST_BYTES)
     except HostError:
@@ -275,7 +275,7 @@ def source(host: Host, paths: list[str], *, has_dkms: bool) -> str:
     return next((name for part, name in _BY_FOLDER if any(part in path for path in paths)), "")
 
 
-# Below /lib/modules/<kernel>, in this order: SUSE's lie in the same directory as those of DKMS' parent.
+# Below /lib/modules/<kernel>, in this order: SUSE's are in the same directory as those of DKMS' parent.
 _BY_FOLDER = (
     ("/extra/drivers/video/nvidia/", "kmod"),
     ("/extramodules/", "pacman"),

@@ -10,7 +10,7 @@ from doctor.model.facts.seen import Fact, Seen, Unseen
 from doctor.probes.configuration import SetIn, entries_in, module_of
 
 _ELEMENTS_AT_MOST = 5000  # directories in one variable: Linux passes no more than 128 KiB
-# A loader that is there says the architecture; its C library lies in the directories that it was built to search.
+# A loader that is there says the architecture; its C library is in the directories that it was built to search.
 _LOADERS = (
     ("/lib64/ld-linux-x86-64.so.2", "x86_64-linux-gnu"),
     ("/lib/ld-linux-aarch64.so.1", "aarch64-linux-gnu"),

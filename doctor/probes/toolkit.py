@@ -310,7 +310,7 @@ def _from_wheel_metadata(host: Host, pieces: _Pieces) -> Iterator[tuple[str, str
 
 
 def _same_generation(suffix: str, version: str, variant: str) -> bool:
-    """Whether a wheel lies in nvidia/cu13 (`variant` 13) or, with a suffix in its name, directly in nvidia."""
+    """Whether a wheel is in nvidia/cu13 (`variant` 13) or, with a suffix in its name, directly in nvidia."""
     return version.startswith(f"{variant}.") if variant else bool(suffix)
 
 

@@ -134,7 +134,7 @@ def _of_conda(host: Host, prefix: str) -> Iterator[Distribution]:
 def with_editables(
     host: Host, found: tuple[Distribution, ...], listings: Mapping[str, tuple[str, ...]]
 ) -> tuple[Distribution, ...]:
-    """Wheels that are editable installs (PEP 660) marked as such, `site` being the directory their code lies in."""
+    """Wheels that are editable installs (PEP 660) marked as such, `site` being the directory their code is in."""
     marks = {
         (site, normal(name[len("__editable__.") : -len(".pth")])): f"{site}/{name}"
         for site, names in listings.items()

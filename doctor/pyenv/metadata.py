@@ -125,7 +125,7 @@ def normal(name: str) -> str:
 
 
 def _holds(host: Host, marker: str, marks: dict[str, str]) -> bool:
-    """Whether an environment marker holds; what cannot be told counts as holding, an extra as not asked for."""
+    """Whether an environment marker holds; the unknown counts as holding, an extra as not asked for."""
     tokens = re.findall(r"""\(|\)|"[^"]*"|'[^']*'|[\w.]+|[<>=!~]+""", marker)[:200]
     try:
         value, rest = _either(host, tokens, marks)
@@ -191,7 +191,7 @@ _PLATFORMS = {
 
 
 def _mark(host: Host, name: str, marks: dict[str, str]) -> str:
-    """The value of a marker's variable on the host, "?" where it cannot be told."""
+    """The value of a marker's variable on the host, "?" if it is unknown."""
     system, platform, os_name = _PLATFORMS[marks["os_family"]]
     plain = {"platform_system": system, "sys_platform": platform, "os_name": os_name, "extra": marks.get("extra", "")}
     if name in plain:

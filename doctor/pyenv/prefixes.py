@@ -261,7 +261,7 @@ class _Place(NamedTuple):
 
 
 def _version(host: Host, prefix: str, kind: str, tag: str) -> Fact[str]:
-    """X.Y.Z from what lies in the prefix, else X.Y from the library directory."""
+    """X.Y.Z from what is in the prefix, else X.Y from the library directory."""
     tag = tag or library_tag(host, prefix, "")
     place = _Place(host, prefix, kind, tag)
     for look in (_from_conda, _from_folder, _from_header, _from_dll):

@@ -17,7 +17,7 @@ _LINES_AT_MOST = 5_000  # of all .pth files of one Python; each is a directory t
 
 
 class SearchPath:
-    """The directories, in order, and what lies in each."""
+    """The directories, in order, and what is in each."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -80,7 +80,7 @@ def path_lines(text: str) -> list[str]:
 
 
 def resolve(folder: str, line: str) -> str:
-    """A path of a .pth file or an egg-link, relative to the directory it lies in, "." and ".." taken out."""
+    """A path of a .pth file or an egg-link, relative to the directory it is in, "." and ".." taken out."""
     import posixpath  # late: only environments with path lines need it
 
     line = line.replace("\\", "/")

@@ -1,6 +1,6 @@
 """The Python of Microsoft's Store: its real directory, the alias that starts it, and where its pip puts packages.
 
-Sources: CPython's PC/python_uwp.cpp (the user site lies in the package's LocalCache; a virtual environment's `home` is
+Sources: CPython's PC/python_uwp.cpp (the user site is in the package's LocalCache; a virtual environment's `home` is
 the directory of the alias); Microsoft, "Packaged desktop apps" and "App execution alias".
 """
 

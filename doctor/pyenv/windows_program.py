@@ -1,4 +1,4 @@
-"""The program that runs when a Python of Windows is started: the directory that it lies in, and what it is built for.
+"""The program that runs when a Python of Windows is started: the directory that it is in, and what it is built for.
 
 Windows' search for DLLs begins in the directory of the program. The python.exe of a virtual environment only starts
 that of its base (CPython's PC/launcher.c with VENV_REDIRECT, from 3.7.2 on; uv and virtualenv do the same); the older

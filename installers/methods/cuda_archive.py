@@ -78,7 +78,7 @@ def _how_to_bring(version: str, matrix: Matrix) -> str:
     urls = [row.url for row in matrix.rows("redist", "manifests") if (row.product, row.release) == ("cuda", release)]
     file = f"redistrib_{release}.json"
     where = f" ({urls[0]})" if urls else ""
-    return f"NVIDIA lists its archives in {file}{where}; gpudoctor matrix refresh --from {file} reads it"
+    return f"NVIDIA lists its archives in {file}{where}; gpudoctor matrix refresh --manifests {file} reads it"
 
 
 def _platform(target: Target) -> str:

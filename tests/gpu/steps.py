@@ -193,8 +193,8 @@ def bench(stage: Stage) -> list[Result]:
     all_done = {one: ran((*argv, one), stage.within(300), stage.folder / f"{name}-{one}.json") for one in NETWORKS}
     reports = [report for one in all_done.values() if (report := _json(one.output))]
     saved.write_text(json.dumps(together(reports), indent=1) + "\n", encoding="utf-8")
-    ran((*GPUDOCTOR, "bench", "--from", str(saved), "--format", "markdown", "--output", str(page)), 60)
-    ran((*GPUDOCTOR, "bench", "--from", str(saved)), 60, stage.folder / f"{name}.txt")
+    ran((*GPUDOCTOR, "bench", "--show", str(saved), "--format", "markdown", "--output", str(page)), 60)
+    ran((*GPUDOCTOR, "bench", "--show", str(saved)), 60, stage.folder / f"{name}.txt")
     measured, lacks = (sum(len(one[what]) for one in reports) for what in ("timings", "lacks"))
     seconds = sum(one.seconds for one in all_done.values())
     figure = f"{len(reports)} of {len(NETWORKS)} networks, {measured} measured, {lacks} lacking, {seconds:.0f} s"

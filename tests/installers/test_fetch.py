@@ -153,8 +153,16 @@ def test_nobody_answers(tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/x"
-        with pytest.raises(BrokenOff, match="connection failed"):
+        with pytest.raises(BrokenOff) as failed:
             fetch(download(url), str(tmp_path / "x"), limits=HASTY)
+    assert str(failed.value) == f"{url}: no connection (connection refused)"
+
+
+def test_a_name_that_no_server_has(tmp_path: Path) -> None:
+    url = "https://no-such-server.invalid/x"  # RFC 2606
+    with pytest.raises(BrokenOff) as failed:
+        fetch(download(url), str(tmp_path / "x"), limits=HASTY)
+    assert re.fullmatch(re.escape(f"{url}: no connection (") + r"[a-z0-9 ,()-]{5,60}\)", str(failed.value))
 
 
 @pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1/x", "nonsense"])

@@ -71,7 +71,7 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute([*order, "--mirror", "https://mirror.example", "--format", "json"]) == 0
     steps = json.loads(capsys.readouterr().out)["plan"]["steps"]
     assert any(step.get("url", "").startswith("https://mirror.example/") for step in steps)
-    assert execute([*order, "--from", "/media/disk"]) == 0
+    assert execute([*order, "--bundle", "/media/disk"]) == 0
     assert f"/media/disk/{FILE.to}" in capsys.readouterr().out
-    assert execute([*order, "--from", "/media/disk", "--mirror", "https://mirror.example"]) == 2
-    assert "say one of them" in capsys.readouterr().err
+    assert execute([*order, "--bundle", "/media/disk", "--mirror", "https://mirror.example"]) == 2
+    assert "give one of them" in capsys.readouterr().err

@@ -100,7 +100,7 @@ def test_the_gate_of_a_process(tmp_path: Path) -> None:
         (hung, "0s", 1, "gpudoctor: not"),
     )
     for machine, within, status, begins in asked:
-        ran = run_command(machine, tree, "gate", "--as", "slurm", "--within", within)
+        ran = run_command(machine, tree, "gate", "--as", "slurm", "--timeout", within)
         assert (ran.status, ran.output.count("\n")) == (status, 1), ran
         assert ran.output.startswith(begins)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.output.document import USUAL_WIDTH as WIDTH
 from doctor.output.document import TextStyle
-from doctor.output.page import WIDTH, Page, as_windows_writes, wrap
+from doctor.output.page import Page, as_windows_writes, wrap
 
 
 @pytest.mark.parametrize(

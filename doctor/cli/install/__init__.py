@@ -1,13 +1,15 @@
-"""Install cuDNN, CUDA, a driver or a framework: the steps, a script of them, or do it and take it back."""
+"""Install cuDNN, CUDA, a driver or a framework: print steps, write a script, or apply and undo."""
 
 from __future__ import annotations
 
 import sys
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from doctor.cli import _completion
+from doctor.cli._options import REPORT
 
 if TYPE_CHECKING:
     from doctor.commands.install.install import InstallOrder
@@ -15,32 +17,106 @@ if TYPE_CHECKING:
 
 OTHERWISE = "package"  # `gpudoctor install torch` is `gpudoctor install package torch`
 
-Version = Annotated[str, typer.Argument(metavar="[VERSION]", help="Which release; the right one by default.")]
-Cuda = Annotated[str, typer.Option("--cuda-version", metavar="X.Y", help="The CUDA that it must be for.")]
-Home = Annotated[str, typer.Option("--cuda-home", metavar="DIR", help="CUDA directory, /usr/local/cuda by default.")]
-Archive = Annotated[str, typer.Option(metavar="FILE", help="NVIDIA's archive, where you downloaded it already.")]
+_FILES, _ELSEWHERE, _ACT = "Files", "Another machine", "What to do"  # groups of options
+
+
+def version_argument(product: str = "") -> Any:
+    """Return the argument VERSION; it completes releases of this product, or of the one that stands before it."""
+    return typer.Argument(
+        metavar="[VERSION]",
+        help="The release (default: the one that fits).",
+        autocompletion=_completion.release(product) if product else _completion.release_of_named,
+    )
+
+
+Version = Annotated[str, version_argument()]
+Cuda = Annotated[str, typer.Option("--cuda-version", metavar="X.Y", help="For this CUDA version.")]
+Home = Annotated[str, typer.Option("--cuda-home", metavar="DIR", help="CUDA directory (default: /usr/local/cuda).")]
+Archive = Annotated[
+    str, typer.Option(metavar="FILE", help="NVIDIA's archive that you downloaded.", rich_help_panel=_FILES)
+]
 Mirror = Annotated[
-    str, typer.Option("--mirror", metavar="URL", help="Fetch from there, under NVIDIA's paths; digests stay the same.")
+    str,
+    typer.Option(
+        "--mirror",
+        metavar="URL",
+        help="Download from this address, under NVIDIA's paths; checksums stay the same.",
+        rich_help_panel=_FILES,
+    ),
 ]
 Source = Annotated[
-    str, typer.Option("--from", metavar="DIR", help="Take the files from a directory; digests stay the same.")
+    str,
+    typer.Option(
+        "--bundle",
+        metavar="DIR",
+        help="Use the files in this directory; checksums stay the same.",
+        rich_help_panel=_FILES,
+    ),
 ]
-Digest = Annotated[str, typer.Option("--sha256", metavar="HEX", help="The digest of the archive that you trust.")]
-System = Annotated[str, typer.Option("--os", metavar="NAME", help="linux or windows: a plan for another machine.")]
-Arch = Annotated[str, typer.Option(metavar="NAME", help="x86_64, sbsa (ARM servers), jetson, ppc64le.")]
+Digest = Annotated[
+    str, typer.Option("--sha256", metavar="HEX", help="Checksum of an archive that you trust.", rich_help_panel=_FILES)
+]
+System = Annotated[
+    str,
+    typer.Option(
+        "--os",
+        metavar="NAME",
+        help="linux or windows.",
+        rich_help_panel=_ELSEWHERE,
+        autocompletion=_completion.fixed("linux", "windows"),
+    ),
+]
+Arch = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="x86_64, sbsa (ARM servers), jetson, ppc64le.",
+        rich_help_panel=_ELSEWHERE,
+        autocompletion=_completion.fixed("x86_64", "sbsa", "jetson", "ppc64le"),
+    ),
+]
 Distribution = Annotated[
-    str, typer.Option(metavar="NAME-VERSION", help="A plan for another machine: ubuntu-24.04, rocky-9, arch.")
+    str,
+    typer.Option(
+        metavar="NAME-VERSION",
+        help="ubuntu-24.04, rocky-9, arch.",
+        rich_help_panel=_ELSEWHERE,
+        autocompletion=_completion.distribution,
+    ),
 ]
 Python = Annotated[str, typer.Option(metavar="EXE", help="Interpreter of the environment to install into.")]
-Script = Annotated[str, typer.Option(metavar="SHELL", help="Print a script instead: bash or powershell.")]
-Apply = Annotated[bool, typer.Option("--apply", help="Do it, then look again; `rollback` takes it back.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print, whatever else is said.")]
-Sudo = Annotated[bool, typer.Option("--sudo", help="With --apply: run what needs root through sudo.")]
-Prefix = Annotated[str, typer.Option(metavar="DIR", help="Install into a directory of its own, without root.")]
-Style = Annotated[str, typer.Option("--format", metavar="NAME", help="text or json.")]
+Script = Annotated[
+    str,
+    typer.Option(
+        metavar="SHELL",
+        help="Print a script instead: bash or powershell.",
+        parser=str.casefold,
+        rich_help_panel=_ACT,
+        autocompletion=_completion.fixed("bash", "powershell"),
+    ),
+]
+Apply = Annotated[
+    bool,
+    typer.Option("--apply", help="Apply the steps, then check; `install rollback` undoes them.", rich_help_panel=_ACT),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print only, also with --apply.", rich_help_panel=_ACT)]
+Sudo = Annotated[bool, typer.Option("--sudo", help="Use sudo for the steps that need root.", rich_help_panel=_ACT)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.", rich_help_panel=_ACT)]
+Prefix = Annotated[str, typer.Option(metavar="DIR", help="Install into this directory, without root.")]
+Style = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="NAME",
+        help="text or json. --json is short for --format json.",
+        parser=str.casefold,
+        show_default=False,
+        rich_help_panel=REPORT,
+        autocompletion=_completion.fixed("text", "json"),
+    ),
+]
 
-_MIB = 1 << 20
-_BLINK_S = 0.1
 _STDERR = 2  # the descriptor: a child knows no sys.stderr
 
 
@@ -52,7 +128,7 @@ def ways(product: str) -> str:
     return f"{', '.join(names)} or {last}."
 
 
-def answer(product: str, *, apply: bool, dry_run: bool, sudo: bool, **fields: Any) -> None:
+def answer(product: str, *, apply: bool, dry_run: bool, sudo: bool, yes: bool = False, **fields: Any) -> None:
     """Print the plan, or carry it out and exit with what came of it.
 
     `fields` are those of InstallOrder: the commands name their parameters so, and hand all of them on.
@@ -70,12 +146,12 @@ def answer(product: str, *, apply: bool, dry_run: bool, sudo: bool, **fields: An
         return
     if asked.script:
         raise BadOrder("--script prints and --apply does: say one of them")
-    text, status = _applied(asked, sudo=sudo)
+    text, status = _applied(asked, sudo=sudo, yes=yes)
     print(text, end="")
     raise typer.Exit(status)
 
 
-def _applied(asked: InstallOrder, *, sudo: bool) -> tuple[str, int]:
+def _applied(asked: InstallOrder, *, sudo: bool, yes: bool) -> tuple[str, int]:
     from compat.base.choice import one_of
     from compat.matrix import Matrix
     from doctor.commands.install.apply import apply_plan, needing_root
@@ -87,38 +163,35 @@ def _applied(asked: InstallOrder, *, sudo: bool) -> tuple[str, int]:
     one_of("format", asked.style, ("text", "json"))
     prepared = prepare(asked, Matrix.of_user())
     lines = needing_root(prepared)
-    if lines and not sudo and sys.stdin.isatty():
-        sudo = typer.confirm(f"These need root: {'; '.join(lines)}. Run them so?", err=True)
+    if lines and not sudo and (yes or sys.stdin.isatty()):
+        sudo = yes or typer.confirm(f"These need root: {'; '.join(lines)}. Run them with sudo?", err=True)
     # What a command says stands beside our text, but JSON has its stream for itself.
     run = partial(run_command, output=_STDERR) if asked.style == "json" else run_command
     means = ExecutionOptions(report=show_progress(), run=run, as_root=("sudo",) if sudo and lines else ())
-    return apply_plan(prepared, means, asked.style, terminal_style())
+    try:
+        return apply_plan(prepared, means, asked.style, terminal_style())
+    finally:
+        hide_progress()
 
 
 def show_progress() -> Report:
-    """A line on standard error that says what is being done, how far it is and how fast; none where no one looks."""
-    if not sys.stderr.isatty():
-        return lambda _: None
-    line = _Line()
-    return line.show
+    """Return what shows the work of a run on the status line; a command prints its own output."""
+    from doctor.cli._status_line import LINE
+
+    def show(one: Progress) -> None:
+        LINE.show("" if one.what == "run" else f"{one.what} {_base(one.name)}", one.done_bytes, one.total_bytes)
+        if one.what == "run" and LINE.is_shown:
+            print(f"run {one.name}", file=sys.stderr, flush=True)
+
+    return show
 
 
-class _Line:
-    """The line of one run."""
+def hide_progress() -> None:
+    """Remove the status line: what follows is the answer."""
+    from doctor.cli._status_line import LINE
 
-    def __init__(self) -> None:
-        self._doing, self._since, self._shown = ("", ""), 0.0, 0.0
+    LINE.show("")
 
-    def show(self, progress: Progress) -> None:
-        """Draw it anew, ten times a second at most."""
-        now = time.monotonic()
-        if self._doing != (progress.what, progress.name):
-            self._doing, self._since = (progress.what, progress.name), now
-        elif now - self._shown < _BLINK_S:
-            return
-        self._shown = now
-        rate = progress.done_bytes / _MIB / max(now - self._since, 0.001)
-        total = f" of {progress.total_bytes / _MIB:,.0f}" if progress.total_bytes else ""
-        far = f"{progress.done_bytes / _MIB:,.0f}{total} MiB, {rate:,.0f} MiB/s" if progress.done_bytes else ""
-        name = progress.name.rpartition("/")[2][:40]
-        print(f"\r{progress.what} {name} {far}".ljust(79)[:79], end="", file=sys.stderr, flush=True)
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from doctor.cli import Command
+from doctor.cli import Command, _completion
 from doctor.cli.install import (
     Apply,
     Arch,
@@ -23,15 +23,18 @@ from doctor.cli.install import (
     Style,
     Sudo,
     System,
-    Version,
+    Yes,
     answer,
+    version_argument,
     ways,
 )
 
 
 def cuda(
-    version: Version = "",
-    method: Annotated[str, typer.Option(metavar="NAME", help=ways("cuda"))] = "",
+    version: Annotated[str, version_argument("cuda")] = "",
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help=ways("cuda"), autocompletion=_completion.method("cuda"))
+    ] = "",
     components: Annotated[str, typer.Option(metavar="A,B", help="With archive: only these, cudart,nvcc.")] = "",
     home: Home = "",
     prefix: Prefix = "",
@@ -47,6 +50,7 @@ def cuda(
     apply: Apply = False,
     dry_run: DryRun = False,
     sudo: Sudo = False,
+    yes: Yes = False,
     style: Style = "text",
 ) -> None:
     """Print the steps that install a CUDA toolkit, each with its reason; with --apply, carry them out.
@@ -54,15 +58,20 @@ def cuda(
     Without VERSION it is the newest that this machine's driver runs. The driver stays as it is. --method archive takes
     NVIDIA's archives of the toolkit's components into a directory, --prefix DIR one of your own without root; runfile
     and exe run its installer; packages and local use its repository, on the network or in one file.
-
-    Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or nothing was
-    changed.
     """
     answer("cuda", **locals())
 
 
 COMMAND = Command(
     cuda,
-    "Examples: gpudoctor install cuda | gpudoctor install cuda 12.8 | gpudoctor install cuda 12.8 --method archive "
-    "--prefix ~/cuda-12.8 --components cudart,nvcc,cublas --apply | gpudoctor install cuda 10.1 --method runfile",
+    "gpudoctor install cuda",
+    "gpudoctor install cuda 12.8",
+    "gpudoctor install cuda 12.8 --method archive --prefix ~/cuda-12.8 --components cudart,nvcc,cublas --apply",
+    "gpudoctor install cuda 10.1 --method runfile",
+    renamed={"--from": "--bundle"},
+    exits={
+        0: "printed, or done and checked",
+        1: "done, but an error remains",
+        2: "bad usage or input, or nothing changed",
+    },
 )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from doctor.cli import Command
+from doctor.cli import Command, _completion
 from doctor.cli.install import (
     Apply,
     Arch,
@@ -24,15 +24,18 @@ from doctor.cli.install import (
     Style,
     Sudo,
     System,
-    Version,
+    Yes,
     answer,
+    version_argument,
     ways,
 )
 
 
 def cudnn(
-    version: Version = "",
-    method: Annotated[str, typer.Option(metavar="NAME", help=ways("cudnn"))] = "",
+    version: Annotated[str, version_argument("cudnn")] = "",
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help=ways("cudnn"), autocompletion=_completion.method("cudnn"))
+    ] = "",
     cuda: Cuda = "",
     home: Home = "",
     prefix: Prefix = "",
@@ -48,6 +51,7 @@ def cudnn(
     apply: Apply = False,
     dry_run: DryRun = False,
     sudo: Sudo = False,
+    yes: Yes = False,
     style: Style = "text",
 ) -> None:
     """Print the steps that install cuDNN, each with its reason; with --apply, carry them out.
@@ -58,16 +62,20 @@ def cudnn(
 
     --apply trusts no file without a digest, backs up what it replaces, leaves everything as it was where something
     fails, and ends with a check of what it installed.
-
-    Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, nobody knows
-    such an archive, or nothing was changed.
     """
     answer("cudnn", **locals())
 
 
 COMMAND = Command(
     cudnn,
-    "Examples: gpudoctor install cudnn | gpudoctor install cudnn 9.10.2 --cuda-version 12.8 | gpudoctor install cudnn "
-    "7.6.5 --cuda-version 10.1 --os linux --script bash | gpudoctor install cudnn 5.1 --cuda-version 8.0 --os windows "
-    "--archive cudnn-8.0-windows10-x64-v5.1.zip",
+    "gpudoctor install cudnn",
+    "gpudoctor install cudnn 9.10.2 --cuda-version 12.8",
+    "gpudoctor install cudnn 7.6.5 --cuda-version 10.1 --os linux --script bash",
+    "gpudoctor install cudnn 5.1 --cuda-version 8.0 --os windows --archive cudnn-8.0-windows10-x64-v5.1.zip",
+    renamed={"--from": "--bundle"},
+    exits={
+        0: "printed, or done and checked",
+        1: "done, but an error remains",
+        2: "bad usage or input, unknown archive, or nothing changed",
+    },
 )

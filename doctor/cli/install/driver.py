@@ -7,11 +7,23 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import Apply, Arch, Distribution, DryRun, Script, Style, Sudo, System, Version, answer
+from doctor.cli.install import (
+    Apply,
+    Arch,
+    Distribution,
+    DryRun,
+    Script,
+    Style,
+    Sudo,
+    System,
+    Yes,
+    answer,
+    version_argument,
+)
 
 
 def driver(
-    version: Version = "",
+    version: Annotated[str, version_argument("driver")] = "",
     module: Annotated[str, typer.Option(metavar="NAME", help="open or proprietary kernel module.")] = "",
     os_family: System = "",
     arch: Arch = "",
@@ -20,6 +32,7 @@ def driver(
     apply: Apply = False,
     dry_run: DryRun = False,
     sudo: Sudo = False,
+    yes: Yes = False,
     style: Style = "text",
 ) -> None:
     """Print the steps that install NVIDIA's driver, each with its reason; with --apply, carry them out.
@@ -28,15 +41,19 @@ def driver(
     the last branch that drives an old card, the open module for one that has no other. Where Secure Boot is on, the
     steps that enrol the signing key follow. Inside WSL, containers and on Jetson boards a driver comes from outside,
     and the steps say from where.
-
-    Exit status: 0 printed, or done and found running; 1 done, but a fault is left; 2 bad usage or input, or nothing
-    was changed; 4 done, but the machine must be restarted before it can be told.
     """
     answer("driver", **locals())
 
 
 COMMAND = Command(
     driver,
-    "Examples: gpudoctor install driver | gpudoctor install driver 580 --script bash | gpudoctor install driver 580 "
-    "--module open --apply --sudo",
+    "gpudoctor install driver",
+    "gpudoctor install driver 580 --script bash",
+    "gpudoctor install driver 580 --module open --apply --sudo",
+    exits={
+        0: "printed, or done and checked",
+        1: "done, but an error remains",
+        2: "bad usage or input, or nothing changed",
+        4: "done; reboot, then check",
+    },
 )

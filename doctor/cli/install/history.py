@@ -8,21 +8,19 @@ import typer
 
 from doctor.cli import Command
 from doctor.cli._options import Redact
-from doctor.cli.install import Style
+from doctor.cli.install import Style, Yes
 
 
 def history(
     style: Style = "text",
     redact: Redact = False,
-    prune: Annotated[bool, typer.Option("--prune", help="Remove the records and backups, after a yes.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --prune: do not ask.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove records and backups; ask first.")] = False,
+    yes: Yes = False,
 ) -> None:
-    """List the runs of --apply, the newest first: done, undone, killed (the next run undoes those), or damaged.
+    """List the runs of --apply, newest first: done, undone, killed (the next run undoes those), or damaged.
 
-    --prune removes what is kept of runs that are done or undone; a run that is not whole, or that keeps the original of
-    a file that somebody changed, stays.
-
-    Exit status: 0 printed or pruned; 2 bad usage.
+    --prune removes the records of runs that are done or undone. gpudoctor keeps the record of a damaged run, and of a
+    run with the original of a file that changed since.
     """
     from doctor.commands.install.history import (  # late: `gpudoctor install --help` loads this module, too
         listed,
@@ -37,5 +35,11 @@ def history(
 
 COMMAND = Command(
     history,
-    "Examples: gpudoctor install history | gpudoctor install history --format json | gpudoctor install history --prune",
+    "gpudoctor install history",
+    "gpudoctor install history --format json",
+    "gpudoctor install history --prune",
+    exits={
+        0: "printed or pruned",
+        2: "bad usage",
+    },
 )

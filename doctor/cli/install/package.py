@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import Apply, Arch, Cuda, DryRun, Python, Script, Style, Sudo, System, Version, answer
+from doctor.cli.install import Apply, Arch, Cuda, DryRun, Python, Script, Style, Sudo, System, Version, Yes, answer
 
 
 def package(
@@ -24,6 +24,7 @@ def package(
     apply: Apply = False,
     dry_run: DryRun = False,
     sudo: Sudo = False,
+    yes: Yes = False,
     style: Style = "text",
 ) -> None:
     """Print the steps that install a framework, each with its reason; with --apply, carry them out and look again.
@@ -32,15 +33,17 @@ def package(
     beside it, as `gpudoctor matrix solve` finds it.
 
     The word "package" may be left out: gpudoctor install torch 2.9.1.
-
-    Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or a command
-    failed.
     """
     answer(**locals())
 
 
 COMMAND = Command(
     package,
-    "Examples: gpudoctor install torch | gpudoctor install torch 2.9.1 --cuda-version 12.8 --python .venv/bin/python "
-    "--apply",
+    "gpudoctor install torch",
+    "gpudoctor install torch 2.9.1 --cuda-version 12.8 --python .venv/bin/python --apply",
+    exits={
+        0: "printed, or done and checked",
+        1: "done, but an error remains",
+        2: "bad usage or input, or a command failed",
+    },
 )

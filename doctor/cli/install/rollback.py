@@ -8,22 +8,24 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import Sudo
+from doctor.cli.install import Yes
+
+Sudo = Annotated[bool, typer.Option("--sudo", help="Use sudo for the commands that need root.")]
 
 
 def rollback(
-    run: Annotated[str, typer.Argument(metavar="[ID]", help="Which run, as in history; the last by default.")] = "",
-    commands: Annotated[bool, typer.Option("--commands", help="Also run what takes back the run's commands.")] = False,
+    run: Annotated[str, typer.Argument(metavar="[ID]", help="The run, as in history (default: the last).")] = "",
+    commands: Annotated[
+        bool, typer.Option("--commands", help="Also run the commands that undo the run's commands.")
+    ] = False,
     sudo: Sudo = False,
+    yes: Yes = False,
 ) -> None:
-    """Put every file back as it was before a run of --apply: contents, modes, times and links.
+    """Undo a run of --apply: restore the contents, modes, times and symlinks of every file.
 
-    Where a file was changed since, nothing is done, and the file is named. What the run's commands did (pip, apt-get,
-    an installer) is in no backup: other commands take it back, as far as that goes, and `history` shows them. They are
-    run with --commands, or after a yes at a terminal; what stays all the same is said.
-
-    Exit status: 0 all is taken back; 1 the files are, but what commands did stays, in part or whole; 2 nothing was
-    done.
+    If a file changed since, gpudoctor names it and does nothing. No backup has what the run's commands did (pip,
+    apt-get, an installer); other commands undo it as far as possible, and `history` shows them. gpudoctor runs them
+    with --commands or --yes, or asks in a terminal; then it lists what remains.
     """
     from doctor.commands.install.history import (  # late: `gpudoctor install --help` loads this module, too
         taken_back,
@@ -31,8 +33,8 @@ def rollback(
     )
 
     lines = to_reverse(run)
-    if lines and not commands and sys.stdin.isatty():
-        commands = typer.confirm(f"Take its commands back with: {'; '.join(lines)}?", err=True)
+    if lines and not commands and (yes or sys.stdin.isatty()):
+        commands = yes or typer.confirm(f"Undo its commands with: {'; '.join(lines)}?", err=True)
     text, status = taken_back(run, commands=commands, as_root=("sudo",) if sudo else ())
     print(text, end="")
     raise typer.Exit(status)
@@ -40,6 +42,12 @@ def rollback(
 
 COMMAND = Command(
     rollback,
-    "Examples: gpudoctor install rollback | gpudoctor install rollback 20261121-101500-00 | gpudoctor install rollback "
-    "--commands --sudo",
+    "gpudoctor install rollback",
+    "gpudoctor install rollback 20261121-101500-00",
+    "gpudoctor install rollback --commands --sudo",
+    exits={
+        0: "everything is undone",
+        1: "the files are restored, but effects of commands remain",
+        2: "nothing changed",
+    },
 )

@@ -6,12 +6,30 @@ from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates th
 
 import typer
 
-from doctor.cli import Command
-from doctor.cli.install import Apply, Arch, Distribution, DryRun, Python, Script, Style, Sudo, System, Version, answer
+from doctor.cli import Command, _completion
+from doctor.cli.install import (
+    Apply,
+    Arch,
+    Distribution,
+    DryRun,
+    Python,
+    Script,
+    Style,
+    Sudo,
+    System,
+    Version,
+    Yes,
+    answer,
+)
 
 Gpus = Annotated[
     Optional[List[str]],  # noqa: UP006, UP045
-    typer.Option("--gpu", metavar="NAME", help='"RTX 5090", sm_120 or 12.0; repeatable: all must work.'),
+    typer.Option(
+        "--gpu",
+        metavar="NAME",
+        help='"RTX 5090", sm_120 or 12.0; repeatable: all must work.',
+        autocompletion=_completion.gpu,
+    ),
 ]
 
 
@@ -27,6 +45,7 @@ def stack(
     apply: Apply = False,
     dry_run: DryRun = False,
     sudo: Sudo = False,
+    yes: Yes = False,
     style: Style = "text",
 ) -> None:
     """Print every step from a bare machine to a network that trains; with --apply, carry them out.
@@ -38,16 +57,20 @@ def stack(
 
     Without --gpu it is for this machine's GPUs, with --os, --arch or --distribution for another machine. What no row of
     the matrix says is not planned.
-
-    Exit status: 0 printed, or done and found whole; 1 done, but a fault is left; 2 bad usage or input, or no rows make
-    such a stack; 4 done up to the restart.
     """
     answer("", **{**locals(), "gpus": tuple(gpus or ())})
 
 
 COMMAND = Command(
     stack,
-    'Examples: gpudoctor install stack torch --gpu "RTX 5090" | gpudoctor install stack torch --gpu "RTX 4090" '
-    '--distribution rocky-9 --script bash | gpudoctor install stack tensorflow==1.4 --gpu "GTX 1080" --distribution '
-    'ubuntu-18.04 | gpudoctor install stack torch --gpu "RTX 4090" --os windows --script powershell',
+    'gpudoctor install stack torch --gpu "RTX 5090"',
+    'gpudoctor install stack torch --gpu "RTX 4090" --distribution rocky-9 --script bash',
+    'gpudoctor install stack tensorflow==1.4 --gpu "GTX 1080" --distribution ubuntu-18.04',
+    'gpudoctor install stack torch --gpu "RTX 4090" --os windows --script powershell',
+    exits={
+        0: "printed, or done and checked",
+        1: "done, but an error remains",
+        2: "bad usage or input, or no such stack in the matrix",
+        4: "done up to the reboot",
+    },
 )

@@ -1,4 +1,4 @@
-"""Ask the compatibility matrix: what goes with what, says who, and since when."""
+"""Look up which versions work together, with source and date."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates th
 
 import typer
 
-# The options by which commands are told of a machine.
+from doctor.cli import _completion
+
+MACHINE = "Machine"  # the group of the options that describe one
 Gpus = Annotated[
     Optional[List[str]],  # noqa: UP006, UP045
-    typer.Option(metavar="NAME", help='"RTX 5090", sm_120 or 12.0; repeatable: all must work.'),
+    typer.Option(
+        "--gpu",
+        metavar="NAME",
+        help='"RTX 5090", sm_120 or 12.0; repeatable: all must work.',
+        autocompletion=_completion.gpu,
+        rich_help_panel=MACHINE,
+    ),
 ]
 
 
 def _said(context: typer.Context, parameter: typer.CallbackParam, value: str) -> str:
-    """What was typed; an empty one is a variable that was not set, not a question about any machine."""
+    """Return what was typed; an empty text is a variable that was not set, not a question about any machine."""
     source = context.get_parameter_source(str(parameter.name))
     if not value and source is not None and source.name == "COMMANDLINE":
         raise typer.BadParameter("is empty")
@@ -22,13 +30,23 @@ def _said(context: typer.Context, parameter: typer.CallbackParam, value: str) ->
 
 
 Driver = Annotated[
-    str, typer.Option(callback=_said, metavar="RELEASE", help="Driver release, 570.86.15, or branch, 570.")
+    str,
+    typer.Option(
+        callback=_said, metavar="RELEASE", help="Driver release 570.86.15, or branch 570.", rich_help_panel=MACHINE
+    ),
 ]
-Python = Annotated[str, typer.Option(callback=_said, metavar="VERSION", help="Python version, 3.12.")]
+Python = Annotated[
+    str, typer.Option(callback=_said, metavar="VERSION", help="Python version: 3.12.", rich_help_panel=MACHINE)
+]
 System = Annotated[
     str,
     typer.Option(
-        "--os", callback=_said, metavar="NAME", help="linux, windows, wsl or macos; else this system, on a Mac linux."
+        "--os",
+        callback=_said,
+        metavar="NAME",
+        help="linux, windows, wsl or macos (default: this system).",
+        rich_help_panel=MACHINE,
+        autocompletion=_completion.fixed("linux", "windows", "wsl", "macos"),
     ),
 ]
 Arch = Annotated[
@@ -36,7 +54,12 @@ Arch = Annotated[
     typer.Option(
         callback=_said,
         metavar="NAME",
-        help="x86_64, sbsa (ARM servers), jetson, ppc64le; else that of the card's machines.",
+        help="x86_64, sbsa (ARM servers), jetson, ppc64le (default: the architecture this GPU is used with).",
+        rich_help_panel=MACHINE,
+        autocompletion=_completion.fixed("x86_64", "sbsa", "jetson", "ppc64le"),
     ),
 ]
-Glibc = Annotated[str, typer.Option(callback=_said, metavar="VERSION", help="Version of the C library, 2.31.")]
+Glibc = Annotated[
+    str,
+    typer.Option(callback=_said, metavar="VERSION", help="Version of the C library: 2.31.", rich_help_panel=MACHINE),
+]

@@ -6,8 +6,8 @@ from typing import Annotated, List  # noqa: UP035 - typer evaluates the annotati
 
 import typer
 
-from doctor.cli import Command
-from doctor.cli._options import Format, Output
+from doctor.cli import Command, _completion
+from doctor.cli._options import Format, Output, record_of
 from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, System
 from doctor.commands.matrix.can import CanRequest, ask
 from doctor.output.write import terminal_style
@@ -17,10 +17,12 @@ def can(
     specs: Annotated[
         List[str],  # noqa: UP006
         typer.Argument(
-            metavar="SPEC...", help='A package, "torch==2.6.0+cu124", "torch>=2.4"; cuda==12.4; cudnn==9.10'
+            metavar="SPEC...",
+            help='A package: torch, torch 2.9.1, "torch>=2.4"; also cuda==12.4, cudnn==9.10.',
+            autocompletion=_completion.product,
         ),
     ],
-    gpu: Gpus = None,
+    gpus: Gpus = None,
     driver: Driver = "",
     python: Python = "",
     os_family: System = "",
@@ -29,31 +31,26 @@ def can(
     style: Format = "text",
     output: Output = None,
 ) -> None:
-    """Say whether a release runs on a GPU, a driver and a Python, with each reason and the row that it comes from.
+    """Check whether a release runs on a GPU, a driver and a Python, with each reason and its source.
 
-    What is not said is not judged. cuda==X and cudnn==X beside a framework are those of the system. Several frameworks
-    are judged in one environment, too.
-
-    Exit status: 0 yes; 1 no; 2 bad usage or input; 4 unknown.
+    Only the options you give are checked. cuda==X and cudnn==X beside a framework mean those of the system. Several
+    frameworks are also checked together in one environment.
     """
-    asked = CanRequest(
-        specs=tuple(specs),
-        gpus=tuple(gpu or ()),
-        driver=driver,
-        python=python,
-        os_family=os_family,
-        arch=arch,
-        glibc=glibc,
-        style=style,
-        output=output,
-    )
-    text, status = ask(asked, terminal_style())
+    text, status = ask(record_of(CanRequest, locals()), terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 
 
 COMMAND = Command(
     can,
-    'Examples: gpudoctor matrix can torch==2.6.0 --gpu "RTX 5090" --driver 570.86 | gpudoctor matrix can cuda==13.2 '
-    "--driver 580 | gpudoctor matrix can theano==0.8.2 cudnn==5.1 | gpudoctor matrix can tensorflow --os windows",
+    'gpudoctor matrix can torch==2.6.0 --gpu "RTX 5090" --driver 570.86',
+    "gpudoctor matrix can cuda==13.2 --driver 580",
+    "gpudoctor matrix can theano==0.8.2 cudnn==5.1",
+    "gpudoctor matrix can tensorflow --os windows",
+    exits={
+        0: "yes",
+        1: "no",
+        2: "bad usage or input",
+        4: "unknown",
+    },
 )

@@ -9,8 +9,11 @@ from doctor.commands.matrix.show import listed
 
 
 def list_products(style: TableFormat = "text", output: Output = None) -> None:
-    """List the products of the matrix: how many rows each has, of which day they are, what they hold."""
+    """List the products of the matrix: number of rows, date, content."""
     print(listed(style, Matrix.of_user(), output), end="")
 
 
-COMMAND = Command(list_products, "Example: gpudoctor matrix list")
+COMMAND = Command(
+    list_products,
+    "gpudoctor matrix list",
+)

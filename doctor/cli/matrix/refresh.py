@@ -2,73 +2,70 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Optional
 
 import typer
 
-from doctor.cli import Command
-from doctor.cli._options import Format, Output, Texts
+from doctor.cli import Command, _completion
+from doctor.cli._options import Format, Output, Texts, record_of, seconds_option
 from doctor.output.write import terminal_style
 
 
 def refresh(
-    products: Annotated[Texts, typer.Argument(metavar="[PRODUCT]...", help="torch, cudnn, ...; default: all.")] = None,
+    products: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="[PRODUCT]...", help="torch, cudnn, ... (default: all).", autocompletion=_completion.product
+        ),
+    ] = None,
     releases: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(metavar="N", help="Read the newest N releases, also known ones; default: those that are new."),
+        typer.Option(metavar="N", help="Read the newest N releases, also known ones (default: new ones)."),
     ] = None,
-    python: Annotated[
-        Texts, typer.Option(metavar="EXE", help="Environment whose pip configuration and pip are asked.")
+    pythons: Annotated[
+        Texts, typer.Option("--python", metavar="EXE", help="Environment whose pip and pip configuration are used.")
     ] = None,
     manifests: Annotated[
-        str, typer.Option("--from", metavar="PATH", help="NVIDIA's redistrib_*.json: a file, or a directory of them.")
+        str, typer.Option("--manifests", metavar="PATH", help="NVIDIA's redistrib_*.json: a file or a directory.")
     ] = "",
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For everything together.")] = 60.0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
+    seconds: Annotated[float, seconds_option("1m", "Time limit for the whole run")] = 60.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written; write nothing.")] = False,
     style: Format = "text",
     output: Output = None,
 ) -> None:
-    """Read new releases from your own package index, and lay them over the shipped tables as rows of your own.
+    """Read new releases from your own package index and add them to the matrix as your own rows.
 
-    The index is the one that pip or uv is configured for (variables, pip.conf, uv.toml), else pip's own default. Of a
-    wheel, only its directory and the few files that hold facts are fetched. Your rows are written below your data
-    directory (GPUDOCTOR_MATRIX_OVERLAY names another one); the shipped tables are never changed.
-
-    Exit status: 0 read; 2 bad usage, or no index is known; 3 a fault of gpudoctor; 4 something could not be read.
+    gpudoctor uses the index that pip or uv is configured for (variables, pip.conf, uv.toml), otherwise pip's default.
+    From a wheel it fetches only the directory and the few files with facts. Your rows are in your data directory
+    (GPUDOCTOR_MATRIX_OVERLAY names another one); the shipped tables never change.
     """
+    given = locals()  # the options have the names of the fields of `RefreshRequest`
+    from doctor.cli._status_line import LINE
     from doctor.commands.refresh.command import (  # late: `matrix --help` needs neither requests nor packaging
         RefreshRequest,
         answer,
     )
     from doctor.host.live import LiveHost
 
-    asked = RefreshRequest(
-        products=tuple(products or ()),
-        releases=releases,
-        pythons=tuple(python or ()),
-        dry_run=dry_run,
-        style=style,
-        output=output,
-        manifests=manifests,
-        seconds=timeout,
-    )
+    asked = record_of(RefreshRequest, given)
     try:
-        text, status = answer(asked, LiveHost(), terminal_style(), _show_progress)
+        text, status = answer(asked, LiveHost(), terminal_style(), LINE.show)
     finally:
-        _show_progress("")
+        LINE.show("")
     print(text, end="")
     raise typer.Exit(status)
 
 
-def _show_progress(step: str) -> None:
-    """The present step in one line of its own, on a terminal only."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{step[:78]}", end="", file=sys.stderr, flush=True)
-
-
 COMMAND = Command(
     refresh,
-    "Examples: gpudoctor matrix refresh torch | gpudoctor matrix refresh torch --releases 1 --dry-run | "
-    "gpudoctor matrix refresh --python .venv/bin/python --format json",
+    "gpudoctor matrix refresh torch",
+    "gpudoctor matrix refresh torch --releases 1 --dry-run",
+    "gpudoctor matrix refresh --python .venv --format json",
+    renamed={"--from": "--manifests"},
+    exits={
+        0: "read",
+        2: "bad usage, or no index is configured",
+        3: "an error in gpudoctor itself",
+        4: "a product could not be read",
+    },
 )

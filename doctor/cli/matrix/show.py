@@ -7,21 +7,30 @@ from typing import Annotated
 import typer
 
 from compat.matrix import Matrix
-from doctor.cli import Command
+from doctor.cli import Command, _completion
 from doctor.cli._options import Output, TableFormat, Text
 from doctor.commands.matrix.show import shown
 
 
 def show(
-    product: Annotated[str, typer.Argument(metavar="PRODUCT", help="A name that `gpudoctor matrix list` prints.")],
-    name: Annotated[Text, typer.Argument(metavar="[VERSION|NAME]", help="One version, GPU, driver or code.")] = None,
+    product: Annotated[
+        str,
+        typer.Argument(
+            metavar="PRODUCT", help="A name from `gpudoctor matrix list`.", autocompletion=_completion.product
+        ),
+    ],
+    name: Annotated[
+        Text,
+        typer.Argument(
+            metavar="[VERSION|NAME]",
+            help="One version, GPU, driver or code.",
+            autocompletion=_completion.release_of_named,
+        ),
+    ] = None,
     style: TableFormat = "text",
     output: Output = None,
 ) -> None:
-    """Show what the matrix says of a product, or of one version of it, and where that is written.
-
-    "?" stands where nobody knows. Exit status: 0 shown; 2 no such product; 4 no row covers it (the nearest is named).
-    """
+    """Show the rows of a product, or of one version, with their sources ('?' = unknown)."""
     text, status = shown(product, name or "", style, Matrix.of_user(), output)
     print(text, end="")
     raise typer.Exit(status)
@@ -29,6 +38,15 @@ def show(
 
 COMMAND = Command(
     show,
-    "Examples: gpudoctor matrix show torch 2.9.1 | gpudoctor matrix show cudnn 9.10.2 | gpudoctor matrix show cuda "
-    '12.4 | gpudoctor matrix show gpu "RTX 5090" | gpudoctor matrix show driver 535.183 | gpudoctor matrix show xid 79',
+    "gpudoctor matrix show torch 2.9.1",
+    "gpudoctor matrix show cudnn 9.10.2",
+    "gpudoctor matrix show cuda 12.4",
+    'gpudoctor matrix show gpu "RTX 5090"',
+    "gpudoctor matrix show driver 535.183",
+    "gpudoctor matrix show xid 79",
+    exits={
+        0: "shown",
+        2: "no such product",
+        4: "no row for it (gpudoctor names the nearest)",
+    },
 )

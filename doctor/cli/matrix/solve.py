@@ -6,19 +6,23 @@ from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates th
 
 import typer
 
-from doctor.cli import Command
-from doctor.cli._options import Format, Output
+from doctor.cli import Command, _completion
+from doctor.cli._options import REPORT, Format, Output, record_of
 from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, System
 from doctor.commands.matrix.solve import SolveRequest, ask
 from doctor.output.write import terminal_style
 
 
 def solve(
-    packages: Annotated[
+    specs: Annotated[
         List[str],  # noqa: UP006
-        typer.Argument(metavar="PACKAGE...", help='torch, "torch>=2.4", "jax[cuda12]"; the first is preferred newest.'),
+        typer.Argument(
+            metavar="SPEC...",
+            help='torch, torch 2.9.1, "torch>=2.4", "jax[cuda12]"; the first gets the newest.',
+            autocompletion=_completion.product,
+        ),
     ],
-    gpu: Gpus = None,
+    gpus: Gpus = None,
     driver: Driver = "",
     python: Python = "",
     os_family: System = "",
@@ -30,38 +34,32 @@ def solve(
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="FILE",
+            rich_help_panel=REPORT,
             help="Write the set to pyproject.toml (uv), pixi.toml, requirements.txt, environment.yml or Dockerfile.",
         ),
     ] = None,
 ) -> None:
-    """Find the newest set of versions and builds that works together in one environment, with the commands for it.
+    """Find the newest versions that work together in one environment, and the commands to install them.
 
-    Without --gpu, --driver, --os, --arch and --glibc the machine is this one; else only what is said is judged. Where
-    there is no such set: the smallest changes that make one, and why not. --write makes a new file of a set that is
-    known to work; a file that is there already is left alone.
-
-    Exit status: 0 a set was found; 1 there is none; 2 bad usage or input; 4 nobody knows.
+    Without --gpu, --driver, --os, --arch and --glibc the machine is this one; otherwise only the options you give are
+    checked. If no set exists, gpudoctor prints the smallest changes that make one. --write writes a new file and never
+    changes an existing one.
     """
-    asked = SolveRequest(
-        specs=tuple(packages),
-        gpus=tuple(gpu or ()),
-        driver=driver,
-        python=python,
-        os_family=os_family,
-        arch=arch,
-        glibc=glibc,
-        style=style,
-        output=output,
-        write=write,
-    )
-    text, status = ask(asked, terminal_style())
+    text, status = ask(record_of(SolveRequest, locals()), terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 
 
 COMMAND = Command(
     solve,
-    'Examples: gpudoctor matrix solve torch tensorflow | gpudoctor matrix solve "torch>=2.4" jax --gpu "RTX 5090" '
-    "--driver 575.57 | gpudoctor matrix solve torch==2.15.0 tensorflow --gpu sm_89 --python 3.12 --format json | "
+    "gpudoctor matrix solve torch tensorflow",
+    'gpudoctor matrix solve "torch>=2.4" jax --gpu "RTX 5090" --driver 575.57',
+    "gpudoctor matrix solve torch==2.15.0 tensorflow --gpu sm_89 --python 3.12 --format json",
     "gpudoctor matrix solve torch jax --gpu sm_89 --write pixi.toml",
+    exits={
+        0: "a set exists",
+        1: "no set exists",
+        2: "bad usage or input",
+        4: "unknown",
+    },
 )

@@ -1,1 +1,1 @@
-"""A project's policy: what it asks of a machine."""
+"""Write the project requirements for a machine (gpudoctor.toml)."""

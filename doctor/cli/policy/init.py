@@ -14,19 +14,25 @@ def init(
     python: Pythons = None,
     root: Root = None,
     output: Annotated[
-        str, typer.Option(metavar="FILE", help="Write it there; - is standard output.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output.")
     ] = "gpudoctor.toml",
-    force: Annotated[bool, typer.Option("--force", help="Also from a machine that does not work.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also from a machine that has errors.")] = False,
 ) -> None:
     """Write gpudoctor.toml from a machine that works: its driver, GPUs, CUDA, cuDNN and frameworks.
 
-    Make the ranges wider where a job does not depend on them. A file that is there is never overwritten.
-
-    Exit status: 0 written, 2 a file that is there, a machine that does not work, bad usage.
+    Widen the ranges that a job does not depend on. gpudoctor never overwrites a file.
     """
     from doctor.commands.policy import init as command  # late: `gpudoctor --help` loads this module, too
 
     print(command.init(command.Options(tuple(python or ()), root, output, force)), end="")
 
 
-COMMAND = Command(init, "Examples: gpudoctor policy init | gpudoctor policy init --python .venv --output - ")
+COMMAND = Command(
+    init,
+    "gpudoctor policy init",
+    "gpudoctor policy init --python .venv --output - ",
+    exits={
+        0: "written",
+        2: "file exists, machine has errors, or bad usage",
+    },
+)

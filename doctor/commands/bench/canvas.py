@@ -1,4 +1,4 @@
-"""Drawing an SVG by hand: shapes and texts, escaped; where a text ends is estimated, for no font is at hand."""
+"""Drawing an SVG by hand: shapes and texts, escaped; where a text ends is estimated, because no font is available."""
 
 from __future__ import annotations
 

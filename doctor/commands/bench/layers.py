@@ -63,7 +63,7 @@ class Conv(Computed):
 
     def backward(self, dy: Any) -> tuple[Any, ...]:
         """The two other convolutions."""
-        by_image = dy.reshape(*dy.shape[:2], -1).sum(2)  # whole planes first: they lie in one piece
+        by_image = dy.reshape(*dy.shape[:2], -1).sum(2)  # whole planes first: they are contiguous
         self.gradients = [self._convolver.backward_filter(self._take(), dy), by_image.sum(0)]
         return () if self.is_first else (self._convolver.backward_data(self.weights[0], dy),)
 

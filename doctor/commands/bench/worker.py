@@ -29,7 +29,7 @@ Write = Callable[[str, Any], None]  # the event, and its value
 
 
 def start(job_path: str, events_path: str) -> None:
-    """`main`, and the end of the process: exit handlers of CUDA's libraries can hang or crash after all is said."""
+    """`main`, and the end of the process: exit handlers of CUDA's libraries can hang or crash after the answer."""
     main(job_path, events_path)
     os._exit(0)
 

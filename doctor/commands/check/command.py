@@ -54,6 +54,7 @@ class ReportOptions(NamedTuple):
     outputs: tuple[str, ...] = ()  # files, each in the format of its suffix; "-" is standard output
     redact: bool = False
     list_rules: bool = False  # list the rules, and check nothing
+    quiet: bool = False  # print the verdict line only; files hold the whole report
 
     @property
     def severity(self) -> Severity:
@@ -77,13 +78,21 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
 
         return pages.listing(_codes(subject)), 0
     severity, places = options.severity, options.places  # before anything is looked at
+    if options.quiet and options.style and not options.outputs:
+        raise BadRequest("-q prints one line of text: leave --format out, or add --output FILE")
     host = host_for(subject)
     report = report_of(subject, started, host)
     if options.redact:
         from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
 
         report = redact(report, host, report.facts)
-    return deliver_all(CheckDocument(report), places, terminal), exit_status(report, severity)
+    status = exit_status(report, severity)
+    text = deliver_all(CheckDocument(report), [one for one in places if one.output or not options.quiet], terminal)
+    if options.quiet:
+        from doctor.commands.check.text import verdict_line  # late: the gate reads facts with this module, too
+
+        return verdict_line(report, terminal), status
+    return text, status
 
 
 def report_of(subject: CheckSubject, started: float, machine: Host | None = None) -> Report:
@@ -110,7 +119,7 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
     return annotate_with_layers(report, machine)
 
 
-# By the subject's field: the fields that do not go with it, and what is said then of the first that was given.
+# By the subject's field: the fields that do not go with it, and the message about the first that was given.
 _OF_A_MACHINE = ("pythons", "root", "image", "config", "deep", "frameworks")
 _OF_A_BUILD = dict.fromkeys(("target", "build_args"), "{} is for --dockerfile: give it, too")
 _OF_AN_IMAGE = {**_OF_A_BUILD, "platform": "{} chooses among the images of --image"}

@@ -10,12 +10,12 @@ from doctor.output.page import Page, as_windows_writes, show_remedies
 
 _NO_FRAMEWORK = "No GPU framework in the Python that was looked at"
 _NO_PYTHON = "No Python environment was found to look at"
-_OPEN = "Not everything could be judged: see what could not be told"
+_OPEN = "Some checks could not run"
 _MARKS = {Severity.ERROR: ("✗", "x", "red"), Severity.WARNING: ("!", "!", "yellow"), Severity.INFO: ("·", "-", "dim")}
 
 
 def render(report: Report, terminal: TextStyle) -> str:
-    """Text for 80 columns; commands and paths are never broken."""
+    """Return the report as text; commands and paths are never broken."""
     page = Page(terminal)
     roots = [finding for finding in report.findings if not finding.explained_by]
     if not any(finding.severity is not Severity.INFO for finding in roots):
@@ -33,7 +33,7 @@ def render(report: Report, terminal: TextStyle) -> str:
 
 
 def in_short(report: Report, terminal: TextStyle) -> str:
-    """What is wrong and what mends it, without the stack and what could not be told."""
+    """Return the findings and their fixes, without the stack and what is unknown."""
     page = Page(terminal)
     roots = [one for one in report.findings if not one.explained_by and one.severity is not Severity.INFO]
     if not roots:
@@ -45,10 +45,23 @@ def in_short(report: Report, terminal: TextStyle) -> str:
     return page.text()
 
 
-def _headline(page: Page, report: Report) -> None:
+def verdict_line(report: Report, terminal: TextStyle) -> str:
+    """Return one line: the first finding and how many more there are, or that there is none."""
+    page = Page(terminal)
+    roots = [one for one in report.findings if not one.explained_by and one.severity is not Severity.INFO]
+    if not roots:
+        _headline(page, report, "gpudoctor check lists them")
+        return " ".join(page.text().split()) + "\n"
+    symbol, plain, colour = _MARKS[roots[0].severity]
+    more = f" (and {len(roots) - 1} more)" if len(roots) > 1 else ""
+    page.line(page.paint(colour, f"{page.symbol(symbol, plain)} {as_windows_writes(roots[0].summary)}{more}"))
+    return page.text()
+
+
+def _headline(page: Page, report: Report, where: str = "listed below") -> None:
     """A tick only where everything that matters was judged, and there was something to judge."""
     if any(answer.kind is Status.UNKNOWN and answer.blocks_verdict for answer in report.answers):
-        page.paragraph(f"? {_OPEN}", colour="yellow", hang=2)
+        page.paragraph(f"? {_OPEN} ({where})", colour="yellow", hang=2)
     elif (missing := _nothing_to_judge(report)) != "":
         page.paragraph(f"{page.symbol('·', '-')} {missing}; nothing else is wrong", hang=2)
     else:
@@ -56,7 +69,7 @@ def _headline(page: Page, report: Report) -> None:
 
 
 def _nothing_to_judge(report: Report) -> str:
-    """That no framework was seen, "" where there is one or that could not be told."""
+    """That no framework was seen, "" if there is one or that is unknown."""
     environments = report.facts.environments
     if isinstance(environments, Unseen):
         return ""
@@ -73,7 +86,7 @@ def show_finding(page: Page, finding: Finding) -> None:
     page.paragraph(f"{page.symbol(symbol, plain)} {finding.summary}", colour=colour, hang=2)
     page.line(page.paint("dim", f"  {finding.code} {page.symbol('·', '-')} {as_windows_writes(finding.subject)}"))
     for evidence in finding.evidence:
-        detail = "" if evidence.detail == finding.summary else evidence.detail  # nothing is said twice
+        detail = "" if evidence.detail == finding.summary else evidence.detail  # no text stands twice
         source = f"[{evidence.source}]" if evidence.source else ""
         page.paragraph("    " + "  ".join(filter(None, (detail, source))), hang=6)
     if finding.explains:
@@ -87,7 +100,7 @@ def _open_questions(page: Page, report: Report) -> None:
     if not answers:
         return
     page.gap()
-    page.line(page.paint("bold", "Could not be told"))
+    page.line(page.paint("bold", "Could not run"))
     by_reason: dict[str, list[str]] = {}
     for answer in answers:
         codes = by_reason.setdefault(answer.why, [])

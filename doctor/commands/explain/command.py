@@ -89,7 +89,7 @@ def _name(subject: str) -> str:
 
 def _is_code(subject: str) -> bool:
     """Whether it is a code and no file; raises NoSuchName for what looks like a code and is neither."""
-    if os.path.exists(subject) or not _CODE.fullmatch(subject):
+    if os.path.exists(subject) or not _CODE.fullmatch(subject.casefold()):
         return False
     return bool(one_of("file or code", subject, pages.codes()))
 

@@ -15,13 +15,11 @@ from doctor.commands.gate import dialects
 from doctor.commands.gate.dialect import Dialect
 from doctor.commands.gate.verdict import Verdict, failure, verdict_of
 from doctor.diagnose import answers_under_policy
-from doctor.host import BadRequest
 from doctor.host.choice import host_of
 from doctor.host.snapshot import Snapshot
 from doctor.probes import ProbeRequest, look
 
 _PAUSE_S = 2.0  # between two looks
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
 
 
 class Options(NamedTuple):
@@ -43,19 +41,6 @@ def dialect_of(name: str) -> Dialect:
     """Raises NoSuchName."""
     known = one_of("dialect", name, dialect_names())
     return load_one(dialects, known, "DIALECT", Dialect)
-
-
-def seconds(text: str, option: str) -> float:
-    """ "5s", "500ms", "2m" or "5"; raises BadRequest."""
-    number = text.strip().rstrip("ms")
-    unit = text.strip()[len(number) :]
-    try:
-        found = float(number) * _UNITS[unit]
-    except (ValueError, KeyError):
-        found = -1.0
-    if not 0 <= found < 86_400:
-        raise BadRequest(f"{option} {text!r}: a time such as 5s, 500ms or 2m")
-    return found
 
 
 def look_once(options: Options) -> Verdict:

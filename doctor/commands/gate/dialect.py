@@ -43,7 +43,7 @@ def told(verdict: Verdict) -> str:
 
 
 def cause(reason: Reason) -> str:
-    """One reason in words, with its code, by which `gpudoctor explain` knows more."""
+    """One reason as text, with its code, by which `gpudoctor explain` knows more."""
     action = f", asks for: {reason.action}" if reason.action else ""
     subject = f"{line(reason.subject)}: " if reason.code == "prerequisite" else ""
     return f"{subject}{line(reason.why)}{action} [{reason.code}]"

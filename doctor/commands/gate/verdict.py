@@ -106,7 +106,7 @@ def _level(answer: Answer) -> Level:
     if answer.kind is Status.UNKNOWN:
         return Level.UNKNOWN if answer.blocks_verdict else Level.READY
     if answer.code == CHECK_ERROR and answer.kind is Status.BAD:
-        return Level.UNKNOWN  # also where a policy puts up with it: nobody knows what it would have said
+        return Level.UNKNOWN  # also where a policy puts up with it: its answer is unknown
     if answer.kind is not Status.BAD or answer.severity is Severity.INFO:
         return Level.READY
     holds_up = answer.severity is Severity.ERROR or answer.code in _HOLDS_UP

@@ -21,7 +21,7 @@ class Asked(NamedTuple):
 
     @property
     def holds_work_up(self) -> bool:
-        """Whether the node takes no work until that is done; one that nobody knows does."""
+        """Whether the node takes no work until that is done; an unknown one does."""
         return self.action not in {NOTHING, APPLICATION}
 
 

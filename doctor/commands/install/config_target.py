@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from compat.base.choice import one_of
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from compat.need import Need
+from compat.spoken import system_of
 from doctor.commands.install.install import BadOrder, Prepared, host_with, need_cuda_here
 from doctor.host import Host, HostError, Missing
 from doctor.model.facts import Facts
@@ -62,8 +62,7 @@ class Machine(NamedTuple):
 def machine(os_family: str) -> Machine:
     """This machine, or with "linux" or "windows" another one; raises NoSuchName."""
     if os_family:
-        one_of("operating system", os_family, _SYSTEMS)
-        return Machine(os_family)
+        return Machine(system_of(os_family, _SYSTEMS))
     from doctor.probes import ProbeRequest, look  # late: bad input must not wait for the probes
 
     host = host_with("")

@@ -43,6 +43,7 @@ class Talk(NamedTuple):
 
     tell: Callable[[str], None]
     ask: Callable[[str], str]  # the question: the line that was typed
+    agrees: bool = False  # every question is answered with yes (--yes)
 
 
 class Offer(NamedTuple):
@@ -90,7 +91,7 @@ def fix(
 
 def _allowed(subject: CheckSubject, options: ReportOptions, talk: Talk | None) -> Talk:
     if subject.source is not None:
-        raise CannotMend("--fix mends this machine; --from judges another")
+        raise CannotMend("--fix changes this machine; --from shows another one")
     usual = ReportOptions()
     for name in ("root", "image", "dockerfile"):
         if getattr(subject, name) is not None:
@@ -104,9 +105,9 @@ def _allowed(subject: CheckSubject, options: ReportOptions, talk: Talk | None) -
     }
     said = [name for name, is_said in others.items() if is_said]
     if said:
-        raise CannotMend(f"--fix mends this machine and asks while it does: leave {', '.join(said)} out")
+        raise CannotMend(f"--fix prints its own report: leave {', '.join(said)} out")
     if talk is None:
-        raise CannotMend("--fix asks before each change: run it in a terminal")
+        raise CannotMend("--fix asks before each change: run it in a terminal, or add --yes")
     return talk
 
 
@@ -186,18 +187,21 @@ def _choice(offers: tuple[Offer, ...], talk: Talk) -> Offer | str:
     if not able:
         talk.tell("gpudoctor cannot do this for you.\n")
         return _NO
+    if talk.agrees:
+        return next((offers[one - 1] for one in able if not offers[one - 1].first), _NO)
     usual, *others = able
     first = offers[usual - 1].first
     before = f"Do step {first if first == 1 else f'1 to {first}'} yourself first. " if first else ""
-    signs = "/".join(["y" if usual == 1 else str(usual), *map(str, others), "N", "q"])
+    question = f"{before}Apply it?" if len(offers) == 1 else f"{before}Apply way {usual}?"
+    more = "".join(f", {one} = way {one}" for one in others)
     while True:
-        answer = talk.ask(f"{before}Do it? [{signs}] ").strip().lower() or _NO
-        number = {"y": "1", "yes": "1"}.get(answer, answer)
+        answer = talk.ask(f"{question} [y/N{more}] ").strip().lower() or _NO
+        number = {"y": str(usual), "yes": str(usual)}.get(answer, answer)
         if number in map(str, able):
             return offers[int(number) - 1]
         if answer[0] in {_NO, _QUIT}:
             return answer[0]
-        talk.tell(f"{answer!r} is none of {signs}.\n")
+        talk.tell(f"{answer!r} is not an answer: type y, n or q.\n")
 
 
 def _carried_out(offer: Offer, setting: Setting) -> bool:
@@ -206,9 +210,9 @@ def _carried_out(offer: Offer, setting: Setting) -> bool:
     as_root = needing_root(Prepared(plan, offer.target, None))
     means = setting.means
     if as_root and not means.as_root:
-        answer = setting.talk.ask(f"These need root: {'; '.join(as_root)}. Run them through sudo? [y/N] ")
-        if answer.strip().lower() not in {"y", "yes"}:
-            setting.talk.tell("Left as it is: run those yourself, or gpudoctor as root.\n")
+        question = f"These need root: {'; '.join(as_root)}. Run them with sudo? [y/N] "
+        if not setting.talk.agrees and setting.talk.ask(question).strip().lower() not in {"y", "yes"}:
+            setting.talk.tell("Not changed: run these commands yourself, or run gpudoctor as root.\n")
             return False
         means = means._replace(as_root=("sudo",))
     try:

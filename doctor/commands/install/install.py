@@ -12,6 +12,7 @@ from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
 from compat.need import Need
 from compat.platform import absent
+from compat.spoken import architecture_of, distribution_of, system_of
 from compat.target import TargetMachine
 from compat.version import CudaVersion, CudnnVersion
 from doctor.commands.install.driver_choice import MODULES as _MODULES
@@ -38,7 +39,7 @@ from installers.method import ARCHIVE, COMPONENTS, PREFIX, Method
 from installers.methods.cudnn_archive import NoSuchArchive, Order, archive_plan
 from installers.methods.wheel import interpreter
 from installers.mirrors import from_directory, from_mirror
-from installers.packages import DISTRIBUTIONS
+from installers.packages import DISTRIBUTIONS, PACKAGE_MANAGERS
 from installers.plan import Plan, Target
 from installers.render import commands, for_administrators, kept_first, told_lines, undone_by
 from installers.requirement import spoken
@@ -50,7 +51,7 @@ from installers.steps.command import Command
 
 SCHEMA = "gpudoctor.plan/1"
 _SYSTEMS = ("linux", "windows")
-_ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le", "arm64")
+_ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
 _ARCHIVE = "archive"  # the way that a directory of one's own asks for
 _NAMES = {"cuda": "CUDA", "cudnn": "cuDNN"}
 _SCRIPTS = {"linux": "bash", "windows": "powershell"}
@@ -185,14 +186,14 @@ def host_with(home: str, libraries: str = "") -> Host:
 
 
 def _checked(asked: InstallOrder) -> InstallOrder:
-    if asked.os_family:
-        one_of("operating system", asked.os_family, _SYSTEMS)
-    if asked.arch:
-        one_of("architecture", asked.arch, _ARCHES)
+    asked = asked._replace(
+        os_family=asked.os_family and system_of(asked.os_family, _SYSTEMS),
+        arch=asked.arch and architecture_of(asked.arch, _ARCHES),
+        method=asked.method and _method_name(asked),
+        module=asked.module and one_of("kernel module", asked.module, _MODULES),
+    )
     if asked.method:
         _require_method(asked)
-    if asked.module:
-        one_of("kernel module", asked.module, _MODULES)
     if asked.prefix and asked.home:
         raise BadOrder("--prefix is a directory of its own and --cuda-home one of CUDA's: say one of them")
     if asked.cuda and "." in asked.cuda:
@@ -205,7 +206,7 @@ def _checked(asked: InstallOrder) -> InstallOrder:
         "prefix": asked.prefix,
         "cuda-home": asked.home,
         "archive": asked.archive,
-        "from": asked.source,
+        "bundle": asked.source,
         "python": asked.python,
     }
     for name, said in paths.items():
@@ -218,6 +219,11 @@ def _checked(asked: InstallOrder) -> InstallOrder:
     prefix, home = (_absolute(one, asked.os_family) for one in (asked.prefix, asked.home))
     archive = _absolute(asked.archive, asked.os_family)  # a script works from any directory
     return asked._replace(sha256=digest, prefix=prefix, home=home, archive=archive, source=source)
+
+
+def _method_name(asked: InstallOrder) -> str:
+    """Return the name of the method; that of a package manager (apt, dnf) is "packages"."""
+    return "packages" if asked.method.casefold() in PACKAGE_MANAGERS else asked.method
 
 
 def _require_method(asked: InstallOrder) -> Method:
@@ -239,7 +245,7 @@ def _absolute(directory: str, os_family: str) -> str:
 
 def _elsewhere(asked: InstallOrder) -> Target:
     family = asked.os_family or "linux"
-    arch = "sbsa" if (family, asked.arch) == ("linux", "arm64") else asked.arch or "x86_64"
+    arch = asked.arch or "x86_64"
     if family == "windows" and arch != "x86_64":
         raise BadOrder(f"NVIDIA has nothing for Windows on {arch} that is known here: x86_64 only")
     name, version = _distribution(asked.distribution, family)
@@ -260,10 +266,10 @@ def _distribution(said: str, os_family: str) -> tuple[str, str]:
     """Name and version of "ubuntu-24.04", "opensuse-leap-15.6", "wsl-ubuntu-24.04"; raises BadOrder, NoSuchName."""
     if not said:
         return "", ""
-    found = re.fullmatch(r"([a-z][a-z-]*?)(?:-([0-9][0-9.]*))?", said.lower())
-    if os_family != "linux" or not found:
+    name, version = distribution_of(said)
+    if os_family != "linux" or not name:
         raise BadOrder(f"{said!r} is no Linux distribution such as ubuntu-24.04 or rocky-9")
-    return one_of("distribution", found[1], DISTRIBUTIONS), found[2] or ""
+    return one_of("distribution", name, DISTRIBUTIONS), version
 
 
 def _interpreter(facts: Facts) -> str:
@@ -272,7 +278,7 @@ def _interpreter(facts: Facts) -> str:
 
 def _plan(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
     if asked.mirror and asked.source:
-        raise BadOrder("--mirror is an address and --from a directory: say one of them")
+        raise BadOrder("--mirror is an address and --bundle a directory: give one of them")
     plan = _plan_of(asked, target, facts, matrix)
     if asked.mirror:
         return from_mirror(plan, asked.mirror)

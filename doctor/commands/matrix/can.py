@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from compat.base.choice import one_of
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.base.user_dirs import this_family
@@ -15,6 +14,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.platform import machine_of
 from compat.reason import BAD, NO, OK, UNKNOWN, YES, Reason, verdict_of
 from compat.spec import parse_specs
+from compat.spoken import architecture_of, system_of
 from compat.target import TargetMachine
 from compat.version import DriverRelease
 from doctor.output.document import TextStyle
@@ -29,13 +29,6 @@ _SYMBOLS = {OK: ("✓", "+"), BAD: ("✗", "x"), UNKNOWN: ("?", "?")}
 _WSL = "wsl"
 _SYSTEMS = ("linux", "windows", _WSL, "macos")
 _ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
-_SPOKEN_ARCHES = {"amd64": "x86_64", "x64": "x86_64", "aarch64": "sbsa", "arm64": "sbsa"}  # uname, wheels, Apple
-_SPOKEN_SYSTEMS = {
-    "linux": ("ubuntu", "debian", "centos", "rhel", "rocky", "fedora"),
-    "windows": ("win", "win10", "win11", "windows10", "windows11", "windows 10", "windows 11"),
-    "wsl": ("wsl2", "wsl 2"),
-    "macos": ("mac", "osx", "darwin"),
-}
 _MOST_NEAR = 3  # names of cards
 _LONG = 100  # characters: no name of a card is longer
 _MOST_SHOWN = 8
@@ -144,15 +137,12 @@ def machine_arch(cards: tuple[GpuCard, ...], matrix: Matrix) -> str:
 
 def circumstances_of(asked: CanRequest, arch: str = "x86_64") -> TargetMachine:
     """Raises VersionError, BadVersion and NoSuchName; `arch` is meant where none was named."""
-    machine = _SPOKEN_ARCHES.get(asked.arch.casefold(), asked.arch)
-    said_system = asked.os_family.casefold()
-    spoken = next((one for one, names in _SPOKEN_SYSTEMS.items() if said_system in names), said_system)
-    system = one_of("operating system", spoken or _this_system(), _SYSTEMS)
+    system = system_of(asked.os_family or _this_system(), _SYSTEMS)
     arch = "sbsa" if system == "macos" else arch  # the Macs of today
     return TargetMachine(
         os_family="linux" if system == _WSL else system,
         wsl=system == _WSL,
-        arch=one_of("architecture", machine or arch, _ARCHES),
+        arch=architecture_of(asked.arch or arch, _ARCHES),
         python=_dotted("Python", asked.python),
         driver=_driver(asked.driver) if asked.driver else None,
         glibc=_dotted("glibc", asked.glibc),
@@ -286,7 +276,7 @@ def _said(case: Case, where: TargetMachine) -> Iterator[str]:
 
 
 def said(where: TargetMachine) -> Iterator[str]:
-    """The circumstances but for the cards, in words."""
+    """The circumstances without the cards, as text."""
     if where.driver is not None:
         yield f"driver {where.driver}"
     if where.python:

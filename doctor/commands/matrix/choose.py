@@ -40,7 +40,7 @@ def _all(product: str, table: str, matrix: Matrix) -> tuple[Any, ...]:
 def _framework(product: str, name: str, matrix: Matrix) -> list[Table]:
     rows: tuple[Any, ...] = matrix.rows(product, "builds")
     public, _, build = re.sub(r"\.[x*]$", "", name).partition("+")
-    if any(row.build == name for row in rows):  # releases that are told apart by build alone: "r5" of torch7
+    if any(row.build == name for row in rows):  # releases that only their build distinguishes: "r5" of torch7
         return [Table(f"{product}.builds", tuple(row for row in rows if row.build == name))]
     if not re.fullmatch(r"\d[\w.]*", public):
         raise VersionError(name, f"release of {product}")

@@ -54,7 +54,7 @@ def _build_name(row: Any) -> str:
 
 
 def text_of(value: Any) -> str:
-    """A cell: "?" for what nobody knows, "" for what is known to be empty."""
+    """A cell: "?" for the unknown, "" for what is known to be empty."""
     if value is None:
         return UNKNOWN
     if isinstance(value, bool):
@@ -67,7 +67,7 @@ def text_of(value: Any) -> str:
 
 
 def span(low: Any, high: Any) -> str:
-    """A range, "5.0 to 9.0"; open ends and unknown ones are said so."""
+    """A range, "5.0 to 9.0"; open and unknown ends are named."""
     if low == high:
         return text_of(low)
     return f"{text_of(low)} to {text_of(high)}"

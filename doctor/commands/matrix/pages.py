@@ -44,7 +44,7 @@ def _page(family: str, members: list[str], matrix: Matrix) -> str:
     date = max(matrix.as_of(member) for member in members)
     held = about(family, matrix) if members == [family] else f"builds of {', '.join(members)}"
     more = f"`gpudoctor matrix show {members[0]} NAME` shows one release with every column."
-    intro = f'It holds {held}, as of {date}. "?" stands where nobody knows. {more}'
+    intro = f'It holds {held}, as of {date}. "?" = unknown. {more}'
     tables = (sheet_text(sheet, sources) for sheet in sheets)
     blocks = [f"# {family}", _MADE, intro, *tables, *below(sheets, sources, date)]
     return "\n\n".join(blocks) + "\n"

@@ -42,7 +42,7 @@ class SolveAnswer(NamedTuple):
     place: Place
     verdict: str  # "yes", "no", "unknown"
     solution: Solution | None
-    newer: Solution | None  # a newer set of which nobody knows that it does not work
+    newer: Solution | None  # a newer set that is not known to fail
     refusals: tuple[Rejection, ...]
     changes: tuple[Change, ...]  # where there is no solution
     commands: dict[str, tuple[str, ...]]  # by tool
@@ -77,7 +77,7 @@ def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer
 def _alone(problem: Problem) -> dict[str, CanAnswer]:
     """What `matrix can` answers to a package of which no build at all may be chosen here, by its name.
 
-    A search knows nothing of other platforms: that a package is not for this one, and that nobody knows whether it is,
+    A search knows nothing of other platforms: that a package is not for this one, and that this is unknown,
     only this tells apart.
     """
     nothing = (one for one in problem.asked if not pool(problem.found[one.name], sure=False, own=False))
@@ -91,7 +91,7 @@ def _unspoken(problem: Problem, alone: dict[str, CanAnswer]) -> tuple[Spec, ...]
 
 
 def _refused(alone: dict[str, CanAnswer], verdict: str) -> Iterator[Rejection]:
-    """The reason for the verdict, where it lies in one package by itself."""
+    """The reason for the verdict, if one package is the reason."""
     kind = BAD if verdict == NO else UNKNOWN
     for name, one in alone.items():
         reason = next((reason for reason in (one.best or one).reasons if reason.kind == kind), None)

@@ -41,7 +41,7 @@ class ViewDocument:
         """Aligned tables, with notes and numbered sources below."""
         from doctor.commands.matrix.view_text import render
 
-        return render(self._shown)
+        return render(self._shown, style)
 
     def markdown(self, style: TextStyle) -> str:
         """Tables, with notes and numbered sources below."""
@@ -50,7 +50,7 @@ class ViewDocument:
         return render(self._shown)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The columns of every table; the first says which table a row is of. What nobody knows is "?"."""
+        """The columns of every table; the first says which table a row is of. The unknown is "?"."""
         if not self._shown.tables:
             (sheet,) = self._shown.sheets
             return [sheet.columns, *(line.cells for line in sheet.lines)]

@@ -38,9 +38,7 @@ def init(options: Options) -> str:
     answers = answers_under_policy(facts, matrix)
     errors = {one.code for one in answers if one.kind is Status.BAD and one.severity is Severity.ERROR} - {_NO_GPU}
     if errors and not options.is_forced:
-        raise BadRequest(
-            f"this machine does not work ({', '.join(sorted(errors))}): mend it first, or take it as it is with --force"
-        )
+        raise BadRequest(f"this machine does not work ({', '.join(sorted(errors))}): fix it first, or use --force")
     text = policy_text(facts, () if options.root else tuple(_asked(options)))
     if options.output == "-":
         return text

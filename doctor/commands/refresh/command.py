@@ -44,7 +44,7 @@ def answer(asked: RefreshRequest, host: Host, terminal: TextStyle, progress: Pro
     if not 0 < asked.seconds < float("inf"):  # which "nan" is neither
         raise BadRequest("--timeout takes seconds, more than 0")
     if asked.manifests and not (os.path.isfile(asked.manifests) or os.path.isdir(asked.manifests)):
-        raise BadRequest(f"--from {asked.manifests}: no such file or directory")
+        raise BadRequest(f"--manifests {asked.manifests}: no such file or directory")
     names = chosen(asked.products or (NVIDIA if asked.manifests else ()))
     connection = connection_of(host, asked.pythons, os.getcwd())
     web = Web(connection, asked.seconds)
@@ -62,7 +62,7 @@ def answer(asked: RefreshRequest, host: Host, terminal: TextStyle, progress: Pro
 def _status(outcomes: tuple[Outcome, ...], asked: RefreshRequest) -> int:
     """Behind a mirror NVIDIA's manifests cannot be read: that counts only for who asked for their product.
 
-    Of those that were given with --from one that nothing could be read of counts, too.
+    Of those that were given with --manifests one that nothing could be read of counts, too.
     """
     unread = {
         outcome.product for outcome in outcomes if not outcome.is_read and (outcome.problems or not asked.manifests)

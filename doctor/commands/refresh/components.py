@@ -1,7 +1,7 @@
 """Rows about the archives of a CUDA toolkit's components, from NVIDIA's redistributable manifests.
 
 A manifest whose digest the matrix knows must be that one. Of a newer one nothing is known but that NVIDIA's server sent
-it, or that the user named it (`--from`): the rows say so.
+it, or that the user named it (`--manifests`): the rows say so.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ def require_manifest(place: str, web: Web) -> None:
     except Unreachable:
         return  # said of the product that it is read for
     if not {*named} & {*_TELLING.values()}:
-        raise BadRequest(f"--from {place}: no manifest there lists a component of CUDA or cuDNN")
+        raise BadRequest(f"--manifests {place}: no manifest there lists a component of CUDA or cuDNN")
 
 
 def _product_of(url: str, web: Web) -> str:

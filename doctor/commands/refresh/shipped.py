@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--all", action="store_true", help="every product that has an index or manifests")
     parser.add_argument("--gaps", action="store_true", help="old releases and platforms without a row, too")
     parser.add_argument("--releases", type=int, metavar="N", help="the newest N releases, also known ones")
-    parser.add_argument("--from", dest="manifests", default="", metavar="PATH", help="NVIDIA's manifests")
+    parser.add_argument("--manifests", default="", metavar="PATH", help="NVIDIA's manifests")
     asked = parser.parse_args(arguments)
     if bool(asked.products) is asked.all:
         parser.error("name products, or give --all")

@@ -92,7 +92,7 @@ def warning(checked: Checked, style: TextStyle, *, blocked: bool) -> str:
     page = Page(style)
     for one in roots:
         page.paragraph(f"gpudoctor: {one.summary} ({one.code})", colour="yellow", hang=2)
-    page.paragraph("gpudoctor: for what mends it: gpudoctor check", colour="dim", hang=2)
+    page.paragraph("gpudoctor: for the fix: gpudoctor check", colour="dim", hang=2)
     return page.text()
 
 

@@ -49,13 +49,13 @@ class Options(NamedTuple):
 
 
 def verify(options: Options, terminal: TextStyle, note: Note) -> tuple[str, int]:
-    """Put cuDNN to the test: the text to print ("" when it went to a file) and the exit status.
+    """Test cuDNN: the text to print ("" when it went to a file) and the exit status.
 
     `note` is told what is under way. Raises NoSuchName, BadRequest and NotWritten for what the user got wrong.
     """
     started = time.perf_counter()
     asked = deliveries(options.style, options.outputs, VerifyDocument)
-    one_of("level", options.level, tuple(LEVELS))
+    options = options._replace(level=one_of("level", options.level, tuple(LEVELS)))
     one_of("memory", options.memory, ("cupy", "host"))
     wanted = tuple(one_of("framework", name.strip(), programs()) for name in options.frameworks.split(",") if name)
     if not 0 < options.timeout_s < float("inf"):
@@ -125,7 +125,7 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
 
 
 def _without_gpu(known: Known, options: Options, started: float) -> Verification:
-    """Nothing can be computed: that is said, and nothing is to be installed for it."""
+    """Report that nothing can be computed; no installation changes that."""
     why = "this machine has no NVIDIA GPU to compute on (--level load needs none)"
     return Verification(
         facts=known.facts,

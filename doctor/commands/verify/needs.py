@@ -120,7 +120,7 @@ def _build(about: TrialContext) -> CudnnBuildRow:
 
 
 def _restart(about: TrialContext) -> tuple[Need, ...]:
-    return (on_host(about.facts, Need("restart"), "restart it, and create this container anew"),)
+    return (on_host(about.facts, Need("restart"), "reboot it, then create this container again"),)
 
 
 def _fabric(about: TrialContext) -> tuple[Need, ...]:

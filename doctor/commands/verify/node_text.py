@@ -36,7 +36,7 @@ def _answer(page: Page, done: Verification) -> str:
     if done.verdict == FAILED:
         return f"{page.symbol('✗', 'x')} this machine is not ready to train on {gpus}"
     why = f": {'; '.join(done.missing)}" if done.missing else "; see below"
-    return f"! whether this machine is ready to train on {gpus} could not be told{why}"
+    return f"! whether this machine is ready to train on {gpus} is unknown{why}"
 
 
 def _cells(page: Page, one: GpuTried, done: Verification) -> Iterator[str]:

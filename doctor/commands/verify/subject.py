@@ -60,11 +60,11 @@ class TrialSubject(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What is tried, and what could not be told."""
+    """What is tried, and what is unknown."""
 
     subjects: tuple[Subject, ...]
     frameworks: tuple[Framework, ...]  # those whose cuDNN this is about
-    unknown: tuple[tuple[str, str], ...]  # label of a framework, and why it could not be told which copy it loads
+    unknown: tuple[tuple[str, str], ...]  # label of a framework, and why the copy that it loads is unknown
 
 
 def named(paths: Iterable[str], host: Host, facts: Facts) -> Chosen:
@@ -153,7 +153,7 @@ def _of_nobody(host: Host, facts: Facts) -> tuple[Subject, ...]:
         copy = with_libraries[0]
         return (Subject(copy, library_of(copy, host), (), "the first that the loader's search comes to"),)
     return tuple(
-        Subject(copy, library_of(copy, host), (), f"it lies in {copy.environment}, where no program finds it by name")
+        Subject(copy, library_of(copy, host), (), f"it is in {copy.environment}, where no program finds it by name")
         for copy in value_or(facts.cudnn, ())
         if copy.environment and value_or(copy.parts, ())
     )

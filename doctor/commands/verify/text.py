@@ -265,7 +265,7 @@ def _open_questions(page: Page, done: Verification) -> None:
     if not whys:
         return
     page.gap()
-    page.line(page.paint("bold", "Could not be told"))
+    page.line(page.paint("bold", "Could not run"))
     for why in dict.fromkeys(whys):
         page.paragraph(f"  {why}", hang=4)
 

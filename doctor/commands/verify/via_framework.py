@@ -146,7 +146,7 @@ def _last_line(text: str) -> str:
 
 
 def _copy(framework: Framework, facts: Facts) -> CudnnCopy | None:
-    """The copy that a framework was predicted to load, None where that could not be told."""
+    """The copy that a framework was predicted to load, None if that is unknown."""
     try:
         return loaded_copy(framework, facts)
     except (NotApplicable, UnseenError):

@@ -56,7 +56,7 @@ class WhichAnswer(NamedTuple):
     subject: Subject
     items: tuple[Item, ...] = ()
     failure: str = ""  # why the framework's own loading fails, "" where it does not
-    unknown: str = ""  # what could not be told
+    unknown: str = ""  # what is unknown
     note: str = ""
 
     @property
@@ -66,12 +66,12 @@ class WhichAnswer(NamedTuple):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether something could not be told."""
+        """Whether something is unknown."""
         return bool(self.unknown) or any(one.outcome is Outcome.UNREAD for one in self.items)
 
 
 def subjects_of(environment: Environment, framework: str) -> list[Subject]:
-    """The frameworks of an environment that open CUDA's libraries: also where nobody knows how, which is said of each.
+    """The frameworks of an environment that open CUDA's libraries: also those that are not known, with a note.
 
     Where one is named, just those of that name; of these all, where none of them is known to open any by itself.
     """
@@ -169,5 +169,5 @@ def without_framework(host: Host, search: LoaderFacts, environment: Environment,
             unknown_names.append(str(unknown))
     asked = [one for one in process.requests() if product.matches(one.name)]
     items = tuple(_item(host, subject, process, one) for one in asked)
-    nothing = "" if items else f"no copy of {product.name} lies where one is looked for: nothing would be found"
+    nothing = "" if items else f"{product.name} not found in any directory that the loader searches"
     return WhichAnswer(subject, items, failure=nothing, unknown="; ".join(unknown_names))

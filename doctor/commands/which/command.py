@@ -130,7 +130,7 @@ def _told_of_dlls(
 
 
 def _status(answers: tuple[WhichAnswer, ...]) -> int:
-    """Exit 1 where what is asked for would not be found, or nothing is; 4 where that cannot be told; else 0."""
+    """Exit 1 where what is asked for would not be found, or nothing is; 4 if that is unknown; otherwise 0."""
     if any(one.is_missing for one in answers):
         return NOT_FOUND
     if any(one.is_unknown for one in answers):

@@ -10,7 +10,9 @@ from doctor.commands.which.live import Checked
 from doctor.model.encode import encode
 from doctor.model.resolution import describe_resolution
 from doctor.output.document import TextStyle
-from doctor.output.page import as_windows_writes
+from doctor.output.page import Page
+
+_HANG = 17  # columns: those of "as predicted"
 
 SCHEMA = "gpudoctor.which/1"
 ANSWERS = {0: "found", 1: "not-found", 4: "unknown"}
@@ -55,10 +57,15 @@ class WhichDocument:
         """A paragraph for each subject, in which libraries that share place and reasons stand together."""
         if self._unknown:
             return f"{self._library}\n  {'unknown':9} {self._unknown}\n"
-        blocks = ["\n".join(_paragraph(self._library, one)) for one in self._answers]
+        page = Page(style)
+        for one in self._answers:
+            page.gap()
+            _subject_on(page, self._library, one)
         if self._checked:
-            blocks.append("\n".join(_checked(self._checked)))
-        return "".join(f"{as_windows_writes(line)}\n" for line in "\n\n".join(blocks).split("\n"))
+            page.gap()
+            for line in _checked(self._checked):
+                page.paragraph(line, hang=_HANG)
+        return page.text()
 
 
 def _answer(answers: tuple[WhichAnswer, ...], checked: Checked | None, status: int) -> str:
@@ -85,18 +92,20 @@ def because_of(item: Item) -> str:
     return describe_resolution(item.way) or item.failure
 
 
-def _paragraph(library: str, answer: WhichAnswer) -> Iterator[str]:
-    yield f"{library} for {answer.subject.label}"
+def _subject_on(page: Page, library: str, answer: WhichAnswer) -> None:
+    page.paragraph(f"{library} for {answer.subject.label}", hang=2)
     if not answer.items and not answer.unknown and not answer.failure:
-        yield "  it asks for none"
+        page.line("  it needs none")
     groups: dict[Any, list[Item]] = {}
     for item in answer.items:
         groups.setdefault(_likeness(item), []).append(item)
     for group in groups.values():
-        yield from _group(group)
-    for label, text in (("fails", answer.failure), ("unknown", answer.unknown), ("note", answer.note)):
+        _group_on(page, group)
+    is_shown = any(not item.path and not item.optional for item in answer.items)  # as what such an item loads
+    failure = "" if is_shown else answer.failure
+    for label, text in (("fails", failure), ("unknown", answer.unknown), ("note", answer.note)):
         if text:
-            yield f"  {label:9} {text}"
+            page.row(label, text)
 
 
 def _likeness(item: Item) -> tuple[Any, ...]:
@@ -105,20 +114,21 @@ def _likeness(item: Item) -> tuple[Any, ...]:
     return _folder(item.path), item.path and because_of(item), item.chain, item.when, item.undone, copies
 
 
-def _group(items: list[Item]) -> Iterator[str]:
+def _group_on(page: Page, items: list[Item]) -> None:
     first = items[0]
     one = len(items) == 1
     for item in items:
-        yield f"  {item.name}"
+        page.paragraph(f"  {item.name}", hang=2)
     place = first.path if one else _folder(first.path)
-    yield f"    {'loads' if one else 'load':9} {place or 'nothing'}"
-    yield f"    {'because':9} {because_of(first)}"
+    page.row("loads" if one else "load", place or "nothing", indent=4)
+    page.row("because", because_of(first), indent=4)
     if first.undone:
-        yield f"    {'but':9} it is unmapped again: {first.undone}"
-    yield f"    {'asked by':9} {' ← '.join(_name(path) for path in first.chain) or 'its path'}, {first.when}"
+        page.row("but", f"it is unmapped again: {first.undone}", indent=4)
+    needed_by = " ← ".join(map(_name, first.chain)) or "its path"
+    page.row("needed by", f"{needed_by}, {first.when}", indent=4)
     for number, copy in enumerate(first.copies):
         path = copy.path if one else _folder(copy.path)
-        yield f"    {'' if number else 'not':9} {path}  ({copy.why})"
+        page.row("" if number else "not", f"{path}  ({copy.why})", indent=4)
 
 
 def _folder(path: str) -> str:

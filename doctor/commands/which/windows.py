@@ -94,7 +94,7 @@ def _about_a_program(host: Host, search: LoaderFacts, environment: Environment, 
     unsure = not host.is_live and not path
     known = tuple(one for one in items if one.path or not unsure)
     unknown = f"{items[0].name}: {PATH_UNKNOWN}" if len(known) < len(items) else ""
-    nothing = "" if items else f"no copy of {product.name} lies where one is looked for: nothing would be found"
+    nothing = "" if items else f"{product.name} not found in any directory that the loader searches"
     return WhichAnswer(
         subject, known, failure=nothing, unknown=unknown, note=_note_on_ctypes(host, known, folders[0].path)
     )
@@ -156,7 +156,7 @@ def _item(host: Host, environment: Environment, asking: Asking, folders: tuple[F
     answered = answer(host, environment, name, folders)
     if not answered.folder:
         copies = tuple(_others(host, environment, (), name, ""))
-        failure = "it lies in no directory that is searched"
+        failure = "no directory of the DLL search has it"
         if answered.foreign:
             failure = f"{answered.foreign} is for another type of machine"
         return Item(

@@ -1,4 +1,4 @@
-"""TensorRT: the bindings for Python; its libraries lie in a distribution of their own, tensorrt-cu12-libs.
+"""TensorRT: the bindings for Python; its libraries are in a distribution of their own, tensorrt-cu12-libs.
 
 Source: tensorrt_bindings/__init__.py of tensorrt-cu12-bindings and tensorrt-cu13-bindings 11.4.0, which imports
 `tensorrt_libs` where that is there; tensorrt_dispatch_libs/__init__.py of 11.4.0, which opens every library beside it

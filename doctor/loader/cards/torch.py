@@ -123,7 +123,7 @@ _ONLY_BESIDE = re.compile(r"""if ["']([\w/.]+)["'] not in _maps""")
 
 
 def steps(package: Package) -> Iterator[Step]:
-    """The import, and what ATen opens later: linear algebra and NVRTC lie in libraries of their own."""
+    """The import, and what ATen opens later: linear algebra and NVRTC are in libraries of their own."""
     text = package.text(_INIT)
     major = package.framework.cuda
     cuda = str(major.value.major) if hasattr(major, "value") else ""

@@ -25,7 +25,7 @@ class CudnnLink(NamedTuple):
 
 
 class CudnnCopy(NamedTuple):
-    """cuDNN libraries that lie in one directory (a header alone is a copy without parts)."""
+    """cuDNN libraries in one directory (a header alone is a copy without parts)."""
 
     path: str  # directory of the libraries
     origin: str  # "toolkit", "distribution", "wheel", "conda", "framework", "directory", "windows"

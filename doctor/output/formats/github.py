@@ -26,7 +26,7 @@ def render(document: Judged, style: TextStyle) -> str:
 
     lines = [_annotation(one, document.machine) for one in document.findings]
     for code, why in sorted({(one.code, line(one.why)) for one in open_questions(document)}):
-        lines.append(_command("warning", {"title": f"{code}: could not be told"}, why))
+        lines.append(_command("warning", {"title": f"{code}: unknown"}, why))
     return "\n".join([*lines, f"gpudoctor: {document.verdict}"]) + "\n"
 
 

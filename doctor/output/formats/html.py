@@ -38,7 +38,7 @@ pre { border: 1px solid; border-radius: .3rem; overflow-x: auto; padding: .6rem 
 
 
 def render(document: Judged, style: TextStyle) -> str:
-    """The answer first, how it is known, what to do; then what could not be told; then the report as text."""
+    """The answer first, how it is known, what to do; then what is unknown; then the report as text."""
     from doctor.output.finding_views import open_questions
 
     title = _escaped(f"gpudoctor: {document.verdict}")
@@ -46,7 +46,7 @@ def render(document: Judged, style: TextStyle) -> str:
     questions = sorted({(one.why, one.code) for one in open_questions(document)})
     parts = [_HEAD.replace("{title}", title), f"<h1>{title}</h1>", *map(_article, roots)]
     if questions:
-        parts += ["<h2>Could not be told</h2>", "<ul>"]
+        parts += ["<h2>Unknown</h2>", "<ul>"]
         parts += [f"<li>{_escaped(why)} <span class='small'>{_escaped(code)}</span></li>" for why, code in questions]
         parts.append("</ul>")
     parts.append("<details>" if roots else "<details open>")

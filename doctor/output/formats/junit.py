@@ -1,6 +1,6 @@
 """JUnit's XML as Jenkins reads it: the schema junit-10.xsd of its xUnit plugin.
 
-Each answer is a test case, so that a report has a history: an error or a warning failed, what could not be told and
+Each answer is a test case, so that a report has a history: an error or a warning failed, what is unknown and
 matters is an error, what does not apply was skipped.
 """
 

@@ -36,7 +36,7 @@ def render(document: Judged, style: TextStyle) -> str:
             _gauge("findings", "Findings that no other one explains.", _by("severity", counts)),
             _gauge("finding_info", "1 for each finding; root is the code that explains it.", details),
             _gauge("answers", "Answers of the rules.", _by("answer", answers)),
-            _gauge("open_questions", "Answers that matter and could not be told.", {(): unknown}),
+            _gauge("open_questions", "Important checks that could not run.", {(): unknown}),
             _gauge("check_errors", "Checks of gpudoctor that failed themselves.", {(): failed}),
         )
     )

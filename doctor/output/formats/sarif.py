@@ -1,6 +1,6 @@
 """SARIF 2.1.0, as code scanning reads it (OASIS, "Static Analysis Results Interchange Format", errata 01).
 
-A finding is a result; what could not be told is a notification of the run, for it accuses nothing.
+A finding is a result; what is unknown is a notification of the run.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _notification(question: Answer, codes: list[str]) -> dict[str, Any]:
 
     return {
         "level": "warning",
-        "message": {"text": _message(f"could not be told of {line(question.subject)}: {line(question.why)}")},
+        "message": {"text": _message(f"unknown for {line(question.subject)}: {line(question.why)}")},
         "associatedRule": {"id": question.code, "index": codes.index(question.code)},
     }
 

@@ -1,13 +1,18 @@
-"""For people: plain text of 80 columns."""
+"""For people: plain text as wide as the terminal, at most 100 columns."""
 
 from __future__ import annotations
 
+import re
+
 from doctor.output.document import Document, Format, TextStyle
+
+_ADDRESS = re.compile(r"https?://[^\s\]>,;\x1b]+")
 
 
 def render(document: Document, style: TextStyle) -> str:
-    """Every document knows how it is told."""
-    return document.text(style)
+    """Return the text of a document; its addresses are links in a terminal that has them (OSC 8)."""
+    text = document.text(style)
+    return _ADDRESS.sub("\x1b]8;;\\g<0>\x1b\\\\\\g<0>\x1b]8;;\x1b\\\\", text) if style.links else text
 
 
-FORMAT = Format("for people, 80 columns", render, suffix=".txt")
+FORMAT = Format("for people", render, suffix=".txt")

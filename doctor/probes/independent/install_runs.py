@@ -31,7 +31,7 @@ class InstallRun(NamedTuple):
 
 
 def look(host: Host) -> Fact[tuple[InstallRun, ...]]:
-    """Of this user's journals, and of root's where they can be read; on a disk nobody knows whose there are."""
+    """Of this user's journals, and of root's where they can be read; on a disk the users are unknown."""
     if not host.is_live:
         return Seen((), "whose journals there are is not known of a disk")
     found: list[InstallRun] = []

@@ -98,7 +98,7 @@ def test_pictures_of_the_users_own(capsys: pytest.CaptureFixture[str], tmp_path:
         (("--cudnn", "/nowhere"), "--cudnn /nowhere: there is no such file or directory"),
         (("--device", "cpu", "--python", "/nowhere"), "/nowhere"),
         (("--device", "cpu", "--data", "/nowhere"), "--data /nowhere: there is no directory /nowhere/train"),
-        (("--from", "/nowhere.json"), "/nowhere.json: "),
+        (("--show", "/nowhere.json"), "/nowhere.json: "),
     ],
 )
 def test_bad_usage_is_one_line(capsys: pytest.CaptureFixture[str], argv: tuple[str, ...], words: str) -> None:
@@ -111,8 +111,8 @@ def test_a_saved_one_is_shown_again_in_every_format(
     capsys: pytest.CaptureFixture[str], saved: str, tmp_path: Path
 ) -> None:
     for style, words in (("text", "cifar10 · 45,000"), ("svg", "<svg"), ("markdown", "# Training"), ("json", "{")):
-        assert words in ran(capsys, "--from", saved, "--format", style)
-    again = json.loads(ran(capsys, "--from", saved, "--format", "json"))
+        assert words in ran(capsys, "--show", saved, "--format", style)
+    again = json.loads(ran(capsys, "--show", saved, "--format", "json"))
     assert again == json.loads(Path(saved).read_text(encoding="utf-8"))
 
 
@@ -120,19 +120,19 @@ def test_a_saved_one_is_shown_again_in_every_format(
 def test_a_saved_one_that_is_damaged(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str) -> None:
     path = tmp_path / "saved.json"
     path.write_bytes(content.encode("latin-1"))
-    assert "saved.json: " in ran(capsys, "--from", str(path), status=2)
+    assert "saved.json: " in ran(capsys, "--show", str(path), status=2)
 
 
 def test_a_page_comes_with_its_chart(capsys: pytest.CaptureFixture[str], saved: str, tmp_path: Path) -> None:
     page = tmp_path / "bench.md"
-    assert not ran(capsys, "--from", saved, "--format", "markdown", "--output", str(page))
+    assert not ran(capsys, "--show", saved, "--format", "markdown", "--output", str(page))
     assert "](bench.svg)" in page.read_text(encoding="utf-8")
     ET.parse(tmp_path / "bench.svg")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["bench.md", "bench.svg", "saved.json"]
 
 
 def test_an_output_that_cannot_be_written(capsys: pytest.CaptureFixture[str], saved: str, tmp_path: Path) -> None:
-    assert "nowhere" in ran(capsys, "--from", saved, "--output", str(tmp_path / "nowhere" / "x"), status=2)
+    assert "nowhere" in ran(capsys, "--show", saved, "--output", str(tmp_path / "nowhere" / "x"), status=2)
 
 
 def test_lacks_make_exit_4(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,9 +268,9 @@ def test_a_saved_one_of_somebody_else_says_nothing_but_text(
 
     path = Path(saved)
     path.write_text(json.dumps(spoilt(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
-    plain = ET.fromstring(ran(capsys, "--from", saved, "--format", "svg"))
+    plain = ET.fromstring(ran(capsys, "--show", saved, "--format", "svg"))
     tags = {one.tag.rpartition("}")[2] for one in plain.iter()}
     assert not tags & {"script", "img", "foreignObject"}
     assert not [name for one in plain.iter() for name in one.attrib if name.startswith("on")]
-    page = ran(capsys, "--from", saved, "--format", "markdown")
+    page = ran(capsys, "--show", saved, "--format", "markdown")
     assert not re.search(r"<(script|img)|^# b|\x1b|\u202e", page, re.MULTILINE)

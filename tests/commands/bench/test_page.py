@@ -55,7 +55,7 @@ def test_the_committed_pages_and_charts_are_what_their_measurements_give(saved: 
     written = json.loads(saved.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema_of_today()).validate(written)
     one, chart = decode_bench(written), saved.with_suffix(".svg")
-    advice = f"run: gpudoctor bench --from {saved.name} --format markdown --output {saved.stem}.md"
+    advice = f"run: gpudoctor bench --show {saved.name} --format markdown --output {saved.stem}.md"
     assert chart.read_text(encoding="utf-8") == shown("svg", one), advice
     assert saved.with_suffix(".md").read_text(encoding="utf-8") == shown("markdown", one, chart=chart.name), advice
 

@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 import pytest
 
 import doctor.probes
+from compat.base.duration import BadDuration, seconds
 from compat.matrix import Matrix
 from doctor.cli import execute
 from doctor.commands.gate import command
-from doctor.commands.gate.command import Options, dialect_names, dialect_of, gate, seconds
+from doctor.commands.gate.command import Options, dialect_names, dialect_of, gate
 from doctor.commands.gate.dialect import told
 from doctor.commands.gate.verdict import Level, Reason, Verdict, failure, verdict_of
 from doctor.commands.gate.xids import xid_events
 from doctor.diagnose import apply_policy
-from doctor.host import BadRequest
 from doctor.host.snapshot import Snapshot
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.failure import Failure
@@ -427,7 +427,7 @@ def test_a_look_that_is_stuck_does_not_change_the_status() -> None:
         "import sys, time; from doctor.cli import execute; from doctor.commands.gate import command\n"
         "import atexit; atexit.register(lambda: print('ended as usual'))\n"
         "command.gate.__defaults__ = (lambda _: time.sleep(60),)\n"
-        "sys.exit(execute(['gate', '--as', 'npd', '--within', '100ms']))"
+        "sys.exit(execute(['gate', '--as', 'npd', '--timeout', '100ms']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (2, "gpudoctor: no verdict within 0.1 s [prerequisite]\n", "")
@@ -488,13 +488,13 @@ def test_it_waits_for_a_driver_that_is_loading_only_when_asked(monkeypatch: pyte
     ("text", "found"), [("5s", 5), ("500ms", 0.5), ("2m", 120), ("7", 7), ("0s", 0), ("86399s", 86399)]
 )
 def test_times(text: str, found: float) -> None:
-    assert seconds(text, "--within") == found
+    assert seconds(text, "--timeout") == found
 
 
 @pytest.mark.parametrize("text", ["", "s", "86400s", "-5s", "5h", "inf", "nan", "1e9"])
 def test_no_times(text: str) -> None:
-    with pytest.raises(BadRequest, match="--within"):
-        seconds(text, "--within")
+    with pytest.raises(BadDuration, match="--timeout"):
+        seconds(text, "--timeout")
 
 
 NOT_LOADED = (
@@ -519,7 +519,7 @@ def test_by_the_command_line(name: str) -> None:
     assert loaded & {*NOT_LOADED, *(f"doctor.commands.gate.dialects.{one}" for one in STATUSES if one != name)} == set()
 
 
-@pytest.mark.parametrize("wrong", [("--as", "x"), ("--within", "x"), ("--nonsense",), ("--within",)])
+@pytest.mark.parametrize("wrong", [("--as", "x"), ("--timeout", "x"), ("--nonsense",), ("--timeout",)])
 @pytest.mark.parametrize(("name", "status"), [("plain", 2), ("slurm", 2), ("npd", 2), ("nagios", 3), ("nhv", 2)])
 def test_bad_usage_is_never_ready(
     wrong: tuple[str, ...], name: str, status: int, capsys: pytest.CaptureFixture[str]

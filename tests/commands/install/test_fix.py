@@ -84,7 +84,7 @@ def test_a_real_command_mends_it(venv: Venv) -> None:
     person = Person("y")
     assert fix(venv.subject, ReportOptions(), TextStyle(), person.talk) == 0
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
-    assert person.questions == ["Do it? [y/2/N/q] "]
+    assert person.questions == ["Apply way 1? [y/N, 2 = way 2] "]
     assert "1. the link leads to the right file ln -sfn -- libcudnn_ops.so.9.10.2" in person.text
     assert f"Looked again: {CODE} is gone. · No GPU framework in the Python that was looked at" in person.text
 
@@ -185,8 +185,8 @@ class Bench:
     ("steps", "answers", "ran", "said"),
     [
         ((BY_USER,), ("yes",), [("mend-it",)], "made-up is gone"),
-        ((BY_ROOT,), ("y", ""), [], "Left as it is: run those yourself"),
-        ((BY_ROOT,), ("y", "q"), [], "Left as it is"),
+        ((BY_ROOT,), ("y", ""), [], "Not changed: run these commands yourself"),
+        ((BY_ROOT,), ("y", "q"), [], "Not changed"),
         ((BY_ROOT,), ("y", "y"), [("sudo", "mend-it")], "made-up is gone"),
         ((BY_HAND,), (), [], "gpudoctor cannot do this for you"),
         ((ELSEWHERE,), (), [], "gpudoctor cannot do this for you"),
@@ -210,10 +210,10 @@ def test_who_does_which_step(
 @pytest.mark.parametrize(
     ("plans", "question"),
     [
-        (((BY_USER,),), "Do it? [y/N/q] "),
-        (((BY_USER,), (BY_HAND,), (BY_ROOT,)), "Do it? [y/3/N/q] "),
-        (((BY_HAND,), (BY_USER,)), "Do it? [2/N/q] "),
-        (((BY_HAND, BY_USER),), "Do step 1 yourself first. Do it? [y/N/q] "),
+        (((BY_USER,),), "Apply it? [y/N] "),
+        (((BY_USER,), (BY_HAND,), (BY_ROOT,)), "Apply way 1? [y/N, 3 = way 3] "),
+        (((BY_HAND,), (BY_USER,)), "Apply way 2? [y/N] "),
+        (((BY_HAND, BY_USER),), "Do step 1 yourself first. Apply it? [y/N] "),
     ],
 )
 def test_what_is_asked(plans: tuple[tuple[Step, ...], ...], question: str) -> None:
@@ -225,7 +225,7 @@ def test_a_single_thing_to_do_is_said_once() -> None:
 
 
 def test_root_is_asked_for_by_the_command() -> None:
-    assert Bench((BY_ROOT,)).walk("y").questions[1] == "These need root: sudo mend-it. Run them through sudo? [y/N] "
+    assert Bench((BY_ROOT,)).walk("y").questions[1] == "These need root: sudo mend-it. Run them with sudo? [y/N] "
 
 
 def test_a_restart_is_left_to_the_person() -> None:

@@ -109,7 +109,7 @@ def test_a_manifest_whose_digest_is_known_must_be_that_one(tmp_path: Path) -> No
 def test_a_manifest_that_cannot_be_read_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUDOCTOR_MATRIX_OVERLAY", str(tmp_path / "own"))
     (tmp_path / "redistrib_13.98.1.json").write_text("{")
-    assert execute(["matrix", "refresh", "--from", str(tmp_path)]) == 4
+    assert execute(["matrix", "refresh", "--manifests", str(tmp_path)]) == 4
 
 
 def test_a_manifest_makes_an_archive_plan(
@@ -120,7 +120,7 @@ def test_a_manifest_makes_an_archive_plan(
     order = ["install", "cuda", "13.98.1", "--method", "archive", "--os", "linux", "--arch", "x86_64"]
     assert execute(order) == 2
     path = lay(tmp_path, manifest())
-    assert execute(["matrix", "refresh", "redist-component", "--from", str(path)]) == 0
+    assert execute(["matrix", "refresh", "redist-component", "--manifests", str(path)]) == 0
     assert "new: 13.98.1, archives of 3 components" in capsys.readouterr().out
     assert execute(order) == 0
     printed = capsys.readouterr().out
@@ -132,7 +132,7 @@ def test_a_manifest_makes_an_archive_plan(
 @pytest.mark.parametrize(
     ("version", "words"),
     [
-        ("13.3", "NVIDIA lists its archives in redistrib_13.3.1.json; gpudoctor matrix refresh --from"),
+        ("13.3", "NVIDIA lists its archives in redistrib_13.3.1.json; gpudoctor matrix refresh --manifests"),
         (
             "13.3.0",
             "redistrib_13.3.0.json (https://developer.download.nvidia.com/compute/cuda/redist/redistrib_13.3.0.json)",

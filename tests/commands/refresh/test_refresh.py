@@ -160,8 +160,8 @@ def test_credentials_are_never_printed_or_stored(
         (["troch"], "no product to refresh 'troch'; did you mean torch"),
         (["caffe"], "no product to refresh 'caffe'"),
         (["torch", "--releases", "0"], "--releases takes a number from 1 on"),
-        (["torch", "--timeout", "nan"], "--timeout takes seconds, more than 0"),
-        (["--from", "/dev/zero"], "--from /dev/zero: no such file or directory"),
+        (["torch", "--timeout", "0"], "--timeout takes seconds, more than 0"),
+        (["--manifests", "/dev/zero"], "--manifests /dev/zero: no such file or directory"),
         (["torch", "--format", "csv"], "no format 'csv'"),
         (["torch", "--python", "/nowhere/python"], "/nowhere/python"),
     ],
@@ -179,10 +179,10 @@ def test_bad_usage_is_one_line(own: Path, argv: list[str], why: str, capsys: pyt
 def test_a_manifest_of_nothing(tmp_path: Path, own: Path, said: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "redistrib_13.9.0.json"
     path.write_text(json.dumps(said))
-    assert cli.execute(["matrix", "refresh", "--from", str(path)]) == 2
+    assert cli.execute(["matrix", "refresh", "--manifests", str(path)]) == 2
     printed = capsys.readouterr()
     assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert f"--from {path}: no manifest there lists a component of CUDA or cuDNN" in printed.err
+    assert f"--manifests {path}: no manifest there lists a component of CUDA or cuDNN" in printed.err
 
 
 def test_no_index_and_no_pip(tmp_path: Path, own: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -276,7 +276,7 @@ def test_the_same_again_is_the_same_but_for_the_time(verify: Verify) -> None:
         (["--for", "blackwell"], "--for blackwell: a GPU's architecture, as sm_120 or 12.0"),
         (["--gpu", "first"], "--gpu first: a number, or all"),
         (["--timeout", "0"], "--timeout: a number of seconds above 0"),
-        (["--timeout", "nan"], "--timeout: a number of seconds above 0"),
+        (["--timeout", "nan"], "--timeout 'nan': a time such as 5s"),
         (["--timeout", "soon"], "'soon'"),
         (["--python", "/no/such/python"], "/no/such/python"),
         (["--memory", "disk"], "known are cupy, host"),

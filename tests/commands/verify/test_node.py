@@ -290,7 +290,7 @@ def test_one_table_and_one_verdict(
     monkeypatch.setenv("STAND_IN_FAULT", "missing@cublas")
     assert execute(argv) == 4
     told = " ".join(capsys.readouterr().out.split())
-    assert "could not be told: level node needs cuBLAS beside gpudoctor (install 'gpudoctor[cuda13]')" in told
+    assert "is unknown: level node needs cuBLAS beside gpudoctor (install 'gpudoctor[cuda13]')" in told
 
 
 @pytest.mark.parametrize(

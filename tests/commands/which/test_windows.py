@@ -86,7 +86,7 @@ def test_in_library_bin_of_conda_the_later_copy_loses(tmp_path: Path) -> None:
     document, status = told(tmp_path, torch(init=""), tree)
     (one,) = libraries(document).values()
     assert (status, one["path"]) == (0, "C:/venv/Library/bin/cudnn64_9.dll")
-    assert [copy["why"] for copy in one["copies"]] == ["comes later: it lies in a directory of the system"]
+    assert [copy["why"] for copy in one["copies"]] == ["comes later: it is in a directory of the system"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from tests.golden.product import run
 
 PLAIN = ("matrix list", "matrix list --format json", "check --list", "matrix list --format csv")
 BAD = (
-    "",
     "matrix",
     "chekc",
     "check --nonsense",
@@ -35,7 +34,7 @@ BAD = (
     "explain --search zzzzzz",
     "explain nothing --format sarif",
     "gate --as nobody",
-    "gate --within soon",
+    "gate --timeout soon",
     "install cudnn 0.1 --os linux",
     "install cudnn --os beos",
     "install cuda 12.8 --os linux --method magic",

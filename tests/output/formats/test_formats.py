@@ -40,7 +40,7 @@ def commands(tmp_path: Path) -> dict[str, list[str]]:
         "check": ["check", "--root", str(root)],
         "which": ["which", "cudnn", "--root", str(root)],
         "verify": ["verify", "--level", "load"],
-        "bench": ["bench", "--from", str(SAVED)],
+        "bench": ["bench", "--show", str(SAVED)],
         "matrix list": ["matrix", "list"],
         "matrix show": ["matrix", "show", "cudnn", "9.10.2"],
         "matrix can": ["matrix", "can", "torch==2.6.0", "--gpu", "sm_89"],

@@ -1,4 +1,4 @@
-"""Configure Theano, Keras, TensorFlow, the loader or PATH: the steps, a script of them, or do it and take it back."""
+"""Configure Theano, Keras, TensorFlow, the loader or PATH: print steps, write a script, or apply and undo."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.install import Script, Style, System, show_progress
+from doctor.cli.install import Script, Style, Sudo, System, Yes, hide_progress, show_progress
 
 if TYPE_CHECKING:
     from doctor.commands.install.install import Prepared
 
-__all__ = ["Apply", "Conda", "Name", "Script", "Style", "Sudo", "System", "answer"]
+__all__ = ["Apply", "Conda", "Name", "Script", "Style", "Sudo", "System", "Yes", "answer"]
 
-Apply = Annotated[bool, typer.Option("--apply", help="Do it; `gpudoctor install rollback` takes it back.")]
+_NOT_CHANGED = 2
+
+Apply = Annotated[
+    bool,
+    typer.Option("--apply", help="Apply it; `gpudoctor install rollback` undoes it.", rich_help_panel="What to do"),
+]
 Conda = Annotated[str, typer.Option(metavar="PREFIX", help="Only while this conda environment is active.")]
-Name = Annotated[str, typer.Option(metavar="NAME", help="Of the file that is written.")]
-Sudo = Annotated[bool, typer.Option("--sudo", help="With --apply: run what needs root through sudo.")]
+Name = Annotated[str, typer.Option(metavar="NAME", help="Name of the file to write.")]
 
 
-def answer(prepared: Prepared, script: str, style: str, *, apply: bool, sudo: bool = False) -> None:
+def answer(prepared: Prepared, script: str, style: str, *, apply: bool, yes: bool, sudo: bool = False) -> None:
     """Print the plan, or carry it out and exit with what came of it."""
     from compat.matrix import Matrix  # late, as what follows: `gpudoctor install --help` loads this module, too
     from doctor.commands.install.install import BadOrder, shown
@@ -36,7 +40,12 @@ def answer(prepared: Prepared, script: str, style: str, *, apply: bool, sudo: bo
     from installers.run import ExecutionOptions
 
     one_of("format", style, ("text", "json"))
+    if not yes and sys.stdin.isatty() and not typer.confirm(f"{prepared.plan.summary}: apply it?", err=True):
+        raise typer.Exit(_NOT_CHANGED)
     means = ExecutionOptions(report=show_progress(), as_root=("sudo",) if sudo else ())
-    text, status = apply_plan(prepared, means, style, terminal_style())
+    try:
+        text, status = apply_plan(prepared, means, style, terminal_style())
+    finally:
+        hide_progress()
     sys.stdout.write(text)
     raise typer.Exit(status)

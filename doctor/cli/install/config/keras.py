@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Script, Style, System, answer
+from doctor.cli.install.config import Apply, Script, Style, System, Yes, answer
 
 
 def keras(
@@ -15,17 +15,23 @@ def keras(
     system: System = "",
     script: Script = "",
     apply: Apply = False,
+    yes: Yes = False,
     style: Style = "text",
 ) -> None:
-    """Print the step that lets Keras use a back end; with --apply, write it. Other settings in keras.json stay.
-
-    Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
-    """
+    """Print the step that lets Keras use a back end; with --apply, write it. Other settings in keras.json stay."""
     from doctor.commands.install.configure import (
         keras as prepared,  # late: `gpudoctor install --help` loads this module, too
     )
 
-    answer(prepared(back_end, system), script, style, apply=apply)
+    answer(prepared(back_end, system), script, style, apply=apply, yes=yes)
 
 
-COMMAND = Command(keras, "Examples: gpudoctor install config keras theano | gpudoctor install config keras jax --apply")
+COMMAND = Command(
+    keras,
+    "gpudoctor install config keras theano",
+    "gpudoctor install config keras jax --apply",
+    exits={
+        0: "printed, or done",
+        2: "bad usage or input, or nothing changed",
+    },
+)

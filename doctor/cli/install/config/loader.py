@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Conda, Name, Script, Style, Sudo, System, answer
+from doctor.cli.install.config import Apply, Conda, Name, Script, Style, Sudo, System, Yes, answer
 
 
 def loader(
@@ -19,6 +19,7 @@ def loader(
     system: System = "",
     script: Script = "",
     apply: Apply = False,
+    yes: Yes = False,
     sudo: Sudo = False,
     style: Style = "text",
 ) -> None:
@@ -26,18 +27,21 @@ def loader(
 
     It is a file in /etc/ld.so.conf.d and ldconfig, in place of LD_LIBRARY_PATH in every shell. With --conda, it is
     LD_LIBRARY_PATH (on Windows PATH) in hooks of that environment, and needs no root.
-
-    Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
     from doctor.commands.install.config_paths import (  # late: `gpudoctor install --help` loads this module, too
         loader as prepared,
     )
 
-    answer(prepared(directory, name, conda, system), script, style, apply=apply, sudo=sudo)
+    answer(prepared(directory, name, conda, system), script, style, apply=apply, yes=yes, sudo=sudo)
 
 
 COMMAND = Command(
     loader,
-    "Examples: gpudoctor install config loader | gpudoctor install config loader /opt/cudnn/lib --name cudnn --apply | "
+    "gpudoctor install config loader",
+    "gpudoctor install config loader /opt/cudnn/lib --name cudnn --apply",
     "gpudoctor install config loader --conda $CONDA_PREFIX --apply",
+    exits={
+        0: "printed, or done",
+        2: "bad usage or input, or nothing changed",
+    },
 )

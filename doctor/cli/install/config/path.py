@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Conda, Name, Script, Style, System, answer
+from doctor.cli.install.config import Apply, Conda, Name, Script, Style, System, Yes, answer
 
 
 def path(
@@ -19,23 +19,27 @@ def path(
     system: System = "",
     script: Script = "",
     apply: Apply = False,
+    yes: Yes = False,
     style: Style = "text",
 ) -> None:
     """Print the steps that put CUDA's programs (nvcc) first on PATH; with --apply, carry them out.
 
     It is a line in your shell's file; with --conda, it is in hooks of that environment.
-
-    Exit status: 0 printed, or done; 2 bad usage or input, or nothing was changed.
     """
     from doctor.commands.install.config_paths import (  # late: `gpudoctor install --help` loads this module, too
         path as prepared,
     )
 
-    answer(prepared(directory, name, conda, system), script, style, apply=apply)
+    answer(prepared(directory, name, conda, system), script, style, apply=apply, yes=yes)
 
 
 COMMAND = Command(
     path,
-    "Examples: gpudoctor install config path | gpudoctor install config path /usr/local/cuda-12.8/bin --apply | "
+    "gpudoctor install config path",
+    "gpudoctor install config path /usr/local/cuda-12.8/bin --apply",
     "gpudoctor install config path --conda $CONDA_PREFIX --apply",
+    exits={
+        0: "printed, or done",
+        2: "bad usage or input, or nothing changed",
+    },
 )

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Script, Style, System, answer
+from doctor.cli.install.config import Apply, Script, Style, System, Yes, answer
 
 
 def theano(
@@ -15,30 +15,35 @@ def theano(
     cnmem: Annotated[str, typer.Option(metavar="SHARE", help="Of memory, reserved at the start: 0 off, 1 all.")] = "",
     version: Annotated[str, typer.Option("--theano", metavar="VERSION", help="The installed one by default.")] = "",
     flags: Annotated[str, typer.Option("--nvcc-flags", metavar="WORDS", help="Added under [nvcc].")] = "",
-    home: Annotated[str, typer.Option("--cudnn-home", metavar="DIR", help="Directory that cuDNN lies in.")] = "",
+    home: Annotated[str, typer.Option("--cudnn-home", metavar="DIR", help="cuDNN directory.")] = "",
     cudnn: Annotated[bool, typer.Option("--cudnn/--no-cudnn", help="Let Theano insist on cuDNN.")] = True,
     system: System = "",
     script: Script = "",
     apply: Apply = False,
+    yes: Yes = False,
     style: Style = "text",
 ) -> None:
     """Print the settings that .theanorc (.theanorc.txt on Windows) needs; with --apply, merge them into it.
 
     Up to Theano 0.8 the device is gpu and the pool is [lib] cnmem; from 0.9 on cuda, and [gpuarray] preallocate. What
     stands in the file stays, comments and order included; an option that is there twice becomes one line.
-
-    Exit status: 0 printed, or done; 1 done, but a fault is left; 2 bad usage or input, or nothing was changed.
     """
     from compat.matrix import Matrix  # late: `gpudoctor install --help` loads this module, too
     from doctor.commands.install.configure import TheanoAsked
     from doctor.commands.install.configure import theano as prepared
 
     asked = TheanoAsked(device=device, cnmem=cnmem, version=version, flags=flags, cudnn_home=home, cudnn=cudnn)
-    answer(prepared(asked, Matrix.of_user(), system), script, style, apply=apply)
+    answer(prepared(asked, Matrix.of_user(), system), script, style, apply=apply, yes=yes)
 
 
 COMMAND = Command(
     theano,
-    "Examples: gpudoctor install config theano | gpudoctor install config theano --theano 0.8.2 --cnmem 0.8 --apply | "
+    "gpudoctor install config theano",
+    "gpudoctor install config theano --theano 0.8.2 --cnmem 0.8 --apply",
     "gpudoctor install config theano --nvcc-flags=-arch=sm_30 --script bash",
+    exits={
+        0: "printed, or done",
+        2: "bad usage or input, or nothing changed",
+        1: "done, but an error remains",
+    },
 )

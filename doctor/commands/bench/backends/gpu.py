@@ -17,7 +17,7 @@ class GpuBackend:
     """CuPy on one GPU.
 
     Source of the pool's switch: CuPy's guide to memory management: `set_allocator(None)` asks CUDA for every array
-    anew, which is what Theano did before CNMeM.
+    again, which is what Theano did before CNMeM.
     """
 
     clock = "CUDA events"

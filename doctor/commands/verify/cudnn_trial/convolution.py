@@ -44,7 +44,7 @@ class Problem(NamedTuple):
     """One convolution (a cross-correlation, as frameworks mean it), in one dtype.
 
     Shapes are N, C, spatial... and K, C / groups, spatial...; padding, stride and dilation have one number a spatial
-    dimension. `layout` says how they lie in memory: "nchw", or "nhwc" with the channel last (and K, spatial, C).
+    dimension. `layout` says how they are stored: "nchw", or "nhwc" with the channel last (and K, spatial, C).
     """
 
     dtype: str  # "fp64", "fp32", "tf32", "fp16", "bf16"
@@ -238,7 +238,7 @@ def at_least_4d(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def strides_of(sizes: tuple[int, ...], layout: str) -> tuple[int, ...]:
-    """In elements, of N, C, spatial..., as they lie in memory by the layout."""
+    """In elements, of N, C, spatial..., as the layout stores them."""
     outer_first = (0, *range(2, len(sizes)), 1) if layout == "nhwc" else tuple(range(len(sizes)))
     strides, step = [0] * len(sizes), 1
     for axis in reversed(outer_first):

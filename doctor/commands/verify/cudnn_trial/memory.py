@@ -52,7 +52,7 @@ class Memory(Protocol):
         """What the trial holds of it, besides CUDA's and cuDNN's own."""
 
     def is_on_gpu(self, block: Block) -> bool:
-        """Whether it lies in the memory of the GPU that is meant, by CUDA's own account."""
+        """Whether it is in the memory of the GPU that is meant, by CUDA's own account."""
 
     def gpus(self) -> int:
         """How many GPUs this process sees."""

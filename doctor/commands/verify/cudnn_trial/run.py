@@ -62,7 +62,7 @@ def _outcome(order: Order, reading: Reading, ended: Ended) -> Outcome:
 
 
 def _program(order: Order, environ: Mapping[str, str]) -> Program:
-    """With the file that tells the child what to do; CuPy may lie in a user's directory that -I leaves out."""
+    """With the file that tells the child what to do; CuPy may be in a user's directory that -I leaves out."""
     folder = os.path.join(order.meeting, str(order.rank))
     os.mkdir(folder)
     events, told = os.path.join(folder, "events"), os.path.join(folder, "order")

@@ -1,4 +1,4 @@
-"""The names of cuDNN's status codes. cuDNN 9 numbered them anew, in ranges of a thousand.
+"""The names of cuDNN's status codes. cuDNN 9 renumbered them, in ranges of a thousand.
 
 Read from cudnn.h of 5.1.5 and 7.6.5, cudnn_ops_infer.h of 8.9.7, cudnn_graph.h of 9.10.2 and 9.13.0.
 """

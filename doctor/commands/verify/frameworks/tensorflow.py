@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # and annotations are texts: this runs under 3.6, too
     from typing import Any
 
-# dso_loader: since 2.12 the names of libraries that are not found are said at this level only
+# dso_loader: since 2.12 the names of libraries that are not found are logged at this level only
 ENVIRONMENT = {
     "TF_FORCE_GPU_ALLOW_GROWTH": "true",
     "TF_CUDNN_WORKSPACE_LIMIT_IN_MB": "128",

@@ -114,7 +114,7 @@ def _tried(trial: Trial, convolution: GraphConvolution, asked: AttemptOrder, pla
 
 
 def _laid(array: Array, problem: Problem) -> Array:
-    """N, C, spatial... as it lies in memory by the layout."""
+    """N, C, spatial... as it is in memory by the layout."""
     import numpy as np
 
     return np.moveaxis(array, 1, -1) if problem.layout == "nhwc" else array

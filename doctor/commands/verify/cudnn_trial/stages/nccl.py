@@ -102,7 +102,7 @@ def _by_torch(trial: Trial, mine: Any) -> tuple[Any, dict[str, Any]]:
     numbers = torch.from_numpy(mine).to(f"cuda:{order.gpu}")
     team.all_reduce(numbers)
     if not numbers.is_cuda:
-        text = "what PyTorch reduced does not lie in a GPU's memory"
+        text = "what PyTorch reduced is not in a GPU's memory"
         raise StageFailed(Fault(kind="unused", function="all_reduce", status=0, name="", text=text), {})
     facts = {"by": "PyTorch", "version": ".".join(map(str, torch.cuda.nccl.version()))}
     facts["memory_bytes"] = torch.cuda.memory_reserved()

@@ -37,9 +37,9 @@ def needing(library: str, trial: Trial) -> Iterator[None]:
 
 
 def demand_on_gpu(trial: Trial, block: Any) -> None:
-    """Raises StageFailed for data that do not lie in the memory of the GPU that is meant, by CUDA's own account."""
+    """Raises StageFailed for data outside of the memory of the GPU that is meant, by CUDA's own account."""
     if not trial.memory.is_on_gpu(block):
-        text = f"what was computed does not lie in the memory of GPU {trial.order.gpu}"
+        text = f"what was computed is not in the memory of GPU {trial.order.gpu}"
         raise StageFailed(Fault(kind="unused", function="cudaPointerGetAttributes", status=0, name="", text=text), {})
 
 

@@ -1,0 +1,87 @@
+"""Completion: the scripts by the name of the shell, and the values that they offer."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doctor.cli import execute
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def completed(line: str, shell: str = "bash") -> list[str]:
+    """What the shell is given for the last word of a line."""
+    words = line.split(" ")
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "_GPUDOCTOR_COMPLETE": f"complete_{shell}"}
+    env |= {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    env |= {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    done = subprocess.run(
+        [sys.executable, "-m", "gpudoctor"], env=env, capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("gpudoctor ins", "install"),
+        ("gpudoctor check --ass", "--assume-gpu"),
+        ("gpudoctor check --only CUDNN-m", "CUDNN-missing"),
+        ("gpudoctor check --format j", "json"),
+        ("gpudoctor check --fail-on w", "warning"),
+        ("gpudoctor explain cudnn-mis", "cudnn-missing"),
+        ("gpudoctor matrix can torch --gpu rtx-509", "rtx-5090"),
+        ("gpudoctor matrix solve tor", "torch"),
+        ("gpudoctor matrix show torch 2.9", "2.9.1"),
+        ("gpudoctor install cudnn 9.10", "9.10.2"),
+        ("gpudoctor install driver 58", "580"),
+        ("gpudoctor install cuda 12.8 --method ", "archive"),
+        ("gpudoctor install cuda 12.8 --distribution ub", "ubuntu"),
+        ("gpudoctor gate --as s", "slurm"),
+    ],
+)
+def test_values(line: str, value: str) -> None:
+    assert value in completed(line)
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_are_given_the_same(shell: str) -> None:
+    assert any("cudnn-missing" in one for one in completed("gpudoctor check --only cudnn-m", shell))
+
+
+@pytest.mark.parametrize(
+    ("shell", "words"),
+    [
+        ("bash", "complete -o default -F"),
+        ("zsh", "#compdef gpudoctor"),
+        ("fish", "complete --command gpudoctor"),
+        ("powershell", "Register-ArgumentCompleter"),
+        ("PowerShell", "Register-ArgumentCompleter"),
+    ],
+)
+def test_a_script_is_chosen_by_name(shell: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["--show-completion", shell]) == 0
+    shown = capsys.readouterr().out
+    assert words in shown
+    if shutil.which(shell) and shell != "fish":
+        assert subprocess.run([shell, "-n"], input=shown, text=True, check=False).returncode == 0
+
+
+def test_another_shell_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["--show-completion", "tcsh"]) == 2
+    assert "no shell 'tcsh'; known are bash, fish" in capsys.readouterr().err
+
+
+def test_it_is_installed_where_the_shell_reads_it(tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    argv = shlex.join([sys.executable, "-m", "gpudoctor", "--install-completion", "bash"])
+    done = subprocess.run(["bash", "-c", argv], env=env, capture_output=True, text=True, check=True)
+    assert str(tmp_path) in done.stdout
+    assert "gpudoctor" in (tmp_path / ".bashrc").read_text(encoding="utf-8")
