@@ -22,6 +22,13 @@ def traits_of(name: str) -> TraitsRow:
     return row or _default(name)
 
 
+def is_for_gpus(name: str) -> bool:
+    """Whether a distribution is published for GPUs only: tensorflow and ctranslate2 serve the CPU as well."""
+    traits = traits_of(name)
+    listed = name in traits.gpu and name != traits.id
+    return listed or traits.id in {"cupy", "jax-plugin"}
+
+
 def module_of(name: str) -> str:
     """The directory, below site-packages, of the package that a distribution installs."""
     major = name.partition("cuda")[2].partition("-")[0]

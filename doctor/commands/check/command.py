@@ -32,6 +32,7 @@ class CheckSubject(NamedTuple):
     root: str | None = None  # a directory with the files of another machine
     pythons: tuple[str, ...] = ()
     deep: bool = False
+    expect_gpu: bool = False  # a machine without an NVIDIA GPU is an error
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     frameworks: tuple[str, ...] = ()  # specs, checked as if they were installed
@@ -53,6 +54,7 @@ class ReportOptions(NamedTuple):
     style: str = ""  # of --format; "" if not given
     outputs: tuple[str, ...] = ()  # files, each in the format of its suffix; "-" is standard output
     redact: bool = False
+    verbose: bool = False  # list every unknown in the text
     list_rules: bool = False  # list the rules, and check nothing
     quiet: bool = False  # print the verdict line only; files hold the whole report
 
@@ -87,7 +89,7 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
 
         report = redact(report, host, report.facts)
     status = exit_status(report, severity)
-    text = deliver_all(CheckDocument(report), [one for one in places if one.output or not options.quiet], terminal)
+    text = deliver_all(CheckDocument(report, options.verbose), [one for one in places if one.output or not options.quiet], terminal)
     if options.quiet:
         from doctor.commands.check.text import verdict_line  # late: the gate reads facts with this module, too
 
@@ -110,7 +112,8 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
     else:
         subject = _under(policy, subject, is_live=machine.is_live)
         seen = _of_machine(subject, Snapshot(machine), matrix)
-    facts = _assumed(seen.facts._replace(policy=policy), subject, matrix)
+    expected_by = "--expect-gpu" if subject.expect_gpu else ""
+    facts = _assumed(seen.facts._replace(policy=policy, gpu_expected_by=expected_by), subject, matrix)
     report = diagnose(seen._replace(facts=facts), matrix, rules, started)
     if subject.image is None:
         return report
@@ -120,9 +123,10 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
 
 
 # By the subject's field: the fields that do not go with it, and the message about the first that was given.
-_OF_A_MACHINE = ("pythons", "root", "image", "config", "deep", "frameworks")
+_OF_A_MACHINE = ("pythons", "root", "image", "config", "deep", "frameworks", "expect_gpu")
 _OF_A_BUILD = dict.fromkeys(("target", "build_args"), "{} is for --dockerfile: give it, too")
 _OF_AN_IMAGE = {**_OF_A_BUILD, "platform": "{} chooses among the images of --image"}
+_OF_THIS_MACHINE = {"expect_gpu": "{} is about this machine: files do not show its GPU; --assume-gpu names one"}
 _REFUSED = {
     "source": dict.fromkeys(
         (*_OF_A_MACHINE, "dockerfile", *_OF_A_BUILD, "platform", "assume_driver", "assume_gpus", "policy"),
@@ -131,8 +135,8 @@ _REFUSED = {
     "dockerfile": dict.fromkeys(
         _OF_A_MACHINE, "--dockerfile is about the image that the file describes; {} does not go with it"
     ),
-    "image": {**_OF_A_BUILD, "root": "--image and {}: give one of them"},
-    "root": _OF_AN_IMAGE,
+    "image": {**_OF_A_BUILD, **_OF_THIS_MACHINE, "root": "--image and {}: give one of them"},
+    "root": {**_OF_AN_IMAGE, **_OF_THIS_MACHINE},
     "": {**_OF_AN_IMAGE, "config": "{} is the configuration of --image or --root: give one of them, too"},
 }
 # Options that have not the name of their field.
