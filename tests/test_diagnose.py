@@ -7,10 +7,10 @@ import ast
 import pytest
 
 from compat.matrix import Matrix
-from doctor.diagnose import Observation, answers_under_policy, diagnose
+from doctor.diagnose import Observation, answers_under_policy, diagnose, exit_status
 from doctor.model.facts.policy import Forbidden, Policy, PolicyException
 from doctor.model.facts.seen import Place
-from doctor.model.finding import Answer, Severity, Status, bad
+from doctor.model.finding import Answer, Severity, Status, Symptom, bad
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 from tests.machine import machine
@@ -98,3 +98,14 @@ def test_what_else_is_known_changes_answers_before_the_policy() -> None:
     report = diagnose(Observation(machine(policy=STRICT), revise=revise), Matrix(), MILD, 0.0)
     assert given == [Severity.WARNING]
     assert [(one.kind, one.severity) for one in report.answers] == [(Status.BAD, Severity.ERROR)]
+
+
+def test_a_milder_answer_explains_no_worse_one() -> None:
+    """Otherwise the headline is a warning and the exit status that of an error."""
+    rules = {
+        "worse": Rule(MACHINE, lambda *_: bad("worse")),
+        "milder": Rule(MACHINE, lambda *_: bad("milder", severity=Severity.WARNING, explains=(Symptom("worse"),))),
+    }
+    report = diagnose(Observation(machine()), Matrix(), rules, 0.0)
+    assert [(one.code, one.explained_by) for one in report.findings] == [("worse", ""), ("milder", "")]
+    assert (report.verdict, exit_status(report, Severity.ERROR)) == ("broken", 1)

@@ -6,12 +6,23 @@ import os
 
 from doctor.host import Host, HostError, Ran, TooSlow, progress
 from doctor.loader.cards import read_all
-from doctor.model.facts.environment import Base, Distribution, Environment, Framework, Import, Incomplete, Overlap
+from doctor.model.facts.environment import (
+    Base,
+    Distribution,
+    Environment,
+    Framework,
+    Import,
+    Incomplete,
+    Overlap,
+    Unmet,
+    WheelRequirement,
+)
 from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.probes.incomplete import incomplete_among
 from doctor.pyenv import package_tools
 from doctor.pyenv.distributions import installed, with_editables
 from doctor.pyenv.interpreters import InterpreterCandidate, candidates
+from doctor.pyenv.metadata import required_wheels, unmet_of
 from doctor.pyenv.overlaps import overlaps_among
 from doctor.pyenv.prefixes import Located, Opaque
 from doctor.pyenv.sites import SearchPath, search_path
@@ -51,7 +62,7 @@ def look(host: Host, pythons: tuple[str, ...]) -> Fact[tuple[Environment, ...]]:
 def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
     located = candidate.located
     path = search_path(host, located)
-    distributions, frameworks, overlaps, incomplete = _packages(host, located, path)
+    distributions, frameworks, overlaps, incomplete, unmet = _packages(host, located, path)
     tools = package_tools.look(host, located, value_or(distributions, ()))
     described = Environment(
         prefix=located.prefix,
@@ -72,6 +83,8 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         base=_base(host, located),
         closed=tuple(site for site in path.sites if host.is_live and not host.may_access(site, "w")),
         owner=_owner(host, located.prefix),
+        unmet=unmet,
+        wheel_requirements=_wheel_requirements(host, value_or(distributions, ())),
     )
     if host.os_family != "windows":
         return described
@@ -90,6 +103,7 @@ _Packages = tuple[
     Fact[tuple[Framework, ...]],
     Fact[tuple[Overlap, ...]],
     Fact[tuple[Incomplete, ...]],
+    Fact[tuple[Unmet, ...]],
 ]
 
 
@@ -97,14 +111,45 @@ def _packages(host: Host, located: Located, path: SearchPath) -> _Packages:
     """Distributions, frameworks, overlaps, what is incomplete; unseen where a site directory cannot be listed."""
     if path.unreadable:
         unseen = Unseen("; ".join(path.unreadable))
-        return unseen, unseen, unseen, unseen
+        return unseen, unseen, unseen, unseen, unseen
     found = installed(host, located.prefix, path.listings)
     found = with_editables(host, found, path.listings)
     how = f"names in {', '.join(path.sites)}"
     frameworks = read_all(host, found, located.prefix)
     packages = frozenset(one.package for one in frameworks)
     overlaps, incomplete = overlaps_among(host, found), incomplete_among(host, found, packages)
-    return Seen(found, how), Seen(frameworks, how), overlaps, incomplete
+    return Seen(found, how), Seen(frameworks, how), overlaps, incomplete, _unmet(host, found, packages)
+
+
+def _unmet(host: Host, found: tuple[Distribution, ...], packages: frozenset[str]) -> Fact[tuple[Unmet, ...]]:
+    """What the frameworks among them require, beside a GPU stack, and is not installed."""
+    names = {one.name for one in found}
+    asking = (one for one in found if one.kind == "wheel" and one.name in packages and not one.hidden_by)
+    try:
+        return Seen(tuple(lacking for one in asking for lacking in unmet_of(host, one, names)), "METADATA files")
+    except HostError as error:
+        return Unseen(str(error))
+
+
+def _wheel_requirements(host: Host, found: tuple[Distribution, ...]) -> Fact[tuple[WheelRequirement, ...]]:
+    """Who requires NVIDIA's wheels, from every METADATA: only where wheels of two CUDA majors may be here.
+
+    The names of most wheels for CUDA 13 have no major.
+    """
+    wheels = {one.name for one in found if one.name.startswith("nvidia-")} - {"nvidia-ml-py"}
+    majors = {name.rpartition("-cu")[2] if "-cu" in name[-5:] else "13" for name in wheels}
+    if len(majors) < 2:
+        return Unseen("they are read where wheels of two CUDA majors are")
+    asking = (one for one in found if one.kind == "wheel" and not one.hidden_by)
+    return Seen(
+        tuple(
+            WheelRequirement(one.name, name)
+            for one in asking
+            for name in dict.fromkeys(required_wheels(host, one))
+            if name in wheels
+        ),
+        "METADATA files",
+    )
 
 
 def _is_managed(host: Host, prefix: str, tag: str) -> bool:

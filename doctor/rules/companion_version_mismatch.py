@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from compat.base.record import NamedTuple
 from compat.build import oldest_cuda
 from compat.matrix import Matrix, Uncovered
-from compat.need import BY_HAND, Need
+from compat.need import BY_HAND, WHEELS, Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
@@ -23,6 +23,7 @@ from doctor.rules.shared.builds import (
     installed,
     need_of,
     other_builds,
+    unmet_requirements,
 )
 from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -46,7 +47,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     What is compiled against one release of it (its followers) also carries the tag of one build.
     """
     pairs = tuple(_pairs(framework, facts, matrix))
-    tagged, absent = tuple(_tagged(framework, facts)), tuple(_absent(framework, facts))
+    tagged, absent = tuple(_tagged(framework, facts)), tuple(_absent(framework, facts, matrix))
     if not pairs and not tagged and not absent:
         raise NotApplicable(f"{framework.label} asks for no companion that is installed")
     found = [*absent, *_of_releases(framework, pairs, facts, matrix), *_of_builds(framework, tagged, facts, matrix)]
@@ -79,7 +80,7 @@ def _symptoms(framework: Framework, facts: Facts, matrix: Matrix, severity: Seve
     own = distribution_of(framework, facts)
     for code in ("extension-built-for-other-torch", "extension-built-for-other-cuda"):
         yield Symptom(code, f"{own.name} {own.version}" if own else framework.label)
-    yield Symptom("needed-library-missing", framework.label)
+    yield Symptom("needed-library-missing", framework.label)  # where this is an error as well
 
 
 def _names(bases: tuple[Framework, ...]) -> Iterator[str]:
@@ -118,10 +119,10 @@ def _pairs(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Pair]
             yield Pair(Pin(name, wanted, ""), related[name], f"matrix, {row.id}: {row.source}" if row else "")
 
 
-def _absent(framework: Framework, facts: Facts) -> Iterator[Breach]:
-    """What a wheel always requires of those that work on it, and is not there: torch's triton, which compiles.
+def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Breach]:
+    """Yield what a wheel always requires and is not installed: torch's triton, which compiles, and typing-extensions.
 
-    A sister of it under another name counts; raises UnseenError.
+    A sister of it under another name counts; NVIDIA's wheels have rules of their own. Raises UnseenError.
     """
     environment = environment_of(framework, facts)
     own = distribution_of(framework, facts)
@@ -135,11 +136,22 @@ def _absent(framework: Framework, facts: Facts) -> Iterator[Breach]:
         if applies(asked, facts.system, environment):
             compiles = f": what {framework.package} compiles with it will fail" if traits.compiles else ""
             yield Breach(
-                f"{framework.label} asks for {asked.name}{asked.specifier}, which is not installed{compiles}",
+                f"{framework.label} needs {asked.name}{asked.specifier}, which is not installed{compiles}",
                 Evidence.of(framework.requires, f"{asked.name}{asked.specifier}"),
                 Severity.WARNING,
                 Need(asked.name, asked.specifier, environment.interpreter),
             )
+    row = matrix.abi(framework.package, framework.version, facts.system.family.get())
+    for one in unmet_requirements(framework, facts):
+        known = row.needs.get(one.name, "") if row else ""  # more than its metadata says: NumPy's ABI
+        yield Breach(
+            f"{framework.label} needs {one.wanted}, which is not installed: importing it may fail",
+            Evidence.at(one.source, one.wanted),
+            Severity.WARNING,
+            Need(one.name, known, environment.interpreter)
+            if known
+            else Need(WHEELS, one.wanted, environment.interpreter),
+        )
 
 
 def _are_related(one: str, other: str) -> bool:

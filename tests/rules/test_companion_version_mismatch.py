@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import WHEELS, Need
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
-from doctor.model.facts.environment import Framework
+from doctor.model.facts.environment import Framework, Unmet
+from doctor.model.facts.seen import Place
 from doctor.model.finding import Severity, Status, Symptom
 from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer, answers
@@ -234,3 +235,12 @@ def test_a_follower_that_fits_is_left_out() -> None:
     facts = machine(environments=seen((environment(torch, audio, vision),)))
     (wrong,) = (one for one in answers(CODE, facts) if one.kind is Status.BAD)
     assert wrong.needs == (Need("torchvision", "", f"{VENV}/bin/python", "cu128"),)
+
+
+def test_what_a_framework_requires_and_is_not_installed() -> None:
+    here = environment(framework())._replace(
+        unmet=seen((Unmet("torch", "typing-extensions", ">=4.10.0", Place("/site/METADATA", 0)),))
+    )
+    found = answer(CODE, machine(environments=seen((here,))))
+    assert (found.severity, found.needs) == (Severity.WARNING, (Need(WHEELS, "typing-extensions>=4.10.0", PYTHON),))
+    assert "typing-extensions>=4.10.0, which is not installed" in found.why

@@ -38,6 +38,27 @@ class Incomplete(NamedTuple):
         return (*self.missing, *self.damaged)
 
 
+class Unmet(NamedTuple):
+    """A requirement of a framework that is not installed, of those that are no part of a GPU stack."""
+
+    distribution: str  # whose requirement it is, "torch"
+    name: str  # "typing-extensions"
+    specifier: str  # ">=4.10.0"; "" for any
+    source: Place  # the METADATA file
+
+    @property
+    def wanted(self) -> str:
+        """The requirement as pip takes it."""
+        return f"{self.name}{self.specifier}"
+
+
+class WheelRequirement(NamedTuple):
+    """A requirement of an installed distribution on one of NVIDIA's wheels."""
+
+    distribution: str  # whose requirement it is, "nvidia-cutlass-dsl"
+    wheel: str  # "nvidia-cutlass-dsl-libs-cu12"
+
+
 class Framework(NamedTuple):
     """One framework of an environment, from the files inside its package."""
 
@@ -131,6 +152,8 @@ class Environment(NamedTuple):
     conda: str = ""  # the program that changes a conda environment here: "conda", "mamba", "micromamba"
     closed: tuple[str, ...] = ()  # of its sites, those that this user may not change
     owner: str = ""  # the other user whose it is, by name or number; "" where it is this user's or root's
+    unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
+    wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
 
     @property
     def label(self) -> str:
