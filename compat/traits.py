@@ -40,6 +40,17 @@ def is_known(name: str) -> bool:
     return name in _followers() or traits_of(name).source != ""
 
 
+@lru_cache(maxsize=1)
+def frameworks_by_module() -> dict[str, str]:
+    """The directories of frameworks below site-packages, each with the first distribution that installs it."""
+    found: dict[str, str] = {}
+    for row in _shipped():
+        for name in (one for one in row.distributions if "*" not in one):
+            if "/" not in module_of(name):
+                found.setdefault(module_of(name), name)
+    return found
+
+
 def nearest_library(name: str, version: str, cuda: CudaVersion, there: Collection[str]) -> str:
     """The digits of the library that is opened where that of torch's CUDA is missing, "" for none.
 

@@ -22,6 +22,7 @@ from doctor.model.facts.environment import (
     Environment,
     Extension,
     Framework,
+    HalfInstalled,
     Incomplete,
     Overlap,
     Unmet,
@@ -197,6 +198,7 @@ def with_installed(
         overlaps=Seen(_overlaps(environment, coming, paths), _NOTE) if is_listed else environment.overlaps,
         incomplete=_incomplete_without(environment, coming.name),
         unmet=_unmet_without(environment, coming.name),
+        half_installed=_half_without(environment, coming.name),
     )
     if framework and framework.package not in {each.package for each in value_or(environment.frameworks, ())}:
         frameworks = (*value_or(environment.frameworks, ()), framework)
@@ -307,6 +309,13 @@ def _unmet_without(environment: Environment, name: str) -> Fact[tuple[Unmet, ...
     if isinstance(environment.unmet, Unseen):
         return environment.unmet
     return Seen(tuple(one for one in environment.unmet.value if name not in (one.distribution, one.name)), _NOTE)
+
+
+def _half_without(environment: Environment, name: str) -> Fact[tuple[HalfInstalled, ...]]:
+    """Return what is half installed once a distribution is installed whole."""
+    if isinstance(environment.half_installed, Unseen):
+        return environment.half_installed
+    return Seen(tuple(one for one in environment.half_installed.value if one.module != module_of(name)), _NOTE)
 
 
 def _required_without(environment: Environment, name: str) -> Fact[tuple[WheelRequirement, ...]]:

@@ -21,6 +21,7 @@ from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
 from doctor.probes.incomplete import incomplete_among
 from doctor.pyenv import package_tools
 from doctor.pyenv.distributions import installed, with_editables
+from doctor.pyenv.half_installed import half_installed
 from doctor.pyenv.interpreters import InterpreterCandidate, candidates
 from doctor.pyenv.metadata import required_wheels, unmet_of
 from doctor.pyenv.overlaps import overlaps_among
@@ -83,6 +84,9 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         base=_base(host, located),
         closed=tuple(site for site in path.sites if host.is_live and not host.may_access(site, "w")),
         owner=_owner(host, located.prefix),
+        half_installed=distributions
+        if isinstance(distributions, Unseen)
+        else Seen(tuple(half_installed(host, distributions.value, path.listings)), "names in the site directories"),
         unmet=unmet,
         wheel_requirements=_wheel_requirements(host, value_or(distributions, ())),
     )

@@ -38,6 +38,15 @@ class Incomplete(NamedTuple):
         return (*self.missing, *self.damaged)
 
 
+class HalfInstalled(NamedTuple):
+    """A framework of which an installer has left files, and no installed distribution."""
+
+    distribution: str  # "torch"
+    module: str  # its directory below site-packages
+    paths: tuple[str, ...]  # what is left: .../torch, .../~orch
+    version: str  # "2.9.1+cu128"; "" where no file tells
+
+
 class Unmet(NamedTuple):
     """A requirement of a framework that is not installed, of those that are no part of a GPU stack."""
 
@@ -152,6 +161,7 @@ class Environment(NamedTuple):
     conda: str = ""  # the program that changes a conda environment here: "conda", "mamba", "micromamba"
     closed: tuple[str, ...] = ()  # of its sites, those that this user may not change
     owner: str = ""  # the other user whose it is, by name or number; "" where it is this user's or root's
+    half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
     unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
     wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
 
