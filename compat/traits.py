@@ -25,8 +25,7 @@ def traits_of(name: str) -> TraitsRow:
 def is_for_gpus(name: str) -> bool:
     """Whether a distribution is published for GPUs only: tensorflow and ctranslate2 serve the CPU as well."""
     traits = traits_of(name)
-    listed = name in traits.gpu and name != traits.id
-    return listed or traits.id in {"cupy", "jax-plugin"}
+    return "cuda" in name or (name in traits.gpu and name != traits.id)
 
 
 def module_of(name: str) -> str:

@@ -12,7 +12,7 @@ from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
 from doctor.model.facts import Facts
-from doctor.model.facts.environment import Distribution, Framework
+from doctor.model.facts.environment import Distribution, Framework, Variable
 from doctor.model.facts.seen import Place, how, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import (
@@ -54,13 +54,44 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not found:
         return ok(f"{framework.label} fits {', '.join(sorted({one.name for _, one, _ in pairs} | {*_names(tagged)}))}")
     found.sort(key=lambda one: one.severity is not Severity.ERROR)
+    mixing = _mixing(framework, {one.there.name for one in pairs} | {*_names(tagged)}, facts)
     return bad(
-        "; ".join(one.text for one in found),
-        *dict.fromkeys(one.need for one in found),
+        "; ".join((*(f"PYTHONPATH mixes in {one.entry}" for one in mixing), *(one.text for one in found))),
+        *_needs(found, mixing),
         severity=found[0].severity,
-        evidence=tuple(one.evidence for one in found),
+        evidence=(
+            *(Evidence(f"{one.variable.name}={one.variable.value}", label=one.variable.set_in) for one in mixing),
+            *(one.evidence for one in found),
+        ),
         explains=tuple(_symptoms(framework, facts, matrix, found[0].severity)),
     )
+
+
+class Mixing(NamedTuple):
+    """A directory of PYTHONPATH that has one of two packages that do not fit; the environment has the other."""
+
+    variable: Variable
+    entry: str  # as it is written
+
+
+def _mixing(framework: Framework, related: set[str], facts: Facts) -> list[Mixing]:
+    """What of another environment PYTHONPATH puts before this one's packages, which fit each other perhaps."""
+    environment = environment_of(framework, facts)
+    both = [one for one in _frameworks(framework, facts) if one.package in {framework.package, *related} and one.path]
+    found = []
+    for variable in (one for one in value_or(facts.configuration.variables, ()) if one.name == "PYTHONPATH"):
+        for entry in variable.value.split(";" if value_or(facts.system.family, "") == "windows" else ":"):
+            folder = entry.replace("\\", "/").rstrip("/")
+            inside = [one for one in both if folder and one.path.startswith(f"{folder}/")]
+            if not folder.startswith(f"{environment.prefix}/") and 0 < len(inside) < len(both):
+                found.append(Mixing(variable, entry))
+    return found
+
+
+def _needs(found: list[Breach], mixing: list[Mixing]) -> tuple[Need, ...]:
+    """Another release would fit the directory of PYTHONPATH, and break the environment without it."""
+    out = [Need("variable", f"without {one.entry}", one.variable.set_in, one.variable.name) for one in mixing]
+    return tuple(out) or tuple(dict.fromkeys(one.need for one in found))
 
 
 def _symptoms(framework: Framework, facts: Facts, matrix: Matrix, severity: Severity) -> Iterator[Symptom]:

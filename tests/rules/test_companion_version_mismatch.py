@@ -9,10 +9,10 @@ import pytest
 from compat.need import WHEELS, Need
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
-from doctor.model.facts.environment import Framework, Unmet
+from doctor.model.facts.environment import Framework, Unmet, Variable
 from doctor.model.facts.seen import Place
 from doctor.model.finding import Severity, Status, Symptom
-from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
+from tests.machine import SITE, VENV, configuration, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer, answers
 
 CODE = "companion-version-mismatch"
@@ -244,3 +244,29 @@ def test_what_a_framework_requires_and_is_not_installed() -> None:
     found = answer(CODE, machine(environments=seen((here,))))
     assert (found.severity, found.needs) == (Severity.WARNING, (Need(WHEELS, "typing-extensions>=4.10.0", PYTHON),))
     assert "typing-extensions>=4.10.0, which is not installed" in found.why
+
+
+OTHER = "/home/user/other/lib/python3.12/site-packages"
+
+
+@pytest.mark.parametrize(
+    ("entries", "torch_in", "removed"),
+    [
+        (OTHER, OTHER, f"without {OTHER}"),
+        (f"/src:{OTHER}/", OTHER, f"without {OTHER}/"),
+        (OTHER, SITE, ""),  # nothing of the two is there
+        ("/src", OTHER, ""),
+        (SITE, SITE, ""),  # its own directory
+    ],
+)
+def test_pythonpath_mixes_two_environments(entries: str, torch_in: str, removed: str) -> None:
+    """The remedy takes the entry out: torchvision fits the torch that is hidden by it."""
+    other = framework(version="2.8.0+cu128", path=f"{torch_in}/torch")
+    facts = beside(vision(path=f"{SITE}/torchvision"), torch=other)
+    variable = Variable("PYTHONPATH", entries, "~/.bashrc, line 3")
+    facts = facts._replace(configuration=configuration(variables=seen((variable,))))
+    found = answer(CODE, facts)
+    assert found.kind is Status.BAD
+    assert ("PYTHONPATH" in found.why) is bool(removed)
+    expected = Need("variable", removed, "~/.bashrc, line 3", "PYTHONPATH")
+    assert (found.needs == (expected,)) is bool(removed)
