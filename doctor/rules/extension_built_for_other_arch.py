@@ -12,7 +12,7 @@ from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.extensions import EXTENSION_PACKAGES, ExtensionPackage, building_again, in_use, targets_text
-from doctor.rules.shared.gpu_code import visible_gpus
+from doctor.rules.shared.gpu_code import severity_of, visible_gpus
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import need_where
 
@@ -66,7 +66,6 @@ def _bad(package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tu
     lacking = ";".join(sorted({str(gpu.capability.get()) for gpu in unserved}))
     names = ", ".join(sorted({gpu.capability.get().sm for gpu in unserved}))
     again = building_again(package, facts, lacking)
-    everywhere = len(unserved) == len(visible_gpus(facts))
     gpus = tuple(
         Evidence.of(gpu.capability, f"{gpu.label} has compute capability {gpu.capability.get()}") for gpu in unserved
     )
@@ -74,7 +73,7 @@ def _bad(package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tu
     return bad(
         f"{package.label} has no code for {_names(unserved)}: it was built for {targets_text(modules)}",
         Need("by-hand", f"install a build of {package.label} that has code for {names}, or {again}"),
-        severity=Severity.ERROR if everywhere else Severity.WARNING,
+        severity=severity_of(unserved, visible_gpus(facts)),
         evidence=(*gpus, *built),
     )
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from compat.matrix import Matrix
+from compat.spec import Spec
 from compat.version import ComputeCapability
 from doctor.cli import execute
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, Unseen
 from doctor.model.finding import Answer, Status
+from doctor.planned.framework_from_row import version_of
 from doctor.planned.planned import parse_plan, planned
 from doctor.rules.shared.engine import judge, load_rules
 from tests import machine as healthy
@@ -163,3 +165,17 @@ def test_a_plan_that_cannot_be_read_is_one_line_and_exit_2(
 def test_the_command_shows_the_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     execute(["check", "--root", str(tmp_path), "--framework", "torch==2.9.1"])
     assert "torch 2.9.1+cu128, planned" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("asked", "rows", "version"),
+    [
+        (">=0.60", "==0.68.*", "0.68"),  # the newest one that pip takes, not the lower bound
+        ("==0.68.1", "==0.68.*", "0.68.1"),
+        (">=2.0,<2.3", "==2.2.1", "2.2.1"),
+        ("", "==0.68.*", "0.68"),
+    ],
+)
+def test_the_release_of_a_row_that_an_installer_takes(asked: str, rows: str, version: str) -> None:
+    row = Matrix().rows("numba", "builds")[0]._replace(versions=rows, build="")
+    assert version_of(row, Spec("numba", asked, "", ())) == version

@@ -9,14 +9,14 @@ from compat.base.choice import choose, one_of
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from doctor.commands.check.document import CheckDocument
-from doctor.diagnose import Observation, diagnose, exit_status
+from doctor.diagnose import Observation, Revision, diagnose, exit_status
 from doctor.host import BadRequest, Host
 from doctor.host.choice import host_of
 from doctor.host.progress import DRIVER_TIMEOUT_S
 from doctor.host.snapshot import Snapshot
 from doctor.model.facts import Facts
 from doctor.model.facts.policy import POLICY_FILE, Policy
-from doctor.model.finding import Report, Severity
+from doctor.model.finding import Answer, Report, Severity
 from doctor.output.document import TextStyle
 from doctor.output.write import Delivery, deliver_all, deliveries
 from doctor.probes import ProbeRequest, look
@@ -114,7 +114,8 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
         seen = _of_machine(subject, Snapshot(machine), matrix)
     expected_by = "--expect-gpu" if subject.expect_gpu else ""
     facts = _assumed(seen.facts._replace(policy=policy, gpu_expected_by=expected_by), subject, matrix)
-    report = diagnose(seen._replace(facts=facts), matrix, rules, started)
+    seen = seen._replace(facts=facts, revise=_that_was_named(seen.revise, subject.only))
+    report = diagnose(seen, matrix, rules, started)
     if subject.image is None:
         return report
     from doctor.image.open import annotate_with_layers
@@ -157,6 +158,18 @@ def host_for(subject: CheckSubject) -> Host:
     return machine_of_image(
         subject.root, subject.image, subject.platform, subject.config, uses_cache=not subject.no_cache
     )
+
+
+def _that_was_named(revise: Revision | None, only: tuple[str, ...]) -> Revision | None:
+    """Return what also leaves the verdict open if a rule that the user named is unknown."""
+    if not only:
+        return revise
+
+    def named(answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+        known = revise(answers) if revise else answers
+        return tuple(one._replace(blocks_verdict=True) if one.code in only else one for one in known)
+
+    return named
 
 
 def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observation:

@@ -32,10 +32,7 @@ def render(report: Report, terminal: TextStyle, *, is_verbose: bool = False) -> 
         page.row(label, text)
     _open_questions(page, report, is_verbose=is_verbose)
     page.gap()
-    page.paragraph(_totals(report, page), colour="dim")
-    hidden = sum(one.kind is Status.UNKNOWN and not one.blocks_verdict for one in report.answers)
-    if hidden and not is_verbose:
-        page.paragraph(f"To list every unknown check: {_VERBOSE}", colour="dim")
+    page.paragraph(_totals(report, page, is_verbose=is_verbose), colour="dim")
     return page.text()
 
 
@@ -80,7 +77,7 @@ def _headline(page: Page, report: Report, where: str = "listed below") -> None:
         page.paragraph(f"? {_OPEN} ({where})", colour="yellow", hang=2)
     elif (missing := _nothing_to_judge(report)) != "":
         page.paragraph(f"{page.symbol('·', '-')} {missing}; nothing else is wrong", hang=2)
-    elif report.verdict != "healthy":  # no card was there to be checked
+    elif report.facts.machine.is_running and report.facts.has_gpu is False:
         page.paragraph(f"{page.symbol('·', '-')} {_WITHOUT_GPU}", hang=2)
     else:
         page.line(page.paint("green", page.symbol("✓", "ok") + " No fault found"))
@@ -131,10 +128,12 @@ def _open_questions(page: Page, report: Report, *, is_verbose: bool) -> None:
         page.paragraph(f"    {', '.join(shown)}{more}", colour="dim", hang=4)
 
 
-def _totals(report: Report, page: Page) -> str:
+def _totals(report: Report, page: Page, *, is_verbose: bool) -> str:
     severities = [finding.severity for finding in report.findings if not finding.explained_by]
     explained = len(report.findings) - len(severities)
     kinds = [answer.kind for answer in report.answers]
+    hidden = sum(one.kind is Status.UNKNOWN and not one.blocks_verdict for one in report.answers)
+    how = f" (to list them: {_VERBOSE})" if hidden and not is_verbose else ""
     dot = f" {page.symbol('·', '-')} "
     return dot.join(
         [
@@ -143,7 +142,7 @@ def _totals(report: Report, page: Page) -> str:
             *([f"{explained} more explained by them"] if explained else []),
             f"{kinds.count(Status.OK)} fine",
             f"{kinds.count(Status.NOT_APPLICABLE)} not applicable",
-            f"{kinds.count(Status.UNKNOWN)} unknown",
+            f"{kinds.count(Status.UNKNOWN)} unknown{how}",
             f"{report.elapsed_s:.2f} s",
             f"matrix of {report.matrix_as_of}",
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.need import Need
+from doctor.commands.check import command
 from doctor.commands.check.text import render
 from doctor.diagnose import exit_status
 from doctor.model.facts import Facts
@@ -88,7 +89,20 @@ def test_every_unknown_can_be_listed() -> None:
     report = report_on(facts._replace(system=facts.system._replace(shm_bytes=unseen("no /dev/shm"))))
     hidden = [one for one in report.answers if one.kind is Status.UNKNOWN and not one.blocks_verdict]
     brief, whole = (render(report, TextStyle(), is_verbose=one) for one in (False, True))
-    assert bool(hidden) is brief.endswith("gpudoctor check -v\n")
+    assert hidden
+    assert f"{len(hidden)} unknown (to list them: gpudoctor check -v)" in " ".join(brief.split())
     for one in (each for each in report.answers if each.kind is Status.UNKNOWN):
         assert one.code in whole
     assert "check -v" not in whole
+
+
+def test_a_rule_that_the_user_named_and_that_is_unknown_gets_no_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """power-thermal leaves nobody in doubt by itself; who asks for it alone wants its answer."""
+    one = gpu()
+    hot = machine(gpus=seen((one._replace(now=one.now._replace(throttle_reasons=unseen())),)))
+    monkeypatch.setattr(command, "look", lambda *_: hot)
+    monkeypatch.setattr(command, "Snapshot", lambda host: host)
+    report = command.report_of(command.CheckSubject(only=("power-thermal",), policy=""), 0.0)
+    assert {one.kind for one in report.answers} == {Status.UNKNOWN}
+    assert (report.verdict, exit_status(report, Severity.ERROR)) == ("unknown", 4)
+    assert render(report, TextStyle()).startswith("?")
