@@ -52,6 +52,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not missing:
         return ok(f"the loader finds what {framework.label} asks for, or a wheel has it")
     cudnn = _cudnn_as_well(framework, facts, matrix)
+    brings_cudnn = cudnn or any("cudnn" in one for one in absent_pins(framework, facts, matrix))
     return bad(
         f"{framework.label} {cannot(framework)}: {names_of(missing)} {'is' if len(missing) == 1 else 'are'} missing",
         *_needs(missing, cudnn, framework, facts, matrix),
@@ -59,7 +60,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         evidence=tuple(Evidence(_why(one), label=f"the loader, asked for {one.soname}") for one in missing),
         explains=(
             Symptom("nvrtc-missing", framework.label),
-            *((Symptom("cudnn-missing", framework.label),) if cudnn else ()),
+            *((Symptom("cudnn-missing", framework.label),) if brings_cudnn else ()),
             *(import_symptoms(framework) if stops_import(framework) else ()),
         ),
     )
