@@ -414,3 +414,11 @@ def test_what_is_made_for_some_cards_alone_is_information(code: str, severity: S
     module = extension(code, distribution="sgl-flash-mla", version="0.1")
     found = answer(ARCH, with_extensions(module, capabilities=("7.5",)))
     assert (found.severity, bool(found.needs)) == (severity, severity is Severity.ERROR)
+
+
+@pytest.mark.parametrize(("is_named", "severity"), [(True, Severity.ERROR), (False, Severity.WARNING)])
+def test_one_wrong_library_that_the_import_loads_is_an_error(is_named: bool, severity: Severity) -> None:
+    """fbgemm_gpu 1.9.0 beside torch 2.15: of 19 libraries one lacks names, and its __init__.py loads it."""
+    fine = [extension(name=f"libfine{number}.so", lacking=seen(Lacking((), 0))) for number in range(4)]
+    wrong = extension(name="fbgemm_gpu_py.so", lacking=seen(LACKING), is_named_in_init=is_named)
+    assert answer("extension-built-for-other-torch", with_extensions(*fine, wrong)).severity is severity

@@ -121,6 +121,7 @@ class Extension(NamedTuple):
     cudart: Fact[str]  # the CUDA runtime it asks for, "libcudart.so.12"; "" for none: it holds its own
     torch_libraries: Fact[tuple[str, ...]]  # those of torch that it asks for, "libtorch_cuda.so"
     lacking: Fact[Lacking] = Unseen("it was not held against torch's libraries")
+    is_named_in_init: bool = False  # of one that lacks names: its package's __init__.py names it
 
     @property
     def label(self) -> str:
