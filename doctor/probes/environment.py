@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from doctor.host import Host, HostError, Ran, TooSlow, progress
+from doctor.host.optional_reads import text_of
 from doctor.loader.cards import read_all
 from doctor.model.facts.environment import (
     Base,
@@ -17,7 +18,7 @@ from doctor.model.facts.environment import (
     Unmet,
     WheelRequirement,
 )
-from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.probes.incomplete import incomplete_among
 from doctor.pyenv import package_tools
 from doctor.pyenv.distributions import installed, with_editables
@@ -122,17 +123,35 @@ def _packages(host: Host, located: Located, path: SearchPath) -> _Packages:
     frameworks = read_all(host, found, located.prefix)
     packages = frozenset(one.package for one in frameworks)
     overlaps, incomplete = overlaps_among(host, found), incomplete_among(host, found, packages)
-    return Seen(found, how), Seen(frameworks, how), overlaps, incomplete, _unmet(host, found, packages)
+    return Seen(found, how), Seen(frameworks, how), overlaps, incomplete, _unmet(host, found, frameworks)
 
 
-def _unmet(host: Host, found: tuple[Distribution, ...], packages: frozenset[str]) -> Fact[tuple[Unmet, ...]]:
+def _unmet(host: Host, found: tuple[Distribution, ...], frameworks: tuple[Framework, ...]) -> Fact[tuple[Unmet, ...]]:
     """What the frameworks among them require, beside a GPU stack, and is not installed."""
     names = {one.name for one in found}
-    asking = (one for one in found if one.kind == "wheel" and one.name in packages and not one.hidden_by)
+    paths = {one.package: one.path for one in frameworks}
+    asking = (one for one in found if one.kind == "wheel" and one.name in paths and not one.hidden_by)
     try:
-        return Seen(tuple(lacking for one in asking for lacking in unmet_of(host, one, names)), "METADATA files")
+        return Seen(
+            tuple(
+                lacking._replace(imported_at=_imported_at(host, paths[one.name], lacking.name))
+                for one in asking
+                for lacking in unmet_of(host, one, names)
+            ),
+            "METADATA files",
+        )
     except HostError as error:
         return Unseen(str(error))
+
+
+def _imported_at(host: Host, package: str, name: str) -> Place | None:
+    """The line that is not indented, so that it always runs, and imports a module of a distribution's own name."""
+    import re  # late: few environments lack a requirement
+
+    path = f"{package}/__init__.py"
+    start = re.compile(rf"(?:from|import) {re.escape(name.replace('-', '_'))}\b")
+    lines = enumerate(text_of(host, path).splitlines(), 1)
+    return next((Place(path, number) for number, line in lines if start.match(line)), None)
 
 
 def _wheel_requirements(host: Host, found: tuple[Distribution, ...]) -> Fact[tuple[WheelRequirement, ...]]:

@@ -175,10 +175,12 @@ def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Brea
     row = matrix.abi(framework.package, framework.version, facts.system.family.get())
     for one in unmet_requirements(framework, facts):
         known = row.needs.get(one.name, "") if row else ""  # more than its metadata says: NumPy's ABI
+        needs = f"{framework.label} needs {one.wanted}, which is not installed: importing it may fail"
+        fails = f"{framework.label} cannot be imported: {one.wanted} is not installed"
         yield Breach(
-            f"{framework.label} needs {one.wanted}, which is not installed: importing it may fail",
-            Evidence.at(one.source, one.wanted),
-            Severity.WARNING,
+            fails if one.imported_at else needs,
+            Evidence.at(one.imported_at or one.source, one.wanted),
+            Severity.ERROR if one.imported_at else Severity.WARNING,
             Need(one.name, known, environment.interpreter)
             if known
             else Need(WHEELS, one.wanted, environment.interpreter),

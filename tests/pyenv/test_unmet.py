@@ -8,6 +8,7 @@ import pytest
 
 from doctor.host.root import RootHost
 from doctor.model.facts.environment import Distribution
+from doctor.probes import environment
 from doctor.pyenv.metadata import required_wheels, unmet_of
 
 # Lines of torch 2.9.1's METADATA, and two forms that others have.
@@ -61,3 +62,21 @@ def test_wheels_that_any_distribution_requires(tmp_path: Path) -> None:
     host = RootHost(str(tmp_path))
     assert [*required_wheels(host, one)] == ["nvidia-cutlass-dsl-libs-base", "nvidia-cutlass-dsl-libs-cu12"]
     assert not [*required_wheels(host, one._replace(metadata="/site/none.dist-info"))]
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("import os\nfrom typing_extensions import ParamSpec\n", 2),
+        ("import typing_extensions\n", 1),
+        ("if TYPE_CHECKING:\n    from typing_extensions import Self\n", 0),
+        ("try:\n    import typing_extensions\nexcept ImportError:\n    pass\n", 0),
+        ("import typing_extensions_more\n", 0),
+        ("", 0),
+    ],
+)
+def test_what_an_import_imports_at_once(tmp_path: Path, source: str, line: int) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch/__init__.py").write_text(source, encoding="utf-8")
+    found = environment._imported_at(RootHost(str(tmp_path)), "/torch", "typing-extensions")
+    assert (found.line if found else 0) == line

@@ -270,3 +270,13 @@ def test_pythonpath_mixes_two_environments(entries: str, torch_in: str, removed:
     assert ("PYTHONPATH" in found.why) is bool(removed)
     expected = Need("variable", removed, "~/.bashrc, line 3", "PYTHONPATH")
     assert (found.needs == (expected,)) is bool(removed)
+
+
+def test_a_requirement_that_the_import_imports_is_an_error() -> None:
+    at = Place("/site/torch/__init__.py", 35)
+    unmet = seen((Unmet("torch", "typing-extensions", ">=4.10.0", Place("/site/METADATA"), at),))
+    found = answer(CODE, machine(environments=seen((environment(framework())._replace(unmet=unmet),))))
+    assert found.severity is Severity.ERROR
+    assert found.why == "torch 2.9.1+cu128 cannot be imported: typing-extensions>=4.10.0 is not installed"
+    assert (found.evidence[0].file, found.evidence[0].line) == (at.file, 35)
+    assert Symptom("framework-import-crash", f"import of torch in {VENV}") in found.explains

@@ -54,6 +54,7 @@ class Unmet(NamedTuple):
     name: str  # "typing-extensions"
     specifier: str  # ">=4.10.0"; "" for any
     source: Place  # the METADATA file
+    imported_at: Place | None = None  # where importing the framework imports it at once; None where that is not known
 
     @property
     def wanted(self) -> str:
