@@ -89,7 +89,8 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
 
         report = redact(report, host, report.facts)
     status = exit_status(report, severity)
-    text = deliver_all(CheckDocument(report, options.verbose), [one for one in places if one.output or not options.quiet], terminal)
+    wanted = [one for one in places if one.output or not options.quiet]
+    text = deliver_all(CheckDocument(report, options.verbose), wanted, terminal)
     if options.quiet:
         from doctor.commands.check.text import verdict_line  # late: the gate reads facts with this module, too
 
