@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.build import serves
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Extension
 from doctor.model.facts.gpu import Gpu
@@ -55,7 +55,7 @@ def _bad(package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tu
     built = tuple(Evidence(f"has code for {targets_text((one,))}", file=one.path) for one in modules)
     return bad(
         f"{package.label} has no code for {_names(unserved)}: it was built for {targets_text(modules)}",
-        Need("by-hand", f"install a build of {package.label} that has code for {names}, or {again}"),
+        Advice(f"install a build of {package.label} that has code for {names}, or {again}"),
         severity=Severity.ERROR if everywhere else Severity.WARNING,
         evidence=(*gpus, *built),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, Need
+from compat.need import InstallPackage, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Import
 from doctor.model.finding import Answer, Evidence, bad, ok, unknown
@@ -33,9 +33,9 @@ def _again(tried: Import, facts: Facts) -> Need:
     """A crash without a known cause: the framework's own files come anew first, of the same release and build."""
     environment, framework = imported(tried, facts)
     if framework is None:
-        return Need(tried.package, "", environment.interpreter, AGAIN)
+        return InstallPackage(tried.package, interpreter=environment.interpreter, reinstall=True)
     release, tag = f"=={framework.version.partition('+')[0]}", framework.version.partition("+")[2]
-    return Need(tried.package, release, environment.interpreter, tag or AGAIN)
+    return InstallPackage(tried.package, release, environment.interpreter, tag, reinstall=not tag)
 
 
 RULE = Rule(IMPORTS, check)

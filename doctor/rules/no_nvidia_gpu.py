@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from compat.platform import absent
 from compat.target import TargetMachine
 from doctor.model.facts import Facts, Machine
@@ -36,7 +36,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return _in_wsl(facts)
     return bad(
         "this machine has no NVIDIA GPU",
-        Need("by-hand", _ELSEWHERE),
+        Advice(_ELSEWHERE),
         evidence=(Evidence.of(facts.pci, "no display or 3D controller of vendor 10de"),),
     )
 
@@ -47,7 +47,7 @@ def _on_a_mac(facts: Facts, matrix: Matrix) -> Answer:
         raise UnseenError("no row says whether there is CUDA for macOS")
     return bad(
         f"no CUDA on this Mac: {row.summary}",
-        Need("by-hand", _FOR_ANOTHER),
+        Advice(_FOR_ANOTHER),
         evidence=(
             Evidence.of(facts.system.family, "macOS"),
             Evidence(row.summary, label=f"matrix, platform.absent[{row.id}]"),
@@ -61,7 +61,7 @@ def _in_wsl(facts: Facts) -> Answer:
     facts.system.dxg.get()
     return bad(
         "Windows gives this WSL no GPU",
-        Need("by-hand", _FROM_WINDOWS),
+        Advice(_FROM_WINDOWS),
         evidence=(Evidence.of(facts.system.dxg, "/dev/dxg is not there"),),
     )
 

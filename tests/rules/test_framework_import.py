@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import InstallPackage
 from doctor.model.facts.environment import Import
 from doctor.model.finding import Status
 from tests.machine import VENV, machine, seen, unseen
@@ -35,4 +35,4 @@ def test_untried_and_unseen(code: str) -> None:
 def test_a_crash_names_its_signal_and_the_release_to_install_anew() -> None:
     found = answer("framework-import-crash", machine(imports=seen((Import("torch", VENV, "crashed", "SIGSEGV"),))))
     assert "SIGSEGV" in found.why
-    assert found.needs == (Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
+    assert found.needs == (InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
