@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from compat.need import BY_HAND
+from compat.need import Advice
 from compat.traits import traits_of
 from doctor.host import Host
 from doctor.model.facts import Facts
@@ -78,7 +78,7 @@ def verifier_for(
 ) -> RemedyVerifier | None:
     """Return what proves remedies on the machine that the facts are of; None where there is nothing to prove."""
     needs = [need for one in answers if one.kind is Status.BAD for need in one.needs]
-    if all(need.product == BY_HAND for need in needs):
+    if all(isinstance(need, Advice) for need in needs):
         return None
     from doctor.prescribe.remedy_verifier import RemedyVerifier  # late: only runs with a finding pay for it
 

@@ -7,12 +7,12 @@ from functools import lru_cache
 from compat.base.discover import load_one, names_in
 from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Need, word_of
 from installers import methods as methods_package
 from installers.method import Method
 from installers.plan import Plan, Target
 
-_OF_DISTRIBUTIONS = ("wheel",)  # serves every product that no file name holds
+_OF_PACKAGES = "wheel"  # a file name that is a whole word of others: cuda_wheel
 
 
 class NoMethod(GpudoctorError):
@@ -43,13 +43,12 @@ def methods_for(product: str) -> dict[str, Method]:
 
 def choose(need: Need, target: Target) -> Method:
     """Return the first method that serves this need on this machine; raises NoMethod."""
-    product = f"_{need.product.replace('-', '_')}_"
-    # To load all methods takes 15 ms: only those are asked whose file name holds the product.
-    named = tuple(name for name in names_in(methods_package) if product in f"_{name}_")
-    for names in (named, _OF_DISTRIBUTIONS):
-        for method in _loaded(names):
-            if method.serves(need, target):
-                return method
+    word = word_of(need).replace("-", "_")
+    # To load all methods takes 15 ms: only those are asked whose file name holds the word of the need's kind.
+    named = tuple(name for name in names_in(methods_package) if f"_{word}_" in f"_{name}_")
+    for method in _loaded((word,) if word == _OF_PACKAGES else named):
+        if isinstance(need, method.needs) and method.serves(need, target):
+            return method
     raise NoMethod(need, target)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
-from compat.need import Need
+from compat.need import InstallToolkit
 from installers.plan import Target
 from installers.requirement import wanted_version
 from installers.step import Step
@@ -37,9 +37,9 @@ class NoSuchToolkit(GpudoctorError):
     hint = "--method says another way: runfile, archive, wheel, conda, container, packages or local."
 
 
-def order_of(need: Need) -> CudaOrder:
+def order_of(need: InstallToolkit) -> CudaOrder:
     """What a need says of a toolkit."""
-    return CudaOrder(wanted_version(need.spec), need.where)
+    return CudaOrder(wanted_version(need.versions), need.directory)
 
 
 def newest(rows: Iterable[Row], version: str, what: str, otherwise: str = "") -> tuple[Row, ...]:
@@ -99,4 +99,4 @@ def fetched(order: CudaOrder, download: Download) -> Step:
 def check(release: str, home: str, spec: str = "") -> Check:
     """Look for the toolkit in its directory."""
     why = f"CUDA {release} must be found in {home or 'its directory'}, whole"
-    return Check(why, (), Need("cuda", spec or f"=={release}", home))
+    return Check(why, (), InstallToolkit(spec or f"=={release}", home))

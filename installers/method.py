@@ -22,12 +22,23 @@ class Name(NamedTuple):
     os_family: str = ""  # the only system that it is for, "" for any
 
 
+def everywhere(_: Need, __: Target) -> bool:
+    """Serve every need of its kinds on any machine."""
+    return True
+
+
+def on_linux(_: Need, target: Target) -> bool:
+    """Serve every need of its kinds on Linux."""
+    return target.os_family == "linux"
+
+
 class Method(NamedTuple):
     """One way to bring a need about."""
 
+    needs: type | tuple[type, ...]  # the kinds that it plans
     title: str
-    serves: Callable[[Need, Target], bool]  # asked in the order of `rank`, then name; the first that serves is taken
-    plan: Callable[[Need, Target, Matrix], Plan]
+    plan: Callable[[Any, Target, Matrix], Plan]
+    serves: Callable[[Any, Target], bool] = everywhere  # asked by `rank`, then name; the first that serves is taken
     rank: int = 50
     names: tuple[Name, ...] = ()  # () where nobody can ask for it by a word
     options: frozenset[str] = frozenset()  # of those above: what it takes, all else is refused

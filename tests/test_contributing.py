@@ -110,8 +110,6 @@ def add(copy: Path, one: Example) -> None:
     text = one.text
     if one.place == "at its end":
         text = f"{path.read_text(encoding='utf-8')}\n\n{text}"
-    elif one.place:
-        text = path.read_text(encoding="utf-8").replace("    | by-hand |", f"{text}    | by-hand |")
     path.unlink(missing_ok=True)
     path.write_text(text, encoding="utf-8")
 

@@ -11,6 +11,7 @@ from enum import Enum
 from operator import attrgetter
 from typing import Any
 
+from compat.need import as_json, is_need
 from compat.version import CodeTarget, ComputeCapability, CudaVersion, CudnnVersion, DriverRelease
 from doctor import __version__
 from doctor.model.facts import Facts
@@ -63,6 +64,8 @@ def encode(value: Any) -> Any:
         return value.value
     if isinstance(value, Evidence):
         return {name: getattr(value, name) for name in EVIDENCE}
+    if is_need(value):
+        value = as_json(value)
     if hasattr(value, "_fields"):
         fields = {name: encode(item) for name, item in zip(value._fields, value, strict=True)}
         return {**fields, **{name: make(value) for name, (_, make) in DERIVED.get(type(value), {}).items()}}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from compat.need import Need
+from compat.need import NeedJson
 from doctor.model.encode import DERIVED, EVIDENCE, TEXTS
 from doctor.model.facts.seen import Seen, Unseen, WhyNot
 from doctor.model.finding import Evidence, Severity, Symptom
@@ -65,7 +65,7 @@ class Types:
         return {"anyOf": [self.of(one) for one in arguments]}
 
     def _named(self, kind: Any) -> dict[str, Any]:
-        name = kind.__name__
+        name = kind.__name__.removesuffix("Json")  # NeedJson is what a report has of a need
         if name not in self.defined:
             hints = EVIDENCE if kind is Evidence else typing.get_type_hints(kind)
             fields = {field: self.of(hint) for field, hint in hints.items()}
@@ -79,7 +79,7 @@ def finding_schema(types: Types) -> dict[str, Any]:
     step = {"type": "object", "properties": {"kind": TEXT}, "required": ["kind"]}
     remedy = {
         "summary": TEXT,
-        "need": types.of(Need),
+        "need": types.of(NeedJson),
         "plan": an_object({"summary": TEXT, "steps": list_of(step)}),
         "commands": list_of(TEXT),
         "proven": types.of(bool),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix, accepts
-from compat.need import ABSENT, Need
+from compat.need import InstallCudnn, InstallToolkit, MoveFilesAside, Need
 from compat.version import CudaVersion, CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, value_or
@@ -19,24 +19,24 @@ def archived(need: Need, facts: Facts, matrix: Matrix) -> Iterator[tuple[Need, .
     What lies in its place is put aside first, for one directory holds the headers of one release. Whether it may lie
     beside other copies, the rules say.
     """
-    if need.product != "cudnn" or need.where or not need.build:
+    if not isinstance(need, InstallCudnn) or need.directory or not need.cuda:
         return
     for toolkit in value_or(facts.toolkit.toolkits, ()):
-        if not isinstance(toolkit.cuda, Seen) or str(toolkit.cuda.value.major) != need.build.partition(".")[0]:
+        if not isinstance(toolkit.cuda, Seen) or str(toolkit.cuda.value.major) != need.cuda.partition(".")[0]:
             continue
-        release = _newest(need.spec, toolkit.cuda.value, facts, matrix)
+        release = _newest(need.versions, toolkit.cuda.value, facts, matrix)
         if release:
             version, cuda = release
-            copy = Need("cudnn", f"=={version}", f"{toolkit.path}/lib64", cuda)
+            copy = InstallCudnn(f"=={version}", f"{toolkit.path}/lib64", cuda)
             whole = (*_aside(toolkit, facts), copy)
             yield whole
-            yield (*whole, with_directories((copy.where,), facts))
+            yield (*whole, with_directories((copy.directory,), facts))
 
 
 def by_installer(need: Need, facts: Facts) -> Iterator[tuple[Need, ...]]:
     """The toolkit of a release that the distribution is too new for; the driver stays."""
-    if need.product == "cuda" and not need.where and not need.build and facts.machine.kind == "live":
-        yield (need._replace(build="runfile"),)
+    if isinstance(need, InstallToolkit) and not need.directory and not need.by and facts.machine.kind == "live":
+        yield (need._replace(by="runfile"),)
 
 
 def _aside(toolkit: Toolkit, facts: Facts) -> Iterator[Need]:
@@ -44,10 +44,8 @@ def _aside(toolkit: Toolkit, facts: Facts) -> Iterator[Need]:
     copies = [one for one in value_or(facts.cudnn, ()) if one.path.startswith(f"{toolkit.path}/") and not one.owner]
     libraries = {one.path: f"{one.path}/{part.name}" for one in copies for part in value_or(one.parts, ())}
     headers = {path.rpartition("/")[0]: path for one in copies if (path := value_or(one.header_path, ""))}
-    yield from (Need("files-aside", ABSENT, path, "libcudnn*") for path in libraries.values())
-    yield from (
-        Need("files-aside", ABSENT, path, "cudnn*.h") for path in headers.values() if path.startswith(toolkit.path)
-    )
+    yield from (MoveFilesAside(path, "libcudnn*") for path in libraries.values())
+    yield from (MoveFilesAside(path, "cudnn*.h") for path in headers.values() if path.startswith(toolkit.path))
 
 
 def _newest(spec: str, cuda: CudaVersion, facts: Facts, matrix: Matrix) -> tuple[str, str] | None:

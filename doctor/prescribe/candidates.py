@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from compat.need import ABSENT, AGAIN, BY_HAND, WHEELS, Need
+from compat.need import (
+    Advice,
+    ChangePackages,
+    InstallCudnn,
+    InstallPackage,
+    InstallToolkit,
+    KeepModuleAway,
+    MoveFilesAside,
+    Need,
+    RemoveFile,
+    RemoveModprobeLine,
+    RemovePackage,
+    as_json,
+)
 from doctor.model.facts import Facts
 from doctor.model.finding import Answer
 from doctor.prescribe.target import may_be_root, target_of
@@ -34,12 +47,12 @@ class Candidate(NamedTuple):
     @property
     def is_advice(self) -> bool:
         """Whether it only tells a person what to do, so that nothing of it can be judged."""
-        return self.need.product == BY_HAND or self.plan.effects == ()
+        return isinstance(self.need, Advice) or self.plan.effects == ()
 
     @property
     def is_last_resort(self) -> bool:
         """Whether it brings a whole CUDA by NVIDIA's installer, beside the packages of the system."""
-        return self.need.product == "cuda" and self.need.build == "runfile"
+        return isinstance(self.need, InstallToolkit) and self.need.by == "runfile"
 
     @property
     def has_no_effects(self) -> bool:
@@ -62,9 +75,9 @@ def candidates(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candida
 
 def _how_far_around(one: Candidate) -> int:
     """A whole CUDA in wheels comes after packages, NVIDIA's installer after that."""
-    if one.need.product != "cuda":
+    if not isinstance(one.need, InstallToolkit):
         return 0
-    return 2 if one.is_last_resort else int(one.need.where.endswith("/nvidia"))
+    return 2 if one.is_last_resort else int(one.need.directory.endswith("/nvidia"))
 
 
 def _by_need(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
@@ -88,7 +101,7 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
         yield from others
         return
     by_hand = all(isinstance(step, (ByHand, Check)) for step in usual.plan.steps)
-    if need.product in {"cudnn", "cuda"} and by_hand and usual.target.os_family == "linux":
+    if isinstance(need, (InstallCudnn, InstallToolkit)) and by_hand and usual.target.os_family == "linux":
         yield from _pasted_instead(answer, need, facts, matrix)  # no package is known for this distribution
         yield usual
         return
@@ -127,14 +140,16 @@ def _in_words(need: Need, why: str, facts: Facts) -> Candidate:
 
 def _wish(need: Need) -> str:
     """A need as a person would say it."""
-    if need.product == WHEELS:
-        gone, come = ", ".join(need.build.split()), ", ".join(need.spec.split())
+    if isinstance(need, ChangePackages):
+        gone, come = ", ".join(need.remove), ", ".join(need.install)
         return ", then ".join(filter(None, (gone and f"remove {gone}", come and f"install {come}")))
-    if ABSENT in {need.spec, need.build}:
-        return f"remove {need.where or need.product}"
-    build = f" ({need.build})" if need.build and need.build != AGAIN else ""
-    inside = f" in {need.where}" if need.where else ""
-    return f"needed here: {need.product}{' ' if need.spec else ''}{need.spec}{build}{inside}"
+    shown = as_json(need)
+    if isinstance(need, (RemovePackage, RemoveFile, MoveFilesAside, RemoveModprobeLine, KeepModuleAway)):
+        return f"remove {shown.where or shown.product}"
+    again = isinstance(need, InstallPackage) and need.reinstall
+    build = f" ({shown.build})" if shown.build and not again else ""
+    inside = f" in {shown.where}" if shown.where else ""
+    return f"needed here: {shown.product}{' ' if shown.spec else ''}{shown.spec}{build}{inside}"
 
 
 def candidate(need: Need, facts: Facts, matrix: Matrix) -> Candidate:

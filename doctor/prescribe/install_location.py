@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.base.record import NamedTuple
-from compat.need import WHEELS, Need
+from compat.need import ChangePackages, Need, as_json
 from doctor.model.facts.environment import Base, Environment
 from doctor.model.facts.seen import value_or
 
@@ -24,7 +24,7 @@ class Place(NamedTuple):
     brings_uv: bool = False
 
 
-def place_of(need: Need, environment: Environment | None) -> Place:
+def place_of(need: Need | None, environment: Environment | None) -> Place:
     """The site of what a need names, else of the frameworks there; the environment's own where that is not one."""
     if environment is None:
         return Place()
@@ -89,10 +89,10 @@ def _is_of(site: str, base: Base) -> bool:
     return site.startswith((f"{prefix}/lib", f"{prefix}/local/lib"))
 
 
-def _of_distributions(need: Need, environment: Environment) -> set[str]:
-    names = {need.product}
-    if need.product == WHEELS:
-        names = {*need.build.split(), *(re.split(r"[^\w.-]", one)[0] for one in need.spec.split())}
+def _of_distributions(need: Need | None, environment: Environment) -> set[str]:
+    names = {as_json(need).product} if need else set()
+    if isinstance(need, ChangePackages):
+        names = {*need.remove, *(re.split(r"[^\w.-]", one)[0] for one in need.install)}
     there = (one for one in value_or(environment.distributions, ()) if one.name in names and not one.hidden_by)
     return {one.site for one in there}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix, accepts
-from compat.need import Need
+from compat.need import InstallCudnn, InstallPackage, InstallToolkit, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.seen import value_or
@@ -22,8 +22,6 @@ from installers.plan import Plan, Target
 from installers.requirement import wanted_version
 from installers.step import kind_of
 from installers.steps.by_hand import ByHand
-
-_ALIKE = {"cudnn", "cuda"}  # what wheels and conda have as well
 
 
 def takes_root(plan: Plan) -> bool:
@@ -41,22 +39,22 @@ def said_first(plan: Plan, target: Target) -> Plan:
 def instead(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[tuple[Need, ...]]:
     """Needs that take no root, one after the other, in place of one that does; best first."""
     environment = _environment_of(answer, facts)
-    if environment is None or need.product not in _ALIKE:
+    if environment is None or not isinstance(need, (InstallCudnn, InstallToolkit)):
         return
     if environment.kind == "conda":
-        yield (need._replace(where=environment.prefix),)
+        yield (need._replace(directory=environment.prefix),)
         return
     site = next(iter(value_or(environment.sites, ())), "")
     if not site or _asks_as_linkers(answer, environment, facts):
         return
-    if need.product == "cudnn" and need.build and _has_wheels(need.build, matrix):
-        wheel = Need(f"nvidia-cudnn-cu{need.build.partition('.')[0]}", need.spec, environment.interpreter)
-        yield (wheel,)
-        yield (wheel, with_directories((f"{site}/{folder_of_wheel(wheel.product)}",), facts))
-    elif need.product == "cuda":
+    if isinstance(need, InstallToolkit):
         more = _beside_cuda(answer, environment, facts, matrix)
-        folders = (*_directories(site, need, matrix), *(f"{site}/{folder_of_wheel(one.product)}" for one in more))
-        yield (need._replace(where=f"{site}/nvidia"), *more, with_directories(folders, facts))
+        folders = (*_directories(site, need, matrix), *(f"{site}/{folder_of_wheel(one.name)}" for one in more))
+        yield (need._replace(directory=f"{site}/nvidia"), *more, with_directories(folders, facts))
+    elif need.cuda and _has_wheels(need.cuda, matrix):
+        wheel = InstallPackage(f"nvidia-cudnn-cu{need.cuda.partition('.')[0]}", need.versions, environment.interpreter)
+        yield (wheel,)
+        yield (wheel, with_directories((f"{site}/{folder_of_wheel(wheel.name)}",), facts))
 
 
 def _has_wheels(cuda: str, matrix: Matrix) -> bool:
@@ -65,9 +63,9 @@ def _has_wheels(cuda: str, matrix: Matrix) -> bool:
     return any(row.wheel and accepts(row.cuda, version) for row in matrix.rows("libraries", "sonames"))
 
 
-def _directories(site: str, need: Need, matrix: Matrix) -> tuple[str, ...]:
+def _directories(site: str, need: InstallToolkit, matrix: Matrix) -> tuple[str, ...]:
     """Where the wheels of that CUDA keep their libraries, and cuDNN's wheel, which goes with them."""
-    version = wanted_version(need.spec)
+    version = wanted_version(need.versions)
     wheels = [row.wheel for row in matrix.rows("libraries", "sonames") if row.wheel and accepts(row.cuda, version)]
     return tuple(dict.fromkeys(f"{site}/{folder_of_wheel(one)}" for one in (*wheels, "nvidia-cudnn-cu12")))
 
@@ -78,11 +76,11 @@ def _asks_as_linkers(answer: Answer, environment: Environment, facts: Facts) -> 
     return any(told.missing and told.soname.endswith(".so") for one in here for told in predictions_for(one, facts))
 
 
-def _beside_cuda(answer: Answer, environment: Environment, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+def _beside_cuda(answer: Answer, environment: Environment, facts: Facts, matrix: Matrix) -> tuple[InstallPackage, ...]:
     """What the framework of a finding asks for, finds nowhere, and no CUDA in wheels brings."""
     frameworks = (one for one in value_or(environment.frameworks, ()) if one.label == answer.subject)
     return tuple(
-        Need(wheel, "", environment.interpreter)
+        InstallPackage(wheel, interpreter=environment.interpreter)
         for one in frameworks
         for wheel in wheels_beside_cuda(one, facts, matrix)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.need import Need
+from compat.need import Need, as_json
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.seen import Seen, value_or
@@ -14,10 +14,10 @@ from installers.plan import Target
 _ADMITTED = frozenset({"root", "sudo", "admin", "wheel", "google-sudoers"})
 
 
-def target_of(facts: Facts, need: Need) -> Target:
-    """What a plan for this need must know of the machine and of the environment concerned."""
+def target_of(facts: Facts, need: Need | None = None) -> Target:
+    """What a plan for this need, or for none, must know of the machine and of the environment concerned."""
     system = facts.system
-    environment = _environment_of(need, facts)
+    environment = _environment_of(as_json(need).where if need else "", facts)
     place = place_of(need, environment)
     cuda = value_or(facts.driver.cuda, None)
     return Target(
@@ -82,14 +82,14 @@ def _arch(facts: Facts) -> str:
     return {"aarch64": "sbsa", "amd64": "x86_64", "AMD64": "x86_64"}.get(machine, machine)
 
 
-def _environment_of(need: Need, facts: Facts) -> Environment | None:
+def _environment_of(where: str, facts: Facts) -> Environment | None:
     """The environment that a need names by its interpreter, its prefix or a path inside it; None without a name.
 
     Of several that a path lies in, the innermost: /opt/conda/envs/t is not /opt/conda.
     """
     known = value_or(facts.environments, ())
-    named = [one for one in known if need.where == one.interpreter]
-    inside = [one for one in known if _is_inside(need.where, one) or _in_a_site(need.where, one)]
+    named = [one for one in known if where == one.interpreter]
+    inside = [one for one in known if _is_inside(where, one) or _in_a_site(where, one)]
     return next(iter(named or sorted(inside, key=lambda one: len(one.prefix), reverse=True)), None)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import UnseenError
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
@@ -34,7 +34,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if NO_ROOM in said:
         return bad(
             "the firmware gave the card no room in the address space, so the driver cannot start it",
-            Need("by-hand", _SETTINGS),
+            Advice(_SETTINGS),
             evidence=(Evidence.of(facts.system.kernel_log, f"this {NO_ROOM}"),),
             explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes"), Symptom("driver-does-not-support-gpu")),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from compat.base.record import NamedTuple
 from compat.build import oldest_cuda
 from compat.matrix import Matrix, Uncovered
-from compat.need import BY_HAND, WHEELS, Need
+from compat.need import Advice, ChangePackages, DropFromPath, InstallPackage, Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
@@ -90,7 +90,7 @@ def _mixing(framework: Framework, related: set[str], facts: Facts) -> list[Mixin
 
 def _needs(found: list[Breach], mixing: list[Mixing]) -> tuple[Need, ...]:
     """Another release would fit the directory of PYTHONPATH, and break the environment without it."""
-    out = [Need("variable", f"without {one.entry}", one.variable.set_in, one.variable.name) for one in mixing]
+    out = [DropFromPath(one.variable.name, one.entry, one.variable.set_in) for one in mixing]
     return tuple(out) or tuple(dict.fromkeys(one.need for one in found))
 
 
@@ -170,7 +170,7 @@ def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Brea
                 f"{framework.label} needs {asked.name}{asked.specifier}, which is not installed{compiles}",
                 Evidence.of(framework.requires, f"{asked.name}{asked.specifier}"),
                 Severity.WARNING,
-                Need(asked.name, asked.specifier, environment.interpreter),
+                InstallPackage(asked.name, asked.specifier, environment.interpreter),
             )
     row = matrix.abi(framework.package, framework.version, facts.system.family.get())
     for one in unmet_requirements(framework, facts):
@@ -181,9 +181,9 @@ def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Brea
             fails if one.imported_at else needs,
             Evidence.at(one.imported_at or one.source, one.wanted),
             Severity.ERROR if one.imported_at else Severity.WARNING,
-            Need(one.name, known, environment.interpreter)
+            InstallPackage(one.name, known, environment.interpreter)
             if known
-            else Need(WHEELS, one.wanted, environment.interpreter),
+            else ChangePackages((one.wanted,), environment.interpreter),
         )
 
 
@@ -232,7 +232,7 @@ def _need(framework: Framework, asked: Pin, there: str, facts: Facts, matrix: Ma
     """What rides is changed and what it rides on stays, for more depends on that."""
     python = environment_of(framework, facts).interpreter
     if traits_of(asked.name).runs_on == framework.package:
-        return Need(asked.name, asked.specifier, python)
+        return InstallPackage(asked.name, asked.specifier, python)
     if _is_follower(framework, asked.name):
         return _anew(framework, asked.name, facts, matrix)
     base = next((one for one in _frameworks(framework, facts) if one.package == asked.name), None)
@@ -246,12 +246,12 @@ def _need(framework: Framework, asked: Pin, there: str, facts: Facts, matrix: Ma
         )
 
     for row in other_builds(framework, facts, matrix, fits, driver=False):
-        return Need(framework.package, row.versions, python)
+        return InstallPackage(framework.package, row.versions, python)
     for abi in matrix.compiled_for(framework.package, asked.name, release_of(there)):
-        return Need(framework.package, abi.versions, python)
+        return InstallPackage(framework.package, abi.versions, python)
     if base and (back := _base_back(framework, base, asked, facts, matrix)):
         return back
-    return Need(BY_HAND, f"install the release of {framework.package} that is made for {asked.name} {there}")
+    return Advice(f"install the release of {framework.package} that is made for {asked.name} {there}")
 
 
 def _base_back(framework: Framework, base: Framework, asked: Pin, facts: Facts, matrix: Matrix) -> Need | None:
@@ -282,11 +282,13 @@ def _anew(framework: Framework, base: str, facts: Facts, matrix: Matrix) -> Need
     build, python = value_or(leader.build, "") if leader else "", environment_of(framework, facts).interpreter
     if leader and (others := _others_wrong(framework, base, facts, matrix)):
         builds = (_newest_up_to(build, one.package, matrix) for one in (framework, *others))
-        return Need(base, f"=={release_of(leader.version)}", python, min(builds, key=lambda one: _cuda(one) or _NONE))
+        return InstallPackage(
+            base, f"=={release_of(leader.version)}", python, min(builds, key=lambda one: _cuda(one) or _NONE)
+        )
     newest = _newest_up_to(build, framework.package, matrix)
     if leader and newest != build:
-        return Need(base, f"=={release_of(leader.version)}", python, newest)
-    return Need(framework.package, "", python, build)
+        return InstallPackage(base, f"=={release_of(leader.version)}", python, newest)
+    return InstallPackage(framework.package, interpreter=python, build=build)
 
 
 def _newest_up_to(build: str, follower: str, matrix: Matrix) -> str:

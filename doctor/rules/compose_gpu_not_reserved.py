@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
@@ -22,7 +22,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if service.fault is not None:
         return bad(
             f"the service {service.name} is not started: {service.fault.what}",
-            Need("by-hand", f"{service.fault.source}: {service.fault.instead}"),
+            Advice(f"{service.fault.source}: {service.fault.instead}"),
             evidence=(Evidence.at(service.fault.source, service.fault.what),),
         )
     need_cuda_inside(facts)
@@ -34,7 +34,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"the service {service.name} is given GPUs by {given}")
     return bad(
         f"the service {service.name} computes on GPUs and is given none",
-        Need("by-hand", f"below services: {service.name}: in {service.source.file}: {_LINES}"),
+        Advice(f"below services: {service.name}: in {service.source.file}: {_LINES}"),
         severity=Severity.WARNING,
         evidence=(Evidence.at(service.source, f"{service.name} has no key that gives it a GPU"),),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment, Framework
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
@@ -28,10 +28,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     packages = _packages(environment)
     return bad(
         f"{framework.label}, a wheel, will load conda's {one.soname} {loaded} instead of its own {own}",
-        Need(
-            "by-hand",
+        Advice(
             f"Remove conda's {' and '.join(packages) or 'CUDA packages'} from {environment.prefix}: the wheel brings"
-            " its own libraries.",
+            " its own libraries."
         ),
         evidence=tuple(Evidence(describe_resolution(one.way), file=one.path.get()) for one in older),
         explains=(Symptom("cublas-mismatch", framework.label), *import_symptoms(framework)),

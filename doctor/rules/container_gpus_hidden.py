@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.image import image_of, need_cuda_inside, said_by, set_to
@@ -30,7 +30,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"{_VARIABLE}={value}")
     return bad(
         f"the image sets {_VARIABLE}={value}, which hides the GPUs wherever --gpus does not override it",
-        Need("by-hand", set_to(_VARIABLE, "all", facts)),
+        Advice(set_to(_VARIABLE, "all", facts)),
         severity=Severity.WARNING,
         evidence=(Evidence.at(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}: {_HIDES[hides]}"),),
     )

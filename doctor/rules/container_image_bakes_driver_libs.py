@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, Need
 from compat.version import DriverRelease
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileFacts, DockerfileLine
@@ -43,7 +43,7 @@ def _in_dockerfile(told: DockerfileFacts) -> Answer:
         return bad(
             f"{told.drivers[0].source} brings {told.drivers[0].what}, and the driver's libraries with it: they are the"
             " host's, which the GPU runtime puts there",
-            Need("by-hand", "; ".join(f"{one.source}: {_without(one)}" for one in told.drivers)),
+            Advice("; ".join(f"{one.source}: {_without(one)}" for one in told.drivers)),
             severity=Severity.WARNING,
             evidence=tuple(Evidence.at(one.source, one.what) for one in told.drivers),
         )
@@ -88,7 +88,7 @@ def _system_libraries(facts: Facts) -> tuple[DriverLibrary, ...]:
 
 def _remove(baked: tuple[DriverLibrary, ...]) -> Need:
     paths = ", ".join(sorted(one.path for one in baked))
-    return Need("by-hand", f"Build the image without driver packages (libnvidia-compute-*, nvidia-utils-*): {paths}.")
+    return Advice(f"Build the image without driver packages (libnvidia-compute-*, nvidia-utils-*): {paths}.")
 
 
 RULE = Rule(MACHINE, check)

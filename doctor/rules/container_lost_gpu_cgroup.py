@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.conditions import container, need_kernel_driver, nvml_code, nvml_evidence
@@ -47,7 +47,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("NVML does not complain of it")
     return bad(
         "this container has the GPU's nodes, but may no longer use them",
-        Need("by-hand", _BY_KIND.get(container(facts), _LASTING)),
+        Advice(_BY_KIND.get(container(facts), _LASTING)),
         evidence=(
             *nvml_evidence(facts),
             Evidence.of(facts.system.container, container(facts)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, Need
 from compat.version import CudaVersion
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase
@@ -82,7 +82,7 @@ def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix
         release = _release(value)
         return bad(
             f"containers of this image do not start: NVIDIA's runtime reads {name}, and {value[:40]!r} is no release",
-            Need("by-hand", set_to(_REQUIRE, f"cuda>={release}", facts) if release else _TURN_OFF),
+            Advice(set_to(_REQUIRE, f"cuda>={release}", facts) if release else _TURN_OFF),
             evidence=(seen,),
         )
     failed = found.decides
@@ -90,7 +90,7 @@ def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix
         line = re.sub(r" *(<=|>=|!=|=|<|>) *", r"\1", value)
         return bad(
             f"containers of this image do not start: in {name}, {failed[0].why}",
-            Need("by-hand", set_to(name, f'"{line}"', facts) if line != value else f"Mend {name}."),
+            Advice(set_to(name, f'"{line}"', facts) if line != value else f"Mend {name}."),
             evidence=(seen,),
         )
     wanted = " and ".join(one.text for one in failed)
@@ -108,8 +108,8 @@ def _needs(wanted: str, matrix: Matrix) -> tuple[Need, ...]:
     fit = [one.branch for one in rows if one.cuda_max and found and one.cuda_max >= CudaVersion.parse(found[1])]
     do = f"install driver >={min(fit)}, which runs CUDA {found[1]}" if found and fit else f"bring about {wanted}"
     return (
-        Need("by-hand", f"On the machine that runs it: {do}."),
-        Need("by-hand", f"Where that is too strict, do without it. {_TURN_OFF}"),
+        Advice(f"On the machine that runs it: {do}."),
+        Advice(f"Where that is too strict, do without it. {_TURN_OFF}"),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, bad, ok
 from doctor.rules.shared.image import image_of, need_cuda_inside, said_by, set_to
@@ -27,7 +27,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         line = ",".join(sorted((names & _KNOWN) | {"compute", "utility"}))
         return bad(
             f"the image asks for {_VARIABLE}={value}: {strange[0]!r} is no capability, and its containers do not start",
-            Need("by-hand", set_to(_VARIABLE, line, facts)),
+            Advice(set_to(_VARIABLE, line, facts)),
             evidence=(Evidence.at(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
         )
     if not names or names & _ENOUGH:
@@ -35,7 +35,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     line = ",".join(sorted(names | {"compute", "utility"}))
     return bad(
         f"the image asks for {_VARIABLE}={value}: without compute its containers get no libcuda",
-        Need("by-hand", set_to(_VARIABLE, line, facts)),
+        Advice(set_to(_VARIABLE, line, facts)),
         evidence=(Evidence.at(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
     )
 

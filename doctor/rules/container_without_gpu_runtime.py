@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import GiveGpus
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
@@ -35,7 +35,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     kind = container(facts)
     return bad(
         f"this container ({kind}) was started without {'the GPU' if 'device nodes' in absent else absent}",
-        Need("container-gpu", "", kind),
+        GiveGpus(kind),
         evidence=_evidence(facts, absent),
         explains=tuple(map(Symptom, _SYMPTOMS)),
     )

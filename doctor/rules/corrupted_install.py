@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, WHEELS, Need
+from compat.need import ChangePackages, InstallPackage, Need
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
@@ -60,11 +60,12 @@ def _half(found: tuple[HalfInstalled, ...], environment: Environment) -> Answer:
     places = tuple(path for each in found for path in each.paths)
     return bad(
         f"{one.distribution} is half installed and cannot be imported: pip was interrupted",
-        Need(
+        InstallPackage(
             one.distribution,
             f"=={release}" if release else "",
             environment.interpreter,
-            build or (AGAIN if release else ""),
+            build,
+            reinstall=bool(release) and not build,
         ),
         evidence=tuple(
             Evidence(f"no dist-info belongs to it: pip does not list {one.module}", path) for path in places
@@ -127,10 +128,10 @@ def _told(environment: Environment, facts: Facts) -> tuple[Prediction, ...]:
 def _need(found: list[Incomplete], environment: Environment) -> Need:
     """All files of these very releases anew."""
     if len(found) > 1:
-        return Need(WHEELS, " ".join(f"{one.distribution}=={one.version}" for one in found), environment.interpreter)
+        return ChangePackages(tuple(f"{one.distribution}=={one.version}" for one in found), environment.interpreter)
     one = found[0]
     release, _, build = _version(one, environment).partition("+")
-    return Need(one.distribution, f"=={release}", environment.interpreter, build or AGAIN)
+    return InstallPackage(one.distribution, f"=={release}", environment.interpreter, build, reinstall=not build)
 
 
 def _version(one: Incomplete, environment: Environment) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compat.build import accepted_cudas, gpu_packages, gpu_plugins, name_of, release_key
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import Advice, Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from doctor.model.facts import Facts
@@ -153,10 +153,10 @@ def _by_hand(framework: Framework, facts: Facts, is_beside: bool) -> tuple[Need,
         text = (
             f"Make an environment of its own for {framework.package}: no build of it is known that goes with the rest"
         )
-        return (Need("by-hand", f"{text}."),)
+        return (Advice(f"{text}."),)
     packages = [one for one in gpu_packages(framework.package) if one != framework.package]
     if not packages:
-        return (Need("by-hand", f"no build of {framework.package} is known that runs on this GPU and driver"),)
+        return (Advice(f"no build of {framework.package} is known that runs on this GPU and driver"),)
     return (cuda_need_of(packages[0], framework, facts),)
 
 

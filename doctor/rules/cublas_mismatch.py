@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.loader import Prediction
@@ -45,7 +45,7 @@ def _bad(framework: Framework, said: str, parts: tuple[Prediction, ...], facts: 
     return bad(
         f"{framework.label} will load {said}: undefined symbols",
         out_of_variable(stray)
-        or Need("by-hand", f"Take {stray.path.get()} out of the search ({describe_resolution(stray.way)})."),
+        or Advice(f"Take {stray.path.get()} out of the search ({describe_resolution(stray.way)})."),
         evidence=tuple(Evidence(describe_resolution(one.way), file=one.path.get()) for one in parts),
         explains=import_symptoms(framework),
     )

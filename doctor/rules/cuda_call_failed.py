@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, bad, ok
 from doctor.rules.shared.conditions import CUDA_UNKNOWN, cuda_start, cuda_start_evidence
@@ -25,7 +25,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     advice = row.advice if row and row.advice else _ADVICE
     return bad(
         f"NVML works, and CUDA {what if start.code else f'does not start: {start.error}'}",
-        Need(BY_HAND, f"{advice[0].upper()}{advice[1:]}."),
+        Advice(f"{advice[0].upper()}{advice[1:]}."),
         evidence=cuda_start_evidence(facts),
     )
 

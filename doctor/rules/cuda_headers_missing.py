@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, InstallToolkit, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.facts.toolkit import Toolkit
@@ -40,9 +40,9 @@ def _need(toolkit: Toolkit) -> Need:
         "distribution": "install the distribution's package of CUDA headers (nvidia-cuda-dev on Debian and Ubuntu)",
     }
     if toolkit.kind in packages:
-        return Need("by-hand", packages[toolkit.kind])
+        return Advice(packages[toolkit.kind])
     cuda = getattr(toolkit.cuda, "value", "")
-    return Need("cuda", f"=={cuda}.*" if cuda else "", toolkit.path)
+    return InstallToolkit(f"=={cuda}.*" if cuda else "", toolkit.path)
 
 
 RULE = Rule(TOOLKITS, check, blocks_verdict=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, Need
+from compat.need import Advice, InstallPackage, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.loader import Outcome, Prediction
@@ -49,12 +49,12 @@ def _needs(damaged: tuple[Prediction, ...], framework: Framework, facts: Facts, 
     if out:
         return (out,)
     if one.damaged.startswith(f"{framework.path}/"):
-        return (Need(framework.package, f"=={framework.version}", environment.interpreter, AGAIN),)
+        return (InstallPackage(framework.package, f"=={framework.version}", environment.interpreter, reinstall=True),)
     if not own:
-        return (Need("by-hand", f"Install what {one.damaged} belongs to anew."),)
+        return (Advice(f"Install what {one.damaged} belongs to anew."),)
     pinned = {each.name: f"{each.name}=={each.version}" for each in installed(environment)}
     return tuple(
-        need._replace(spec=" ".join(pinned.get(name, name) for name in need.spec.split()))
+        need._replace(install=tuple(pinned.get(name, name) for name in need.install))
         for need in wheels_for(damaged, framework, facts, matrix)
     )
 

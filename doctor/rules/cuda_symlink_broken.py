@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, Need
+from compat.need import AssignVariable, ClearVariable, LinkTo, Need, RemoveFile, SetAlternative
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.model.facts.toolkit import Toolkit, ToolkitName
@@ -50,16 +50,16 @@ def _needs(name: ToolkitName, facts: Facts) -> Iterator[Need]:
     if name.name.startswith("/"):
         if toolkit and toolkit.kind == "directory":
             if name.value.startswith(_ALTERNATIVES):
-                yield Need("alternative", toolkit.path, name.name)
+                yield SetAlternative(name.name, toolkit.path)
                 return
-            yield Need("link", toolkit.path, name.name)
-        yield Need("file", ABSENT, name.name)
+            yield LinkTo(name.name, toolkit.path)
+        yield RemoveFile(name.name)
         return
     variables = value_or(facts.configuration.variables, ())
     set_in = next((one.set_in for one in variables if one.name == name.name), "")
     if toolkit:
-        yield Need("variable", f"={toolkit.path}", set_in, name.name)
-    yield Need("variable", "", set_in, name.name)
+        yield AssignVariable(name.name, toolkit.path, set_in)
+    yield ClearVariable(name.name, set_in)
 
 
 def _best(facts: Facts) -> Toolkit | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import ClearVariable, GiveGpus, Need
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.gpu import Gpu
@@ -111,7 +111,7 @@ def _partly(setting: Variable, chosen: Chosen) -> Answer:
 
 
 def _unset(setting: Variable) -> Need:
-    return Need("variable", "", setting.set_in, setting.name)
+    return ClearVariable(setting.name, setting.set_in)
 
 
 def _evidence(setting: Variable) -> tuple[Evidence, ...]:
@@ -127,7 +127,7 @@ def _runtime(facts: Facts) -> Answer:
         return ok(f"{_NAME} is not set")
     return bad(
         f"{_RUNTIME}={value!r} keeps every GPU out of this container",
-        Need("container-gpu", "", container(facts)),
+        GiveGpus(container(facts)),
         evidence=(Evidence(f"{_RUNTIME}={value}", label="environment"),),
     )
 

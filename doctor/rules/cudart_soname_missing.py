@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, AssignVariable, Need
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -102,13 +102,13 @@ def _needs(
     """
     wheels = wheels_for(missing, framework, facts, matrix)
     if cudnn:
-        wheels = tuple(one._replace(spec=" ".join(dict.fromkeys((*one.spec.split(), cudnn)))) for one in wheels)
+        wheels = tuple(one._replace(install=tuple(dict.fromkeys((*one.install, cudnn)))) for one in wheels)
     is_by_wheels = wheels and absent_pins(framework, facts, matrix)  # which it requires all the same
     toolkit = () if is_by_wheels else toolkit_for(missing[0].soname, framework, facts, matrix)
-    here = tuple(one for one in toolkit if one.product == "variable")
+    here = tuple(one for one in toolkit if isinstance(one, AssignVariable))
     both = (*wheels, *toolkit) if _looks_into_wheels(framework, facts) else (*toolkit, *wheels)
     both = tuple(dict.fromkeys((*here, *both)))
-    return both or (Need("by-hand", _in_words(missing[0].soname, framework, facts, matrix)),)
+    return both or (Advice(_in_words(missing[0].soname, framework, facts, matrix)),)
 
 
 def _in_words(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, Need
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.facts.seen import Seen, value_or
@@ -55,7 +55,7 @@ def _needs(pair: Pair, facts: Facts) -> tuple[Need, ...]:
         variable = variable_of(copy, facts)
         if variable and older.path != newer.path:
             return (drop_from_path_need(copy, variable, facts),)
-    return (Need("by-hand", f"Keep one cuDNN release on the search path: remove {older.label}, or {newer.label}."),)
+    return (Advice(f"Keep one cuDNN release on the search path: remove {older.label}, or {newer.label}."),)
 
 
 RULE = Rule(MACHINE, check, blocks_verdict=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Need, PutOnPath
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -46,7 +46,7 @@ def _lying_here(cuda: int, built: CudnnVersion, facts: Facts) -> Iterator[Need]:
     for one in value_or(facts.cudnn, ()):
         release = value_or(one.version, None)
         if one.origin == "windows" and value_or(one.cuda_major, 0) == cuda and release and release.major == built.major:
-            yield Need("variable", f"with {one.path}", "", _PATH)
+            yield PutOnPath((one.path,))
             return
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, Need
+from compat.need import MoveFilesAside
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.facts.seen import Seen, Unseen, how, value_or
@@ -48,7 +48,7 @@ def _alone(copy: CudnnCopy, facts: Facts) -> Answer:
     path = value_or(copy.header_path, copy.path)
     return bad(
         f"{path} is of cuDNN {header}, and the linker takes cuDNN {library} in {pair.path}: what is built here fails",
-        Need("files-aside", ABSENT, path, "cudnn*.h"),
+        MoveFilesAside(path, "cudnn*.h"),
         severity=Severity.WARNING,
         evidence=(Evidence(f"defines cuDNN {header}", file=path), Evidence(f"cuDNN {library}", file=pair.path)),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import LinkTo
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy, CudnnLink
 from doctor.model.facts.seen import value_or
@@ -22,7 +22,7 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"every link in {copy.path} leads to a library of its release")
     first, more = links[0], f", and {len(links) - 1} more" if len(links) > 1 else ""
     target = _right_target(first, copy) if len(links) == 1 else ""
-    needs = (Need("link", target, first.path),) if target else ()
+    needs = (LinkTo(first.path, target),) if target else ()
     return bad(
         f"{_shown(first)}: {first.why}{more}",
         *needs,

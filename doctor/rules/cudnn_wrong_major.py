@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import BY_HAND, Need
+from compat.need import Advice, Need
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
@@ -81,7 +81,7 @@ def _another_way(framework: Framework, copy: CudnnCopy, facts: Facts, matrix: Ma
     if not is_shared(copy, framework, facts):
         return ()
     text = f"Put {framework.package} into an environment of its own: the frameworks beside it need another cuDNN."
-    return (*releases_made_for(copy, framework, facts, matrix), Need(BY_HAND, text))
+    return (*releases_made_for(copy, framework, facts, matrix), Advice(text))
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

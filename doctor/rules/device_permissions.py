@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, GiveGpus, Need, OpenDeviceNodes
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.driver import DeviceNode
 from doctor.model.facts.seen import Unseen, UnseenError, how, value_or
@@ -64,17 +64,17 @@ def _is_open_by_mode(closed: tuple[DeviceNode, ...]) -> bool:
 
 
 def _needs(facts: Facts, closed: tuple[DeviceNode, ...]) -> tuple[Need, ...]:
-    inside, paths = container(facts), " ".join(node.path for node in closed) or "/dev/nvidiactl"
+    inside, paths = container(facts), tuple(node.path for node in closed) or ("/dev/nvidiactl",)
     if _is_open_by_mode(closed) and (closed or inside):
         if without_gpus(facts):
             return (ask_for_gpus(),)
-        return (Need("device-access", "", paths, "label") if inside else Need("by-hand", _BY_SERVICE),)
-    everybody = Need("device-access", "", paths, "root")
+        return (OpenDeviceNodes(paths, selinux=True) if inside else Advice(_BY_SERVICE),)
+    everybody = OpenDeviceNodes(paths, "root")
     if value_or(facts.system.is_root, False):
-        return (Need("container-gpu", "", inside),) if inside else (everybody,)
+        return (GiveGpus(inside),) if inside else (everybody,)
     grouped = [node for node in closed if node.group not in {"", "root"} and node.mode & _GROUP_MAY == _GROUP_MAY]
     if closed and len(grouped) == len(closed):
-        return (Need("device-access", "", grouped[0].path, grouped[0].group), everybody)
+        return (OpenDeviceNodes((grouped[0].path,), grouped[0].group), everybody)
     return (everybody,)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
 from doctor.rules.shared.image import dockerfile_of
@@ -18,7 +18,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("no line leaves lists of packages or downloads behind")
     return bad(
         f"{left[0].source} leaves {left[0].what} in the image",
-        Need("by-hand", "; ".join(f"{one.source}: add {one.instead}" for one in left)),
+        Advice("; ".join(f"{one.source}: add {one.instead}" for one in left)),
         severity=Severity.INFO,
         evidence=tuple(Evidence.at(one.source, one.what) for one in left),
     )

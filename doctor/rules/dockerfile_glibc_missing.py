@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from compat.platform import absent
 from compat.target import TargetMachine
 from doctor.model.facts import Facts, Machine
@@ -34,7 +34,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     (first, row), base = found[0], found[0][0].base
     return bad(
         f"{first.source} installs {first.package} on Alpine: {row.summary}, so pip finds none",
-        Need("by-hand", _with_glibc(base)),
+        Advice(_with_glibc(base)),
         evidence=(
             *(Evidence.at(one.source, f"{one.package}: {row.summary}") for one, row in found),
             Evidence.at(base.source, f"FROM {base.image}, whose C library is musl"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import Advice
 from compat.overlap import overlap
 from compat.row import FrameworkRow
 from doctor.model.facts import Facts, Machine
@@ -91,7 +91,7 @@ def _bad(framework: Framework, row: FrameworkRow, base: DockerfileBase, lacks: s
     return bad(
         f"{source} installs {framework.label}, which takes CUDA's libraries from the system, and {base.image} has no "
         f"{lacks}",
-        Need("by-hand", _instead(base, row, wanted, matrix)),
+        Advice(_instead(base, row, wanted, matrix)),
         evidence=(
             Evidence.at(source, f"{framework.label} asks for {wanted}"),
             Evidence.at(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileLine
 from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
@@ -21,7 +21,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if wrong:
         return bad(
             f"{wrong[0].source} sets {_NAME} without effect: {wrong[0].what}",
-            Need("by-hand", "; ".join(map(_instead, wrong))),
+            Advice("; ".join(map(_instead, wrong))),
             severity=Severity.WARNING,
             evidence=tuple(Evidence.at(one.source, one.what) for one in wrong),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, Need
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase, DockerfileCompile
 from doctor.model.facts.seen import Seen, Unseen
@@ -44,12 +44,11 @@ def _need(base: DockerfileBase, matrix: Matrix) -> Need:
     rows = matrix.rows("index", "images")
     for row in rows:
         if row.release == base.release and base.system and row.image.endswith(f"-devel-{base.system}"):
-            return Need(
-                "by-hand",
-                f"in place of {base.source}, as the devel variant has the compiler: {from_line(base, row.image)}",
+            return Advice(
+                f"in place of {base.source}, as the devel variant has the compiler: {from_line(base, row.image)}"
             )
     kind = "the devel variant of the same image" if base.variant else "an image with the CUDA toolkit"
-    return Need("by-hand", f"{base.source}: start from {kind}, at least in the stage that compiles.")
+    return Advice(f"{base.source}: start from {kind}, at least in the stage that compiles.")
 
 
 RULE = Rule(MACHINE, check)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileTree
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok, unknown
@@ -32,7 +32,7 @@ def _bad(first: DockerfileTree, other: DockerfileTree) -> Answer:
     there = "the distribution's own CUDA" if first.cuda == "distribution" else f"CUDA {first.cuda}"
     return bad(
         f"{other.source} installs {second} beside {there}: which nvcc and which libraries are found is left to chance",
-        Need("by-hand", f"{other.source}: leave {other.what} out, or start from an image of that release."),
+        Advice(f"{other.source}: leave {other.what} out, or start from an image of that release."),
         severity=Severity.WARNING,
         evidence=(Evidence.at(first.source, first.what), Evidence.at(other.source, other.what)),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import Advice, InstallDriver
 from compat.row import BranchRow
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, value_or
@@ -31,7 +31,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     newer, last = _newer(row, facts, matrix)
     return bad(
         f"driver branch {row.branch} has had no updates, security fixes included, since {row.end_of_life}",
-        Need("by-hand", _LAST) if last else on_host(facts, newer, f"install driver {newer.spec}"),
+        Advice(_LAST) if last else on_host(facts, newer, f"install driver {newer.versions}"),
         severity=Severity.INFO,  # it works as before: no reason to call the stack anything but healthy
         evidence=(
             Evidence.of(facts.driver.release, f"driver {facts.driver.release.value}"),
@@ -46,7 +46,7 @@ def _over(row: BranchRow, today: str) -> bool:
     return bool(end) and end < today[: len(end)]
 
 
-def _newer(row: BranchRow, facts: Facts, matrix: Matrix) -> tuple[Need, bool]:
+def _newer(row: BranchRow, facts: Facts, matrix: Matrix) -> tuple[InstallDriver, bool]:
     """The oldest newer branch with a long life ahead that every card works with, and whether there is none."""
     last = _last_for_cards(facts, matrix)
     rows: tuple[BranchRow, ...] = matrix.rows("driver", "branches")
@@ -56,7 +56,7 @@ def _newer(row: BranchRow, facts: Facts, matrix: Matrix) -> tuple[Need, bool]:
         if one.branch > row.branch and one.kind in _LASTING and one.end_of_life and not _over(one, matrix.as_of())
         if last is None or one.branch <= last
     ]
-    return Need("driver", f">={min(fit)}" if fit else ""), last is not None and last <= row.branch
+    return InstallDriver(f">={min(fit)}" if fit else ""), last is not None and last <= row.branch
 
 
 def _last_for_cards(facts: Facts, matrix: Matrix) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, InstallDriver, Need
 from compat.row import GenerationRow
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.gpu import PciDevice
@@ -75,14 +75,14 @@ def _match(said: str) -> tuple[str, Need] | None:
     legacy = re.search(_LEGACY, said)
     if legacy:
         branch = legacy[1]
-        return f"it is supported by the {branch} legacy branch only", Need("driver", f">={branch},<{int(branch) + 1}")
+        return f"it is supported by the {branch} legacy branch only", InstallDriver(f">={branch},<{int(branch) + 1}")
     if re.search(_NO_GSP, said):
-        return "the open kernel module does not support it", Need("by-hand", _PROPRIETARY)
+        return "the open kernel module does not support it", Advice(_PROPRIETARY)
     refused = re.search(_UNSUPPORTED, said)
     if not refused:
         return None
     branch = int(refused[1].partition(".")[0])
-    return f"release {refused[1]} does not know it", Need("driver", f">={branch + 1}")
+    return f"release {refused[1]} does not know it", InstallDriver(f">={branch + 1}")
 
 
 def _by_its_id(facts: Facts, matrix: Matrix) -> _Refused | None:

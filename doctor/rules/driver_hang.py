@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import RestartMachine
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.conditions import kernel_says, nvml_evidence, on_host
@@ -23,7 +23,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     said = kernel_says(facts)
     return bad(
         "the driver does not answer: what asks it hangs",
-        on_host(facts, Need("restart"), _RESTART),
+        on_host(facts, RestartMachine(), _RESTART),
         evidence=(
             *nvml_evidence(facts),
             *(Evidence(text, label="kernel log") for text in _HUNG_TASKS if text.casefold() in said.casefold()),

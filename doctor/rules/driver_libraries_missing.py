@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import AssignVariable, InstallDriver
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.driver import DriverLibrary
 from doctor.model.facts.seen import Seen, value_or
@@ -33,10 +33,10 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
 def _not_searched(facts: Facts, library: DriverLibrary) -> Answer:
     folder = library.path.rpartition("/")[0]
     before = variable(facts, _PATH) if isinstance(facts.configuration.variables, Seen) else None
-    value = f"={folder}" + (f":{before.value}" if before and before.value else "")
+    value = folder + (f":{before.value}" if before and before.value else "")
     return bad(
         f"{library.path} is there, but the loader does not look in {folder}",
-        Need("variable", value, before.set_in if before else "", _PATH),
+        AssignVariable(_PATH, value, before.set_in if before else ""),
         severity=Severity.WARNING,  # a program may bring the path along, in a RUNPATH of its own
         evidence=(Evidence.of(facts.driver.libraries, f"{library.path} is not what libcuda.so.1 leads to"),),
         places=(library.path,),
@@ -47,7 +47,7 @@ def _absent(facts: Facts) -> Answer:
     release = value_or(facts.driver.module_release, None)
     return bad(
         "the nvidia kernel module is loaded, but libcuda is not installed",
-        Need("driver", f"=={release}" if release else ""),
+        InstallDriver(f"=={release}" if release else ""),
         evidence=(
             Evidence.of(facts.driver.module_release, f"module {release or 'loaded'}", "modules"),
             Evidence.of(facts.driver.libraries, "no libcuda.so"),

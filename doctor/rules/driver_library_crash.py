@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallDriver
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Symptom, bad, ok
@@ -21,7 +21,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     release = value_or(facts.driver.module_release, None)
     return bad(
         f"{nvml.library} crashes when it is used: {nvml.error}",
-        on_host(facts, Need("driver", f"=={release}" if release else ""), "install the driver's libraries anew"),
+        on_host(facts, InstallDriver(f"=={release}" if release else ""), "install the driver's libraries anew"),
         evidence=nvml_evidence(facts),
         explains=(Symptom("framework-import-crash"), Symptom("no-device-nodes")),
     )

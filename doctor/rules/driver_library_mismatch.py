@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import (
+    Advice,
+    InstallDriver,
+    InstallModulePackage,
+    Need,
+    RemoveDriverLeftovers,
+    RestartMachine,
+    SetGlxAlternative,
+)
 from compat.version import DriverRelease
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.driver import DriverLibrary, ModuleFile, kernel_order
@@ -101,7 +109,7 @@ def _cause(facts: Facts, others: tuple[DriverLibrary, ...]) -> tuple[str, tuple[
     if right:
         pattern = f"lib*.so.{others[0].release}"
         runfile = value_or(facts.driver.brought_by, "") == "runfile"
-        needs = (Need("driver-leftovers", "runfile" if runfile else "", others[0].path, pattern),)
+        needs = (RemoveDriverLeftovers(others[0].path, pattern, by_runfile=runfile),)
         return f"{others[0].path} was left by another installation, before {right.path}", needs
     why = "packages of two drivers are mixed, and a restart loads the same module again"
     return why, (_of_libraries(others[0].release, _unlike(facts, others)),)
@@ -113,8 +121,8 @@ def _of_libraries(release: DriverRelease, modules: tuple[ModuleFile, ...]) -> Ne
 
     ready = next((found for one in modules if (found := re.search(_READY, one.path))), None)
     if ready is None:
-        return Need("driver", f"=={release}")
-    return Need("module-package", f"=={release}", modules[0].kernel, f"nvidia-dkms-{release.branch}{ready[1]}")
+        return InstallDriver(f"=={release}")
+    return InstallModulePackage(modules[0].kernel, f"nvidia-dkms-{release.branch}{ready[1]}", str(release))
 
 
 def _unlike(facts: Facts, others: tuple[DriverLibrary, ...]) -> tuple[ModuleFile, ...]:
@@ -163,17 +171,17 @@ def _collection(library: DriverLibrary) -> str:
 def _alternative(aside: DriverLibrary) -> Need:
     """Its directory is called as that of the alternative: lib/x86_64-linux-gnu/nvidia/current."""
     name = aside.path.rpartition("/")[0].rpartition("/")[2]
-    return Need("glx-alternative", f"=={aside.release}", f"/usr/lib/nvidia/{name}")
+    return SetGlxAlternative(str(aside.release), f"/usr/lib/nvidia/{name}")
 
 
 def _needs(facts: Facts) -> tuple[Need, ...]:
     """A restart loads the module that belongs to the libraries; nothing is to be installed."""
     release = value_or(facts.driver.module_release, None)
     if container(facts) == "lxc" and release:
-        return (Need("by-hand", _OWN_LIBRARIES.format(release=release)),)
+        return (Advice(_OWN_LIBRARIES.format(release=release)),)
     if container(facts):
-        return (Need("by-hand", _ANEW),)
-    return (Need("restart"), Need("by-hand", _RELOAD))
+        return (Advice(_ANEW),)
+    return (RestartMachine(), Advice(_RELOAD))
 
 
 RULE = Rule(MACHINE, check)

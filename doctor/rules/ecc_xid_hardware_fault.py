@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import Advice, Need, ResetGpu
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, Unseen, WhyNot, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
@@ -39,7 +39,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     found = (*gone, *worn, *pending, *logged, *counted)
     return bad(
         f"the hardware of a GPU reports a fault: {found[0].detail}",
-        Need("by-hand", _RESTART if gone else _REPLACE) if gone or worn else _need(facts, pending=bool(pending)),
+        Advice(_RESTART if gone else _REPLACE) if gone or worn else _need(facts, pending=bool(pending)),
         severity=Severity.ERROR if gone or worn else Severity.WARNING,
         evidence=found,
         explains=(Symptom("no-device-nodes"), Symptom("driver-does-not-support-gpu")) if gone else (),
@@ -94,9 +94,9 @@ def _pending(facts: Facts) -> Iterator[Evidence]:
 def _need(facts: Facts, *, pending: bool) -> Need:
     """A reset of the first GPU that waits for one; else what a person does with a card."""
     if not pending:
-        return Need("by-hand", _WATCH)
+        return Advice(_WATCH)
     waiting = (gpu for gpu in value_or(facts.gpus, ()) if value_or(gpu.retired_pages_pending, False))
-    return Need("gpu-reset", "", str(next(waiting).number))
+    return ResetGpu(next(waiting).number)
 
 
 def _counted(facts: Facts) -> Iterator[Evidence]:

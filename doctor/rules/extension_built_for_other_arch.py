@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.build import serves
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from compat.traits import is_known
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Extension
@@ -72,7 +72,7 @@ def _bad(package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tu
     built = tuple(Evidence(f"has code for {targets_text((one,))}", file=one.path) for one in modules)
     return bad(
         f"{package.label} has no code for {_names(unserved)}: it was built for {targets_text(modules)}",
-        Need("by-hand", f"install a build of {package.label} that has code for {names}, or {again}"),
+        Advice(f"install a build of {package.label} that has code for {names}, or {again}"),
         severity=severity_of(unserved, visible_gpus(facts)),
         evidence=(*gpus, *built),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from compat.build import covers, oldest_cuda
 from compat.matrix import Matrix, accepts
-from compat.need import Need
+from compat.need import Advice, ClearVariable, InstallPackage, Need
 from compat.row import FrameworkRow
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Extension, Variable
@@ -55,7 +55,7 @@ def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Fac
     return bad(
         f"{package.label} has no library for CUDA {_dotted(wanted)}, which {package.torch.label} was built with",
         *_releases_with(wanted, package, facts, matrix),
-        Need("by-hand", f"install a release of {package.modules[0].distribution} that has one for {_dotted(wanted)}"),
+        Advice(f"install a release of {package.modules[0].distribution} that has one for {_dotted(wanted)}"),
         evidence=(_torch_evidence(package), Evidence(f"has libraries for CUDA {_present(by_name)}", file=folder)),
     )
 
@@ -77,7 +77,7 @@ def _led_astray(package: ExtensionPackage, by_name: dict[str, Extension], said: 
     return bad(
         f"{said.name}={said.value} asks {package.label} for its library for CUDA {_dotted(said.value)}, {why}; "
         f"{package.torch.label} brings CUDA {package.torch.cuda.get()}",
-        Need("variable", "", said.set_in, said.name),
+        ClearVariable(said.name, said.set_in),
         evidence=(
             Evidence.at(said.set_at, said.value, f"{said.name}, set in {said.set_in}" if said.set_in else said.name),
             _torch_evidence(package),
@@ -102,7 +102,7 @@ def _releases(
         return fits(row) and keeps(asked, release_of(package.torch.version))
 
     rows = other_builds(own, facts, matrix, goes_with, driver=False) if own else ()
-    yield from (Need(name, row.versions, environment.interpreter) for row in rows[:1])
+    yield from (InstallPackage(name, row.versions, environment.interpreter) for row in rows[:1])
 
 
 def _pins_torch(row: FrameworkRow, package: ExtensionPackage) -> bool:
@@ -150,7 +150,7 @@ def _bad(package: ExtensionPackage, asked: dict[Extension, Runtime], facts: Fact
     return bad(
         f"{package.label} was linked with CUDA {linked}, {package.torch.label} with CUDA {cuda}",
         *(releases or _builds_of_torch(package, majors, facts, matrix)),
-        Need("by-hand", advice),
+        Advice(advice),
         evidence=(*files, _torch_evidence(package)),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Extension, Lacking
 from doctor.model.facts.seen import Seen
@@ -37,10 +37,9 @@ def _bad(
     abi = " and its ABI of std::string (`torch.compiled_with_cxx11_abi()`)" if other_abi else ""
     return bad(
         f"{package.label} was built {built} than {package.torch.label}: undefined symbol {what.names[0]}",
-        Need(
-            BY_HAND,
+        Advice(
             f"install the build of {first.distribution} for torch {package.torch.version}{abi}, or "
-            f"{building_again(package, facts)}",
+            f"{building_again(package, facts)}"
         ),
         severity=Severity.ERROR if _stops_import(modules, lacking) else Severity.WARNING,
         evidence=tuple(Evidence(_text(what), file=one.path) for one, what in lacking.items()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, InstallFabricManager, Need, StartService
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, bad, ok
@@ -33,7 +33,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     why = f"; the driver is {value_or(facts.driver.module_release, '')}, and works with its own alone" if other else ""
     return bad(
         f"the GPUs are joined by NVSwitch, and the fabric manager{release} is {state}{why}",
-        Need("service", "running", "", _UNIT) if state == "stopped" and not other else _install(facts),
+        StartService(_UNIT) if state == "stopped" and not other else _install(facts),
         evidence=(
             Evidence(f"{part[0].label} is part of a fabric", label="NVML"),
             Evidence.of(facts.driver.fabric_manager, f"{_UNIT} is {state}"),
@@ -54,8 +54,8 @@ def _install(facts: Facts) -> Need:
     """Exactly the driver's release; in words where that is not known."""
     release = value_or(facts.driver.module_release, None)
     if release:
-        return Need("fabric-manager", f"=={release}")
-    return Need("by-hand", f"Install {_UNIT} in exactly the driver's release, then enable and start it.")
+        return InstallFabricManager(str(release))
+    return Advice(f"Install {_UNIT} in exactly the driver's release, then enable and start it.")
 
 
 RULE = Rule(MACHINE, check)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import Advice, DropFromPath, Need
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.driver import DriverLibrary
 from doctor.model.facts.gpu import Gpu
@@ -57,11 +57,10 @@ def _mistake(facts: Facts, library: DriverLibrary, matrix: Matrix, why: str) -> 
     setting = variable(facts, _PATH) if isinstance(facts.configuration.variables, Seen) else None
     listed = setting is not None and folder in [part.rstrip("/") for part in setting.value.split(":")]
     away = (
-        Need("variable", f"without {folder}", setting.set_in, _PATH)
+        DropFromPath(_PATH, folder, setting.set_in)
         if setting and listed
-        else Need(
-            "by-hand",
-            f"Take {folder} off the loader's path: remove the cuda-compat package, or its line in ld.so.conf.d.",
+        else Advice(
+            f"Take {folder} off the loader's path: remove the cuda-compat package, or its line in ld.so.conf.d."
         )
     )
     return bad(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, BY_HAND, WHEELS, Need
+from compat.need import Advice, ChangePackages, InstallPackage, Need
 from compat.traits import module_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Import
@@ -50,18 +50,18 @@ def _missing(tried: Import, facts: Facts) -> Need:
     environment, framework = imported(tried, facts)
     unmet = unmet_requirements(framework, facts) if framework else ()
     if unmet:
-        return Need(WHEELS, " ".join(one.wanted for one in unmet), environment.interpreter)
+        return ChangePackages(tuple(one.wanted for one in unmet), environment.interpreter)
     command = f"{environment.interpreter} -c 'import {module_of(tried.package)}' 2>&1 | gpudoctor explain"
-    return Need(BY_HAND, f"To read the message: {command}")
+    return Advice(f"To read the message: {command}")
 
 
 def _again(tried: Import, facts: Facts) -> Need:
     """A crash without a known cause: the framework's own files come anew first, of the same release and build."""
     environment, framework = imported(tried, facts)
     if framework is None:
-        return Need(tried.package, "", environment.interpreter, AGAIN)
+        return InstallPackage(tried.package, interpreter=environment.interpreter, reinstall=True)
     release, tag = f"=={framework.version.partition('+')[0]}", framework.version.partition("+")[2]
-    return Need(tried.package, release, environment.interpreter, tag or AGAIN)
+    return InstallPackage(tried.package, release, environment.interpreter, tag, reinstall=not tag)
 
 
 RULE = Rule(IMPORTS, check)

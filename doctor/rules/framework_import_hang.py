@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Import
 from doctor.model.finding import Answer, Evidence, bad, ok
@@ -20,7 +20,7 @@ def check(tried: Import, facts: Facts, matrix: Matrix) -> Answer:
         )
         return bad(
             f"importing {tried.package} does not end",
-            Need("by-hand", text),
+            Advice(text),
             evidence=(Evidence(tried.detail, label=f"import of {tried.package} in a child process"),),
         )
     if tried.state == "crashed":

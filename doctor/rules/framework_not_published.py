@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from compat.row import FrameworkRow
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -35,7 +35,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     elsewhere = sorted({f"{system} {arch}" for row in rows for system in row.os for arch in row.arch})
     return bad(
         f"{framework.label} was never published for {platform}, only for {', '.join(elsewhere)}",
-        Need("by-hand", f"run {framework.package} on one of {', '.join(elsewhere)}, or build it from source"),
+        Advice(f"run {framework.package} on one of {', '.join(elsewhere)}, or build it from source"),
         evidence=tuple(
             Evidence(f"for {', '.join(row.os)} on {', '.join(row.arch)}", label=f"matrix, {row.id}") for row in rows
         ),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from compat.base.record import NamedTuple
 from compat.build import covers, library_sources, name_of
 from compat.matrix import Matrix, Uncovered, accepts, known
-from compat.need import WHEELS, Need
+from compat.need import ChangePackages, InstallPackage, InstallToolkit, Need
 from compat.overlap import NO, overlap
 from compat.row import FrameworkRow, LibraryRow
 from compat.traits import traits_of
@@ -199,7 +199,7 @@ def _need_of(row: FrameworkRow, framework: Framework, facts: Facts) -> Need:
     """Without its extra where the wheels of another framework are the CUDA that is here: those stay as they are."""
     environment = environment_of(framework, facts)
     if row.package == framework.package and _is_beside(framework, environment) and not row.package.endswith("-plugin"):
-        return Need(WHEELS, f"{row.package}{row.versions}", environment.interpreter)
+        return ChangePackages((f"{row.package}{row.versions}",), environment.interpreter)
     return need_of(row, framework, facts)
 
 
@@ -215,7 +215,8 @@ def _in_order(own: tuple[Need, ...], fitting: tuple[Need, ...], framework: Frame
     So it does where another package asked for the framework: nobody chose its release, and the newest comes first; and
     where the same release has a build of another name for the CUDA that is here: cupy-cuda12x for cupy-cuda11x.
     """
-    if _is_asked_by_others(framework) or any(one.build == framework.package for one in fitting[:1]):
+    replaces = any(isinstance(one, ChangePackages) and one.remove == (framework.package,) for one in fitting[:1])
+    if _is_asked_by_others(framework) or replaces:
         return (*fitting, *own)
     beside = _is_beside(framework, environment_of(framework, facts))
     return (*fitting, *own) if beside else (*own, *fitting)
@@ -237,15 +238,15 @@ def _needs(framework: Framework, row: FrameworkRow, facts: Facts, matrix: Matrix
 
     Where it comes with another package and asks for no more than one wheel brings, that is nearer than a toolkit.
     """
-    toolkit = Need("cuda", known(row, "cuda"))
+    toolkit = InstallToolkit(known(row, "cuda"))
     if framework.package.endswith("-plugin"):
         return cuda_need_of(framework.package, framework, facts), toolkit
     if is_extra_for_libraries(framework) and row.pins:
         python = environment_of(framework, facts).interpreter
-        return Need(framework.package, f"=={framework.version}", python), toolkit
+        return InstallPackage(framework.package, f"=={framework.version}", python), toolkit
     lost = tuple(one for one in _asked(framework, facts) if one.missing) if _is_asked_by_others(framework) else ()
     wheels = wheels_for(lost, framework, facts, matrix) if lost else ()
-    return (*(one for one in wheels if " " not in one.spec), toolkit)
+    return (*(one for one in wheels if len(one.install) == 1), toolkit)
 
 
 RULE = Rule(FRAMEWORKS, check)

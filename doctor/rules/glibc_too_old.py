@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.build import release_key
 from compat.matrix import Matrix, Uncovered, known
-from compat.need import Need
+from compat.need import Advice
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -32,7 +32,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"glibc {glibc} is at least {floor}")
     return bad(
         f"{framework.label} was built for glibc {floor} or newer; this system has {glibc}",
-        Need("by-hand", f"use a newer distribution, or a container image whose glibc is at least {floor}"),
+        Advice(f"use a newer distribution, or a container image whose glibc is at least {floor}"),
         evidence=(
             Evidence.of(facts.system.glibc, f"glibc {glibc}"),
             *(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice, SetComputeMode
 from doctor.model.facts import Facts
 from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.seen import value_or
@@ -23,14 +23,14 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     users = value_or(gpu.now.processes, ())
     if mode == "default" or (mode == "exclusive-process" and not users):
         return ok(f"compute mode {mode}")
-    shared = Need("compute-mode", "DEFAULT", str(gpu.number))
+    shared = SetComputeMode(gpu.number, "DEFAULT")
     evidence = Evidence.of(gpu.compute_mode, f"compute mode {mode}")
     if mode == "prohibited":
         return bad(f"{gpu.label} admits no CUDA program: its compute mode is prohibited", shared, evidence=(evidence,))
     pids = ", ".join(map(str, users))
     return bad(
         f"{gpu.label} is in use, and its compute mode (exclusive-process) admits one process at a time",
-        Need(BY_HAND, f"Wait for the process that has {gpu.label} (pid {pids}), or take another GPU."),
+        Advice(f"Wait for the process that has {gpu.label} (pid {pids}), or take another GPU."),
         shared,
         severity=Severity.WARNING,
         evidence=(evidence, Evidence.of(gpu.now.processes, f"process {pids}")),

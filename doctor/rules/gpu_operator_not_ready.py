@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -28,7 +28,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("the GPU operator has validated driver, toolkit, CUDA and device plugin")
     return bad(
         f"the GPU operator has not validated this node: {', '.join(missing)} missing",
-        Need(BY_HAND, "See what the pod of the operator's validator on this node waits for: its init containers say."),
+        Advice("See what the pod of the operator's validator on this node waits for: its init containers say."),
         severity=Severity.WARNING,
         evidence=(Evidence.of(facts.system.gpu_operator, f"there: {', '.join(state.ready) or 'nothing'}"),),
     )

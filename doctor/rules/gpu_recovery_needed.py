@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice, Need, ResetGpu
 from doctor.model.facts import Facts
 from doctor.model.facts.gpu import Gpu
 from doctor.model.finding import Answer, Evidence, bad, ok
@@ -27,11 +27,11 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
 def _need(action: str, gpu: Gpu) -> Need:
     """GPUs that talk to one another are reset together."""
     if action in _RESETS:
-        return Need("gpu-reset", "", _RESETS[action].format(gpu.number))
-    return Need(BY_HAND, f"{_HOW.get(action, _OTHERWISE)} (the driver asks for: {action}).")
+        return ResetGpu(gpu.number if _RESETS[action] else None)
+    return Advice(f"{_HOW.get(action, _OTHERWISE)} (the driver asks for: {action}).")
 
 
-_RESETS = {"reset": "{}", "drain and reset": ""}
+_RESETS = {"reset": True, "drain and reset": False}  # whether the GPU alone is reset
 _HOW = dict.fromkeys(("restart", "restart of the system"), "Stop the work and restart the machine")
 _OTHERWISE = "Stop the work on this machine and ask whoever keeps it"
 RULE = Rule(GPUS, check, blocks_verdict=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import ClearVariable
 from doctor.loader.cards import switches_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -25,7 +25,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         if setting and then:
             return bad(
                 f"{setting.name}={setting.value} is set: {then}",
-                Need("variable", "", setting.set_in, setting.name),
+                ClearVariable(setting.name, setting.set_in),
                 severity=Severity.ERROR if switch.ends else Severity.WARNING,
                 evidence=(
                     Evidence.at(setting.set_at, f"{setting.name}={setting.value}", setting.set_in or "environment"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import ReinstallFirmware
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
@@ -33,7 +33,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     release, file = absent[1], absent[2]
     return bad(
         f"the firmware nvidia/{release}/{file}, without which the card does not start, is not found",
-        Need("gpu-firmware", f"=={release}", "", value_or(facts.driver.module_source, "")),
+        ReinstallFirmware(release, value_or(facts.driver.module_source, "")),
         evidence=(Evidence.of(facts.system.kernel_log, absent[0]),),
         explains=tuple(map(Symptom, _EXPLAINED)),
     )

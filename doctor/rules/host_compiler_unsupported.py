@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from compat.matrix import Matrix, known
-from compat.need import Need
+from compat.need import Advice, AssignVariable, InstallHostCompiler, Need
 from compat.row import CompilerRow
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, value_or
@@ -86,24 +86,26 @@ def _needs(row: CompilerRow, facts: Facts, matrix: Matrix) -> Iterator[Need]:
             return
     packaged = _packaged(row, facts, matrix)
     if packaged and row.reads_flags is not False:
-        path = f"/usr/bin/g++-{packaged}"
-        yield Need("host-compiler", _naming(path, row, facts).spec, "", f"g++-{packaged}")
+        yield InstallHostCompiler(f"g++-{packaged}", _flags(f"/usr/bin/g++-{packaged}", facts))
     newest = f"gcc {row.gcc_max}" if value_or(facts.system.family, "") != "windows" else f"_MSC_VER {row.msc_max}"
-    yield Need(
-        "by-hand", f"install a C++ compiler up to {newest} and name it to nvcc by -ccbin, or install a newer CUDA"
-    )
+    yield Advice(f"install a C++ compiler up to {newest} and name it to nvcc by -ccbin, or install a newer CUDA")
 
 
 def _naming(path: str, row: CompilerRow, facts: Facts) -> Need:
     """How this nvcc is told of a compiler: what it does not read is no remedy."""
     windows = value_or(facts.system.family, "") == "windows"
     if (row.reads_ccbin if windows else row.reads_flags) is False:
-        return Need("by-hand", f"call nvcc with -ccbin {path}: it reads no variable for that")
+        return Advice(f"call nvcc with -ccbin {path}: it reads no variable for that")
     if windows:
-        return Need("variable", f"={path}", "", "NVCC_CCBIN")
+        return AssignVariable("NVCC_CCBIN", path)
+    return AssignVariable(_FLAGS, _flags(path, facts))
+
+
+def _flags(path: str, facts: Facts) -> str:
+    """Return the flags that are set, with this compiler in place of any other."""
     variables = {one.name: one.value for one in value_or(facts.configuration.variables, ())}
     kept = re.sub(r"(?:-ccbin|--compiler-bindir)[= ]+\S+", "", variables.get(_FLAGS, "")).strip()
-    return Need("variable", f"=-ccbin {path} {kept}".strip(), "", _FLAGS)
+    return f"-ccbin {path} {kept}".strip()
 
 
 def _packaged(row: CompilerRow, facts: Facts, matrix: Matrix) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import RollBack
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok, unknown
 from doctor.probes.independent import install_runs
@@ -22,7 +22,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         )
         return bad(
             f"{what} of gpudoctor {'was' if len(killed) == 1 else 'were'} killed half way, and not taken back yet",
-            *(Need("rollback", one.id) for one in killed),
+            *(RollBack(one.id) for one in killed),
             severity=Severity.WARNING,
             evidence=tuple(
                 Evidence("a record without an end; `backup` has the originals", file=one.directory) for one in killed

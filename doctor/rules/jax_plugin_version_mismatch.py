@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallPackage, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Distribution, Environment
 from doctor.model.facts.seen import value_or
@@ -85,7 +85,8 @@ def _needs(parts: dict[str, Distribution], environment: Environment) -> tuple[Ne
     """jax with its extra, which brings jaxlib and the plugin of the same release."""
     jax = parts.get("jax", parts["jaxlib"])
     plugin = next((re.search(r"cuda\d+", name) for name in parts if name.endswith(("-plugin", "-pjrt"))), None)
-    return (Need("jax", f"=={jax.version.partition('+')[0]}", environment.interpreter, plugin[0] if plugin else ""),)
+    release, build = jax.version.partition("+")[0], plugin[0] if plugin else ""
+    return (InstallPackage("jax", f"=={release}", environment.interpreter, build),)
 
 
 def _symptoms(environment: Environment) -> Iterator[Symptom]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.build import serves
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -66,7 +66,7 @@ def _elsewhere(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if own and all(row.arch == ("jetson",) for row in own):
         return bad(
             f"{framework.label} is a build for Jetson, and this is none",
-            Need("by-hand", f"install a build of {framework.package} for ARM servers (sbsa)"),
+            Advice(f"install a build of {framework.package} for ARM servers (sbsa)"),
             evidence=(Evidence("published for Jetson only", label=f"matrix, {own[0].id}"),),
         )
     return ok(f"{framework.label} is not known as a build for Jetson")
@@ -75,7 +75,7 @@ def _elsewhere(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 def _bad(framework: Framework, facts: Facts, why: str, release: str) -> Answer:
     return bad(
         why,
-        Need("by-hand", _JETPACK.format(framework.package, release)),
+        Advice(_JETPACK.format(framework.package, release)),
         evidence=(
             Evidence.of(facts.system.jetson, f"a Jetson, L4T {release}"),
             Evidence.of(framework.build, f"build {value_or(framework.build, 'unknown')}"),

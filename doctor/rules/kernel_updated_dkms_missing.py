@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice, BuildKernelModule, InstallDriver, InstallModulePackage, Need, RestartMachine
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.driver import DkmsBuild, follows, kernel_order
 from doctor.model.facts.seen import value_or
@@ -69,10 +69,10 @@ def _needs(facts: Facts, matrix: Matrix, kernel: str, others: frozenset[str]) ->
     """A newer kernel that has its module only wants a restart into it; else whoever makes modules here makes one."""
     source = value_or(facts.driver.module_source, _DKMS)
     if source == _GONE:
-        return (Need("restart"),)
+        return (RestartMachine(),)
     older = [other for other in others if kernel_order(other) < kernel_order(kernel)]
     back = (_started(max(older, key=kernel_order)),) if older and facts.machine.kind == "live" else ()
-    restart = (Need("restart"),) if any(follows(other, kernel) for other in others) else ()
+    restart = (RestartMachine(),) if any(follows(other, kernel) for other in others) else ()
     return (*restart, *_made(facts, matrix, kernel, source), *back)
 
 
@@ -81,14 +81,14 @@ def _made(facts: Facts, matrix: Matrix, kernel: str, source: str) -> tuple[Need,
     held = any(card.driver in _RIVALS for card in value_or(facts.pci, ()))
     failed = _failed(facts, kernel)
     if source not in {_DKMS, ""}:
-        return (Need("module-package", "built" if held else "", kernel, source),)
-    rebuilt = Need("kernel-module", "built" if held else "rebuilt", kernel, "nvidia")
+        return (InstallModulePackage(kernel, source, load=not held),)
+    rebuilt = BuildKernelModule(kernel, load=not held)
     if failed is None:
         return (rebuilt,) if source else (driver_needed(facts, matrix),)
     import re  # late: few builds fail
 
     compiler = re.search(_COMPILER, failed.why)
-    return (rebuilt._replace(build=f"nvidia {compiler[1]}"),) if compiler else _newer(facts, matrix, failed)
+    return (rebuilt._replace(packages=(compiler[1],)),) if compiler else _newer(facts, matrix, failed)
 
 
 def _newer(facts: Facts, matrix: Matrix, failed: DkmsBuild) -> tuple[Need, ...]:
@@ -97,13 +97,15 @@ def _newer(facts: Facts, matrix: Matrix, failed: DkmsBuild) -> tuple[Need, ...]:
     need = driver_needed(facts, matrix)
     if last is not None and last <= branch:
         text = f"Keep a kernel that driver {branch} can be built for: no newer branch drives this card."
-        return (Need(BY_HAND, text),)
-    return (need if last is not None else need._replace(spec=f">={branch + 1}"),)
+        return (Advice(text),)
+    return (
+        need if last is not None or not isinstance(need, InstallDriver) else need._replace(versions=f">={branch + 1}"),
+    )
 
 
 def _started(kernel: str) -> Need:
     text = f"Start kernel {kernel}, which has its module, from the boot menu (GRUB: 'Advanced options')."
-    return Need(BY_HAND, text)
+    return Advice(text)
 
 
 def _evidence(facts: Facts, kernel: str) -> tuple[Evidence, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import LinkTo
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.loader import Outcome
@@ -40,7 +40,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     need = (
         with_directories((folder,), facts)
         if driver.origin == "wsl"
-        else Need("link", posixpath.basename(driver.path), f"{folder}/{_NAME}")
+        else LinkTo(f"{folder}/{_NAME}", posixpath.basename(driver.path))
     )
     return bad(
         f"{framework.label} will abort in cuDNN: it opens {_NAME}, and only {driver.path} is found",

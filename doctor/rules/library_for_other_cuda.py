@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix, Uncovered
-from compat.need import BY_HAND, WHEELS, Need
+from compat.need import Advice, ChangePackages, InstallPackage, Need
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -91,13 +91,13 @@ def _needs(
     wheel = next((pin for pin in pins_of(framework, facts, matrix) if re.fullmatch(rf"{start}\d+", pin.name)), None)
     if others := _of_other_cudas(stem, framework, facts, matrix):
         name = f"{wheel.name}{wheel.specifier}" if wheel else f"{start}{own.value.major if own else ''}"
-        return (Need(WHEELS, name, environment_of(framework, facts).interpreter, " ".join(others)),)
+        return (ChangePackages((name,), environment_of(framework, facts).interpreter, tuple(others)),)
     if wheel:
         return (wheel_need(wheel.name, wheel.specifier, framework, facts),)
     cuda = f"CUDA {own.value.major}" if own else "a CUDA that the driver runs"
     if own and stem in _WHEELS and framework.environment:
-        return (Need(f"{start}{own.value.major}", "", environment_of(framework, facts).interpreter),)
-    return (Need(BY_HAND, f"Install {_NAMES[stem]} for {cuda} in place of {one.path.get()}."),)
+        return (InstallPackage(f"{start}{own.value.major}", interpreter=environment_of(framework, facts).interpreter),)
+    return (Advice(f"Install {_NAMES[stem]} for {cuda} in place of {one.path.get()}."),)
 
 
 def _of_other_cudas(stem: str, framework: Framework, facts: Facts, matrix: Matrix) -> list[str]:
@@ -110,7 +110,7 @@ def _of_other_cudas(stem: str, framework: Framework, facts: Facts, matrix: Matri
 
 def _left_over(needs: tuple[Need, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Symptom, ...]:
     """Wheels that nobody asks for are the same fault told twice, where they all go."""
-    gone = {name for need in needs if need.product == WHEELS for name in need.build.split()}
+    gone = {name for need in needs if isinstance(need, ChangePackages) for name in need.remove}
     if not gone:
         return ()
     environment = environment_of(framework, facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -19,7 +19,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("the rows that gpudoctor matrix refresh wrote are whole")
     return bad(
         "rows that gpudoctor matrix refresh wrote are damaged and were ignored",
-        *(Need("by-hand", problem.hint.removeprefix("It is ignored. ")) for problem in problems),
+        *(Advice(problem.hint.removeprefix("It is ignored. ")) for problem in problems),
         severity=Severity.WARNING,
         evidence=tuple(Evidence(str(problem), label="the user's own rows") for problem in problems),
     )

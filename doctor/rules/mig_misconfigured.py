@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import AssignVariable, TurnMigOff
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.gpu import Gpu
@@ -45,7 +45,7 @@ def _is_there(entry: str, facts: Facts) -> bool:
 def _empty(gpu: Gpu) -> Answer:
     return bad(
         f"{gpu.label} has MIG on, but no instance: no CUDA program can use it",
-        Need("mig", "off", str(gpu.number)),
+        TurnMigOff(gpu.number),
         evidence=(Evidence.of(gpu.mig_enabled, "MIG is on"), Evidence.of(gpu.mig_instances, "no instance")),
         explains=CUDA_DOES_NOT_START,
     )
@@ -55,7 +55,7 @@ def _unknown_instance(gpu: Gpu, setting: Variable, entry: str) -> Answer:
     first = value_or(gpu.mig_instances, ("",))[0]
     return bad(
         f"{_NAME} names the MIG instance {entry}, which does not exist",
-        Need("variable", f"={first}", setting.set_in, _NAME),
+        AssignVariable(_NAME, first, setting.set_in),
         evidence=(
             Evidence.at(setting.set_at, f"{_NAME}={setting.value}", setting.set_in or "environment"),
             Evidence.of(gpu.mig_instances, f"{gpu.label} has {', '.join(value_or(gpu.mig_instances, ()))}"),
@@ -67,7 +67,7 @@ def _unnamed(gpu: Gpu, setting: Variable | None) -> Answer:
     instances = value_or(gpu.mig_instances, ())
     return bad(
         f"{_NAME} names none of the {len(instances)} MIG instances of {gpu.label}: programs get the first, or none",
-        Need("variable", f"={instances[0]}", setting.set_in if setting else "", _NAME),
+        AssignVariable(_NAME, instances[0], setting.set_in if setting else ""),
         severity=Severity.INFO,
         evidence=(
             Evidence(f"{_NAME}={setting.value}" if setting else f"{_NAME} is not set", label="environment"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, InstallCppRuntime
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.finding import Answer, Evidence, bad, ok
@@ -23,8 +23,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"{framework.label} finds the Visual C++ runtime")
     return bad(
         f"{framework.label} needs {' and '.join(lacks)} of the Visual C++ runtime, which is not installed",
-        Need("cpp-runtime"),
-        Need("by-hand", f"Install the Visual C++ redistributable for x64: {matrix.page('msvc-redist').url}"),
+        InstallCppRuntime(),
+        Advice(f"Install the Visual C++ redistributable for x64: {matrix.page('msvc-redist').url}"),
         evidence=tuple(Evidence(f"imports {one.name}", file=one.asker) for one in dlls if not one.found),
         explains=import_symptoms(framework),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix
-from compat.need import WHEELS, Need
+from compat.need import ChangePackages
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Distribution, Environment
 from doctor.model.facts.seen import Seen, value_or
@@ -29,7 +29,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     names = ", ".join(one.name for one in found)
     return bad(
         f"{names} are installed together: they own the same files, and what is imported is a mixture",
-        Need(WHEELS, f"{keep.name}=={keep.version}", environment.interpreter, " ".join(one.name for one in others)),
+        ChangePackages((f"{keep.name}=={keep.version}",), environment.interpreter, tuple(one.name for one in others)),
         evidence=tuple(Evidence(f"{one.name} {one.version}", file=one.metadata) for one in found),
         explains=(
             *overwritten_among(environment, [one.name for one in found]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import EnlargeSharedMemory
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -27,7 +27,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"shared memory: {size >> 20} MiB")
     return bad(
         f"shared memory of {size >> 20} MiB is too little for NCCL between {gpus} GPUs, and for data-loader workers",
-        Need("shm", str(_ENOUGH_BYTES)),
+        EnlargeSharedMemory(_ENOUGH_BYTES),
         severity=Severity.WARNING,
         evidence=(Evidence.of(facts.system.shm_bytes, f"{size >> 20} MiB"), Evidence(f"{gpus} GPUs", label="NVML")),
     )

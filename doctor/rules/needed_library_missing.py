@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, WHEELS, Need
+from compat.need import Advice, ChangePackages, GiveGpus, InstallDriver, InstallPackage, InstallSystemLibrary, Need
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.driver import LINKED_TO
@@ -84,20 +84,19 @@ def _of_the_driver(one: Prediction, facts: Facts) -> Need:
         return with_directories((folder,), facts)
     found = loading_library(facts, one.soname.partition(".")[0])
     if found and not one.damaged:
-        return Need(
-            "by-hand",
+        return Advice(
             f"Make a directory that has links to {found.path} as {one.soname} and to nothing of glibc's, and put it on "
             f"LD_LIBRARY_PATH: other programs find it, the loader of {one.library or 'this Python'} does not look "
-            f"into {posixpath.dirname(found.path)}.",
+            f"into {posixpath.dirname(found.path)}."
         )
     inside = container(facts)
     if value_or(facts.system.jetson, ""):
         packages = "Install the libraries of Jetson Linux's driver (nvidia-l4t-*), of the release that runs here."
-        return Need("by-hand", "Start the container anew with --runtime nvidia." if inside else packages)
+        return Advice("Start the container anew with --runtime nvidia." if inside else packages)
     if inside:
-        return Need("container-gpu", "", inside)
+        return GiveGpus(inside)
     release = value_or(facts.driver.module_release, None)
-    return Need("driver", f"=={release}" if release else "")
+    return InstallDriver(f"=={release}" if release else "")
 
 
 def _more(lost: tuple[Prediction, ...]) -> str:
@@ -120,25 +119,25 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
         return (out,)
     if one.soname in _OF_GLIBC and value_or(facts.system.distribution_id, "") == "alpine":
         text = f"Use a system or container image that has glibc: {framework.label} is built for it, Alpine has musl."
-        return (Need("by-hand", text),)
+        return (Advice(text),)
     if one.soname in LINKED_TO:
         return (_of_the_driver(one, facts),)
     if system_library(one.soname, matrix):
-        return (Need("system-library", AGAIN if one.damaged else "", "", one.soname),)
+        return (InstallSystemLibrary(one.soname, reinstall=bool(one.damaged)),)
     environment = environment_of(framework, facts)
     base = _cpu_base(framework, environment)
     if base and one.soname in asked_of_torch(framework.package, environment):
         text = f"{base.label} is a CPU build, and {framework.label} was compiled for one with CUDA"
-        return (Need("by-hand", f"{text}: change one of the two for a build of the other's kind."),)
+        return (Advice(f"{text}: change one of the two for a build of the other's kind."),)
     python = environment.interpreter
     absent = () if one.damaged else absent_pins(framework, facts, matrix)
     release, _, build = framework.version.partition("+")
-    whole = Need(framework.package, f"=={release}", python, build or AGAIN)
+    whole = InstallPackage(framework.package, f"=={release}", python, build, reinstall=not build)
     if absent:
-        return (Need(WHEELS, " ".join(absent), python), whole)
+        return (ChangePackages(tuple(absent), python), whole)
     if one.damaged or _may_be_its_own(one.soname, environment):
         return (whole,)
-    return (Need("by-hand", f"Install the package of the system that has {one.soname}: none of Python's lists it."),)
+    return (Advice(f"Install the package of the system that has {one.soname}: none of Python's lists it."),)
 
 
 def _cpu_base(framework: Framework, environment: Environment) -> Framework | None:

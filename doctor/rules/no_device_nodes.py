@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, Need
+from compat.need import GiveGpus, InstallSystemPackage, MakeDeviceNodes, Need
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
@@ -39,7 +39,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return _by_modprobe(facts)
     return bad(
         f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
-        Need("container-gpu", "", container(facts)) if container(facts) else Need("device-nodes"),
+        GiveGpus(container(facts)) if container(facts) else MakeDeviceNodes(),
         evidence=_evidence(facts),
         places=missing,
         explains=(Symptom("device-permissions"), *CUDA_DOES_NOT_START),
@@ -63,8 +63,8 @@ def _by_modprobe(facts: Facts) -> Answer:
 def _modprobe(state: str, facts: Facts) -> Need:
     """The package of that name; Arch has the program among the driver's own."""
     if value_or(facts.system.distribution_id, "") in _WITH_UTILS:
-        return Need("system-package", AGAIN, "", "nvidia-utils")
-    return Need("system-package", "" if state == "absent" else AGAIN, "", "nvidia-modprobe")
+        return InstallSystemPackage("nvidia-utils", reinstall=True)
+    return InstallSystemPackage("nvidia-modprobe", reinstall=state != "absent")
 
 
 def _missing(paths: tuple[str, ...]) -> tuple[str, ...]:

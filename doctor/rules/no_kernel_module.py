@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, Need
+from compat.need import LoadKernelModule, Need, RemoveModprobeLine, SwitchGpuOn
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
@@ -49,9 +49,9 @@ def _let_in(blocked: tuple[str, ...], facts: Facts) -> Need:
     """A laptop's switch wrote the lines and takes them back; else they must leave the file, and the initial disk."""
     switch = value_or(facts.driver.switch, "")
     if switch:
-        return Need("gpu-switch", "on", "", switch)
+        return SwitchGpuOn(switch)
     path, _, line = blocked[0].partition(": ")
-    return Need("modprobe-line", ABSENT, path, line)
+    return RemoveModprobeLine(path, line)
 
 
 def _installed(facts: Facts, matrix: Matrix) -> tuple[str, Need]:
@@ -61,7 +61,7 @@ def _installed(facts: Facts, matrix: Matrix) -> tuple[str, Need]:
         return f": {blocked[0].partition(': ')[0]} keeps it away", _let_in(blocked, facts)
     files, kernel = facts.driver.module_files, value_or(facts.system.kernel, "")
     if any(one.kernel == kernel for one in value_or(files, ())):
-        return ", though it is installed for this kernel", Need("kernel-module", "loaded", kernel, "nvidia")
+        return ", though it is installed for this kernel", LoadKernelModule(kernel=kernel)
     if isinstance(files, Seen) and not files.value:
         return " and none is installed", driver_needed(facts, matrix)
     return "", driver_needed(facts, matrix)

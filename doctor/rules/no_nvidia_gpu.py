@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, Need
 from compat.platform import absent
 from compat.target import TargetMachine
 from doctor.model.facts import Facts, Machine
@@ -40,7 +40,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return _in_wsl(facts)
     return _missing(
         "this machine has no NVIDIA GPU",
-        Need("by-hand", _ELSEWHERE),
+        Advice(_ELSEWHERE),
         Evidence.of(facts.pci, "no display or 3D controller of vendor 10de"),
         facts=facts,
     )
@@ -58,7 +58,7 @@ def _on_a_mac(facts: Facts, matrix: Matrix) -> Answer:
         raise UnseenError("no row says whether there is CUDA for macOS")
     return _missing(
         f"no CUDA on this Mac: {row.summary}",
-        Need("by-hand", _FOR_ANOTHER),
+        Advice(_FOR_ANOTHER),
         Evidence.of(facts.system.family, "macOS"),
         Evidence(row.summary, label=f"matrix, platform.absent[{row.id}]"),
         facts=facts,
@@ -71,7 +71,7 @@ def _in_wsl(facts: Facts) -> Answer:
     facts.system.dxg.get()
     return _missing(
         "Windows gives this WSL no GPU",
-        Need("by-hand", _FROM_WINDOWS),
+        Advice(_FROM_WINDOWS),
         Evidence.of(facts.system.dxg, "/dev/dxg is not there"),
         facts=facts,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, Need
+from compat.need import KeepModuleAway, Need
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
@@ -52,7 +52,7 @@ def _known(driver: str) -> str:
 
 def _needs(facts: Facts, matrix: Matrix, bound: str) -> tuple[Need, ...]:
     """Where no NVIDIA module is installed at all, installing the driver comes first: it also turns nouveau off."""
-    away = on_host(facts, Need("nouveau", ABSENT, "", bound), f"turn {bound} off and restart")
+    away = on_host(facts, KeepModuleAway(bound), f"turn {bound} off and restart")
     if isinstance(facts.driver.module_files, Seen) and not value_or(facts.driver.module_files, ()):
         return (on_host(facts, driver_needed(facts, matrix), "install the NVIDIA driver and restart"), away)
     return (away,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallPackage
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
@@ -28,7 +28,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"{framework.label} has the {', '.join(row.needs)} that it needs")
     return bad(
         f"{framework.label} needs {_listed(row.needs)}; with {wrong[0].name} {wrong[0].version} {row.effect}",
-        *(Need(one.name, row.needs[one.name], environment.interpreter) for one in wrong),
+        *(InstallPackage(one.name, row.needs[one.name], environment.interpreter) for one in wrong),
         severity=Severity(row.severity),
         evidence=(
             *(Evidence(f"{one.name} {one.version}", file=one.metadata) for one in wrong),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice, Need, ResetGpu, RestartMachine
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, bad, ok
@@ -72,11 +72,11 @@ def _is_told_elsewhere(code: int, facts: Facts) -> bool:
 def _needs(one: Refusal, advice: str, facts: Facts) -> tuple[Need, ...]:
     if one.code == _RESET_REQUIRED:
         number = one.whose.removeprefix("GPU ")
-        return (Need("gpu-reset", "", number if number.isdigit() else ""),)
+        return (ResetGpu(int(number) if number.isdigit() else None),)
     if one.code in _CURED_BY_RESTART:
-        return (on_host(facts, Need("restart"), _RESTART),)
+        return (on_host(facts, RestartMachine(), _RESTART),)
     text = advice or "look into the kernel log ('sudo dmesg | grep -i nvrm'), then restart the machine"
-    return (Need(BY_HAND, f"{text[0].upper()}{text[1:]}."),)
+    return (Advice(f"{text[0].upper()}{text[1:]}."),)
 
 
 RULE = Rule(MACHINE, check)

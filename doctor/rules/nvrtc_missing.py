@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, InstallPackage, Need
 from doctor.loader.implicit_dlopens import habits
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -28,7 +28,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     needs = newer or (*wheels_for((one,), framework, facts, matrix), *toolkit_for(one.soname, framework, facts, matrix))
     return bad(
         f"{framework.label} compiles kernels with {one.soname}, and the loader finds no such file",
-        *(needs or (Need("by-hand", f"Install the CUDA release that has {one.soname}."),)),
+        *(needs or (Advice(f"Install the CUDA release that has {one.soname}."),)),
         evidence=(
             Evidence(one.path.why if isinstance(one.path, Unseen) else "", label=f"the loader, asked for {one.soname}"),
         ),
@@ -46,7 +46,7 @@ def _newer_cudnn(one: Prediction, facts: Facts, matrix: Matrix) -> tuple[Need, .
     first = next((each for each in later if not any(habit.fatal for habit in habits(part, each, ""))), "")
     python = (each.interpreter for each in value_or(facts.environments, ()) if each.prefix == copy.environment)
     spec = f">={first},<{there.major + 1}"
-    return tuple(Need(copy.owner.partition(" ")[0], spec, each) for each in python) if first else ()
+    return tuple(InstallPackage(copy.owner.partition(" ")[0], spec, each) for each in python) if first else ()
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallDriver
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
@@ -43,7 +43,7 @@ def _required(facts: Facts, proof: Evidence) -> Answer:
     flavour = facts.driver.flavour
     return bad(
         "this GPU runs only with the open kernel module; the driver installed is the proprietary flavour",
-        on_host(facts, Need("driver", "", "", "open"), "install the driver's open flavour (-open) and restart"),
+        on_host(facts, InstallDriver(flavour="open"), "install the driver's open flavour (-open) and restart"),
         evidence=(
             proof,
             *((Evidence.of(flavour, f"the loaded module is {flavour.value}"),) if isinstance(flavour, Seen) else ()),

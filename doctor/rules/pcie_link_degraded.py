@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.seen import Place, how, value_or
@@ -32,7 +32,7 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
 def _degraded(gpu: Gpu, what: str, source: str | Place) -> Answer:
     return bad(
         f"{gpu.label} uses {what}: copies to and from it are slower than they could be",
-        Need("by-hand", _RESEAT),
+        Advice(_RESEAT),
         severity=Severity.WARNING,
         evidence=(Evidence.at(source, what),),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import StartService
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
@@ -25,7 +25,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("persistence mode is on")
     return bad(
         f"persistence mode is off on {len(off)} of {len(servers)} GPUs: programs start slowly",
-        Need("service", "running", "", _UNIT),
+        StartService(_UNIT),
         severity=Severity.INFO,
         evidence=tuple(Evidence.of(gpu.persistence, f"{gpu.label}: off") for gpu in off),
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
-from compat.need import WHEELS, Need
+from compat.need import Advice, ChangePackages, InstallPackage, Need
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Distribution, Environment, Framework
@@ -101,10 +101,10 @@ def _needs(broken: list[Breach], environment: Environment, facts: Facts, matrix:
         owners = sorted({*rivals, *(one.framework.package for one in broken)})
         names = ", ".join(sorted(set(rivals.values())))
         text = f"put {' and '.join(owners)} into separate environments: they ask for different versions of {names}"
-        return (Need("by-hand", text),)
+        return (Advice(text),)
     if len(asked) == 1:
-        return (Need(*asked.popitem(), environment.interpreter),)
-    return (Need(WHEELS, " ".join(name + specifier for name, specifier in asked.items()), environment.interpreter),)
+        return (InstallPackage(*asked.popitem(), environment.interpreter),)
+    return (ChangePackages(tuple(name + specifier for name, specifier in asked.items()), environment.interpreter),)
 
 
 def _excludes(other: Pin, specifier: str) -> bool:
@@ -122,7 +122,7 @@ def _left_bad(left: list[Distribution], environment: Environment, facts: Facts, 
         f"{len(left)} wheel{'s' * several} for {majors} {'are' if several else 'is'} left over: nothing in this "
         f"environment asks for {'them' if several else 'it'} "
         f"({', '.join(gone[:3])}{', ...' if len(gone) > 3 else ''})",
-        *(of_the_user(left, environment) or (Need(WHEELS, " ".join(anew), environment.interpreter, " ".join(gone)),)),
+        *(of_the_user(left, environment) or (ChangePackages(tuple(anew), environment.interpreter, tuple(gone)),)),
         severity=Severity.WARNING,
         evidence=tuple(Evidence(f"{one.name} {one.version}", file=one.metadata) for one in left),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.policy import PolicyException
 from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
@@ -18,7 +18,7 @@ def check(exception: PolicyException, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"allowed until {exception.expires}: {exception.reason}")
     return bad(
         f"the exception for {exception.code} expired on {exception.expires}: {exception.reason}",
-        Need(BY_HAND, f"Mend {exception.code}, or decide anew and change {exception.source}."),
+        Advice(f"Mend {exception.code}, or decide anew and change {exception.source}."),
         severity=Severity.WARNING,
         evidence=(Evidence.at(exception.source, f"expires {exception.expires}"),),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from compat.load import is_framework
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice, InstallDriver, InstallPackage, InstallToolkit, Need
 from compat.spec import normal
 from compat.specifier import accepts
 from compat.version import CudnnVersion, VersionError
@@ -33,7 +33,7 @@ def check(requirement: Requirement, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{requirement.key} asks for {_wanted(requirement)}; {wrong}",
         *(_framework_needs(requirement, facts, matrix) if of_framework else _machine_needs(requirement, facts)),
-        Need(BY_HAND, f"Bring {requirement.name} to {_wanted(requirement)}, or change {requirement.source}."),
+        Advice(f"Bring {requirement.name} to {_wanted(requirement)}, or change {requirement.source}."),
         evidence=(Evidence.at(requirement.source, f"{requirement.key}: {_wanted(requirement)}"),),
     )
 
@@ -151,16 +151,15 @@ def _difference(requirement: Requirement, framework: Framework | Distribution) -
 
 def _machine_needs(requirement: Requirement, facts: Facts) -> tuple[Need, ...]:
     """What can be installed: no card, and no release of cuDNN that is not the newest."""
-    need = Need(requirement.name, requirement.wanted)
     if requirement.name == "driver":
-        return (on_host(facts, need, f"install a driver {requirement.wanted}"),)
-    return (need,) if requirement.name == "cuda" else ()
+        return (on_host(facts, InstallDriver(requirement.wanted), f"install a driver {requirement.wanted}"),)
+    return (InstallToolkit(requirement.wanted),) if requirement.name == "cuda" else ()
 
 
 def _framework_needs(requirement: Requirement, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
     """In the first environment that lacks it; where it is in none, in the first of all.
 
-    Only of frameworks that the matrix knows: any other name could be that of another thing which a need can name.
+    Only of frameworks that the matrix knows.
     """
     environments = facts.environments.get()
     name = normal(requirement.name)
@@ -168,7 +167,9 @@ def _framework_needs(requirement: Requirement, facts: Facts, matrix: Matrix) -> 
         return ()
     wrong = [one for one in environments if any(_misses(requirement, each) for each in one.frameworks.get())]
     build = requirement.build
-    return tuple(Need(name, requirement.wanted, one.interpreter, build) for one in (*wrong, *environments)[:1])
+    return tuple(
+        InstallPackage(name, requirement.wanted, one.interpreter, build) for one in (*wrong, *environments)[:1]
+    )
 
 
 def _misses(requirement: Requirement, framework: Framework) -> bool:

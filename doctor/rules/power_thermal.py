@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.seen import how, value_or
@@ -26,7 +26,7 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     hot = any("thermal" in reason for reason in active)
     return bad(
         f"{gpu.label} is slowed down for want of {'cooling' if hot else 'power, or of cooling'} ({', '.join(active)})",
-        Need("by-hand", _HEAT if hot else _POWER),
+        Advice(_HEAT if hot else _POWER),
         severity=Severity.WARNING,
         evidence=(Evidence.of(gpu.now.throttle_reasons, ", ".join(active)), *_readings(gpu)),
     )

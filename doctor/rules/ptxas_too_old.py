@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.base.record import NamedTuple
 from compat.build import release_key
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import AssignVariable, ClearVariable, DropFromPath, InstallPackage, Need
 from compat.version import ComputeCapability, CudaVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -91,16 +91,16 @@ def _needs(case: _Case, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
     tool = case.tool
     if _another_knows(case, matrix):
         if tool.set_by and tool.why == tool.set_by:
-            return (Need("variable", "", set_in(tool.why, facts), tool.why),)
+            return (ClearVariable(tool.why, set_in(tool.why, facts)),)
         if tool.why == "PATH":
-            return (Need("variable", f"without {tool.path.rpartition('/')[0]}", set_in("PATH", facts), "PATH"),)
+            return (DropFromPath("PATH", tool.path.rpartition("/")[0], set_in("PATH", facts)),)
     if not tool.set_by:
         return needs_of_nvcc(case.framework, facts)
     better = _toolkit_that_knows(case.gpu, facts, matrix)
     if better:
-        return (Need("variable", f"={better}/bin/ptxas", set_in(tool.set_by, facts), tool.set_by),)
+        return (AssignVariable(tool.set_by, f"{better}/bin/ptxas", set_in(tool.set_by, facts)),)
     public = case.framework.version.partition("+")[0]
-    return (Need(case.framework.package, f">{public}", interpreter_of(case.framework, facts)),)
+    return (InstallPackage(case.framework.package, f">{public}", interpreter_of(case.framework, facts)),)
 
 
 def _another_knows(case: _Case, matrix: Matrix) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.seen import value_or
@@ -28,10 +28,9 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     launcher = f"py -{'.'.join(python.split('.')[:2])}" if python else "py"
     return bad(
         "its Python has 32 bits: no framework has wheels with CUDA for it, so pip finds none or a build for the CPU",
-        Need(
-            "by-hand",
+        Advice(
             f"Install the Python of 64 bits beside it, make an environment with it ({launcher} -m venv .venv), and"
-            " install the packages there.",
+            " install the packages there."
         ),
         severity=Severity.ERROR if frameworks else Severity.WARNING,
         evidence=(Evidence.of(environment.machine, "a program of 32 bits"),),

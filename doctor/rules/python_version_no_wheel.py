@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.build import name_of
 from compat.matrix import Matrix, known
-from compat.need import Need
+from compat.need import Advice, Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from doctor.model.facts import Facts
@@ -54,7 +54,7 @@ def _needs(framework: Framework, facts: Facts, matrix: Matrix, published: tuple[
     usual = [one for one in published if not one.endswith("t")]
     by_hand = f"make an environment with Python {(usual or list(published))[-1]} for {framework.package}"
     instead = f", or take {name_of(rows[0])}" if rows else ""
-    return (*(need_of(row, framework, facts) for row in rows), Need("by-hand", by_hand + instead))
+    return (*(need_of(row, framework, facts) for row in rows), Advice(by_hand + instead))
 
 
 RULE = Rule(

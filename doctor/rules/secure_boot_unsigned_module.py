@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import SignKernelModule
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.driver import ModuleFile
 from doctor.model.facts.seen import Seen, UnseenError, value_or
@@ -65,14 +65,10 @@ def _module_of_this_kernel(facts: Facts) -> ModuleFile:
 def _refused(facts: Facts, proof: Evidence) -> Answer:
     return bad(
         "Secure Boot is on, and the kernel does not accept the nvidia module's signature",
-        Need("kernel-module", "signed", value_or(facts.system.kernel, ""), _made_by(facts)),
+        SignKernelModule(value_or(facts.system.kernel, ""), value_or(facts.driver.module_source, "")),
         evidence=(Evidence.of(facts.system.secure_boot, "Secure Boot is on", "firmware"), proof),
         explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes"), Symptom("nouveau-in-use")),
     )
-
-
-def _made_by(facts: Facts) -> str:
-    return f"nvidia {value_or(facts.driver.module_source, '')}".rstrip()
 
 
 RULE = Rule(MACHINE, check)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, DropFromPath, Need
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.loader import FoundBy
 from doctor.model.facts.seen import Seen, value_or
@@ -67,11 +67,9 @@ def _searched(facts: Facts) -> Iterator[str]:
 def _needs(facts: Facts, searched: tuple[str, ...], loads: tuple[str, ...]) -> tuple[Need, ...]:
     if searched:
         setting = variable(facts, _PATH) if isinstance(facts.configuration.variables, Seen) else None
-        return (Need("variable", f"without {searched[0]}", setting.set_in if setting else "", _PATH),)
+        return (DropFromPath(_PATH, searched[0], setting.set_in if setting else ""),)
     folder = loads[0].rpartition("/")[0]
-    return (
-        Need("by-hand", f"Remove {folder} from /etc/ld.so.conf.d, delete the link libcuda.so.1 in it, run 'ldconfig'."),
-    )
+    return (Advice(f"Remove {folder} from /etc/ld.so.conf.d, delete the link libcuda.so.1 in it, run 'ldconfig'."),)
 
 
 RULE = Rule(MACHINE, check)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import AssignVariable, InstallToolkit, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import Unseen
@@ -34,11 +34,11 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     knows_wheels = bool(build_row(framework, facts, matrix).pins)  # its extra, and where it looks
     by_wheels = wheels_for(lacks, framework, facts, matrix) if knows_wheels else ()
     toolkit = toolkit_for(lacks[0].soname, framework, facts, matrix)
-    here = tuple(one for one in toolkit if one.product == "variable")
+    here: tuple[Need, ...] = tuple(one for one in toolkit if isinstance(one, AssignVariable))
     return bad(
         f"{framework.label} will not use the GPU: it opens {names_of(lacks)}, and the loader finds no such file",
         *((*by_wheels, *here) if finds_wheels(framework) else (*here, *by_wheels)),
-        Need("cuda", f"=={cuda}.*"),
+        InstallToolkit(f"=={cuda}.*"),
         evidence=(
             Evidence(f"opens {', '.join(sorted(insists))}", label=f"matrix, {row.id}"),
             *(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
 from compat.matrix import Matrix, Uncovered
-from compat.need import WHEELS, Need
+from compat.need import Advice, ChangePackages, InstallPackage, Need
 from compat.row import FrameworkRow
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment, Framework
@@ -54,7 +54,7 @@ def _bad(framework: Framework, facts: Facts, last: FrameworkRow) -> Answer:
     is_meant = facts.is_running or "gpus" in facts.assumed
     return bad(
         f"{framework.label} has no GPU code on native Windows; {name_of(last)} is the last release that had",
-        Need("by-hand", _in_wsl(facts)),
+        Advice(_in_wsl(facts)),
         _old(last, environment_of(framework, facts)),
         severity=Severity.ERROR if is_meant else Severity.WARNING,
         evidence=(
@@ -73,13 +73,12 @@ def _old(last: FrameworkRow, environment: Environment) -> Need:
     """
     if has_wheel(last, environment):
         if any(one.name == _WHOLE for one in installed(environment)):
-            return Need(WHEELS, f"{last.package}{last.versions}", environment.interpreter, _WHOLE)
-        return Need(last.package, last.versions, environment.interpreter)
+            return ChangePackages((f"{last.package}{last.versions}",), environment.interpreter, (_WHOLE,))
+        return InstallPackage(last.package, last.versions, environment.interpreter)
     pythons = last.python or ()
-    return Need(
-        "by-hand",
+    return Advice(
         f"make an environment with Python {pythons[-1]} and install {last.package}{last.versions} there: it has wheels"
-        f" for Python {', '.join(pythons)} only",
+        f" for Python {', '.join(pythons)} only"
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import BY_HAND, Need
+from compat.need import Advice, InstallCudnn, Need
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
@@ -38,7 +38,7 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if copy is None:
         if "dnn.enabled" in said and said["dnn.enabled"].value == "True":
             text = f"Install cuDNN {_accepted(theano, matrix)} into {folder[0] if folder else 'the CUDA toolkit'}."
-            return bad(f"{theano.label} is told to use cuDNN (dnn.enabled = True), and finds none", Need(BY_HAND, text))
+            return bad(f"{theano.label} is told to use cuDNN (dnn.enabled = True), and finds none", Advice(text))
         raise NotApplicable("no cuDNN lies where Theano looks: it goes on without")
     version, accepted = copy.version.get(), _accepted(theano, matrix)
     needs = _needs(accepted, copy, said["device"], facts)
@@ -118,12 +118,12 @@ def _needs(accepted: str, copy: CudnnCopy, device: Setting, facts: Facts) -> tup
     around = (one for one in value_or(facts.toolkit.toolkits, ()) if copy.path.startswith(f"{one.path}/"))
     cuda = next((value_or(one.cuda, None) for one in around), None)
     major = cuda.major if cuda else value_or(copy.cuda_major, 0)
-    right = (Need("cudnn", accepted, "", str(cuda.major)),) if cuda else ()
+    right = (InstallCudnn(accepted, cuda=str(cuda.major)),) if cuda else ()
     if can_be_set(facts):
         return (*right, setting_need(device, "dnn", "enabled", "False", facts))
     for_cuda = f" for CUDA {major}" if major else ""
     text = f"Install cuDNN {accepted}{for_cuda} in its place, header and library, or set dnn.enabled = False."
-    return (*right, Need(BY_HAND, text))
+    return (*right, Advice(text))
 
 
 def _bad(theano: Framework, copy: CudnnCopy, what: str, accepted: str, needs: tuple[Need, ...]) -> Answer:

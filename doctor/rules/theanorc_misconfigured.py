@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
-from compat.need import BY_HAND, Need
+from compat.need import Advice, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment, Framework, Setting
 from doctor.model.facts.seen import value_or
@@ -80,7 +80,7 @@ def _needs(fault: _Fault, facts: Facts) -> Iterator[Need]:
     if fault.wanted and can_be_set(facts):
         yield setting_need(fault.setting, *fault.wanted, facts)
     else:
-        yield Need(BY_HAND, fault.remedy)
+        yield Advice(fault.remedy)
 
 
 def _shown(setting: Setting) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, AssignVariable, LinkTo, Need
 from compat.version import CudaVersion
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, value_or
@@ -68,13 +68,13 @@ def _needs(compared: list[ToolkitName], toolkits: dict[str, Toolkit], facts: Fac
     is_outvoted = first.name == _NVCC and (toolkits[root].kind == "distribution" or _outvoted(first, toolkits, facts))
     path = _path_with(nvcc.value.rpartition("/")[0], facts) if isinstance(nvcc, Seen) else ""
     if is_outvoted and path:
-        yield Need("variable", f"={path}", _set_in("PATH", facts), "PATH")
+        yield AssignVariable("PATH", path, _set_in("PATH", facts))
     elif other.name.startswith("/"):
-        yield Need("link", root, other.name)
+        yield LinkTo(other.name, root)
     elif toolkits[root].kind != "distribution":
-        yield Need("variable", f"={root}", _set_in(other.name, facts), other.name)
+        yield AssignVariable(other.name, root, _set_in(other.name, facts))
     if first.name == _NVCC and isinstance(nvcc, Seen) and not path:
-        yield Need("by-hand", f"put {nvcc.value.rpartition('/')[0]} first in PATH")
+        yield Advice(f"put {nvcc.value.rpartition('/')[0]} first in PATH")
 
 
 def _left(compared: list[ToolkitName], toolkits: dict[str, Toolkit], facts: Facts) -> tuple[Toolkit, ...]:

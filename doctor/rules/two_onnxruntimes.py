@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import WHEELS, Need
+from compat.need import ChangePackages, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Distribution, Environment
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
@@ -47,7 +47,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _need(keep: Distribution, others: list[Distribution], environment: Environment) -> Need:
-    return Need(WHEELS, f"{keep.name}=={keep.version}", environment.interpreter, " ".join(one.name for one in others))
+    return ChangePackages((f"{keep.name}=={keep.version}",), environment.interpreter, tuple(one.name for one in others))
 
 
 RULE = Rule(ENVIRONMENTS, check)

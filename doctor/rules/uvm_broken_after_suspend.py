@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import ReloadKernelModule
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, bad, ok
 from doctor.rules.shared.conditions import CUDA_UNKNOWN, cuda_start, cuda_start_evidence
@@ -19,7 +19,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"CUDA cannot start (error {start.code}, {start.error}), while NVML works: nvidia_uvm does not answer, "
         "as after suspend",
-        Need("kernel-module", "reloaded", "", "nvidia_uvm"),
+        ReloadKernelModule("nvidia_uvm"),
         evidence=cuda_start_evidence(facts),
     )
 

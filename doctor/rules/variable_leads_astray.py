@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from compat.build import compilers_for, serves
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice, AssignVariable, ClearVariable, Need
 from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability
 from doctor.model.facts import Facts
@@ -55,7 +55,9 @@ def check(setting: Variable, facts: Facts, matrix: Matrix) -> Answer:
 
 def _need(setting: Variable, value: str) -> Need:
     """Set to a value; unset for ""."""
-    return Need("variable", f"={value}" if value else "", setting.set_in, setting.name)
+    if not value:
+        return ClearVariable(setting.name, setting.set_in)
+    return AssignVariable(setting.name, value, setting.set_in)
 
 
 def _bad(setting: Variable, why: str, need: Need) -> Answer:
@@ -129,9 +131,9 @@ def _need_of_arches(
             entries = [f"{one}+PTX" if one == newest else one for one in entries]
         else:
             text = f"Add {gpu} to {_ARCHES}, and build with a CUDA toolkit that compiles for it: none here does."
-            return Need(BY_HAND, text)
+            return Advice(text)
     joined = (";" if ";" in setting.value else " ").join(entries)
-    return Need("variable", f"={joined}", setting.set_in, setting.name)
+    return AssignVariable(setting.name, joined, setting.set_in)
 
 
 def _is_compiled_for(gpu: ComputeCapability, facts: Facts, matrix: Matrix) -> bool:

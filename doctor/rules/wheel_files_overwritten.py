@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from compat.base.record import NamedTuple
 from compat.build import is_cuda_row
 from compat.matrix import Matrix
-from compat.need import WHEELS, Need
+from compat.need import Advice, ChangePackages, Need
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment, Framework, Overlap
@@ -134,11 +134,11 @@ def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str]
         return one_plugin
     if rivals:
         both = " and ".join(_name(owner) for owner in rivals.needed)
-        return Need("by-hand", f"put what needs {both} into separate environments: they cannot share one")
+        return Advice(f"put what needs {both} into separate environments: they cannot share one")
     keep = {_kept(group, nobodys) for group in groups}
     gone = {_name(owner) for group in groups for owner in group.owners if owner not in keep} | nobodys
     anew = " ".join(as_requirements(sorted(keep), environment, facts, matrix))
-    return Need(WHEELS, anew, environment.interpreter, " ".join(sorted(gone)))
+    return ChangePackages((anew,), environment.interpreter, tuple(sorted(gone)))
 
 
 def _one_plugin(groups: list[Group], environment: Environment, facts: Facts, matrix: Matrix) -> Need | None:
@@ -160,7 +160,7 @@ def _one_plugin(groups: list[Group], environment: Environment, facts: Facts, mat
     gone = {name for name in gone & there if name not in pins[keep] and cuda_major_of(name) != _major(keep)}
     anew = [owner for group in groups for owner in group.owners if _name(owner) in pins[keep]]
     stays = as_requirements(sorted(set(anew)), environment, facts, matrix)
-    return Need(WHEELS, " ".join(stays), environment.interpreter, " ".join(sorted(gone)))
+    return ChangePackages(tuple(stays), environment.interpreter, tuple(sorted(gone)))
 
 
 def _major(framework: Framework) -> int:

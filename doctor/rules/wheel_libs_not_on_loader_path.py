@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, Need
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -75,7 +75,7 @@ def _opens_them(missing: tuple[Prediction, ...], framework: Framework, facts: Fa
 
 
 def _import_before(other: str, framework: Framework) -> tuple[Need, ...]:
-    return (Need("by-hand", f"Import {other} in the program, before {framework.package}."),) if other else ()
+    return (Advice(f"Import {other} in the program, before {framework.package}."),) if other else ()
 
 
 def _found(framework: Framework, facts: Facts) -> set[str]:

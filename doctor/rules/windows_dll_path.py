@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, Need, PutOnPath
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -47,7 +47,7 @@ def _by_program(framework: Framework, lost: list[Dll], facts: Facts) -> tuple[Ne
         return ()
     early = (one for one in value_or(environment.frameworks, ()) if traits_of(one.package).opens == "import")
     other = next((one.package for one in early if all(_lies_below((one.path,), dll) for dll in lost)), "")
-    first = (Need("by-hand", f"Import {other} in the program, before {framework.package}."),) if other else ()
+    first = (Advice(f"Import {other} in the program, before {framework.package}."),) if other else ()
     in_wheels = all(_lies_below(value_or(environment.sites, ()), dll) for dll in lost)
     return (*first, *(preload(framework) if in_wheels else ()))
 
@@ -68,11 +68,11 @@ def _needs(framework: Framework, folders: list[str]) -> tuple[Need, ...]:
     What a program adds by os.add_dll_directory serves Python's imports; what a framework opens later it does not.
     """
     if all(one.startswith(f"{framework.environment}/Library/") for one in folders):
-        return (Need("by-hand", f"Run the program after `conda activate {framework.environment}`."),)
+        return (Advice(f"Run the program after `conda activate {framework.environment}`."),)
     added = f"Call os.add_dll_directory(r'{folders[0]}') before the framework is imported."
     by_import = traits_of(framework.package).opens == "import"
-    own = (Need("by-hand", added),) if by_import else ()
-    return (Need("variable", f"with {';'.join(folders)}", "", "PATH"), *own)
+    own = (Advice(added),) if by_import else ()
+    return (PutOnPath(tuple(folders)), *own)
 
 
 def _missing(framework: Framework, lost: list[Dll]) -> tuple[Symptom, ...]:

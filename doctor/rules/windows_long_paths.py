@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.seen import value_or
@@ -33,7 +33,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"Windows refuses {len(paths)} of its files, whose paths have up to {max(map(len, paths))} characters"
         f" ({'modules or libraries among them' if loaded else 'none is a module or a library'})",
-        Need("by-hand", f"{_SWITCH}. Or make the environment in a shorter directory, such as C:\\v."),
+        Advice(f"{_SWITCH}. Or make the environment in a shorter directory, such as C:\\v."),
         severity=Severity.ERROR if loaded else Severity.WARNING,
         evidence=(
             Evidence.of(environment.too_long, f"{longest} has {len(longest)} characters; without long paths 259 go"),

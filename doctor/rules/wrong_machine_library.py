@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, BY_HAND, Need
+from compat.need import Advice, InstallPackage, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.facts.environment import Framework
@@ -66,7 +66,7 @@ def _of_windows(framework: Framework, facts: Facts) -> Answer:
     by_hand = f"Install what {first} belongs to anew, for this type of machine: 64-bit Windows on x86 is `win_amd64`."
     return bad(
         f"{first}, which {framework.label} needs, is for another type of machine{more}: error 193",
-        _anew(framework, facts) if own else Need(BY_HAND, by_hand),
+        _anew(framework, facts) if own else Advice(by_hand),
         evidence=tuple(Evidence(f"{one.asker} needs {one.name}", file=one.foreign) for one in wrong),
         explains=(*(Symptom(code, framework.label) for code in _LOOKS_LIKE), *import_symptoms(framework)),
     )
@@ -74,7 +74,8 @@ def _of_windows(framework: Framework, facts: Facts) -> Answer:
 
 def _anew(framework: Framework, facts: Facts) -> Need:
     release, _, build = framework.version.partition("+")
-    return Need(framework.package, f"=={release}", environment_of(framework, facts).interpreter, build or AGAIN)
+    python = environment_of(framework, facts).interpreter
+    return InstallPackage(framework.package, f"=={release}", python, build, reinstall=not build)
 
 
 def _is_meant(one: Prediction, framework: Framework) -> bool:
@@ -91,7 +92,7 @@ def _need(wrong: tuple[Prediction, ...], framework: Framework, facts: Facts, mat
     """The same releases anew, which the installer takes for this machine."""
     if any(one.foreign.startswith(f"{framework.path}/") for one in wrong):
         return _anew(framework, facts)
-    by_hand = Need(BY_HAND, f"Install what {wrong[0].foreign} belongs to anew, for this type of machine.")
+    by_hand = Advice(f"Install what {wrong[0].foreign} belongs to anew, for this type of machine.")
     owners = (one.owner.partition(" ") for one in _copies(wrong, facts) if one.origin == "wheel" and one.owner)
     cudnn = (wheel_need(name, f"=={version}", framework, facts) for name, _, version in owners)
     return (*cudnn, *wheels_for(wrong, framework, facts, matrix), by_hand)[0]

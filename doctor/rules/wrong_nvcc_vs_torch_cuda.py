@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import AssignVariable, InstallToolkit, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import Seen, Unseen, value_or
@@ -77,8 +77,8 @@ def _needs(framework: Framework, name: ToolkitName, facts: Facts) -> tuple[Need,
     ]
     best = max(fitting, key=lambda one: (one.cuda.get() == cuda, one.cuda.get()), default=None)
     if best:
-        return (Need("variable", f"={best.path}", set_in("CUDA_HOME", facts), "CUDA_HOME"),)
-    return (Need("cuda", f"=={cuda}.*"),)
+        return (AssignVariable("CUDA_HOME", best.path, set_in("CUDA_HOME", facts)),)
+    return (InstallToolkit(f"=={cuda}.*"),)
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

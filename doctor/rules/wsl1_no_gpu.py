@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
@@ -23,7 +23,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("WSL 2")
     return bad(
         "this is WSL 1, which cannot use a GPU",
-        Need("by-hand", _CONVERT),
+        Advice(_CONVERT),
         evidence=(Evidence.of(facts.system.wsl, f"kernel {value_or(facts.system.kernel, 'of WSL 1')}"),),
         explains=(
             Symptom("no-nvidia-gpu"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import AddLoaderDirectory, Advice, AssignVariable
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.driver import DriverLibrary
 from doctor.model.facts.seen import Seen, value_or
@@ -43,18 +43,18 @@ def _is_windows(library: DriverLibrary) -> bool:
 def _hidden(loads: DriverLibrary) -> Answer:
     return bad(
         f"{loads.path}, of a Linux driver, is found before the libcuda that Windows provides",
-        Need("by-hand", _LINUX),
+        Advice(_LINUX),
         evidence=(Evidence(f"release {loads.release}, the one that loads", file=loads.path),),
     )
 
 
 def _not_searched(facts: Facts, provided: DriverLibrary) -> Answer:
     before = variable(facts, _PATH) if isinstance(facts.configuration.variables, Seen) else None
-    value = f"={_FOLDER}" + (f":{before.value}" if before and before.value else "")
+    value = _FOLDER + (f":{before.value}" if before and before.value else "")
     return bad(
         f"{provided.path} is there, but the loader does not look in {_FOLDER}",
-        Need("loader-directory", "", _FOLDER, "ld.wsl"),
-        Need("variable", value, before.set_in if before else "", _PATH),
+        AddLoaderDirectory(_FOLDER, "ld.wsl"),
+        AssignVariable(_PATH, value, before.set_in if before else ""),
         evidence=(Evidence.of(facts.loader.search, f"{_FOLDER} is not on its path", "loader"),),
         places=(provided.path,),
     )
@@ -63,7 +63,7 @@ def _not_searched(facts: Facts, provided: DriverLibrary) -> Answer:
 def _not_provided(facts: Facts) -> Answer:
     return bad(
         f"Windows provides no libcuda in {_FOLDER}: no NVIDIA driver there, one too old, or another maker's GPU",
-        Need("by-hand", _WINDOWS),
+        Advice(_WINDOWS),
         evidence=(
             Evidence.of(
                 facts.driver.libraries,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.finding import Answer, Evidence, bad, ok
@@ -30,7 +30,7 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     where = f"{foreign} is for another type of machine" if foreign else "which lies neither beside it nor on PATH"
     return bad(
         f"cuDNN {version} in {copy.path} needs {lacks[0]}{': ' if foreign else ', '}{where}",
-        Need("by-hand", f"Download the 64-bit {lacks[0]} ({page}) and put it into {copy.path}."),
+        Advice(f"Download the 64-bit {lacks[0]} ({page}) and put it into {copy.path}."),
         severity=severity_of(copy, facts),
         evidence=(
             Evidence(f"cuDNN {version} loads {lacks[0]} on Windows", label="matrix, cudnn.companions"),

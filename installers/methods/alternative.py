@@ -9,27 +9,22 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import SetAlternative
 from installers.effect import LinkMade
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.plan import Plan, Target
 from installers.steps.command import Command, Inverse
 
 
-def serves(need: Need, target: Target) -> bool:
-    """On Linux."""
-    return need.product == "alternative" and need.spec != "" and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: SetAlternative, target: Target, matrix: Matrix) -> Plan:
     """`where` is the name that programs use, `spec` where it shall lead."""
-    name = need.where.rpartition("/")[2]
-    digits = re.search(r"(\d+)\.(\d+)$", need.spec)
+    name = need.name.rpartition("/")[2]
+    digits = re.search(r"(\d+)\.(\d+)$", need.target)
     priority = f"{digits[1]}{digits[2]}" if digits else "1"
-    argv = ("update-alternatives", "--install", need.where, name, need.spec, priority)
-    back = Inverse((("update-alternatives", "--remove", name, need.spec),))
+    argv = ("update-alternatives", "--install", need.name, name, need.target, priority)
+    back = Inverse((("update-alternatives", "--remove", name, need.target),))
     step = Command(argv, "and forget those that are gone", needs_root=True, inverse=back)
-    return Plan(f"let the alternative {name} lead to {need.spec}", (step,), (LinkMade(need.where, need.spec),))
+    return Plan(f"let the alternative {name} lead to {need.target}", (step,), (LinkMade(need.name, need.target),))
 
 
-METHOD = Method("an alternative of the system", serves, plan)
+METHOD = Method(SetAlternative, "an alternative of the system", plan, on_linux)

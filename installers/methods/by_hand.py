@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from installers.method import Method
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
 
 
-def serves(need: Need, target: Target) -> bool:
-    """Everywhere."""
-    return need.product == "by-hand"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: Advice, target: Target, matrix: Matrix) -> Plan:
     """The sentence itself."""
-    return Plan(need.spec, (ByHand(need.spec),), ())
+    return Plan(need.text, (ByHand(need.text),), ())
 
 
-METHOD = Method("by hand", serves, plan)
+METHOD = Method(Advice, "by hand", plan)

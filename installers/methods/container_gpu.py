@@ -8,7 +8,7 @@ host's own driver in, without the toolkit.
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import GiveGpus
 from installers.effect import GpusGiven
 from installers.method import Method
 from installers.plan import Plan, Target
@@ -19,14 +19,9 @@ from installers.steps.command import Command
 _HOST = "the container's host"
 
 
-def serves(need: Need, target: Target) -> bool:
-    """Containers run Linux."""
-    return need.product == "container-gpu"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: GiveGpus, target: Target, matrix: Matrix) -> Plan:
     """By kind of container; `where` says which, else what the machine was seen to be."""
-    kind = need.where or target.container or "docker"
+    kind = need.container or target.container or "docker"
     toolkit = ByHand(f"{_HOST} needs the NVIDIA Container Toolkit: {matrix.page('container-toolkit').url}")
     steps = _STEPS.get(kind, _other)()
     steps = steps if kind in _WITHOUT_TOOLKIT else (toolkit, *steps)
@@ -99,4 +94,4 @@ _STEPS = {
 }
 _WITHOUT_TOOLKIT = ("kubernetes", "apptainer")
 
-METHOD = Method("a container's GPUs", serves, plan)
+METHOD = Method(GiveGpus, "a container's GPUs", plan)

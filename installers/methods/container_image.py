@@ -7,7 +7,7 @@ tags of its cuda images, which are rows of the matrix.
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallToolkit
 from compat.row import ImageRow
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, newest
@@ -27,12 +27,12 @@ _FLAGS = ("--rm", "--gpus", "all")
 _PATIENCE_S = 3600
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallToolkit, target: Target) -> bool:
     """Only where it is asked for."""
     return False
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
     """The newest release that the need names."""
     return container_plan(cuda_order.order_of(need), target, matrix)
 
@@ -115,5 +115,11 @@ def _zypper(matrix: Matrix) -> tuple[Step, ...]:
 _REPOSITORIES = {"apt": _apt, "yum": _dnf, "dnf": _dnf, "zypper": _zypper}
 
 METHOD = Method(
-    "the CUDA toolkit in a container", serves, plan, rank=99, names=(Name("cuda", "container"),), ordered=container_plan
+    InstallToolkit,
+    "the CUDA toolkit in a container",
+    plan,
+    serves,
+    rank=99,
+    names=(Name("cuda", "container"),),
+    ordered=container_plan,
 )

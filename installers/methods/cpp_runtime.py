@@ -6,7 +6,7 @@ Source: Microsoft's package Microsoft.VCRedist.2015+.x64 of winget-pkgs; winget 
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallCppRuntime
 from installers.effect import CppRuntimeInstalled
 from installers.method import Method
 from installers.plan import Plan, Target
@@ -15,12 +15,7 @@ from installers.steps.command import Command, Inverse
 _PACKAGE = ("--exact", "--id", "Microsoft.VCRedist.2015+.x64")
 
 
-def serves(need: Need, target: Target) -> bool:
-    """Nothing but Windows asks for it."""
-    return need.product == "cpp-runtime"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallCppRuntime, target: Target, matrix: Matrix) -> Plan:
     """It replaces an older one."""
     install = Command(
         ("winget", "install", *_PACKAGE),
@@ -30,4 +25,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan("install the Visual C++ redistributable for x64", (install,), (CppRuntimeInstalled(),))
 
 
-METHOD = Method("the Visual C++ runtime", serves, plan)
+METHOD = Method(InstallCppRuntime, "the Visual C++ runtime", plan)

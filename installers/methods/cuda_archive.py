@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallToolkit
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, age, home_of, is_of_root, newest
 from installers.effect import ToolkitInstalled
@@ -36,16 +36,16 @@ _RUNTIME = "cuda_cudart"  # brings cuda.h, by which a toolkit tells its version
 _WHAT = "a set of archives"
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallToolkit, target: Target) -> bool:
     """A directory that no package and no installer fills, and a release that is named."""
-    return need.product == "cuda" and need.where != "" and not is_of_root(need.where, target) and _names(need)
+    return need.directory != "" and not is_of_root(need.directory, target) and _names(need)
 
 
-def _names(need: Need) -> bool:
-    return exact_version(need.spec) != "" or need.spec.endswith(".*")
+def _names(need: InstallToolkit) -> bool:
+    return exact_version(need.versions) != "" or need.versions.endswith(".*")
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
     """The whole toolkit of the newest release that the need names."""
     return archive_plan(cuda_order.order_of(need), target, matrix)
 
@@ -179,9 +179,10 @@ def _check(rows: tuple[ComponentRow, ...], release: str, home: str, *, whole: bo
 
 
 METHOD = Method(
+    InstallToolkit,
     "the CUDA toolkit from archives",
-    serves,
     plan,
+    serves,
     rank=35,
     names=(Name("cuda", "archive"),),
     options=frozenset({COMPONENTS, PREFIX}),

@@ -8,7 +8,7 @@ cudatoolkit (9.2 to 11.8).
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallCudnn, InstallToolkit
 from installers.effect import DistributionsInstalled
 from installers.method import Method, Name
 from installers.plan import Plan, Target
@@ -18,15 +18,17 @@ from installers.steps.command import Command, Inverse
 _CUDA_TOOLKIT = 12  # CUDA major from which conda-forge's toolkit is split, and named cuda-toolkit
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallCudnn | InstallToolkit, target: Target) -> bool:
     """An environment that conda made."""
-    return need.product in {"cudnn", "cuda"} and target.environment_kind == "conda" and target.prefix != ""
+    return target.environment_kind == "conda" and target.prefix != ""
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallCudnn | InstallToolkit, target: Target, matrix: Matrix) -> Plan:
     """From conda-forge, for one CUDA: `cuda-version` holds the builds together."""
-    name, wanted = _cuda(need.spec) if need.product == "cuda" else _cudnn(need)
-    again = ("--force-reinstall",) if need.product == "cudnn" and target.prefix else ()  # files may have been changed
+    name, wanted = _cuda(need.versions) if isinstance(need, InstallToolkit) else _cudnn(need)
+    again = (
+        ("--force-reinstall",) if isinstance(need, InstallCudnn) and target.prefix else ()
+    )  # files may have been changed
     into = ("-p", target.prefix) if target.prefix else ()
     program = target.conda or "conda"
     argv = (program, "install", "-y", *again, *into, "-c", "conda-forge", *wanted)
@@ -35,9 +37,9 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     where = target.prefix or "the conda environment that is active"
     step = Command(argv, name, timeout_s=3600, inverse=_earlier(program, name, into))
     return Plan(
-        f"install {name}{spoken(need.spec)} in {where}",
+        f"install {name}{spoken(need.versions)} in {where}",
         (step,),
-        (DistributionsInstalled(target.python, (f"{name}{need.spec}",), bool(again), tool="conda"),),
+        (DistributionsInstalled(target.python, (f"{name}{need.versions}",), bool(again), tool="conda"),),
     )
 
 
@@ -49,11 +51,11 @@ def _cuda(spec: str) -> tuple[str, tuple[str, ...]]:
     return "cuda-toolkit", ("cuda-toolkit", *((f"cuda-version={version}",) if version else ()))
 
 
-def _cudnn(need: Need) -> tuple[str, tuple[str, ...]]:
+def _cudnn(need: InstallCudnn) -> tuple[str, tuple[str, ...]]:
     """A release of three parts is any build of it: conda-forge's have four, 9.10.2.21."""
-    exact = exact_version(need.spec)
-    spec = f"={exact}" if exact else need.spec
-    return "cudnn", (f"cudnn{spec}", *((f"cuda-version={need.build}",) if need.build else ()))
+    exact = exact_version(need.versions)
+    spec = f"={exact}" if exact else need.versions
+    return "cudnn", (f"cudnn{spec}", *((f"cuda-version={need.cuda}",) if need.cuda else ()))
 
 
 def _earlier(program: str, name: str, into: tuple[str, ...]) -> Inverse:
@@ -64,9 +66,10 @@ def _earlier(program: str, name: str, into: tuple[str, ...]) -> Inverse:
 
 
 METHOD = Method(
+    (InstallCudnn, InstallToolkit),
     "cuDNN and CUDA with conda",
-    serves,
     plan,
+    serves,
     rank=10,
     names=(
         Name("cudnn", "conda"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.matrix import Matrix, accepts
-from compat.need import Need
+from compat.need import InstallToolkit
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, fetched, home_of, is_of_root, newest
 from installers.effect import ToolkitInstalled
@@ -31,13 +31,13 @@ _WHY = "the toolkit alone, without questions: the driver stays as it is"
 _PATIENCE_S = 3600
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallToolkit, target: Target) -> bool:
     """Windows, where it is the usual way; Linux where a need names its file's kind, as no package serves."""
-    usual = target.os_family == "windows" or need.build == _KINDS["linux"]
-    return need.product == "cuda" and usual and wanted_version(need.spec) != ""
+    usual = target.os_family == "windows" or need.by == _KINDS["linux"]
+    return usual and wanted_version(need.versions) != ""
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
     """The installer of the newest release that the need names; NVIDIA's page for one that no row knows."""
     try:
         return installer_plan(cuda_order.order_of(need)._replace(home=""), target, matrix)
@@ -106,9 +106,10 @@ def _afterwards(order: CudaOrder, home: str, target: Target) -> tuple[Step, ...]
 
 
 METHOD = Method(
+    InstallToolkit,
     "the CUDA toolkit with NVIDIA's installer",
-    serves,
     plan,
+    serves,
     rank=36,
     names=(
         Name("cuda", "runfile", "linux"),

@@ -7,7 +7,7 @@ leave the driver as it is, which the `cuda` meta package does not; CUDA on WSL U
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallToolkit
 from compat.specifier import accepts
 from installers.cuda_order import NoSuchToolkit
 from installers.effect import ToolkitInstalled
@@ -24,20 +24,15 @@ _ANY = (
 )
 
 
-def serves(need: Need, target: Target) -> bool:
-    """Every toolkit that conda does not serve."""
-    return need.product == "cuda"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
     """Packages where NVIDIA has them, else its download page."""
-    wanted = f"CUDA toolkit{spoken(need.spec)}"
+    wanted = f"CUDA toolkit{spoken(need.versions)}"
     if manager_of(target) in {"apt", "yum", "dnf", "zypper"}:
         name = _name(need, target, matrix)
         steps: tuple[Step, ...] = (*add_repository(target, matrix), install(target, name, why=wanted))
     elif manager_of(target) == "pacman":
-        if need.spec.startswith("=="):
-            raise NoSuchToolkit(f"Arch's packages are the newest CUDA alone, not {wanted_version(need.spec)}")
+        if need.versions.startswith("=="):
+            raise NoSuchToolkit(f"Arch's packages are the newest CUDA alone, not {wanted_version(need.versions)}")
         name, steps = "", (install(target, "cuda", why=wanted),)
     else:
         text = f"download and install the {wanted} from {matrix.page('cuda-archive').url}"
@@ -49,25 +44,26 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"install the {wanted}", steps, (found,))
 
 
-def _name(need: Need, target: Target, matrix: Matrix) -> str:
+def _name(need: InstallToolkit, target: Target, matrix: Matrix) -> str:
     """The meta package of the version that is named, of the oldest beside it that will do, else of the newest.
 
     Of a major, the newest: cuda-toolkit-12 moves on with the repository, so that one that stands still names its last.
     Raises NoSuchToolkit.
     """
-    named = wanted_version(need.spec)
+    named = wanted_version(need.versions)
     cuda = ".".join(named.split(".")[:2])
-    if need.spec.startswith("==") and "." in cuda:
+    if need.versions.startswith("==") and "." in cuda:
         require_toolkit(cuda, target, matrix)
         return f"cuda-toolkit-{cuda.replace('.', '-')}"
     newest = int(named) if named.isdigit() else target.cuda_major
     fitting = [
         one
         for one in toolkits(target, matrix)
-        if accepts(need.spec, one) and (one.major == newest if named.isdigit() else not newest or one.major <= newest)
+        if accepts(need.versions, one)
+        and (one.major == newest if named.isdigit() else not newest or one.major <= newest)
     ]
     if not fitting:
-        what = f"CUDA{spoken(need.spec)}" if need.spec else f"a CUDA that the driver runs, {newest} at most"
+        what = f"CUDA{spoken(need.versions)}" if need.versions else f"a CUDA that the driver runs, {newest} at most"
         raise NoSuchToolkit(
             f"NVIDIA's packages for {system(target)} have no {what}{own_package('cuda', target, matrix)}"
         )
@@ -79,4 +75,4 @@ def _name(need: Need, target: Target, matrix: Matrix) -> str:
     )
 
 
-METHOD = Method("the CUDA toolkit from packages", serves, plan, rank=40, names=(Name("cuda", "packages"),))
+METHOD = Method(InstallToolkit, "the CUDA toolkit from packages", plan, rank=40, names=(Name("cuda", "packages"),))

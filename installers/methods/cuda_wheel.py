@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from compat.matrix import Matrix, accepts
-from compat.need import Need
+from compat.need import InstallPackage, InstallToolkit
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, age, cuda_of, newest
 from installers.method import Method, Name
@@ -36,18 +36,20 @@ _FIRST = "11.7.1"  # the package index: nvidia-cuda-runtime-cu11 and the others 
 _COMPILER = "cuda_nvcc"  # its wheel is named as that of the runtime is
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallToolkit, target: Target) -> bool:
     """A directory inside site-packages, of an environment whose interpreter is known."""
-    inside = "/site-packages/" in f"{need.where}/" or "/dist-packages/" in f"{need.where}/"
-    return need.product == "cuda" and inside and target.python != "" and target.environment_kind != "conda"
+    inside = "/site-packages/" in f"{need.directory}/" or "/dist-packages/" in f"{need.directory}/"
+    return inside and target.python != "" and target.environment_kind != "conda"
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
     """Those of the newest release that the need names; where its lower end has none, the newest of the range."""
     order = cuda_order.order_of(need)
     have = _with_wheels(target, matrix)
     if not any(f"{one}.".startswith(f"{order.version}.") for one in have):
-        order = order._replace(version=max(filter(partial(accepts, need.spec), have), key=age, default=order.version))
+        order = order._replace(
+            version=max(filter(partial(accepts, need.versions), have), key=age, default=order.version)
+        )
     return wheel_plan(order, target, matrix)
 
 
@@ -74,7 +76,7 @@ def wheel_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     names[_COMPILER] = names["cuda_cudart"].replace("runtime", "nvcc")
     wanted = tuple(f"{name}=={versions[component]}" for component, name in sorted(names.items()) if name)
     found = wheel.together(wanted, target, matrix)
-    finds = Need(names["cuda_cudart"], f"=={versions['cuda_cudart']}", wheel.interpreter(target))
+    finds = InstallPackage(names["cuda_cudart"], f"=={versions['cuda_cudart']}", wheel.interpreter(target))
     check = Check(f"CUDA {release} must be found in the environment", (), finds)
     return Plan(f"install CUDA {release} as wheels", (*found.steps, check), found.effects)
 
@@ -84,4 +86,6 @@ def _wheel(stem: str, release: str, matrix: Matrix) -> str:
     return next((row.wheel for row in rows if row.stem == stem and accepts(row.cuda, cuda_of(release))), "")
 
 
-METHOD = Method("CUDA as wheels", serves, plan, rank=20, names=(Name("cuda", "wheel"),), ordered=wheel_plan)
+METHOD = Method(
+    InstallToolkit, "CUDA as wheels", plan, serves, rank=20, names=(Name("cuda", "wheel"),), ordered=wheel_plan
+)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import Need
+from compat.need import InstallCudnn
 from compat.version import CudaVersion, CudnnVersion
 from installers.effect import CudnnInstalled
 from installers.method import ARCHIVE, PREFIX, Method, Name
@@ -83,27 +83,27 @@ class _Source(NamedTuple):
     companions: tuple[str, ...] = ()  # libraries of others that it loads, "zlibwapi.dll"
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallCudnn, target: Target) -> bool:
     """A directory outside those that packages fill."""
-    return need.product == "cudnn" and need.where != "" and not f"{need.where}/".startswith(_OF_PACKAGES)
+    return need.directory != "" and not f"{need.directory}/".startswith(_OF_PACKAGES)
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
     """The archive's own plan for a release in a CUDA directory; elsewhere where to get it, and how to copy it.
 
     Of several releases that will do it takes the newest with an archive for the directory's CUDA. One that serves a
     whole major goes with a minor that came later, too (CUDA's minor version compatibility). Raises NoSuchArchive where
     none was built for that CUDA, for what is copied there must go with it.
     """
-    home = _home_around(need.where)
-    need = need._replace(build=need.build or _cuda_of(home))
-    of_major = need._replace(build=need.build.partition(".")[0])
-    version = exact_version(need.spec) or _newest(need, target, matrix) or _newest(of_major, target, matrix)
-    if not (home and version and need.build):
+    home = _home_around(need.directory)
+    need = need._replace(cuda=need.cuda or _cuda_of(home))
+    of_major = need._replace(cuda=need.cuda.partition(".")[0])
+    version = exact_version(need.versions) or _newest(need, target, matrix) or _newest(of_major, target, matrix)
+    if not (home and version and need.cuda):
         return _by_hand(need, target, matrix)
     if CudnnVersion.parse(version) >= ONE_A_MAJOR:
         need = of_major
-    order = Order(CudnnVersion.parse(version), need.build, home, dlls=need.where.replace("/", "\\"))
+    order = Order(CudnnVersion.parse(version), need.cuda, home, dlls=need.directory.replace("/", "\\"))
     _require_cuda(order, _builds(order, matrix))
     try:
         return archive_plan(order, target, matrix)
@@ -123,14 +123,14 @@ def _cuda_of(home: str) -> str:
     return found[1] if found else ""
 
 
-def _newest(need: Need, target: Target, matrix: Matrix) -> str:
+def _newest(need: InstallCudnn, target: Target, matrix: Matrix) -> str:
     """The newest release within a specifier with an archive for that CUDA and this machine; "" where there is none."""
-    if not need.spec or not need.build:
+    if not need.versions or not need.cuda:
         return ""
     rows: tuple[CudnnArchiveRow, ...] = matrix.rows("cudnn-archive", "archives")
     here = tuple(row for row in rows if (row.os, row.arch) == (target.os_family, target.arch))
-    fit = (row.version for row in here if accepts(need.spec, str(row.version)))
-    known = (one for one in sorted({*fit}, reverse=True) if _for_cuda(_of(one, here), need.build, matrix))
+    fit = (row.version for row in here if accepts(need.versions, str(row.version)))
+    known = (one for one in sorted({*fit}, reverse=True) if _for_cuda(_of(one, here), need.cuda, matrix))
     return str(next(known, ""))
 
 
@@ -138,14 +138,14 @@ def _of(version: CudnnVersion, rows: tuple[CudnnArchiveRow, ...]) -> tuple[Cudnn
     return tuple(row for row in rows if row.version == version)
 
 
-def _by_hand(need: Need, target: Target, matrix: Matrix) -> Plan:
-    wanted = f"cuDNN{spoken(need.spec)}{f' for CUDA {need.build}' if need.build else ''}"
+def _by_hand(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
+    wanted = f"cuDNN{spoken(need.versions)}{f' for CUDA {need.cuda}' if need.cuda else ''}"
     is_windows = target.os_family == "windows"
-    where = need.where.replace("/", "\\") if is_windows else need.where
+    where = need.directory.replace("/", "\\") if is_windows else need.directory
     keep = "" if is_windows else ", links as links (cp -P), readable by all (chmod a+r)"
-    found = CudnnInstalled(need.spec, int(need.build.partition(".")[0] or 0), need.where)
+    found = CudnnInstalled(need.versions, int(need.cuda.partition(".")[0] or 0), need.directory)
     steps = (
-        ByHand(f"download the archive of {wanted} from {_page(wanted_version(need.spec), matrix)}"),
+        ByHand(f"download the archive of {wanted} from {_page(wanted_version(need.versions), matrix)}"),
         ByHand(f"copy all of its libraries to {where}{keep}, in place of those of any other release"),
     )
     return Plan(f"install {wanted} in {where}", steps, (found,))
@@ -515,14 +515,15 @@ def _major(cuda: str) -> int:
 
 
 def _check(source: _Source, libraries: str) -> Check:
-    finds = Need("cudnn", f"=={source.version}", libraries, source.cuda.partition(".")[0])
+    finds = InstallCudnn(f"=={source.version}", libraries, source.cuda.partition(".")[0])
     return Check(f"cuDNN {source.version} must be found in {libraries}, whole", _FAULTS, finds)
 
 
 METHOD = Method(
+    InstallCudnn,
     "cuDNN from an archive",
-    serves,
     plan,
+    serves,
     rank=30,
     names=(Name("cudnn", "archive"),),
     options=frozenset({ARCHIVE, PREFIX}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import InstallCudnn
 from compat.specifier import accepts
 from compat.version import CudaVersion, CudnnVersion
 from installers.effect import CudnnInstalled
@@ -32,14 +32,9 @@ class NoSuchPackage(GpudoctorError):
     hint = "Say --method archive, or another release or CUDA version."
 
 
-def serves(need: Need, target: Target) -> bool:
-    """Every cuDNN that neither wheel nor conda serves."""
-    return need.product == "cudnn"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
     """Packages where NVIDIA has them, else its download page."""
-    wanted = f"cuDNN{spoken(need.spec)}{f' for CUDA {need.build}' if need.build else ''}"
+    wanted = f"cuDNN{spoken(need.versions)}{f' for CUDA {need.cuda}' if need.cuda else ''}"
     by_hand = manager_of(target) not in {"apt", "yum", "dnf", "zypper"}
     if not by_hand:
         _require_release(need, target, matrix)
@@ -50,15 +45,15 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         )
     else:
         steps = (_download(wanted, need, matrix),)
-    cuda = int(need.build.partition(".")[0] or target.cuda_major or 0)
-    spec = need.spec if need.spec or by_hand else "==9.*"
-    found = CudnnInstalled(spec, cuda, need.where if by_hand else "", searched=not by_hand)
+    cuda = int(need.cuda.partition(".")[0] or target.cuda_major or 0)
+    spec = need.versions if need.versions or by_hand else "==9.*"
+    found = CudnnInstalled(spec, cuda, need.directory if by_hand else "", searched=not by_hand)
     return Plan(f"install {wanted}", steps, (found,))
 
 
-def _require_release(need: Need, target: Target, matrix: Matrix) -> None:
+def _require_release(need: InstallCudnn, target: Target, matrix: Matrix) -> None:
     """Raise NoSuchPackage where this system has no repository, or its one never had that release."""
-    own, named = own_package("cudnn", target, matrix), wanted_version(need.spec)
+    own, named = own_package("cudnn", target, matrix), wanted_version(need.versions)
     try:
         row = repository_row(target, matrix)
     except Uncovered as error:
@@ -67,19 +62,19 @@ def _require_release(need: Need, target: Target, matrix: Matrix) -> None:
         raise NoSuchPackage(f"NVIDIA's packages for {system(target)} have cuDNN {row.cudnn}, not {named}{own}")
     if named and row.cudnn is None and not _of_its_time(need, target, matrix):
         has = ", ".join(map(str, toolkits(target, matrix)))
-        cuda = need.build or target.cuda_major
+        cuda = need.cuda or target.cuda_major
         there = f"NVIDIA's packages for {system(target)} are of CUDA {has}"
         raise NoSuchPackage(f"{there}: there is no cuDNN {named} for CUDA {cuda} among them{own}")
 
 
-def _of_its_time(need: Need, target: Target, matrix: Matrix) -> bool:
+def _of_its_time(need: InstallCudnn, target: Target, matrix: Matrix) -> bool:
     """Whether the repository can have a release: it has CUDA of that major, and did not end before its first one.
 
     Until 8.0 a package was for one CUDA. True where no row tells, and for a release that is not named.
     """
-    cuda, here = need.build or str(target.cuda_major or 12), toolkits(target, matrix)
+    cuda, here = need.cuda or str(target.cuda_major or 12), toolkits(target, matrix)
     try:
-        version = CudnnVersion.parse(exact_version(need.spec))
+        version = CudnnVersion.parse(exact_version(need.versions))
         least = matrix.cudnn_build(version, int(cuda.partition(".")[0])).cuda_min
     except (GpudoctorError, ValueError):
         return True
@@ -88,13 +83,15 @@ def _of_its_time(need: Need, target: Target, matrix: Matrix) -> bool:
     return any(str(one.major) == cuda.partition(".")[0] and (least is None or least <= one) for one in here)
 
 
-def _names(need: Need, target: Target, matrix: Matrix) -> tuple[str, ...]:
+def _names(need: InstallCudnn, target: Target, matrix: Matrix) -> tuple[str, ...]:
     """From cuDNN 9 on one name a CUDA major; before, one name, whose version says which CUDA."""
-    manager, exact = manager_of(target), exact_version(need.spec)
-    major = int(wanted_version(need.spec).partition(".")[0] or 9)
-    cuda = need.build or str(target.cuda_major or 12)
+    manager, exact = manager_of(target), exact_version(need.versions)
+    major = int(wanted_version(need.versions).partition(".")[0] or 9)
+    cuda = need.cuda or str(target.cuda_major or 12)
     if major == _LAST_WITH_SUFFIX and not exact:
-        exact = _newest(need.spec, cuda, manager, matrix)  # the name alone brings the newest, for another CUDA by now
+        exact = _newest(
+            need.versions, cuda, manager, matrix
+        )  # the name alone brings the newest, for another CUDA by now
     developer = "dev" if manager == "apt" else "devel"
     release = _release(exact, cuda, manager, matrix)
     if major <= _LAST_WITH_SUFFIX:
@@ -107,7 +104,7 @@ def _names(need: Need, target: Target, matrix: Matrix) -> tuple[str, ...]:
     else:
         suffix = cuda.partition(".")[0]
         names = (f"libcudnn{major}-cuda-{suffix}", f"libcudnn{major}-{developer}-cuda-{suffix}")
-        names += _headers(need.spec, f"libcudnn{major}-headers-cuda-{suffix}") if manager == "apt" else ()
+        names += _headers(need.versions, f"libcudnn{major}-headers-cuda-{suffix}") if manager == "apt" else ()
     return tuple(f"{name}{release}" for name in names)
 
 
@@ -118,12 +115,12 @@ def _newest(spec: str, cuda: str, manager: str, matrix: Matrix) -> str:
     return next((str(one) for one in fit if one >= ONE_A_MAJOR and _release(str(one), cuda, manager, matrix)), "")
 
 
-def _of_old(need: Need) -> tuple[ByHand, ...]:
+def _of_old(need: InstallCudnn) -> tuple[ByHand, ...]:
     """The packages of that time are in a repository of their own, to which the keyring package of today leads nobody.
 
     Source: NVIDIA's recipes of its cuda images up to 11.0, which add nvidia-ml.list.
     """
-    version = exact_version(need.spec)
+    version = exact_version(need.versions)
     if not version or CudnnVersion.parse(version) >= ONE_A_MAJOR:
         return ()
     text = "add NVIDIA's machine-learning repository for this system, which has the cuDNN packages of that time"
@@ -167,10 +164,10 @@ def _own_cuda(version: CudnnVersion, cuda: str, matrix: Matrix) -> str:
     return max(known, key=lambda text: tuple(map(int, text.split("."))), default="")
 
 
-def _download(wanted: str, need: Need, matrix: Matrix) -> ByHand:
-    page = "cudnn-archive" if wanted_version(need.spec).startswith(("5", "6", "7", "8")) else "cudnn"
-    where = f" into {need.where}" if need.where else ""
+def _download(wanted: str, need: InstallCudnn, matrix: Matrix) -> ByHand:
+    page = "cudnn-archive" if wanted_version(need.versions).startswith(("5", "6", "7", "8")) else "cudnn"
+    where = f" into {need.directory}" if need.directory else ""
     return ByHand(f"download {wanted} from {matrix.page(page).url} and install it{where}")
 
 
-METHOD = Method("cuDNN from packages", serves, plan, rank=40, names=(Name("cudnn", "packages"),))
+METHOD = Method(InstallCudnn, "cuDNN from packages", plan, rank=40, names=(Name("cudnn", "packages"),))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallCudnn, InstallPackage
 from compat.row import CudnnWheelRow
 from compat.version import CudnnVersion
 from installers.method import Method, Name
@@ -22,20 +22,24 @@ class NoSuchWheel(GpudoctorError):
     hint = "Say --method archive, or another release: gpudoctor matrix show cudnn lists them."
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallCudnn, target: Target) -> bool:
     """A directory inside site-packages, of an environment whose interpreter is known."""
-    inside = "/site-packages/" in f"{need.where}/" or "/dist-packages/" in f"{need.where}/"
-    return need.product == "cudnn" and inside and target.python != "" and target.environment_kind != "conda"
+    inside = "/site-packages/" in f"{need.directory}/" or "/dist-packages/" in f"{need.directory}/"
+    return inside and target.python != "" and target.environment_kind != "conda"
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
     """The wheel for the CUDA major that was asked for, else for the newest that the driver runs.
 
     Raises NoSuchWheel.
     """
-    major = need.build or str(target.cuda_major or 12)
-    spec = f"=={full_release(exact_version(need.spec), int(major), matrix)}" if exact_version(need.spec) else need.spec
-    return wheel.plan(Need(f"nvidia-cudnn-cu{major}", spec, target.python), target, matrix)
+    major = need.cuda or str(target.cuda_major or 12)
+    spec = (
+        f"=={full_release(exact_version(need.versions), int(major), matrix)}"
+        if exact_version(need.versions)
+        else need.versions
+    )
+    return wheel.plan(InstallPackage(f"nvidia-cudnn-cu{major}", spec, target.python), target, matrix)
 
 
 def full_release(version: str, cuda_major: int, matrix: Matrix) -> str:
@@ -50,4 +54,4 @@ def full_release(version: str, cuda_major: int, matrix: Matrix) -> str:
     raise NoSuchWheel(f"there is no wheel of cuDNN {version} for CUDA {cuda_major}: {there}")
 
 
-METHOD = Method("cuDNN as a wheel", serves, plan, rank=20, names=(Name("cudnn", "wheel"),))
+METHOD = Method(InstallCudnn, "cuDNN as a wheel", plan, serves, rank=20, names=(Name("cudnn", "wheel"),))

@@ -7,9 +7,9 @@ NVreg_DeviceFileUID, -GID and -Mode decide; by default everybody may open them (
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import OpenDeviceNodes
 from installers.effect import NodeOpened
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
@@ -32,18 +32,12 @@ _LABEL = (
 _LOG_IN = ByHand("log out and in again: a running session keeps its groups")
 
 
-def serves(need: Need, target: Target) -> bool:
-    """On Linux."""
-    return need.product == "device-access" and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: OpenDeviceNodes, target: Target, matrix: Matrix) -> Plan:
     """Through the group that owns the node; without such a group, through its mode."""
-    node, group = need.where or "/dev/nvidia0", need.build
-    nodes = tuple(node.split())
-    effects = tuple(NodeOpened(one, group if group not in {"root", "label"} else "") for one in nodes)
+    nodes, group = need.nodes, need.group
+    effects = tuple(NodeOpened(one, group if group != "root" else "") for one in nodes)
     summary = f"let {target.user or 'this user'} open {', '.join(nodes)}"
-    if target.container and group == "label":
+    if target.container and need.selinux:
         command = _UNLABELLED.get(target.container, "--security-opt label=disable (Docker's and Podman's option)")
         why = "the nodes' mode lets everybody: SELinux on the host, or the container's device rules, close them"
         return Plan(summary, (ByHand(_LABEL.format(command=command), why),), effects)
@@ -53,7 +47,9 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     if group and group != "root":
         user = target.user or "USER"
         out = Inverse((("gpasswd", "-d", user, group),), "a session that is open keeps the group until it ends")
-        join = Command(("usermod", "-aG", group, user), f"{group} may open {node}", needs_root=True, inverse=out)
+        join = Command(
+            ("usermod", "-aG", group, user), f"{group} may open {' '.join(nodes)}", needs_root=True, inverse=out
+        )
         return Plan(summary, (join, _LOG_IN), effects)
     steps = (
         Command(
@@ -73,4 +69,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(summary, steps, effects)
 
 
-METHOD = Method("access to device nodes", serves, plan)
+METHOD = Method(OpenDeviceNodes, "access to device nodes", plan, on_linux)

@@ -6,20 +6,15 @@ Source: nvidia-modprobe(1): -u loads nvidia-uvm and makes its nodes, -c makes th
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import MakeDeviceNodes
 from installers.effect import NodesMade
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 
 
-def serves(need: Need, target: Target) -> bool:
-    """On Linux."""
-    return need.product == "device-nodes" and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: MakeDeviceNodes, target: Target, matrix: Matrix) -> Plan:
     """The setuid program that the driver brings for it; in a container the nodes are the host's to give."""
     summary = "make the NVIDIA device nodes"
     if target.wsl:
@@ -35,4 +30,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(summary, (make,), (NodesMade(),))
 
 
-METHOD = Method("device nodes", serves, plan)
+METHOD = Method(MakeDeviceNodes, "device nodes", plan, on_linux)

@@ -13,7 +13,7 @@ help (`nvidia-uninstall` is the same program).
 from __future__ import annotations
 
 from compat.matrix import Matrix, accepts
-from compat.need import Need
+from compat.need import InstallDriver
 from compat.row import BranchRow, OwnDriverRow
 from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
@@ -38,20 +38,20 @@ _CHOSEN = Inverse(
 _RESTART = Reboot("restart the machine: the new module and the new libraries must come into use together")
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallDriver, target: Target) -> bool:
     """The driver of a Linux machine itself, where its package manager is known."""
-    return need.product == "driver" and not target.wsl and not target.container and manager_of(target) != ""
+    return not target.wsl and not target.container and manager_of(target) != ""
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
     """The kernel's headers first: without them DKMS builds nothing, and says so only in its log.
 
     Where any driver will do, the distribution's own choice for the card is the best.
     """
-    branch = branch_for(need.spec, matrix) if need.spec or need.build else 0
+    branch = branch_for(need.versions, matrix) if need.versions or need.flavour else 0
     steps = _WRITERS[manager_of(target)](need, target, matrix, branch)
-    flavour = "NVIDIA driver with the open kernel module" if need.build == "open" else "NVIDIA driver"
-    summary = f"install the {flavour}{',' if need.spec else ''}{spoken(need.spec)}"
+    flavour = "NVIDIA driver with the open kernel module" if need.flavour == "open" else "NVIDIA driver"
+    summary = f"install the {flavour}{',' if need.versions else ''}{spoken(need.versions)}"
     done = isinstance(steps[-1], Command)  # else a person installs it
     if done:  # as late as can be: where something before fails, the machine is as it was
         steps = (*steps[:-1], *_taken_away(target), steps[-1])
@@ -72,11 +72,11 @@ def _is_legacy(branch: int, matrix: Matrix) -> bool:
     return any((row.branch, row.kind) == (branch, "legacy") for row in rows)
 
 
-def _effect(need: Need, target: Target, branch: int) -> DriverInstalled:
+def _effect(need: InstallDriver, target: Target, branch: int) -> DriverInstalled:
     """Arch has the open module alone, whatever was asked for; a branch that is not pinned moves on to the newest."""
     manager = manager_of(target)
-    pinned = need.spec != "" and (target.distribution == "debian" or manager == "dnf")
-    flavour = "open" if need.build == "open" or manager == "pacman" else ""
+    pinned = need.versions != "" and (target.distribution == "debian" or manager == "dnf")
+    flavour = "open" if need.flavour == "open" or manager == "pacman" else ""
     return DriverInstalled(f"=={branch}.*" if branch and manager != "pacman" else "", flavour, held=pinned)
 
 
@@ -96,14 +96,14 @@ def branch_for(specifier: str, matrix: Matrix) -> int:
     return int(named) if named else 0
 
 
-def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
+def _apt(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
     if target.distribution == "kali" or (target.distribution == "debian" and not has_repository(target, matrix)):
         return _unstable(need, target, matrix, headers, branch)
     if target.distribution == "debian":
         return _debian(need, target, matrix, headers, branch)
     offered = _offered(branch, target, matrix)
-    flavour = f"-{need.build}" if need.build else ""
+    flavour = f"-{need.flavour}" if need.flavour else ""
     name = f"nvidia-driver-{branch}{flavour}"
     if offered and (not offered.brings[target.distribution_version] or flavour not in offered.flavours):
         return (_elsewhere(name, offered, target, matrix),)
@@ -112,8 +112,8 @@ def _apt(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step,
     return (*_moved(offered, target), *_ubuntu(need, target, headers, branch))
 
 
-def _ubuntu(need: Need, target: Target, headers: Command, branch: int) -> tuple[Step, ...]:
-    if need.build == "open" and branch:
+def _ubuntu(need: InstallDriver, target: Target, headers: Command, branch: int) -> tuple[Step, ...]:
+    if need.flavour == "open" and branch:
         return (*refresh(target), headers, install(target, f"nvidia-driver-{branch}-open", why=_WHY))
     if target.distribution_version in _AUTOINSTALL and branch:
         return (*refresh(target), headers, install(target, f"nvidia-{branch}", why=_WHY))
@@ -168,13 +168,13 @@ def _moved(row: OwnDriverRow | None, target: Target) -> tuple[ByHand, ...]:
     )
 
 
-def _debian(need: Need, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
+def _debian(need: InstallDriver, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
     """NVIDIA's repository: a Debian release keeps the driver branch that it came with."""
     own = _offered(branch, target, matrix)
     if own:
         return _debian_own(own, target, matrix, headers)
     package, steps = _meta(need), (*add_repository(target, matrix), headers)
-    if not need.spec:
+    if not need.versions:
         return (*steps, install(target, package, why=_WHY))
     if branch < _PINNED_FROM:
         return (*steps, install(target, f"{package}-{branch}", why=_WHY))
@@ -194,20 +194,20 @@ def _debian_own(row: OwnDriverRow, target: Target, matrix: Matrix, headers: Comm
     return (_COMPONENTS, *refresh(target), headers, install(target, package, why=_WHY))
 
 
-def _unstable(need: Need, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
+def _unstable(need: InstallDriver, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
     """Kali's own packages, and those of Debian's testing and unstable: none drives what needs the open module."""
-    if need.build == "open":
+    if need.flavour == "open":
         return (ByHand(f"install the driver with NVIDIA's runfile from {matrix.page('driver').url}"),)
     parts = (_COMPONENTS,) if target.distribution == "debian" else ()
     driver = install(target, _OF_DEBIAN.get(branch, "nvidia-driver"), why=_WHY)
     return (*parts, *refresh(target), headers, driver)
 
 
-def _meta(need: Need) -> str:
-    return "nvidia-open" if need.build == "open" else "cuda-drivers"
+def _meta(need: InstallDriver) -> str:
+    return "nvidia-open" if need.flavour == "open" else "cuda-drivers"
 
 
-def _dnf(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
+def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
     by_rpm_fusion = target.driver_by == "rpmfusion" or _is_legacy(branch, matrix) or not has_repository(target, matrix)
     if target.distribution == "fedora" and by_rpm_fusion:
@@ -218,13 +218,13 @@ def _dnf(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step,
         stream = _stream(need, branch)
         argv = ("dnf", "module", "install", "-y", f"nvidia-driver:{stream}")
         return (*steps, Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream)))
-    lock = _locked(target, branch) if need.spec else ()
+    lock = _locked(target, branch) if need.versions else ()
     return (*steps, *lock, install(target, _meta(need), why=_WHY))
 
 
-def _rpm_fusion(need: Need, target: Target, branch: int) -> tuple[Step, ...]:
+def _rpm_fusion(need: InstallDriver, target: Target, branch: int) -> tuple[Step, ...]:
     """Its packages conflict with NVIDIA's own; a branch that dropped cards is a package apart."""
-    suffix = f"-{branch}xx" if need.spec.startswith("==") else ""
+    suffix = f"-{branch}xx" if need.versions.startswith("==") else ""
     names = (f"akmod-nvidia{suffix}", f"xorg-x11-drv-nvidia{suffix}-cuda")
     enabled = ByHand("enable RPM Fusion's nonfree repository, which has the driver, if it is not enabled yet")
     if target.driver_by != "rpmfusion":
@@ -235,18 +235,18 @@ def _rpm_fusion(need: Need, target: Target, branch: int) -> tuple[Step, ...]:
     return (Command(argv, "RPM Fusion's driver is here", needs_root=True, timeout_s=3600, inverse=undo), build)
 
 
-def _yum(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
+def _yum(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     """RHEL 7 has a package a branch, and one that is always the newest."""
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
-    package = f"nvidia-driver-branch-{branch}" if need.spec else "nvidia-driver-latest-dkms"
-    if need.build == "open":
+    package = f"nvidia-driver-branch-{branch}" if need.versions else "nvidia-driver-latest-dkms"
+    if need.flavour == "open":
         return (ByHand("install the driver with NVIDIA's runfile and its open kernel module", "RHEL 7 has no package"),)
     return (*add_repository(target, matrix), *third_party(target, matrix), headers, install(target, package, why=_WHY))
 
 
-def _stream(need: Need, branch: int) -> str:
-    if need.build == "open":
-        return f"{branch}-open" if need.spec else "open-dkms"
+def _stream(need: InstallDriver, branch: int) -> str:
+    if need.flavour == "open":
+        return f"{branch}-open" if need.versions else "open-dkms"
     return f"{branch}-dkms" if branch else "latest-dkms"
 
 
@@ -260,20 +260,20 @@ def _locked(target: Target, branch: int) -> tuple[Step, ...]:
     return (install(target, "python3-dnf-plugin-versionlock", why="dnf's versionlock"), lock)
 
 
-def _zypper(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
+def _zypper(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     if target.distribution == "opensuse-tumbleweed":
         return _tumbleweed(need, target, matrix, branch)
     headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
-    package = f"{_meta(need)}<{branch + 1}" if need.spec else _meta(need)
+    package = f"{_meta(need)}<{branch + 1}" if need.versions else _meta(need)
     return (*add_repository(target, matrix), headers, install(target, package, why=_WHY))
 
 
-def _tumbleweed(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
+def _tumbleweed(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     """NVIDIA's repository of graphics drivers, which a package of openSUSE names; it has no legacy branch but 580."""
-    if need.spec.startswith("==") and _is_legacy(branch, matrix):
+    if need.versions.startswith("==") and _is_legacy(branch, matrix):
         url = matrix.page("driver").url
         return (ByHand(f"install the driver {branch} with NVIDIA's runfile from {url}", "no package has it"),)
-    old = need.spec.startswith("==")
+    old = need.versions.startswith("==")
     names = (
         ("nvidia-driver-G06-kmp-meta", "nvidia-userspace-meta-G06")
         if old
@@ -289,9 +289,9 @@ def _tumbleweed(need: Need, target: Target, matrix: Matrix, branch: int) -> tupl
     )
 
 
-def _pacman(need: Need, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
+def _pacman(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     """Arch carries one release, with the open module, for Turing and newer; older cards use the AUR."""
-    if need.spec.startswith("=="):
+    if need.versions.startswith("=="):
         headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
         text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR; let them replace nvidia-open"
         return (headers, ByHand(text, "the distribution's own repositories carry the newest branch only"))
@@ -306,4 +306,4 @@ def _stream_left(stream: str) -> Inverse:
 
 _WRITERS = {"apt": _apt, "yum": _yum, "dnf": _dnf, "zypper": _zypper, "pacman": _pacman}
 
-METHOD = Method("the driver from packages", serves, plan)
+METHOD = Method(InstallDriver, "the driver from packages", plan, serves)

@@ -6,7 +6,7 @@ Source: NVIDIA JetPack documentation, "How to Install JetPack" (`nvidia-jetpack`
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallCudnn, InstallDriver, InstallToolkit, as_json
 from installers.effect import SystemPackageInstalled
 from installers.method import Method
 from installers.packages import install, manager_of, refresh
@@ -16,17 +16,19 @@ from installers.step import Step
 from installers.steps.by_hand import ByHand
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallDriver | InstallToolkit | InstallCudnn, target: Target) -> bool:
     """A Jetson; its environments' wheels are another matter."""
-    system_wide = "site-packages" not in need.where and target.environment_kind != "conda"
-    return need.product in {"driver", "cuda", "cudnn"} and target.arch == "jetson" and system_wide
+    system_wide = (
+        isinstance(need, InstallDriver) or "site-packages" not in need.directory
+    ) and target.environment_kind != "conda"
+    return target.arch == "jetson" and system_wide
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallDriver | InstallToolkit | InstallCudnn, target: Target, matrix: Matrix) -> Plan:
     """One JetPack has one driver, one CUDA and one cuDNN: another version is another JetPack."""
-    wanted = f"{need.product}{spoken(need.spec)}"
+    wanted = f"{as_json(need).product}{spoken(need.versions)}"
     other = ByHand(f"if this JetPack has no {wanted}, flash one that has, with NVIDIA SDK Manager")
-    if need.product == "driver" or manager_of(target) != "apt":
+    if isinstance(need, InstallDriver) or manager_of(target) != "apt":
         return Plan(f"flash a JetPack with {wanted}", (other,), ())
     steps: tuple[Step, ...] = (
         *refresh(target),
@@ -36,4 +38,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"install {wanted} of JetPack", steps, (SystemPackageInstalled("nvidia-jetpack"),))
 
 
-METHOD = Method("JetPack", serves, plan, rank=10)
+METHOD = Method((InstallDriver, InstallToolkit, InstallCudnn), "JetPack", plan, serves, rank=10)

@@ -9,7 +9,7 @@ transactional-update(8) and the portal of MicroOS (its root is read-only: change
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallDriver
 from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
 from installers.plan import Plan, Target
@@ -24,30 +24,29 @@ _UNIVERSAL_BLUE = frozenset({"bazzite-ostree", "bluefin-ostree", "aurora-ostree"
 _TRANSACTIONAL = frozenset({"opensuse-microos", "opensuse-aeon", "opensuse-kalpa", "opensuse-leap-micro"})
 
 
-def serves(need: Need, target: Target) -> bool:
-    """Every driver that `driver` does not serve."""
-    return need.product == "driver"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
     """Where the driver belongs, and what to install there."""
-    wanted = f"NVIDIA driver{spoken(need.spec)}"
+    wanted = f"NVIDIA driver{spoken(need.versions)}"
     url = matrix.page("driver").url
     if target.wsl:
-        wanted = f"NVIDIA driver{_branch(need.spec)}"
+        wanted = f"NVIDIA driver{_branch(need.versions)}"
         steps = (
             ByHand(f"on Windows, install the {wanted} from {url}; install no NVIDIA driver inside WSL"),
             Command(("wsl", "--shutdown"), "WSL takes the new driver up when it starts", place="Windows"),
         )
-        return Plan(f"install the {wanted} on Windows", steps, (DriverInstalled(need.spec), Restarted("wsl")))
+        return Plan(f"install the {wanted} on Windows", steps, (DriverInstalled(need.versions), Restarted("wsl")))
     if target.container:
         text = f"on the container's host, install the {wanted}; a container uses its host's driver and needs none"
         return Plan(
-            f"install the {wanted} on the container's host", (ByHand(text),), (DriverInstalled(need.spec), Restarted())
+            f"install the {wanted} on the container's host",
+            (ByHand(text),),
+            (DriverInstalled(need.versions), Restarted()),
         )
     if target.os_family == "windows":
         text = f"download and install the {wanted} from {url}, then restart Windows"
-        return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
+        return Plan(
+            f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.versions, need.flavour), Restarted())
+        )
     if target.distribution in _UNIVERSAL_BLUE:
         return _rebased(need, target, wanted)
     if target.distribution.endswith("-ostree"):
@@ -66,13 +65,13 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         )
         return Plan(f"install the {wanted}", (ByHand(text),), ())
     text = f"install the {wanted} with your system's packages, or from {url}; then restart"
-    return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.spec, need.build), Restarted()))
+    return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.versions, need.flavour), Restarted()))
 
 
-def _rebased(need: Need, target: Target, wanted: str) -> Plan:
+def _rebased(need: InstallDriver, target: Target, wanted: str) -> Plan:
     """Universal Blue's images with the driver have names of their own."""
     name = target.distribution.removesuffix("-ostree")
-    image = f"{name}-nvidia{'' if need.spec.startswith('==') else '-open'}"
+    image = f"{name}-nvidia{'' if need.versions.startswith('==') else '-open'}"
     text = (
         f"change to the image {image}, which has the driver: 'rpm-ostree status' names the image that is in use; the "
         f"new one is the same with {image} in place of {name}, by 'sudo rpm-ostree rebase NEW'; then restart"
@@ -80,10 +79,10 @@ def _rebased(need: Need, target: Target, wanted: str) -> Plan:
     return Plan(f"install the {wanted}", (ByHand(text, "its images come with the driver, or without it"),), ())
 
 
-def _ostree(need: Need, wanted: str) -> Plan:
+def _ostree(need: InstallDriver, wanted: str) -> Plan:
     """RPM Fusion's packages as a layer; it has branches that dropped cards of their own as packages apart."""
-    branch = wanted_version(need.spec).partition(".")[0]
-    suffix = f"-{branch}xx" if branch in _LEGACY and need.spec.startswith("==") else ""
+    branch = wanted_version(need.versions).partition(".")[0]
+    suffix = f"-{branch}xx" if branch in _LEGACY and need.versions.startswith("==") else ""
     packages = (f"akmod-nvidia{suffix}", f"xorg-x11-drv-nvidia{suffix}-cuda")
     kept = [f"--append={name}.blacklist=nouveau,nova_core" for name in ("rd.driver", "modprobe")]
     steps = (
@@ -103,12 +102,12 @@ def _ostree(need: Need, wanted: str) -> Plan:
         ),
         Reboot("restart the machine: the layer comes into use then"),
     )
-    return Plan(f"install the {wanted}", steps, (DriverInstalled(need.spec, need.build), Restarted()))
+    return Plan(f"install the {wanted}", steps, (DriverInstalled(need.versions, need.flavour), Restarted()))
 
 
-def _nixos(need: Need, wanted: str) -> Plan:
+def _nixos(need: InstallDriver, wanted: str) -> Plan:
     """The system is what its configuration says; an old branch is an attribute of its own, where nixpkgs has it."""
-    branch = wanted_version(need.spec).partition(".")[0] if need.spec.startswith("==") else ""
+    branch = wanted_version(need.versions).partition(".")[0] if need.versions.startswith("==") else ""
     if branch and branch not in _LEGACY:
         text = f"install the {wanted}: no command is known, for nixpkgs names no branch {branch}"
         return Plan(f"configure the {wanted}", (ByHand(text),), ())
@@ -117,7 +116,7 @@ def _nixos(need: Need, wanted: str) -> Plan:
         "have these lines in /etc/nixos/configuration.nix, then run what follows:",
         "nixpkgs.config.allowUnfree = true;",
         'services.xserver.videoDrivers = [ "nvidia" ];',
-        f"hardware.nvidia.open = {'true' if need.build == 'open' else 'false'};",
+        f"hardware.nvidia.open = {'true' if need.flavour == 'open' else 'false'};",
         *((f"hardware.nvidia.package = {package};",) if branch else ()),
     )
     steps = (
@@ -131,7 +130,7 @@ def _nixos(need: Need, wanted: str) -> Plan:
         ),
         Reboot("restart the machine: the new system comes into use then"),
     )
-    return Plan(f"configure the {wanted}", steps, (DriverInstalled(need.spec, need.build), Restarted()))
+    return Plan(f"configure the {wanted}", steps, (DriverInstalled(need.versions, need.flavour), Restarted()))
 
 
 def _branch(specifier: str) -> str:
@@ -140,4 +139,4 @@ def _branch(specifier: str) -> str:
     return f" {branch} or newer" if branch else ""
 
 
-METHOD = Method("the driver by hand", serves, plan, rank=60)
+METHOD = Method(InstallDriver, "the driver by hand", plan, rank=60)

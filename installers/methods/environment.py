@@ -7,26 +7,21 @@ Sources: Python's documentation of `venv`; the Python launcher for Windows (`py 
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import CreateEnvironment
 from installers.effect import EnvironmentMade
 from installers.method import Method
 from installers.plan import Plan, Target
 from installers.steps.command import Command, Inverse
 
 
-def serves(need: Need, target: Target) -> bool:
-    """An environment that is not there yet."""
-    return need.product == "environment"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: CreateEnvironment, target: Target, matrix: Matrix) -> Plan:
     """With the tool that will install into it."""
-    python = need.spec.removeprefix("==").removesuffix(".*")
+    python = need.python
     make = {"uv": _uv, "conda": _conda}.get(target.tool, _venv)
-    summary = f"make an environment in {need.where}" + (f" with Python {python}" if python else "")
-    argv = make(python, need.where, target)
+    summary = f"make an environment in {need.directory}" + (f" with Python {python}" if python else "")
+    argv = make(python, need.directory, target)
     step = Command(argv, "an environment of its own", timeout_s=3600, inverse=removal(need, target))
-    return Plan(summary, (step,), (made(need.where, target, python),))
+    return Plan(summary, (step,), (made(need.directory, target, python),))
 
 
 def made(where: str, target: Target, python: str = "") -> EnvironmentMade:
@@ -39,11 +34,11 @@ def made(where: str, target: Target, python: str = "") -> EnvironmentMade:
     return EnvironmentMade(where, f"{where}{separator}{inside}", python, kind)
 
 
-def removal(need: Need, target: Target) -> Inverse:
+def removal(need: CreateEnvironment, target: Target) -> Inverse:
     """Remove the directory, unless it was there before."""
     if target.os_family == "windows":
-        return Inverse(left=f"remove the directory {need.where}")
-    return Inverse((("rm", "-r", "--", need.where),), names=(need.where,), present=("test", "-e"))
+        return Inverse(left=f"remove the directory {need.directory}")
+    return Inverse((("rm", "-r", "--", need.directory),), names=(need.directory,), present=("test", "-e"))
 
 
 def _venv(python: str, where: str, target: Target) -> tuple[str, ...]:
@@ -72,4 +67,4 @@ def _conda(python: str, where: str, target: Target) -> tuple[str, ...]:
     )
 
 
-METHOD = Method("a Python environment", serves, plan)
+METHOD = Method(CreateEnvironment, "a Python environment", plan)

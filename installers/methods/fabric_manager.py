@@ -9,29 +9,23 @@ nvidia-fabricmanager-RELEASE); apt-get(8) (`package=version`, where an asterisk 
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallFabricManager
 from installers.effect import FabricManagerInstalled, ServiceRunning
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.packages import install, manager_of, refresh
 from installers.plan import Plan, Target
-from installers.requirement import exact_version
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 
 _UNIT = "nvidia-fabricmanager.service"
 
 
-def serves(need: Need, target: Target) -> bool:
-    """On Linux."""
-    return need.product == "fabric-manager" and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallFabricManager, target: Target, matrix: Matrix) -> Plan:
     """Install that release and start it anew; where the name of the package is not known, in words.
 
     A container's services are its host's.
     """
-    release = exact_version(need.spec)
+    release = need.release
     summary = f"install the fabric manager {release}, the driver's release"
     if target.container:
         return Plan(summary, (ByHand(f"on the container's host, {summary}, and start {_UNIT}"),), ())
@@ -63,4 +57,4 @@ def _package(release: str, target: Target) -> str:
     return ""
 
 
-METHOD = Method("the fabric manager", serves, plan)
+METHOD = Method(InstallFabricManager, "the fabric manager", plan, on_linux)

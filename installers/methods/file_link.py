@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import LinkTo, RemoveFile
 from installers.effect import FileRemoved, LinkMade
 from installers.method import Method
 from installers.plan import Plan, Target
@@ -12,27 +12,22 @@ from installers.steps.command import Command, Inverse
 _OF_THE_SYSTEM = ("/usr/", "/etc/", "/opt/", "/lib", "/var/", "/bin/", "/sbin/", "/dev/")
 
 
-def serves(need: Need, target: Target) -> bool:
-    """A path that is named."""
-    return need.product in {"file", "link"} and need.where != ""
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: LinkTo | RemoveFile, target: Target, matrix: Matrix) -> Plan:
     """Renamed rather than removed: nothing of the user's is lost."""
-    as_root = target.os_family == "linux" and need.where.startswith(_OF_THE_SYSTEM)
-    if need.product == "link":
+    as_root = target.os_family == "linux" and need.path.startswith(_OF_THE_SYSTEM)
+    if isinstance(need, LinkTo):
         lost = Inverse(left="where the link led before is not kept")
         link = Command(_link_argv(need, target), "the link leads to the right file", needs_root=as_root, inverse=lost)
-        return Plan(f"let {need.where} lead to {need.spec}", (link,), (LinkMade(need.where, need.spec),))
-    argv, back = _renaming(need.where, f"{need.where}.bak", target), _renaming(f"{need.where}.bak", need.where, target)
+        return Plan(f"let {need.path} lead to {need.target}", (link,), (LinkMade(need.path, need.target),))
+    argv, back = _renaming(need.path, f"{need.path}.bak", target), _renaming(f"{need.path}.bak", need.path, target)
     aside = Command(argv, "renamed, so that it can be brought back", needs_root=as_root, inverse=Inverse((back,)))
-    return Plan(f"put {need.where} aside", (aside,), (FileRemoved(need.where),))
+    return Plan(f"put {need.path} aside", (aside,), (FileRemoved(need.path),))
 
 
-def _link_argv(need: Need, target: Target) -> tuple[str, ...]:
+def _link_argv(need: LinkTo, target: Target) -> tuple[str, ...]:
     if target.os_family == "windows":
-        return ("New-Item", "-Force", "-ItemType", "SymbolicLink", "-Path", need.where, "-Target", need.spec)
-    return ("ln", "-sfn", "--", need.spec, need.where)
+        return ("New-Item", "-Force", "-ItemType", "SymbolicLink", "-Path", need.path, "-Target", need.target)
+    return ("ln", "-sfn", "--", need.target, need.path)
 
 
 def _renaming(path: str, to: str, target: Target) -> tuple[str, ...]:
@@ -41,4 +36,4 @@ def _renaming(path: str, to: str, target: Target) -> tuple[str, ...]:
     return ("mv", "--", path, to)
 
 
-METHOD = Method("a file or a link", serves, plan)
+METHOD = Method((LinkTo, RemoveFile), "a file or a link", plan)

@@ -7,22 +7,21 @@ file; Microsoft, "Move-Item": a pattern in -Path is resolved.
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, Need
+from compat.need import MoveFilesAside
 from installers.effect import FileRemoved
 from installers.method import Method
 from installers.plan import Plan, Target
 from installers.steps.command import Command, Inverse
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: MoveFilesAside, target: Target) -> bool:
     """All that a pattern names in a directory; on Linux and Windows."""
-    named = need.product == "files-aside" and need.spec == ABSENT and need.where != "" and need.build != ""
-    return named and target.os_family in {"linux", "windows"}
+    return target.os_family in {"linux", "windows"}
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: MoveFilesAside, target: Target, matrix: Matrix) -> Plan:
     """Into a directory beside, from which they can be brought back; its name keeps compiler and loader out."""
-    folder, _, first = need.where.rpartition("/")
+    folder, _, first = need.first.rpartition("/")
     aside = f"{folder}/{first}.aside"
     if target.os_family == "windows":
         return _on_windows(need, folder.replace("/", "\\"), f"{first}.aside")
@@ -34,15 +33,15 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         inverse=Inverse((("rmdir", "--", aside),), afterwards=True),
     )
     move = Command(
-        _moving(folder, need.build, aside),
-        f"{need.build} is no longer found there",
+        _moving(folder, need.pattern, aside),
+        f"{need.pattern} is no longer found there",
         needs_root=as_root,
-        inverse=Inverse((_moving(aside, need.build, folder),)),
+        inverse=Inverse((_moving(aside, need.pattern, folder),)),
     )
-    return Plan(f"put {need.build} in {folder} aside", (make, move), (FileRemoved(need.where, need.build),))
+    return Plan(f"put {need.pattern} in {folder} aside", (make, move), (FileRemoved(need.first, need.pattern),))
 
 
-def _on_windows(need: Need, folder: str, name: str) -> Plan:
+def _on_windows(need: MoveFilesAside, folder: str, name: str) -> Plan:
     """The same by PowerShell, with an administrator's rights."""
     aside = f"{folder}\\{name}"
     make = Command(
@@ -52,12 +51,12 @@ def _on_windows(need: Need, folder: str, name: str) -> Plan:
         inverse=Inverse((("Remove-Item", "-LiteralPath", aside),), afterwards=True),
     )
     move = Command(
-        ("Move-Item", "-Path", f"{folder}\\{need.build}", "-Destination", aside),
-        f"{need.build} is no longer found there",
+        ("Move-Item", "-Path", f"{folder}\\{need.pattern}", "-Destination", aside),
+        f"{need.pattern} is no longer found there",
         needs_root=True,
-        inverse=Inverse((("Move-Item", "-Path", f"{aside}\\{need.build}", "-Destination", folder),)),
+        inverse=Inverse((("Move-Item", "-Path", f"{aside}\\{need.pattern}", "-Destination", folder),)),
     )
-    return Plan(f"put {need.build} in {folder} aside", (make, move), (FileRemoved(need.where, need.build),))
+    return Plan(f"put {need.pattern} in {folder} aside", (make, move), (FileRemoved(need.first, need.pattern),))
 
 
 def _moving(folder: str, pattern: str, to: str) -> tuple[str, ...]:
@@ -65,4 +64,4 @@ def _moving(folder: str, pattern: str, to: str) -> tuple[str, ...]:
     return (*found, "-exec", "mv", "-t", to, "--", "{}", "+")
 
 
-METHOD = Method("files put aside", serves, plan)
+METHOD = Method(MoveFilesAside, "files put aside", plan, serves)

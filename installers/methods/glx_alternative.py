@@ -7,7 +7,7 @@ to /usr/lib/nvidia/NAME, and with it the libraries to lib/*/nvidia/NAME); update
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import SetGlxAlternative
 from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
 from installers.methods.restart import again
@@ -16,24 +16,20 @@ from installers.requirement import spoken
 from installers.steps.command import Command, Inverse
 
 
-def serves(need: Need, target: Target) -> bool:
-    """On the system whose alternative it is."""
-    return need.product == "glx-alternative"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
-    """`where` is the directory that stands for the driver."""
+def plan(need: SetGlxAlternative, target: Target, matrix: Matrix) -> Plan:
+    """The directory stands for the driver."""
+    exact = f"=={need.release}"
     choose = Command(
-        ("update-glx", "--set", "nvidia", need.where),
+        ("update-glx", "--set", "nvidia", need.directory),
         "the libraries of the driver whose module is loaded",
         needs_root=True,
         inverse=Inverse((("update-glx", "--auto", "nvidia"),)),
     )
     return Plan(
-        f"let Debian's alternative lead to driver{spoken(need.spec)}",
+        f"let Debian's alternative lead to driver{spoken(exact)}",
         (choose, again(target)),
-        (DriverInstalled(need.spec), Restarted()),
+        (DriverInstalled(exact), Restarted()),
     )
 
 
-METHOD = Method("Debian's alternative of the driver", serves, plan)
+METHOD = Method(SetGlxAlternative, "Debian's alternative of the driver", plan)

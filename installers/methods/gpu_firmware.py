@@ -7,27 +7,21 @@ firmware-nvidia-gsp, whose release is that of the driver's packages. Elsewhere i
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import ReinstallFirmware
 from compat.version import DriverRelease
 from installers.effect import Restarted, SystemPackageInstalled
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.methods.restart import again
 from installers.packages import initial_disk, install_again, refresh
 from installers.plan import Plan, Target
-from installers.requirement import exact_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 
 
-def serves(need: Need, target: Target) -> bool:
-    """A Linux whose kernel is its own: a container's firmware is its host's."""
-    return need.product == "gpu-firmware" and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: ReinstallFirmware, target: Target, matrix: Matrix) -> Plan:
     """The package anew; the initial disk anew, as the module may be loaded from there; a restart."""
-    release = exact_version(need.spec)
-    package = _package(release, target.distribution, need.build)
+    release = need.release
+    package = _package(release, target.distribution, need.source)
     summary = f"install the firmware of driver {release} anew"
     if not package:
         return Plan(summary, (ByHand(f"install the driver {release} again, which brings its firmware"),), ())
@@ -43,4 +37,4 @@ def _package(release: str, distribution: str, source: str) -> str:
     return f"nvidia-firmware-{branch}{flavour}-{release}" if distribution == "ubuntu" else ""
 
 
-METHOD = Method("the firmware of the driver", serves, plan)
+METHOD = Method(ReinstallFirmware, "the firmware of the driver", plan, on_linux)

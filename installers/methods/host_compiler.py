@@ -7,9 +7,9 @@ nvcc: 12.4 has no such name in its program, and calls the usual compiler; NVCC_P
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallHostCompiler
 from installers.effect import HostCompilerInstalled, VariableSet
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.packages import install, manager_of, refresh
 from installers.plan import Plan, Target
 from installers.step import Step
@@ -17,25 +17,20 @@ from installers.steps.by_hand import ByHand
 from installers.steps.set_variable import SetVariable
 
 
-def serves(need: Need, target: Target) -> bool:
-    """On Linux; the name is that of Debian's and Ubuntu's package, and of its program."""
-    return need.product == "host-compiler" and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallHostCompiler, target: Target, matrix: Matrix) -> Plan:
     """The package leaves `g++` as it is, so nvcc must be told."""
-    path = f"/usr/bin/{need.build}"
-    flags = need.spec.removeprefix("=") or f"-ccbin {path}"
-    package = _package(need.build, target)
+    path = f"/usr/bin/{need.name}"
+    flags = need.flags or f"-ccbin {path}"
+    package = _package(need.name, target)
     if not package:
-        return Plan(f"install {need.build}", (ByHand(f"install {need.build} and name it to nvcc by -ccbin"),), ())
+        return Plan(f"install {need.name}", (ByHand(f"install {need.name} and name it to nvcc by -ccbin"),), ())
     steps: tuple[Step, ...] = (
         *refresh(target),
         install(target, package, why="a compiler that this nvcc accepts, beside the usual one"),
         SetVariable("NVCC_PREPEND_FLAGS", flags, f"or for one call: nvcc -ccbin {path}", ""),
     )
     effects = (HostCompilerInstalled(path), VariableSet("NVCC_PREPEND_FLAGS", flags))
-    return Plan(f"install {need.build} and let nvcc call it", steps, effects)
+    return Plan(f"install {need.name} and let nvcc call it", steps, effects)
 
 
 def _package(name: str, target: Target) -> str:
@@ -45,4 +40,4 @@ def _package(name: str, target: Target) -> str:
     return f"gcc{name.rpartition('-')[2]}-c++" if target.distribution == "fedora" else ""
 
 
-METHOD = Method("a host compiler for nvcc", serves, plan)
+METHOD = Method(InstallHostCompiler, "a host compiler for nvcc", plan, on_linux)

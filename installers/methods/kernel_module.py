@@ -9,9 +9,9 @@ that option); RPM Fusion, "Howto/Secure Boot" (`kmodgenca`, akmods' `public_key.
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import BuildKernelModule, LoadKernelModule, ReloadKernelModule, SignKernelModule
 from installers.effect import ModuleBuilt, ModuleLoaded, ModuleReloaded, ModuleSigned, Restarted
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.packages import install, kernel_headers, manager_of, refresh
 from installers.plan import Plan, Target
 from installers.step import Step
@@ -30,25 +30,20 @@ _KMP_KEYS = "mokutil --import /usr/share/nvidia-pubkeys/*.der"
 _FIRMWARE = ByHand("or turn Secure Boot off in the firmware's set-up")
 
 
-def serves(need: Need, target: Target) -> bool:
-    """A module of a Linux kernel that is this machine's own."""
-    return need.product == "kernel-module" and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(
+    need: LoadKernelModule | ReloadKernelModule | BuildKernelModule | SignKernelModule, target: Target, matrix: Matrix
+) -> Plan:
     """By what must become true of the module."""
-    name, *lacking = (need.build or "nvidia").split()
+    name = need.module if isinstance(need, (LoadKernelModule, ReloadKernelModule)) else "nvidia"
     if target.container or target.wsl:
         where = "Windows: restart WSL with `wsl --shutdown`" if target.wsl else "the container's host: load it there"
         return Plan(f"see to the {name} module", (ByHand(f"the kernel module belongs to {where}"),), ())
-    if need.spec == "reloaded":
+    if isinstance(need, ReloadKernelModule):
         return _reloaded(name)
-    if need.spec in {"rebuilt", "built"}:
-        loads = target.live and need.spec == "rebuilt"
-        return _rebuilt(need.where or target.kernel, name, target, lacking, loads=loads)
-    if need.spec == "signed":
-        source = lacking[0] if lacking else ""
-        steps = (*_enrol(target, source, need.where or target.kernel), _ENROL, _FIRMWARE)
+    if isinstance(need, BuildKernelModule):
+        return _rebuilt(need, target)
+    if isinstance(need, SignKernelModule):
+        steps = (*_enrol(target, need.made_by, need.kernel or target.kernel), _ENROL, _FIRMWARE)
         return Plan("enrol the key that signs the NVIDIA module", steps, (Restarted(), ModuleSigned()))
     return Plan(f"load the {name} kernel module", (modprobe(name),), (ModuleLoaded(name),))
 
@@ -70,13 +65,14 @@ def _reloaded(name: str) -> Plan:
     return Plan(f"load the {name} kernel module anew", (out, modprobe(name)), (ModuleReloaded(name),))
 
 
-def _rebuilt(kernel: str, name: str, target: Target, lacking: list[str], *, loads: bool) -> Plan:
+def _rebuilt(need: BuildKernelModule, target: Target) -> Plan:
+    kernel, loads = need.kernel or target.kernel, target.live and need.load
     which = ("-k", kernel) if kernel else ()
     headers: tuple[Step, ...] = ()
     if manager_of(target):
         headers = (
             *refresh(target),
-            install(target, *kernel_headers(target, kernel), *lacking, why="what DKMS builds against"),
+            install(target, *kernel_headers(target, kernel), *need.packages, why="what DKMS builds against"),
         )
     steps = (
         *headers,
@@ -87,9 +83,9 @@ def _rebuilt(kernel: str, name: str, target: Target, lacking: list[str], *, load
             timeout_s=1800,
             inverse=Inverse(left="what it built stays: `dkms status` lists it, `dkms remove` takes one away"),
         ),
-        *((modprobe(name),) if loads else ()),
+        *((modprobe("nvidia"),) if loads else ()),
     )
-    effects = (ModuleBuilt(kernel), *((ModuleLoaded(name),) if loads or not target.live else ()))
+    effects = (ModuleBuilt(kernel), *((ModuleLoaded("nvidia"),) if loads or not target.live else ()))
     return Plan(f"rebuild the NVIDIA module{f' for kernel {kernel}' if kernel else ''}", steps, effects)
 
 
@@ -127,4 +123,5 @@ def _import(certificate: str) -> Command:
     return Command(argv, "asks for a password to be given once", needs_root=True, inverse=_REVOKED)
 
 
-METHOD = Method("the kernel module", serves, plan)
+_NEEDS = (LoadKernelModule, ReloadKernelModule, BuildKernelModule, SignKernelModule)
+METHOD = Method(_NEEDS, "the kernel module", plan, on_linux)

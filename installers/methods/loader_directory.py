@@ -6,27 +6,22 @@ Source: ldconfig(8), ld.so(8).
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import AddLoaderDirectory
 from installers.effect import DirectorySearched
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.plan import Plan, Target
 from installers.steps.refresh_loader import RefreshLoader
 from installers.steps.write_file import WriteFile
 
 
-def serves(need: Need, target: Target) -> bool:
-    """On Linux; `build` is the name of the file."""
-    return need.product == "loader-directory" and need.build != "" and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: AddLoaderDirectory, target: Target, matrix: Matrix) -> Plan:
     """A file of its own, so that nothing else is touched."""
-    file = f"/etc/ld.so.conf.d/{need.build}.conf"
+    file = f"/etc/ld.so.conf.d/{need.file}.conf"
     steps = (
-        WriteFile(file, (need.where,), f"the loader searches {need.where} for every process", needs_root=True),
+        WriteFile(file, (need.directory,), f"the loader searches {need.directory} for every process", needs_root=True),
         RefreshLoader("its cache must list what lies there"),
     )
-    return Plan(f"let the loader search {need.where}", steps, (DirectorySearched(need.where),))
+    return Plan(f"let the loader search {need.directory}", steps, (DirectorySearched(need.directory),))
 
 
-METHOD = Method("a directory of the loader", serves, plan)
+METHOD = Method(AddLoaderDirectory, "a directory of the loader", plan, on_linux)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import InstallToolkit
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, fetched, newest
 from installers.effect import ToolkitInstalled
@@ -28,12 +28,12 @@ _ARCHES = {"apt": {"x86_64": "amd64", "sbsa": "arm64"}, "rpm": {"x86_64": "x86_6
 _WHY = "the repository lies in /var then, and no network is needed"
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallToolkit, target: Target) -> bool:
     """Only where it is asked for: the repository on the network is the usual way."""
     return False
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
     """The newest release that the need names."""
     return local_plan(cuda_order.order_of(need), target, matrix)
 
@@ -108,9 +108,10 @@ def _rpm(name: str, target: Target) -> tuple[Step, ...]:
 
 
 METHOD = Method(
+    InstallToolkit,
     "the CUDA toolkit from a local repository",
-    serves,
     plan,
+    serves,
     rank=99,
     names=(Name("cuda", "local"),),
     options=frozenset({ARCHIVE}),

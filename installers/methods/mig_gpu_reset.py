@@ -7,28 +7,22 @@ Source: nvidia-smi(1), "-mig, --multi-instance-gpu=" (it needs root; some cards 
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
-from installers.method import Method
+from compat.need import ResetGpu, TurnMigOff
+from installers.method import Method, on_linux
 from installers.plan import Plan, Target
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 
 
-def serves(need: Need, target: Target) -> bool:
-    """For one GPU, by its number, a reset also for all; on Linux, where alone NVIDIA has either."""
-    named = (need.product == "mig" and need.where.isdigit()) or need.product == "gpu-reset"
-    return named and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: TurnMigOff | ResetGpu, target: Target, matrix: Matrix) -> Plan:
     """On a container's host where this is a container: it is the host's card."""
     place = "the container's host" if target.container else ""
-    which = ("-i", need.where) if need.where else ()
-    name = f"GPU {need.where}" if need.where else "the GPUs"
-    if need.product == "mig":
+    which = () if need.gpu is None else ("-i", str(need.gpu))
+    name = "the GPUs" if need.gpu is None else f"GPU {need.gpu}"
+    if isinstance(need, TurnMigOff):
         back = Inverse((("nvidia-smi", *which, "-mig", "1"),))
         off = Command(("nvidia-smi", *which, "-mig", "0"), "the whole card again", True, place=place, inverse=back)
-        profiles = f"nvidia-smi mig -i {need.where} -lgip"
+        profiles = f"nvidia-smi mig -i {need.gpu} -lgip"
         keep = ByHand(f"or keep MIG: '{profiles}' lists profiles, '-cgi PROFILE -C' in place of -lgip makes one")
         return Plan(f"turn MIG off on {name}, or create instances", (off, keep), ())
     nothing = Inverse(left="a reset changes no setting that lasts")
@@ -37,4 +31,4 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
     return Plan(f"reset {name}", (first, reset), ())
 
 
-METHOD = Method("a setting of a GPU", serves, plan)
+METHOD = Method((TurnMigOff, ResetGpu), "a setting of a GPU", plan, on_linux)

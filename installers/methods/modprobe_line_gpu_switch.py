@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, Need
+from compat.need import RemoveModprobeLine, SwitchGpuOn
 from installers.effect import Restarted
 from installers.method import Method
 from installers.methods.restart import again
@@ -25,29 +25,27 @@ _ON = {"prime-select": ("on-demand",), "envycontrol": ("-s", "hybrid"), "supergf
 _OFF = {"prime-select": ("intel",), "envycontrol": ("-s", "integrated"), "supergfxctl": ("-m", "Integrated")}
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: RemoveModprobeLine | SwitchGpuOn, target: Target) -> bool:
     """A switch that is known, or a line of a file; on Linux."""
-    known = need.product == "gpu-switch" and need.build in _ON
-    line = need.product == "modprobe-line" and need.spec == ABSENT and need.where != "" and need.build != ""
-    return (known or line) and target.os_family == "linux"
+    return (isinstance(need, RemoveModprobeLine) or need.tool in _ON) and target.os_family == "linux"
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: RemoveModprobeLine | SwitchGpuOn, target: Target, matrix: Matrix) -> Plan:
     """The line is put out of force where it stands; a switch wrote it itself, and takes it back itself."""
     restart, effects = again(target), (Restarted("machine"),)
-    if need.product == "gpu-switch":
-        tool = need.build
+    if isinstance(need, SwitchGpuOn):
+        tool = need.tool
         back = Inverse(((tool, *_OFF[tool]),), "restart the machine")
         on = Command((tool, *_ON[tool]), f"the card was switched off with {tool}", needs_root=True, inverse=back)
         return Plan(f"switch the card on with {tool}, then restart", (on, restart), effects)
-    if need.where == _COMMAND_LINE:
-        return _from_start(need.build, target)
-    literal = re.sub(r"([][\\.^$*+?(){}|#])", r"\\\1", need.build)
-    argv = ("sed", "-i.bak", "-E", f"s#^[[:space:]]*({literal})[[:space:]]*$#\\# \\1#", need.where)
-    back = Inverse((("mv", "--", f"{need.where}.bak", need.where),))
+    if need.file == _COMMAND_LINE:
+        return _from_start(need.line, target)
+    literal = re.sub(r"([][\\.^$*+?(){}|#])", r"\\\1", need.line)
+    argv = ("sed", "-i.bak", "-E", f"s#^[[:space:]]*({literal})[[:space:]]*$#\\# \\1#", need.file)
+    back = Inverse((("mv", "--", f"{need.file}.bak", need.file),))
     out = Command(argv, "the line does nothing then; the file as it was lies beside it", needs_root=True, inverse=back)
     steps = (out, initial_disk(target), restart)
-    return Plan(f"take '{need.build}' out of {need.where}, then restart", steps, effects)
+    return Plan(f"take '{need.line}' out of {need.file}, then restart", steps, effects)
 
 
 def _from_start(word: str, target: Target) -> Plan:
@@ -71,4 +69,4 @@ _ARGUMENTS = {"ostree": (("rpm-ostree", "kargs"), "--delete=", "--append="), "dn
 _MADE_ANEW = {"apt": "sudo update-grub", "zypper": "sudo grub2-mkconfig -o /boot/grub2/grub.cfg"}
 
 
-METHOD = Method("a kernel module that is kept away", serves, plan)
+METHOD = Method((RemoveModprobeLine, SwitchGpuOn), "a kernel module that is kept away", plan, serves)

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallModulePackage
 from installers.effect import DriverInstalled, Effect, ModuleBuilt, ModuleLoaded, Restarted
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.methods.kernel_module import modprobe
 from installers.methods.restart import again
 from installers.packages import install, kernel_headers, manager_of, refresh
@@ -33,14 +33,9 @@ _KMP = (
 )
 
 
-def serves(need: Need, target: Target) -> bool:
-    """A module of a Linux kernel that is this machine's own."""
-    return need.product == "module-package" and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallModulePackage, target: Target, matrix: Matrix) -> Plan:
     """By its source; where the kernel is another machine's, there."""
-    kernel, source = need.where or target.kernel, need.build
+    kernel, source = need.kernel or target.kernel, need.source
     summary = f"bring the NVIDIA module{f' for kernel {kernel}' if kernel else ''}"
     if target.container or target.wsl:
         return Plan(summary, (ByHand("the kernel module belongs to the container's host, or to Windows"),), ())
@@ -54,8 +49,8 @@ def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
         headers = kernel_headers(target, kernel)
         build = install(target, *headers, source, why="DKMS builds the module of the libraries' release")
         steps = (*refresh(target), build, again(target))
-        return Plan(summary, steps, (DriverInstalled(need.spec), Restarted()))
-    loads = target.live and need.spec != "built"
+        return Plan(summary, steps, (DriverInstalled(f"=={need.release}"), Restarted()))
+    loads = target.live and need.load
     steps = (*refresh(target), *writer(kernel, source, target))
     effects: tuple[Effect, ...] = (ModuleBuilt(kernel), *((ModuleLoaded("nvidia"),) if loads else ()))
     says_so = any(isinstance(step, (ByHand, Reboot)) for step in steps)
@@ -116,4 +111,4 @@ def _ostree() -> tuple[Step, ...]:
 
 _WRITERS = {"akmods": _akmods, "kmod": _kmod, "kmp": _kmp, "pacman": _pacman, "runfile": _runfile}
 
-METHOD = Method("the kernel module by its source", serves, plan)
+METHOD = Method(InstallModulePackage, "the kernel module by its source", plan, on_linux)

@@ -7,9 +7,9 @@ copy of the module and of modprobe's settings.
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, Need
+from compat.need import KeepModuleAway
 from installers.effect import ModuleKeptAway, Restarted
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.methods.restart import again
 from installers.packages import initial_disk
 from installers.plan import Plan, Target
@@ -19,14 +19,9 @@ from installers.steps.reboot import Reboot
 from installers.steps.write_file import WriteFile
 
 
-def serves(need: Need, target: Target) -> bool:
-    """On Linux."""
-    return need.product == "nouveau" and need.spec in ("", ABSENT) and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: KeepModuleAway, target: Target, matrix: Matrix) -> Plan:
     """A blacklist file, a new initramfs, a restart."""
-    module = need.build or "nouveau"
+    module = need.module
     if target.container:
         text = f"on the container's host, keep {module} from taking the card: install the NVIDIA driver there"
         return Plan(f"keep {module} from taking the card", (ByHand(text),), ())
@@ -61,4 +56,4 @@ def _by_arguments(module: str, target: Target) -> Plan:
     return Plan(f"keep {module} from taking the card", steps, (ModuleKeptAway(module), Restarted()))
 
 
-METHOD = Method("nouveau kept away", serves, plan)
+METHOD = Method(KeepModuleAway, "nouveau kept away", plan, on_linux)

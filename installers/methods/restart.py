@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import RestartMachine
 from installers.effect import Restarted
 from installers.method import Method
 from installers.plan import Plan, Target
@@ -12,12 +12,7 @@ from installers.steps.by_hand import ByHand
 from installers.steps.command import NOTHING_TO_TAKE_BACK, Command
 
 
-def serves(need: Need, target: Target) -> bool:
-    """Everywhere."""
-    return need.product == "restart"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: RestartMachine, target: Target, matrix: Matrix) -> Plan:
     """One step."""
     what = "wsl" if target.wsl else "container" if target.container else "machine"
     return Plan("restart", (again(target),), (Restarted(what),))
@@ -35,4 +30,4 @@ def again(target: Target) -> Step:
     return Command(argv, "save your work first", needs_root=True, inverse=NOTHING_TO_TAKE_BACK)
 
 
-METHOD = Method("a restart", serves, plan)
+METHOD = Method(RestartMachine, "a restart", plan)

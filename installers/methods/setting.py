@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import ChangeSetting
 from installers.effect import SettingWritten
 from installers.method import Method
 from installers.plan import Plan, Target
 from installers.steps.edit_text import EditText
 
 
-def serves(need: Need, target: Target) -> bool:
-    """`build` names program, section and option."""
-    return need.product == "setting" and len(need.build.split()) == 3
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: ChangeSetting, target: Target, matrix: Matrix) -> Plan:
     """The option stands once in its section then."""
-    program, section, name = need.build.split()
     edit = EditText(
-        path=need.where,
-        section=section,
-        settings=((name, need.spec),),
+        path=need.file,
+        section=need.section,
+        settings=((need.name, need.value),),
         lines=(),
-        why=f"{name} is {need.spec} then",
-        once=(name,),
+        why=f"{need.name} is {need.value} then",
+        once=(need.name,),
     )
-    effect = SettingWritten(program=program, path=need.where, section=section, name=name, value=need.spec)
-    return Plan(f"set {name} = {need.spec} under [{section}] in {need.where}", (edit,), (effect,))
+    effect = SettingWritten(need.program, need.file, need.section, need.name, value=need.value)
+    return Plan(f"set {need.name} = {need.value} under [{need.section}] in {need.file}", (edit,), (effect,))
 
 
-METHOD = Method("a framework's setting", serves, plan)
+METHOD = Method(ChangeSetting, "a framework's setting", plan)

@@ -6,23 +6,18 @@ Source: Docker documentation, `docker run --shm-size`; NCCL documentation, "Trou
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import EnlargeSharedMemory
 from installers.effect import SharedMemoryGiven
-from installers.method import Method
+from installers.method import Method, on_linux
 from installers.plan import Plan, Target
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 
 
-def serves(need: Need, target: Target) -> bool:
-    """On Linux."""
-    return need.product == "shm" and target.os_family == "linux"
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: EnlargeSharedMemory, target: Target, matrix: Matrix) -> Plan:
     """In a container its starter decides; elsewhere the mount can be enlarged as it is."""
-    size = _gigabytes(need.spec)
+    size = max(1, -(-need.size_bytes // (1 << 30)))
     return Plan(f"give /dev/shm at least {size} GiB", (_step(size, target),), (SharedMemoryGiven(size << 30),))
 
 
@@ -40,8 +35,4 @@ def _runner(target: Target) -> str:
     return target.container if target.container in {"docker", "podman"} else "docker"
 
 
-def _gigabytes(size_bytes: str) -> int:
-    return max(1, -(-int(size_bytes or 1) // (1 << 30)))
-
-
-METHOD = Method("shared memory", serves, plan)
+METHOD = Method(EnlargeSharedMemory, "shared memory", plan, on_linux)

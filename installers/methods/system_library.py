@@ -8,7 +8,7 @@ every such package provides as "libz.so.1()(64bit)". Sources: the rows of platfo
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, Need
+from compat.need import InstallSystemLibrary
 from compat.platform import system_library
 from installers.effect import SystemLibraryInstalled
 from installers.method import Method
@@ -19,23 +19,18 @@ from installers.steps.by_hand import ByHand
 _BY_PROVIDES = ("dnf", "zypper")
 
 
-def serves(need: Need, target: Target) -> bool:
-    """A library that is named."""
-    return need.product == "system-library" and need.build != ""
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallSystemLibrary, target: Target, matrix: Matrix) -> Plan:
     """With the package manager of the system, where it is known how it names the library."""
-    soname, manager = need.build, manager_of(target)
+    soname, manager = need.soname, manager_of(target)
     row = system_library(soname, matrix)
     package = row.apt if row and manager == "apt" else f"{soname}()(64bit)" if manager in _BY_PROVIDES else ""
     if not package:
         return Plan(f"install {soname}", (ByHand(f"Install the package of your system that holds {soname}."),), ())
-    if need.spec == AGAIN:
+    if need.reinstall:
         again = (*refresh(target), install_again(target, package))
         return Plan(f"install {soname} anew", again, (SystemLibraryInstalled(soname),))
     steps = (*refresh(target), install(target, package, why=soname))
     return Plan(f"install {soname}", steps, (SystemLibraryInstalled(soname),))
 
 
-METHOD = Method("a library of the system", serves, plan)
+METHOD = Method(InstallSystemLibrary, "a library of the system", plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, Need
+from compat.need import InstallSystemPackage
 from installers.effect import SystemPackageInstalled
 from installers.method import Method
 from installers.packages import install, install_again, manager_of, refresh
@@ -13,20 +13,15 @@ from installers.step import Step
 from installers.steps.by_hand import ByHand
 
 
-def serves(need: Need, target: Target) -> bool:
-    """A package that is named."""
-    return need.product == "system-package" and need.build != ""
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallSystemPackage, target: Target, matrix: Matrix) -> Plan:
     """With the package manager of the system, where it is known."""
-    if need.spec == AGAIN:
-        return _again(need.build, target)
-    wanted = f"{need.build}{f' {need.spec}' if need.spec else ''}"
+    if need.reinstall:
+        return _again(need.name, target)
+    wanted = f"{need.name}{f' {need.versions}' if need.versions else ''}"
     if not manager_of(target):
         return Plan(f"install {wanted}", (ByHand(f"install {wanted}"),), ())
-    steps = (*refresh(target), install(target, _pinned(need, target), why=need.build))
-    return Plan(f"install {wanted}", steps, (SystemPackageInstalled(need.build, need.spec),))
+    steps = (*refresh(target), install(target, _pinned(need, target), why=need.name))
+    return Plan(f"install {wanted}", steps, (SystemPackageInstalled(need.name, need.versions),))
 
 
 def _again(name: str, target: Target) -> Plan:
@@ -37,10 +32,10 @@ def _again(name: str, target: Target) -> Plan:
     return Plan(f"install {name} anew", anew, (SystemPackageInstalled(name, anew=True),) if known else ())
 
 
-def _pinned(need: Need, target: Target) -> str:
-    version = exact_version(need.spec)
+def _pinned(need: InstallSystemPackage, target: Target) -> str:
+    version = exact_version(need.versions)
     joint = {"apt": "=", "yum": "-", "dnf": "-", "zypper": "="}.get(manager_of(target), "")
-    return f"{need.build}{joint}{version}" if version and joint else need.build
+    return f"{need.name}{joint}{version}" if version and joint else need.name
 
 
-METHOD = Method("a package of the system", serves, plan)
+METHOD = Method(InstallSystemPackage, "a package of the system", plan)

@@ -6,11 +6,10 @@ import re
 
 from compat.base.paths import key_of
 from compat.matrix import Matrix
-from compat.need import Need
-from installers.effect import Effect, EntryAdded, EntryRemoved, VariableSet, VariableUnset
+from compat.need import AssignVariable, ClearVariable, DropFromPath, PutOnPath
+from installers.effect import EntryAdded, EntryRemoved, VariableSet, VariableUnset
 from installers.method import Method
 from installers.plan import Plan, Target
-from installers.step import Step
 from installers.steps.add_to_path import AddToPath
 from installers.steps.by_hand import ByHand
 from installers.steps.remove_from_path import RemoveFromPath
@@ -18,36 +17,44 @@ from installers.steps.set_variable import SetVariable
 from installers.steps.unload_module import UnloadModule
 from installers.steps.unset_variable import UnsetVariable
 
-_WITH, _WITHOUT = "with ", "without "
 _MODULE = "module "
+_Any = AssignVariable | ClearVariable | DropFromPath | PutOnPath
 
 
-def serves(need: Need, target: Target) -> bool:
-    """Everywhere; the name must be one, since it is rendered unquoted."""
-    return need.product == "variable" and need.build.isascii() and need.build.replace("_", "a").isalnum()
+def serves(need: _Any, target: Target) -> bool:
+    """The name must be one, since it is rendered unquoted; DLLs are searched on Path on Windows only."""
+    if isinstance(need, PutOnPath):
+        return target.os_family == "windows"
+    name = need.variable if isinstance(need, DropFromPath) else need.name
+    return name.isascii() and name.replace("_", "a").isalnum()
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
-    """By how `spec` begins; what a module of the cluster put into a variable leaves with the module."""
-    name, place = need.build, f" (set in {need.where})" if need.where else ""
-    step: Step = UnsetVariable(name, "it misleads the processes started here", need.where)
-    effect: Effect = VariableUnset(name, need.where)
-    summary = f"unset {name}"
-    if need.spec.startswith("="):
-        step = SetVariable(name, need.spec[1:], "for the processes started from here", need.where)
-        summary, effect = f"set {name} to {_shortly(need.spec[1:])}", VariableSet(name, need.spec[1:], need.where)
-    elif need.spec.startswith(_WITHOUT):
-        directory = need.spec.removeprefix(_WITHOUT)
-        if _is_of_the_system(directory, target.os_family):
-            text = f"move NVIDIA's files, and nothing else, out of {directory}, which must stay in {name}"
-            return Plan(text, (ByHand(text),), ())
-        if need.where.startswith(_MODULE):
-            return _unloading(need, directory)
-        step = RemoveFromPath(name, directory, "the loader searches it before the right place", need.where)
-        summary, effect = f"remove {directory} from {name}", EntryRemoved(name, directory, need.where)
-    elif need.spec.startswith(_WITH) and target.os_family == "windows":
-        return _entering(name, need.spec.removeprefix(_WITH).split(";"))
-    return Plan(summary + place, (step,), (effect,))
+def plan(need: _Any, target: Target, matrix: Matrix) -> Plan:
+    """One step for each variable."""
+    if isinstance(need, PutOnPath):
+        return _entering(need.directories)
+    if isinstance(need, DropFromPath):
+        return _dropping(need, target)
+    place = f" (set in {need.set_in})" if need.set_in else ""
+    if isinstance(need, ClearVariable):
+        unset = UnsetVariable(need.name, "it misleads the processes started here", need.set_in)
+        return Plan(f"unset {need.name}{place}", (unset,), (VariableUnset(need.name, need.set_in),))
+    step = SetVariable(need.name, need.value, "for the processes started from here", need.set_in)
+    effect = VariableSet(need.name, need.value, need.set_in)
+    return Plan(f"set {need.name} to {_shortly(need.value)}{place}", (step,), (effect,))
+
+
+def _dropping(need: DropFromPath, target: Target) -> Plan:
+    """What a module of the cluster put into a variable leaves with the module."""
+    name, directory = need.variable, need.entry
+    if _is_of_the_system(directory, target.os_family):
+        text = f"move NVIDIA's files, and nothing else, out of {directory}, which must stay in {name}"
+        return Plan(text, (ByHand(text),), ())
+    if need.set_in.startswith(_MODULE):
+        return _unloading(need, directory)
+    place = f" (set in {need.set_in})" if need.set_in else ""
+    step = RemoveFromPath(name, directory, "the loader searches it before the right place", need.set_in)
+    return Plan(f"remove {directory} from {name}{place}", (step,), (EntryRemoved(name, directory, need.set_in),))
 
 
 def _is_of_the_system(directory: str, os_family: str) -> bool:
@@ -58,10 +65,10 @@ def _is_of_the_system(directory: str, os_family: str) -> bool:
     return place in {"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
 
 
-def _entering(name: str, directories: list[str]) -> Plan:
+def _entering(directories: tuple[str, ...]) -> Plan:
     """Directories of DLLs into the user's Path: the last step's comes first."""
     steps = tuple(AddToPath(one.replace("/", "\\"), "Windows looks for DLLs there") for one in directories)
-    effects = tuple(EntryAdded(name, one) for one in directories)
+    effects = tuple(EntryAdded("PATH", one) for one in directories)
     return Plan(f"add {' and '.join(one.directory for one in steps)} to Path", steps, effects)
 
 
@@ -71,10 +78,10 @@ def _shortly(value: str) -> str:
     return f"{first} and {len(more)} more directories" if len(more) > 1 and first.startswith("/") else value
 
 
-def _unloading(need: Need, directory: str) -> Plan:
-    name = need.where.removeprefix(_MODULE)
-    step = UnloadModule(name, f"it puts {directory} into {need.build}")
-    return Plan(f"unload the module {name}", (step,), (EntryRemoved(need.build, directory, need.where),))
+def _unloading(need: DropFromPath, directory: str) -> Plan:
+    name = need.set_in.removeprefix(_MODULE)
+    step = UnloadModule(name, f"it puts {directory} into {need.variable}")
+    return Plan(f"unload the module {name}", (step,), (EntryRemoved(need.variable, directory, need.set_in),))
 
 
-METHOD = Method("an environment variable", serves, plan)
+METHOD = Method((AssignVariable, ClearVariable, DropFromPath, PutOnPath), "an environment variable", plan, serves)

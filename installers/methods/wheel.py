@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from compat.build import cpu_in_place_of
 from compat.matrix import Matrix, Uncovered
-from compat.need import ABSENT, AGAIN, Need
+from compat.need import CreateEnvironment, InstallPackage, RemovePackage
 from compat.overlap import NO, overlap
 from compat.row import AbiRow
 from compat.spec import Spec, parse_spec
@@ -30,74 +30,47 @@ from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
 
-# what the table in compat/need.py names as something other than a Python distribution
-_NOT_PYTHON = frozenset(
-    {
-        *("driver", "kernel-module", "nouveau", "restart", "device-nodes", "device-access", "container-gpu"),
-        *(
-            "cuda",
-            "cudnn",
-            "environment",
-            "variable",
-            "link",
-            "file",
-            "shm",
-            "compute-mode",
-            "service",
-            "fabric-manager",
-            "cpp-runtime",
-            "glx-alternative",
-            "host-compiler",
-            "setting",
-            "loader-directory",
-            "system-package",
-            "system-library",
-            "by-hand",
-            *("files-aside", "modprobe-line", "gpu-switch", "mig", "gpu-reset", "rollback"),
-        ),
-    }
-)
 _BROUGHT_ALONG = "what came along with it, or changed with it, stays as it is"
 
 
-def serves(need: Need, target: Target) -> bool:
+def serves(need: InstallPackage | RemovePackage, target: Target) -> bool:
     """Any distribution name."""
-    return is_distribution(need.product)
+    return is_distribution(need.name)
 
 
 def is_distribution(name: str) -> bool:
-    """Whether a name is one that a package index may have, and nothing else that a need can name."""
-    return name not in _NOT_PYTHON and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
+    """Whether a name is one that a package index may have, and nothing that a shell or an index reads otherwise."""
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
 
 
 _LOCAL = re.compile(r"cu\d|cpu|rocm")  # builds whose wheels carry them in their version
 
 
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: InstallPackage | RemovePackage, target: Target, matrix: Matrix) -> Plan:
     """By what must become true of it."""
-    if need.spec == ABSENT:
-        gone = DistributionsRemoved(_python(target), (need.product,), target.site)
-        steps = (*_getting_pip(target), _uninstall(target, need.product), *_kept(target, need.product, removed=True))
-        return Plan(f"remove {need.product}", _guarded(target, steps), (gone,))
+    if isinstance(need, RemovePackage):
+        gone = DistributionsRemoved(_python(target), (need.name,), target.site)
+        steps = (*_getting_pip(target), _uninstall(target, need.name), *_kept(target, need.name, removed=True))
+        return Plan(f"remove {need.name}", _guarded(target, steps), (gone,))
     first, inside = _own_environment(target)
-    if need.build == AGAIN:
+    if need.reinstall:
         return _again(need, target, matrix)
-    followed = need.build or _build_followed(need.product, inside) or _build_kept(need, inside)
-    need = need._replace(build=followed or _build_for_cuda(need.product, need.spec, inside, matrix))
+    followed = need.build or _build_followed(need.name, inside) or _build_kept(need, inside)
+    need = need._replace(build=followed or _build_for_cuda(need.name, need.versions, inside, matrix))
     steps = (*first, *_guarded(inside, (*_getting_pip(inside), *_install(need, inside, matrix))))
-    served = parse_spec(f"{need.product}{need.spec}")._replace(build=need.build)
+    served = parse_spec(f"{need.name}{need.versions}")._replace(build=need.build)
     steps += _kept(inside, _requirement(need, inside, matrix), index=index_of(served, matrix)[1])
     return Plan(_summary(need), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
 
 
-def _again(need: Need, target: Target, matrix: Matrix) -> Plan:
+def _again(need: InstallPackage, target: Target, matrix: Matrix) -> Plan:
     """The very build that is there, from the index that it came from; raises Uncovered where nobody knows that one.
 
     The package index has another build under the same release, and none with a local version ("2.9.1+cu126").
     """
     first, inside = _own_environment(target)
-    there = dict(inside.releases).get(need.product, "")
-    spec = parse_spec(f"{need.product}{need.spec or (there and f'=={there}')}")
+    there = dict(inside.releases).get(need.name, "")
+    spec = parse_spec(f"{need.name}{need.versions or (there and f'=={there}')}")
     same = not spec.build and exact_version(spec.versions) == there.partition("+")[0]
     build = there.partition("+")[2] if same else spec.build
     index: tuple[str, ...] = ()
@@ -116,7 +89,7 @@ def _again(need: Need, target: Target, matrix: Matrix) -> Plan:
         site=inside.site,
     )
     steps = (*first, *_guarded(inside, (*_getting_pip(inside), again)))
-    return Plan(f"install {need.product}{need.spec} anew", steps, (*_first_effects(target), anew))
+    return Plan(f"install {need.name}{need.versions} anew", steps, (*_first_effects(target), anew))
 
 
 def _build_followed(package: str, target: Target) -> str:
@@ -125,10 +98,10 @@ def _build_followed(package: str, target: Target) -> str:
     return next((one for one in builds if _LOCAL.match(one)), "")
 
 
-def _build_kept(need: Need, target: Target) -> str:
+def _build_kept(need: InstallPackage, target: Target) -> str:
     """The build that is there, for a range of releases that names none: the package index would bring another one."""
-    build = dict(target.releases).get(need.product, "").partition("+")[2]
-    return build if need.spec and not exact_version(need.spec) and _LOCAL.match(build) else ""
+    build = dict(target.releases).get(need.name, "").partition("+")[2]
+    return build if need.versions and not exact_version(need.versions) and _LOCAL.match(build) else ""
 
 
 def _build_for_cuda(package: str, spec: str, target: Target, matrix: Matrix) -> str:
@@ -171,22 +144,22 @@ def _is_ours(target: Target) -> bool:
     return not target.externally_managed or target.by_pip
 
 
-def _effects(need: Need, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
+def _effects(need: InstallPackage, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
     """What is removed first, then what is installed; a build is named as its index tells it apart."""
     requirement = _requirement(need, target, matrix)
     spec = parse_spec(requirement)
     label, _ = index_of(spec._replace(build=need.build), matrix)
-    names = (need.product, *(_companions(need.product, target) if need.build else ()))
+    names = (need.name, *(_companions(need.name, target) if need.build else ()))
     along = _going_with(need, names[1:], matrix)
-    build = (label or _build_of(need, matrix)) if exact_version(need.spec) else ""
+    build = (label or _build_of(need, matrix)) if exact_version(need.versions) else ""
     wanted = (str(spec._replace(build=build)), *along)
     gone = (DistributionsRemoved(_python(target), names, target.site),) if _leaves(need, requirement, target) else ()
     return (*gone, DistributionsInstalled(_python(target), wanted, tool=_tool(target), site=target.site))
 
 
-def _build_of(need: Need, matrix: Matrix) -> str:
+def _build_of(need: InstallPackage, matrix: Matrix) -> str:
     """A build that its number does not tell apart, but the index that it comes from: PaddlePaddle's cu126."""
-    rows = matrix.rows(need.product, "builds") if need.build and matrix.has(need.product) else ()
+    rows = matrix.rows(need.name, "builds") if need.build and matrix.has(need.name) else ()
     return need.build if any(row.build == need.build for row in rows) else ""
 
 
@@ -268,7 +241,7 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
     if _is_ours(target):
         return (), target
     text = f"{_python(target)} belongs to the operating system, and pip refuses to change it (PEP 668)"
-    gone = removal(Need("environment", "", ".venv"), target)
+    gone = removal(CreateEnvironment(".venv"), target)
     argv = (_python(target), "-m", "venv", ".venv")
     make = Command(argv, "an environment of your own, in this directory", inverse=gone)
     inside = target._replace(
@@ -283,25 +256,25 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
     return (ByHand(f"{text}: use an environment of your own"), make), inside
 
 
-def _summary(need: Need) -> str:
-    return f"install {need.product}{need.spec}{f' built for {need.build}' if need.build else ''}"
+def _summary(need: InstallPackage) -> str:
+    return f"install {need.name}{need.versions}{f' built for {need.build}' if need.build else ''}"
 
 
-def _install(need: Need, target: Target, matrix: Matrix) -> tuple[Step, ...]:
+def _install(need: InstallPackage, target: Target, matrix: Matrix) -> tuple[Step, ...]:
     """Another build of the same release counts as installed already, so it is removed first."""
-    requirement, leaders = _requirement(need, target, matrix), _leaders(need.product, target)
+    requirement, leaders = _requirement(need, target, matrix), _leaders(need.name, target)
     if not need.build:
         argv = _installer(target, requirement, *(f"{name}=={version}" for name, version in leaders))
-        return (Command(argv, need.product, inverse=_earlier(target, need.product)),)
-    names = (need.product, *(_companions(need.product, target)))
+        return (Command(argv, need.name, inverse=_earlier(target, need.name)),)
+    names = (need.name, *(_companions(need.name, target)))
     steps: tuple[Step, ...] = ()
     if _leaves(need, requirement, target):
         steps = (_uninstall(target, *names),)
     try:
-        served, release = next(iter(leaders), (need.product, exact_version(need.spec)))
+        served, release = next(iter(leaders), (need.name, exact_version(need.versions)))
         row = matrix.wheel_index(served, need.build, release.partition("+")[0])
     except Uncovered:
-        back = _absent(target, names[:1]) if steps else _earlier(target, need.product)
+        back = _absent(target, names[:1]) if steps else _earlier(target, need.name)
         return (*steps, Command(_installer(target, requirement), _summary(need), inverse=back))
     kept = (f"{name}=={version}" for name, version in leaders)
     along = _going_with(need, names[1:], matrix)
@@ -309,27 +282,27 @@ def _install(need: Need, target: Target, matrix: Matrix) -> tuple[Step, ...]:
     return (*steps, Command(argv, f"the index that serves {need.build} builds", inverse=_absent(target, names)))
 
 
-def _leaves(need: Need, requirement: str, target: Target) -> bool:
+def _leaves(need: InstallPackage, requirement: str, target: Target) -> bool:
     """Whether what is there is removed first: not where its extra brings all of it that has GPU code."""
-    by_extra = need.spec and traits_of(need.product).runs_on and parse_spec(requirement).extras
-    return bool(need.build) and need.product in target.installed and not by_extra
+    by_extra = need.versions and traits_of(need.name).runs_on and parse_spec(requirement).extras
+    return bool(need.build) and need.name in target.installed and not by_extra
 
 
-def _requirement(need: Need, target: Target, matrix: Matrix) -> str:
-    asked, major = traits_of(need.product).asked_as.get(need.product, ""), re.match(r"cu(?:da)?(1[1-9])", need.build)
+def _requirement(need: InstallPackage, target: Target, matrix: Matrix) -> str:
+    asked, major = traits_of(need.name).asked_as.get(need.name, ""), re.match(r"cu(?:da)?(1[1-9])", need.build)
     if "{major}" in asked:
         asked = asked.format(major=major[1]) if major else ""
     elif need.build == "cpu" or (asked and not _brings_cuda(need, target, matrix)):
         asked = ""
-    if not need.spec:
-        asked = asked or _made_for(need.product, _leaders(need.product, target), matrix)
-    return f"{asked or need.product}{need.spec}"
+    if not need.versions:
+        asked = asked or _made_for(need.name, _leaders(need.name, target), matrix)
+    return f"{asked or need.name}{need.versions}"
 
 
-def _going_with(need: Need, followers: tuple[str, ...], matrix: Matrix) -> tuple[str, ...]:
+def _going_with(need: InstallPackage, followers: tuple[str, ...], matrix: Matrix) -> tuple[str, ...]:
     """What follows a package, as it is asked for beside the release of it that comes."""
-    release = wanted_version(need.spec)
-    return tuple(_made_for(one, ((need.product, release),) if release else (), matrix) for one in followers)
+    release = wanted_version(need.versions)
+    return tuple(_made_for(one, ((need.name, release),) if release else (), matrix) for one in followers)
 
 
 def _made_for(follower: str, leaders: Iterable[tuple[str, str]], matrix: Matrix) -> str:
@@ -342,10 +315,10 @@ def _made_for(follower: str, leaders: Iterable[tuple[str, str]], matrix: Matrix)
     return follower
 
 
-def _brings_cuda(need: Need, target: Target, matrix: Matrix) -> bool:
+def _brings_cuda(need: InstallPackage, target: Target, matrix: Matrix) -> bool:
     """Whether CUDA comes with some release that is asked for as wheels, on this operating system."""
-    rows = (row for row in matrix.rows(need.product, "builds") if not row.os or target.os_family in row.os)
-    return any(row.libraries == "wheels" and overlap((need.spec, row.versions)) != NO for row in rows)
+    rows = (row for row in matrix.rows(need.name, "builds") if not row.os or target.os_family in row.os)
+    return any(row.libraries == "wheels" and overlap((need.versions, row.versions)) != NO for row in rows)
 
 
 def _companions(package: str, target: Target) -> tuple[str, ...]:
@@ -520,4 +493,4 @@ def _guarded(target: Target, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return steps
 
 
-METHOD = Method("a Python distribution", serves, plan, rank=90)
+METHOD = Method((InstallPackage, RemovePackage), "a Python distribution", plan, serves, rank=90)

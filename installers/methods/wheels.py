@@ -7,37 +7,30 @@ the one that stays must come last.
 from __future__ import annotations
 
 from compat.matrix import Matrix, accepts
-from compat.need import ABSENT, AGAIN, WHEELS, Need
+from compat.need import ChangePackages, InstallPackage, RemovePackage
 from compat.spec import Spec, parse_spec
 from installers.method import Method
 from installers.methods import wheel
 from installers.plan import Plan, Target
 
 
-def serves(need: Need, target: Target) -> bool:
-    """Several distributions at once."""
-    return need.product == WHEELS
-
-
-def plan(need: Need, target: Target, matrix: Matrix) -> Plan:
+def plan(need: ChangePackages, target: Target, matrix: Matrix) -> Plan:
     """The removals, then the installations: what is there alone and anew, all others together."""
-    removed = need.build.split()
-    wanted = [(requirement, parse_spec(requirement)) for requirement in need.spec.split()]
+    removed = need.remove
+    wanted = [(requirement, parse_spec(requirement)) for requirement in need.install]
     again = [one for _, one in wanted if one.name in target.installed and not _is_another_release(one, target)]
     fresh = [pair for pair in wanted if pair[1] not in again]
-    single = [Need(name, ABSENT, need.where) for name in removed]
-    single += [Need(one.name, one.versions, need.where, AGAIN) for one in again]
+    single: list[InstallPackage | RemovePackage] = [RemovePackage(name, need.interpreter) for name in removed]
+    single += [InstallPackage(one.name, one.versions, need.interpreter, reinstall=True) for one in again]
     if len(fresh) == 1 and not fresh[0][1].extras and fresh[0][1].name not in target.installed:
         one = fresh.pop()[1]
-        single.append(Need(one.name, one.versions, need.where, one.build))
+        single.append(InstallPackage(one.name, one.versions, need.interpreter, one.build))
     plans = [wheel.plan(one, target, matrix) for one in single]
     if fresh:
         plans.append(wheel.together(tuple(requirement for requirement, _ in fresh), target, matrix))
     steps = dict.fromkeys(step for one in plans for step in one.steps)
     effects = dict.fromkeys(effect for one in plans for effect in one.effects or ())
-    return Plan(
-        _summary(removed, need.spec.split(), bool(again)), wheel.rehearsed(tuple(steps), target), tuple(effects)
-    )
+    return Plan(_summary(removed, need.install, bool(again)), wheel.rehearsed(tuple(steps), target), tuple(effects))
 
 
 def _is_another_release(one: Spec, target: Target) -> bool:
@@ -46,10 +39,10 @@ def _is_another_release(one: Spec, target: Target) -> bool:
     return bool(there) and not accepts(one.versions, there.partition("+")[0])
 
 
-def _summary(removed: list[str], wanted: list[str], again: bool) -> str:
+def _summary(removed: tuple[str, ...], wanted: tuple[str, ...], again: bool) -> str:
     first = f"remove {', '.join(removed)}" if removed else ""
     second = f"install {', '.join(wanted)}" + (" anew" if again or removed else "") if wanted else ""
     return ", then ".join(filter(None, (first, second)))
 
 
-METHOD = Method("several Python distributions", serves, plan, rank=80)
+METHOD = Method(ChangePackages, "several Python distributions", plan, rank=80)

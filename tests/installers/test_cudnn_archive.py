@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.matrix import Uncovered
-from compat.need import Need
+from compat.need import InstallCudnn
 from compat.version import CudnnVersion
 from installers.choose import plan_for
 from installers.methods.cudnn_archive import NoSuchArchive, Order, archive_plan
@@ -196,7 +196,7 @@ def test_a_home_of_the_users_needs_no_root() -> None:
     ],
 )
 def test_a_copy_in_a_cuda_directory_is_mended_by_its_archive(where: str, target: Target, into: str) -> None:
-    found = plan_for(Need("cudnn", "==9.10.2", where, "12"), target, MATRIX)
+    found = plan_for(InstallCudnn("==9.10.2", where, "12"), target, MATRIX)
     assert into in {step.into for step in found.steps if isinstance(step, CopyTree)} | ({""} if not into else set())
     assert isinstance(found.steps[0], Download if into else ByHand)
 
@@ -216,14 +216,14 @@ def test_a_copy_in_a_cuda_directory_is_mended_by_its_archive(where: str, target:
 )
 def test_the_cuda_of_the_directory_decides(spec: str, where: str, build: str, named: str) -> None:
     """The driver runs a newer CUDA than the toolkit that cuDNN lies in."""
-    found = plan_for(Need("cudnn", spec, where, build), UBUNTU._replace(cuda_major=13), MATRIX)
+    found = plan_for(InstallCudnn(spec, where, build), UBUNTU._replace(cuda_major=13), MATRIX)
     assert isinstance(found.steps[0], Download)
     assert named in found.steps[0].url
 
 
 def test_a_range_is_the_newest_archive_into_the_very_directory_of_windows() -> None:
     """From 9.18 on the archive has its DLLs in bin/x64; Path names bin."""
-    found = plan_for(Need("cudnn", ">=9,<10", "C:/CUDA/v12.8/bin", "12"), WINDOWS, MATRIX)
+    found = plan_for(InstallCudnn(">=9,<10", "C:/CUDA/v12.8/bin", "12"), WINDOWS, MATRIX)
     newest = max(
         row.version for row in MATRIX.rows("cudnn-archive", "archives") if (row.os, row.cuda) == ("windows", "12")
     )
@@ -234,15 +234,15 @@ def test_a_range_is_the_newest_archive_into_the_very_directory_of_windows() -> N
 @pytest.mark.parametrize(("release", "cuda", "named"), [("9.13.0", "11.8", "11"), ("7.6.5", "10.3", r"10\.3")])
 def test_a_release_that_was_not_built_for_the_directorys_cuda_is_refused(release: str, cuda: str, named: str) -> None:
     with pytest.raises(NoSuchArchive, match=rf"{release}.* is not built for CUDA {named}"):
-        plan_for(Need("cudnn", f"=={release}", f"/usr/local/cuda-{cuda}/lib64"), UBUNTU, MATRIX)
+        plan_for(InstallCudnn(f"=={release}", f"/usr/local/cuda-{cuda}/lib64"), UBUNTU, MATRIX)
 
 
 def test_without_a_known_cuda_a_person_chooses() -> None:
-    found = plan_for(Need("cudnn", "==9.10.2", "/usr/local/cuda/lib64"), UBUNTU._replace(cuda_major=13), MATRIX)
+    found = plan_for(InstallCudnn("==9.10.2", "/usr/local/cuda/lib64"), UBUNTU._replace(cuda_major=13), MATRIX)
     assert isinstance(found.steps[0], ByHand)
 
 
 @pytest.mark.parametrize("spec", [">=9.90,<10", "==9.99.1", "==1"])
 def test_what_no_row_knows_is_left_to_a_person(spec: str) -> None:
-    found = plan_for(Need("cudnn", spec, "/usr/local/cuda/lib64", "12"), UBUNTU, MATRIX)
+    found = plan_for(InstallCudnn(spec, "/usr/local/cuda/lib64", "12"), UBUNTU, MATRIX)
     assert all(isinstance(step, (ByHand, UseFile)) for step in found.steps[:2])

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, AGAIN, WHEELS, Need
+from compat.need import (
+    ChangePackages,
+    DropFromPath,
+    InstallCudnn,
+    InstallDriver,
+    InstallPackage,
+    InstallToolkit,
+    Need,
+    PutOnPath,
+    RemovePackage,
+)
 from installers.choose import plan_for
 from installers.effect import (
     CudnnInstalled,
@@ -41,14 +51,14 @@ def test_every_plan_for_windows_says_its_effects() -> None:
 @pytest.mark.parametrize(
     ("need", "target", "effects"),
     [
-        (Need("torch", ABSENT), UBUNTU, (DistributionsRemoved("/w/bin/python", ("torch",)),)),
+        (RemovePackage("torch"), UBUNTU, (DistributionsRemoved("/w/bin/python", ("torch",)),)),
         (
-            Need("torch", "==2.9.1", "", AGAIN),
+            InstallPackage("torch", "==2.9.1", reinstall=True),
             UBUNTU,
             (DistributionsInstalled("/w/bin/python", ("torch==2.9.1",), anew=True, alone=True),),
         ),
         (
-            Need("torch", "==2.9.1", "", "cu128"),
+            InstallPackage("torch", "==2.9.1", build="cu128"),
             UBUNTU,
             (
                 DistributionsRemoved("/w/bin/python", ("torch",)),
@@ -56,7 +66,7 @@ def test_every_plan_for_windows_says_its_effects() -> None:
             ),
         ),
         (
-            Need(WHEELS, "jax[cuda12]==0.7.2 numpy", "", "torch"),
+            ChangePackages(("jax[cuda12]==0.7.2", "numpy"), remove=("torch",)),
             UBUNTU,
             (
                 DistributionsRemoved("/w/bin/python", ("torch",)),
@@ -64,7 +74,7 @@ def test_every_plan_for_windows_says_its_effects() -> None:
             ),
         ),
         (
-            Need("numpy"),
+            InstallPackage("numpy"),
             UBUNTU._replace(externally_managed=True),
             (
                 EnvironmentMade(".venv", ".venv/bin/python"),
@@ -72,23 +82,23 @@ def test_every_plan_for_windows_says_its_effects() -> None:
             ),
         ),
         (
-            Need("variable", "without /opt/cudnn/lib", "~/.bashrc, line 3", "LD_LIBRARY_PATH"),
+            DropFromPath("LD_LIBRARY_PATH", "/opt/cudnn/lib", "~/.bashrc, line 3"),
             UBUNTU,
             (EntryRemoved("LD_LIBRARY_PATH", "/opt/cudnn/lib", "~/.bashrc, line 3"),),
         ),
         (
-            Need("variable", "with C:/one;C:/two", "", "PATH"),
+            PutOnPath(("C:/one", "C:/two")),
             machines.WINDOWS,
             (EntryAdded("PATH", "C:/one"), EntryAdded("PATH", "C:/two")),
         ),
-        (Need("driver", ">=580"), UBUNTU, (DriverInstalled("==580.*"), Restarted())),
+        (InstallDriver(">=580"), UBUNTU, (DriverInstalled("==580.*"), Restarted())),
         (
-            Need("cuda", "==12.8.*"),
+            InstallToolkit("==12.8.*"),
             UBUNTU,
             (ToolkitInstalled("==12.8.*", "", linked=True, searched=True),),
         ),
         (
-            Need("cudnn", "==9.10.2", "/usr/local/cuda-12.8/lib64", "12"),
+            InstallCudnn("==9.10.2", "/usr/local/cuda-12.8/lib64", "12"),
             UBUNTU,
             (CudnnInstalled("==9.10.2.21", 12, "/usr/local/cuda-12.8/lib64"),),
         ),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallToolkit
 from installers.apply import apply
 from installers.choose import plan_for
 from installers.fetch import BadAnswer
@@ -100,7 +100,7 @@ def test_no_name_in_a_shared_directory_is_in_any_plan() -> None:
 
 def test_the_keyring_is_fetched_into_the_staging_directory() -> None:
     target = machines.LINUX["debian"]
-    text = script_bash.script(plan_for(Need("cuda", "==12.8.*"), target, MATRIX), target)
+    text = script_bash.script(plan_for(InstallToolkit("==12.8.*"), target, MATRIX), target)
     assert 'dpkg -i "$staging"/cuda-keyring.deb' in text
     assert text.index("gpg -q") < text.index("dpkg -i")
 

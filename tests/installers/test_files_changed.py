@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, Need
+from compat.need import MoveFilesAside, OpenDeviceNodes, RemoveModprobeLine
 from installers.choose import plan_for
 from installers.plan import Plan
 from installers.render import commands
@@ -43,7 +43,7 @@ def test_a_line_of_modprobe_is_put_out_of_force(line: str, tmp_path: Path) -> No
     file = tmp_path / "mine.conf"
     before = f"# mine\n  {line}\nblacklist nvidia_other\n{line} more\n"
     file.write_text(before)
-    plan = plan_for(Need("modprobe-line", ABSENT, str(file), line), UBUNTU, MATRIX)
+    plan = plan_for(RemoveModprobeLine(str(file), line), UBUNTU, MATRIX)
     done(plan)
     assert file.read_text() == f"# mine\n# {line}\nblacklist nvidia_other\n{line} more\n"
     taken_back(plan)
@@ -54,7 +54,7 @@ def test_headers_are_put_aside(tmp_path: Path) -> None:
     names = {"cudnn.h", "cudnn_version.h", "cuda.h"}
     for name in names:
         (tmp_path / name).write_text(name)
-    plan = plan_for(Need("files-aside", ABSENT, f"{tmp_path}/cudnn_version.h", "cudnn*.h"), UBUNTU, MATRIX)
+    plan = plan_for(MoveFilesAside(f"{tmp_path}/cudnn_version.h", "cudnn*.h"), UBUNTU, MATRIX)
     done(plan)
     assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {"cuda.h"}
     taken_back(plan)
@@ -62,7 +62,7 @@ def test_headers_are_put_aside(tmp_path: Path) -> None:
 
 
 def test_dlls_are_put_aside_by_powershell() -> None:
-    need = Need("files-aside", ABSENT, "C:/Windows/System32/cudnn64_9.dll", "cudnn*64_9.dll")
+    need = MoveFilesAside("C:/Windows/System32/cudnn64_9.dll", "cudnn*64_9.dll")
     lines = commands(plan_for(need, WINDOWS, MATRIX), WINDOWS)
     folder = r"C:\Windows\System32"
     aside = rf"{folder}\cudnn64_9.dll.aside"
@@ -73,7 +73,7 @@ def test_dlls_are_put_aside_by_powershell() -> None:
 def test_links_are_put_aside_too_and_not_the_directory_that_holds_them(tmp_path: Path) -> None:
     (tmp_path / "libcudnn.so.8.0.5").write_text("8")
     (tmp_path / "libcudnn.so.8").symlink_to("libcudnn.so.8.0.5")
-    plan = plan_for(Need("files-aside", ABSENT, f"{tmp_path}/libcudnn.so.8", "libcudnn*"), UBUNTU, MATRIX)
+    plan = plan_for(MoveFilesAside(f"{tmp_path}/libcudnn.so.8", "libcudnn*"), UBUNTU, MATRIX)
     done(plan)
     assert [path.name for path in tmp_path.iterdir()] == ["libcudnn.so.8.aside"]
     assert (tmp_path / "libcudnn.so.8.aside/libcudnn.so.8").read_text() == "8"
@@ -84,7 +84,7 @@ def test_links_are_put_aside_too_and_not_the_directory_that_holds_them(tmp_path:
 def test_the_mode_of_the_nodes_is_the_driver_s_own_again(tmp_path: Path) -> None:
     (tmp_path / "a.conf").write_text("options nvidia NVreg_DeviceFileMode=0660 NVreg_DeviceFileGID=44 x=1\n")
     (tmp_path / "b.conf").write_text("options nvidia x=1\n")
-    plan = plan_for(Need("device-access", "", "/dev/nvidia0 /dev/nvidiactl", "root"), UBUNTU, MATRIX)
+    plan = plan_for(OpenDeviceNodes(("/dev/nvidia0", "/dev/nvidiactl"), "root"), UBUNTU, MATRIX)
     assert isinstance(plan.steps[0], Command)
     assert plan.steps[0].argv == ("chmod", "0666", "/dev/nvidia0", "/dev/nvidiactl")
     done(plan, ("/etc/modprobe.d", str(tmp_path)))

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import (
+    InstallCudnn,
+    InstallDriver,
+    InstallPackage,
+    InstallSystemPackage,
+    InstallToolkit,
+    Need,
+    OpenDeviceNodes,
+    RemoveFile,
+    SignKernelModule,
+)
 from installers.apply import apply, stay_done
 from installers.at_work import Watch
 from installers.choose import load_methods, plan_for
@@ -65,22 +75,22 @@ KEYRING = ["", "", "dpkg --purge cuda-keyring"]  # what fetches the package and 
 REPO = ["dnf remove -y dnf-plugins-core", "rm -f /etc/yum.repos.d/cuda-rhel9.repo"]
 HEADERS = "dnf remove -y kernel-devel-5.14.0-427.el9.x86_64 kernel-headers"
 STREAM = ["dnf module remove -y nvidia-driver:580-dkms", "dnf module reset -y nvidia-driver"]
-TORCH = Need("torch", "==2.9.1", machines.UBUNTU.python, "cu128")
+TORCH = InstallPackage("torch", "==2.9.1", machines.UBUNTU.python, "cu128")
 
 
 @pytest.mark.parametrize(
     ("machine", "need", "commands"),
     [
-        ("ubuntu", Need("cuda", "==12.8.*"), [*KEYRING, "", "apt-get remove -y cuda-toolkit-12-8"]),
-        ("rocky", Need("cudnn", "", "", "12"), [*REPO, "dnf remove -y cudnn9-cuda-12"]),
-        ("rocky", Need("driver", ">=580"), [*REPO, "", "", HEADERS, *STREAM]),
-        ("sles", Need("system-package", "", "", "gcc"), ["zypper --non-interactive remove gcc"]),
+        ("ubuntu", InstallToolkit("==12.8.*"), [*KEYRING, "", "apt-get remove -y cuda-toolkit-12-8"]),
+        ("rocky", InstallCudnn(cuda="12"), [*REPO, "dnf remove -y cudnn9-cuda-12"]),
+        ("rocky", InstallDriver(">=580"), [*REPO, "", "", HEADERS, *STREAM]),
+        ("sles", InstallSystemPackage("gcc"), ["zypper --non-interactive remove gcc"]),
         ("ubuntu", TORCH, ["", "@ -m pip uninstall -y torch torchvision"]),
-        ("uv", Need("numpy", ">=2", machines.UV.python), ["uv pip uninstall --python @ numpy"]),
-        ("ubuntu", Need("device-access", "", "/dev/nvidia0", "video"), ["gpasswd -d user video"]),
-        ("root", Need("kernel-module", "signed"), ["mokutil --revoke-import"]),
-        ("ubuntu", Need("file", "absent", "/a b"), ["mv -- /a b.bak /a b"]),
-        ("conda", Need("cudnn", "==9.10.2"), ["conda remove -y -p /opt/conda/envs/ml cudnn"]),
+        ("uv", InstallPackage("numpy", ">=2", machines.UV.python), ["uv pip uninstall --python @ numpy"]),
+        ("ubuntu", OpenDeviceNodes(("/dev/nvidia0",), "video"), ["gpasswd -d user video"]),
+        ("root", SignKernelModule(), ["mokutil --revoke-import"]),
+        ("ubuntu", RemoveFile("/a b"), ["mv -- /a b.bak /a b"]),
+        ("conda", InstallCudnn("==9.10.2"), ["conda remove -y -p /opt/conda/envs/ml cudnn"]),
     ],
 )
 def test_inverses(machine: str, need: Need, commands: list[str]) -> None:
@@ -92,7 +102,9 @@ def test_inverses(machine: str, need: Need, commands: list[str]) -> None:
 
 def test_the_release_that_was_there_comes_back() -> None:
     target = machines.UBUNTU._replace(releases=(("torch", "2.8.0+cu126"), ("torchvision", "0.23.0")))
-    away, new = (one for one in plan_for(Need("torch", "==2.9.1", target.python, "cu128"), target, MATRIX).steps)
+    away, new = (
+        one for one in plan_for(InstallPackage("torch", "==2.9.1", target.python, "cu128"), target, MATRIX).steps
+    )
     assert isinstance(away, Command)
     assert isinstance(new, Command)
     assert away.inverse

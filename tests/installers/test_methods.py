@@ -12,7 +12,39 @@ import pytest
 
 from compat.base.discover import names_in
 from compat.matrix import Matrix, Uncovered
-from compat.need import ABSENT, AGAIN, WHEELS, Need
+from compat.need import (
+    AddLoaderDirectory,
+    BuildKernelModule,
+    ChangePackages,
+    DropFromPath,
+    EnlargeSharedMemory,
+    GiveGpus,
+    InstallCudnn,
+    InstallDriver,
+    InstallFabricManager,
+    InstallHostCompiler,
+    InstallModulePackage,
+    InstallPackage,
+    InstallSystemPackage,
+    InstallToolkit,
+    KeepModuleAway,
+    LinkTo,
+    LoadKernelModule,
+    MakeDeviceNodes,
+    Need,
+    OpenDeviceNodes,
+    PutOnPath,
+    ReloadKernelModule,
+    RemoveDriverLeftovers,
+    RemoveFile,
+    RemoveModprobeLine,
+    RemovePackage,
+    RestartMachine,
+    SetAlternative,
+    SignKernelModule,
+    StartService,
+    kinds,
+)
 from installers import methods
 from installers.choose import NoMethod, choose, load_methods, plan_for
 from installers.cuda_order import NoSuchToolkit
@@ -23,7 +55,7 @@ from installers.render import commands
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command
 from tests.installers import target as machines
-from tests.installers.needs import ANYWHERE, LINUX_ONLY, PYTHON, SITE, plans_for, products
+from tests.installers.needs import ANYWHERE, LINUX_ONLY, PYTHON, SITE, plans_for
 
 MATRIX = Matrix()
 
@@ -38,9 +70,8 @@ def everything(need: Need, target: Target) -> tuple[str, ...]:
     return commands(plan_for(need, target, MATRIX), target)
 
 
-def test_the_needs_below_cover_the_table() -> None:
-    assert products() <= {need.product for need in (*ANYWHERE, *LINUX_ONLY)}
-    assert len(products()) > 15
+def test_the_needs_below_cover_every_kind() -> None:
+    assert {type(need) for need in (*ANYWHERE, *LINUX_ONLY)} == {*kinds()} - {PutOnPath}  # it is of Windows only
 
 
 @pytest.mark.parametrize(
@@ -53,7 +84,7 @@ def test_the_needs_below_cover_the_table() -> None:
 )
 def test_the_driver_of_an_image_comes_its_own_way(distribution: str, spec: str, said: str) -> None:
     one = next(iter(machines.LINUX.values()))._replace(distribution=distribution)
-    text = "\n".join(everything(Need("driver", spec), one))
+    text = "\n".join(everything(InstallDriver(spec), one))
     assert said in text
     assert not re.search(r"\b(apt-get|dnf)\b", text)
 
@@ -90,7 +121,7 @@ def test_every_need_is_served_on_windows(need: Need) -> None:
 
 def test_a_need_that_nobody_serves_says_so() -> None:
     with pytest.raises(NoMethod, match="no method serves"):
-        choose(Need("no such thing"), machines.UBUNTU)
+        choose(InstallPackage("no such thing"), machines.UBUNTU)
 
 
 def test_methods_are_asked_by_rank() -> None:
@@ -117,104 +148,104 @@ READY = "linux-modules-nvidia"
 @pytest.mark.parametrize(
     ("machine", "need", "expected"),
     [
-        ("ubuntu", Need("driver", ">=580"), "sudo ubuntu-drivers install nvidia:580"),
-        ("ubuntu", Need("driver"), "sudo ubuntu-drivers install"),
-        ("ubuntu", Need("driver", ">=535,<536"), "sudo ubuntu-drivers install nvidia:535"),
-        ("ubuntu", Need("driver", "==580.95.05"), "sudo ubuntu-drivers install nvidia:580"),
-        ("rocky", Need("driver"), "sudo dnf module install -y nvidia-driver:latest-dkms"),
-        ("ubuntu", Need("driver", "", "", "open"), "sudo apt-get install -y nvidia-driver-580-open"),
-        ("debian", Need("driver", ">=580"), "sudo apt-get install -y cuda-drivers"),
-        ("debian", Need("driver", "", "", "open"), "sudo apt-get install -y nvidia-open"),
-        ("debian", Need("driver", ">=580"), "sudo apt-get install -y nvidia-driver-pinning-580"),
-        ("debian", Need("driver", "==470.*"), "sudo apt-get install -y nvidia-tesla-470-driver"),
-        ("debian", Need("driver", "==550.*"), "sudo apt-get install -y cuda-drivers-550"),
-        ("fedora", Need("driver", "==470.*"), "sudo dnf install -y akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
-        ("kali", Need("driver"), "sudo apt-get install -y nvidia-driver"),
-        ("sid", Need("driver"), "sudo apt-get install -y nvidia-driver"),
-        ("fedora-next", Need("driver"), "sudo dnf install -y akmod-nvidia xorg-x11-drv-nvidia-cuda"),
-        ("kali", Need("driver", "==470.*"), "sudo apt-get install -y nvidia-tesla-470-driver"),
-        ("tumbleweed", Need("driver"), f"{ZYPPER} nvidia-open-driver-G07-signed-kmp-meta nvidia-userspace-meta-G07"),
-        ("tumbleweed", Need("driver", "==580.*"), f"{ZYPPER} nvidia-driver-G06-kmp-meta nvidia-userspace-meta-G06"),
-        ("runfile", Need("driver"), "sudo nvidia-uninstall --silent"),
-        ("rpmfusion", Need("driver", ">=580"), f"{ERASING} akmod-nvidia xorg-x11-drv-nvidia-cuda"),
-        ("rpmfusion", Need("driver", "==580.*"), f"{ERASING} akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda"),
-        ("silverblue", Need("nouveau", ABSENT), f"{KARGS}rd.driver.blacklist=nouveau {KARG}modprobe.blacklist=nouveau"),
+        ("ubuntu", InstallDriver(">=580"), "sudo ubuntu-drivers install nvidia:580"),
+        ("ubuntu", InstallDriver(), "sudo ubuntu-drivers install"),
+        ("ubuntu", InstallDriver(">=535,<536"), "sudo ubuntu-drivers install nvidia:535"),
+        ("ubuntu", InstallDriver("==580.95.05"), "sudo ubuntu-drivers install nvidia:580"),
+        ("rocky", InstallDriver(), "sudo dnf module install -y nvidia-driver:latest-dkms"),
+        ("ubuntu", InstallDriver(flavour="open"), "sudo apt-get install -y nvidia-driver-580-open"),
+        ("debian", InstallDriver(">=580"), "sudo apt-get install -y cuda-drivers"),
+        ("debian", InstallDriver(flavour="open"), "sudo apt-get install -y nvidia-open"),
+        ("debian", InstallDriver(">=580"), "sudo apt-get install -y nvidia-driver-pinning-580"),
+        ("debian", InstallDriver("==470.*"), "sudo apt-get install -y nvidia-tesla-470-driver"),
+        ("debian", InstallDriver("==550.*"), "sudo apt-get install -y cuda-drivers-550"),
+        ("fedora", InstallDriver("==470.*"), "sudo dnf install -y akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
+        ("kali", InstallDriver(), "sudo apt-get install -y nvidia-driver"),
+        ("sid", InstallDriver(), "sudo apt-get install -y nvidia-driver"),
+        ("fedora-next", InstallDriver(), "sudo dnf install -y akmod-nvidia xorg-x11-drv-nvidia-cuda"),
+        ("kali", InstallDriver("==470.*"), "sudo apt-get install -y nvidia-tesla-470-driver"),
+        ("tumbleweed", InstallDriver(), f"{ZYPPER} nvidia-open-driver-G07-signed-kmp-meta nvidia-userspace-meta-G07"),
+        ("tumbleweed", InstallDriver("==580.*"), f"{ZYPPER} nvidia-driver-G06-kmp-meta nvidia-userspace-meta-G06"),
+        ("runfile", InstallDriver(), "sudo nvidia-uninstall --silent"),
+        ("rpmfusion", InstallDriver(">=580"), f"{ERASING} akmod-nvidia xorg-x11-drv-nvidia-cuda"),
+        ("rpmfusion", InstallDriver("==580.*"), f"{ERASING} akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda"),
+        ("silverblue", KeepModuleAway(), f"{KARGS}rd.driver.blacklist=nouveau {KARG}modprobe.blacklist=nouveau"),
         (
             "ubuntu",
-            Need("kernel-module", "rebuilt", "6.8", "nvidia gcc-12"),
+            BuildKernelModule("6.8", ("gcc-12",)),
             "sudo apt-get install -y linux-headers-6.8 gcc-12",
         ),
         (
             "fedora",
-            Need("modprobe-line", ABSENT, "/proc/cmdline", "module_blacklist=nvidia"),
+            RemoveModprobeLine("/proc/cmdline", "module_blacklist=nvidia"),
             "sudo grubby --update-kernel=ALL --remove-args=module_blacklist=nvidia",
         ),
         (
             "silverblue",
-            Need("modprobe-line", ABSENT, "/proc/cmdline", "module_blacklist=nvidia"),
+            RemoveModprobeLine("/proc/cmdline", "module_blacklist=nvidia"),
             "sudo rpm-ostree kargs --delete=module_blacklist=nvidia",
         ),
-        ("ubuntu", Need("driver-leftovers", "runfile", "/usr/lib/libcuda.so.1.0", "lib*.so.1.0"), "sudo ldconfig"),
-        ("rocky", Need("fabric-manager", "==580.95.05"), "sudo dnf install -y nvidia-fabricmanager-580.95.05"),
-        ("rocky", Need("fabric-manager", "==570.195.03"), "sudo dnf install -y nvidia-fabric-manager-570.195.03"),
-        ("fedora", Need("host-compiler", "", "", "g++-14"), "sudo dnf install -y gcc14-c++"),
+        ("ubuntu", RemoveDriverLeftovers("/usr/lib/libcuda.so.1.0", "lib*.so.1.0", True), "sudo ldconfig"),
+        ("rocky", InstallFabricManager("580.95.05"), "sudo dnf install -y nvidia-fabricmanager-580.95.05"),
+        ("rocky", InstallFabricManager("570.195.03"), "sudo dnf install -y nvidia-fabric-manager-570.195.03"),
+        ("fedora", InstallHostCompiler("g++-14"), "sudo dnf install -y gcc14-c++"),
         (
             "ubuntu",
-            Need("alternative", "/usr/local/cuda-12.4", "/usr/local/cuda"),
+            SetAlternative("/usr/local/cuda", "/usr/local/cuda-12.4"),
             "sudo update-alternatives --install /usr/local/cuda cuda /usr/local/cuda-12.4 124",
         ),
-        ("fedora", Need("module-package", "", "6.17", "akmods"), "sudo akmods --force --kernels 6.17"),
+        ("fedora", InstallModulePackage("6.17", "akmods"), "sudo akmods --force --kernels 6.17"),
         (
             "ubuntu",
-            Need("module-package", "", "6.8", f"{READY}-580-open"),
+            InstallModulePackage("6.8", f"{READY}-580-open"),
             f"sudo apt-get install -y {READY}-580-open-6.8",
         ),
         (
             "rocky",
-            Need("module-package", "", "5.14.0-570.el9.x86_64", "kmod"),
+            InstallModulePackage("5.14.0-570.el9.x86_64", "kmod"),
             "sudo dnf install -y 'kmod-nvidia-*-5.14.0-570*'",
         ),
         (
             "arch",
-            Need("module-package", "", "6.12.57-1-lts", "pacman"),
+            InstallModulePackage("6.12.57-1-lts", "pacman"),
             "sudo pacman -S --needed linux-lts-headers nvidia-open-dkms",
         ),
         (
             "fedora",
-            Need("kernel-module", "signed", "6.17", "nvidia akmods"),
+            SignKernelModule("6.17", "akmods"),
             "sudo akmods --force --rebuild --kernels 6.17",
         ),
         (
             "fedora",
-            Need("kernel-module", "signed", "6.17", "nvidia dkms"),
+            SignKernelModule("6.17", "dkms"),
             "sudo mokutil --import /var/lib/dkms/mok.pub",
         ),
-        ("kali", Need("kernel-module", "signed", "6.17", "nvidia dkms"), "sudo mokutil --import /var/lib/dkms/mok.pub"),
+        ("kali", SignKernelModule("6.17", "dkms"), "sudo mokutil --import /var/lib/dkms/mok.pub"),
         (
             "sles",
-            Need("kernel-module", "signed", "6.4", "nvidia kmp"),
+            SignKernelModule("6.4", "kmp"),
             "sudo sh -c 'mokutil --import /usr/share/nvidia-pubkeys/*.der'",
         ),
-        ("debian", Need("driver", "==570.*", "", "open"), "sudo apt-get install -y nvidia-open-570"),
-        ("rocky", Need("driver", ">=580"), "sudo dnf module install -y nvidia-driver:580-dkms"),
-        ("rocky", Need("driver", "==580.*", "", "open"), "sudo dnf module install -y nvidia-driver:580-open"),
-        ("fedora", Need("driver", "==580.*"), "sudo dnf versionlock add '*nvidia*580*'"),
-        ("fedora", Need("driver", "==580.*"), "sudo dnf install -y cuda-drivers"),
-        ("sles", Need("driver", "==580.*"), "sudo zypper --non-interactive install 'cuda-drivers<581'"),
-        ("rocky", Need("driver", "", "", "open"), "sudo dnf module install -y nvidia-driver:open-dkms"),
-        ("fedora", Need("driver", "", "", "open"), "sudo dnf install -y nvidia-open"),
-        ("sles", Need("driver"), "sudo zypper --non-interactive install cuda-drivers"),
-        ("ubuntu", Need("cuda", "==12.8.*"), "sudo apt-get install -y cuda-toolkit-12-8"),
-        ("ubuntu", Need("cuda"), "sudo apt-get install -y cuda-toolkit-13"),
-        ("wsl", Need("cuda", "==12.8.*"), "sudo apt-get install -y cuda-toolkit-12-8"),
-        ("conda", Need("cuda", "==12.8.*"), "-c conda-forge cuda-toolkit cuda-version=12.8"),
-        ("conda", Need("cuda", "==11.8.*"), "-c conda-forge cudatoolkit=11.8"),
-        ("conda", Need("cuda"), "-c conda-forge cuda-toolkit"),
-        ("conda", Need("cudnn", "==9.10.2", "", "12"), "-c conda-forge cudnn=9.10.2 cuda-version=12"),
-        ("ubuntu", Need("cudnn", ">=9.10", "", "12"), "sudo apt-get install -y cudnn9-cuda-12"),
+        ("debian", InstallDriver("==570.*", "open"), "sudo apt-get install -y nvidia-open-570"),
+        ("rocky", InstallDriver(">=580"), "sudo dnf module install -y nvidia-driver:580-dkms"),
+        ("rocky", InstallDriver("==580.*", "open"), "sudo dnf module install -y nvidia-driver:580-open"),
+        ("fedora", InstallDriver("==580.*"), "sudo dnf versionlock add '*nvidia*580*'"),
+        ("fedora", InstallDriver("==580.*"), "sudo dnf install -y cuda-drivers"),
+        ("sles", InstallDriver("==580.*"), "sudo zypper --non-interactive install 'cuda-drivers<581'"),
+        ("rocky", InstallDriver(flavour="open"), "sudo dnf module install -y nvidia-driver:open-dkms"),
+        ("fedora", InstallDriver(flavour="open"), "sudo dnf install -y nvidia-open"),
+        ("sles", InstallDriver(), "sudo zypper --non-interactive install cuda-drivers"),
+        ("ubuntu", InstallToolkit("==12.8.*"), "sudo apt-get install -y cuda-toolkit-12-8"),
+        ("ubuntu", InstallToolkit(), "sudo apt-get install -y cuda-toolkit-13"),
+        ("wsl", InstallToolkit("==12.8.*"), "sudo apt-get install -y cuda-toolkit-12-8"),
+        ("conda", InstallToolkit("==12.8.*"), "-c conda-forge cuda-toolkit cuda-version=12.8"),
+        ("conda", InstallToolkit("==11.8.*"), "-c conda-forge cudatoolkit=11.8"),
+        ("conda", InstallToolkit(), "-c conda-forge cuda-toolkit"),
+        ("conda", InstallCudnn("==9.10.2", cuda="12"), "-c conda-forge cudnn=9.10.2 cuda-version=12"),
+        ("ubuntu", InstallCudnn(">=9.10", cuda="12"), "sudo apt-get install -y cudnn9-cuda-12"),
         (
             "ubuntu",
-            Need("cudnn", "==9.10.2", "", "12"),
+            InstallCudnn("==9.10.2", cuda="12"),
             " ".join(
                 ["sudo apt-get install -y"]
                 + [f"libcudnn9-{part}cuda-12=9.10.2.21-1" for part in ("", "dev-", "headers-")]
@@ -222,80 +253,92 @@ READY = "linux-modules-nvidia"
         ),
         (
             "debian",
-            Need("cudnn", "==9.1.0", "", "12"),
+            InstallCudnn("==9.1.0", cuda="12"),
             "sudo apt-get install -y libcudnn9-cuda-12=9.1.0.70-1 libcudnn9-dev-cuda-12=9.1.0.70-1",
         ),
         (
             "fedora",
-            Need("cudnn", "==9.10.2.21", "", "12"),
+            InstallCudnn("==9.10.2.21", cuda="12"),
             "sudo dnf install -y libcudnn9-cuda-12-9.10.2.21-1 libcudnn9-devel-cuda-12-9.10.2.21-1",
         ),
         (
             "debian",
-            Need("cudnn", "==8.9.7", "", "12"),
+            InstallCudnn("==8.9.7", cuda="12"),
             "sudo apt-get install -y libcudnn8=8.9.7.29-1+cuda12.2 libcudnn8-dev=8.9.7.29-1+cuda12.2",
         ),
         (
             "rocky",
-            Need("cudnn", "==8.9.7", "", "12"),
+            InstallCudnn("==8.9.7", cuda="12"),
             "sudo dnf install -y libcudnn8-8.9.7.29-1.cuda12.2 libcudnn8-devel-8.9.7.29-1.cuda12.2",
         ),
         (
             "rocky",
-            Need("cudnn", ">=8.0,<9", "", "11"),
+            InstallCudnn(">=8.0,<9", cuda="11"),
             "sudo dnf install -y libcudnn8-8.9.7.29-1.cuda11.8 libcudnn8-devel-8.9.7.29-1.cuda11.8",
         ),
-        ("ubuntu", Need("cudnn", "==9.99.9", "", "12"), "sudo apt-get install -y cudnn9-cuda-12"),
+        ("ubuntu", InstallCudnn("==9.99.9", cuda="12"), "sudo apt-get install -y cudnn9-cuda-12"),
         (
             "ubuntu",
-            Need("cudnn", "==9.10.2.21", f"{SITE}/nvidia/cudnn/lib", "12"),
+            InstallCudnn("==9.10.2.21", f"{SITE}/nvidia/cudnn/lib", "12"),
             f"{PYTHON} -m pip install nvidia-cudnn-cu12==9.10.2.21",
         ),
-        ("ubuntu", Need("onnxruntime", ABSENT, PYTHON), f"{PYTHON} -m pip uninstall -y onnxruntime"),
-        ("ubuntu", Need("tensorflow", "==2.20.0", PYTHON), f"{PYTHON} -m pip install 'tensorflow[and-cuda]==2.20.0'"),
-        ("ubuntu", Need("onnxruntime-gpu", "", PYTHON), f"{PYTHON} -m pip install 'onnxruntime-gpu[cuda,cudnn]'"),
-        ("ubuntu", Need("onnxruntime-gpu", "==1.18.0", PYTHON), f"{PYTHON} -m pip install onnxruntime-gpu==1.18.0"),
-        ("ubuntu", Need("jax", "", PYTHON, "cuda13"), f"{PYTHON} -m pip install 'jax[cuda13]'"),
+        ("ubuntu", RemovePackage("onnxruntime", PYTHON), f"{PYTHON} -m pip uninstall -y onnxruntime"),
         (
             "ubuntu",
-            Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON, AGAIN),
+            InstallPackage("tensorflow", "==2.20.0", PYTHON),
+            f"{PYTHON} -m pip install 'tensorflow[and-cuda]==2.20.0'",
+        ),
+        (
+            "ubuntu",
+            InstallPackage("onnxruntime-gpu", interpreter=PYTHON),
+            f"{PYTHON} -m pip install 'onnxruntime-gpu[cuda,cudnn]'",
+        ),
+        (
+            "ubuntu",
+            InstallPackage("onnxruntime-gpu", "==1.18.0", PYTHON),
+            f"{PYTHON} -m pip install onnxruntime-gpu==1.18.0",
+        ),
+        ("ubuntu", InstallPackage("jax", interpreter=PYTHON, build="cuda13"), f"{PYTHON} -m pip install 'jax[cuda13]'"),
+        (
+            "ubuntu",
+            InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON, reinstall=True),
             f"{PYTHON} -m pip install --force-reinstall --no-deps nvidia-cudnn-cu12==9.10.2.21",
         ),
         (
             "uv",
-            Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON, AGAIN),
+            InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON, reinstall=True),
             f"uv pip install --python {PYTHON} --reinstall --no-deps nvidia-cudnn-cu12==9.10.2.21",
         ),
-        ("ubuntu", Need("kernel-module", "loaded", "", "nvidia_uvm"), "sudo modprobe nvidia_uvm"),
-        ("ubuntu", Need("kernel-module", "reloaded", "", "nvidia_uvm"), "sudo rmmod nvidia_uvm"),
-        ("ubuntu", Need("kernel-module", "rebuilt", "6.8"), "sudo apt-get install -y linux-headers-6.8"),
-        ("ubuntu", Need("kernel-module", "rebuilt", "6.8"), "sudo dkms autoinstall -k 6.8"),
-        ("ubuntu", Need("kernel-module", "signed"), "sudo update-secureboot-policy --enroll-key"),
-        ("debian", Need("kernel-module", "signed"), "sudo mokutil --import /var/lib/dkms/mok.pub"),
-        ("fedora", Need("kernel-module", "signed"), "sudo mokutil --import /etc/pki/akmods/certs/public_key.der"),
-        ("ubuntu", Need("nouveau", ABSENT), "sudo update-initramfs -u"),
-        ("rocky", Need("nouveau", ABSENT), "sudo dracut --force"),
-        ("ubuntu", Need("device-nodes"), "sudo nvidia-modprobe -u -c=0"),
-        ("root", Need("device-nodes"), "nvidia-modprobe -u -c=0"),
-        ("ubuntu", Need("device-access", "", "/dev/nvidia0", "video"), "sudo usermod -aG video user"),
-        ("docker", Need("container-gpu"), "sudo nvidia-ctk runtime configure --runtime=docker"),
-        ("podman", Need("container-gpu"), "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),
-        ("ubuntu", Need("link", "cuda-12.8", "/usr/local/cuda"), "sudo ln -sfn -- cuda-12.8 /usr/local/cuda"),
-        ("ubuntu", Need("file", ABSENT, "/home/user/a.so"), "mv -- /home/user/a.so /home/user/a.so.bak"),
-        ("ubuntu", Need("service", "running", "", "x"), "sudo systemctl enable --now x"),
-        ("ubuntu", Need("loader-directory", "", "/usr/lib/wsl/lib", "ld.wsl"), "sudo ldconfig"),
-        ("ubuntu", Need("host-compiler", "", "", "g++-12"), "export NVCC_PREPEND_FLAGS='-ccbin /usr/bin/g++-12'"),
+        ("ubuntu", LoadKernelModule("nvidia_uvm"), "sudo modprobe nvidia_uvm"),
+        ("ubuntu", ReloadKernelModule("nvidia_uvm"), "sudo rmmod nvidia_uvm"),
+        ("ubuntu", BuildKernelModule("6.8"), "sudo apt-get install -y linux-headers-6.8"),
+        ("ubuntu", BuildKernelModule("6.8"), "sudo dkms autoinstall -k 6.8"),
+        ("ubuntu", SignKernelModule(), "sudo update-secureboot-policy --enroll-key"),
+        ("debian", SignKernelModule(), "sudo mokutil --import /var/lib/dkms/mok.pub"),
+        ("fedora", SignKernelModule(), "sudo mokutil --import /etc/pki/akmods/certs/public_key.der"),
+        ("ubuntu", KeepModuleAway(), "sudo update-initramfs -u"),
+        ("rocky", KeepModuleAway(), "sudo dracut --force"),
+        ("ubuntu", MakeDeviceNodes(), "sudo nvidia-modprobe -u -c=0"),
+        ("root", MakeDeviceNodes(), "nvidia-modprobe -u -c=0"),
+        ("ubuntu", OpenDeviceNodes(("/dev/nvidia0",), "video"), "sudo usermod -aG video user"),
+        ("docker", GiveGpus(), "sudo nvidia-ctk runtime configure --runtime=docker"),
+        ("podman", GiveGpus(), "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),
+        ("ubuntu", LinkTo("/usr/local/cuda", "cuda-12.8"), "sudo ln -sfn -- cuda-12.8 /usr/local/cuda"),
+        ("ubuntu", RemoveFile("/home/user/a.so"), "mv -- /home/user/a.so /home/user/a.so.bak"),
+        ("ubuntu", StartService("x"), "sudo systemctl enable --now x"),
+        ("ubuntu", AddLoaderDirectory("/usr/lib/wsl/lib", "ld.wsl"), "sudo ldconfig"),
+        ("ubuntu", InstallHostCompiler("g++-12"), "export NVCC_PREPEND_FLAGS='-ccbin /usr/bin/g++-12'"),
         (
             "ubuntu",
-            Need("fabric-manager", "==580.95.05"),
+            InstallFabricManager("580.95.05"),
             "sudo apt-get install -y 'nvidia-fabricmanager-580=580.95.05*'",
         ),
-        ("docker", Need("system-package", "", "", "zlib1g"), "apt-get install -y zlib1g"),
-        ("wsl", Need("restart"), "wsl --shutdown"),
-        ("rocky", Need("system-package", AGAIN, "", "libcudnn9-cuda-12"), "sudo dnf reinstall -y libcudnn9-cuda-12"),
-        ("managed", Need("torch", "", "/usr/bin/python3"), "/usr/bin/python3 -m venv .venv"),
-        ("managed", Need("torch", "", "/usr/bin/python3"), ".venv/bin/python -m pip install torch"),
-        ("jetson", Need("cudnn"), "sudo apt-get install -y nvidia-jetpack"),
+        ("docker", InstallSystemPackage("zlib1g"), "apt-get install -y zlib1g"),
+        ("wsl", RestartMachine(), "wsl --shutdown"),
+        ("rocky", InstallSystemPackage("libcudnn9-cuda-12", reinstall=True), "sudo dnf reinstall -y libcudnn9-cuda-12"),
+        ("managed", InstallPackage("torch", interpreter="/usr/bin/python3"), "/usr/bin/python3 -m venv .venv"),
+        ("managed", InstallPackage("torch", interpreter="/usr/bin/python3"), ".venv/bin/python -m pip install torch"),
+        ("jetson", InstallCudnn(), "sudo apt-get install -y nvidia-jetpack"),
     ],
 )
 def test_commands(machine: str, need: Need, expected: str) -> None:
@@ -306,34 +349,34 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
 @pytest.mark.parametrize(
     ("machine", "need", "expected"),
     [
-        ("wsl", Need("driver", ">=580"), "install no NVIDIA driver inside WSL"),
-        ("docker", Need("driver", ">=580"), "on the container's host"),
-        ("alpine", Need("driver"), "a distribution with glibc"),
-        ("bazzite", Need("driver"), "the image bazzite-nvidia-open"),
-        ("bazzite", Need("driver", "==580.*"), "the image bazzite-nvidia,"),
-        ("nixos", Need("nouveau", ABSENT), 'boot.blacklistedKernelModules = [ "nouveau" ];'),
-        ("ubuntu", Need("module-package", "", "6.8", "runfile"), "--kernel-module-only --kernel-name=6.8"),
-        ("podman", Need("device-access", "", "/dev/nvidia0", "label"), "--security-opt=label=disable"),
-        ("jetson", Need("driver", ">=580"), "flash one that has"),
-        ("docker", Need("nouveau", ABSENT), "on the container's host"),
-        ("ubuntu", Need("cudnn", "==9.10.2", "/opt/cudnn/lib", "12"), "copy all of its libraries"),
-        ("nixos", Need("driver", ">=580", "", "open"), "hardware.nvidia.open = true;"),
-        ("nixos", Need("driver", "==470.*"), "nvidiaPackages.legacy_470;"),
-        ("nixos", Need("driver", "==535.*"), "nixpkgs names no branch 535"),
-        ("microos", Need("driver", ">=580"), "no command is known"),
-        ("arch", Need("driver", "==580.*"), "install nvidia-580xx-dkms and nvidia-580xx-utils from the AUR"),
-        ("docker", Need("container-gpu"), "docker run --gpus all"),
-        ("podman", Need("container-gpu"), "podman run --device nvidia.com/gpu=all"),
-        ("kubernetes", Need("container-gpu"), "nvidia.com/gpu: 1"),
-        ("docker", Need("container-gpu", where="apptainer"), "apptainer exec --nv IMAGE"),
-        ("docker", Need("shm", str(8 << 30)), "docker run --shm-size=8g"),
-        ("kubernetes", Need("shm", str(8 << 30)), "sizeLimit: 8Gi"),
-        ("managed", Need("torch", "", "/usr/bin/python3"), "PEP 668"),
-        ("wsl", Need("driver", ">=580.65.06"), "NVIDIA driver 580 or newer"),
-        ("conda", Need("torch", "", PYTHON), "conda"),
-        ("ubuntu", Need("device-access", "", "/dev/nvidia0", "root"), "NVreg_DeviceFileMode"),
-        ("docker", Need("device-access", "", "/dev/nvidia0", "video"), "--group-add video"),
-        ("podman", Need("device-access", "", "/dev/nvidia0", "video"), "nvidia.com/gpu=all --group-add keep-groups"),
+        ("wsl", InstallDriver(">=580"), "install no NVIDIA driver inside WSL"),
+        ("docker", InstallDriver(">=580"), "on the container's host"),
+        ("alpine", InstallDriver(), "a distribution with glibc"),
+        ("bazzite", InstallDriver(), "the image bazzite-nvidia-open"),
+        ("bazzite", InstallDriver("==580.*"), "the image bazzite-nvidia,"),
+        ("nixos", KeepModuleAway(), 'boot.blacklistedKernelModules = [ "nouveau" ];'),
+        ("ubuntu", InstallModulePackage("6.8", "runfile"), "--kernel-module-only --kernel-name=6.8"),
+        ("podman", OpenDeviceNodes(("/dev/nvidia0",), selinux=True), "--security-opt=label=disable"),
+        ("jetson", InstallDriver(">=580"), "flash one that has"),
+        ("docker", KeepModuleAway(), "on the container's host"),
+        ("ubuntu", InstallCudnn("==9.10.2", "/opt/cudnn/lib", "12"), "copy all of its libraries"),
+        ("nixos", InstallDriver(">=580", "open"), "hardware.nvidia.open = true;"),
+        ("nixos", InstallDriver("==470.*"), "nvidiaPackages.legacy_470;"),
+        ("nixos", InstallDriver("==535.*"), "nixpkgs names no branch 535"),
+        ("microos", InstallDriver(">=580"), "no command is known"),
+        ("arch", InstallDriver("==580.*"), "install nvidia-580xx-dkms and nvidia-580xx-utils from the AUR"),
+        ("docker", GiveGpus(), "docker run --gpus all"),
+        ("podman", GiveGpus(), "podman run --device nvidia.com/gpu=all"),
+        ("kubernetes", GiveGpus(), "nvidia.com/gpu: 1"),
+        ("docker", GiveGpus("apptainer"), "apptainer exec --nv IMAGE"),
+        ("docker", EnlargeSharedMemory(8 << 30), "docker run --shm-size=8g"),
+        ("kubernetes", EnlargeSharedMemory(8 << 30), "sizeLimit: 8Gi"),
+        ("managed", InstallPackage("torch", interpreter="/usr/bin/python3"), "PEP 668"),
+        ("wsl", InstallDriver(">=580.65.06"), "NVIDIA driver 580 or newer"),
+        ("conda", InstallPackage("torch", interpreter=PYTHON), "conda"),
+        ("ubuntu", OpenDeviceNodes(("/dev/nvidia0",), "root"), "NVreg_DeviceFileMode"),
+        ("docker", OpenDeviceNodes(("/dev/nvidia0",), "video"), "--group-add video"),
+        ("podman", OpenDeviceNodes(("/dev/nvidia0",), "video"), "nvidia.com/gpu=all --group-add keep-groups"),
     ],
 )
 def test_what_a_person_must_do(machine: str, need: Need, expected: str) -> None:
@@ -342,7 +385,7 @@ def test_what_a_person_must_do(machine: str, need: Need, expected: str) -> None:
 
 
 def test_another_build_replaces_torch_and_its_companions() -> None:
-    removed, installed = lines(Need("torch", "==2.9.1", PYTHON, "cu128"), machines.UBUNTU)
+    removed, installed = lines(InstallPackage("torch", "==2.9.1", PYTHON, "cu128"), machines.UBUNTU)
     assert removed == f"{PYTHON} -m pip uninstall -y torch torchvision"
     index = MATRIX.wheel_index("torch", "cu128", "2.9.1").url
     assert installed == f"{PYTHON} -m pip install torch==2.9.1 torchvision --index-url {index}"
@@ -362,14 +405,14 @@ def test_nothing_goes_before_the_index_was_asked_for_what_comes(
 ) -> None:
     releases = (("torch", "2.9.1"), *((("pip", pip),) if pip else ()))
     target = machines.UBUNTU._replace(releases=releases, installers=installers, installed=frozenset({"torch"}))
-    first, *rest = lines(Need("torch", "==2.9.1", PYTHON, "cu128"), target)
+    first, *rest = lines(InstallPackage("torch", "==2.9.1", PYTHON, "cu128"), target)
     assert first.startswith(dry or f"{PYTHON} -m pip uninstall")
     assert len(rest) == (2 if dry else 1)
 
 
 def test_a_follower_comes_for_the_torch_that_stays() -> None:
     target = machines.UBUNTU._replace(releases=(("torch", "2.9.1"), ("torchvision", "0.23.0")))
-    removed, installed = lines(Need("torchvision", "", PYTHON, "cu128"), target)
+    removed, installed = lines(InstallPackage("torchvision", interpreter=PYTHON, build="cu128"), target)
     assert removed == f"{PYTHON} -m pip uninstall -y torchvision"
     index = MATRIX.wheel_index("torch", "cu128", "2.9.1").url
     assert installed == f"{PYTHON} -m pip install torchvision torch==2.9.1 --index-url {index}"
@@ -381,15 +424,35 @@ CU126, CU128 = (f"--index-url https://download.pytorch.org/whl/{build}" for buil
 @pytest.mark.parametrize(
     ("torch", "need", "expected"),
     [
-        ("2.9.1+cu126", Need("torch", "==2.9.1", PYTHON, AGAIN), f"torch==2.9.1+cu126 {CU126}"),
-        ("2.9.1+cu126", Need("torch", "", PYTHON, AGAIN), f"torch==2.9.1+cu126 {CU126}"),
-        ("2.9.1", Need("torch", "==2.9.1", PYTHON, AGAIN), "torch==2.9.1"),  # the package index's own
-        ("2.9.1", Need("torch", "==2.9.1+cu128", PYTHON, AGAIN), f"torch==2.9.1+cu128 {CU128}"),
-        ("2.9.1+cu126", Need("torch", "==2.8.0", PYTHON, AGAIN), "torch==2.8.0"),  # another one was asked for
-        ("2.9.1+cu126", Need("torchvision", "==0.24.1+cu126", PYTHON, AGAIN), f"torchvision==0.24.1+cu126 {CU126}"),
-        ("2.9.1+cu126", Need("torchaudio", "==2.9.1", PYTHON), f"torchaudio==2.9.1 torch==2.9.1+cu126 {CU126}"),
-        ("2.9.1", Need("torchaudio", "==2.9.1", PYTHON), "torchaudio==2.9.1 torch==2.9.1"),
-        ("2.9.1a0+git1234", Need("torchaudio", "==2.9.1", PYTHON), "torchaudio==2.9.1 torch==2.9.1a0+git1234"),
+        ("2.9.1+cu126", InstallPackage("torch", "==2.9.1", PYTHON, reinstall=True), f"torch==2.9.1+cu126 {CU126}"),
+        ("2.9.1+cu126", InstallPackage("torch", interpreter=PYTHON, reinstall=True), f"torch==2.9.1+cu126 {CU126}"),
+        (
+            "2.9.1",
+            InstallPackage("torch", "==2.9.1", PYTHON, reinstall=True),
+            "torch==2.9.1",
+        ),  # the package index's own
+        ("2.9.1", InstallPackage("torch", "==2.9.1+cu128", PYTHON, reinstall=True), f"torch==2.9.1+cu128 {CU128}"),
+        (
+            "2.9.1+cu126",
+            InstallPackage("torch", "==2.8.0", PYTHON, reinstall=True),
+            "torch==2.8.0",
+        ),  # another one was asked for
+        (
+            "2.9.1+cu126",
+            InstallPackage("torchvision", "==0.24.1+cu126", PYTHON, reinstall=True),
+            f"torchvision==0.24.1+cu126 {CU126}",
+        ),
+        (
+            "2.9.1+cu126",
+            InstallPackage("torchaudio", "==2.9.1", PYTHON),
+            f"torchaudio==2.9.1 torch==2.9.1+cu126 {CU126}",
+        ),
+        ("2.9.1", InstallPackage("torchaudio", "==2.9.1", PYTHON), "torchaudio==2.9.1 torch==2.9.1"),
+        (
+            "2.9.1a0+git1234",
+            InstallPackage("torchaudio", "==2.9.1", PYTHON),
+            "torchaudio==2.9.1 torch==2.9.1a0+git1234",
+        ),
     ],
 )
 def test_a_build_comes_from_the_index_that_has_it(torch: str, need: Need, expected: str) -> None:
@@ -400,7 +463,7 @@ def test_a_build_comes_from_the_index_that_has_it(torch: str, need: Need, expect
 
 def test_companions_together_are_of_the_build_that_stays() -> None:
     installed = machines.UBUNTU._replace(releases=(("torch", "2.9.1+cu126"),), installed=frozenset({"pip", "torch"}))
-    wanted = Need(WHEELS, "torchaudio==2.9.1 torchvision==0.24.1", PYTHON)
+    wanted = ChangePackages(("torchaudio==2.9.1", "torchvision==0.24.1"), PYTHON)
     index = CU126.replace("--index", "--extra-index")
     assert lines(wanted, installed)[-1].endswith(f"torchaudio==2.9.1+cu126 torchvision==0.24.1+cu126 {index}")
 
@@ -408,11 +471,11 @@ def test_companions_together_are_of_the_build_that_stays() -> None:
 def test_a_build_of_no_known_index_is_not_installed_again() -> None:
     installed = machines.UBUNTU._replace(releases=(("torch", "2.9.1a0+git1234"),))
     with pytest.raises(Uncovered, match=r"a package index for torch .*git1234"):
-        lines(Need("torch", "", PYTHON, AGAIN), installed)
+        lines(InstallPackage("torch", interpreter=PYTHON, reinstall=True), installed)
 
 
 def test_no_index_is_named_for_a_build_that_no_row_covers() -> None:
-    found = lines(Need("torch", "==99.1", PYTHON, "cu128"), machines.UBUNTU)
+    found = lines(InstallPackage("torch", "==99.1", PYTHON, "cu128"), machines.UBUNTU)
     assert not any("--index-url" in line for line in found)
 
 
@@ -430,13 +493,13 @@ def test_no_index_is_named_for_a_build_that_no_row_covers() -> None:
 )
 def test_no_directory_of_the_system_is_taken_off_path(directory: str, target: Target, stays: bool) -> None:
     """Without it no command is found: a person moves the files away."""
-    plan = plan_for(Need("variable", f"without {directory}", "", "PATH"), target, Matrix())
+    plan = plan_for(DropFromPath("PATH", directory), target, Matrix())
     assert isinstance(plan.steps[0], ByHand) is stays
     assert ("must stay in PATH" in plan.summary) is stays
 
 
 def test_removing_a_directory_from_a_path_works_in_bash() -> None:
-    need = Need("variable", "without /odd dir/x's", "", "LD_LIBRARY_PATH")
+    need = DropFromPath("LD_LIBRARY_PATH", "/odd dir/x's")
     (line,) = lines(need, machines.UBUNTU)
     ran = subprocess.run(
         ["bash", "-c", f"{line}\nprintf '%s' \"$LD_LIBRARY_PATH\""],
@@ -459,18 +522,19 @@ def test_every_address_comes_from_the_matrix(machine: str) -> None:
 
 
 def test_the_methods_that_are_asked_are_all_that_serve() -> None:
-    """Else one that is not listed for a product would lose its turn."""
+    """Else one whose file name lacks the word of a need would lose its turn."""
     targets = (*machines.LINUX.values(), machines.WINDOWS, machines.CONDA, machines.JETSON)
-    for need in (*LINUX_ONLY, *ANYWHERE, *(Need(name.replace("_", "-")) for name in names_in(methods))):
+    for need in (*LINUX_ONLY, *ANYWHERE, *map(InstallPackage, names_in(methods))):
         for target in targets:
-            serving = next((method for method in load_methods() if method.serves(need, target)), None)
+            methods_of = (one for one in load_methods() if isinstance(need, one.needs))
+            serving = next((one for one in methods_of if one.serves(need, target)), None)
             try:
                 assert choose(need, target) is serving, need
             except NoMethod:
                 assert serving is None, need
 
 
-PINNED = Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON)
+PINNED = InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON)
 
 
 @pytest.mark.parametrize(
@@ -521,14 +585,14 @@ def test_what_installs_is_what_is_there(machine: Target, expected: list[str]) ->
 def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> None:
     target = machines.UBUNTU._replace(installers=("pip",), keeper=keeper, project="/w/p")
     assert everything(PINNED, target)[-1].endswith(told)
-    last = everything(Need("onnxruntime", ABSENT, PYTHON), target)[-1]
+    last = everything(RemovePackage("onnxruntime", PYTHON), target)[-1]
     assert ("uninstall" if keeper == "pipenv" else "remove") in last
 
 
 def test_uv_is_told_which_index_serves_a_build() -> None:
     """A project whose source is the index of CPU builds would get the CPU build again by its next sync."""
     target = machines.UBUNTU._replace(installers=("uv",), keeper="uv", project="/w/p")
-    told = everything(Need("torch", "==2.9.1", PYTHON, "cu130"), target)[-1]
+    told = everything(InstallPackage("torch", "==2.9.1", PYTHON, "cu130"), target)[-1]
     assert told.endswith("uv add --project /w/p --index cu130=https://download.pytorch.org/whl/cu130 torch==2.9.1")
 
 
@@ -543,7 +607,7 @@ def test_condas_packages_come_by_the_program_that_is_there(conda: str, keeper: s
     target = machines.UBUNTU._replace(
         environment_kind="conda", prefix="/e", conda=conda, keeper=keeper, project="/w/p" if keeper else ""
     )
-    assert lines(Need("cudnn", "==9.10.2", "/e", "12"), target) == [line]
+    assert lines(InstallCudnn("==9.10.2", "/e", "12"), target) == [line]
 
 
 @pytest.mark.parametrize(("torch", "audio"), [("2.8.0", "'torchaudio<2.11'"), ("2.11.0", "torchaudio")])
@@ -551,8 +615,14 @@ def test_a_follower_whose_metadata_asks_for_nothing_is_kept_to_what_goes_with_to
     """torchaudio 2.11 asks for no torch, and cannot be imported beside one before 2.11."""
     names = frozenset({"pip", "torch", "torchaudio"})
     target = machines.UBUNTU._replace(releases=(("torch", torch), ("torchaudio", "2.11.0")), installed=names)
-    assert f" install {audio} torch=={torch} " in lines(Need("torchaudio", "", PYTHON, "cu126"), target)[-1] + " "
-    assert f" install torch=={torch} {audio} " in lines(Need("torch", f"=={torch}", PYTHON, "cu126"), target)[-1] + " "
+    assert (
+        f" install {audio} torch=={torch} "
+        in lines(InstallPackage("torchaudio", interpreter=PYTHON, build="cu126"), target)[-1] + " "
+    )
+    assert (
+        f" install torch=={torch} {audio} "
+        in lines(InstallPackage("torch", f"=={torch}", PYTHON, "cu126"), target)[-1] + " "
+    )
 
 
 @pytest.mark.parametrize(
@@ -564,7 +634,7 @@ def test_a_follower_whose_metadata_asks_for_nothing_is_kept_to_what_goes_with_to
 )
 def test_another_release_of_what_is_there_comes_with_what_it_requires(there: str, says: str) -> None:
     target = machines.UBUNTU._replace(releases=(("tensorflow", there),), installed=frozenset({"pip", "tensorflow"}))
-    plan = plan_for(Need(WHEELS, "tensorflow==2.18.0", PYTHON), target, MATRIX)
+    plan = plan_for(ChangePackages(("tensorflow==2.18.0",), PYTHON), target, MATRIX)
     assert plan.summary == f"install {says}"
     words = [word for step in plan.steps for word in getattr(step, "argv", ())]
     assert "tensorflow==2.18.0" in words
@@ -575,14 +645,14 @@ def test_jax_stays_where_its_extra_brings_the_plugin() -> None:
     """jax has no GPU code: pip takes plugin and jaxlib that its extra pins; without a release the newest jax comes."""
     there = machines.UBUNTU._replace(installed=frozenset({"pip", "jax"}), releases=(("jax", "0.7.2"),))
     python = there.python
-    plan = plan_for(Need("jax", "==0.7.2", python, "cuda12"), there, MATRIX)
+    plan = plan_for(InstallPackage("jax", "==0.7.2", python, "cuda12"), there, MATRIX)
     assert commands(plan, there) == (f"{python} -m pip install 'jax[cuda12]==0.7.2'",)
     [step] = plan.steps
     assert isinstance(step, Command)
     assert step.inverse
     assert step.inverse.commands == ((python, "-m", "pip", "install", "--no-deps", "jax==0.7.2"),)
     assert [type(one) for one in plan.effects or ()] == [DistributionsInstalled]
-    newest = commands(plan_for(Need("jax", "", python, "cuda12"), there, MATRIX), there)
+    newest = commands(plan_for(InstallPackage("jax", interpreter=python, build="cuda12"), there, MATRIX), there)
     assert newest[-2:] == (f"{python} -m pip uninstall -y jax", f"{python} -m pip install 'jax[cuda12]'")
 
 
@@ -592,7 +662,7 @@ def test_jax_stays_where_its_extra_brings_the_plugin() -> None:
 )
 def test_cuda_as_wheels_of_a_range(spec: str, release: str) -> None:
     """Of a range whose lower end has none, the newest: one major's releases run beside each other."""
-    need = Need("cuda", spec, "/home/u/.venv/lib/python3.11/site-packages/nvidia")
+    need = InstallToolkit(spec, "/home/u/.venv/lib/python3.11/site-packages/nvidia")
     target = machines.UBUNTU._replace(python="/home/u/.venv/bin/python")
     if release:
         assert plan_for(need, target, Matrix()).summary == f"install CUDA {release} as wheels"

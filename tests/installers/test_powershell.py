@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, Need
+from compat.need import AssignVariable, ClearVariable, DropFromPath, InstallPackage, Need, RemoveFile, RestartMachine
 from installers.choose import plan_for
 from installers.render import commands
 from installers.render.powershell import quoted
@@ -43,22 +43,22 @@ def test_quoting(word: str, expected: str) -> None:
     ("need", "expected"),
     [
         (
-            Need("torch", "==2.9.1"),
+            InstallPackage("torch", "==2.9.1"),
             "& 'C:\\Users\\A User\\venv\\Scripts\\python.exe' -m pip install torch==2.9.1",
         ),
-        (Need("variable", "=C:\\a b", "", "CUDA_PATH"), "$env:CUDA_PATH = 'C:\\a b'"),
-        (Need("variable", "=C:\\a", "", "CUDA_PATH"), "$env:CUDA_PATH = 'C:\\a'"),
-        (Need("variable", "", "", "CUDA_PATH"), "Remove-Item -ErrorAction SilentlyContinue Env:CUDA_PATH"),
+        (AssignVariable("CUDA_PATH", "C:\\a b"), "$env:CUDA_PATH = 'C:\\a b'"),
+        (AssignVariable("CUDA_PATH", "C:\\a"), "$env:CUDA_PATH = 'C:\\a'"),
+        (ClearVariable("CUDA_PATH"), "Remove-Item -ErrorAction SilentlyContinue Env:CUDA_PATH"),
         (
-            Need("variable", "without C:/old/bin", "", "PATH"),
+            DropFromPath("PATH", "C:/old/bin"),
             "$env:PATH = ($env:PATH -split ';' | Where-Object { $_.TrimEnd('\\') -ne 'C:\\old\\bin' }) -join ';'",
         ),
         (
-            Need("variable", "without C:/old/bin", "", "PATH"),
+            DropFromPath("PATH", "C:/old/bin"),
             IN_REGISTRY,
         ),
-        (Need("file", ABSENT, "C:\\a.dll"), "Move-Item -LiteralPath C:\\a.dll -Destination C:\\a.dll.bak"),
-        (Need("restart"), "Restart-Computer"),
+        (RemoveFile("C:\\a.dll"), "Move-Item -LiteralPath C:\\a.dll -Destination C:\\a.dll.bak"),
+        (RestartMachine(), "Restart-Computer"),
     ],
 )
 def test_lines(need: Need, expected: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallCudnn, InstallDriver, InstallToolkit
 from compat.row import OwnPackageRow, RepositoryRow
 from compat.specifier import accepts
 from installers.choose import plan_for
@@ -57,7 +57,7 @@ def test_a_release_is_planned_where_its_row_has_it_and_nowhere_else(row: Reposit
             target = machine(row.distribution, version, arch)
             planned = 0
             for cuda in CUDA:
-                need = Need("cuda", f"=={cuda}.*")
+                need = InstallToolkit(f"=={cuda}.*")
                 if accepts(row.cuda, cuda):
                     plan = cuda_toolkit.plan(need, target, MATRIX)
                     assert installed(plan).endswith(f"cuda-toolkit-{cuda.major}-{cuda.minor}")
@@ -96,9 +96,9 @@ def test_a_system_without_a_repository_is_told_which_there_are(
 ) -> None:
     target = machine(distribution, version, arch)
     with pytest.raises(NoSuchToolkit, match=said):
-        cuda_toolkit.plan(Need("cuda", "==12.8.*"), target, MATRIX)
+        cuda_toolkit.plan(InstallToolkit("==12.8.*"), target, MATRIX)
     with pytest.raises(NoSuchPackage):
-        cudnn_system.plan(Need("cudnn", "==9.10.2", "", "12"), target, MATRIX)
+        cudnn_system.plan(InstallCudnn("==9.10.2", cuda="12"), target, MATRIX)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_system_without_a_repository_is_told_which_there_are(
     ],
 )
 def test_no_release_named(distribution: str, version: str, driver: int, spec: str, package: str) -> None:
-    plan = cuda_toolkit.plan(Need("cuda", spec), machine(distribution, version, cuda_major=driver), MATRIX)
+    plan = cuda_toolkit.plan(InstallToolkit(spec), machine(distribution, version, cuda_major=driver), MATRIX)
     assert installed(plan).endswith(f" {package}")
 
 
@@ -131,7 +131,7 @@ def test_no_release_named(distribution: str, version: str, driver: int, spec: st
 )
 def test_nothing_that_will_do(distribution: str, version: str, driver: int, spec: str) -> None:
     with pytest.raises(NoSuchToolkit):
-        cuda_toolkit.plan(Need("cuda", spec), machine(distribution, version, cuda_major=driver), MATRIX)
+        cuda_toolkit.plan(InstallToolkit(spec), machine(distribution, version, cuda_major=driver), MATRIX)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_nothing_that_will_do(distribution: str, version: str, driver: int, spec
     ],
 )
 def test_cudnn_is_planned_where_its_row_has_it(distribution: str, version: str, release: str, there: bool) -> None:
-    need, target = Need("cudnn", f"=={release}", "", "12"), machine(distribution, version)
+    need, target = InstallCudnn(f"=={release}", cuda="12"), machine(distribution, version)
     if there:
         assert release in installed(cudnn_system.plan(need, target, MATRIX))
         return
@@ -187,7 +187,7 @@ def test_package_managers_of_their_time(distribution: str, version: str, manager
     ],
 )
 def test_what_a_driver_needs_there(distribution: str, version: str, arch: str, argv: str) -> None:
-    need = Need("driver", "==580.*" if distribution == "fedora" else "==470.*")  # NVIDIA has no 470 for Fedora
+    need = InstallDriver("==580.*" if distribution == "fedora" else "==470.*")  # NVIDIA has no 470 for Fedora
     plan = plan_for(need, machine(distribution, version, arch), MATRIX)
     found = [" ".join(step.argv) for step in plan.steps if isinstance(step, Command)]
     assert any(line.startswith(argv) for line in found), found
@@ -197,14 +197,14 @@ def test_what_a_driver_needs_there(distribution: str, version: str, arch: str, a
 
 
 def test_ubuntu_drivers_of_its_time() -> None:
-    old = plan_for(Need("driver"), machine("ubuntu", "16.04"), MATRIX)
-    new = plan_for(Need("driver"), machine("ubuntu", "26.04"), MATRIX)
+    old = plan_for(InstallDriver(), machine("ubuntu", "16.04"), MATRIX)
+    new = plan_for(InstallDriver(), machine("ubuntu", "26.04"), MATRIX)
     assert (installed(old), installed(new)) == ("ubuntu-drivers autoinstall", "ubuntu-drivers install")
 
 
 def test_a_refusal_says_what_the_distribution_itself_has() -> None:
     with pytest.raises(NoSuchToolkit, match=r"its own nvidia-cuda-toolkit is 11\.8\."):
-        cuda_toolkit.plan(Need("cuda", "==11.8.*"), machine("debian", "12"), MATRIX)
+        cuda_toolkit.plan(InstallToolkit("==11.8.*"), machine("debian", "12"), MATRIX)
 
 
 def test_repositories_that_move_on_have_the_newest_toolkit() -> None:
@@ -266,18 +266,18 @@ def options(folder: Path, source: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("version", "need", "said"),
     [
-        ("24.04", Need("driver", "==580.*"), "ubuntu-drivers install nvidia:580"),
-        ("22.04", Need("driver", "==580.*", build="open"), "nvidia-driver-580-open"),
-        ("20.04", Need("driver", "==580.*"), "Ubuntu 20.04 has no nvidia-driver-580; 22.04, 24.04, 26.04 have"),
-        ("18.04", Need("driver", "==570.*"), "Ubuntu 18.04 has no nvidia-driver-570"),
-        ("18.04", Need("driver", "==580.*", build="open"), "Ubuntu 18.04 has no nvidia-driver-580-open"),
-        ("22.04", Need("driver", "==470.*", build="open"), "Ubuntu 22.04 has no nvidia-driver-470-open"),
-        ("24.04", Need("driver", "==590.*"), "nvidia-driver-590 of Ubuntu 24.04 brings 595 by now"),
-        ("24.04", Need("driver", "==590.*"), "ubuntu-drivers install nvidia:590"),
-        ("24.04", Need("driver", "==999.*"), "ubuntu-drivers install nvidia:999"),  # of which no row speaks
+        ("24.04", InstallDriver("==580.*"), "ubuntu-drivers install nvidia:580"),
+        ("22.04", InstallDriver("==580.*", "open"), "nvidia-driver-580-open"),
+        ("20.04", InstallDriver("==580.*"), "Ubuntu 20.04 has no nvidia-driver-580; 22.04, 24.04, 26.04 have"),
+        ("18.04", InstallDriver("==570.*"), "Ubuntu 18.04 has no nvidia-driver-570"),
+        ("18.04", InstallDriver("==580.*", "open"), "Ubuntu 18.04 has no nvidia-driver-580-open"),
+        ("22.04", InstallDriver("==470.*", "open"), "Ubuntu 22.04 has no nvidia-driver-470-open"),
+        ("24.04", InstallDriver("==590.*"), "nvidia-driver-590 of Ubuntu 24.04 brings 595 by now"),
+        ("24.04", InstallDriver("==590.*"), "ubuntu-drivers install nvidia:590"),
+        ("24.04", InstallDriver("==999.*"), "ubuntu-drivers install nvidia:999"),  # of which no row speaks
     ],
 )
-def test_a_driver_branch_that_ubuntu_has_not_is_not_planned(version: str, need: Need, said: str) -> None:
+def test_a_driver_branch_that_ubuntu_has_not_is_not_planned(version: str, need: InstallDriver, said: str) -> None:
     target = UBUNTU._replace(distribution_version=version)
     made = driver.plan(need, target, MATRIX)
     words = [f"{' '.join(getattr(step, 'argv', ()))} {step.why} {getattr(step, 'text', '')}" for step in made.steps]

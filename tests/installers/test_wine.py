@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.need import Need
+from compat.need import AssignVariable
 from installers.apply import apply
 from installers.choose import plan_for
 from installers.hooks import Found, hooks_plan
@@ -115,7 +115,7 @@ def test_a_scripts_copies_leave_the_tree_that_apply_leaves(era: Era, wine: Wine,
 def test_a_variable_that_is_set_is_what_programs_see(wine: Wine) -> None:
     """As SetEnvironmentVariable(..., 'User') of the script does: in the registry."""
     value = "C:\\it's a (home) & more\\v12.8"
-    plan = plan_for(Need("variable", f"={value}", "", "CUDA_PATH"), WINDOWS, MATRIX)
+    plan = plan_for(AssignVariable("CUDA_PATH", value), WINDOWS, MATRIX)
     line = next(line for line in script_powershell.script(plan, WINDOWS).splitlines() if "'User')" in line)
     name, set_to, _ = line.removeprefix("[Environment]::SetEnvironmentVariable(").removesuffix(")").split(", ")
     found = set_to[1:-1].replace("''", "'")

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallCudnn
 from installers.cuda_order import CudaOrder, NoSuchToolkit
 from installers.methods import cudnn_wheel
 from installers.methods.cuda_wheel import wheel_plan
@@ -34,7 +34,7 @@ def orders() -> Iterator[tuple[str, Plan]]:
     """Every wheel command that the rows know: of cuDNN, and of the releases of CUDA."""
     for row in MATRIX.rows("cudnn", "wheels"):
         for release in row.releases:
-            need = Need("cudnn", f"=={release}", "", str(row.cuda_major))
+            need = InstallCudnn(f"=={release}", cuda=str(row.cuda_major))
             yield f"cudnn {release} for CUDA {row.cuda_major}", cudnn_wheel.plan(need, HERE, MATRIX)
     for release in sorted({row.release for row in MATRIX.rows("redist-component", "components")}):
         with contextlib.suppress(NoSuchToolkit):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice
 from doctor.cli import execute
 from doctor.commands.check import command
 from doctor.diagnose import findings_of
@@ -42,7 +42,7 @@ def test_few_frames_from_the_command_to_the_rule(
 
 def given(code: str, *explains: str) -> Answer:
     symptoms = tuple(Symptom(one) for one in explains)
-    answer = bad(code, Need("by-hand", f"Repair {code}."), explains=symptoms)
+    answer = bad(code, Advice(f"Repair {code}."), explains=symptoms)
     return answer._replace(code=code, subject="this machine")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import ClearVariable
 from doctor.model.facts import Machine
 from doctor.model.facts.environment import Variable
 from doctor.model.finding import bad
@@ -26,7 +26,7 @@ def test_unset_is_not_empty(name: str, place: str, kind: str) -> None:
     """CUDA_VISIBLE_DEVICES="" hides every GPU."""
     told = configuration(variables=seen((Variable(name, "x", place),)))
     facts = machine(machine=Machine(kind, "that one"), configuration=told)
-    (remedy,) = prescribe(bad("broken", Need("variable", "", place, name)), facts, MATRIX)
+    (remedy,) = prescribe(bad("broken", ClearVariable(name, place)), facts, MATRIX)
     lines = [line for line in remedy.commands if name in line]
     assert lines
     assert not [line for line in lines if f"{name}=" in line]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import ABSENT, Need
+from compat.need import InstallCudnn, MoveFilesAside, Need, RemoveFile
 from doctor.model.finding import bad
 from doctor.prescribe.candidates import Candidate, with_more
 from doctor.prescribe.remedies import prescribe
@@ -41,10 +41,9 @@ def archive() -> Iterator[Plan]:
 
 def remedy(folder: Path, more: Plan, target: Target = ROOT) -> Candidate:
     """What lies in a directory is put aside, and an archive comes in its place."""
+    need: Need = MoveFilesAside(f"{folder}/cudnn.h", "cudnn*.h")
     if target.os_family == "windows":
-        need = Need("file", ABSENT, f"{folder}/cudnn.h")
-    else:
-        need = Need("files-aside", ABSENT, f"{folder}/cudnn.h", "cudnn*.h")
+        need = RemoveFile(f"{folder}/cudnn.h")
     first = Candidate(need, plan_for(need, target, Matrix()), target)
     return with_more(first, Candidate(need, more, target))
 
@@ -77,7 +76,7 @@ def test_a_repository_whose_key_is_another_one_is_not_added(tmp_path: Path) -> N
     for name, text in programs.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
-    (remedy, *_) = prescribe(bad("no cuDNN", Need("cudnn", "==9.*", "", "12")), machine(), Matrix())
+    (remedy, *_) = prescribe(bad("no cuDNN", InstallCudnn("==9.*", cuda="12")), machine(), Matrix())
     environ = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     subprocess.run(["bash", "-s"], input="\n".join(remedy.commands), text=True, cwd=tmp_path, env=environ)
     done = (tmp_path / "sudo.txt").read_text().splitlines()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallPackage
 from doctor.model.facts.environment import Base, Distribution, Environment
 from doctor.model.facts.seen import Seen
 from doctor.prescribe.install_location import Place, place_of
@@ -16,7 +16,7 @@ from installers.render import commands
 from tests.installers.test_effects import UBUNTU
 from tests.machine import environment
 
-CUDNN = Need("nvidia-cudnn-cu12", "==9.10.2.21")
+CUDNN = InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21")
 OWN, OTHER, USER, DEBIAN = (
     *("/w/lib/python3.12/site-packages", "/shared", "/home/jo/.local/lib/python3.12/site-packages"),
     "/usr/local/lib/python3.12/dist-packages",

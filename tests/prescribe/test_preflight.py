@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, Need
+from compat.need import InstallCudnn, InstallDriver, InstallPackage, InstallSystemPackage, Need
 from doctor.host.root import RootHost
 from doctor.prescribe.candidates import candidate
 from doctor.prescribe.remedy_verifier import RemedyVerifier
@@ -18,7 +18,7 @@ from tests.machine import VENV, environment, framework, machine, seen, system
 
 MATRIX = Matrix()
 PYTHON = f"{VENV}/bin/python"
-CUDNN_9, DRIVER = Need("cudnn", ">=9.8,<10", "", "12"), Need("driver", ">=580")
+CUDNN_9, DRIVER = InstallCudnn(">=9.8,<10", cuda="12"), InstallDriver(">=580")
 
 
 def said(
@@ -47,18 +47,18 @@ def said(
 @pytest.mark.parametrize(
     ("held", "need", "expected"),
     [
-        ("libcudnn9-cuda-12", Need("cudnn", ">=9.8,<10", "", "12"), "sudo apt-mark unhold libcudnn9-cuda-12"),
+        ("libcudnn9-cuda-12", InstallCudnn(">=9.8,<10", cuda="12"), "sudo apt-mark unhold libcudnn9-cuda-12"),
         # it must be of the very release of the one that is changed
-        ("libcudnn9-dev-cuda-12", Need("cudnn", ">=9.8,<10", "", "12"), "unhold libcudnn9-dev-cuda-12"),
-        ("nvidia-dkms-550", Need("driver", ">=580"), "unhold nvidia-dkms-550"),
-        ("libnvidia-compute-550", Need("driver", ">=580"), "unhold libnvidia-compute-550"),
-        ("g++-12", Need("system-package", "", "", "g++-12"), "unhold g++-12"),
+        ("libcudnn9-dev-cuda-12", InstallCudnn(">=9.8,<10", cuda="12"), "unhold libcudnn9-dev-cuda-12"),
+        ("nvidia-dkms-550", InstallDriver(">=580"), "unhold nvidia-dkms-550"),
+        ("libnvidia-compute-550", InstallDriver(">=580"), "unhold libnvidia-compute-550"),
+        ("g++-12", InstallSystemPackage("g++-12"), "unhold g++-12"),
         # held for other reasons, and not touched
-        ("nvidia-container-toolkit", Need("driver", ">=580"), ""),
-        ("libnvidia-container1", Need("driver", ">=580"), ""),
-        ("firefox", Need("driver", ">=580"), ""),
-        ("nvidia-driver-550", Need("cudnn", ">=9.8,<10", "", "12"), ""),
-        ("libcudnn9-cuda-12", Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON), ""),
+        ("nvidia-container-toolkit", InstallDriver(">=580"), ""),
+        ("libnvidia-container1", InstallDriver(">=580"), ""),
+        ("firefox", InstallDriver(">=580"), ""),
+        ("nvidia-driver-550", InstallCudnn(">=9.8,<10", cuda="12"), ""),
+        ("libcudnn9-cuda-12", InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON), ""),
     ],
 )
 def test_held_packages(tmp_path: Path, held: str, need: Need, expected: str) -> None:
@@ -109,7 +109,7 @@ def test_locked_packages(
     assert bool(found) is bool(expected)
 
 
-CUDNN = Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON)
+CUDNN = InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON)
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,17 @@ CUDNN = Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON)
         ("nvidia-cudnn-cu12", CUDNN, ""),
         ("not a requirement", CUDNN, ""),
         ("torch==1.0", CUDNN, ""),
-        ("nvidia-cudnn-cu12==9.5.1.17", CUDNN._replace(spec=">=9.3,<10"), ""),  # the constraint chooses within it
-        ("nvidia-cudnn-cu12==8.9.2.26", CUDNN._replace(spec=">=9.3,<10"), "pip refuses nvidia-cudnn-cu12>=9.3,<10"),
-        ("torch==2.8.0", Need("torch", "==2.9.1", PYTHON, "cu126"), "pip refuses torch"),
-        ("torch==2.9.1", Need("torch", "==2.9.1", PYTHON, "cu126"), ""),
+        ("nvidia-cudnn-cu12==9.5.1.17", CUDNN._replace(versions=">=9.3,<10"), ""),  # the constraint chooses within it
+        ("nvidia-cudnn-cu12==8.9.2.26", CUDNN._replace(versions=">=9.3,<10"), "pip refuses nvidia-cudnn-cu12>=9.3,<10"),
+        ("torch==2.8.0", InstallPackage("torch", "==2.9.1", PYTHON, "cu126"), "pip refuses torch"),
+        ("torch==2.9.1", InstallPackage("torch", "==2.9.1", PYTHON, "cu126"), ""),
         # what comes along is held to it as well, unless nothing comes along
-        ("nvidia-cudnn-cu12==9.5.1.17", Need("torch", "==2.9.1", PYTHON, "cu126"), "refuses nvidia-cudnn-cu12"),
-        ("nvidia-cudnn-cu12==9.5.1.17", Need("torch", "==2.9.1", PYTHON, AGAIN), ""),
+        (
+            "nvidia-cudnn-cu12==9.5.1.17",
+            InstallPackage("torch", "==2.9.1", PYTHON, "cu126"),
+            "refuses nvidia-cudnn-cu12",
+        ),
+        ("nvidia-cudnn-cu12==9.5.1.17", InstallPackage("torch", "==2.9.1", PYTHON, reinstall=True), ""),
     ],
 )
 def test_constraints(tmp_path: Path, constraint: str, need: Need, expected: str) -> None:

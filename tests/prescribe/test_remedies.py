@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import (
+    Advice,
+    AssignVariable,
+    ChangePackages,
+    InstallCudnn,
+    InstallDriver,
+    InstallPackage,
+    InstallSystemPackage,
+    InstallToolkit,
+    Need,
+    as_json,
+)
 from compat.version import CudaVersion
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import bad
@@ -51,34 +62,34 @@ PYTHON = f"{VENV}/bin/python"
 )
 def test_target(changes: dict[str, Any], field: str, expected: object) -> None:
     facts = machine(system=system()._replace(**changes))
-    assert getattr(target_of(facts, Need("driver")), field) == expected
+    assert getattr(target_of(facts, InstallDriver()), field) == expected
 
 
 def test_unknown_driver_has_no_cuda_major() -> None:
     facts = machine(driver=driver()._replace(cuda=unseen()))
-    assert target_of(facts, Need("driver")).cuda_major == 0
+    assert target_of(facts, InstallDriver()).cuda_major == 0
 
 
 @pytest.mark.parametrize("where", [PYTHON, VENV, f"{SITE}/nvidia/cudnn/lib"])
 def test_the_environment_is_found_by_any_path_inside_it(where: str) -> None:
-    found = target_of(machine(), Need("cudnn", "", where))
+    found = target_of(machine(), InstallCudnn(directory=where))
     assert (found.python, found.prefix, found.environment_kind) == (PYTHON, VENV, "venv")
     assert "torch" in found.installed
 
 
 @pytest.mark.parametrize("where", ["", "/usr/local/cuda/lib64", f"{VENV}-other/bin/python"])
 def test_other_paths_name_no_environment(where: str) -> None:
-    assert target_of(machine(), Need("cudnn", "", where)).python == ""
+    assert target_of(machine(), InstallCudnn(directory=where)).python == ""
 
 
 def test_a_system_environment_does_not_own_all_of_usr() -> None:
     facts = machine(environments=seen((environment(prefix="/usr", kind="system", interpreter="/usr/bin/python3"),)))
-    assert target_of(facts, Need("cudnn", "", "/usr/lib/x86_64-linux-gnu")).python == ""
-    assert target_of(facts, Need("torch", "", "/usr/bin/python3")).python == "/usr/bin/python3"
+    assert target_of(facts, InstallCudnn(directory="/usr/lib/x86_64-linux-gnu")).python == ""
+    assert target_of(facts, InstallPackage("torch", interpreter="/usr/bin/python3")).python == "/usr/bin/python3"
 
 
 def test_remedies_keep_the_order_of_the_needs() -> None:
-    needs = (Need("driver", ">=580"), Need("torch", "==2.9.1", PYTHON, "cu126"))
+    needs = (InstallDriver(">=580"), InstallPackage("torch", "==2.9.1", PYTHON, "cu126"))
     first, second = prescribe(bad("broken", *needs), machine(), MATRIX)
     assert first.need == needs[0]
     assert any("ubuntu-drivers" in line for line in first.commands)
@@ -87,7 +98,7 @@ def test_remedies_keep_the_order_of_the_needs() -> None:
 
 
 def test_a_need_that_nobody_serves_is_shown_all_the_same() -> None:
-    (remedy,) = prescribe(bad("broken", Need("no such thing", "x")), machine(), MATRIX)
+    (remedy,) = prescribe(bad("broken", InstallPackage("no such thing", "x")), machine(), MATRIX)
     (line,) = remedy.commands
     assert line.startswith("# needed here: no such thing x: no method serves ")
 
@@ -102,7 +113,7 @@ def test_what_was_not_seen_still_gets_a_plan() -> None:
         driver=driver()._replace(cuda=seen(CudaVersion(12, 4))),
         environments=unseen(),
     )
-    (remedy,) = prescribe(bad("broken", Need("driver", ">=580")), facts, MATRIX)
+    (remedy,) = prescribe(bad("broken", InstallDriver(">=580")), facts, MATRIX)
     assert remedy.commands
 
 
@@ -117,13 +128,13 @@ def test_what_was_not_seen_still_gets_a_plan() -> None:
 def test_the_innermost_environment_is_meant(where: str, prefix: str) -> None:
     outer = environment(prefix="/opt/conda", kind="conda", interpreter="/opt/conda/bin/python")
     inner = environment(prefix="/opt/conda/envs/t", kind="conda", interpreter="/opt/conda/envs/t/bin/python")
-    assert target_of(machine(environments=seen((outer, inner))), Need("cudnn", "", where)).prefix == prefix
+    assert target_of(machine(environments=seen((outer, inner))), InstallCudnn(directory=where)).prefix == prefix
 
 
 def test_a_release_that_nobody_can_read_costs_no_finding() -> None:
     needs = (
-        Need("wheels", "cupy-cuda12x==13.0_dirty", PYTHON, "cupy-cuda11x"),
-        Need("torch", "==2.9.1", PYTHON, "cu126"),
+        ChangePackages(("cupy-cuda12x==13.0_dirty",), PYTHON, ("cupy-cuda11x",)),
+        InstallPackage("torch", "==2.9.1", PYTHON, "cu126"),
     )
     first, second = prescribe(bad("two copies", *needs), machine(), MATRIX)
     assert first.commands[0].startswith("# remove cupy-cuda11x, then install cupy-cuda12x==13.0_dirty")
@@ -132,7 +143,7 @@ def test_a_release_that_nobody_can_read_costs_no_finding() -> None:
 
 def test_commands_for_an_image_are_run_inside_of_it() -> None:
     facts = machine(machine=Machine("root", "/mnt/my image"))
-    (remedy,) = prescribe(bad("broken", Need("system-package", "again", "", "libcudnn9-cuda-12")), facts, MATRIX)
+    (remedy,) = prescribe(bad("broken", InstallSystemPackage("libcudnn9-cuda-12", reinstall=True)), facts, MATRIX)
     assert remedy.commands[:2] == ("# inside the image:", "sudo chroot '/mnt/my image' /bin/bash -es <<'INSIDE'")
     assert remedy.commands[-1] == "INSIDE"
     assert not any("sudo" in line for line in remedy.commands[2:])
@@ -140,7 +151,7 @@ def test_commands_for_an_image_are_run_inside_of_it() -> None:
 
 def test_a_variable_of_an_image_is_set_in_the_image() -> None:
     facts = machine(machine=Machine("root", "/mnt/image"))
-    (remedy,) = prescribe(bad("broken", Need("variable", "=/a b", "", "CUDA_HOME")), facts, MATRIX)
+    (remedy,) = prescribe(bad("broken", AssignVariable("CUDA_HOME", "/a b")), facts, MATRIX)
     assert remedy.commands == (
         "# inside the image:",
         "sudo chroot /mnt/image /bin/bash -es <<'INSIDE'",
@@ -152,7 +163,7 @@ def test_a_variable_of_an_image_is_set_in_the_image() -> None:
 
 def test_the_host_looks_again_at_what_was_mended_inside() -> None:
     facts = machine(machine=Machine("root", "/mnt/image"))
-    need = Need("cudnn", "==9.10.2", "/usr/local/cuda-12.8/lib64", "12")
+    need = InstallCudnn("==9.10.2", "/usr/local/cuda-12.8/lib64", "12")
     (remedy,) = prescribe(bad("broken", need), facts, MATRIX)
     assert remedy.commands[-2:] == ("INSIDE", "gpudoctor check --root /mnt/image")
     assert remedy.commands.count("gpudoctor check") == 0
@@ -160,7 +171,7 @@ def test_the_host_looks_again_at_what_was_mended_inside() -> None:
 
 def test_advice_about_an_image_is_no_command() -> None:
     facts = machine(machine=Machine("root", "/mnt/image"))
-    (remedy,) = prescribe(bad("broken", Need("by-hand", "build it without the driver")), facts, MATRIX)
+    (remedy,) = prescribe(bad("broken", Advice("build it without the driver")), facts, MATRIX)
     assert remedy.commands == ("# build it without the driver",)
 
 
@@ -189,7 +200,7 @@ def test_every_pinned_wheel_that_is_absent_comes_at_once() -> None:
     facts = machine(environments=seen((environment(one),)))
     missing = (prediction(soname="libcurand.so.10", path=unseen()),)
     (need,) = wheels_for(missing, one, facts, MATRIX)
-    assert need.spec == "nvidia-curand-cu12==10.3.9.90 nvidia-cusolver-cu12==11.7.3.90"
+    assert as_json(need).spec == "nvidia-curand-cu12==10.3.9.90 nvidia-cusolver-cu12==11.7.3.90"
 
 
 def remedies_of(name: str, code: str, tree: Path) -> list[dict[str, Any]]:
@@ -225,14 +236,18 @@ def test_a_release_for_the_cuda_that_is_there_comes_before_wheels_of_another(tmp
 def test_what_several_parts_lean_on_is_brought_once() -> None:
     """Debian without pip: ensurepip serves all that pip installs after it."""
     target = machines.UBUNTU._replace(installers=("none",))
-    lines = both(target, Need("jax", "==0.6.2", target.python, "cuda12"), Need("torch", "", target.python))
+    lines = both(
+        target,
+        InstallPackage("jax", "==0.6.2", target.python, "cuda12"),
+        InstallPackage("torch", interpreter=target.python),
+    )
     assert [line.split()[-1] for line in lines[:3]] == ["update", "python3-venv", "--upgrade"]
     assert [line for line in lines[3:] if "pip install" not in line] == []
     assert len(lines) == 5
 
 
 def test_a_repository_is_added_once() -> None:
-    lines = both(machines.UBUNTU, Need("cuda", "==12.8.*"), Need("cudnn", ">=9.10", "", "12"))
+    lines = both(machines.UBUNTU, InstallToolkit("==12.8.*"), InstallCudnn(">=9.10", cuda="12"))
     assert sum("dpkg -i cuda-keyring.deb" in line for line in lines) == 1
     assert [line.split()[-1] for line in lines[-3:]] == ["update", "cuda-toolkit-12-8", "cudnn9-cuda-12"]
 

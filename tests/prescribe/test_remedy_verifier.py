@@ -9,7 +9,7 @@ import pytest
 
 from compat.base.discover import load_one, names_in
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallDriver, LinkTo, RestartMachine
 from compat.version import DriverRelease
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.driver import DriverLibrary
@@ -171,7 +171,7 @@ def test_an_entry_leaves_a_variable(value: str, entry: str, left: str | None) ->
 
 def test_a_remedy_that_does_not_mend_is_no_command() -> None:
     facts = machine(driver=driver()._replace(release=seen(DriverRelease((470, 256, 2)))))
-    answer = bad("too old", Need("link", "b", "/a"))._replace(code="driver-too-old-for-runtime", subject=_label(facts))
+    answer = bad("too old", LinkTo("/a", "b"))._replace(code="driver-too-old-for-runtime", subject=_label(facts))
     (remedy,) = prescribe(answer, facts, MATRIX, court_of(facts))
     assert not remedy.proven
     assert all(line.startswith("# No remedy is known to work here") for line in remedy.commands)
@@ -183,14 +183,14 @@ def _label(facts: Facts) -> str:
 
 def test_the_first_that_mends_is_given_before_those_that_do_not() -> None:
     facts = machine(driver=driver()._replace(release=seen(DriverRelease((470, 256, 2)))))
-    rejected, right = Need("link", "b", "/a"), Need("driver", ">=580")
+    rejected, right = LinkTo("/a", "b"), InstallDriver(">=580")
     answer = bad("too old", rejected, right)._replace(code="driver-too-old-for-runtime", subject=_label(facts))
     (remedy,) = prescribe(answer, facts, MATRIX, court_of(facts))
     assert (remedy.need, remedy.proven) == (right, True)
 
 
 def test_a_finding_that_no_rule_made_keeps_its_remedy_unproven() -> None:
-    answer: Answer = bad("it hung", Need("restart"))._replace(code="cudnn-hang", subject="cuDNN")
+    answer: Answer = bad("it hung", RestartMachine())._replace(code="cudnn-hang", subject="cuDNN")
     (remedy,) = prescribe(answer, machine(), MATRIX, court_of(machine()))
     assert not remedy.proven
     assert "sudo systemctl reboot" in remedy.commands
@@ -267,10 +267,10 @@ def ruled(*said: str) -> tuple[RemedyVerifier, Answer]:
         facts.driver.release.get()
         text = next(texts)
         places = tuple(text.split(" and "))
-        return bad(text, Need("restart"), places=places) if text else ok("nothing")
+        return bad(text, RestartMachine(), places=places) if text else ok("nothing")
 
     old = machine(driver=driver()._replace(release=seen(DriverRelease((470, 256, 2)))))
-    answer = bad("too old", Need("driver", ">=580"))._replace(code="driver-too-old-for-runtime", subject=_label(old))
+    answer = bad("too old", InstallDriver(">=580"))._replace(code="driver-too-old-for-runtime", subject=_label(old))
     rules = {"conflict": Rule(MACHINE, conflict)}
     return RemedyVerifier(old, (*judge(old, MATRIX, rules), answer), MATRIX, rules, None), answer
 
@@ -294,7 +294,7 @@ def test_a_fault_of_the_machine_that_names_other_files_is_another_one(before: st
     assert [one.why for one in verdict.new] == [then] * new
 
 
-SAID = (bad("broken", Need("driver", ">=580")), ok("fine"), unknown("not readable"), not_applicable("nothing"))
+SAID = (bad("broken", InstallDriver(">=580")), ok("fine"), unknown("not readable"), not_applicable("nothing"))
 
 
 @pytest.mark.parametrize("subjects", [FRAMEWORKS, MACHINE], ids=["framework", "machine"])
@@ -307,7 +307,7 @@ def test_a_remedy_is_proven_where_the_rule_says_so_then(subjects: Any, own: Answ
         return Rule(subjects, lambda _, facts, __: at_first if facts.driver.release.get().branch < 500 else said)
 
     old = machine(driver=driver("470.256.02"))
-    rules = {"own": one(own, bad("too old", Need("driver", ">=580"))), "other": one(other, ok("fine"))}
+    rules = {"own": one(own, bad("too old", InstallDriver(">=580"))), "other": one(other, ok("fine"))}
     answers = judge(old, MATRIX, rules)
     (answer,) = (one for one in answers if one.code == "own")
     verdict = RemedyVerifier(old, answers, MATRIX, rules, None).verdict(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallCudnn, InstallDriver, InstallPackage, InstallToolkit, as_json
 from doctor.model.finding import bad
 from doctor.prescribe.remedies import prescribe
 from doctor.prescribe.rootless import instead
@@ -39,9 +39,9 @@ def test_who_may_be_root(changes: dict[str, Any], may: bool) -> None:
 
 def test_what_needs_root_says_so_and_comes_last() -> None:
     facts = machine(system=system(**ALONE))
-    needs = (Need("driver", ">=580"), Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu126"))
+    needs = (InstallDriver(">=580"), InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu126"))
     first, second = prescribe(bad("broken", *needs), facts, MATRIX)
-    assert first.need.product == "torch"
+    assert as_json(first.need).product == "torch"
     assert second.commands[0].startswith("# needs root, and user is in no group that sudo admits")
     assert any(line.startswith("sudo ") for line in second.commands)
 
@@ -52,7 +52,7 @@ def test_what_needs_root_says_so_and_comes_last() -> None:
 def test_cudnn_comes_from_where_the_environment_has_it(kind: str, expected: str) -> None:
     one = framework()
     facts = machine(system=system(**ALONE), environments=seen((environment(one, kind=kind),)))
-    answer = bad("no cuDNN", Need("cudnn", ">=9.3,<10", "", "12"))._replace(subject=one.label)
+    answer = bad("no cuDNN", InstallCudnn(">=9.3,<10", cuda="12"))._replace(subject=one.label)
     first, *_, last = prescribe(answer, facts, MATRIX)
     assert expected in first.commands[-1]
     assert "needs root" in last.commands[0]
@@ -79,7 +79,7 @@ def test_a_module_is_unloaded(tmp_path: Path) -> None:
 def test_cudnn_is_a_wheel_from_cuda_11_on(cuda: str, there: bool) -> None:
     facts = machine()
     answer = bad("none")._replace(subject=facts.environments.get()[0].frameworks.get()[0].label)
-    found = [*instead(answer, Need("cudnn", ">=7,<8", "", cuda), facts, MATRIX)]
+    found = [*instead(answer, InstallCudnn(">=7,<8", cuda=cuda), facts, MATRIX)]
     assert bool(found) is there
 
 
@@ -87,8 +87,8 @@ def test_a_cuda_that_the_distribution_has_no_more_comes_as_wheels() -> None:
     """Ubuntu 24.04 has no CUDA 11: root is no help there."""
     one = framework("onnxruntime-gpu", "1.16.3", path=f"{SITE}/onnxruntime", requires=seen(()))
     facts = machine(environments=seen((environment(one),)))
-    needs = (Need("cuda", "==11.*"), Need("onnxruntime-gpu", "==1.19.*", f"{VENV}/bin/python"))
+    needs = (InstallToolkit("==11.*"), InstallPackage("onnxruntime-gpu", "==1.19.*", f"{VENV}/bin/python"))
     first, second, *_ = prescribe(bad("no CUDA 11", *needs)._replace(subject=one.label), facts, MATRIX)
-    assert first.need.product == "onnxruntime-gpu"  # what is here first
+    assert as_json(first.need).product == "onnxruntime-gpu"  # what is here first
     assert "nvidia-cublas-cu11==" in second.commands[0]
     assert second.commands[1].startswith("export LD_LIBRARY_PATH=")

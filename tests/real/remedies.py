@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallPackage
 from doctor.commands.install.package_choice import PackageOrder, package_plan
 from doctor.host.snapshot import Snapshot
 from doctor.prescribe.target import target_of
@@ -368,7 +368,7 @@ class Place:
         """The commands of `gpudoctor install NAME` on that machine."""
         host = Snapshot(host_of(self.case(scenario, environ), self.tree))
         facts = look(host, ProbeRequest())
-        target = target_of(facts, Need(scenario.order, "", str(self.prefix / "bin/python")))
+        target = target_of(facts, InstallPackage(scenario.order, interpreter=str(self.prefix / "bin/python")))
         plan, _ = package_plan(PackageOrder(scenario.order), target, facts, Matrix())
         return list(commands(plan, target))
 

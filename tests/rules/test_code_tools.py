@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import AssignVariable, ClearVariable, DropFromPath, InstallPackage
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.toolkit import CodeTools, Tool
@@ -68,13 +68,13 @@ def test_missing(subject: Any, severity: Severity) -> None:
 
 def test_the_wheel_mends_it() -> None:
     found = answer("libdevice-not-found", having(JAX, libdevice=seen(())))
-    assert found.needs == (Need("nvidia-cuda-nvcc-cu12", "==12.*", f"{VENV}/bin/python"),)
+    assert found.needs == (InstallPackage("nvidia-cuda-nvcc-cu12", "==12.*", f"{VENV}/bin/python"),)
 
 
 def test_a_toolkit_that_is_there_mends_it_with_a_variable() -> None:
     facts = having(JAX, libdevice=seen(()))._replace(toolkit=toolkits(toolkit("12.8.1")))
     first = answer("libdevice-not-found", facts).needs[0]
-    assert first == Need("variable", "=--xla_gpu_cuda_data_dir=/usr/local/cuda-12.8", "", "XLA_FLAGS")
+    assert first == AssignVariable("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/usr/local/cuda-12.8")
 
 
 NAMED = "TRITON_PTXAS_PATH"
@@ -106,21 +106,21 @@ def test_triton_takes_another_for_blackwell() -> None:
 
 def test_path_is_to_blame() -> None:
     found = answer("ptxas-too-old", having(JAX, "12.0", ptxas=seen((OLD, tool("12.8.93")))))
-    assert found.needs == (Need("variable", "without /usr/local/cuda-12.4/bin", "", "PATH"),)
+    assert found.needs == (DropFromPath("PATH", "/usr/local/cuda-12.4/bin"),)
     assert "CUDA 12.4, which cannot build for compute capability 12.0" in found.why
 
 
 def test_the_variable_is_to_blame() -> None:
     chosen = (OLD._replace(why=NAMED, set_by=NAMED), tool("12.8.93", OWN, "it comes with Triton", set_by=NAMED))
     found = answer("ptxas-too-old", having(TRITON, "12.0", ptxas=seen(chosen)))
-    assert found.needs == (Need("variable", "", "", "TRITON_PTXAS_PATH"),)
+    assert found.needs == (ClearVariable("TRITON_PTXAS_PATH"),)
 
 
 def test_a_newer_toolkit_serves_triton() -> None:
     facts = having(TRITON, "12.1", ptxas=seen((tool("12.8.93", OWN, "it comes with Triton", set_by=NAMED),)))
     facts = facts._replace(toolkit=toolkits(toolkit("13.0.1")))
     (need,) = answer("ptxas-too-old", facts).needs
-    assert need == Need("variable", "=/usr/local/cuda-13.0/bin/ptxas", "", "TRITON_PTXAS_PATH")
+    assert need == AssignVariable("TRITON_PTXAS_PATH", "/usr/local/cuda-13.0/bin/ptxas")
 
 
 def test_offline_no_card_is_known() -> None:

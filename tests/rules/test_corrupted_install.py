@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import AGAIN, Need
+from compat.need import ChangePackages, InstallPackage, Need
 from doctor.model.facts.environment import HalfInstalled, Incomplete
 from doctor.model.facts.loader import Outcome
 from doctor.model.finding import Severity, Status, Symptom
@@ -73,11 +73,14 @@ def test_what_is_asked_for_is_an_error(facts: Any, severity: Severity) -> None:
 @pytest.mark.parametrize(
     ("facts", "need"),
     [
-        (lacking(of_torch(OWN)), Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128")),
-        (lacking(of_cufft(CUFFT)), Need("nvidia-cufft-cu12", "==11.3.3.83", f"{VENV}/bin/python", AGAIN)),
+        (lacking(of_torch(OWN)), InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu128")),
+        (
+            lacking(of_cufft(CUFFT)),
+            InstallPackage("nvidia-cufft-cu12", "==11.3.3.83", f"{VENV}/bin/python", reinstall=True),
+        ),
         (
             lacking(of_cufft(CUFFTW), of_torch(OWN)),
-            Need("wheels", "torch==2.9.1 nvidia-cufft-cu12==11.3.3.83", f"{VENV}/bin/python"),
+            ChangePackages(("torch==2.9.1", "nvidia-cufft-cu12==11.3.3.83"), f"{VENV}/bin/python"),
         ),
     ],
 )
@@ -97,7 +100,7 @@ def test_a_cudnn_that_lost_files_with_the_rest_comes_anew_with_it() -> None:
     copy = cudnn_copy(missing=seen((f"{SITE}/nvidia/cudnn/lib/libcudnn_engines_precompiled.so.9",)))
     found = answer(CODE, lacking(of_cufft(CUFFT), cudnn=seen((copy,))))
     assert found.needs == (
-        Need("wheels", "nvidia-cufft-cu12==11.3.3.83 nvidia-cudnn-cu12==9.10.2.21", f"{VENV}/bin/python"),
+        ChangePackages(("nvidia-cufft-cu12==11.3.3.83", "nvidia-cudnn-cu12==9.10.2.21"), f"{VENV}/bin/python"),
     )
     assert Symptom("cudnn-install-incomplete", copy.label) in found.explains
     assert answer(CODE, lacking(cudnn=seen((copy,)))).kind is Status.OK  # it has a code of its own
@@ -111,10 +114,10 @@ def test_half_installed_is_the_cause_of_what_its_riders_lack() -> None:
     found = answer(CODE, machine(environments=seen((here,))))
     assert (found.severity, found.needs) == (
         Severity.ERROR,
-        (Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),),
+        (InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),),
     )
     assert Symptom("needed-library-missing", vision.label) in found.explains
     assert Symptom("framework-import-crash", f"import of torch in {VENV}") in found.explains
     unknown = here._replace(half_installed=seen((half._replace(version=""),)))
     (need,) = answer(CODE, machine(environments=seen((unknown,)))).needs
-    assert (need.spec, need.build) == ("", "")
+    assert need == InstallPackage("torch", "", f"{VENV}/bin/python")

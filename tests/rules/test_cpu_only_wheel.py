@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import AGAIN, Need
+from compat.need import ChangePackages, InstallPackage, Need, as_json
 from compat.version import CodeTarget, CudaVersion
 from doctor.model.facts import Machine
 from doctor.model.facts.environment import Extension, Framework
@@ -79,13 +79,19 @@ def test_a_plugin_brings_jaxlib_its_gpu_code() -> None:
 def test_another_package_takes_the_place_of_this_one() -> None:
     facts = machine(environments=seen((environment(cpu("paddlepaddle", "3.0.0")),)))
     need = answer(CODE, facts).needs[0]
-    assert (need.product, need.spec[:16], need.build) == ("wheels", "paddlepaddle-gpu", "paddlepaddle")
+    assert (as_json(need).product, as_json(need).spec[:16], as_json(need).build) == (
+        "wheels",
+        "paddlepaddle-gpu",
+        "paddlepaddle",
+    )
 
 
 def test_an_old_jaxlib_that_no_plugin_fits_gets_a_new_jax() -> None:
     jaxlib = cpu("jaxlib", "0.4.13")
     here = environment(jaxlib, distributions=seen((distribution("jax", "0.4.13"), distribution("jaxlib", "0.4.13"))))
-    assert answer(CODE, machine(environments=seen((here,)))).needs[0] == Need("jax", "", PYTHON, "cuda12")
+    assert answer(CODE, machine(environments=seen((here,)))).needs[0] == InstallPackage(
+        "jax", interpreter=PYTHON, build="cuda12"
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,15 +113,25 @@ def test_one_reason_that_it_may_be_meant(frameworks: tuple[Framework, ...], seve
 @pytest.mark.parametrize(
     ("built", "card", "release", "need"),
     [
-        (cpu("torch", "2.9.1+cpu"), gpu(), "580.95.05", Need("torch", "==2.9.1", PYTHON, "cu130")),
-        (cpu("torch", "2.9.1+cpu"), gpu(), "570.86.10", Need("torch", "==2.9.1", PYTHON, "cu129")),
-        (cpu("torch", "2.9.1+cpu"), gpu("GTX 1080", "6.1"), "580.95.05", Need("torch", "==2.9.1", PYTHON, "cu126")),
-        (cpu("tensorflow", "2.15.1"), gpu(), "580.95.05", Need("tensorflow", "==2.15.1", PYTHON, AGAIN)),  # by PTX
+        (cpu("torch", "2.9.1+cpu"), gpu(), "580.95.05", InstallPackage("torch", "==2.9.1", PYTHON, "cu130")),
+        (cpu("torch", "2.9.1+cpu"), gpu(), "570.86.10", InstallPackage("torch", "==2.9.1", PYTHON, "cu129")),
+        (
+            cpu("torch", "2.9.1+cpu"),
+            gpu("GTX 1080", "6.1"),
+            "580.95.05",
+            InstallPackage("torch", "==2.9.1", PYTHON, "cu126"),
+        ),
+        (
+            cpu("tensorflow", "2.15.1"),
+            gpu(),
+            "580.95.05",
+            InstallPackage("tensorflow", "==2.15.1", PYTHON, reinstall=True),
+        ),  # by PTX
         (
             cpu("onnxruntime", "1.22.1"),
             gpu(),
             "580.95.05",
-            Need("wheels", "onnxruntime-gpu==1.22.*", PYTHON, "onnxruntime"),
+            ChangePackages(("onnxruntime-gpu==1.22.*",), PYTHON, ("onnxruntime",)),
         ),
     ],
 )
@@ -141,7 +157,7 @@ def test_a_server_with_arm(release: str, installed: str, needs: list[tuple[str, 
     card = gpu("NVIDIA GH200 480GB", "9.0")
     arm = system(machine=seen("aarch64"))
     facts = machine(system=arm, gpus=seen((card,)), driver=driver(release), environments=seen((here,)))
-    assert [(one.spec, one.build) for one in answer(CODE, facts).needs] == needs
+    assert [(as_json(one).spec, as_json(one).build) for one in answer(CODE, facts).needs] == needs
 
 
 @pytest.mark.parametrize(("release", "extra"), [("580.95.05", "cuda13"), ("570.86.10", "cuda12")])
@@ -149,7 +165,7 @@ def test_remedy_for_jaxlib_is_the_extra_that_the_driver_runs(release: str, extra
     jaxlib = cpu("jaxlib", "0.9.0")
     here = environment(jaxlib, distributions=seen((distribution("jax", "0.9.0"), distribution("jaxlib", "0.9.0"))))
     facts = machine(driver=driver(release), environments=seen((here,)))
-    assert answer(CODE, facts).needs[0] == Need("jax", "==0.9.0", PYTHON, extra)
+    assert answer(CODE, facts).needs[0] == InstallPackage("jax", "==0.9.0", PYTHON, extra)
 
 
 def test_a_gpu_build_is_not_looked_up() -> None:
@@ -185,7 +201,7 @@ def test_a_build_for_the_cuda_of_the_framework_beside_it(package: str, version: 
     facts = machine(environments=seen((environment(*beside),)))
     found = next(one for one in answers(CODE, facts) if package in one.subject)
     assert found.severity is Severity.WARNING
-    assert expected in (found.needs[0].spec, found.needs[0].build)
+    assert expected in (as_json(found.needs[0]).spec, as_json(found.needs[0]).build)
 
 
 def extension(name: str, cudart: str = "libcudart.so.12") -> Extension:
@@ -203,14 +219,18 @@ def riding(name: str, **changes: Any) -> Framework:
 @pytest.mark.parametrize(
     ("rider", "found", "need"),
     [
-        (riding("xformers", cuda=seen(CudaVersion(12, 8))), (), Need("torch", "==2.9.1", PYTHON, "cu128")),
-        (riding("xformers", requires=seen(("torch==2.8.0",))), (), Need("torch", "==2.8.0", PYTHON, "cu129")),
-        (riding("torchvision", requires=seen(("torch==2.8.0",))), (), Need("torch", "==2.9.1", PYTHON, "cu130")),
-        (riding("flash-attn"), (extension("flash-attn"),), Need("torch", "==2.9.1", PYTHON, "cu129")),
+        (riding("xformers", cuda=seen(CudaVersion(12, 8))), (), InstallPackage("torch", "==2.9.1", PYTHON, "cu128")),
+        (riding("xformers", requires=seen(("torch==2.8.0",))), (), InstallPackage("torch", "==2.8.0", PYTHON, "cu129")),
+        (
+            riding("torchvision", requires=seen(("torch==2.8.0",))),
+            (),
+            InstallPackage("torch", "==2.9.1", PYTHON, "cu130"),
+        ),
+        (riding("flash-attn"), (extension("flash-attn"),), InstallPackage("torch", "==2.9.1", PYTHON, "cu129")),
         (
             riding("flash-attn"),
             (extension("flash-attn", "libcudart.so.13"),),
-            Need("torch", "==2.9.1", PYTHON, "cu130"),
+            InstallPackage("torch", "==2.9.1", PYTHON, "cu130"),
         ),
     ],
 )

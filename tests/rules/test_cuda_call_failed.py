@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import as_json
 from doctor.model.facts.driver import CudaStart
 from doctor.model.finding import Status
 from tests.machine import driver, gpu, machine, report_on, seen, unseen
@@ -45,7 +46,7 @@ def test_number_and_meaning(code: int, words: str) -> None:
     found = answer(FAILED, started(code))
     assert words in found.why
     assert str(code) in found.why
-    assert found.needs[0].product == "by-hand"
+    assert as_json(found.needs[0]).product == "by-hand"
 
 
 def test_what_makes_it_so_comes_first() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import as_json
 from doctor.model.finding import Status
 from tests.machine import machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
@@ -28,4 +29,4 @@ def test_headers(changes: dict[str, Any], named: bool, kind: Status, need: str) 
     found = toolkit(**changes)
     facts = machine(toolkit=toolkits(found) if named else toolkits(found, names=seen(())))
     assert answer(CODE, facts).kind is kind
-    assert "".join(one.product for one in answer(CODE, facts).needs) == need
+    assert "".join(as_json(one).product for one in answer(CODE, facts).needs) == need

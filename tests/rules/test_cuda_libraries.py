@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.matrix import accepts
-from compat.need import Need
+from compat.need import AssignVariable, ChangePackages, DropFromPath, InstallToolkit, as_json
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Variable
@@ -43,7 +43,7 @@ CODES = (
 )
 FOLDERS = {"libcudart": "cuda_runtime", "libcublasLt": "cublas", "libnvJitLink": "nvjitlink", "libnvrtc": "cuda_nvrtc"}
 OPT = "/usr/local/cuda-12.4/lib64"
-HERE = Need("variable", "=/usr/local/cuda-12.8/lib64", "", "LD_LIBRARY_PATH")  # the toolkit, which no path names
+HERE = AssignVariable("LD_LIBRARY_PATH", "/usr/local/cuda-12.8/lib64")  # the toolkit, which no path names
 TENSORFLOW = framework(
     "tensorflow", "2.16.1", cuda=seen(CudaVersion(12, 3)), requires=seen(("nvidia-cublas-cu12; extra",))
 )
@@ -107,8 +107,8 @@ def test_one_more_wheel_comes_before_a_second_cuda_where_the_rest_is_in_wheels()
     alone = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcurand.so.10")))
     in_a_wheel = lost(ORT, "libcublas.so.12", intended=seen(own("libcublas.so.12")))
     beside = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcurand.so.10"), in_a_wheel))
-    assert [one.product for one in alone.needs] == ["variable", "cuda", "wheels"]
-    assert [one.product for one in beside.needs] == ["wheels", "cuda"]
+    assert [as_json(one).product for one in alone.needs] == ["variable", "cuda", "wheels"]
+    assert [as_json(one).product for one in beside.needs] == ["wheels", "cuda"]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -134,8 +134,8 @@ def test_tensorflow_not_told() -> None:
 def test_a_soname_is_missing() -> None:
     found = answer("cudart-soname-missing", on(CUPY, lost(CUPY, "libcublas.so.12"), lost(CUPY, "libcudart.so.12")))
     assert found.why == "cupy-cuda12x 13.6.0 cannot use the GPU: libcublas.so.12 and libcudart.so.12 are missing"
-    wheels = Need("wheels", "nvidia-cublas-cu12 nvidia-cuda-runtime-cu12", f"{VENV}/bin/python")
-    assert found.needs == (HERE, Need("cuda", "==12.*"), wheels)  # CuPy looks into wheels from 14 on
+    wheels = ChangePackages(("nvidia-cublas-cu12", "nvidia-cuda-runtime-cu12"), f"{VENV}/bin/python")
+    assert found.needs == (HERE, InstallToolkit("==12.*"), wheels)  # CuPy looks into wheels from 14 on
 
 
 @pytest.mark.parametrize(
@@ -154,16 +154,18 @@ def test_a_toolkit_that_no_path_names_comes_before_a_second_one(
     asked = on(CUPY, lost(CUPY, "libcublas.so.12"))
     search = seen(tuple(SearchDir(path=one, why=FoundBy.LIBRARY_PATH, exists=True) for one in searched))
     facts = asked._replace(toolkit=toolkits_here, loader=asked.loader._replace(search=search))
-    assert answer("cudart-soname-missing", facts).needs[0].product == first
+    assert as_json(answer("cudart-soname-missing", facts).needs[0]).product == first
     missing = on(CUPY, lost(CUPY, "libnvrtc.so.12"))
     facts = missing._replace(toolkit=toolkits_here, loader=missing.loader._replace(search=search))
-    assert ("variable" in [one.product for one in answer("nvrtc-missing", facts).needs]) is (first == "variable")
+    assert ("variable" in [as_json(one).product for one in answer("nvrtc-missing", facts).needs]) is (
+        first == "variable"
+    )
 
 
 def test_until_cuda_10_no_other_minor_version_serves() -> None:
     old = framework("cupy-cuda101", "7.8.0", cuda=seen(CudaVersion(10, 1)), requires=seen(()), path=f"{SITE}/cupy")
     found = answer("nvrtc-missing", on(old, told(old, "libcudart.so.10.1"), lost(old, "libnvrtc.so.10.1")))
-    assert found.needs == (Need("cuda", "==10.1.*"),)
+    assert found.needs == (InstallToolkit("==10.1.*"),)
 
 
 def test_the_names_of_another_cuda_that_are_tried_as_well_are_not_what_is_missing() -> None:
@@ -174,7 +176,7 @@ def test_the_names_of_another_cuda_that_are_tried_as_well_are_not_what_is_missin
 
 def test_onnxruntime_takes_a_toolkit_first() -> None:
     found = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcudart.so.12")))
-    assert [need.product for need in found.needs] == ["variable", "cuda", "wheels"]
+    assert [as_json(need).product for need in found.needs] == ["variable", "cuda", "wheels"]
 
 
 def test_what_only_a_stray_library_asks_for_is_no_wheel_out_of_reach() -> None:
@@ -191,7 +193,7 @@ def test_what_only_a_stray_library_asks_for_is_no_wheel_out_of_reach() -> None:
 
 def test_a_name_that_no_row_knows() -> None:
     found = answer("cudart-soname-missing", on(CUPY, lost(CUPY, "libcudart.so.10.1")))
-    assert [need.product for need in found.needs] == ["by-hand"]
+    assert [as_json(need).product for need in found.needs] == ["by-hand"]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +220,7 @@ def test_without_a_card_what_cannot_be_imported_counts_and_what_is_meant_for_one
 def test_nvrtc() -> None:
     facts = on(CUPY, told(CUPY, "libcudart.so.12"), lost(CUPY, "libnvrtc.so.12"))
     found = answer("nvrtc-missing", facts)
-    assert (found.kind, found.needs[0].spec) == (Status.BAD, "nvidia-cuda-nvrtc-cu12")
+    assert (found.kind, as_json(found.needs[0]).spec) == (Status.BAD, "nvidia-cuda-nvrtc-cu12")
     assert answer("cudart-soname-missing", facts).kind is Status.OK
 
 
@@ -228,7 +230,7 @@ def test_a_wheel_out_of_reach() -> None:
     found = answer("wheel-libs-not-on-loader-path", facts)
     folders = f"{SITE}/nvidia/cublas/lib:{SITE}/nvidia/cuda_runtime/lib"
     assert (found.kind, found.severity) == (Status.BAD, Severity.ERROR)
-    assert found.needs == (Need("variable", f"={folders}", "", "LD_LIBRARY_PATH"),)
+    assert found.needs == (AssignVariable("LD_LIBRARY_PATH", folders),)
     roots = root_causes(judge(facts, MATRIX, load_rules(CODES)))
     assert roots["tf-cannot-dlopen-gpu-libs", TENSORFLOW.label].code == "wheel-libs-not-on-loader-path"
 
@@ -238,7 +240,7 @@ def test_what_the_variable_holds_is_kept() -> None:
     said = Variable("LD_LIBRARY_PATH", "/opt/a", "~/.bashrc, line 3")
     facts = facts._replace(configuration=configuration(variables=seen((said,))))
     (need,) = answer("wheel-libs-not-on-loader-path", facts).needs
-    assert (need.spec, need.where) == (f"={SITE}/nvidia/cuda_runtime/lib:/opt/a", "~/.bashrc, line 3")
+    assert (as_json(need).spec, as_json(need).where) == (f"={SITE}/nvidia/cuda_runtime/lib:/opt/a", "~/.bashrc, line 3")
 
 
 def test_onnxruntime_can_preload() -> None:
@@ -246,9 +248,9 @@ def test_onnxruntime_can_preload() -> None:
         "wheel-libs-not-on-loader-path",
         on(ORT, lost(ORT, "libcublasLt.so.12", intended=seen(own("libcublasLt.so.12")))),
     )
-    assert (found.severity, found.needs[0].product) == (Severity.INFO, "by-hand")
+    assert (found.severity, as_json(found.needs[0]).product) == (Severity.INFO, "by-hand")
     assert (
-        found.needs[0].spec
+        as_json(found.needs[0]).spec
         == "Call onnxruntime.preload_dlls() in the program, before anything else of onnxruntime-gpu."
     )
 
@@ -259,7 +261,7 @@ def test_an_onnxruntime_without_preload_dlls() -> None:
         "wheel-libs-not-on-loader-path",
         on(old, lost(old, "libcublasLt.so.12", intended=seen(own("libcublasLt.so.12")))),
     )
-    assert (found.severity, [need.product for need in found.needs]) == (Severity.WARNING, ["variable"])
+    assert (found.severity, [as_json(need).product for need in found.needs]) == (Severity.WARNING, ["variable"])
 
 
 @pytest.mark.parametrize(
@@ -280,8 +282,8 @@ def test_beside_what_opens_it_when_it_is_imported(torch_has: str, wanted: str, s
 def test_tensorflow_lacks_them() -> None:
     found = answer("tf-cannot-dlopen-gpu-libs", on(TENSORFLOW, lost(TENSORFLOW, "libcufft.so.11")))
     assert found.kind is Status.BAD
-    assert found.needs[0] == Need("wheels", "nvidia-cufft-cu12", f"{VENV}/bin/python")
-    assert found.needs[1:] == (HERE, Need("cuda", "==12.3.*"))
+    assert found.needs[0] == ChangePackages(("nvidia-cufft-cu12",), f"{VENV}/bin/python")
+    assert found.needs[1:] == (HERE, InstallToolkit("==12.3.*"))
     older = TENSORFLOW._replace(version="2.10.0", cuda=seen(CudaVersion(12, 3)))  # looks into no wheel
     assert answer("tf-cannot-dlopen-gpu-libs", on(older, lost(older, "libcufft.so.11"))).needs[0] == HERE
 
@@ -320,7 +322,7 @@ def test_two_releases(soname: str, path: str, kind: Status) -> None:
     others = tuple(told(TORCH, name) for name in HEALTHY if name != soname)
     found = answer("cublas-mismatch", on(TORCH, *others, told(TORCH, soname, path)))
     assert found.kind is kind
-    assert kind is Status.OK or path in found.needs[0].spec
+    assert kind is Status.OK or path in as_json(found.needs[0]).spec
 
 
 @pytest.mark.parametrize(
@@ -348,7 +350,7 @@ def test_conda(path: str, kind: Status) -> None:
     more = (distribution("cuda-libraries", "12.1.0", kind="conda"),)
     found = answer("conda-cudatoolkit-vs-pip", on(TORCH, told(TORCH, "libcublas.so.12", path), kind="conda", more=more))
     assert found.kind is kind
-    assert kind is Status.OK or "conda's cuda-libraries from" in found.needs[0].spec
+    assert kind is Status.OK or "conda's cuda-libraries from" in as_json(found.needs[0]).spec
 
 
 def test_conda_with_a_framework_of_its_own() -> None:
@@ -377,7 +379,7 @@ def test_shadowing(soname: str, file: str, kind: Status, severity: Severity) -> 
     found = answer("ld-library-path-shadowing", facts)
     assert (found.kind, found.severity) == (kind, severity)
     if kind is Status.BAD:
-        assert found.needs == (Need("variable", f"without {OPT}", "", "LD_LIBRARY_PATH"),)
+        assert found.needs == (DropFromPath("LD_LIBRARY_PATH", OPT),)
 
 
 def test_shadowing_is_the_root() -> None:
@@ -401,7 +403,7 @@ def test_who_does_not_come_to_ask_for_cudnn(code: str) -> None:
 def test_a_library_that_no_row_names_comes_by_the_pin_that_is_not_there() -> None:
     torch = framework(requires=seen(("nvidia-nccl-cu12==2.27.5", "nvidia-cublas-cu12==12.8.4.1")))
     found = answer("cudart-soname-missing", on(torch, lost(torch, "libnccl.so.2")))
-    assert found.needs[0] == Need("wheels", "nvidia-nccl-cu12==2.27.5", f"{VENV}/bin/python")
+    assert found.needs[0] == ChangePackages(("nvidia-nccl-cu12==2.27.5",), f"{VENV}/bin/python")
 
 
 def test_the_nvrtc_that_is_asked_for_first_is_what_is_missing() -> None:
@@ -409,7 +411,7 @@ def test_the_nvrtc_that_is_asked_for_first_is_what_is_missing() -> None:
     for_13 = CUPY._replace(package="cupy-cuda13x")
     for one, wheel in ((for_13, "nvidia-cuda-nvrtc"), (CUPY, "nvidia-cuda-nvrtc-cu12")):
         found = answer("nvrtc-missing", on(one, lost(one, "libnvrtc.so.13"), lost(one, "libnvrtc.so.12")))
-        assert found.needs[0].spec == wheel
+        assert as_json(found.needs[0]).spec == wheel
 
 
 @pytest.mark.parametrize(("lost_name", "bad"), [("libcusolver.so.10", True), ("libcurand.so.10", True), ("", False)])
@@ -427,7 +429,7 @@ def test_tensorflow_2_1_insists_on_no_cublaslt() -> None:
     found = answer("tf-cannot-dlopen-gpu-libs", on(one, told(one, "libcudart.so.10.1"), lost(one, "libcublasLt.so.10")))
     assert found.kind is Status.OK
     found = answer("tf-cannot-dlopen-gpu-libs", on(one, lost(one, "libcudart.so.10.1")))
-    assert (found.kind, found.needs[-1]) == (Status.BAD, Need("cuda", "==10.1.*"))
+    assert (found.kind, found.needs[-1]) == (Status.BAD, InstallToolkit("==10.1.*"))
 
 
 def test_a_cudnn_that_asks_for_nvrtc_without_a_number_is_replaced_by_one_that_does_not() -> None:
@@ -436,12 +438,12 @@ def test_a_cudnn_that_asks_for_nvrtc_without_a_number_is_replaced_by_one_that_do
     copy = cudnn_copy("8.7.0", owner="nvidia-cudnn-cu11 8.7.0.84")
     asked = lost(one, "libnvrtc.so", library=f"{copy.path}/libcudnn_cnn_infer.so.8")
     (need,) = answer("nvrtc-missing", on(one, asked, cudnn=seen((copy,)))).needs
-    assert (need.product, need.where) == ("nvidia-cudnn-cu11", f"{VENV}/bin/python")
-    assert accepts(need.spec, "8.9.6")
-    assert not accepts(need.spec, "8.7.0")
+    assert (as_json(need).product, as_json(need).where) == ("nvidia-cudnn-cu11", f"{VENV}/bin/python")
+    assert accepts(as_json(need).spec, "8.9.6")
+    assert not accepts(as_json(need).spec, "8.7.0")
     system = copy._replace(origin="toolkit", owner="")
     (need,) = answer("nvrtc-missing", on(one, asked, cudnn=seen((system,)))).needs
-    assert (need.product, need.spec) == ("cuda", "==11.*")  # a toolkit has the name for linkers
+    assert as_json(need)[:2] == ("cuda", "==11.*")  # a toolkit has the name for linkers
 
 
 @pytest.mark.parametrize("cudnn_lacks", [True, False])
@@ -451,8 +453,8 @@ def test_cudnn_comes_with_the_libraries_that_its_extra_would_have_brought(*, cud
     cudnn = lost(ORT, "libcudnn.so.9") if cudnn_lacks else told(ORT, "libcudnn.so.9")
     facts = on(ORT, in_a_wheel, lost(ORT, "libcublas.so.12"), cudnn)
     found = answer("cudart-soname-missing", facts)
-    assert found.needs[0].spec.startswith("nvidia-cublas-cu12")
-    assert ("nvidia-cudnn-cu12" in found.needs[0].spec) is cudnn_lacks
+    assert as_json(found.needs[0]).spec.startswith("nvidia-cublas-cu12")
+    assert ("nvidia-cudnn-cu12" in as_json(found.needs[0]).spec) is cudnn_lacks
     assert (Symptom("cudnn-missing", ORT.label) in found.explains) is cudnn_lacks
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import AGAIN, Need
+from compat.need import Advice, ChangePackages, DropFromPath, InstallPackage, Need, as_json
 from doctor.model.facts.loader import FoundBy, Outcome, Way
 from doctor.model.finding import Status
 from tests.machine import VENV, framework, loader, machine, seen, system, unseen
@@ -45,19 +45,19 @@ def test_kinds(facts: Any, kind: Status) -> None:
     [
         (  # the environment of this machine lists no wheels: those that torch pins and that are absent come at once
             spoilt(),
-            Need("wheels", "nvidia-cublas-cu12==12.8.4.1 nvidia-cudnn-cu12==9.10.2.21", f"{VENV}/bin/python"),
+            ChangePackages(("nvidia-cublas-cu12==12.8.4.1", "nvidia-cudnn-cu12==9.10.2.21"), f"{VENV}/bin/python"),
         ),
         (
             spoilt("libcudart.so.12", f"{framework().path}/lib/libcudart.so.12", intended=unseen()),
-            Need("torch", f"=={TORCH.version}", f"{VENV}/bin/python", AGAIN),
+            InstallPackage("torch", f"=={TORCH.version}", f"{VENV}/bin/python", reinstall=True),
         ),
         (
             spoilt("libcublas.so.12", "/opt/x/libcublas.so.12", way=BY_VARIABLE),
-            Need("variable", "without /opt/x", "~/.bashrc, line 3", "LD_LIBRARY_PATH"),
+            DropFromPath("LD_LIBRARY_PATH", "/opt/x", "~/.bashrc, line 3"),
         ),
         (
             spoilt("libcublas.so.12", "/usr/lib/libcublas.so.12", way=Way(FoundBy.DEFAULT, folder="/usr/lib")),
-            Need("by-hand", "Install what /usr/lib/libcublas.so.12 belongs to anew."),
+            Advice("Install what /usr/lib/libcublas.so.12 belongs to anew."),
         ),
     ],
 )
@@ -75,4 +75,4 @@ def test_other_rules_do_not_call_it_missing_or_unknown() -> None:
 def test_a_loop_of_links_is_the_wheel_s_own_file() -> None:
     """It has no real path that could be the intended one."""
     looped = spoilt(intended=unseen("too many links"), way=Way(FoundBy.RUNPATH, "libtorch_cuda.so"))
-    assert answer(CODE, on(TORCH, looped)).needs[0].product == "wheels"
+    assert as_json(answer(CODE, on(TORCH, looped)).needs[0]).product == "wheels"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import ABSENT, Need
+from compat.need import AssignVariable, ClearVariable, LinkTo, Need, RemoveFile, as_json
 from doctor.model.facts import Machine
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.toolkit import ToolkitFacts, ToolkitName
@@ -59,12 +59,12 @@ def test_unseen_names_are_unknown() -> None:
 @pytest.mark.parametrize(
     ("name", "needs"),
     [
-        (BROKEN_LINK, (Need("link", ROOT, "/usr/local/cuda"), Need("file", ABSENT, "/usr/local/cuda"))),
+        (BROKEN_LINK, (LinkTo("/usr/local/cuda", ROOT), RemoveFile("/usr/local/cuda"))),
         (
             BROKEN_HOME,
             (
-                Need("variable", f"={ROOT}", "~/.bashrc, line 3", "CUDA_HOME"),
-                Need("variable", "", "~/.bashrc, line 3", "CUDA_HOME"),
+                AssignVariable("CUDA_HOME", ROOT, "~/.bashrc, line 3"),
+                ClearVariable("CUDA_HOME", "~/.bashrc, line 3"),
             ),
         ),
     ],
@@ -78,9 +78,9 @@ def test_needs_point_at_the_installed_toolkit(name: ToolkitName, needs: tuple[Ne
 
 def test_newest_toolkit_is_compared_by_number() -> None:
     facts = machine(toolkit=toolkits(toolkit("9.2.148"), toolkit("12.8.1"), names=seen((BROKEN_LINK,))))
-    assert answer(CODE, facts).needs[0].spec == ROOT
+    assert as_json(answer(CODE, facts).needs[0]).spec == ROOT
 
 
 def test_without_any_toolkit_the_name_goes() -> None:
     facts = machine(toolkit=ToolkitFacts(seen(()), seen((BROKEN_LINK,))))
-    assert answer(CODE, facts).needs == (Need("file", ABSENT, "/usr/local/cuda"),)
+    assert answer(CODE, facts).needs == (RemoveFile("/usr/local/cuda"),)

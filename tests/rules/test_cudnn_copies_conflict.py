@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import DropFromPath, as_json
 from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.finding import Severity, Status
 from tests.machine import cudnn_copy, machine, seen, unseen
@@ -40,7 +40,7 @@ def test_copies(copies: tuple[CudnnCopy, ...], kind: Status) -> None:
 def test_the_older_one_leaves_the_variable() -> None:
     found = answer(CODE, machine(cudnn=seen((NINE_FIRST, EIGHT_SECOND)), **path_variable(OPT, EIGHT)))
     assert found.severity is Severity.WARNING
-    assert found.needs == (Need("variable", f"without {EIGHT}", "~/.bashrc, line 118", "LD_LIBRARY_PATH"),)
+    assert found.needs == (DropFromPath("LD_LIBRARY_PATH", EIGHT, "~/.bashrc, line 118"),)
     assert "9.5.1" in found.why
     assert "8.9.7" in found.why
 
@@ -48,7 +48,7 @@ def test_the_older_one_leaves_the_variable() -> None:
 def test_without_a_variable_a_person_decides() -> None:
     local = other("9.5.1", "/usr/local/lib", 1, origin="directory")
     found = answer(CODE, machine(cudnn=seen((local, IN_SYSTEM))))
-    assert [need.product for need in found.needs] == ["by-hand"]
+    assert [as_json(need).product for need in found.needs] == ["by-hand"]
 
 
 def test_unseen_copies_are_unknown() -> None:

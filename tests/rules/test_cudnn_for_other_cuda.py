@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import PutOnPath, as_json
 from doctor.model.facts.loader import FoundBy, Outcome, Way
 from doctor.model.finding import Status
 from tests.machine import cudnn_copy, environment, framework, loader, machine, prediction, seen, unseen
@@ -49,7 +49,7 @@ def test_kinds(facts: Any, kind: Status) -> None:
 
 def test_the_wheel_that_the_framework_asks_for() -> None:
     found = answer(CODE, owned(seen(13)))
-    assert [one.product for one in found.needs] == ["nvidia-cudnn-cu12"]
+    assert [as_json(one).product for one in found.needs] == ["nvidia-cudnn-cu12"]
     assert "CUDA 13" in found.why
 
 
@@ -61,4 +61,4 @@ def test_on_windows_path_is_no_stray_variable() -> None:
     copies = seen((cudnn_copy(cuda_major=seen(11)), right))
     found = answer(CODE, machine(cudnn=copies, loader=loader(predictions=seen((led,)))))
     assert found.kind is Status.BAD
-    assert found.needs[0] == Need("variable", "with C:/cudnn/bin/12.9", "", "PATH")
+    assert found.needs[0] == PutOnPath(("C:/cudnn/bin/12.9",))

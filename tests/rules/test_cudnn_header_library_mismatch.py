@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import AGAIN, Need
+from compat.need import InstallCudnn, InstallPackage, Need, as_json
 from compat.version import CudnnVersion
 from doctor.model.finding import Severity, Status
 from tests.machine import SITE, VENV, cudnn_copy, distribution, environment, machine, seen, toolkit, toolkits, unseen
@@ -63,13 +63,13 @@ def test_it_only_bites_builds() -> None:
     copy = cudnn_copy(header_version=seen(CudnnVersion.parse("8.9.7")))
     found = answer(CODE, machine(cudnn=seen((copy,))))
     assert found.severity is Severity.WARNING
-    assert found.needs == (Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN),)
+    assert found.needs == (InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", reinstall=True),)
 
 
 def test_a_copy_without_a_package_is_mended_from_the_archive() -> None:
     copy = other("8.9.7", header_version=seen(CudnnVersion.parse("9.10.2")), cuda_major=seen(12))
     (need,) = answer(CODE, machine(cudnn=seen((copy,)))).needs
-    assert need == Need("cudnn", "==8.9.7", OPT, "12")
+    assert need == InstallCudnn("==8.9.7", OPT, "12")
 
 
 def test_no_copy_at_all_is_not_applicable() -> None:
@@ -87,7 +87,7 @@ ELSEWHERE = CU12._replace(version="9.1.0.70", site="/usr/lib/python3/dist-packag
 def test_libraries_that_were_put_over_a_wheels_go_with_the_wheel_anew(folder: str, listed: tuple[Any, ...]) -> None:
     """By their sizes no package owns them, and the wheel's own release comes back, not that of the strangers."""
     (need,) = _strangers(folder, environment(distributions=seen(listed)))
-    assert need == Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN)
+    assert need == InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", reinstall=True)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_libraries_that_were_put_over_a_wheels_go_with_the_wheel_anew(folder: st
     [("lib", environment(interpreter="")), ("other", environment()), ("lib", environment(distributions=seen(())))],
 )
 def test_no_wheel_is_named_that_was_not_there_or_that_no_pip_can_lay(folder: str, around: Any) -> None:
-    assert [need.product for need in _strangers(folder, around)] == ["cudnn"]
+    assert [as_json(need).product for need in _strangers(folder, around)] == ["cudnn"]
 
 
 def _strangers(folder: str, around: Any) -> tuple[Need, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import AGAIN, Need
+from compat.need import DropFromPath, InstallCudnn, InstallPackage, InstallSystemPackage
 from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.facts.loader import Outcome
 from doctor.model.finding import Severity, Status
@@ -77,7 +77,7 @@ def test_kinds(copy: CudnnCopy, kind: Status) -> None:
 def test_the_wheel_is_installed_anew() -> None:
     found = answer(CODE, loading(WHEEL_WITHOUT_OPS))
     assert found.severity is Severity.ERROR
-    assert found.needs == (Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN),)
+    assert found.needs == (InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", reinstall=True),)
     assert "libcudnn_ops.so.9 is missing" in found.why
 
 
@@ -85,7 +85,7 @@ def test_the_package_of_the_distribution_is_installed_anew() -> None:
     copy = other("9.10.2", owner="libcudnn9-cuda-12 9.10.2.21-1", origin="distribution")
     found = answer(CODE, machine(cudnn=seen((copy._replace(missing=seen(("/usr/lib/libcudnn_adv.so.9",))),))))
     assert found.severity is Severity.WARNING  # nobody loads it
-    assert found.needs == (Need("system-package", AGAIN, "", "libcudnn9-cuda-12"),)
+    assert found.needs == (InstallSystemPackage("libcudnn9-cuda-12", reinstall=True),)
 
 
 def test_a_stray_copy_is_kept_out_before_it_is_completed() -> None:
@@ -93,7 +93,7 @@ def test_a_stray_copy_is_kept_out_before_it_is_completed() -> None:
     facts = machine(cudnn=seen((cudnn_copy(), stray)), **path_variable(OPT))
     (_, found) = answers(CODE, facts)
     assert found.severity is Severity.WARNING
-    assert found.needs[0] == Need("variable", f"without {OPT}", "~/.bashrc, line 118", "LD_LIBRARY_PATH")
+    assert found.needs[0] == DropFromPath("LD_LIBRARY_PATH", OPT, "~/.bashrc, line 118")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_the_need_is_for_the_cuda_around_it(different: dict[str, Any], spec: str
         **different
     )
     (need,) = answer(CODE, machine(cudnn=seen((broken,)), toolkit=toolkits(old))).needs
-    assert need == Need("cudnn", spec, where, build)
+    assert need == InstallCudnn(spec, where, build)
 
 
 def test_a_damaged_main_library_stops_who_opens_it() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import InstallCudnn, LinkTo, Need, as_json
 from doctor.model.facts.cudnn import CudnnCopy, CudnnLink
 from doctor.model.finding import Severity, Status
 from tests.machine import cudnn_copy, cudnn_part, machine, seen, unseen
@@ -32,10 +32,10 @@ def archive(*links: CudnnLink, **changes: Any) -> CudnnCopy:
     ("links", "kind", "severity", "first"),
     [
         ((), Status.OK, Severity.ERROR, None),
-        ((DEV,), Status.BAD, Severity.WARNING, Need("link", "libcudnn.so.9", DEV.path)),
-        ((SONAME,), Status.BAD, Severity.ERROR, Need("link", "libcudnn_ops.so.9.5.1", SONAME.path)),
-        ((ABSENT,), Status.BAD, Severity.ERROR, Need("link", "libcudnn_ops.so.9.5.1", ABSENT.path)),
-        ((DEV, SONAME), Status.BAD, Severity.ERROR, Need("cudnn", "==9.5.1", OPT, "12")),
+        ((DEV,), Status.BAD, Severity.WARNING, LinkTo(DEV.path, "libcudnn.so.9")),
+        ((SONAME,), Status.BAD, Severity.ERROR, LinkTo(SONAME.path, "libcudnn_ops.so.9.5.1")),
+        ((ABSENT,), Status.BAD, Severity.ERROR, LinkTo(ABSENT.path, "libcudnn_ops.so.9.5.1")),
+        ((DEV, SONAME), Status.BAD, Severity.ERROR, InstallCudnn("==9.5.1", OPT, "12")),
     ],
 )
 def test_links(links: tuple[CudnnLink, ...], kind: Status, severity: Severity, first: Need | None) -> None:
@@ -51,7 +51,7 @@ def test_a_copy_that_nobody_loads_is_a_warning() -> None:
 
 def test_a_dangling_link_with_no_library_left_asks_for_the_release() -> None:
     found = answer(CODE, machine(cudnn=seen((archive(SONAME)._replace(parts=seen(())),))))
-    assert [need.product for need in found.needs] == ["cudnn"]
+    assert [as_json(need).product for need in found.needs] == ["cudnn"]
 
 
 def test_unread_links_are_unknown() -> None:

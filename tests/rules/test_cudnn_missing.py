@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import AGAIN, Need
+from compat.need import InstallCudnn, InstallPackage, as_json
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.cudnn import CudnnCopy
@@ -54,15 +54,15 @@ def test_kinds(facts: Facts, kind: Status) -> None:
 
 def test_the_pinned_wheel_mends_it() -> None:
     found = answer(CODE, nothing_found(TORCH))
-    assert found.needs == (Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN),)
+    assert found.needs == (InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", reinstall=True),)
     assert "nvidia-cudnn-cu12==9.10.2.21" in found.why
 
 
 def test_on_an_image_a_library_of_the_system_is_a_warning() -> None:
     found = answer(CODE, nothing_found(TENSORFLOW, machine=ROOT, toolkit=toolkits()))
     assert found.severity is Severity.WARNING
-    wheel = Need("nvidia-cudnn-cu12", "==8.9.4.25", f"{VENV}/bin/python")
-    assert found.needs == (wheel, Need("cudnn", ">=8.9,<9", "", "12"))
+    wheel = InstallPackage("nvidia-cudnn-cu12", "==8.9.4.25", f"{VENV}/bin/python")
+    assert found.needs == (wheel, InstallCudnn(">=8.9,<9", cuda="12"))
 
 
 TENSORFLOW_10 = framework("tensorflow", "2.10.0", cudnn=seen(CudnnVersion.parse("8.1")), requires=seen(()))
@@ -83,7 +83,7 @@ TENSORFLOW_10 = framework("tensorflow", "2.10.0", cudnn=seen(CudnnVersion.parse(
     ],
 )
 def test_only_a_copy_that_lies_outside_the_search_and_fits_is_named_to_it(copy: CudnnCopy, first: str) -> None:
-    assert answer(CODE, nothing_found(TENSORFLOW_10, copy)).needs[0].product == first
+    assert as_json(answer(CODE, nothing_found(TENSORFLOW_10, copy)).needs[0]).product == first
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,6 @@ def test_only_a_copy_that_lies_outside_the_search_and_fits_is_named_to_it(copy: 
 def test_a_copy_that_no_path_names_is_not_fetched_again(version: str, framework_there: Framework, first: str) -> None:
     """TensorFlow as it was until 2.13: cuDNN lies in the toolkit, and LD_LIBRARY_PATH was forgotten."""
     found = answer(CODE, nothing_found(framework_there, other(version, OPT, None)))
-    assert found.needs[0].product == first
-    assert (OPT in found.needs[0].spec) is (first == "variable")
+    assert as_json(found.needs[0]).product == first
+    assert (OPT in as_json(found.needs[0]).spec) is (first == "variable")
     assert ("where it does not search" in found.why) is (first == "variable")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import DropFromPath, InstallCudnn, as_json
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.facts.loader import Outcome, Prediction
@@ -70,7 +70,7 @@ def test_an_intruder_is_taken_out_before_it_is_completed() -> None:
     lost = prediction(soname="libcudnn_ops.so.9", outcome=Outcome.MISSING, way=None)._replace(path=unseen("nowhere"))
     facts = machine(cudnn=seen((cudnn_copy(), intruder)), **path_variable(OPT, predictions=seen((told, lost))))
     found = answer(CODE, facts)
-    assert found.needs[0] == Need("variable", f"without {OPT}", "~/.bashrc, line 118", "LD_LIBRARY_PATH")
+    assert found.needs[0] == DropFromPath("LD_LIBRARY_PATH", OPT, "~/.bashrc, line 118")
     codes = (CODE, "ld-library-path-shadowing", "cudnn-install-incomplete")
     roots = root_causes(judge(facts, MATRIX, load_rules(codes)))
     assert {one.code for one in roots.values()} == {"ld-library-path-shadowing"}
@@ -125,7 +125,7 @@ def test_a_main_library_alone(facts: Facts, kind: Status) -> None:
         assert found.why == (
             f"ctranslate2 4.4.0 needs the parts of cuDNN 8, and {OPS} cannot be found; there is cuDNN 9.10.2"
         )
-        assert found.needs[0] == Need("cudnn", ">=8.9,<9", "", "12")
+        assert found.needs[0] == InstallCudnn(">=8.9,<9", cuda="12")
         assert found.severity is Severity.WARNING
     for code in ("cudnn-wrong-major", "cudnn-for-other-cuda", "cudnn-version-mismatch-loaded-vs-compiled"):
         assert answer(code, facts).kind in {Status.NOT_APPLICABLE, Status.UNKNOWN}
@@ -155,8 +155,8 @@ def test_beside_a_torch_that_pins_its_cudnn_another_release_comes_first() -> Non
     needs = next(
         one for one in answers(CODE, facts._replace(environments=seen((beside,)))) if "ctranslate2" in one.subject
     ).needs
-    assert [(one.product, one.spec or one.build) for one in needs[:2]] == [
+    assert [(as_json(one).product, as_json(one).spec or as_json(one).build) for one in needs[:2]] == [
         ("wheels", "ctranslate2==4.6.3"),
         ("wheels", "ctranslate2==4.5.0"),
     ]
-    assert needs[2].product == "cudnn"
+    assert as_json(needs[2]).product == "cudnn"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import as_json
 from doctor.model.facts import Facts
 from doctor.model.finding import Severity, Status
 from tests.machine import CUDNN_9_PARTS, CUDNN_DIR, cudnn_copy, cudnn_part, machine, seen, unseen
@@ -57,7 +58,7 @@ def test_two_majors_in_one_directory_do_not_mix() -> None:
 def test_the_part_that_intrudes_leaves_the_variable() -> None:
     found = answer(CODE, on_path(cudnn_copy(), ONLY_OPS))
     assert found.severity is Severity.ERROR
-    assert found.needs[0].spec == f"without {OPT}"
+    assert as_json(found.needs[0]).spec == f"without {OPT}"
     assert OPS in found.why
 
 

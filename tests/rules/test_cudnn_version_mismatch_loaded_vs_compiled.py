@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import AGAIN, Need
+from compat.need import InstallPackage
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.finding import Status
@@ -51,4 +51,4 @@ def test_kinds(facts: Facts, kind: Status) -> None:
 
 def test_the_pinned_wheel_mends_it() -> None:
     need = answer(CODE, loading(other("9.5.1"))).needs[0]
-    assert need == Need("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", AGAIN)
+    assert need == InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", f"{VENV}/bin/python", reinstall=True)

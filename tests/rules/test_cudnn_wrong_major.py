@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import BY_HAND, WHEELS, Need
+from compat.need import Advice, ChangePackages, InstallCudnn, InstallPackage
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -40,8 +40,8 @@ def test_kinds(facts: Facts, kind: Status) -> None:
 
 def test_the_need_is_the_major_it_was_built_for() -> None:
     found = answer(CODE, nothing_found(TENSORFLOW, other("9.5.1")))
-    wheel = Need("nvidia-cudnn-cu12", "==8.9.4.25", f"{VENV}/bin/python")
-    assert found.needs == (wheel, Need("cudnn", ">=8.9,<9", "", "12"))
+    wheel = InstallPackage("nvidia-cudnn-cu12", "==8.9.4.25", f"{VENV}/bin/python")
+    assert found.needs == (wheel, InstallCudnn(">=8.9,<9", cuda="12"))
     assert "there is only cuDNN 9.5.1" in found.why
 
 
@@ -64,7 +64,7 @@ def test_a_release_for_the_cudnn_that_another_framework_requires(version: str, b
     facts = nothing_found(tensorflow, cudnn_copy())
     there = facts.environments.get()[0]._replace(frameworks=seen((tensorflow, beside)))
     needs = answer(CODE, facts._replace(environments=seen((there,)))).needs
-    found = [one.spec for one in needs if one.product == WHEELS]
+    found = [one.install[0] for one in needs if isinstance(one, ChangePackages)]
     assert len(found) == bool(offered)
     assert all(one.startswith(offered) for one in found)
-    assert (needs[-1].product == BY_HAND) is bool(offered)
+    assert isinstance(needs[-1], Advice) is bool(offered)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import Advice, InstallToolkit, PutOnPath, as_json
 from doctor.model.facts import Facts
 from doctor.model.facts.loader import Dll, DllNeeds
 from doctor.model.finding import Status
@@ -58,7 +58,7 @@ def test_cuda_that_is_nowhere(dlls: tuple[Dll, ...], kind: Status) -> None:
     found = answer("cudart-soname-missing", windows(*dlls, gpus=seen(())))
     assert found.kind is kind
     if kind is Status.BAD:
-        assert found.needs == (Need("cuda", "==12.8.*"),)
+        assert found.needs == (InstallToolkit("==12.8.*"),)
 
 
 def test_cuda_of_an_unknown_search_is_unknown() -> None:
@@ -73,7 +73,7 @@ def test_only_an_import_looks_into_directories_that_a_program_adds() -> None:
 
 def test_it_names_the_directory() -> None:
     found = answer("windows-dll-path", windows(dll("cudnn64_9.dll", "", CUDNN)))
-    assert found.needs[0] == Need("variable", "with C:/Program Files/NVIDIA/CUDNN/v9.10/bin/12.9", "", "PATH")
+    assert found.needs[0] == PutOnPath(("C:/Program Files/NVIDIA/CUDNN/v9.10/bin/12.9",))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_it_names_no_directory_of_another_cuda(majors: tuple[int | None, int | N
     copies = [cudnn_copy(path=path, cuda_major=cuda) for path, cuda in zip(paths, known, strict=True)]
     lying = dll("cudnn64_9.dll", "", *(f"{one}/cudnn64_9.dll" for one in paths))
     found = answer("windows-dll-path", windows(lying, cudnn=seen(tuple(copies))))
-    assert [one.spec for one in found.needs][:1] == ([f"with {paths[0][:-4]}{folder}"] if folder else [])
+    assert [as_json(one).spec for one in found.needs][:1] == ([f"with {paths[0][:-4]}{folder}"] if folder else [])
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_it_explains_what_is_not_found_for_that_reason(name: str, code: str) -> 
 def test_a_conda_environment_is_activated() -> None:
     lying = dll("cudnn64_9.dll", "", f"{VENV}/Library/bin/cudnn64_9.dll")
     found = answer("windows-dll-path", windows(lying))
-    assert found.needs == (Need("by-hand", f"Run the program after `conda activate {VENV}`."),)
+    assert found.needs == (Advice(f"Run the program after `conda activate {VENV}`."),)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_runtime(dlls: tuple[Dll, ...], kind: Status) -> None:
     assert found.kind is kind
     if kind is Status.BAD:
         assert "VCRUNTIME140_1.dll and MSVCP140.dll" in found.why
-        assert "latest-supported-vc-redist" in found.needs[1].spec
+        assert "latest-supported-vc-redist" in as_json(found.needs[1]).spec
 
 
 @pytest.mark.parametrize("code", ["windows-dll-path", "msvc-redist-missing"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import as_json
 from doctor.model.facts.dockerfile import (
     DockerfileAsked,
     DockerfileBase,
@@ -156,6 +157,6 @@ def test_dockerfile_glibc_missing() -> None:
     assert judged(code, on_musl=(numpy,)).kind is Status.OK
     found = judged(code, on_musl=(numpy, torch))
     assert (found.kind, found.evidence[0].source) == (Status.BAD, "Dockerfile:2")
-    assert "public.ecr.aws/docker/library/python:3.12-slim" in found.needs[0].spec
+    assert "public.ecr.aws/docker/library/python:3.12-slim" in as_json(found.needs[0]).spec
     script = DockerfileLine("runs ./miniconda.sh", Place("Dockerfile", 2))
     assert judged(code, on_musl=(torch,), unread=(script,)).kind is Status.UNKNOWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import InstallDriver, InstallPackage, Need, as_json
 from compat.version import CudaVersion
 from doctor.model.facts.driver import DriverLibrary
 from doctor.model.facts.seen import Fact
@@ -75,10 +75,10 @@ def test_forward_compatible_libcuda(compat: DriverLibrary, kind: Status) -> None
         (
             "560.35.03",
             gpu(),
-            (Need("driver", ">=580"), Need("torch", "==2.13.0", f"{VENV}/bin/python", "cu129")),
+            (InstallDriver(">=580"), InstallPackage("torch", "==2.13.0", f"{VENV}/bin/python", "cu129")),
         ),
         # no build that this driver starts has code for the card: only a newer driver helps
-        ("470.82", gpu("NVIDIA GeForce RTX 5090", "12.0"), (Need("driver", ">=580"),)),
+        ("470.82", gpu("NVIDIA GeForce RTX 5090", "12.0"), (InstallDriver(">=580"),)),
     ],
 )
 def test_remedies(release: str, card: object, needs: tuple[Need, ...]) -> None:
@@ -112,5 +112,5 @@ def test_in_a_container_no_driver_is_asked_for_that_does_not_drive_the_card() ->
             driver=driver("470.256.02", "11.4"), gpus=seen((card,)), environments=seen((environment(built),))
         )
         facts = facts._replace(system=system(container=seen("docker")), pci=seen(()))
-        asked = [need for need in answer(CODE, facts).needs if need.spec.startswith("On the host")]
+        asked = [need for need in answer(CODE, facts).needs if as_json(need).spec.startswith("On the host")]
         assert bool(asked) is advised

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import InstallDriver, as_json
 from doctor.model.facts import Facts
 from doctor.model.facts.toolkit import Toolkit, ToolkitName
 from doctor.model.finding import Severity, Status
@@ -38,11 +38,11 @@ def test_floor(release: str, cuda: str, kind: Status) -> None:
     assert found.kind is kind
     if kind is Status.BAD:
         assert found.severity is Severity.WARNING
-        assert found.needs[0].product == "driver"
+        assert as_json(found.needs[0]).product == "driver"
 
 
 def test_the_floor_is_asked_for() -> None:
-    assert answer(CODE, facts("570.86.10", toolkit("13.0.2"))).needs[0] == Need("driver", ">=580")
+    assert answer(CODE, facts("570.86.10", toolkit("13.0.2"))).needs[0] == InstallDriver(">=580")
 
 
 def test_only_the_toolkit_in_use_counts() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import ClearVariable, as_json
 from compat.version import CodeTarget, CudaVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Extension, Lacking, Variable
@@ -70,7 +70,7 @@ def test_other_arch(targets: str, capability: str, kind: Status) -> None:
     assert found.kind is kind
     if kind is Status.BAD:
         assert found.subject == "xformers 0.0.33"
-        assert f"TORCH_CUDA_ARCH_LIST={capability}" in found.needs[0].spec
+        assert f"TORCH_CUDA_ARCH_LIST={capability}" in as_json(found.needs[0]).spec
         assert any(f"{SITE}/xformers/_C.so" == one.source for one in found.evidence)
 
 
@@ -83,7 +83,7 @@ def test_one_of_two_gpus_is_a_warning() -> None:
     found = answer(ARCH, with_extensions(extension("sm_80"), capabilities=("8.9", "12.0")))
     assert (found.kind, found.severity) == (Status.BAD, Severity.WARNING)
     assert "sm_120" in found.why
-    assert "8.9" not in found.needs[0].spec
+    assert "8.9" not in as_json(found.needs[0]).spec
 
 
 @pytest.mark.parametrize(
@@ -190,20 +190,20 @@ OWN = extension(distribution="my_ops", version="", cudart=seen("libcudart.so.11.
 def test_how_it_is_built_again(module: Extension, release: str, expected: str) -> None:
     facts = with_extensions(module, toolkit=toolkits(toolkit(release)))
     found = answer(CUDA, facts)
-    assert expected in found.needs[0].spec
+    assert expected in as_json(found.needs[0]).spec
 
 
 def test_it_is_built_for_the_card_that_lacks_code() -> None:
     assert (
         "TORCH_CUDA_ARCH_LIST=12.0 "
-        in answer(ARCH, with_extensions(extension("sm_90"), capabilities=("12.0",))).needs[0].spec
+        in as_json(answer(ARCH, with_extensions(extension("sm_90"), capabilities=("12.0",))).needs[0]).spec
     )
 
 
 def test_an_environment_with_pip_builds_with_it() -> None:
     installed = environment(extensions=seen((OLD,)), distributions=seen((distribution("pip", "25.0"),)))
     found = answer(CUDA, machine(environments=seen((installed,))))
-    assert "/bin/python -m pip install --force-reinstall --no-deps --no-build-isolation" in found.needs[0].spec
+    assert "/bin/python -m pip install --force-reinstall --no-deps --no-build-isolation" in as_json(found.needs[0]).spec
 
 
 def test_it_is_no_fault_of_a_torch_whose_cuda_is_unknown_alone() -> None:
@@ -211,7 +211,7 @@ def test_it_is_no_fault_of_a_torch_whose_cuda_is_unknown_alone() -> None:
     installed = environment(built, extensions=seen((extension("sm_90"),)))
     found = answer(ARCH, machine(gpus=seen((gpu(capability="12.0"),)), environments=seen((installed,))))
     assert found.kind is Status.BAD
-    assert "the CUDA that torch was built with" in found.needs[0].spec
+    assert "the CUDA that torch was built with" in as_json(found.needs[0]).spec
 
 
 def bitsandbytes(*digits: str, targets: str = "sm_80 sm_90") -> tuple[Extension, ...]:
@@ -251,8 +251,8 @@ def test_the_nearest_bitsandbytes_that_has_a_library_for_torch_is_named(torch: s
     (there,) = facts.environments.get()
     both = (framework(version=f"{torch}+cu128"), old)
     needs = answer(CUDA, facts._replace(environments=seen((there._replace(frameworks=seen(both)),)))).needs
-    assert [one.product for one in needs] == ["bitsandbytes"] * bool(spec) + ["by-hand"]
-    assert not spec or needs[0].spec == spec
+    assert [as_json(one).product for one in needs] == ["bitsandbytes"] * bool(spec) + ["by-hand"]
+    assert not spec or as_json(needs[0]).spec == spec
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_other_torch(modules: tuple[Any, ...], kind: Status, severity: Severity 
     assert (told.kind, told.severity if kind is Status.BAD else None) == (kind, severity)
     if kind is Status.BAD:
         assert "undefined symbol _ZN3c104cuda9SetDeviceEa" in told.why
-        assert "for torch 2.9.1" in told.needs[0].spec
+        assert "for torch 2.9.1" in as_json(told.needs[0]).spec
 
 
 def test_the_other_abi_is_named() -> None:
@@ -351,7 +351,8 @@ def test_a_build_that_goes_with_the_other(
     frameworks = (base, own) if name != "my-ops" else (base,)
     here = environment(*frameworks, python=seen("3.12.4"), extensions=seen((module,)))
     first, *_ = answer(CUDA, machine(environments=seen((here,)), driver=driver(f"{branch}.95.05"))).needs
-    assert (first.product, first.spec, first.build) == need if need else first.product == "by-hand"
+    shown = as_json(first)
+    assert (shown.product, shown.spec, shown.build) == need if need else shown.product == "by-hand"
 
 
 @pytest.mark.parametrize(
@@ -377,7 +378,7 @@ def test_a_variable_that_names_a_cuda_which_is_not_here_is_unset(variable: str, 
     )
     found = answer(CUDA, facts)
     assert found.why.startswith(told) if told else found.kind is Status.OK
-    assert not told or found.needs == (Need("variable", "", "~/.bashrc, line 3", "BNB_CUDA_VERSION"),)
+    assert not told or found.needs == (ClearVariable("BNB_CUDA_VERSION", "~/.bashrc, line 3"),)
 
 
 LACKING = Lacking(("_ZN3c105ErrorC2Ev",), 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import InstallDriver, as_json
 from doctor.model.finding import Status
 from tests.machine import driver, driver_library, gpu, machine, seen, system, unseen
 from tests.rules.case import answer
@@ -39,9 +39,9 @@ def test_kinds(facts: Any, kind: Status) -> None:
 def test_a_newer_driver_is_advised_only_where_it_is_older() -> None:
     """As on an H100 with driver 580.159.04: CUDA ended with error 803, and no driver was to be installed."""
     (away,) = answer(CODE, beside("580.159.04", "580.95.05")).needs
-    assert away.spec.startswith("Take /opt/compat off the loader's path")
+    assert as_json(away).spec.startswith("Take /opt/compat off the loader's path")
     _, newer = answer(CODE, beside("535.183.01", "580.95.05", "NVIDIA GeForce RTX 4090")).needs
-    assert newer == Need("driver", ">=580.95.05")
+    assert newer == InstallDriver(">=580.95.05")
 
 
 @pytest.mark.parametrize("where", [system(), system(container=seen("docker"))])

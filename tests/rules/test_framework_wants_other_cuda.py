@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.build import release_key
-from compat.need import Need
+from compat.need import ChangePackages, InstallPackage, as_json
 from compat.version import CudaVersion
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.environment import Framework
@@ -89,14 +89,14 @@ def test_wheels(wheels: tuple[tuple[str, str], ...], kind: Status) -> None:
 
 def test_the_extra_with_the_wheels_comes_first() -> None:
     facts = with_framework(built("tensorflow", "2.20.0"), toolkit=NONE)
-    assert answer(CODE, facts).needs[0] == Need("tensorflow", "==2.20.0", PYTHON)
+    assert answer(CODE, facts).needs[0] == InstallPackage("tensorflow", "==2.20.0", PYTHON)
 
 
 def test_a_release_that_takes_the_cuda_of_this_machine_is_offered() -> None:
     facts = with_framework(built("onnxruntime-gpu", "1.18.0"))
     needs = answer(CODE, facts).needs
-    assert needs[0].product == "cuda"
-    assert any(need.product == "onnxruntime-gpu" for need in needs)
+    assert as_json(needs[0]).product == "cuda"
+    assert any(as_json(need).product == "onnxruntime-gpu" for need in needs)
 
 
 @pytest.mark.parametrize("release", ["13.0.2", "11.8.0"])
@@ -156,7 +156,7 @@ def test_the_cuda_of_a_framework_beside_it_comes_before_a_toolkit(beside: bool) 
     if beside:
         there = facts.environments.get()[0]._replace(frameworks=seen((one, framework())))
         facts = facts._replace(environments=seen((there,)))
-    products = [need.product for need in answer(CODE, facts).needs]
+    products = [as_json(need).product for need in answer(CODE, facts).needs]
     assert products.index("wheels") < products.index("cuda") if beside else products[0] == "cuda"
 
 
@@ -196,14 +196,14 @@ def test_the_libraries_that_it_asks_for_are_enough(told: tuple[Prediction, ...],
 
 def test_what_others_ask_for_comes_in_the_newest_release_for_the_cuda_that_is_here() -> None:
     needs = answer(CODE, ctranslate2("3.24.0", lost(cublas(11)))).needs
-    assert [one.product for one in needs] == ["ctranslate2", "ctranslate2", "wheels", "cuda"]
-    assert release_key(needs[0].spec) > release_key(needs[1].spec)
+    assert [as_json(one).product for one in needs] == ["ctranslate2", "ctranslate2", "wheels", "cuda"]
+    assert release_key(as_json(needs[0]).spec) > release_key(as_json(needs[1]).spec)
 
 
 def test_one_wheel_comes_before_a_toolkit_where_no_release_fits() -> None:
     needs = answer(CODE, ctranslate2("4.8.5", lost(cublas(12)), cuda="13.0.2")).needs
-    assert needs[0] == Need("wheels", "nvidia-cublas-cu12", PYTHON)
-    assert needs[1].product == "cuda"
+    assert needs[0] == ChangePackages(("nvidia-cublas-cu12",), PYTHON)
+    assert as_json(needs[1]).product == "cuda"
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_the_same_release_has_a_build_of_another_name_for_the_cuda_that_is_here(
     package: str, version: str, release: str, first: str
 ) -> None:
     found = answer(CODE, with_framework(built(package, version), toolkit=toolkits(toolkit(release))))
-    assert found.needs[0] == Need("wheels", first, PYTHON, package)
+    assert found.needs[0] == ChangePackages((first,), PYTHON, (package,))
     assert f"{first.replace('==', ' ')} takes the CUDA that is here" in found.why
 
 
@@ -228,6 +228,6 @@ def test_beside_the_wheels_of_torch_no_extra_brings_them_again() -> None:
     wheels = seen((distribution("onnxruntime-gpu", "1.24.1"), distribution("nvidia-cuda-runtime", "13.0.96")))
     facts = machine(environments=seen((environment(*there, distributions=wheels),)), toolkit=NONE)
     needs = next(one for one in answers(CODE, facts) if one.subject.startswith("onnxruntime")).needs
-    assert needs[0].product == "wheels"
-    assert needs[0].spec.startswith("onnxruntime-gpu==1.2")
-    assert needs[0].build == ""
+    assert as_json(needs[0]).product == "wheels"
+    assert as_json(needs[0]).spec.startswith("onnxruntime-gpu==1.2")
+    assert as_json(needs[0]).build == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import ClearVariable
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Variable
 from doctor.model.finding import Severity, Status
@@ -42,7 +42,7 @@ def test_it_is_named_where_it_is_set(package: str, variables: dict[str, str], se
     found = answer(CODE, here(package, **variables))
     (name,) = variables
     assert (found.kind, found.severity) == (Status.BAD, severity)
-    assert found.needs == (Need("variable", "", "~/.bashrc, line 3", name),)
+    assert found.needs == (ClearVariable(name, "~/.bashrc, line 3"),)
     assert name in found.why
 
 

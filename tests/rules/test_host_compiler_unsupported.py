@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import AssignVariable, as_json
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.system import Compiler
 from doctor.model.facts.toolkit import Toolkit, ToolkitName
@@ -76,7 +76,7 @@ def test_the_one_that_nvcc_takes(compilers: tuple[Compiler, ...], kind: Status) 
 def test_accepted_compiler_that_is_installed_is_the_remedy() -> None:
     both = seen((gcc("14"), gcc("12", "/usr/bin/gcc-12", "")))
     found = answer(CODE, machine(toolkit=toolkits(toolkit("12.4.1")), compilers=both))
-    assert found.needs == (Need("variable", "=-ccbin /usr/bin/gcc-12", "", "NVCC_PREPEND_FLAGS"),)
+    assert found.needs == (AssignVariable("NVCC_PREPEND_FLAGS", "-ccbin /usr/bin/gcc-12"),)
 
 
 def test_the_other_flags_stay() -> None:
@@ -85,15 +85,15 @@ def test_the_other_flags_stay() -> None:
     facts = machine(
         toolkit=toolkits(toolkit("12.4.1")), compilers=both, configuration=configuration(variables=seen((flags,)))
     )
-    assert answer(CODE, facts).needs[0].spec == "=-ccbin /usr/bin/gcc-12 -O2"
+    assert as_json(answer(CODE, facts).needs[0]).spec == "=-ccbin /usr/bin/gcc-12 -O2"
 
 
 def test_an_old_nvcc_reads_no_variable() -> None:
     """That of 10.1 and of 9.1 has no such name in its program."""
     there = seen((gcc("14"), gcc("7", "/usr/bin/gcc-7", "")))
     found = answer(CODE, machine(toolkit=toolkits(toolkit("10.1.243")), compilers=there))
-    assert [one.product for one in found.needs] == ["by-hand"]
-    assert "-ccbin /usr/bin/gcc-7" in found.needs[0].spec
+    assert [as_json(one).product for one in found.needs] == ["by-hand"]
+    assert "-ccbin /usr/bin/gcc-7" in as_json(found.needs[0]).spec
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_else_one_is_installed(distribution: str, products: list[str]) -> None:
         compilers=seen((gcc("14"),)),
         system=system(distribution_id=seen(distribution)),
     )
-    assert [need.product for need in answer(CODE, facts).needs] == products
+    assert [as_json(need).product for need in answer(CODE, facts).needs] == products
 
 
 def test_runtime_only_and_unnamed_toolkits_do_not_apply() -> None:
@@ -144,5 +144,5 @@ def test_names_that_lead_nowhere_do_not_hide_the_only_toolkit() -> None:
 def test_only_a_compiler_that_the_release_has_is_named(distribution: str, version: str, package: str) -> None:
     around = system(distribution_id=seen(distribution), distribution_version=seen(version))
     facts = machine(toolkit=toolkits(toolkit("12.4.1")), compilers=seen((gcc("14"),)), system=around)
-    named = [need.build for need in answer(CODE, facts).needs if need.product == "host-compiler"]
+    named = [as_json(need).build for need in answer(CODE, facts).needs if as_json(need).product == "host-compiler"]
     assert named == ([package] if package else [])

@@ -8,6 +8,7 @@ import pytest
 
 from compat.base.choice import NoSuchName
 from compat.matrix import Matrix
+from compat.need import as_json
 from doctor.host import BadRequest
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.image import ImageFacts
@@ -117,7 +118,7 @@ def test_container_requirement_unmet(expression: str, driver: str, gpus: tuple[s
     found = answer("container-requirement-unmet", image(driver, gpus, NVIDIA_REQUIRE_CUDA=expression))
     assert found.kind is kind
     if kind is Status.BAD:
-        assert (found.severity, found.needs[0].product) == (Severity.ERROR, "by-hand")
+        assert (found.severity, as_json(found.needs[0]).product) == (Severity.ERROR, "by-hand")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_a_release_that_stands_for_a_requirement(given: dict[str, Any], driver: 
 
 def test_what_is_to_be_written_instead() -> None:
     def needs(**given: Any) -> str:
-        return answer("container-requirement-unmet", image(**given)).needs[0].spec
+        return as_json(answer("container-requirement-unmet", image(**given)).needs[0]).spec
 
     assert needs(CUDA_VERSION="cu121") == "In the Dockerfile: ENV NVIDIA_REQUIRE_CUDA=cuda>=12.1"
     assert needs(CUDA_VERSION="latest") == "In the Dockerfile: ENV NVIDIA_DISABLE_REQUIRE=true"
@@ -162,7 +163,7 @@ def test_runtime_and_code_where_it_shall_run() -> None:
     assert answer(code, image("580.95.05")).kind is Status.NOT_APPLICABLE
     assert answer(code, image(gpus=("RTX 4090",))).kind is Status.OK
     assert answer(floor, image(gpus=("RTX 4090",))).kind is Status.NOT_APPLICABLE
-    assert all(need.product == "by-hand" for need in answer(floor, image("450.80.02")).needs[:1])
+    assert all(as_json(need).product == "by-hand" for need in answer(floor, image("450.80.02")).needs[:1])
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_runtime_and_code_where_it_shall_run() -> None:
 def test_a_driver_that_does_not_know_the_gpu(driver: str, gpu: str, kind: Status) -> None:
     found = answer("driver-does-not-support-gpu", image(driver, (gpu,) if gpu else ()))
     assert found.kind is kind
-    assert all(need.product == "by-hand" for need in found.needs)
+    assert all(as_json(need).product == "by-hand" for need in found.needs)
 
 
 def test_the_toolkit_of_an_image_and_the_driver_it_shall_run_on() -> None:
@@ -187,7 +188,7 @@ def test_the_toolkit_of_an_image_and_the_driver_it_shall_run_on() -> None:
     assert answer(code, image("580.95.05")).kind is Status.OK
     found = answer(code, image("450.80.02"))
     assert found.kind is Status.BAD
-    assert found.needs[0].product == "by-hand"
+    assert as_json(found.needs[0]).product == "by-hand"
     assert answer("driver-branch-ended", image("450.80.02")).severity is Severity.INFO
     assert answer("driver-branch-ended", image()).kind is Status.NOT_APPLICABLE
 

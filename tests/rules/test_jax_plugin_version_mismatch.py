@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import InstallPackage
 from doctor.model.finding import Status
 from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
@@ -56,7 +56,7 @@ def test_the_extra_brings_what_belongs_together() -> None:
     versions = {"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.2", PJRT: "0.9.2"}
     here = environment(JAXLIB, distributions=seen(tuple(distribution(*one) for one in versions.items())))
     found = answer(CODE, machine(environments=seen((here,))))
-    assert found.needs == (Need("jax", "==0.9.0", f"{VENV}/bin/python", "cuda12"),)
+    assert found.needs == (InstallPackage("jax", "==0.9.0", f"{VENV}/bin/python", "cuda12"),)
 
 
 def test_unseen_distributions_are_unknown() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import InstallDriver, InstallModulePackage, RemoveDriverLeftovers, as_json
 from compat.version import DriverRelease
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.driver import DkmsBuild, ModuleFile
@@ -85,7 +85,7 @@ def test_no_kernel_module(facts: Facts, kind: Status) -> None:
 )
 def test_no_kernel_module_needs(files: tuple[ModuleFile, ...], around: Any, product: str) -> None:
     found = answer("no-kernel-module", unloaded(around, module_files=seen(files)))
-    assert found.needs[0].product == product
+    assert as_json(found.needs[0]).product == product
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_nouveau_in_use(facts: Facts, kind: Status) -> None:
 
 def test_nouveau_without_an_installed_module_wants_the_driver_first() -> None:
     found = answer("nouveau-in-use", unloaded(pci_driver="nouveau", module_files=seen(())))
-    assert [need.product for need in found.needs] == ["driver", "nouveau"]
+    assert [as_json(need).product for need in found.needs] == ["driver", "nouveau"]
     found = answer("nouveau-in-use", unloaded(pci_driver="nouveau"))
-    assert [need.product for need in found.needs] == ["nouveau"]
+    assert [as_json(need).product for need in found.needs] == ["nouveau"]
 
 
 ON = system(secure_boot=seen(True))
@@ -178,7 +178,7 @@ OLDER, NEWER = "6.8.0-40-generic", "6.8.0-90-generic"
 def test_kernel_updated(files: Any, dkms: Any, kind: Status, first: str) -> None:
     found = answer("kernel-updated-dkms-missing", unloaded(module_files=seen(files), dkms=seen(dkms)))
     assert found.kind is kind
-    assert [need.product for need in found.needs[:1]] == ([first] if first else [])
+    assert [as_json(need).product for need in found.needs[:1]] == ([first] if first else [])
 
 
 BROKEN = DkmsBuild("nvidia", "550.144.03", KERNEL, "failed")
@@ -202,27 +202,30 @@ BROKEN = DkmsBuild("nvidia", "550.144.03", KERNEL, "failed")
 )
 def test_who_brings_the_module_is_asked(changes: Any, products: list[str], build: str) -> None:
     found = answer("kernel-updated-dkms-missing", unloaded(module_files=seen((module(OLDER),)), **changes))
-    assert [need.product for need in found.needs] == products
-    assert found.needs[0].build == build
+    assert [as_json(need).product for need in found.needs] == products
+    assert as_json(found.needs[0]).build == build
     held = changes.get("pci_driver") == "nouveau"
-    assert (found.needs[0].spec == "built") is held  # what cannot be loaded yet is only built
+    assert (as_json(found.needs[0]).spec == "built") is held  # what cannot be loaded yet is only built
 
 
 def test_a_build_that_failed_wants_a_later_branch_that_drives_the_card() -> None:
     facts = unloaded(module_files=seen((module(OLDER),)), dkms=seen((BROKEN,)))
-    assert answer("kernel-updated-dkms-missing", facts).needs[0] == Need("driver", ">=551")
+    assert answer("kernel-updated-dkms-missing", facts).needs[0] == InstallDriver(">=551")
     maxwell = facts._replace(pci=seen((pci_device(device_id=0x1B80, driver=""),)))
-    assert answer("kernel-updated-dkms-missing", maxwell).needs[0] == Need("driver", "==580.*")
+    assert answer("kernel-updated-dkms-missing", maxwell).needs[0] == InstallDriver("==580.*")
     last = seen((BROKEN._replace(release="580.95.05"),))
     kept = maxwell._replace(driver=maxwell.driver._replace(dkms=last))
-    assert [need.product for need in answer("kernel-updated-dkms-missing", kept).needs] == ["by-hand", "by-hand"]
+    assert [as_json(need).product for need in answer("kernel-updated-dkms-missing", kept).needs] == [
+        "by-hand",
+        "by-hand",
+    ]
 
 
 def test_another_kind_of_kernel_is_no_successor() -> None:
     """A restart into linux-lts takes linux-lts again."""
     lts = system(kernel=seen("6.12.57-1-lts"))
     found = answer("kernel-updated-dkms-missing", unloaded(lts, module_files=seen((module("6.17.8-arch1-1"),))))
-    assert "restart" not in {need.product for need in found.needs}
+    assert "restart" not in {as_json(need).product for need in found.needs}
 
 
 def test_kernel_updated_elsewhere() -> None:
@@ -265,25 +268,28 @@ def test_a_mismatch_is_mended_by_a_restart_where_the_next_start_takes_the_other_
     broken = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER, module_files=newer))
     unknown = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER, module_files=unseen()))
     for facts in (broken, unknown):
-        assert [need.product for need in answer("driver-library-mismatch", facts).needs] == ["restart", "by-hand"]
+        assert [as_json(need).product for need in answer("driver-library-mismatch", facts).needs] == [
+            "restart",
+            "by-hand",
+        ]
     inside = broken._replace(system=CONTAINER)
-    assert [need.product for need in answer("driver-library-mismatch", inside).needs] == ["by-hand"]
+    assert [as_json(need).product for need in answer("driver-library-mismatch", inside).needs] == ["by-hand"]
     lxc = answer("driver-library-mismatch", broken._replace(system=system(container=seen("lxc"))))
-    assert "--no-kernel-modules" in lxc.needs[0].spec
+    assert "--no-kernel-modules" in as_json(lxc.needs[0]).spec
 
 
 def test_a_mismatch_that_a_restart_would_bring_back() -> None:
     same = machine(driver=driver(nvml=seen(MISMATCH), libraries=OTHER))
     found = answer("driver-library-mismatch", same)
-    assert found.needs == (Need("driver", "==570.86.10"),)
+    assert found.needs == (InstallDriver("==570.86.10"),)
     path = f"/lib/modules/{KERNEL}/kernel/nvidia-580-open/nvidia.ko"
     ready = same._replace(driver=same.driver._replace(module_files=seen((module()._replace(path=path),))))
-    built = Need("module-package", "==570.86.10", KERNEL, "nvidia-dkms-570-open")
+    built = InstallModulePackage(KERNEL, "nvidia-dkms-570-open", "570.86.10")
     assert answer("driver-library-mismatch", ready).needs == (built,)
     beside = seen((*OTHER.value, driver_library()._replace(loads=False)))
     left = answer("driver-library-mismatch", machine(driver=driver(nvml=seen(MISMATCH), libraries=beside)))
     path = "/usr/lib/x86_64-linux-gnu/libcuda.so.570.86.10"
-    assert left.needs == (Need("driver-leftovers", "", path, "lib*.so.570.86.10"),)
+    assert left.needs == (RemoveDriverLeftovers(path, "lib*.so.570.86.10"),)
 
 
 @pytest.mark.parametrize(
@@ -363,7 +369,7 @@ def test_a_generation_that_needs_the_open_module_is_known_without_the_log() -> N
     facts = machine(driver=broken, gpus=seen((gpu("NVIDIA GeForce RTX 5090", "12.0"),)))
     found = answer("open-kernel-module-required", facts)
     assert found.kind is Status.BAD
-    assert found.needs[0].build == "open"
+    assert as_json(found.needs[0]).build == "open"
 
 
 @pytest.mark.parametrize(
@@ -384,7 +390,7 @@ def test_a_generation_that_needs_the_open_module_is_known_without_the_log() -> N
 def test_driver_does_not_support_gpu(facts: Facts, kind: Status, need: str) -> None:
     found = answer("driver-does-not-support-gpu", facts)
     assert found.kind is kind
-    assert [one.product for one in found.needs] == ([need] if need else [])
+    assert [as_json(one).product for one in found.needs] == ([need] if need else [])
 
 
 NO_BAR = (
@@ -420,7 +426,7 @@ def test_gsp_firmware_missing(facts: Facts, kind: Status) -> None:
 
 def test_the_firmware_is_that_of_the_module() -> None:
     need, *_ = answer("gsp-firmware-missing", no_devices(NO_FIRMWARE)).needs
-    assert need[:2] == ("gpu-firmware", "==580.95.05")
+    assert as_json(need)[:2] == ("gpu-firmware", "==580.95.05")
 
 
 @pytest.mark.parametrize(
@@ -469,11 +475,11 @@ def test_driver_branch_ended(release: str, name: str, capability: str, kind: Sta
 def test_an_ended_branch_asks_for_one_that_lasts_unless_the_card_has_none() -> None:
     newer = answer("driver-branch-ended", machine(driver=driver("470.256.02")))
     assert newer.severity is Severity.INFO
-    assert newer.needs[0].product == "driver"
-    assert newer.needs[0].spec.startswith(">=")
+    assert as_json(newer.needs[0]).product == "driver"
+    assert as_json(newer.needs[0]).spec.startswith(">=")
     last = answer("driver-branch-ended", machine(driver=driver("470.256.02"), gpus=seen((gpu("Tesla K80", "3.7"),))))
     assert last.severity is Severity.INFO
-    assert last.needs[0].product == "by-hand"
+    assert as_json(last.needs[0]).product == "by-hand"
     assert answer("driver-branch-ended", unloaded()).kind is Status.NOT_APPLICABLE
 
 
@@ -563,7 +569,11 @@ def test_the_open_module_is_asked_for_by_the_id_alone(device: int, flavour: str,
 
 def test_an_upgrade_beyond_the_branch_of_the_card_needs_that_branch_and_no_modprobe() -> None:
     found = answer("driver-does-not-support-gpu", on_bus(GTX_1080, "590.48.01", loaded=False))
-    assert (found.kind, found.needs[0].product, found.needs[0].spec) == (Status.BAD, "driver", "==580.*")
+    assert (found.kind, as_json(found.needs[0]).product, as_json(found.needs[0]).spec) == (
+        Status.BAD,
+        "driver",
+        "==580.*",
+    )
     assert "no-kernel-module" in {one.code for one in found.explains}
 
 
@@ -573,20 +583,20 @@ def test_an_upgrade_beyond_the_branch_of_the_card_needs_that_branch_and_no_modpr
 def test_a_card_without_driver_asks_for_its_own(device: int, spec: str, flavour: str) -> None:
     facts = unloaded(module_files=seen(()))._replace(pci=seen((pci_device(device_id=device, driver=""),)))
     need = answer("no-kernel-module", facts).needs[0]
-    assert (need.product, need.spec, need.build) == ("driver", spec, flavour)
+    assert (as_json(need).product, as_json(need).spec, as_json(need).build) == ("driver", spec, flavour)
 
 
 def test_two_cards_that_no_driver_runs_at_once() -> None:
     both = seen((pci_device(device_id=GTX_1080, driver=""), pci_device(device_id=RTX_5090, address="0000:02:00.0")))
     need = answer("no-kernel-module", unloaded(module_files=seen(()))._replace(pci=both)).needs[0]
-    assert need.product == "by-hand"
-    assert "Pascal" in need.spec
-    assert "Blackwell" in need.spec
+    assert as_json(need).product == "by-hand"
+    assert "Pascal" in as_json(need).spec
+    assert "Blackwell" in as_json(need).spec
 
 
 def test_what_holds_the_card_is_kept_away() -> None:
     facts = unloaded(pci_driver="nova_core", module_files=seen((module(),)))
-    assert answer("nouveau-in-use", facts).needs[0].build == "nova_core"
+    assert as_json(answer("nouveau-in-use", facts).needs[0]).build == "nova_core"
 
 
 @pytest.mark.parametrize(
@@ -603,7 +613,7 @@ def test_debians_alternative_that_leads_to_another_driver(folder: str, release: 
     refused = nvml(state="error", error="NVMLError (18)", code=18)
     facts = machine(driver=driver(nvml=seen(refused), libraries=seen((chosen, aside))))
     found = answer("driver-library-mismatch", facts)
-    assert (found.needs[0].product == "glx-alternative") is is_alternative
+    assert (as_json(found.needs[0]).product == "glx-alternative") is is_alternative
     assert ("alternative" in found.why) is is_alternative
 
 

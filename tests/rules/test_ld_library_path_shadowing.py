@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import DropFromPath, as_json
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -79,7 +79,7 @@ def _severity_of(one: Framework, loaded: str) -> Severity:
 def test_it_reads_like_a_diagnosis() -> None:
     found = answer(CODE, shadowed())
     assert found.why == "torch 2.9.1+cu128 will load cuDNN 9.5.1 instead of its own 9.10.2"
-    assert found.needs == (Need("variable", f"without {OPT}", "~/.bashrc, line 118", "LD_LIBRARY_PATH"),)
+    assert found.needs == (DropFromPath("LD_LIBRARY_PATH", OPT, "~/.bashrc, line 118"),)
     assert any("pinned by nvidia-cudnn-cu12==9.10.2.21" in one.detail for one in found.evidence)
 
 
@@ -132,13 +132,13 @@ def test_path_on_windows() -> None:
     told = told._replace(intended=seen("C:/venv/torch/lib/cudnn64_9.dll"))
     facts = machine(system=system(family=seen("windows")), loader=loader(predictions=seen((told,))))
     (need,) = answer(CODE, facts).needs
-    assert (need.build, need.spec) == ("PATH", "without C:/CUDA/bin")
+    assert (as_json(need).build, as_json(need).spec) == ("PATH", "without C:/CUDA/bin")
 
 
 def test_preload_is_unset() -> None:
     facts = _told(way=Way(FoundBy.PRELOAD, entry=f"{OPT}/libcudnn.so.9"))
     (need,) = answer(CODE, facts).needs
-    assert (need.build, need.spec) == ("LD_PRELOAD", "")
+    assert (as_json(need).build, as_json(need).spec) == ("LD_PRELOAD", "")
 
 
 def test_each_framework_is_judged_by_its_own_prediction() -> None:

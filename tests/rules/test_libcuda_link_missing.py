@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import AssignVariable, LinkTo
 from doctor.model.facts import Facts
 from doctor.model.facts.loader import FoundBy, Outcome, SearchDir
 from doctor.model.finding import Status
@@ -47,14 +47,14 @@ def test_kinds(facts: Facts, kind: Status) -> None:
 
 def test_a_link_beside_the_driver() -> None:
     found = answer(CODE, on(Outcome.MISSING))
-    assert found.needs == (Need("link", "libcuda.so.580.95.05", f"{LIB}/libcuda.so"),)
+    assert found.needs == (LinkTo(f"{LIB}/libcuda.so", "libcuda.so.580.95.05"),)
     assert found.evidence[0].source == ASKER
 
 
 def test_in_wsl_the_directory_is_searched() -> None:
     library = driver_library()._replace(path=f"{WSL}/libcuda.so.1", origin="wsl")
     found = answer(CODE, on(Outcome.MISSING, driver=driver(libraries=seen((library,)))))
-    assert found.needs == (Need("variable", f"={WSL}", "", "LD_LIBRARY_PATH"),)
+    assert found.needs == (AssignVariable("LD_LIBRARY_PATH", WSL),)
 
 
 def test_it_is_no_matter_of_cudas_release() -> None:

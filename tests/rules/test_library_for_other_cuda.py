@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import ChangePackages, DropFromPath, InstallPackage, as_json
 from doctor.model.facts.loader import FoundBy, Way
 from doctor.model.finding import Severity, Status
 from tests.machine import (
@@ -73,18 +74,18 @@ def test_what_the_driver_does_not_run_is_an_error(release: str, severity: Severi
 
 def test_the_wheel_that_the_framework_pins_or_the_one_for_its_cuda() -> None:
     wrong = NCCL._replace(cuda_major=seen(13))
-    assert [one.product for one in answer(CODE, told(wrong)).needs] == ["nvidia-nccl-cu12"]
+    assert [as_json(one).product for one in answer(CODE, told(wrong)).needs] == ["nvidia-nccl-cu12"]
     pinned = environment(framework(requires=seen(("nvidia-nccl-cu12==2.27.5",))))
     found = answer(CODE, told(wrong, environments=seen((pinned,))))
-    assert [one[:3] for one in found.needs] == [("nvidia-nccl-cu12", "==2.27.5", f"{VENV}/bin/python")]
+    assert found.needs == (InstallPackage("nvidia-nccl-cu12", "==2.27.5", f"{VENV}/bin/python"),)
     there = pinned._replace(distributions=seen((distribution("nvidia-nccl-cu12", "2.27.5"),)))
-    assert answer(CODE, told(wrong, environments=seen((there,)))).needs[0].build == "again"
+    assert as_json(answer(CODE, told(wrong, environments=seen((there,)))).needs[0]).build == "again"
 
 
 def test_a_variable_that_leads_there_goes() -> None:
     way = Way(FoundBy.LIBRARY_PATH, "libtorch_cuda.so", "/opt/nccl/lib", "/opt/nccl/lib", "~/.bashrc, line 3")
     found = answer(CODE, told(NCCL._replace(cuda_major=seen(13), way=way)))
-    assert found.needs == (("variable", "without /opt/nccl/lib", "~/.bashrc, line 3", "LD_LIBRARY_PATH"),)
+    assert found.needs == (DropFromPath("LD_LIBRARY_PATH", "/opt/nccl/lib", "~/.bashrc, line 3"),)
 
 
 def test_the_wheel_for_the_other_cuda_goes_first_where_nothing_else_wants_it() -> None:
@@ -95,7 +96,7 @@ def test_the_wheel_for_the_other_cuda_goes_first_where_nothing_else_wants_it() -
             framework(requires=seen(("nvidia-cudnn-cu12==9.10.2.21", *pins))), distributions=seen(wheels)
         )
         found = answer(CODE, told(wrong, environments=seen((here,))))
-        assert found.needs == (("wheels", wanted, f"{VENV}/bin/python", "nvidia-nccl-cu13"),)
+        assert found.needs == (ChangePackages((wanted,), f"{VENV}/bin/python", ("nvidia-nccl-cu13",)),)
         assert ("pip-nvidia-wheels-conflict", here.label) in found.explains
 
 

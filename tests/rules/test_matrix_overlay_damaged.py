@@ -6,6 +6,7 @@ import pytest
 
 from compat import overlay
 from compat.matrix import Matrix
+from compat.need import as_json
 from doctor.model.finding import Severity, Status
 from doctor.rules.shared.engine import judge, load_rules
 from tests.machine import machine
@@ -29,4 +30,4 @@ def test_matrix_overlay_damaged(tmp_path: Path, text: str | None, kind: Status) 
     if kind is Status.BAD:
         assert answer.severity is Severity.WARNING
         assert str(folder / "torch.json") in answer.evidence[0].detail
-        assert "Remove it" in answer.needs[0].spec
+        assert "Remove it" in as_json(answer.needs[0]).spec

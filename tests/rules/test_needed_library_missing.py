@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from compat.need import AGAIN, Need
+from compat.need import (
+    Advice,
+    AssignVariable,
+    ChangePackages,
+    DropFromPath,
+    GiveGpus,
+    InstallDriver,
+    InstallPackage,
+    InstallSystemLibrary,
+    Need,
+    as_json,
+)
 from doctor.model.facts.environment import Incomplete
 from doctor.model.facts.loader import Dll, DllNeeds, FoundBy, Outcome, Way
 from doctor.model.finding import Status
@@ -81,18 +92,18 @@ def test_kinds(facts: Any, kind: Status) -> None:
 @pytest.mark.parametrize(
     ("one", "need"),
     [
-        (lost(), Need("system-library", "", "", "libgomp.so.1")),
+        (lost(), InstallSystemLibrary("libgomp.so.1")),
         (
             lost("libdl.so.2"),
-            Need("by-hand", "Install the package of the system that has libdl.so.2: none of Python's lists it."),
+            Advice("Install the package of the system that has libdl.so.2: none of Python's lists it."),
         ),
         (
             lost(outcome=Outcome.DAMAGED, damaged="/usr/lib/libgomp.so.1"),
-            Need("system-library", AGAIN, "", "libgomp.so.1"),
+            InstallSystemLibrary("libgomp.so.1", True),
         ),
         (
             lost(outcome=Outcome.DAMAGED, damaged="/opt/x/libgomp.so.1", way=BY_VARIABLE),
-            Need("variable", "without /opt/x", "~/.bashrc, line 3", "LD_LIBRARY_PATH"),
+            DropFromPath("LD_LIBRARY_PATH", "/opt/x", "~/.bashrc, line 3"),
         ),
     ],
 )
@@ -105,27 +116,27 @@ WSLS = driver_library(path="/usr/lib/wsl/lib/libcuda.so.1", origin="wsl", loads=
 TEGRA = "/usr/lib/aarch64-linux-gnu/tegra"
 TEGRAS = driver_library(path=f"{TEGRA}/libcuda.so.1.1", loads=False)
 NONE = driver(libraries=seen(()))
-STARTED_WITHOUT = Need("by-hand", "Start the container anew with --runtime nvidia.")
+STARTED_WITHOUT = Advice("Start the container anew with --runtime nvidia.")
 IN_DOCKER = system(container=seen("docker"))
 
 
 @pytest.mark.parametrize(
     ("soname", "libraries", "where", "need"),
     [
-        ("libcuda.so.1", (NIXS,), system(), Need("variable", "=/run/opengl-driver/lib", "", "LD_LIBRARY_PATH")),
+        ("libcuda.so.1", (NIXS,), system(), AssignVariable("LD_LIBRARY_PATH", "/run/opengl-driver/lib")),
         (
             "libcuda.so.1",
             (WSLS,),
             system(container=seen("docker"), wsl=seen(2)),
-            Need("variable", "=/usr/lib/wsl/lib", "", "LD_LIBRARY_PATH"),
+            AssignVariable("LD_LIBRARY_PATH", "/usr/lib/wsl/lib"),
         ),
         ("libcuda.so.1", (WSLS,), system(wsl=seen(2)), None),  # a rule of its own
         ("libcuda.so.1", (driver_library(loads=False),), system(), None),
-        ("libnvidia-ml.so.1", (driver_library(),), system(), Need("driver", "==580.95.05")),
-        ("libnvidia-ml.so.1", (driver_library(),), IN_DOCKER, Need("container-gpu", "", "docker")),
+        ("libnvidia-ml.so.1", (driver_library(),), system(), InstallDriver("==580.95.05")),
+        ("libnvidia-ml.so.1", (driver_library(),), IN_DOCKER, GiveGpus("docker")),
         ("libnvidia-ml.so.1", (), IN_DOCKER, None),
         ("libcuda.so.1", (), system(jetson=seen("Orin"), container=seen("docker")), STARTED_WITHOUT),
-        ("libcuda.so.1", (TEGRAS,), system(jetson=seen("Orin")), Need("variable", f"={TEGRA}", "", "LD_LIBRARY_PATH")),
+        ("libcuda.so.1", (TEGRAS,), system(jetson=seen("Orin")), AssignVariable("LD_LIBRARY_PATH", TEGRA)),
     ],
 )
 def test_what_no_rule_of_the_driver_is_about_is_told(
@@ -137,18 +148,18 @@ def test_what_no_rule_of_the_driver_is_about_is_told(
 
 def test_a_damaged_one_of_the_driver_comes_with_the_driver() -> None:
     one = lost("libcuda.so.1", outcome=Outcome.DAMAGED, damaged="/usr/lib/x86_64-linux-gnu/libcuda.so.1")
-    assert answer(CODE, on(one)).needs == (Need("driver", "==580.95.05"),)
+    assert answer(CODE, on(one)).needs == (InstallDriver("==580.95.05"),)
 
 
 def test_nvmls_library_is_not_sought_where_only_libcuda_lies() -> None:
     facts = on(lost("libnvidia-ml.so.1"), driver=driver(libraries=seen((TEGRAS._replace(loads=True),))))
     (need,) = answer(CODE, facts._replace(system=system(jetson=seen("Orin")))).needs
-    assert "nvidia-l4t-*" in need.spec
+    assert "nvidia-l4t-*" in as_json(need).spec
 
 
 def test_a_jetson_without_libcuda_has_no_other_rule() -> None:
     (need,) = answer(CODE, on(lost("libcuda.so.1"), driver=NONE, system=system(jetson=seen("Orin")))).needs
-    assert "nvidia-l4t-*" in need.spec
+    assert "nvidia-l4t-*" in as_json(need).spec
 
 
 def test_without_a_gpu_no_driver_is_missed() -> None:
@@ -158,8 +169,8 @@ def test_without_a_gpu_no_driver_is_missed() -> None:
 
 def test_a_libcuda_that_other_programs_find_needs_no_package() -> None:
     (need,) = answer(CODE, on(lost("libcuda.so.1"))).needs
-    assert need.product == "by-hand"
-    assert "links to /usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05" in need.spec
+    assert as_json(need).product == "by-hand"
+    assert "links to /usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05" in as_json(need).spec
 
 
 def test_no_wheel_brings_glibc_to_alpine() -> None:
@@ -167,20 +178,20 @@ def test_no_wheel_brings_glibc_to_alpine() -> None:
     nothing_listed = seen((environment(framework())._replace(incomplete=unseen()),))
     for soname, product in (("libpthread.so.0", "by-hand"), ("libc10.so", "torch")):
         needs = answer(CODE, on(lost(soname), system=alpine, environments=nothing_listed)).needs
-        assert [one.product for one in needs] == [product]
+        assert [as_json(one).product for one in needs] == [product]
 
 
 @pytest.mark.parametrize("incomplete", [unseen(), seen((Incomplete("torch", "2.9.1", ("torch/lib/libc10.so",), ()),))])
 def test_a_library_of_its_own_comes_with_it_anew(incomplete: Any) -> None:
     facts = on(lost("libc10.so"), environments=seen((environment(framework())._replace(incomplete=incomplete),)))
-    assert answer(CODE, facts).needs == (Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
+    assert answer(CODE, facts).needs == (InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
 
 
 def test_a_wheel_that_is_pinned_and_not_there_brings_it() -> None:
     torch = framework(requires=seen(("nvidia-cufile-cu12==1.13.1.3", "nvidia-cudnn-cu12==9.10.2.21")))
     found = answer(CODE, on(lost("libcufile.so.0"), environments=seen((environment(torch),))))
-    assert found.needs[0] == Need("wheels", "nvidia-cufile-cu12==1.13.1.3", f"{VENV}/bin/python")
-    assert found.needs[1].product == "torch"
+    assert found.needs[0] == ChangePackages(("nvidia-cufile-cu12==1.13.1.3",), f"{VENV}/bin/python")
+    assert as_json(found.needs[1]).product == "torch"
 
 
 def test_what_a_companion_needs_by_the_libraries_of_its_base_is_told_once() -> None:
@@ -208,10 +219,10 @@ def on_windows(dlls: Any = None, **changes: Any) -> Any:
 
 def test_a_dll_of_torch_s_own_comes_with_it_anew() -> None:
     found = answer(OTHER, on_windows(found="", foreign=_DLL))
-    assert found.needs == (Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
+    assert found.needs == (InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
     assert "error 193" in found.why
     strange = answer(OTHER, on_windows(found="", foreign="C:/Windows/System32/cudart64_12.dll"))
-    assert strange.needs[0].product == "by-hand"
+    assert as_json(strange.needs[0]).product == "by-hand"
 
 
 @pytest.mark.parametrize(
@@ -235,8 +246,8 @@ def test_kinds_of_machine(facts: Any, kind: Status) -> None:
 
 def test_the_framework_or_its_wheel_anew() -> None:
     own = lost("libtorch.so", foreign=f"{SITE}/torch/lib/libtorch.so")
-    assert answer(OTHER, on(own)).needs == (Need("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
-    assert "nvidia-cublas-cu12" in answer(OTHER, on(FOREIGN)).needs[0].spec
+    assert answer(OTHER, on(own)).needs == (InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
+    assert "nvidia-cublas-cu12" in as_json(answer(OTHER, on(FOREIGN)).needs[0]).spec
     assert framework().label in answer(OTHER, on(FOREIGN)).why
 
 
@@ -248,4 +259,4 @@ def test_a_library_that_a_variable_puts_first_may_be_too_old() -> None:
     assert found.why == (
         f"torch 2.9.1+cu128 cannot be imported: libstdc++.so.6 is too old: {path} has no GLIBCXX_3.4.30"
     )
-    assert found.needs == (Need("variable", "without /opt/x", "~/.bashrc, line 3", "LD_LIBRARY_PATH"),)
+    assert found.needs == (DropFromPath("LD_LIBRARY_PATH", "/opt/x", "~/.bashrc, line 3"),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import InstallPackage
 from doctor.model.finding import Severity, Status
 from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer
@@ -34,7 +34,7 @@ def test_releases(package: str, version: str, numpy: str, kind: Status, severity
     here = environment(framework(package, version), distributions=seen(there))
     found = answer(CODE, machine(environments=seen((here,))))
     assert (found.kind, found.severity if found.kind is Status.BAD else None) == (kind, severity)
-    assert found.kind is not Status.BAD or found.needs == (Need("numpy", "<2", f"{VENV}/bin/python"),)
+    assert found.kind is not Status.BAD or found.needs == (InstallPackage("numpy", "<2", f"{VENV}/bin/python"),)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_refuses_a_newer_one_for_other_reasons(package: str, version: str, 
     here = environment(framework(package, version), distributions=seen(there))
     found = answer(CODE, machine(environments=seen((here,))))
     assert found.kind is (Status.BAD if wanted else Status.OK)
-    assert found.needs == ((Need("numpy", wanted, f"{VENV}/bin/python"),) if wanted else ())
+    assert found.needs == ((InstallPackage("numpy", wanted, f"{VENV}/bin/python"),) if wanted else ())
 
 
 @pytest.mark.parametrize(("version", "kind"), [("2.4.0", Status.BAD), ("2.4.1", Status.NOT_APPLICABLE)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import ChangePackages, as_json
 from doctor.model.facts.environment import Overlap
 from doctor.model.finding import Status, Symptom
 from tests.machine import VENV, distribution, driver, environment, machine, seen, toolkit, toolkits, unseen
@@ -54,7 +54,7 @@ def test_a_hidden_copy_does_not_count(code: str) -> None:
 def test_the_gpu_build_of_onnxruntime_stays_and_explains() -> None:
     both = (distribution("onnxruntime", "1.22.1"), distribution("onnxruntime-gpu", "1.22.0"))
     found = answer(ORT, machine(environments=seen((environment(distributions=seen(both)),))))
-    assert found.needs == (Need("wheels", "onnxruntime-gpu==1.22.0", PYTHON, "onnxruntime"),)
+    assert found.needs == (ChangePackages(("onnxruntime-gpu==1.22.0",), PYTHON, ("onnxruntime",)),)
     assert Symptom("cpu-only-wheel", "onnxruntime 1.22.1") in found.explains
 
 
@@ -81,8 +81,8 @@ def test_the_cupy_that_the_driver_runs_stays(cuda: str, names: tuple[str, ...], 
     here = environment(distributions=seen(tuple(distribution(name, VERSION) for name in names)))
     found = answer(CUPY, machine(driver=driver(cuda=cuda), environments=seen((here,)), toolkit=NO_TOOLKIT))
     (need,) = found.needs
-    assert need.spec == f"{kept}=={VERSION}"
-    assert need.build == " ".join(name for name in names if name != kept)
+    assert as_json(need).spec == f"{kept}=={VERSION}"
+    assert as_json(need).build == " ".join(name for name in names if name != kept)
 
 
 @pytest.mark.parametrize(
@@ -93,5 +93,5 @@ def test_the_cupy_whose_cuda_is_here_stays_and_explains_the_other(release: str, 
     there = toolkits(toolkit(release)) if release else NO_TOOLKIT
     facts = machine(environments=seen((environment(distributions=seen(both)),)), toolkit=there)
     found = answer(CUPY, facts._replace(driver=driver("580.95.05", "13.0")))
-    assert found.needs == (Need("wheels", f"cupy-cuda{kept}x=={VERSION}", PYTHON, f"cupy-cuda{goes}x"),)
+    assert found.needs == (ChangePackages((f"cupy-cuda{kept}x=={VERSION}",), PYTHON, (f"cupy-cuda{goes}x",)),)
     assert Symptom("cudart-soname-missing", f"cupy-cuda{goes}x {VERSION}") in found.explains

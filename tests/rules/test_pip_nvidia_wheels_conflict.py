@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import AssignVariable, ChangePackages, InstallPackage, as_json
 from compat.version import CudaVersion, CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework, Overlap, WheelRequirement
@@ -80,14 +80,14 @@ def test_pins(requires: tuple[str, ...], wheel: tuple[str, str], kind: Status, s
 
 def test_the_pinned_version_is_the_remedy_and_explains_what_it_breaks() -> None:
     found = answer(CODE, with_wheels((TORCH,), ("nvidia-cudnn-cu12", "9.5.1.17")))
-    assert found.needs == (Need("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON),)
+    assert found.needs == (InstallPackage("nvidia-cudnn-cu12", "==9.10.2.21", PYTHON),)
     assert Symptom("cudnn-version-mismatch-loaded-vs-compiled", TORCH.label) in found.explains
 
 
 def test_several_pins_are_one_remedy() -> None:
     built = torch("nvidia-cudnn-cu12==9.10.2.21", "nvidia-nccl-cu12==2.27.5")
     found = answer(CODE, with_wheels((built,), ("nvidia-cudnn-cu12", "9.5.1.17"), ("nvidia-nccl-cu12", "2.20.5")))
-    assert found.needs == (Need("wheels", "nvidia-cudnn-cu12==9.10.2.21 nvidia-nccl-cu12==2.27.5", PYTHON),)
+    assert found.needs == (ChangePackages(("nvidia-cudnn-cu12==9.10.2.21", "nvidia-nccl-cu12==2.27.5"), PYTHON),)
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_frameworks_that_exclude_each_other_need_two_environments() -> None:
     one = torch("nvidia-cudnn-cu12==9.1.0.70")
     other = framework("tensorflow", "2.17.0", requires=seen(("nvidia-cudnn-cu12==8.9.7.29",)))
     (need,) = answer(CODE, with_wheels((one, other), ("nvidia-cudnn-cu12", "8.9.7.29"))).needs
-    assert need.product == "by-hand"
-    assert "separate environments" in need.spec
+    assert as_json(need).product == "by-hand"
+    assert "separate environments" in as_json(need).spec
 
 
 CU11 = (("nvidia-cublas-cu11", "11.11.3.6"), ("nvidia-cudnn-cu11", "8.7.0.84"))
@@ -171,7 +171,9 @@ def test_leftovers_go_and_what_shared_files_with_them_comes_anew() -> None:
     )
     facts = with_wheels((TORCH,), CUDNN, *CU11, overlaps=seen((shared,)))
     (need,) = answer(CODE, facts).needs
-    assert need == Need("wheels", "nvidia-cublas-cu12==12.8.4.1", PYTHON, "nvidia-cublas-cu11 nvidia-cudnn-cu11")
+    assert need == ChangePackages(
+        ("nvidia-cublas-cu12==12.8.4.1",), PYTHON, ("nvidia-cublas-cu11", "nvidia-cudnn-cu11")
+    )
 
 
 @pytest.mark.parametrize("changes", [{"distributions": unseen("?")}, {"frameworks": unseen("?")}])
@@ -186,10 +188,10 @@ def test_wheels_of_the_users_own_directory_are_not_looked_for_inside() -> None:
     outside = left._replace(site="/home/user/.local/lib/python3.12/site-packages")
     home = home._replace(distributions=seen((*inside, outside)))
     first, need = answer(CODE, machine(environments=seen((home,)))).needs
-    assert first == Need("variable", "=1", "", "PYTHONNOUSERSITE")
-    assert need.product == "by-hand"
-    assert "PYTHONNOUSERSITE=1" in need.spec
-    assert "/home/user/.local" in need.spec
+    assert first == AssignVariable("PYTHONNOUSERSITE", "1")
+    assert as_json(need).product == "by-hand"
+    assert "PYTHONNOUSERSITE=1" in as_json(need).spec
+    assert "/home/user/.local" in as_json(need).spec
 
 
 def test_a_framework_of_the_users_own_directory_is_not_hidden() -> None:
@@ -200,7 +202,7 @@ def test_a_framework_of_the_users_own_directory_is_not_hidden() -> None:
     torch = TORCH._replace(path=f"{site}/torch")
     home = home._replace(distributions=seen((*inside, left._replace(site=site))), frameworks=seen((torch,)))
     (need,) = answer(CODE, machine(environments=seen((home,)))).needs
-    assert need.product == "by-hand"
+    assert as_json(need).product == "by-hand"
 
 
 def test_without_wheels_it_does_not_apply() -> None:
@@ -214,7 +216,7 @@ def test_what_the_code_of_a_framework_refuses(version: str, kind: Status) -> Non
     assert (found.kind, found.severity) == (kind, Severity.ERROR)
     if kind is Status.BAD:
         assert found.why == "jax 0.4.35 cannot be imported beside nvidia-cuda-nvcc-cu12 12.9.86: it needs <12.9"
-        assert found.needs == (Need("nvidia-cuda-nvcc-cu12", "<12.9", PYTHON),)
+        assert found.needs == (InstallPackage("nvidia-cuda-nvcc-cu12", "<12.9", PYTHON),)
 
 
 def test_a_wheel_whose_release_is_not_known_yet_comes_as_it_is_asked_for() -> None:
@@ -226,7 +228,7 @@ def test_a_wheel_whose_release_is_not_known_yet_comes_as_it_is_asked_for() -> No
     facts = machine(environments=seen((here,)))
     for code in (CODE, "wheel-files-overwritten"):
         (need,) = answer(code, facts).needs
-        assert (need.spec, need.build) == ("nvidia-nccl-cu12>=2.29.3,<3", "nvidia-nccl-cu13")
+        assert (as_json(need).spec, as_json(need).build) == ("nvidia-nccl-cu12>=2.29.3,<3", "nvidia-nccl-cu13")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import as_json
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Severity, Status
 from tests.machine import environment, machine, seen, system, unseen
@@ -44,4 +45,4 @@ def test_windows(facts: Facts, kind: Status, severity: Severity | None) -> None:
     assert found.kind is kind
     if severity:
         assert found.severity is severity
-        assert "py -3.12 -m venv .venv" in found.needs[0].spec
+        assert "py -3.12 -m venv .venv" in as_json(found.needs[0]).spec

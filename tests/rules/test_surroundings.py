@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import AGAIN, Need
+from compat.need import DropFromPath, InstallSystemPackage, Need, as_json
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.failure import Failure
@@ -156,10 +156,10 @@ def test_no_device_nodes(nodes: Any, changes: dict[str, Any], kind: Status) -> N
     ("state", "changes", "need"),
     [
         ("set-user-ID", {}, None),
-        ("absent", {}, Need("system-package", "", "", "nvidia-modprobe")),
-        ("plain", {}, Need("system-package", AGAIN, "", "nvidia-modprobe")),
+        ("absent", {}, InstallSystemPackage("nvidia-modprobe")),
+        ("plain", {}, InstallSystemPackage("nvidia-modprobe", reinstall=True)),
         ("absent", {"is_root": seen(True)}, None),
-        ("absent", {"distribution_id": seen("arch")}, Need("system-package", AGAIN, "", "nvidia-utils")),
+        ("absent", {"distribution_id": seen("arch")}, InstallSystemPackage("nvidia-utils", reinstall=True)),
     ],
 )
 def test_who_makes_the_node_of_uvm(state: str, changes: dict[str, Any], need: Need | None) -> None:
@@ -196,7 +196,7 @@ CARD_1 = node("/dev/nvidia1")
 def test_device_permissions(nodes: Any, kind: Status, need: str) -> None:
     found = answer("device-permissions", machine(driver=driver(nodes=seen(nodes))))
     assert found.kind is kind
-    assert [one.product for one in found.needs[:1]] == ([need] if need else [])
+    assert [as_json(one).product for one in found.needs[:1]] == ([need] if need else [])
 
 
 def test_nvml_says_that_this_user_may_not() -> None:
@@ -325,8 +325,10 @@ def test_forward_compat_mistake(drivers: Any, name: str, kind: Status) -> None:
 def test_the_folder_of_compat_leaves_the_variable_that_names_it() -> None:
     path = "/opt/x:/usr/local/cuda-13.1/compat"
     facts = machine(driver=compat(), configuration=variables(LD_LIBRARY_PATH=path))
-    assert answer("forward-compat-mistake", facts).needs[0][:2] == ("variable", "without /usr/local/cuda-13.1/compat")
-    assert answer("forward-compat-mistake", machine(driver=compat())).needs[0].product == "by-hand"
+    assert answer("forward-compat-mistake", facts).needs[0] == DropFromPath(
+        "LD_LIBRARY_PATH", "/usr/local/cuda-13.1/compat"
+    )
+    assert as_json(answer("forward-compat-mistake", machine(driver=compat())).needs[0]).product == "by-hand"
 
 
 INJECTED = driver_library()
@@ -408,10 +410,10 @@ def test_a_job_of_slurm_without_gpus_asks_for_them() -> None:
     job = system(job=seen(Job("Slurm", "")))
     hidden = machine(configuration=variables(CUDA_VISIBLE_DEVICES="NoDevFiles"), gpus=seen(()), system=job)
     found = answer("cuda-visible-devices-empty-or-invalid", hidden)
-    assert [need.product for need in found.needs] == ["by-hand"]
-    assert "--gres=gpu:1" in found.needs[0].spec
+    assert [as_json(need).product for need in found.needs] == ["by-hand"]
+    assert "--gres=gpu:1" in as_json(found.needs[0]).spec
     given = hidden._replace(system=system(job=seen(Job("Slurm", "0"))))
-    assert answer("cuda-visible-devices-empty-or-invalid", given).needs[0].product == "variable"
+    assert as_json(answer("cuda-visible-devices-empty-or-invalid", given).needs[0]).product == "variable"
 
 
 @pytest.mark.parametrize(
@@ -426,8 +428,8 @@ def test_a_mode_that_lets_everybody_is_not_changed(around: Any, product: str, sa
     shut = (CTL, UVM, closed("/dev/nvidia0", 0o666, "root"))
     found = answer("device-permissions", machine(driver=driver(nodes=seen(shut)), system=around))
     assert found.kind is Status.BAD
-    assert [need.product for need in found.needs] == [product]
-    assert said in f"{found.needs[0].spec} {found.needs[0].build}"
+    assert [as_json(need).product for need in found.needs] == [product]
+    assert said in f"{as_json(found.needs[0]).spec} {as_json(found.needs[0]).build}"
 
 
 def test_cuda_visible_devices_unseen() -> None:

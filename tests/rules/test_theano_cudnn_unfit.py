@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import Advice, ChangeSetting, InstallCudnn, Need, as_json
 from doctor.model.facts.environment import Setting
 from doctor.model.facts.seen import Place
 from doctor.model.finding import Severity, Status
@@ -17,7 +17,7 @@ CODE = "theano-cudnn-unfit"
 TOOLKIT, OTHER, SYSTEM = "/usr/local/cuda-12.8", "/opt/cudnn", "/usr/lib/x86_64-linux-gnu"
 
 RC, TAKES = "~/.theanorc", ">=4.0.7,<5.2"
-WITHOUT = Need("setting", "False", RC, "theano dnn enabled")
+WITHOUT = ChangeSetting(RC, "theano", "dnn", "enabled", "False")
 
 
 def copy(release: str, folder: str = f"{TOOLKIT}/lib64", origin: str = "toolkit", **changes: Any) -> Any:
@@ -85,7 +85,7 @@ def test_kinds(found: Any, kind: Status) -> None:
     [
         (
             facts(copy("7.6.5")),
-            (Need("cudnn", TAKES, "", "12"), WITHOUT),
+            (InstallCudnn(TAKES, cuda="12"), WITHOUT),
         ),
         (
             facts(copy("7.6.5", SYSTEM, "distribution")),
@@ -94,9 +94,8 @@ def test_kinds(found: Any, kind: Status) -> None:
         (
             facts(copy("7.6.5", SYSTEM, "distribution"))._replace(system=system(family=seen("windows"))),
             (
-                Need(
-                    "by-hand",
-                    f"Install cuDNN {TAKES} for CUDA 12 in its place, header and library, or set dnn.enabled = False.",
+                Advice(
+                    f"Install cuDNN {TAKES} for CUDA 12 in its place, header and library, or set dnn.enabled = False."
                 ),
             ),
         ),
@@ -111,4 +110,4 @@ def test_too_old_is_refused_and_too_new_is_only_warned_of(version: str, severity
     found = answer(CODE, facts(copy(version)))
     assert found.severity is severity
     assert ">=4.0.7,<5.2" in found.why
-    assert [one.product for one in found.needs] == ["cudnn", "setting"]
+    assert [as_json(one).product for one in found.needs] == ["cudnn", "setting"]

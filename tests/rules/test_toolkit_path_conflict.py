@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import Advice, AssignVariable
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.toolkit import ToolkitName
 from doctor.model.finding import Severity, Status
@@ -61,8 +61,8 @@ def test_wheels_of_another_cuda_are_no_conflict() -> None:
 def test_needs_follow_the_nvcc_on_path() -> None:
     found = answer(CODE, machine(toolkit=toolkits(*ALL, names=seen((NVCC_OLD, HOME_NEW)))))
     assert found.needs == (
-        Need("variable", f"={OLD.path}", "", "CUDA_HOME"),
-        Need("by-hand", f"put {NEW.path}/bin first in PATH"),
+        AssignVariable("CUDA_HOME", OLD.path),
+        Advice(f"put {NEW.path}/bin first in PATH"),
     )
 
 
@@ -82,13 +82,13 @@ PATH = configuration(variables=seen((Variable("PATH", f"/usr/bin:{NEW.path}/bin:
 def test_what_most_names_say_comes_first_in_path(names: tuple[ToolkitName, ...]) -> None:
     facts = machine(toolkit=toolkits(*ALL, DISTRIBUTION, names=seen(names)), configuration=PATH)
     (need,) = answer(CODE, facts).needs
-    assert need == Need("variable", f"={NEW.path}/bin:/usr/bin:/bin", "", "PATH")
+    assert need == AssignVariable("PATH", f"{NEW.path}/bin:/usr/bin:/bin")
 
 
 def test_nothing_is_made_to_follow_usr() -> None:
     facts = machine(toolkit=toolkits(NEW, DISTRIBUTION, names=seen((NVCC_USR, HOME_NEW))))
     (need,) = answer(CODE, facts).needs
-    assert need == Need("by-hand", f"put {NEW.path}/bin first in PATH")
+    assert need == Advice(f"put {NEW.path}/bin first in PATH")
 
 
 def test_unseen_is_unknown() -> None:

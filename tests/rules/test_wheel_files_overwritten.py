@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import ChangePackages, as_json
 from doctor.model.facts.environment import Overlap
 from doctor.model.facts.seen import Fact
 from doctor.model.finding import Severity, Status, Symptom
@@ -51,7 +51,7 @@ def test_unseen_records_are_unknown() -> None:
 def test_what_nobody_asks_for_goes_and_the_rest_comes_anew() -> None:
     here = environment(distributions=BOTH, overlaps=seen((shared(seen(CU13)),)))
     assert answer(CODE, machine(environments=seen((here,)))).needs == (
-        Need("wheels", "nvidia-cudnn-cu12==9.10.2.21", PYTHON, "nvidia-cudnn-cu13"),
+        ChangePackages(("nvidia-cudnn-cu12==9.10.2.21",), PYTHON, ("nvidia-cudnn-cu13",)),
     )
 
 
@@ -62,22 +62,22 @@ def test_what_is_left_of_another_cuda_goes_too() -> None:
     more = seen((*BOTH.value, *(distribution(name, version) for name, version in names)))
     overlaps = seen((shared(seen(CU13)), Overlap("nvidia/nccl/lib/libnccl.so.2", nccl, seen(nccl[1]))))
     (need,) = answer(CODE, machine(environments=seen((environment(distributions=more, overlaps=overlaps),)))).needs
-    assert need.build == "nvidia-cudnn-cu13 nvidia-nccl-cu13"
-    assert need.spec == "nvidia-cudnn-cu12==9.10.2.21 nvidia-nccl-cu12==2.27.5"
+    assert as_json(need).build == "nvidia-cudnn-cu13 nvidia-nccl-cu13"
+    assert as_json(need).spec == "nvidia-cudnn-cu12==9.10.2.21 nvidia-nccl-cu12==2.27.5"
 
 
 def test_without_a_framework_the_files_that_are_there_stay() -> None:
     here = environment()._replace(frameworks=seen(()), distributions=BOTH, overlaps=seen((shared(seen(CU13)),)))
     found = answer(CODE, machine(environments=seen((here,))))
     assert found.severity is Severity.ERROR
-    assert found.needs == (Need("wheels", "nvidia-cudnn-cu13==9.12.0.46", PYTHON, "nvidia-cudnn-cu12"),)
+    assert found.needs == (ChangePackages(("nvidia-cudnn-cu13==9.12.0.46",), PYTHON, ("nvidia-cudnn-cu12",)),)
 
 
 def test_two_frameworks_that_ask_for_both_need_two_environments() -> None:
     jax = framework("jax-cuda13-plugin", "0.9.0", requires=seen(("nvidia-cudnn-cu13>=9.12; extra == 'with-cuda'",)))
     here = environment(framework(), jax, overlaps=seen((shared(seen(CU13)),)))
     (need,) = answer(CODE, machine(environments=seen((here,)))).needs
-    assert need.product == "by-hand"
+    assert as_json(need).product == "by-hand"
 
 
 def test_it_explains_what_the_directory_looks_like_to_other_rules() -> None:
@@ -110,7 +110,7 @@ def test_the_build_for_the_gpu_stays_where_one_is_here(gpus: int, first: str, ke
     )
     found = answer(CODE, machine(environments=seen((there,)), gpus=seen((gpu(),) * gpus)))
     gone = next(one.split(" ")[0] for one in both if not one.startswith(f"{kept} "))
-    assert found.needs == (Need("wheels", f"{kept}==2.18.1", PYTHON, gone),)
+    assert found.needs == (ChangePackages((f"{kept}==2.18.1",), PYTHON, (gone,)),)
     assert found.severity is (Severity.ERROR if gpus else Severity.WARNING)
     assert Symptom("cpu-only-wheel", "tensorflow 2.18.1") in found.explains
 
@@ -130,12 +130,12 @@ def test_of_two_plugins_of_jax_the_newest_that_the_driver_runs_stays() -> None:
     built = environment(*plugins, overlaps=seen((shared(seen(CU12)),)), distributions=seen(there))
     runs = {major: driver(cuda=f"{major}.0") for major in (12, 13)}
     (need,) = answer(CODE, machine(environments=seen((built,)), driver=runs[13])).needs
-    assert need == Need(
-        "wheels", "nvidia-cudnn-cu13==9.12.0.46", PYTHON, "jax-cuda12-pjrt jax-cuda12-plugin nvidia-cudnn-cu12"
+    assert need == ChangePackages(
+        ("nvidia-cudnn-cu13==9.12.0.46",), PYTHON, ("jax-cuda12-pjrt", "jax-cuda12-plugin", "nvidia-cudnn-cu12")
     )
     (need,) = answer(CODE, machine(environments=seen((built,)), driver=runs[12])).needs
-    assert need.spec == "nvidia-cudnn-cu12==9.10.2.21"
+    assert as_json(need).spec == "nvidia-cudnn-cu12==9.10.2.21"
     beside = environment(*plugins, framework("torch", "2.14.0", requires=seen(("nvidia-cudnn-cu12==9.10.2.21",))),
                          overlaps=seen((shared(seen(CU12)),)), distributions=seen(there))  # fmt: skip
     (need,) = answer(CODE, machine(environments=seen((beside,)), driver=runs[13])).needs
-    assert need.product == "by-hand"
+    assert as_json(need).product == "by-hand"

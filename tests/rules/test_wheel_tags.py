@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import InstallPackage, as_json
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -76,8 +76,8 @@ def test_unseen_python_is_unknown() -> None:
 def test_the_nearest_release_with_a_wheel_is_offered() -> None:
     built = framework(version="2.0.1+cu117", build=seen("cu117"), cuda=seen(CudaVersion(11, 7)))
     needs = answer(PYTHON, on(built, python="3.12.1")).needs
-    assert needs[0] == Need("torch", "==2.2.0", f"{VENV}/bin/python", "cu121")
-    assert needs[-1].product == "by-hand"
+    assert needs[0] == InstallPackage("torch", "==2.2.0", f"{VENV}/bin/python", "cu121")
+    assert as_json(needs[-1]).product == "by-hand"
 
 
 @pytest.mark.parametrize("code", ["glibc-too-old", "python-version-no-wheel"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import as_json
 from doctor.model.facts import Facts
 from doctor.model.finding import Status
 from tests.machine import driver, machine, nvml, pci_device, seen, system, unseen
@@ -39,4 +40,4 @@ def test_the_driver(facts: Facts, kind: Status) -> None:
 
 def test_the_driver_is_what_mends_it() -> None:
     found = answer("windows-driver-missing", windows(pci=BASIC, gpus=unseen(), driver=driver(nvml=NOT_FOUND)))
-    assert [need.product for need in found.needs] == ["driver"]
+    assert [as_json(need).product for need in found.needs] == ["driver"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import as_json
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Incomplete
 from doctor.model.finding import Severity, Status, Symptom
@@ -40,7 +41,7 @@ def test_windows(paths: Any, switch: Any, kind: Status, severity: Severity | Non
     assert found.kind is kind
     if severity:
         assert found.severity is severity
-        assert "LongPathsEnabled" in found.needs[0].spec
+        assert "LongPathsEnabled" in as_json(found.needs[0]).spec
 
 
 def test_elsewhere_it_does_not_apply() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat.need import Need
+from compat.need import AssignVariable, InstallToolkit
 from doctor.model.facts import Facts
 from doctor.model.facts.toolkit import ToolkitName
 from doctor.model.finding import Severity, Status
@@ -62,12 +62,12 @@ def test_where_nothing_is_built_a_wheel_beside_another_toolkit_is_healthy() -> N
 
 def test_the_toolkit_that_fits_is_named() -> None:
     found = answer(CODE, building(toolkit=toolkits(*ALL, names=seen((named("CUDA_HOME", OLD.path),)))))
-    assert found.needs == (Need("variable", "=/usr/local/cuda-12.4", "", "CUDA_HOME"),)
+    assert found.needs == (AssignVariable("CUDA_HOME", "/usr/local/cuda-12.4"),)
 
 
 def test_none_fits() -> None:
     facts = building(toolkit=toolkits(OLD, names=seen((named("CUDA_HOME", OLD.path),))))
-    assert answer(CODE, facts).needs == (Need("cuda", "==12.8.*"),)
+    assert answer(CODE, facts).needs == (InstallToolkit("==12.8.*"),)
 
 
 def test_only_torch() -> None:

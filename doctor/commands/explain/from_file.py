@@ -11,7 +11,7 @@ from typing import Any
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice
 from doctor.commands.explain.cluster_archive import REST, Member, as_one, nodes_of, places_of, text_of
 from doctor.commands.explain.dump import tell
 from doctor.commands.explain.evidence import STANDARD_INPUT, Saved, load
@@ -120,7 +120,7 @@ def _answer(cause: Cause, shown: _Shown) -> Answer:
         kind=Status.BAD,
         why=cause.summary,
         severity=Severity.ERROR,
-        needs=(Need(BY_HAND, cause.mends),) if cause.mends else (),
+        needs=(Advice(cause.mends),) if cause.mends else (),
         evidence=tuple(Evidence.at(shown.at(one.line), one.text) for one in cause.matched),
         code=cause.code,
         subject=shown.facts.machine.label,

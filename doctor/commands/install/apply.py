@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat.need import InstallCudnn, InstallToolkit
 from doctor.commands.install.history import told_of_killed, way_back
 from doctor.commands.install.install import BadOrder, Prepared
 from doctor.commands.install.verify_installed import Verified, described, verify
@@ -110,9 +111,10 @@ def _verdict(verified: Verified) -> str:
     if verified.waits:
         return f"Done as far as it goes: {verified.waits}."
     if verified.found is None and verified.wanted is not None:
-        name = {"cudnn": "no cuDNN", "cuda": "no such CUDA toolkit"}.get(verified.wanted.product, "it")
-        found = "is not found" if name == "it" else "is found"
-        return f"Done, but {name} {found} where it should be."
+        text = "it is not found"
+        if isinstance(verified.wanted, (InstallCudnn, InstallToolkit)):
+            text = f"no {'cuDNN' if isinstance(verified.wanted, InstallCudnn) else 'such CUDA toolkit'} is found"
+        return f"Done, but {text} where it should be."
     if verified.found is None:
         return "Done." if verified.is_good else "Done, but this is still wrong:"
     return f"Done: {described(verified.found)}, {'whole' if verified.is_good else 'with faults'}."

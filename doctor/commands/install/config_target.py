@@ -6,7 +6,6 @@ import os
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from compat.need import Need
 from compat.spoken import system_of
 from doctor.commands.install.install import BadOrder, Prepared, host_with, need_cuda_here
 from doctor.host import Host, HostError, Missing
@@ -90,7 +89,7 @@ def prepared(at: Machine, plan: Plan, more: tuple[Step, ...] = ()) -> Prepared:
             ),
             None,
         )
-    return Prepared(plan, target_of(at.facts, Need("configuration", "", "")), at.facts)
+    return Prepared(plan, target_of(at.facts), at.facts)
 
 
 def shell_script(at: Machine) -> str:

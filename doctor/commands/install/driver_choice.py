@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallDriver, SignKernelModule
 from compat.row import GenerationRow
 from compat.version import DriverRelease
 from doctor.model.facts import Facts
@@ -44,22 +44,22 @@ def driver_plan(version: str, module: str, target: Target, facts: Facts | None, 
         if module == "open" and release.branch < _OPEN_SINCE:
             raise WrongDriver(f"driver {version} has no open kernel module: branch {_OPEN_SINCE} was the first")
     _require_driven(version, rows)
-    return driver_for(Need("driver", spec, "", flavour_for(module, rows)), target, facts, matrix)
+    return driver_for(InstallDriver(spec, flavour_for(module, rows)), target, facts, matrix)
 
 
-def driver_for(need: Need, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+def driver_for(need: InstallDriver, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
     """The plan for a driver, the key that Secure Boot asks for with it, and the look after the restart.
 
     Raises NoSuchBranch.
     """
-    if need.spec:
-        require_branch(branch_for(need.spec, matrix), target, matrix)
+    if need.versions:
+        require_branch(branch_for(need.versions, matrix), target, matrix)
     plan = plan_for(need, target, matrix)
     if not any(isinstance(step, Command) and not step.place for step in plan.steps):
         return plan
     steps = _with_a_key(plan.steps, target, facts, matrix)
     why = "after the restart the driver must run"
-    return plan._replace(steps=(*steps, Check(why, _FAULTS, need._replace(build=""))))
+    return plan._replace(steps=(*steps, Check(why, _FAULTS, need._replace(flavour=""))))
 
 
 def _require_driven(version: str, rows: tuple[GenerationRow, ...]) -> None:
@@ -84,5 +84,5 @@ def _with_a_key(steps: tuple[Step, ...], target: Target, facts: Facts | None, ma
     if facts is None or not value_or(facts.system.secure_boot, False):
         return steps
     note = ByHand("Secure Boot is on: a module that DKMS built is loaded only once its key is enrolled")
-    enrol = plan_for(Need("kernel-module", "signed", "", "nvidia"), target, matrix).steps
+    enrol = plan_for(SignKernelModule(), target, matrix).steps
     return (*steps[:-1], note, *enrol)

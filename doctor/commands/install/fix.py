@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
+from compat.need import RestartMachine
 from doctor.commands.check.command import CheckSubject, ReportOptions, report_of
 from doctor.commands.check.text import render
 from doctor.commands.install.apply import needing_root
@@ -31,7 +32,6 @@ from installers.steps.command import Command
 from installers.steps.reboot import Reboot
 
 _YES, _NO, _QUIT = "y", "n", "q"
-_RESTART = "restart"
 
 
 class CannotMend(GpudoctorError):
@@ -139,7 +139,7 @@ def _offer(remedy: Remedy, facts: Facts) -> Offer:
     first = next((number for number, step in enumerate(steps) if not _by_hand(step)), len(steps))
     end = next((number for number, step in enumerate(steps) if number > first and _by_hand(step)), len(steps))
     carried = tuple(step for step in steps[first:end] if not kind_of(step).is_left(step))
-    if remedy.need.product == _RESTART:  # it would end the walk, and this run's journal, halfway
+    if isinstance(remedy.need, RestartMachine):  # it would end the walk, and this run's journal, halfway
         carried = ()
     return Offer(
         summary=remedy.summary,

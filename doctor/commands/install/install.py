@@ -10,7 +10,7 @@ from compat.base.errors import GpudoctorError
 from compat.base.paths import key_of
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import InstallCudnn, InstallPackage, InstallToolkit, Need, as_json
 from compat.platform import absent
 from compat.spoken import architecture_of, distribution_of, system_of
 from compat.target import TargetMachine
@@ -53,7 +53,6 @@ SCHEMA = "gpudoctor.plan/1"
 _SYSTEMS = ("linux", "windows")
 _ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
 _ARCHIVE = "archive"  # the way that a directory of one's own asks for
-_NAMES = {"cuda": "CUDA", "cudnn": "cuDNN"}
 _SCRIPTS = {"linux": "bash", "windows": "powershell"}
 _GIB = 1 << 30
 _USUAL = "/usr/local/cuda"  # the CUDA directory of a Linux machine that names none
@@ -127,7 +126,7 @@ def prepare(asked: InstallOrder, matrix: Matrix) -> Prepared:
     from doctor.probes import look as look_at
 
     facts = look_at(host_with(asked.prefix or asked.home), ProbeRequest((asked.python,) if asked.python else ()))
-    target = target_of(facts, Need(asked.product, "", _interpreter(facts)))
+    target = target_of(facts, InstallPackage(asked.product, interpreter=_interpreter(facts)))
     _need_64_bits(asked, target, facts)
     found = _planned(asked, target, facts, matrix)
     return found._replace(plan=_without_what_is_so(found.plan, facts))
@@ -317,8 +316,8 @@ def _cuda(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matr
         return ordered(order, target, matrix)
     version = asked.version if re.fullmatch(r"[0-9]{1,2}", asked.version) else _minor(asked.version, matrix)
     spec = f"=={version}.*" if version else ""
-    plan = _by_method(asked, Need("cuda", spec, asked.home), target, matrix)
-    return _and_looked_for(plan, Need("cuda", spec))
+    plan = _by_method(asked, InstallToolkit(spec, asked.home), target, matrix)
+    return _and_looked_for(plan, InstallToolkit(spec))
 
 
 def _minor(version: str, matrix: Matrix) -> str:
@@ -357,8 +356,10 @@ def _and_looked_for(plan: Plan, need: Need) -> Plan:
     """With a last step that looks for what was installed, where gpudoctor installs something at all."""
     if any(isinstance(step, Check) for step in plan.steps) or not any(isinstance(one, Command) for one in plan.steps):
         return plan
-    what = f"{_NAMES.get(need.product, need.product)}{spoken(need.spec)}"
-    return plan._replace(steps=(*plan.steps, Check(f"{what} must be found, and nothing wrong with it", (), need)))
+    shown = as_json(need)
+    name = {"cuda": "CUDA", "cudnn": "cuDNN"}.get(shown.product, shown.product)
+    why = f"{name}{spoken(shown.spec)} must be found, and nothing wrong with it"
+    return plan._replace(steps=(*plan.steps, Check(why, (), need)))
 
 
 def _by_method(asked: InstallOrder, need: Need, target: Target, matrix: Matrix) -> Plan:
@@ -377,7 +378,7 @@ def _cudnn(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Mat
             return _and_looked_for(plan, need)
     if asked.method not in {"", _ARCHIVE}:
         build = asked.cuda if asked.method == "packages" else asked.cuda.partition(".")[0]
-        need = Need("cudnn", f"=={asked.version}", asked.home, build)
+        need = InstallCudnn(f"=={asked.version}", asked.home, build)
         plan = _by_method(asked, need, target, matrix)
         return _and_looked_for(plan, _of_method(asked, need, target))
     said, said_home = asked.cuda, asked.home
@@ -408,12 +409,12 @@ def _with_a_note(plan: Plan, home: str, facts: Facts) -> Plan:
     return plan._replace(steps=(note, *plan.steps))
 
 
-def _of_method(asked: InstallOrder, need: Need, target: Target) -> Need:
+def _of_method(asked: InstallOrder, need: InstallCudnn, target: Target) -> Need:
     """What to look for: a wheel is a distribution, and a package's copy lies where the distribution keeps libraries."""
     if asked.method != "wheel":
-        return need._replace(where="")
-    major = need.build or str(target.cuda_major or 12)
-    return Need(f"nvidia-cudnn-cu{major}", f"{need.spec.removesuffix('.*')}.*", interpreter(target))
+        return need._replace(directory="")
+    major = need.cuda or str(target.cuda_major or 12)
+    return InstallPackage(f"nvidia-cudnn-cu{major}", f"{need.versions.removesuffix('.*')}.*", interpreter(target))
 
 
 def _wanted(asked: InstallOrder, facts: Facts | None, matrix: Matrix) -> tuple[Need, InstallOrder]:

@@ -8,7 +8,7 @@ from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.build import default_build
 from compat.matrix import Matrix, accepts
-from compat.need import WHEELS, Need
+from compat.need import ChangePackages, InstallPackage, Need
 from compat.platform import absent
 from compat.row import FrameworkRow, WheelIndexRow
 from compat.solve.candidates import solvable
@@ -58,17 +58,17 @@ def package_plan(asked: PackageOrder, target: Target, facts: Facts | None, matri
 
 def solved_plan(found: Solved, target: Target, matrix: Matrix) -> tuple[Plan, Need]:
     """The plan for what the solver found, after what nobody knows of it."""
-    need = Need(found.name, found.versions, target.python, found.build)
+    need = InstallPackage(found.name, found.versions, target.python, found.build)
     plan = plan_for(_with_pins(found, need), target, matrix)
     doubts = tuple(ByHand(f"not known of {found.name}{found.versions}: {one}") for one in found.doubts)
-    return plan._replace(steps=(*doubts, *plan.steps)), need._replace(where=interpreter(target), build="")
+    return plan._replace(steps=(*doubts, *plan.steps)), need._replace(interpreter=interpreter(target), build="")
 
 
-def _with_pins(found: Solved, need: Need) -> Need:
+def _with_pins(found: Solved, need: InstallPackage) -> Need:
     """All in one command where a library is held to a release, or pip would bring its newest."""
     if not found.pins or found.row is None:
         return need
-    return Need(WHEELS, " ".join((requirement_of(found.row, found.versions), *found.pins)), need.where)
+    return ChangePackages((requirement_of(found.row, found.versions), *found.pins), need.interpreter)
 
 
 def _asked_plan(name: str, version: str, cuda: str, target: Target, matrix: Matrix) -> tuple[Plan, Need]:
@@ -81,11 +81,12 @@ def _asked_plan(name: str, version: str, cuda: str, target: Target, matrix: Matr
     if cuda:
         _require_a_platform(name, version, target, matrix)
     _require_a_build(f"{name} {version}".strip(), cuda, known)
-    need = Need(name, f"=={version}" if version else "", target.python, _build(name, version, cuda, known, matrix))
+    build = _build(name, version, cuda, known, matrix)
+    need = InstallPackage(name, f"=={version}" if version else "", target.python, build)
     plan = plan_for(need, target, matrix)
     without = () if cuda else _without_cuda(f"{name} {version}", default, target, tagged=_has_own_index(name, matrix))
     steps = (*without, *plan.steps)
-    return plan._replace(steps=steps), need._replace(where=interpreter(target), build="")
+    return plan._replace(steps=steps), need._replace(interpreter=interpreter(target), build="")
 
 
 def _require_a_name(name: str) -> None:

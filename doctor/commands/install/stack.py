@@ -13,7 +13,7 @@ from compat.base.record import NamedTuple
 from compat.build import accepted_cudas, compilers_for, gpu_packages
 from compat.cards import gpu_cards_of
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import Need
+from compat.need import InstallDriver, InstallPackage
 from compat.platform import absent
 from compat.platform_row import ExtraRow
 from compat.row import FrameworkRow, GenerationRow
@@ -260,7 +260,7 @@ def _driver(cuda: CudaVersion, cards: _Cards, target: Target, facts: Facts | Non
         raise NoStack(f"CUDA {cuda} needs driver {floor} or newer, and {last} is the last branch for this GPU")
     spec = f"=={last}.*" if last else f">={floor}" if floor else ""
     flavour = flavour_for("", cards.rows)
-    plan = driver_for(Need("driver", _had(spec, floor, flavour, target, matrix), "", flavour), target, facts, matrix)
+    plan = driver_for(InstallDriver(_had(spec, floor, flavour, target, matrix), flavour), target, facts, matrix)
     check = next((step for step in plan.steps if isinstance(step, Check)), None)
     steps = tuple(step for step in plan.steps if not isinstance(step, (Check, Reboot)))
     pause = Pause(
@@ -347,7 +347,7 @@ def _is_installed(found: Solved, target: Target) -> bool:
 
 def _proof(found: Solved, row: FrameworkRow, target: Target) -> tuple[Step, ...]:
     name, python = found.name.partition("-gpu")[0], interpreter(target)
-    need = Need(found.name, found.versions, python)
+    need = InstallPackage(found.name, found.versions, python)
     steps: list[Step] = [Check(f"{_named(found)} must be found, and nothing wrong with it", (), need)]
     if row.cuda is None:
         steps.append(Prove(("gpudoctor", "install", "config", name), "settings by which it uses the GPU"))

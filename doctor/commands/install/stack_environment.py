@@ -10,7 +10,7 @@ from __future__ import annotations
 from compat.base.record import NamedTuple
 from compat.build import release_key
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import CreateEnvironment
 from compat.overlap import YES, overlap
 from compat.platform_row import DeclaredRow, SystemRow
 from doctor.commands.install.package_solve import NotSolved, Solved
@@ -105,7 +105,7 @@ def _of_system(python: str, packages: str, target: Target, matrix: Matrix) -> En
     windows = target.os_family == "windows"
     base = f"C:\\Program Files\\Python{python.replace('.', '')}\\python.exe" if windows else ""
     first = _winget(packages, python, base) if windows else _installed(packages, python, target)
-    [make_it] = plan_for(Need("environment", f"=={python}.*", _WHERE), target._replace(tool="pip"), matrix).steps
+    [make_it] = plan_for(CreateEnvironment(_WHERE, python), target._replace(tool="pip"), matrix).steps
     if windows and isinstance(make_it, Command):
         make_it = make_it._replace(argv=(base, "-m", "venv", _WHERE))
     inside = target._replace(python=made(_WHERE, target).python, tool="pip")
@@ -140,12 +140,10 @@ def _with_uv(python: str, row: SystemRow | None, target: Target, matrix: Matrix)
     base = max(row.pythons or {}, key=release_key) if row and row.pythons else ""
     first = _installed((row.pythons or {})[base], base, target) if row and base else ()
     uv = f"{_UV}/bin/uv"
-    holder = plan_for(
-        Need("environment", f"=={base}.*" if base else "", _UV), target._replace(tool="pip"), matrix
-    ).steps
+    holder = plan_for(CreateEnvironment(_UV, base), target._replace(tool="pip"), matrix).steps
     fetch = Command((f"{_UV}/bin/python", "-m", "pip", "install", "uv"), "uv, which fetches Pythons",
                     inverse=NOTHING_TO_TAKE_BACK)  # fmt: skip
-    [make_it] = plan_for(Need("environment", f"=={python}.*", _WHERE), target._replace(tool="uv"), matrix).steps
+    [make_it] = plan_for(CreateEnvironment(_WHERE, python), target._replace(tool="uv"), matrix).steps
     if isinstance(make_it, Command):
         make_it = make_it._replace(argv=(uv, "venv", "--seed", *make_it.argv[2:]), why=_WHY)
     inside = target._replace(python=made(_WHERE, target).python, tool="pip")
@@ -162,7 +160,7 @@ def _with_conda(python: str, besides: tuple[str, ...], target: Target, matrix: M
     """conda-forge has every release of Python, and packages that no index of wheels has."""
     why = f"{'it' if besides else f'no row knows a package of Python {python} here, and it'} comes from conda-forge"
     first = ByHand("have conda installed, as Miniforge for example", why)
-    plan = plan_for(Need("environment", f"=={python}.*", _WHERE), target._replace(tool="conda"), matrix)
+    plan = plan_for(CreateEnvironment(_WHERE, python), target._replace(tool="conda"), matrix)
     inside = target._replace(python=made(_WHERE, target._replace(tool="conda")).python, tool="pip")
     more: tuple[Step, ...] = ()
     if besides:

@@ -8,7 +8,7 @@ from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.build import accepted_cudas, brings_libraries, oldest_cuda
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import Need
+from compat.need import InstallHostCompiler, InstallToolkit
 from compat.reason import BAD, cudnn_reasons, toolkit_reasons
 from compat.row import CompilerRow, CudnnBuildRow, FrameworkRow, PackagedCompilerRow
 from compat.target import TargetMachine
@@ -152,7 +152,7 @@ def _of_packages(cuda: CudaVersion, place: _Place) -> Plan | None:
     try:
         if repository_row(place.target, place.matrix).cuda is None:
             return None
-        plan = cuda_toolkit.plan(Need("cuda", f"=={cuda}.*"), place.target, place.matrix)
+        plan = cuda_toolkit.plan(InstallToolkit(f"=={cuda}.*"), place.target, place.matrix)
     except (GpudoctorError, Uncovered):
         return None
     return plan if any(isinstance(step, Command) for step in plan.steps) else None
@@ -176,7 +176,7 @@ def _compiler(cuda: CudaVersion, place: _Place) -> tuple[Step, ...]:
     able = [one for one in row.gcc if one <= newest]
     if not able:
         raise NoLibraries(f"CUDA {cuda} takes g++ up to {newest}, and {name} has none as old")
-    return plan_for(Need("host-compiler", "", "", f"g++-{max(able)}"), place.target, place.matrix).steps
+    return plan_for(InstallHostCompiler(f"g++-{max(able)}"), place.target, place.matrix).steps
 
 
 # --- cuDNN ------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix, accepts
-from compat.need import Need
+from compat.need import InstallCudnn, InstallDriver, InstallPackage, InstallToolkit, Need
 from compat.version import CudnnVersion
 from doctor.commands.install.install import Prepared, host_with
 from doctor.diagnose import answers_under_policy
@@ -52,7 +52,7 @@ def verify(prepared: Prepared) -> Verified:
     wanted = _promised(prepared.plan.steps)
     facts = look(_host(wanted), _request(wanted))
     found = found_for(wanted, facts) if wanted else None
-    if wanted and wanted.product == "driver" and found is None:
+    if isinstance(wanted, InstallDriver) and found is None:
         return Verified(wanted, None, (), "restart the machine, then look with gpudoctor check")
     return Verified(wanted, found, _faults(prepared.plan.steps, wanted, found, facts))
 
@@ -60,19 +60,19 @@ def verify(prepared: Prepared) -> Verified:
 def _promised(steps: tuple[Step, ...]) -> Need | None:
     named = next((step.finds for step in steps if isinstance(step, Check) and step.finds), None)
     into = next((one.into for one in steps if isinstance(one, CopyTree) and set(one.patterns) & set(_LIBRARIES)), "")
-    return named or (Need("cudnn", "", into) if into else None)
+    return named or (InstallCudnn(directory=into) if into else None)
 
 
 def _host(wanted: Need | None) -> Host:
-    if wanted is None or wanted.product not in {"cuda", "cudnn"} or not wanted.where:
-        return host_with("")
-    if wanted.product == "cuda":
-        return host_with(wanted.where)
-    return host_with(os.path.dirname(wanted.where), wanted.where)
+    if isinstance(wanted, InstallToolkit):
+        return host_with(wanted.directory)
+    if isinstance(wanted, InstallCudnn) and wanted.directory:
+        return host_with(os.path.dirname(wanted.directory), wanted.directory)
+    return host_with("")
 
 
 def _request(wanted: Need | None) -> ProbeRequest:
-    interpreter = wanted is not None and wanted.product not in {"cuda", "cudnn", "driver"} and wanted.where
+    interpreter = isinstance(wanted, InstallPackage) and wanted.interpreter
     return ProbeRequest((interpreter,) if interpreter else ())
 
 
@@ -91,17 +91,24 @@ def _faults(steps: tuple[Step, ...], wanted: Need | None, found: Thing | None, f
 
 
 def _is_cudnn(wanted: Need | None) -> bool:
-    return wanted is None or wanted.product == "cudnn"
+    return wanted is None or isinstance(wanted, InstallCudnn)
 
 
 def found_for(wanted: Need, facts: Facts) -> Thing | None:
     """What a need asks for, if it is there: where the need says, in a release that it admits."""
-    return {"cudnn": _cudnn, "cuda": _toolkit, "driver": _driver}.get(wanted.product, _package)(wanted, facts)
+    if isinstance(wanted, InstallCudnn):
+        return _cudnn(wanted, facts)
+    if isinstance(wanted, InstallToolkit):
+        return _toolkit(wanted, facts)
+    if isinstance(wanted, InstallDriver):
+        return _driver(wanted, facts)
+    return _package(wanted, facts) if isinstance(wanted, InstallPackage) else None
 
 
-def _cudnn(wanted: Need, facts: Facts) -> Thing | None:
-    copies = [one for one in value_or(facts.cudnn, ()) if value_or(one.parts, ()) and _is_at(wanted.where, one.path)]
-    return next((one for one in copies if _is_that(wanted.spec, _release(one, facts))), None)
+def _cudnn(wanted: InstallCudnn, facts: Facts) -> Thing | None:
+    there = (one for one in value_or(facts.cudnn, ()) if value_or(one.parts, ()))
+    copies = (one for one in there if _is_at(wanted.directory, one.path))
+    return next((one for one in copies if _is_that(wanted.versions, _release(one, facts))), None)
 
 
 def _release(copy: CudnnCopy, facts: Facts) -> CudnnVersion | None:
@@ -122,9 +129,9 @@ def _is_that(spec: str, version: CudnnVersion | None) -> bool:
     return accepts(spec, str(version))
 
 
-def _toolkit(wanted: Need, facts: Facts) -> Thing | None:
-    toolkits = [one for one in value_or(facts.toolkit.toolkits, ()) if _is_at(wanted.where, one.path)]
-    return next((one for one in toolkits if _accepted(wanted.spec, one)), None)
+def _toolkit(wanted: InstallToolkit, facts: Facts) -> Thing | None:
+    toolkits = [one for one in value_or(facts.toolkit.toolkits, ()) if _is_at(wanted.directory, one.path)]
+    return next((one for one in toolkits if _accepted(wanted.versions, one)), None)
 
 
 def _accepted(spec: str, toolkit: Toolkit) -> bool:
@@ -133,20 +140,20 @@ def _accepted(spec: str, toolkit: Toolkit) -> bool:
     return not spec or (told != "" and accepts(spec, told))
 
 
-def _driver(wanted: Need, facts: Facts) -> Thing | None:
+def _driver(wanted: InstallDriver, facts: Facts) -> Thing | None:
     """The release that runs: on Linux only the loaded module's word counts, for libraries can be newer already."""
     linux = value_or(facts.system.family, "") == "linux" and not value_or(facts.system.wsl, 0)
     release = facts.driver.module_release if linux else facts.driver.release
     if not isinstance(release, Seen):
         return None
-    return facts.driver if not wanted.spec or accepts(wanted.spec, str(release.value)) else None
+    return facts.driver if not wanted.versions or accepts(wanted.versions, str(release.value)) else None
 
 
-def _package(wanted: Need, facts: Facts) -> Thing | None:
+def _package(wanted: InstallPackage, facts: Facts) -> Thing | None:
     for environment in value_or(facts.environments, ()):
         for one in _packages(environment):
             name = one.package if isinstance(one, Framework) else one.name
-            if name == wanted.product and (not wanted.spec or accepts(wanted.spec, one.version)):
+            if name == wanted.name and (not wanted.versions or accepts(wanted.versions, one.version)):
                 return one
     return None
 

@@ -10,7 +10,7 @@ from compat.can import CanAnswer
 from compat.can import answer as judged
 from compat.cards import GpuCard
 from compat.matrix import Matrix, Uncovered
-from compat.need import WHEELS, Need
+from compat.need import ChangePackages, CreateEnvironment
 from compat.reason import BAD, NO, UNKNOWN, YES
 from compat.solve.candidates import SolveCandidate, pool
 from compat.solve.rejections import Rejection, refusals
@@ -144,8 +144,8 @@ def _commands(tool: str, solution: Solution, where: TargetMachine, matrix: Matri
     target = _target(tool, where)
     wanted = dict.fromkeys((*map(requirement, solution.chosen), *solution.pins))
     needs = (
-        Need("environment", f"=={solution.python}.*" if solution.python else "", _FOLDER),
-        Need(WHEELS, " ".join(wanted), target.python),
+        CreateEnvironment(_FOLDER, solution.python),
+        ChangePackages(tuple(wanted), target.python),
     )
     return tuple(line for need in needs for line in commands(plan_for(need, target, matrix), target))
 

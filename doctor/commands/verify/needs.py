@@ -6,7 +6,17 @@ from collections.abc import Callable
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import (
+    Advice,
+    ChangePackages,
+    InstallDriver,
+    InstallSystemPackage,
+    InstallToolkit,
+    Need,
+    ReloadKernelModule,
+    RestartMachine,
+    StartService,
+)
 from compat.row import CudnnBuildRow
 from compat.version import ComputeCapability, CudaVersion
 from doctor.commands.verify.cudnn_trial.outcome import Outcome
@@ -60,8 +70,8 @@ def needs_of(about: TrialContext) -> tuple[Need, ...]:
     """What brings the cause to an end; never a new installation where the stack is not to blame."""
     code = about.cause.code
     if about.cause.advice:
-        return (Need("by-hand", about.cause.advice),)
-    return (Need("by-hand", _BY_HAND[code]),) if code in _BY_HAND else _NEEDS[code](about)
+        return (Advice(about.cause.advice),)
+    return (Advice(_BY_HAND[code]),) if code in _BY_HAND else _NEEDS[code](about)
 
 
 def _whole(about: TrialContext) -> tuple[Need, ...]:
@@ -70,7 +80,7 @@ def _whole(about: TrialContext) -> tuple[Need, ...]:
 
 def _copy_anew(about: TrialContext) -> Need:
     copy = about.subject.copy
-    return reinstall_need(copy, about.facts) if copy else Need("by-hand", _LOOK_AT_THE_REST)
+    return reinstall_need(copy, about.facts) if copy else Advice(_LOOK_AT_THE_REST)
 
 
 def _library(about: TrialContext) -> tuple[Need, ...]:
@@ -80,10 +90,10 @@ def _library(about: TrialContext) -> tuple[Need, ...]:
         wheel = about.matrix.library_named(about.cause.library).wheel
     except Uncovered:
         wheel = ""
-    wheels = (Need("wheels", wheel, interpreter),) if wheel and interpreter else ()
-    toolkit = (Need("cuda", f"=={about.cuda.major}.*"),) if about.cuda else ()
+    wheels = (ChangePackages((wheel,), interpreter),) if wheel and interpreter else ()
+    toolkit = (InstallToolkit(f"=={about.cuda.major}.*"),) if about.cuda else ()
     what = f"Install the CUDA release that has {about.cause.library or 'the CUDA runtime'}."
-    return (*wheels, *toolkit) or (Need("by-hand", what),)
+    return (*wheels, *toolkit) or (Advice(what),)
 
 
 def _interpreter(about: TrialContext) -> str:
@@ -93,9 +103,7 @@ def _interpreter(about: TrialContext) -> str:
 
 
 def _glibc(about: TrialContext) -> tuple[Need, ...]:
-    return (
-        Need("by-hand", f"use a newer distribution, or a container image, whose C library has {about.cause.library}"),
-    )
+    return (Advice(f"use a newer distribution, or a container image, whose C library has {about.cause.library}"),)
 
 
 def _newer_driver(about: TrialContext) -> tuple[Need, ...]:
@@ -110,7 +118,7 @@ def _newer_driver(about: TrialContext) -> tuple[Need, ...]:
     except (Uncovered, UnseenError):
         pass  # no row: the newest driver is what remains
     what = f"install driver {floor} or newer" if floor else "install a newer driver"
-    return (on_host(about.facts, Need("driver", f">={floor}" if floor else ""), what),)
+    return (on_host(about.facts, InstallDriver(f">={floor}" if floor else ""), what),)
 
 
 def _build(about: TrialContext) -> CudnnBuildRow:
@@ -120,12 +128,12 @@ def _build(about: TrialContext) -> CudnnBuildRow:
 
 
 def _restart(about: TrialContext) -> tuple[Need, ...]:
-    return (on_host(about.facts, Need("restart"), "reboot it, then create this container again"),)
+    return (on_host(about.facts, RestartMachine(), "reboot it, then create this container again"),)
 
 
 def _fabric(about: TrialContext) -> tuple[Need, ...]:
     what = f"start {_FABRIC_UNIT}, in exactly the driver's release"
-    return (on_host(about.facts, Need("service", "running", "", _FABRIC_UNIT), what),)
+    return (on_host(about.facts, StartService(_FABRIC_UNIT), what),)
 
 
 def _other_release(about: TrialContext) -> tuple[Need, ...]:
@@ -138,9 +146,12 @@ def _other_release(about: TrialContext) -> tuple[Need, ...]:
         fitting = [row for row in fitting if version and row.version.release > version.release]
     if not fitting or not about.subject.copy:
         gpu = f"compute capability {capability}" if capability else "this GPU"
-        return (Need("by-hand", f"Use a cuDNN that has code for {gpu}; its support matrix says which releases do."),)
+        return (Advice(f"Use a cuDNN that has code for {gpu}; its support matrix says which releases do."),)
     newest = max(fitting, key=lambda row: row.version)
-    return (_copy_anew(about)._replace(spec=f"=={newest.version}"),)
+    need, wanted = reinstall_need(about.subject.copy, about.facts), f"=={newest.version}"
+    if isinstance(need, InstallSystemPackage):
+        return (need._replace(versions=wanted, reinstall=False),)
+    return (need._replace(versions=wanted),)
 
 
 def _ends_below(about: TrialContext, capability: ComputeCapability) -> bool:
@@ -163,11 +174,11 @@ def _wrong(about: TrialContext) -> tuple[Need, ...]:
         "Run this again, and on another GPU with --gpu: wrong results that change from run to run come from the "
         "card (nvidia-smi -q -d ECC,TEMPERATURE), those that stay from the library."
     )
-    return (Need("by-hand", again), _copy_anew(about))
+    return (Advice(again), _copy_anew(about))
 
 
 def _crash(about: TrialContext) -> tuple[Need, ...]:
-    return (_copy_anew(about), Need("by-hand", _LOOK_AT_THE_REST))
+    return (_copy_anew(about), Advice(_LOOK_AT_THE_REST))
 
 
 _LOOK_AT_THE_REST = "Run gpudoctor check, which looks at the driver and the rest of the stack."
@@ -176,7 +187,7 @@ _FREE_MEMORY = (
     "GPU with --gpu. Nothing is to be installed."
 )
 _NEEDS: dict[str, Callable[[TrialContext], tuple[Need, ...]]] = {
-    codes.SUSPENDED: lambda _: (Need("kernel-module", "reloaded", "", "nvidia_uvm"),),
+    codes.SUSPENDED: lambda _: (ReloadKernelModule("nvidia_uvm"),),
     codes.INCOMPLETE: _whole,
     codes.PART_MISSING: _whole,
     codes.CUDNN_MISSING: _whole,

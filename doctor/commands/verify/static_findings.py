@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from compat.matrix import Uncovered
-from compat.need import Need
+from compat.need import Advice, DropFromPath, InstallCudnn, InstallPackage
 from doctor.commands.verify.contents import of_contents
 from doctor.commands.verify.findings import rooted
 from doctor.commands.verify.subject import Chosen, Known, Subject, displacing
@@ -80,9 +80,9 @@ def _of_displaced(subject: Subject, known: Known) -> Iterator[Answer]:
     name, path, way = found[0]
     entry = path.rpartition("/")[0]
     need = (
-        Need("variable", f"without {way.entry}", way.set_in, way.rule.value)
+        DropFromPath(way.rule.value, way.entry, way.set_in)
         if way.rule is FoundBy.LIBRARY_PATH and way.entry
-        else Need("by-hand", f"Take {entry} off the loader's path.")
+        else Advice(f"Take {entry} off the loader's path.")
     )
     yield bad(
         f"a program that opens {subject.library} gets {name} from {entry}",
@@ -144,11 +144,11 @@ def _nothing_found(facts: Facts) -> Answer:
         return unknown(why)._replace(code=_MISSING, subject=facts.machine.label)
     major = _cuda_major(facts)
     environment = next((one for one in value_or(facts.environments, ()) if one.kind in {"venv", "conda"}), None)
-    wheel = (Need(f"nvidia-cudnn-cu{major}", "", environment.interpreter),) if environment else ()
+    wheel = (InstallPackage(f"nvidia-cudnn-cu{major}", interpreter=environment.interpreter),) if environment else ()
     looked = ", ".join(one.label for one in value_or(facts.environments, ())) or "no Python environment was found"
     return bad(
         "there is no cuDNN here: nothing to try",
         *wheel,
-        Need("cudnn", "", "", major),
+        InstallCudnn(cuda=major),
         evidence=(Evidence(f"looked in {looked}, in the toolkits and along the loader's path", label="files"),),
     )._replace(code=_MISSING, subject=facts.machine.label)

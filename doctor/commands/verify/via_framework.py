@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 
 from compat.base.record import NamedTuple
-from compat.need import Need
+from compat.need import Advice
 from doctor.commands.verify.cudnn_trial.memory import MOST_BYTES
 from doctor.commands.verify.cudnn_trial.outcome import Outcome, Stage
 from doctor.commands.verify.findings import answers_of
@@ -138,7 +138,7 @@ def _of_python(trial: Trial) -> Iterator[Answer]:
 
 def _bad(trial: Trial, code: str, why: str, words: str) -> Answer:
     evidence = (Evidence(" ".join(words.split())[-_WORDS_AT_MOST:], label=f"{trial.interpreter}, {trial.package}"),)
-    return bad(why, Need("by-hand", _LOOK), evidence=evidence)._replace(code=code, subject=trial.framework)
+    return bad(why, Advice(_LOOK), evidence=evidence)._replace(code=code, subject=trial.framework)
 
 
 def _last_line(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from compat.base.record import NamedTuple
 from compat.build import covers, gpu_packages, is_cuda_row, oldest_cuda, release_key
 from compat.matrix import Matrix, Uncovered, accepts, known
-from compat.need import AGAIN, WHEELS, Need
+from compat.need import Advice, ChangePackages, InstallPackage, Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CodeTarget, CudaVersion, DriverRelease
@@ -163,11 +163,11 @@ def need_of(row: FrameworkRow, framework: Framework, facts: Facts) -> Need:
         return cuda_need_of(row.package, framework, facts, same_release=covers(row, framework.version))
     python = environment_of(framework, facts).interpreter
     if row.package != framework.package:  # the same import package under another name: one of them must go first
-        return Need(WHEELS, f"{row.package}{row.versions}", python, framework.package)
+        return ChangePackages((f"{row.package}{row.versions}",), python, (framework.package,))
     tag = row.build if traits_of(row.package).tagged else ""
     if covers(row, framework.version) and tag == framework.version.partition("+")[2]:
-        return Need(row.package, f"=={framework.version.partition('+')[0]}", python, AGAIN)
-    return Need(row.package, row.versions, python, row.build)
+        return InstallPackage(row.package, f"=={framework.version.partition('+')[0]}", python, reinstall=True)
+    return InstallPackage(row.package, row.versions, python, row.build)
 
 
 def cuda_need_of(package: str, framework: Framework, facts: Facts, *, same_release: bool = True) -> Need:
@@ -175,9 +175,11 @@ def cuda_need_of(package: str, framework: Framework, facts: Facts, *, same_relea
     environment = environment_of(framework, facts)
     extra = re.fullmatch(r"([\w-]+)\[(cuda\d+)\]", traits_of(package).asked_as.get(package, ""))
     if not extra:
-        return Need(WHEELS, package, environment.interpreter, framework.package)
+        return ChangePackages((package,), environment.interpreter, (framework.package,))
     release = next((one.version for one in installed(environment) if one.name == extra[1]), "")
-    return Need(extra[1], f"=={release}" if release and same_release else "", environment.interpreter, extra[2])
+    return InstallPackage(
+        extra[1], f"=={release}" if release and same_release else "", environment.interpreter, extra[2]
+    )
 
 
 def nearest_and_newest(rows: tuple[FrameworkRow, ...]) -> tuple[FrameworkRow, ...]:
@@ -205,7 +207,7 @@ def preload(framework: Framework) -> tuple[Need, ...]:
     """What the program calls before, which the framework's own guide tells it to."""
     calls = traits_of(framework.package).preload.items()
     return tuple(
-        Need("by-hand", f"Call {call} in the program, before anything else of {framework.package}.")
+        Advice(f"Call {call} in the program, before anything else of {framework.package}.")
         for call, releases in calls
         if keeps(releases, framework.version)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import Advice, InstallDriver, Need
 from compat.row import BranchRow, GenerationRow
 from compat.version import DriverRelease
 from doctor.model.facts import Facts
@@ -52,12 +52,11 @@ def driver_needed(facts: Facts, matrix: Matrix) -> Need:
     only = [row for row in rows if row.open_module == "only"]
     never = [row for row in rows if row.open_module == "no"]
     if only and never:
-        return Need(
-            "by-hand",
+        return Advice(
             f"No driver runs {only[0].name}, which needs the open kernel module, and {never[0].name}, which the open "
-            f"one does not drive, at once: {_TAKES_TURNS}.",
+            f"one does not drive, at once: {_TAKES_TURNS}."
         )
-    return Need("driver", f"=={last}.*" if last else "", "", "open" if only else "")
+    return InstallDriver(f"=={last}.*" if last else "", "open" if only else "")
 
 
 def newer_driver(facts: Facts, floor: DriverRelease, matrix: Matrix) -> tuple[Need, ...]:
@@ -68,7 +67,7 @@ def newer_driver(facts: Facts, floor: DriverRelease, matrix: Matrix) -> tuple[Ne
     last = last_branch(generations(facts, matrix))
     if last is not None and last < floor.branch:
         return ()
-    return (on_host(facts, Need("driver", f">={floor}"), f"install driver {floor} or newer"),)
+    return (on_host(facts, InstallDriver(f">={floor}"), f"install driver {floor} or newer"),)
 
 
 def refused(row: GenerationRow, release: DriverRelease | None, flavour: str, matrix: Matrix) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import AGAIN, Need
+from compat.need import AssignVariable, InstallPackage, Need
 from compat.traits import traits_of
 from compat.version import ComputeCapability, CudaVersion
 from doctor.model.facts import Facts
@@ -78,14 +78,15 @@ def cuda_major_of(framework: Framework) -> int:
 
 def needs_of_nvcc(framework: Framework, facts: Facts) -> tuple[Need, ...]:
     """A variable that names a toolkit which is there, else the wheel that brings the part; some bring their own."""
+    python = interpreter_of(framework, facts)
     if traits_of(framework.package).own_tools:
-        return (Need(framework.package, f"=={framework.version}", interpreter_of(framework, facts), AGAIN),)
+        return (InstallPackage(framework.package, f"=={framework.version}", python, reinstall=True),)
     major = cuda_major_of(framework)
     wheel = f"nvidia-cuda-nvcc-cu{major}" if major and major < _FIRST_WITHOUT_SUFFIX else "nvidia-cuda-nvcc"
-    by_wheel = Need(wheel, f"=={major}.*" if major else "", interpreter_of(framework, facts))
+    by_wheel = InstallPackage(wheel, f"=={major}.*" if major else "", python)
     for one in value_or(facts.toolkit.toolkits, ()):
         if isinstance(one.nvcc, Seen) and one.kind in _WITH_NVVM and value_or(one.cuda, _NONE).major == major:
             setting = next((v for v in value_or(facts.configuration.variables, ()) if v.name == "XLA_FLAGS"), None)
-            flag = f"=--xla_gpu_cuda_data_dir={one.path}"
-            return Need("variable", flag, setting.set_in if setting else "", "XLA_FLAGS"), by_wheel
+            flag = f"--xla_gpu_cuda_data_dir={one.path}"
+            return AssignVariable("XLA_FLAGS", flag, setting.set_in if setting else ""), by_wheel
     return (by_wheel,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.need import Need
+from compat.need import Advice, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.driver import CudaStart, DriverLibrary, Nvml
 from doctor.model.facts.environment import Variable
@@ -128,10 +128,9 @@ def without_gpus(facts: Facts) -> str:
 
 def ask_for_gpus() -> Need:
     """What a job asks Slurm for. Source: Slurm, "Generic Resource (GRES) Scheduling"."""
-    return Need(
-        "by-hand",
+    return Advice(
         "Ask Slurm for a GPU when the job is started: 'srun --gres=gpu:1 --pty bash', in a batch script '#SBATCH "
-        "--gres=gpu:1'. Some clusters also want a partition that has GPUs (-p): \"sinfo -o '%P %G'\" lists them.",
+        "--gres=gpu:1'. Some clusters also want a partition that has GPUs (-p): \"sinfo -o '%P %G'\" lists them."
     )
 
 
@@ -150,5 +149,5 @@ def kernel_says(facts: Facts) -> str:
 def on_host(facts: Facts, need: Need, what: str) -> Need:
     """The need itself; in a container or image, which cannot bring it about, a request to do so on the host."""
     if facts.assumed:
-        return Need("by-hand", f"On the machine that runs it: {what}.")
-    return Need("by-hand", f"On the host, not in this container: {what}.") if container(facts) else need
+        return Advice(f"On the machine that runs it: {what}.")
+    return Advice(f"On the host, not in this container: {what}.") if container(facts) else need

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import Need
+from compat.need import AssignVariable, ChangePackages, InstallToolkit, Need
 from compat.row import LibraryRow
 from compat.traits import is_for_gpus, traits_of
 from compat.version import CudaVersion
@@ -127,14 +127,16 @@ def is_wheel(framework: Framework, facts: Facts) -> bool:
     return found is not None and found.kind == "wheel"
 
 
-def wheels_for(missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+def wheels_for(
+    missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix
+) -> tuple[ChangePackages, ...]:
     """The need for the wheels that bring these libraries; () where nothing names them all."""
     wheels = [requirement_for(one.soname, framework, facts, matrix) for one in missing]
     absent = absent_pins(framework, facts, matrix)
     if not all(wheels) and not absent:
         return ()
     both = dict.fromkeys((*filter(None, wheels), *absent))
-    return (Need("wheels", " ".join(both), environment_of(framework, facts).interpreter),)
+    return (ChangePackages(tuple(both), environment_of(framework, facts).interpreter),)
 
 
 def toolkit_for(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
@@ -150,7 +152,7 @@ def toolkit_for(soname: str, framework: Framework, facts: Facts, matrix: Matrix)
     by_minor = any(row.cuda == f"=={cuda}" for row in rows if row.stem == "libcudart")
     wanted = f"=={cuda}.*" if by_minor else f"=={cuda.major}.*"
     here = _toolkits_here(wanted, facts) if not _has_own_wheels(framework, facts, matrix) else ()
-    return (*(with_directories((one,), facts) for one in here), Need("cuda", wanted))
+    return (*(with_directories((one,), facts) for one in here), InstallToolkit(wanted))
 
 
 def _rows_of(cuda: CudaVersion, matrix: Matrix) -> tuple[LibraryRow, ...]:
@@ -244,7 +246,7 @@ def with_directories(directories: tuple[str, ...], facts: Facts) -> Need:
     """The need to have directories first in LD_LIBRARY_PATH, what is in it kept."""
     said = next((one.value for one in value_or(facts.configuration.variables, ()) if one.name == _PATH), "")
     value = ":".join((*directories, *([said] if said else [])))
-    return Need("variable", f"={value}", set_in(_PATH, facts), _PATH)
+    return AssignVariable(_PATH, value, set_in(_PATH, facts))
 
 
 def stops_import(framework: Framework) -> bool:

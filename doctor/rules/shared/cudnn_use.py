@@ -7,7 +7,17 @@ import re
 from collections.abc import Sequence
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import ABSENT, AGAIN, WHEELS, Need
+from compat.need import (
+    Advice,
+    ChangePackages,
+    ClearVariable,
+    DropFromPath,
+    InstallCudnn,
+    InstallPackage,
+    InstallSystemPackage,
+    MoveFilesAside,
+    Need,
+)
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudnnVersion
@@ -252,7 +262,7 @@ def drop_from_path_need(copy: CudnnCopy, variable: str, facts: Facts) -> Need:
     entry = _variable_entry(copy, facts)
     written = (entry.written or entry.path) if entry else copy.path
     place = entry.set_in if entry else set_in(variable, facts)
-    return Need("variable", f"without {written}", place, variable)
+    return DropFromPath(variable, written, place)
 
 
 def is_of_windows(copy: CudnnCopy) -> bool:
@@ -269,7 +279,7 @@ def move_aside_need(copy: CudnnCopy, facts: Facts) -> Need | None:
     if not is_of_windows(copy) and copy.path not in toolkits:
         return None
     first = parts[0].path.rpartition("/")[2]
-    return Need("files-aside", ABSENT, f"{copy.path}/{first}", f"cudnn*64_{first.rpartition('_')[2]}")
+    return MoveFilesAside(f"{copy.path}/{first}", f"cudnn*64_{first.rpartition('_')[2]}")
 
 
 def out_of_variable(found: Prediction) -> Need | None:
@@ -278,12 +288,12 @@ def out_of_variable(found: Prediction) -> Need | None:
     if way is None or not found.variable:
         return None
     if way.rule is FoundBy.PRELOAD and way.set_in:
-        return Need("by-hand", f"Remove {way.entry} from {way.set_in}.")
+        return Advice(f"Remove {way.entry} from {way.set_in}.")
     if way.rule is FoundBy.PRELOAD:
-        return Need("variable", "", "", found.variable)
+        return ClearVariable(found.variable)
     if not way.entry:
-        return Need("by-hand", f"Take the empty element, which is the current directory, out of {found.variable}.")
-    return Need("variable", f"without {way.entry}", way.set_in, found.variable)
+        return Advice(f"Take the empty element, which is the current directory, out of {found.variable}.")
+    return DropFromPath(found.variable, way.entry, way.set_in)
 
 
 def part_names(copy: CudnnCopy) -> frozenset[str]:
@@ -347,19 +357,19 @@ def _is_library(name: str) -> bool:
     return "cudnn" in lowered and (".so." in lowered or lowered.endswith(".dll"))
 
 
-def reinstall_need(copy: CudnnCopy, facts: Facts) -> Need:
+def reinstall_need(copy: CudnnCopy, facts: Facts) -> InstallPackage | InstallSystemPackage | InstallCudnn:
     """The need to have this copy whole again, through whatever put it there."""
     name, _, version = copy.owner.partition(" ")
     interpreter = _interpreter(copy, facts)
     if copy.origin in {"wheel", "framework"} and name and interpreter:
-        return Need(name, f"=={version}" if version else "", interpreter, AGAIN)
+        return InstallPackage(name, f"=={version}" if version else "", interpreter, reinstall=True)
     if not name and (wheel := _put_over(copy, facts)):
-        return Need(wheel.name, f"=={wheel.version}", interpreter, AGAIN)
+        return InstallPackage(wheel.name, f"=={wheel.version}", interpreter, reinstall=True)
     if copy.origin == "distribution" and name:
-        return Need("system-package", AGAIN, "", name)
+        return InstallSystemPackage(name, reinstall=True)
     release, majors = value_or(copy.version, None), _majors(copy) if isinstance(copy.parts, Seen) else set()
     of_major = f"=={majors.pop()}.*" if len(majors) == 1 else ""
-    return Need("cudnn", f"=={release.release}" if release else of_major, copy.path, _cuda_around(copy, facts))
+    return InstallCudnn(f"=={release.release}" if release else of_major, copy.path, _cuda_around(copy, facts))
 
 
 def _put_over(copy: CudnnCopy, facts: Facts) -> Distribution | None:
@@ -449,7 +459,7 @@ def releases_made_for(copy: CudnnCopy, framework: Framework, facts: Facts, matri
     found = (other_builds(framework, facts, matrix, fits)[:1] for fits in ways)
     # without its extra, whose pins would take the place of theirs
     python = environment_of(framework, facts).interpreter
-    return tuple(Need(WHEELS, f"{row.package}{row.versions}", python) for rows in found for row in rows)
+    return tuple(ChangePackages((f"{row.package}{row.versions}",), python) for rows in found for row in rows)
 
 
 def wheel_need(name: str, specifier: str, framework: Framework, facts: Facts) -> Need:
@@ -457,8 +467,8 @@ def wheel_need(name: str, specifier: str, framework: Framework, facts: Facts) ->
     environment = environment_of(framework, facts)
     there = next((one.version for one in value_or(environment.distributions, ()) if one.name == name), "")
     if there and keeps(specifier, there):
-        return Need(name, f"=={there}", environment.interpreter, AGAIN)
-    return Need(name, specifier, environment.interpreter)
+        return InstallPackage(name, f"=={there}", environment.interpreter, reinstall=True)
+    return InstallPackage(name, specifier, environment.interpreter)
 
 
 def _of_the_system(framework: Framework, built: CudnnVersion, facts: Facts, matrix: Matrix) -> Need:
@@ -467,8 +477,8 @@ def _of_the_system(framework: Framework, built: CudnnVersion, facts: Facts, matr
     major = _cuda_major(framework, facts, matrix)
     if not major:
         text = f"Install cuDNN {floor} or newer, older than {built.major + 1}, for the CUDA of {framework.label}."
-        return Need("by-hand", text)
-    return Need("cudnn", f">={floor},<{built.major + 1}", _directory_on_path(major, facts), str(major))
+        return Advice(text)
+    return InstallCudnn(f">={floor},<{built.major + 1}", _directory_on_path(major, facts), str(major))
 
 
 def _directory_on_path(major: int, facts: Facts) -> str:

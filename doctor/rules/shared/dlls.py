@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import Advice, InstallToolkit
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.loader import Dll
@@ -75,7 +75,7 @@ def cuda_there(framework: Framework, facts: Facts, matrix: Matrix, explains: tup
         return ok(f"every DLL of CUDA's that {framework.label} needs is here")
     more = f" and {len(lost) - 1} more, which are" if len(lost) > 1 else ", which is"
     cuda = known_cuda(framework, facts, matrix)
-    there = Need("cuda", f"=={cuda}.*") if cuda else Need("by-hand", f"Install the CUDA that has {lost[0].name}.")
+    there = InstallToolkit(f"=={cuda}.*") if cuda else Advice(f"Install the CUDA that has {lost[0].name}.")
     return bad(
         f"{framework.label} needs {lost[0].name}{more} neither on Path nor in a CUDA toolkit of this machine",
         there,

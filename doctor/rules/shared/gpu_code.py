@@ -11,7 +11,7 @@ from collections.abc import Callable
 from compat.base.record import NamedTuple
 from compat.build import accepted_cudas, compilers_for, covers, name_of, serves
 from compat.matrix import Matrix, Uncovered
-from compat.need import Need
+from compat.need import Advice, Need
 from compat.row import FrameworkRow, PtxRow
 from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability, CudaVersion
@@ -279,10 +279,10 @@ def _remedy(seen: Code, facts: Facts, matrix: Matrix) -> tuple[tuple[Need, ...],
         return _after_driver(waiting[0], facts, matrix)
     lacking = ", ".join(sorted({gpu.capability.get().sm for gpu in seen.unserved}))
     by_hand = f"build {seen.framework.package} from source for {lacking}, or run it on another GPU"
-    return (Need("by-hand", by_hand),), "no published build is known that has"
+    return (Advice(by_hand),), "no published build is known that has"
 
 
 def _after_driver(row: FrameworkRow, facts: Facts, matrix: Matrix) -> tuple[tuple[Need, ...], str]:
     floor = driver_floor_of(row, facts, matrix)
     text = f"install driver {floor} or newer, then {name_of(row)}"
-    return (Need("by-hand", text),), f"{name_of(row)} has, but needs driver {floor}"
+    return (Advice(text),), f"{name_of(row)} has, but needs driver {floor}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
-from compat.need import BY_HAND, Need
+from compat.need import Advice, AssignVariable, Need
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
@@ -155,10 +155,10 @@ def of_the_user(wheels: Iterable[Distribution], environment: Environment) -> tup
         f"{names} in {found[0].site} come{'s' * (len(found) == 1)} before this environment: run it with "
         "PYTHONNOUSERSITE=1, or uninstall what lies there with the Python that it was installed by"
     )
-    by_hand = Need(BY_HAND, text)
+    by_hand = Advice(text)
     if any(_is_the_users(one.path, environment) for one in value_or(environment.frameworks, ())):
         return (by_hand,)  # the variable would hide that framework as well
-    return Need("variable", "=1", "", "PYTHONNOUSERSITE"), by_hand
+    return AssignVariable("PYTHONNOUSERSITE", "1"), by_hand
 
 
 def _is_the_users(path: str, environment: Environment) -> bool:

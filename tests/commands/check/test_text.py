@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Need
+from compat.need import Advice
 from doctor.commands.check import command
 from doctor.commands.check.text import render
 from doctor.diagnose import exit_status
@@ -64,7 +64,7 @@ def test_which_environment_and_why(asked_by: str, said: str) -> None:
 def test_what_is_said_of_windows_is_written_as_it_is_there() -> None:
     """The comments below a remedy; what is to be pasted stays as it was made."""
     commands = ("# copy them to C:/cuda/bin", "& 'C:/a b/python.exe' -V")
-    remedy = Remedy("x", Need("by-hand", "x"), Plan("x", ()), commands)
+    remedy = Remedy("x", Advice("x"), Plan("x", ()), commands)
     page = Page(TextStyle())
     show_remedies(page, (remedy,))
     assert page.text().splitlines()[1:] == ["    # copy them to C:\\cuda\\bin", "    & 'C:/a b/python.exe' -V"]

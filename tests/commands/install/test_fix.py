@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from compat.need import Need
+from compat.need import Advice, RestartMachine
 from doctor.cli import execute
 from doctor.commands.check.command import CheckSubject, ReportOptions
 from doctor.commands.install.fix import Setting, Talk, fix, walk
@@ -160,7 +160,7 @@ class Bench:
     def __init__(self, *plans: tuple[Step, ...]) -> None:
         self.ran: list[tuple[str, ...]] = []
         self.answers: tuple[Answer, ...] = ()
-        remedies = tuple(Remedy("mend it", Need("by-hand"), Plan("mend it", steps), ()) for steps in plans)
+        remedies = tuple(Remedy("mend it", Advice(""), Plan("mend it", steps), ()) for steps in plans)
         self.facts = machine(system=system(is_root=seen(False)))
         why = Finding("made-up", Severity.ERROR, "this", "it is broken", (), (), "", remedies, "")
         self.before = Report(
@@ -231,7 +231,7 @@ def test_root_is_asked_for_by_the_command() -> None:
 def test_a_restart_is_left_to_the_person() -> None:
     bench = Bench((BY_ROOT,))
     [remedy] = bench.before.findings[0].remedies
-    restart = bench.before.findings[0]._replace(remedies=(remedy._replace(need=Need("restart")),))
+    restart = bench.before.findings[0]._replace(remedies=(remedy._replace(need=RestartMachine()),))
     bench.before = bench.before._replace(findings=(restart,))
     assert "gpudoctor cannot do this for you" in bench.walk("y", "y").text
     assert bench.ran == []

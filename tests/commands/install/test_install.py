@@ -143,7 +143,7 @@ def test_what_is_printed(words: tuple[str, ...], said: str, capsys: Shown) -> No
         (("cuda", "12.8", "--method", "archive", "--components", ",", "--os", "linux"), "--components names some"),
         (("cuda", "new", "--os", "linux"), "is not a CUDA version"),
         (("torch==2.9.1", "--os", "linux"), "the release is a word of its own"),
-        (("by-hand", "--os", "linux"), "is not the name of a distribution"),
+        (("by-hand", "--os", "linux"), "no product 'by-hand'"),
     ],
 )
 def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: Shown) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallDriver
 from doctor.cli import execute
 from doctor.commands.install.apply import apply_plan
 from doctor.commands.install.driver_choice import WrongDriver, driver_plan
@@ -102,7 +102,7 @@ def test_a_driver_that_comes_from_outside(target: Target, said: str) -> None:
 def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUDOCTOR_STATE", str(tmp_path))
     facts = machine()
-    target = target_of(facts, Need("driver"))._replace(is_root=True)
+    target = target_of(facts, InstallDriver())._replace(is_root=True)
     prepared = Prepared(driver_plan("595", "", target, facts, MATRIX), target, facts)
     ran: list[tuple[str, ...]] = []
     text, status = apply_plan(

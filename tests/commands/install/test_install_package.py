@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import InstallDriver, InstallToolkit
 from doctor.cli import execute
 from doctor.commands.install.apply import apply_plan
 from doctor.commands.install.install import BadOrder, Prepared
@@ -116,12 +116,12 @@ def test_dry_run_wins_over_apply(setting: Setting, capsys: Shown) -> None:
 
 
 def test_root_is_never_taken_unasked() -> None:
-    plan = plan_for(Need("cuda", "==12.8.*"), UBUNTU, Matrix())
+    plan = plan_for(InstallToolkit("==12.8.*"), UBUNTU, Matrix())
     with pytest.raises(BadOrder, match="root is needed for: sudo apt-get update"):
         apply_plan(Prepared(plan, UBUNTU, machine()), ExecutionOptions(), "text", TextStyle())
 
 
 def test_what_is_all_by_hand_is_not_called_done() -> None:
-    plan = plan_for(Need("driver", ">=580"), WSL, Matrix())
+    plan = plan_for(InstallDriver(">=580"), WSL, Matrix())
     with pytest.raises(BadOrder, match="nothing of this can be carried out from here: on Windows, install"):
         apply_plan(Prepared(plan, WSL, machine()), ExecutionOptions(), "text", TextStyle())

@@ -13,7 +13,7 @@ import pytest
 from compat.build import brings_libraries, gpu_packages, oldest_cuda, serves
 from compat.cards import gpu_card_of
 from compat.matrix import Matrix, accepts
-from compat.need import Need
+from compat.need import InstallPackage, as_json
 from compat.row import FrameworkRow
 from compat.spec import normal, parse_spec
 from compat.version import CudaVersion, CudnnVersion, DriverRelease
@@ -349,7 +349,7 @@ def test_what_no_rows_make_is_one_line_and_2(words: list[str], said: str, capsys
 
 
 def planned(facts: Facts, framework_name: str = "torch", *gpus: str) -> tuple[Plan, Prepared]:
-    target = target_of(facts, Need("", "", environment().interpreter))
+    target = target_of(facts, InstallPackage("", interpreter=environment().interpreter))
     stack = stack_plan(StackOrder(framework_name, gpus=gpus), target, facts, MATRIX)
     return stack.plan, Prepared(stack.plan, stack.target, facts)
 
@@ -362,7 +362,7 @@ def test_on_a_machine_that_has_it_all_nothing_is_done() -> None:
     plan, _ = planned(machine())
     assert not any(isinstance(step, (Command, Pause, Unless)) for step in plan.steps)
     assert [one.partition(" ")[0] for one in already(plan)] == ["the", "the", "torch"]
-    assert any(isinstance(step, Check) and step.finds and step.finds.product == "torch" for step in plan.steps)
+    assert any(isinstance(step, Check) and step.finds and as_json(step.finds).product == "torch" for step in plan.steps)
 
 
 def test_a_driver_that_is_too_old_is_replaced_and_the_rest_waits() -> None:
@@ -375,7 +375,7 @@ def test_a_driver_that_is_too_old_is_replaced_and_the_rest_waits() -> None:
     check = first.steps[-1]
     assert isinstance(check, Check)
     assert check.finds is not None
-    assert check.finds.product == "driver"
+    assert as_json(check.finds).product == "driver"
 
 
 def test_the_driver_that_runs_decides_before_a_newer_one_is_asked_for() -> None:
@@ -390,7 +390,7 @@ def test_the_driver_that_runs_decides_before_a_newer_one_is_asked_for() -> None:
 def test_an_environment_of_the_systems_is_left_alone() -> None:
     own = environment(frameworks=seen(()), distributions=seen(()), kind="system", interpreter="/usr/bin/python3")
     facts = machine(environments=seen((own,)))
-    target = target_of(facts, Need("", "", "/usr/bin/python3"))
+    target = target_of(facts, InstallPackage("", interpreter="/usr/bin/python3"))
     stack = stack_plan(StackOrder("torch"), target, facts, MATRIX)
     assert stack.target.python == ".venv/bin/python"
     assert any(".venv/bin/python -m pip install torch" in line for line in argvs(stack.plan))

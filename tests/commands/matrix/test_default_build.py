@@ -10,7 +10,7 @@ import pytest
 
 from compat.build import default_build
 from compat.matrix import Matrix
-from compat.need import WHEELS, Need
+from compat.need import ChangePackages, InstallPackage, Need
 from doctor.cli import execute
 from installers.choose import plan_for
 from installers.steps.command import Command
@@ -196,12 +196,17 @@ def test_an_installation_for_another_machine(
 @pytest.mark.parametrize(
     ("os_family", "arch", "need", "expected"),
     [
-        ("windows", "x86_64", Need("torch", "==2.7.1", "py"), f"torch==2.7.1 {SERVED}/cu128"),
-        ("windows", "x86_64", Need("torch", "==2.6.0", "py"), f"torch==2.6.0 {SERVED}/cu126"),
-        ("windows", "x86_64", Need(WHEELS, "torch==2.6.0 wheel", "py"), "torch==2.6.0+cu126 wheel --extra-index-url"),
-        ("linux", "sbsa", Need("torch", "==2.10.0", "py"), f"torch==2.10.0 {SERVED}/cu128"),
-        ("linux", "sbsa", Need("torch", "==2.12.0", "py"), "torch==2.12.0"),
-        ("linux", "x86_64", Need("torch", "==2.7.1", "py"), "torch==2.7.1"),
+        ("windows", "x86_64", InstallPackage("torch", "==2.7.1", "py"), f"torch==2.7.1 {SERVED}/cu128"),
+        ("windows", "x86_64", InstallPackage("torch", "==2.6.0", "py"), f"torch==2.6.0 {SERVED}/cu126"),
+        (
+            "windows",
+            "x86_64",
+            ChangePackages(("torch==2.6.0", "wheel"), "py"),
+            "torch==2.6.0+cu126 wheel --extra-index-url",
+        ),
+        ("linux", "sbsa", InstallPackage("torch", "==2.10.0", "py"), f"torch==2.10.0 {SERVED}/cu128"),
+        ("linux", "sbsa", InstallPackage("torch", "==2.12.0", "py"), "torch==2.12.0"),
+        ("linux", "x86_64", InstallPackage("torch", "==2.7.1", "py"), "torch==2.7.1"),
     ],
 )
 def test_another_release_keeps_cuda(os_family: str, arch: str, need: Need, expected: str) -> None:

@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 
 from compat.matrix import Matrix
+from compat.need import as_json
 from doctor.cli import execute
 from doctor.commands.check.command import CheckSubject, ReportOptions, check, policy_of, report_of
 from doctor.commands.gate.verdict import Level, verdict_of
@@ -135,7 +136,7 @@ def test_each_planted_difference_is_named(name: str) -> None:
     (answer,) = (one for one in judged(facts, at_home()) if one.kind is Status.BAD)
     line = policy_text(HOME).splitlines()[int(answer.evidence[0].source.rpartition(":")[2]) - 1]
     assert key.rpartition(".")[2] in line
-    assert answer.needs[-1].product == "by-hand"
+    assert as_json(answer.needs[-1]).product == "by-hand"
 
 
 @pytest.mark.parametrize(

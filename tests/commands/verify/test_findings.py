@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from compat.need import as_json
 from doctor.commands.verify.cudnn_trial.outcome import Ending, Outcome
 from doctor.commands.verify.findings import answers_of, merged, rooted
 from doctor.commands.verify.missing import lacks_of
@@ -183,8 +184,8 @@ def test_engines_that_ask_for_libcuda_are_no_fault_without_a_gpu(facts: Facts, c
 
 def test_out_of_memory_asks_for_no_installation() -> None:
     (answer,) = judged(cuda("cudaErrorMemoryAllocation"))
-    assert [need.product for need in answer.needs] == ["by-hand"]
-    assert "Nothing is to be installed" in answer.needs[0].spec
+    assert [as_json(need).product for need in answer.needs] == ["by-hand"]
+    assert "Nothing is to be installed" in as_json(answer.needs[0]).spec
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def test_out_of_memory_asks_for_no_installation() -> None:
 )
 def test_needs(one: Outcome, facts: Facts, needs: list[str]) -> None:
     (answer,) = judged(one, facts)
-    assert [f"{need.product}{need.spec} {need.build}" for need in answer.needs] == needs
+    assert [f"{as_json(need).product}{as_json(need).spec} {as_json(need).build}" for need in answer.needs] == needs
 
 
 def test_what_the_files_show_explains_what_the_trial_shows() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import as_json
 from doctor.commands.verify.static_findings import answers_around
 from doctor.commands.verify.subject import Chosen, Known
 from doctor.host.live import LiveHost
@@ -47,4 +48,4 @@ def said(facts: Facts) -> list[Answer]:
 def test_no_copy_at_all(facts: Facts, code: str, kind: Status, products: list[str]) -> None:
     (answer,) = said(facts)
     assert (answer.code, answer.kind) == (code, kind)
-    assert list(dict.fromkeys(one.product for one in answer.needs)) == products
+    assert list(dict.fromkeys(as_json(one).product for one in answer.needs)) == products

@@ -35,7 +35,8 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
 
 DUMP = Dump(
     title="package list",
-    mark=r"^ *Package +Version\b[^\n]*\n *-{3,} |^ *# Name +Version +Build\b|(?:^ *[A-Za-z][\w.-]*==\d[\w.+!-]* *\n){3}",
+    mark=r"^ *Package +Version\b[^\n]*\n *-{3,} |^ *# Name +Version +Build\b|"
+    r"(?:^ *[A-Za-z][\w.-]*==\d[\w.+!-]* *\n){3}",
     tell=_tell,
     source="pypa/pip: src/pip/_internal/commands/list.py, freeze.py; astral-sh/uv; conda/conda: conda/cli/main_list.py",
 )
