@@ -13,7 +13,10 @@ from compat.version import CudaVersion, CudnnVersion, DriverRelease
 
 
 class CudnnArchiveRow(NamedTuple):
-    """One cuDNN archive. File cudnn-archive.json, table archives; the id is the file's name."""
+    """One cuDNN archive. File cudnn-archive.json, table archives; the id is the file's name.
+
+    Where two files share a name, their folder comes before it.
+    """
 
     id: str
     version: CudnnVersion  # as many parts as are known
@@ -29,6 +32,11 @@ class CudnnArchiveRow(NamedTuple):
     read_on: str
     confidence: str
     note: str
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.url.rpartition("/")[2]
 
 
 class CudnnLayoutRow(NamedTuple):

@@ -97,7 +97,7 @@ class InstallDriver(NamedTuple):
     """Install the NVIDIA driver."""
 
     versions: str = ""  # PEP 440 specifier, ">=580"; "" for any, here and below
-    flavour: str = ""  # "open" for the open kernel module
+    flavour: str = ""  # "open" or "proprietary" kernel module; "" for NVIDIA's default
 
 
 @kind("cuda", "{versions}", "{directory}", "{by}")

@@ -20,6 +20,7 @@ from installers.steps.command import Command, Inverse
 _LOOK_S = 60
 _BEAT_S, _END_S, _POLL_S = 2.0, 3.0, 0.05
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+_ASKED_WITHIN_S = 60  # of a command that only looks
 _SUDO = ("sudo",)
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")  # what their directories hold
 _PATH_OF_ROOT = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -69,6 +70,13 @@ def require_trusted(command: Command) -> None:
         raise CommandFailed(f"`{line}` was not started: {error.why}") from error
     except OSError as error:
         raise CommandFailed(f"`{line}` was not started: {error.filename}: {error.strerror}") from error
+
+
+def is_done(command: Command) -> bool:
+    """Whether the command of `unless` says that there is nothing to do; raises CommandFailed."""
+    asking = Command(command.unless, "")
+    require_trusted(asking)
+    return run_process(Launch(asking.argv, environment_of(asking)), _ASKED_WITHIN_S).status == 0
 
 
 def refuse_command(command: Command, environ: Mapping[str, str]) -> None:

@@ -53,8 +53,16 @@ def _of_the_system(name: str, home: str, libraries: str) -> tuple[Step, ...]:
     steps: tuple[Step, ...] = (write, RefreshLoader("the loader finds what its cache lists"))
     if name == "cuda":
         lines = f"export CUDA_HOME={quote(home)}\n{_export('PATH', f'{home}/bin', adds=True)}"
-        steps += (ByHand(f"in ~/.bashrc of those who compile\n{lines}", "nvcc is found on PATH"),)
+        steps += (ByHand(f"add these lines to ~/.bashrc, then open a new terminal\n{lines}", "nvcc is found"),)
     return steps
+
+
+def nvcc_on_path(home: str) -> ByHand:
+    """NVIDIA's guide calls it mandatory: a package puts no program of CUDA on PATH."""
+    return ByHand(
+        f"add this line to ~/.bashrc, then open a new terminal\n{_export('PATH', f'{home}/bin', adds=True)}",
+        "nvcc is found",
+    )
 
 
 def _windows(name: str, home: str, libraries: str) -> tuple[Step, ...]:

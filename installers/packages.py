@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from installers.plan import Target
+from installers.render.bash import RUNNING_KERNEL
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
@@ -106,11 +107,14 @@ def refresh(target: Target) -> tuple[Command, ...]:
 
 
 def kernel_headers(target: Target, kernel: str) -> tuple[str, ...]:
-    """The packages against which modules for this kernel release are built; a kernel of "" is the newest one.
+    """The packages against which modules for this kernel release are built.
+
+    On another machine the kernel that runs is named by its shell; here a kernel of "" is the newest one.
 
     Source: NVIDIA Driver Installation Guide, "Verify the System has the Correct Kernel Packages Installed".
     """
     manager = manager_of(target)
+    kernel = kernel or ("" if target.live else RUNNING_KERNEL)
     if manager == "apt":
         newest = "linux-headers-generic" if target.distribution != "debian" else "linux-headers-amd64"
         return (f"linux-headers-{kernel}" if kernel else newest,)
@@ -118,7 +122,7 @@ def kernel_headers(target: Target, kernel: str) -> tuple[str, ...]:
         return (f"kernel-devel-{kernel}" if kernel else "kernel-devel", "kernel-headers")
     if manager == "zypper":
         return ("kernel-default-devel",)
-    return (f"{_arch_kernel(kernel)}-headers",)
+    return (f"{_arch_kernel(kernel) if kernel != RUNNING_KERNEL else 'linux'}-headers",)
 
 
 def _arch_kernel(release: str) -> str:

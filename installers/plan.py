@@ -35,6 +35,7 @@ class Target(NamedTuple):
     installers: tuple[str, ...] = ()  # who can install there: "pip", "uv", "ensurepip", "none"; () where nobody looked
     keeper: str = ""  # whose lock file rules the environment: "uv", "poetry", "pdm", "pipenv", "pixi"
     project: str = ""  # the directory of that lock file
+    declared: frozenset[str] = frozenset()  # the distributions that the project's manifest names
     conda: str = ""  # the program that changes a conda environment there: "conda", "mamba", "micromamba"
     runner: str = ""  # the interpreter that installs, where it is another one: the base's, for what lies in its site
     site: str = ""  # the directory on sys.path where what is concerned lies; "" for the environment's own

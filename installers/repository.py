@@ -11,14 +11,14 @@ from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix, Uncovered
 from compat.row import OwnPackageRow, RepositoryRow, SigningKeyRow, ThirdPartyRow, ToolkitRow
 from compat.specifier import accepts
-from compat.version import CudaVersion, DriverRelease
+from compat.version import CudaVersion, CudnnVersion, DriverRelease
 from installers.cuda_order import NoSuchToolkit
 from installers.packages import install, manager_of, refresh, removal
 from installers.plan import Target
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
-from installers.steps.fetch_keyring import FetchKeyring
+from installers.steps.fetch_keyring import FOLDER, FetchKeyring
 
 REBUILDS_OF_RHEL = frozenset({"rhel", "centos", "rocky", "almalinux", "ol"})
 ENDLESS = "99.0"  # a CUDA that only a repository which goes on takes
@@ -26,8 +26,8 @@ _KEYRING = "cuda-keyring.deb"
 _TOOLS = ("ca-certificates", "curl", "gnupg")
 _STAY = Inverse(left=f"{', '.join(_TOOLS)} stay: much else needs them")
 _INSIDE = "./usr/share/keyrings/cuda-archive-keyring.gpg"
-_WHY = "make NVIDIA's package repository known"
-_FETCH = "fetch the package with NVIDIA's repository and its signing key"
+_WHY = "add NVIDIA's package repository"
+_FETCH = "it adds NVIDIA's repository and its signing key"
 _WITHOUT_KEYRING = removal("apt", ("cuda-keyring",))._replace(commands=(("dpkg", "--purge", "cuda-keyring"),))
 
 
@@ -128,6 +128,20 @@ def _came(cuda: CudaVersion, matrix: Matrix) -> str:
     return min((day for day in days if day), default="")
 
 
+def is_older(cudnn: str, target: Target, matrix: Matrix) -> bool:
+    """Whether a cuDNN release came before the repository for this system began: it was never put there."""
+    rows: tuple[ManifestRow, ...] = matrix.rows("redist", "manifests")
+    first = toolkits(target, matrix)[0]
+    all_toolkits: tuple[ToolkitRow, ...] = matrix.rows("cuda", "toolkits")
+    began = max((_came(one.cuda, matrix) for one in all_toolkits if one.cuda <= first), default="")
+    wanted = CudnnVersion.parse(cudnn)
+    later = (
+        one for one in rows if one.product == "cudnn" and one.released and CudnnVersion.parse(one.release) >= wanted
+    )
+    came = min((one.released or "" for one in later), default="")  # at the latest
+    return bool(began and came) and came[:7] < began[:7]
+
+
 def _known(distribution: str, matrix: Matrix) -> tuple[str, ...]:
     """The releases of a distribution that have a repository, with the machines: "24.04 (x86_64, sbsa)"."""
     rows: tuple[RepositoryRow, ...] = matrix.rows("index", "repositories")
@@ -168,7 +182,9 @@ def _epel(package: str, target: Target) -> Step:
 def _enabled(name: str, target: Target) -> Command:
     by_subscription = target.distribution == "rhel"
     argv = ("subscription-manager", "repos", f"--enable={name}") if by_subscription else (*_SET, name)
-    return Command(argv, "EPEL leans on it", needs_root=True, inverse=Inverse(left=f"{name} stays enabled"))
+    return Command(
+        argv, "EPEL needs the CodeReady repository", needs_root=True, inverse=Inverse(left=f"{name} stays enabled")
+    )
 
 
 _SET = ("dnf", "config-manager", "--set-enabled")
@@ -190,40 +206,53 @@ def _apt(url: str, target: Target, matrix: Matrix) -> tuple[Step, ...]:
     rows: tuple[SigningKeyRow, ...] = matrix.rows("index", "keys")
     return (
         *refresh(target),
-        install(target, *_TOOLS, why="what fetches the package, and what reads its key")._replace(inverse=_STAY),
+        install(target, *_TOOLS, why="install curl and gnupg")._replace(inverse=_STAY),
         FetchKeyring(
             url=url, to=_KEYRING, keyring=_INSIDE, fingerprints=tuple(row.fingerprint for row in rows), why=_FETCH
         ),
-        Command(("dpkg", "-i", _KEYRING), _WHY, needs_root=True, inverse=_WITHOUT_KEYRING, staged=(_KEYRING,)),
+        Command(
+            ("dpkg", "-i", _KEYRING),
+            _WHY,
+            needs_root=True,
+            inverse=_WITHOUT_KEYRING,
+            staged=(_KEYRING,),
+            folder=FOLDER,
+        ),
         *refresh(target),
     )
 
 
 def _dnf(url: str, target: Target, _: Matrix) -> tuple[Step, ...]:
     return (
-        install(target, "dnf-plugins-core", why="dnf's config-manager"),
+        install(target, "dnf-plugins-core", why="install dnf's config-manager"),
         Command(("dnf", "config-manager", "--add-repo", url), _WHY, needs_root=True, inverse=_without_file(url)),
     )
 
 
 def _yum(url: str, target: Target, _: Matrix) -> tuple[Step, ...]:
     return (
-        install(target, "yum-utils", why="yum's config-manager"),
+        install(target, "yum-utils", why="install yum's config-manager"),
         Command(("yum-config-manager", "--add-repo", url), _WHY, needs_root=True, inverse=_without_file(url)),
     )
 
 
 def _dnf5(url: str, _: Target, __: Matrix) -> tuple[Step, ...]:
-    argv = ("dnf", "config-manager", "addrepo", f"--from-repofile={url}")
+    argv = ("dnf", "config-manager", "addrepo", f"--from-repofile={url}", "--overwrite")
     return (Command(argv, _WHY, needs_root=True, inverse=_without_file(url)),)
 
 
 def _zypper(url: str, target: Target, _: Matrix) -> tuple[Step, ...]:
     return (
-        Command(("zypper", "addrepo", url), _WHY, needs_root=True, inverse=_without_alias(url, target)),
+        Command(
+            ("zypper", "addrepo", url),
+            _WHY,
+            needs_root=True,
+            inverse=_without_alias(url, target),
+            unless=("zypper", "repos", _alias(url, target)),
+        ),
         Command(
             ("zypper", "--gpg-auto-import-keys", "refresh"),
-            _WHY,
+            "accept its signing key",
             needs_root=True,
             inverse=Inverse(left="the keys that were taken in stay: rpm -qa gpg-pubkey* lists them"),
         ),
@@ -236,9 +265,13 @@ def _without_file(url: str) -> Inverse:
     return Inverse((("rm", "-f", path),), names=(path,), present=("test", "-e"))
 
 
+def _alias(url: str, target: Target) -> str:
+    """The section's name in NVIDIA's file: cuda-sles15.repo has [cuda-sles15-x86_64]."""
+    return f"{url.rpartition('/')[2].removesuffix('.repo')}-{'sbsa' if target.arch == 'sbsa' else 'x86_64'}"
+
+
 def _without_alias(url: str, target: Target) -> Inverse:
-    """The alias is the section's name in NVIDIA's file: cuda-sles15.repo has [cuda-sles15-x86_64]."""
-    alias = f"{url.rpartition('/')[2].removesuffix('.repo')}-{'sbsa' if target.arch == 'sbsa' else 'x86_64'}"
+    alias = _alias(url, target)
     return Inverse((("zypper", "removerepo", alias),), names=(alias,), present=("zypper", "lr"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from compat.base.record import NamedTuple
 from installers.at_work import Watch, watch
-from installers.command import as_root, run_command, settled
+from installers.command import as_root, is_done, run_command, settled
 from installers.environment_backup import environments_of, keep_all, touch
 from installers.fetch import PATIENT, Limits
 from installers.file_identity import link_or_copy
@@ -99,6 +99,8 @@ class Run:
 
     def command(self, command: Command) -> None:
         """Run a command, and write down first what takes it back; raises CommandFailed."""
+        if command.unless and is_done(command):
+            return
         self._number += 1
         command = settled(command._replace(argv=tuple(map(self._word_of(command), command.argv))))
         self._journal.append(record_of_command(self._number, command))

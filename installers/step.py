@@ -71,6 +71,7 @@ class StepType(NamedTuple):
     taken_back: Callable[[Any], str] = lambda _: ""  # FILES or COMMANDS, "" for nothing to take back
     runs: bool = False  # it runs a command, for which root may be asked
     staged: bool = False  # it works in the staging directory
+    is_note: bool = False  # nobody does anything for it: it has no number
     configures: bool = False  # nothing new comes onto the machine by it
 
     def is_left(self, step: Step) -> bool:

@@ -118,16 +118,20 @@ def check(
     """  # noqa: D301 - \b keeps click from joining the lines of a list
     given = locals()  # the options have the names of the fields of `CheckSubject` and `ReportOptions`
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
-    from doctor.output.write import terminal_style
 
     others = ("fix", "yes")
     subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
     options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))
-    if fix:
-        raise typer.Exit(_fix(subject, options, yes=yes))
-    text, status = command.check(subject, options, terminal_style())
+    raise typer.Exit(_fix(subject, options, yes=yes) if fix else _check(subject, options))
+
+
+def _check(subject: CheckSubject, options: ReportOptions) -> int:
+    from doctor.commands.check.command import check as make_report  # late, as in `check`
+    from doctor.output.write import terminal_style
+
+    text, status = make_report(subject, options, terminal_style())
     print(text, end="")
-    raise typer.Exit(status)
+    return status
 
 
 def _fix(subject: CheckSubject, options: ReportOptions, *, yes: bool) -> int:

@@ -95,6 +95,7 @@ class Remedy(NamedTuple):
     commands: tuple[str, ...]
     proven: bool = False  # the rules find the fault gone after it, and nothing new
     left_open: str = ""  # what can only be told when it is done, "" for nothing
+    by_fix: bool = False  # `check --fix` shows its steps, on this machine
 
     def lead(self, *, first: bool, where: str = "") -> str:
         """What stands before it: only what can be pasted is to be done as it stands, the rest is told to a person."""

@@ -10,6 +10,7 @@ from doctor.model.finding import Remedy
 from doctor.output.document import TextStyle
 
 _LABEL_WIDTH = 10
+_ALTERNATIVE_LINES = 2  # of a remedy that is not the first; a longer one is shown by `check --fix`
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 # Our own signs beyond ASCII, of which not every encoding has all; a path's letters stay what they are.
 _PLAIN = str.maketrans(
@@ -85,7 +86,10 @@ def show_remedies(page: Page, remedies: tuple[Remedy, ...], where: str = "") -> 
     """Add what to do, and what else would do; `where` names the machine if it is not this one."""
     for number, remedy in enumerate(remedies):
         page.paragraph(f"  {remedy.lead(first=number == 0, where=where)}: {remedy.summary}", colour="bold", hang=4)
-        for command in remedy.commands:
+        lines = remedy.commands
+        if number and remedy.by_fix and len(lines) > _ALTERNATIVE_LINES:
+            lines = ("# every step of it: gpudoctor check --fix",)
+        for command in lines:
             if command.removeprefix("# ") != remedy.summary:  # a single thing to do by hand is its own summary
                 page.verbatim(as_windows_writes(command) if command.startswith("# ") else command, indent=4)
 

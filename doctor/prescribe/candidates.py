@@ -15,6 +15,7 @@ from compat.need import (
     Advice,
     ChangePackages,
     InstallCudnn,
+    InstallDriver,
     InstallPackage,
     InstallToolkit,
     KeepModuleAway,
@@ -154,8 +155,19 @@ def _wish(need: Need) -> str:
 
 def candidate(need: Need, facts: Facts, matrix: Matrix) -> Candidate:
     """The plan of the method that serves a need here; raises NoMethod."""
+    need = _for_the_cards(need, facts, matrix) if isinstance(need, InstallDriver) else need
     target = target_of(facts, need)
     return Candidate(need, plan_for(need, target, matrix), target)
+
+
+def _for_the_cards(need: InstallDriver, facts: Facts, matrix: Matrix) -> InstallDriver:
+    """A driver with the kernel module that the cards here run with, where there is but one."""
+    from doctor.rules.shared.cards import generations  # late: few remedies are a driver
+
+    known = {row.open_module for row in generations(facts, matrix)}
+    return need._replace(
+        flavour=need.flavour or ("open" if "only" in known else "proprietary" if "no" in known else "")
+    )
 
 
 def with_more(one: Candidate, other: Candidate) -> Candidate:

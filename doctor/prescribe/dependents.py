@@ -32,16 +32,20 @@ class Dependents:
     def _in(self, environment: Environment, then: dict[str, Environment], facts: Facts) -> Iterator[str]:
         old, new = _versions(environment), _versions(then.get(environment.prefix, environment))
         changed = {name: (was, new[name]) for name, was in old.items() if new.get(name, was) != was and new[name]}
-        if not changed:
+        gone = {name: (was, "") for name, was in old.items() if name not in new}
+        if not changed and not gone:
             return
         judged = {one.package for one in value_or(environment.frameworks, ())}
         for one in value_or(environment.distributions, ()):
             if one.name in judged or one.hidden_by or new.get(one.name) != one.version:
                 continue
+            for asked in self._asked(one, gone):
+                if applies(asked, facts.system, environment):
+                    yield f"{one.name} {one.version} requires {asked.name}"
             for asked in self._asked(one, changed):
                 kept, keeps_on = (keeps(asked.specifier, version) for version in changed[asked.name])
                 if kept and not keeps_on and applies(asked, facts.system, environment):
-                    yield f"{one.name} {one.version} asks for {asked.name}{asked.specifier}"
+                    yield f"{one.name} {one.version} requires {asked.name}{asked.specifier}"
 
     def _asked(self, one: Distribution, names: dict[str, tuple[str, str]]) -> Iterator[Pin]:
         if one.metadata not in self._read:

@@ -13,7 +13,7 @@ from doctor.model.facts.seen import value_or
 from installers.plan import Plan, Target
 from installers.render import commands
 from installers.render.comments import comment
-from installers.render.lasting import cannot_unset
+from installers.render.image_variables import cannot_unset
 from installers.steps.add_to_path import AddToPath
 from installers.steps.remove_from_path import RemoveFromPath
 from installers.steps.set_variable import SetVariable

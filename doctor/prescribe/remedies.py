@@ -41,7 +41,7 @@ def prescribe(answer: Answer, facts: Facts, matrix: Matrix, court: RemedyVerifie
     """
     try:
         if court is None or not court.can_judge(answer):
-            return tuple(_remedy(one, facts) for one in candidates(answer, facts, matrix))
+            return tuple(_remedy(one, facts, court) for one in candidates(answer, facts, matrix))
         return tuple(_Prescription(answer, facts, matrix, court).remedies())
     except Exception as error:  # noqa: BLE001 - the finding is right all the same
         return (_in_words(answer.needs[0], f"no remedy could be worked out: {type(error).__name__}: {error}"),)
@@ -72,7 +72,7 @@ class _Prescription:
                 given += 1
                 enough += [{*(remedy.plan.effects or ())}] if remedy.proven else []
                 yield remedy
-        yield from (_remedy(one, self._facts) for one in advice)
+        yield from (_remedy(one, self._facts, self._court) for one in advice)
         if not given and self._machine_first:
             yield self._machine_first
         elif not given and not advice and refused:
@@ -88,7 +88,7 @@ class _Prescription:
 
     def _remedy(self, one: Candidate) -> Remedy:
         """With what its commands meet on this machine."""
-        return _remedy(one._replace(plan=self._court.with_obstacles(one.plan)), self._facts)
+        return _remedy(one._replace(plan=self._court.with_obstacles(one.plan)), self._facts, self._court)
 
     def _proven(self, one: Candidate) -> tuple[Remedy | None, str]:
         """The remedy, with what mends the faults that it would leave behind; else why it is none."""
@@ -163,12 +163,15 @@ def _obstacle(one: Candidate, verdict: Verdict) -> str:
     return f"{NONE_KNOWN} To {one.plan.summary} may mend it. {unsure}"
 
 
-def _remedy(one: Candidate, facts: Facts) -> Remedy:
+def _remedy(one: Candidate, facts: Facts, court: RemedyVerifier | None) -> Remedy:
     if facts.machine.kind in {"image", "dockerfile"} and value_or(facts.system.family, "") == "linux":
         from doctor.prescribe.dockerfile import dockerfile_lines  # late: only images have one
 
         return Remedy(one.plan.summary, one.need, one.plan, dockerfile_lines(one.plan, one.target, facts))
-    return Remedy(one.plan.summary, one.need, one.plan, _where_it_belongs(_lines(one, facts), facts))
+    if court:
+        one = one._replace(plan=court.with_lines(one.plan, one.target))
+    lines = _where_it_belongs(_lines(one, facts), facts)
+    return Remedy(one.plan.summary, one.need, one.plan, lines, by_fix=facts.machine.kind == "live")
 
 
 def _lines(one: Candidate, facts: Facts) -> tuple[str, ...]:
@@ -180,7 +183,7 @@ def _lines(one: Candidate, facts: Facts) -> tuple[str, ...]:
     lines = commands(one.plan, one.target)
     if not facts.machine.is_running and one.target.os_family != "windows":
         return lines
-    if any(isinstance(step, Download) or "--dry-run" in getattr(step, "argv", ()) for step in steps):
+    if any(isinstance(step, Download) or getattr(step, "rehearses", False) for step in steps):
         return chained(lines, one.target)
     changes = any(not kind_of(step).configures for step in steps)
     is_parted = any(isinstance(step, Pause) or kind_of(step).elsewhere(step) for step in steps)

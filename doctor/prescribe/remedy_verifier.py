@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from doctor.prescribe.dependents import Dependents
     from doctor.prescribe.preflight import Obstacles
     from installers.effect import Effect
-    from installers.plan import Plan
+    from installers.plan import Plan, Target
 
 _Key = tuple[str, str]  # code and subject
 
@@ -111,6 +111,19 @@ class RemedyVerifier:
 
             self._dependents = Dependents(self._start.host)
         return self._dependents.broken(self._start.facts, self.facts_after(effects))
+
+    def with_lines(self, plan: Plan, target: Target) -> Plan:
+        """The plan, with the lines of the user's scripts that it edits, as they are on this machine."""
+        from installers.steps.remove_from_path import RemoveFromPath
+        from installers.steps.set_variable import SetVariable
+        from installers.steps.unset_variable import UnsetVariable
+
+        kinds = (RemoveFromPath, SetVariable, UnsetVariable)
+        if self._start.host is None or not any(isinstance(step, kinds) for step in plan.steps):
+            return plan
+        from doctor.prescribe.shell_lines import with_edited_lines  # late, as obstacles
+
+        return with_edited_lines(plan, self._start.facts, self._start.host, target)
 
     def with_obstacles(self, plan: Plan) -> Plan:
         """The plan, with what its commands meet on this machine said first."""

@@ -41,6 +41,7 @@ def target_of(facts: Facts, need: Need | None = None) -> Target:
         installers=("uv",) if place.brings_uv else environment.installers if environment else (),
         keeper=environment.keeper if environment else "",
         project=environment.project if environment else "",
+        declared=frozenset(environment.declared) if environment else frozenset(),
         conda=environment.conda if environment else "",
         may_be_root=may_be_root(facts),
         driver_by=value_or(facts.driver.brought_by, ""),

@@ -115,7 +115,7 @@ def set_in(host: Host, name: str, value: str) -> SetIn:
     parts = [part.rstrip("/") for part in value.split(":")]
     if said := _said_by_image(host, name):
         return said
-    places = (place for place, line in _lines_with(host, name) if [*_spellings(host, line, name, parts)])
+    places = (place for place, line in _lines_with(host, name) if [*spellings(host, line, name, parts)])
     return next((SetIn(place.in_words, place) for place in places), SetIn())
 
 
@@ -129,7 +129,7 @@ def entries_in(host: Host, name: str, entries: Iterable[str]) -> dict[str, SetIn
         return dict.fromkeys(parts, said)
     found: dict[str, SetIn] = {}
     for place, line in _lines_with(host, name):
-        for piece, part in _spellings(host, line, name, parts):
+        for piece, part in spellings(host, line, name, parts):
             text = place.in_words if piece.rstrip("/") == part else f"{place.in_words}, by {piece}"
             found.setdefault(part, SetIn(text, place))
     return found
@@ -185,7 +185,7 @@ def _scripts(host: Host) -> Iterator[tuple[str, str]]:
     yield from ((path, path) for path in scripts[:_SCRIPTS_AT_MOST])
 
 
-def _spellings(host: Host, line: str, name: str, parts: list[str]) -> Iterator[tuple[str, str]]:
+def spellings(host: Host, line: str, name: str, parts: list[str]) -> Iterator[tuple[str, str]]:
     """What a shell line assigns to the variable: each piece that stands for a part of its value, and that part."""
     line = line.strip().removeprefix("export ").lstrip()
     for form in (f"{name}=", f"setenv {name} ", f"set -gx {name} "):

@@ -81,6 +81,7 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         installers=tools.installers,
         keeper=tools.keeper,
         project=tools.project,
+        declared=tools.declared,
         conda=tools.conda,
         base=_base(host, located),
         closed=tuple(site for site in path.sites if host.is_live and not host.may_access(site, "w")),

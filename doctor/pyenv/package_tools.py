@@ -9,8 +9,13 @@ Debian's README of python3-venv: ensurepip is a package of its own there.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import Any
+
 from compat.base.record import NamedTuple
 from doctor.host import Host
+from doctor.host.documents import parse_toml
 from doctor.host.optional_reads import text_of
 from doctor.model.facts.environment import Distribution
 from doctor.pyenv.prefixes import Located
@@ -19,6 +24,10 @@ _OFFLINE = ("/usr/local/bin", "/usr/bin", "/bin", "/root/.local/bin", "/opt/cond
 _PIXI = "/.pixi/envs/"
 _LOCKS = {"uv.lock": "uv", "poetry.lock": "poetry", "pdm.lock": "pdm", "Pipfile.lock": "pipenv"}
 _ELEMENTS_AT_MOST = 64
+_MANIFESTS = ("pyproject.toml", "pixi.toml", "Pipfile")
+_MANIFEST_BYTES = 256 << 10
+_DEPENDENCIES = re.compile(r"dependenc|^(dev-)?packages$")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PATH_BYTES = 4096
 
 
@@ -29,6 +38,7 @@ class PackageTools(NamedTuple):
     keeper: str = ""
     project: str = ""
     conda: str = ""
+    declared: tuple[str, ...] = ()
 
 
 def look(host: Host, located: Located, distributions: tuple[Distribution, ...]) -> PackageTools:
@@ -39,7 +49,52 @@ def look(host: Host, located: Located, distributions: tuple[Distribution, ...]) 
     if not found and _has_ensurepip(host, located):
         found.append("ensurepip")
     keeper, project = _kept(host, located)
-    return PackageTools(tuple(found or ["none"]), keeper, project, _conda(host, located))
+    declared = _declared(host, project) if project else ()
+    return PackageTools(
+        installers=tuple(found or ["none"]),
+        keeper=keeper,
+        project=project,
+        conda=_conda(host, located),
+        declared=declared,
+    )
+
+
+def _declared(host: Host, project: str) -> tuple[str, ...]:
+    """The distributions that the manifests of a project name, of every group.
+
+    Sources: PyPA's specifications, "pyproject.toml" and "Dependency Groups"; the manifests of poetry, pdm, uv, pixi and
+    pipenv (Pipfile).
+    """
+    names: dict[str, None] = {}
+    for file in _MANIFESTS:
+        try:
+            read = parse_toml(text_of(host, f"{project}/{file}", _MANIFEST_BYTES))
+        except ValueError:
+            continue
+        names.update(dict.fromkeys(_names(read)))
+    return tuple(names)
+
+
+def _names(table: Any, key: str = "") -> Iterator[str]:
+    """Of a table of dependencies its keys, of a list its requirements; tables of other tables are looked into."""
+    if isinstance(table, dict):
+        for name, value in table.items():
+            if _DEPENDENCIES.search(key) and not isinstance(value, list) and not _DEPENDENCIES.search(name):
+                yield from (_canonical(name),) if name != "python" and _is_requirement(value) else _names(value, key)
+            else:
+                yield from _names(value, name if _DEPENDENCIES.search(name) else key)
+    elif isinstance(table, list) and _DEPENDENCIES.search(key):
+        yield from (_canonical(found[0]) for one in table if isinstance(one, str) and (found := _NAME.match(one)))
+
+
+def _is_requirement(value: Any) -> bool:
+    """Whether it says which release: a text, or a table of its properties."""
+    known = {"version", "git", "path", "url", "index", "extras", "source", "markers", "channel", "build"}
+    return isinstance(value, str) or (isinstance(value, dict) and not known.isdisjoint(value))
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _conda(host: Host, located: Located) -> str:

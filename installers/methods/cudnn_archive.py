@@ -156,6 +156,9 @@ def archive_plan(order: Order, target: Target, matrix: Matrix) -> Plan:
 
     Raises NoSuchArchive, Uncovered (a release whose layout no row knows).
     """
+    rows = matrix.cudnn_archives(order.version, target.os_family, target.arch)
+    if not order.archive and _fitting(order, rows, target, matrix) is None:
+        return _to_choose(order, target, matrix)
     source = _source(order, target, matrix)
     source = source._replace(companions=matrix.cudnn_companions(source.version, target.os_family))
     summary = f"install cuDNN {source.version} for CUDA {source.cuda} in {home_of(order, source.cuda, target)}"
@@ -192,17 +195,17 @@ def _source(order: Order, target: Target, matrix: Matrix) -> _Source:
     rows = matrix.cudnn_archives(order.version, target.os_family, target.arch)
     row = _fitting(order, rows, target, matrix)
     if row is None:
-        return _behind_a_login(order, target, matrix)
+        return _unknown(order, target, matrix)
     why = f"cuDNN {row.version} for CUDA {row.cuda}, {target.os_family} {target.arch}"
     digests = (order.sha256,) if order.sha256 else row.sha256
     first: Step = Download(
-        url=row.url, to=row.id, sha256=digests, size_bytes=row.size_bytes, digest_from=row.digest_from, why=why
+        url=row.url, to=row.name, sha256=digests, size_bytes=row.size_bytes, digest_from=row.digest_from, why=why
     )
     if order.archive:
-        first = UseFile(order.archive, row.id, digests, why)
+        first = UseFile(order.archive, row.name, digests, why)
     return _Source(
-        steps=(first, _unpack(row.id)),
-        stem=_stem(row.id),
+        steps=(first, _unpack(row.name)),
+        stem=_stem(row.name),
         layout=matrix.cudnn_layout(row.version),
         version=row.version,
         cuda=row.cuda,
@@ -260,42 +263,28 @@ def _age(row: CudnnArchiveRow) -> tuple[CudnnVersion, tuple[int, ...]]:
     return row.version, tuple(map(int, row.cuda.split(".")))
 
 
-def _behind_a_login(order: Order, target: Target, matrix: Matrix) -> _Source:
-    """An archive that no row knows: a person downloads it, and its digest is what that person vouches for."""
+def _unknown(order: Order, target: Target, matrix: Matrix) -> _Source:
+    """A file of the user's, of a release or build that no row knows; raises NoSuchArchive where none is named."""
     if not order.cuda:
         raise NoSuchArchive(f"no row knows an archive of cuDNN {order.version}: say for which CUDA, --cuda-version X.Y")
-    if not order.archive:
-        _require_built(order, matrix)
-        _require_machine(order, target, matrix)
     layout = matrix.cudnn_layout(order.version)
-    name = order.archive or _documented_name(order, layout.root, target, matrix)
-    base = name.replace("\\", "/").rpartition("/")[2]
+    base = order.archive.replace("\\", "/").rpartition("/")[2]
     digests = (order.sha256,) if order.sha256 else ()
-    if not order.archive and order.version.major >= _OPEN:
-        return _unlisted(order, base, layout, target, matrix)
-    use = UseFile(name, base, digests, "NVIDIA gives it to registered developers only, so it cannot be fetched")
-    steps: tuple[Step, ...] = (use, _unpack(base))
-    if not order.archive:
-        page = _page(str(order.version), matrix)
-        what = f"cuDNN {order.version} for CUDA {order.cuda}, {target.os_family} {target.arch}"
-        text = f"download {what} from {page} (it asks for a login of NVIDIA's Developer Program) as {base}"
-        steps = (ByHand(text, "no address without a login is known; --archive FILE names it where it lies"), *steps)
-    return _Source(steps=steps, stem=_stem(base), layout=layout, version=order.version, cuda=order.cuda)
+    use = UseFile(order.archive, base, digests, "no row knows this file: NVIDIA's page names it")
+    return _Source(steps=(use, _unpack(base)), stem=_stem(base), layout=layout, version=order.version, cuda=order.cuda)
 
 
-def _unlisted(order: Order, name: str, layout: CudnnLayoutRow, target: Target, matrix: Matrix) -> _Source:
-    """A release that is newer than the rows: where the others lie, and no digest but the one that is named."""
-    rows: tuple[CudnnArchiveRow, ...] = matrix.rows("cudnn-archive", "archives")
-    same = (row for row in rows if (row.os, row.arch) == (target.os_family, target.arch))
-    folder = next((row.url.rpartition("/")[0] for row in same if row.version.major == order.version.major), "")
-    if not folder or order.version.major != _OPEN:
-        raise NoSuchArchive(f"no row knows where archives of cuDNN {order.version} for {target.arch} lie")
-    digests = (order.sha256,) if order.sha256 else ()
-    why = f"cuDNN {order.version} for CUDA {order.cuda}: newer than the rows, so compare its digest with NVIDIA's"
-    first = Download(url=f"{folder}/{name}", to=name, sha256=digests, size_bytes=None, digest_from="", why=why)
-    return _Source(
-        steps=(first, _unpack(name)), stem=_stem(name), layout=layout, version=order.version, cuda=order.cuda
-    )
+def _to_choose(order: Order, target: Target, matrix: Matrix) -> Plan:
+    """What to do where no row knows the file: its name is not guessed."""
+    if not order.cuda:
+        raise NoSuchArchive(f"no row knows an archive of cuDNN {order.version}: say for which CUDA, --cuda-version X.Y")
+    _require_built(order, matrix)
+    _require_machine(order, target, matrix)
+    what = f"cuDNN {order.version} for CUDA {order.cuda}, {target.os_family} {target.arch}"
+    page = _page(str(order.version), matrix)
+    again = f"gpudoctor install cudnn {order.version} --cuda-version {order.cuda} --archive FILE"
+    text = f"choose {what} on {page}: the file's name is unknown here. Then: {again}"
+    return Plan(f"install {what}", (*driver_first(order.cuda, target), ByHand(text)), ())
 
 
 def _require_built(order: Order, matrix: Matrix) -> None:
@@ -365,45 +354,6 @@ def _is_for(row: CudnnBuildRow, cuda: str) -> bool:
 def _range(row: CudnnBuildRow) -> str:
     ends = dict.fromkeys(str(one) for one in (row.cuda_min, row.cuda_max) if one)
     return " to ".join(ends) or str(row.cuda_major)
-
-
-def _documented_name(order: Order, root: str, target: Target, matrix: Matrix) -> str:
-    """How NVIDIA named the archives of the time.
-
-    Source: the addresses in the matrix, its installation guides, and build scripts that name the files of Windows up to
-    cuDNN 4, such as cudnn-6.5-win-v2.zip and cudnn-7.0-win-x64-v4.0-prod.zip.
-    """
-    windows = target.os_family == "windows"
-    if root == "{stem}" and order.version.major >= 8:
-        system = f"{target.os_family}-{'aarch64' if target.arch == 'jetson' else target.arch}"
-        cuda = order.cuda.partition(".")[0] if order.version.major >= _OPEN else order.cuda
-        ending = "zip" if windows else "tar.xz"
-        return f"cudnn-{system}-{_full(order.version, matrix)}_cuda{cuda}-archive.{ending}"
-    if order.version.major == 1:
-        return f"cudnn-{order.cuda}-{'win-R1.zip' if windows else 'linux-R1.tgz'}"
-    return _of_windows(order, matrix) if windows else _of_linux(order, target.arch)
-
-
-def _of_linux(order: Order, arch: str) -> str:
-    arch = {"x86_64": "x64", "sbsa": "aarch64sbsa"}.get(arch, arch)
-    return f"cudnn-{order.cuda}-linux-{arch}-v{order.version}.tgz"
-
-
-def _of_windows(order: Order, matrix: Matrix) -> str:
-    """As the archive of Linux for that CUDA is named, where a row knows that one."""
-    rows = matrix.cudnn_archives(order.version, "linux", "x86_64")
-    found = _for_cuda(rows, order.cuda, matrix)
-    name = max(found, key=_age).id if found else _of_linux(order, "x86_64")
-    system = {2: "win"}.get(order.version.major, "win-x64" if order.version.major < _WINDOWS_10 else "windows10-x64")
-    return name.replace("linux-x64", system).replace(".tgz", ".zip")
-
-
-def _full(version: CudnnVersion, matrix: Matrix) -> CudnnVersion:
-    """With the build number that the file's name carries, where a row knows it."""
-    try:
-        return max((one for one in matrix.cudnn(version).full_versions if one.agrees_with(version)), default=version)
-    except Uncovered:
-        return version
 
 
 def _page(version: str, matrix: Matrix) -> str:

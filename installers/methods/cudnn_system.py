@@ -17,7 +17,7 @@ from installers.method import Method, Name
 from installers.methods.cudnn_archive import ONE_A_MAJOR
 from installers.packages import RPM_BY_YUM, install, manager_of
 from installers.plan import Plan, Target
-from installers.repository import add_repository, own_package, repository_row, system, toolkits
+from installers.repository import add_repository, is_older, own_package, repository_row, system, toolkits
 from installers.requirement import exact_version, spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
@@ -60,6 +60,8 @@ def _require_release(need: InstallCudnn, target: Target, matrix: Matrix) -> None
         raise NoSuchPackage(f"{error}{own}") from error
     if named and row.cudnn is not None and not accepts(row.cudnn, named):
         raise NoSuchPackage(f"NVIDIA's packages for {system(target)} have cuDNN {row.cudnn}, not {named}{own}")
+    if named.count(".") > 1 and row.cudnn is not None and is_older(named, target, matrix):
+        raise NoSuchPackage(f"cuDNN {named} is older than NVIDIA's packages for {system(target)}{own}")
     if named and row.cudnn is None and not _of_its_time(need, target, matrix):
         has = ", ".join(map(str, toolkits(target, matrix)))
         cuda = need.cuda or target.cuda_major

@@ -26,8 +26,8 @@ from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 from installers.steps.reboot import Reboot
 
-_WHY = "the NVIDIA driver"
-_HOLDS = "the newest branch, which would come otherwise, may have dropped the card"
+_WHY = "install the NVIDIA driver"
+_HOLDS = "pin the driver branch: newer ones may not support this GPU"
 _DNF5 = 41  # Fedora release from which dnf is dnf 5
 _PINNED_FROM = 580  # branch from which NVIDIA's guide pins apt to a branch; older ones have it in the package's name
 _AUTOINSTALL = frozenset({"16.04"})  # its ubuntu-drivers (0.4.17.7) has no `install` yet
@@ -35,7 +35,12 @@ _CHOSEN = Inverse(
     left="it chose the packages itself (/var/log/apt/history.log lists them): apt-get purge removes them; the driver "
     "that was there before comes back with ubuntu-drivers install nvidia:BRANCH"
 )
-_RESTART = Reboot("restart the machine: the new module and the new libraries must come into use together")
+_RESTART = Reboot("reboot")
+OPEN, PROPRIETARY = "open", "proprietary"
+# NVIDIA Driver Installation Guide, "Kernel Modules": open is the default from 560 on; release 615, "Proprietary Kernel
+# Modules Removed" (the row of 620 says the same).
+OPEN_BY_DEFAULT_FROM, OPEN_ONLY_FROM = 560, 615
+_FLAVOURS_BY_TOOL = (20, 4)  # Ubuntu release from which ubuntu-drivers takes "nvidia:580-open"
 
 
 def serves(need: InstallDriver, target: Target) -> bool:
@@ -48,9 +53,9 @@ def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
 
     Where any driver will do, the distribution's own choice for the card is the best.
     """
-    branch = branch_for(need.versions, matrix) if need.versions or need.flavour else 0
+    branch = branch_for(need.versions, matrix) if need.versions or need.flavour == OPEN else 0
     steps = _WRITERS[manager_of(target)](need, target, matrix, branch)
-    flavour = "NVIDIA driver with the open kernel module" if need.flavour == "open" else "NVIDIA driver"
+    flavour = f"NVIDIA driver with the {need.flavour} kernel module" if need.flavour else "NVIDIA driver"
     summary = f"install the {flavour}{',' if need.versions else ''}{spoken(need.versions)}"
     done = isinstance(steps[-1], Command)  # else a person installs it
     if done:  # as late as can be: where something before fails, the machine is as it was
@@ -67,6 +72,11 @@ def _taken_away(target: Target) -> tuple[Step, ...]:
     return (Command(argv, "NVIDIA's runfile installed the driver that is here", needs_root=True, inverse=left),)
 
 
+def flavour_of(need: InstallDriver, branch: int) -> str:
+    """The flavour that is asked for, else NVIDIA's default for the branch; 0 is the newest."""
+    return need.flavour or (OPEN if not branch or branch >= OPEN_BY_DEFAULT_FROM else PROPRIETARY)
+
+
 def _is_legacy(branch: int, matrix: Matrix) -> bool:
     rows: tuple[BranchRow, ...] = matrix.rows("driver", "branches")
     return any((row.branch, row.kind) == (branch, "legacy") for row in rows)
@@ -76,7 +86,10 @@ def _effect(need: InstallDriver, target: Target, branch: int) -> DriverInstalled
     """Arch has the open module alone, whatever was asked for; a branch that is not pinned moves on to the newest."""
     manager = manager_of(target)
     pinned = need.versions != "" and (target.distribution == "debian" or manager == "dnf")
-    flavour = "open" if need.flavour == "open" or manager == "pacman" else ""
+    by_nvidia = manager in {"yum", "dnf", "zypper"} or target.distribution == "debian"
+    flavour = flavour_of(need, branch) if by_nvidia else OPEN if manager == "pacman" else need.flavour
+    if target.driver_by == "rpmfusion" or manager == "yum":
+        flavour = need.flavour
     return DriverInstalled(f"=={branch}.*" if branch and manager != "pacman" else "", flavour, held=pinned)
 
 
@@ -97,13 +110,13 @@ def branch_for(specifier: str, matrix: Matrix) -> int:
 
 
 def _apt(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
-    headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
+    headers = install(target, *kernel_headers(target, target.kernel), why="install the kernel's headers")
     if target.distribution == "kali" or (target.distribution == "debian" and not has_repository(target, matrix)):
         return _unstable(need, target, matrix, headers, branch)
     if target.distribution == "debian":
         return _debian(need, target, matrix, headers, branch)
     offered = _offered(branch, target, matrix)
-    flavour = f"-{need.flavour}" if need.flavour else ""
+    flavour = "-open" if need.flavour == OPEN else ""
     name = f"nvidia-driver-{branch}{flavour}"
     if offered and (not offered.brings[target.distribution_version] or flavour not in offered.flavours):
         return (_elsewhere(name, offered, target, matrix),)
@@ -113,15 +126,16 @@ def _apt(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tu
 
 
 def _ubuntu(need: InstallDriver, target: Target, headers: Command, branch: int) -> tuple[Step, ...]:
-    if need.flavour == "open" and branch:
+    open_too = _numbers(target.distribution_version) >= _FLAVOURS_BY_TOOL
+    if need.flavour == OPEN and not open_too:
         return (*refresh(target), headers, install(target, f"nvidia-driver-{branch}-open", why=_WHY))
     if target.distribution_version in _AUTOINSTALL and branch:
         return (*refresh(target), headers, install(target, f"nvidia-{branch}", why=_WHY))
     install_it = "autoinstall" if target.distribution_version in _AUTOINSTALL else "install"
-    driver = (f"nvidia:{branch}",) if branch else ()
+    driver = (f"nvidia:{branch}{'-open' if need.flavour == OPEN else ''}",) if branch else ()
     return (
         *refresh(target),
-        install(target, "ubuntu-drivers-common", why="the tool that picks the signed packages"),
+        install(target, "ubuntu-drivers-common", why="install ubuntu-drivers, which chooses the signed packages"),
         Command(("ubuntu-drivers", install_it, *driver), _WHY, needs_root=True, timeout_s=3600, inverse=_CHOSEN),
     )
 
@@ -173,7 +187,7 @@ def _debian(need: InstallDriver, target: Target, matrix: Matrix, headers: Comman
     own = _offered(branch, target, matrix)
     if own:
         return _debian_own(own, target, matrix, headers)
-    package, steps = _meta(need), (*add_repository(target, matrix), headers)
+    package, steps = _meta(need, branch), (*add_repository(target, matrix), headers)
     if not need.versions:
         return (*steps, install(target, package, why=_WHY))
     if branch < _PINNED_FROM:
@@ -196,19 +210,19 @@ def _debian_own(row: OwnDriverRow, target: Target, matrix: Matrix, headers: Comm
 
 def _unstable(need: InstallDriver, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
     """Kali's own packages, and those of Debian's testing and unstable: none drives what needs the open module."""
-    if need.flavour == "open":
+    if need.flavour == OPEN:
         return (ByHand(f"install the driver with NVIDIA's runfile from {matrix.page('driver').url}"),)
     parts = (_COMPONENTS,) if target.distribution == "debian" else ()
     driver = install(target, _OF_DEBIAN.get(branch, "nvidia-driver"), why=_WHY)
     return (*parts, *refresh(target), headers, driver)
 
 
-def _meta(need: InstallDriver) -> str:
-    return "nvidia-open" if need.flavour == "open" else "cuda-drivers"
+def _meta(need: InstallDriver, branch: int) -> str:
+    return "nvidia-open" if flavour_of(need, branch) == OPEN else "cuda-drivers"
 
 
 def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
-    headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
+    headers = install(target, *kernel_headers(target, target.kernel), why="install the kernel's headers")
     by_rpm_fusion = target.driver_by == "rpmfusion" or _is_legacy(branch, matrix) or not has_repository(target, matrix)
     if target.distribution == "fedora" and by_rpm_fusion:
         return _rpm_fusion(need, target, branch)
@@ -217,9 +231,15 @@ def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tu
     if target.distribution == "amzn" or (target.distribution != "fedora" and major in {"8", "9"}):
         stream = _stream(need, branch)
         argv = ("dnf", "module", "install", "-y", f"nvidia-driver:{stream}")
-        return (*steps, Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream)))
+        reset = Command(_RESET, "leave the module stream of another driver", needs_root=True, inverse=_STREAM_STAYS)
+        driver = Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream))
+        return (*steps, reset, driver)
     lock = _locked(target, branch) if need.versions else ()
-    return (*steps, *lock, install(target, _meta(need), why=_WHY))
+    return (*steps, *lock, install(target, _meta(need, branch), why=_WHY))
+
+
+_RESET = ("dnf", "module", "reset", "-y", "nvidia-driver")
+_STREAM_STAYS = Inverse(left="the stream that was enabled before is not enabled again")
 
 
 def _rpm_fusion(need: InstallDriver, target: Target, branch: int) -> tuple[Step, ...]:
@@ -237,15 +257,15 @@ def _rpm_fusion(need: InstallDriver, target: Target, branch: int) -> tuple[Step,
 
 def _yum(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     """RHEL 7 has a package a branch, and one that is always the newest."""
-    headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
+    headers = install(target, *kernel_headers(target, target.kernel), why="install the kernel's headers")
     package = f"nvidia-driver-branch-{branch}" if need.versions else "nvidia-driver-latest-dkms"
-    if need.flavour == "open":
+    if need.flavour == OPEN:
         return (ByHand("install the driver with NVIDIA's runfile and its open kernel module", "RHEL 7 has no package"),)
     return (*add_repository(target, matrix), *third_party(target, matrix), headers, install(target, package, why=_WHY))
 
 
 def _stream(need: InstallDriver, branch: int) -> str:
-    if need.flavour == "open":
+    if flavour_of(need, branch) == OPEN:
         return f"{branch}-open" if need.versions else "open-dkms"
     return f"{branch}-dkms" if branch else "latest-dkms"
 
@@ -263,8 +283,9 @@ def _locked(target: Target, branch: int) -> tuple[Step, ...]:
 def _zypper(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     if target.distribution == "opensuse-tumbleweed":
         return _tumbleweed(need, target, matrix, branch)
-    headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
-    package = f"{_meta(need)}<{branch + 1}" if need.versions else _meta(need)
+    headers = install(target, *kernel_headers(target, target.kernel), why="install the kernel's headers")
+    name = _meta(need, branch)
+    package = f"{name}<{branch + 1}" if need.versions else name
     return (*add_repository(target, matrix), headers, install(target, package, why=_WHY))
 
 
@@ -292,7 +313,7 @@ def _tumbleweed(need: InstallDriver, target: Target, matrix: Matrix, branch: int
 def _pacman(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     """Arch carries one release, with the open module, for Turing and newer; older cards use the AUR."""
     if need.versions.startswith("=="):
-        headers = install(target, *kernel_headers(target, target.kernel), why="what the module is built against")
+        headers = install(target, *kernel_headers(target, target.kernel), why="install the kernel's headers")
         text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR; let them replace nvidia-open"
         return (headers, ByHand(text, "the distribution's own repositories carry the newest branch only"))
     return (install(target, *kernel_headers(target, target.kernel), "nvidia-open-dkms", "nvidia-utils", why=_WHY),)

@@ -7,8 +7,6 @@ a copy of modprobe's settings).
 
 from __future__ import annotations
 
-import re
-
 from compat.matrix import Matrix
 from compat.need import RemoveModprobeLine, SwitchGpuOn
 from installers.effect import Restarted
@@ -19,6 +17,7 @@ from installers.plan import Plan, Target
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
+from installers.steps.edit_line import EditLine
 
 _COMMAND_LINE = "/proc/cmdline"
 _ON = {"prime-select": ("on-demand",), "envycontrol": ("-s", "hybrid"), "supergfxctl": ("-m", "Hybrid")}
@@ -40,12 +39,10 @@ def plan(need: RemoveModprobeLine | SwitchGpuOn, target: Target, matrix: Matrix)
         return Plan(f"switch the card on with {tool}, then restart", (on, restart), effects)
     if need.file == _COMMAND_LINE:
         return _from_start(need.line, target)
-    literal = re.sub(r"([][\\.^$*+?(){}|#])", r"\\\1", need.line)
-    argv = ("sed", "-i.bak", "-E", f"s#^[[:space:]]*({literal})[[:space:]]*$#\\# \\1#", need.file)
-    back = Inverse((("mv", "--", f"{need.file}.bak", need.file),))
-    out = Command(argv, "the line does nothing then; the file as it was lies beside it", needs_root=True, inverse=back)
-    steps = (out, initial_disk(target), restart)
-    return Plan(f"take '{need.line}' out of {need.file}, then restart", steps, effects)
+    why = "it keeps the driver's module from being loaded"
+    line = EditLine(path=need.file, line=0, before=need.line, after=None, why=why, by_root=not target.is_root)
+    steps = (line, initial_disk(target), restart)
+    return Plan(f"delete '{need.line}' from {need.file}, then restart", steps, effects)
 
 
 def _from_start(word: str, target: Target) -> Plan:

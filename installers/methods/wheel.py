@@ -9,7 +9,6 @@ environments carry no pip.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable
 
 from compat.build import cpu_in_place_of
@@ -29,6 +28,7 @@ from installers.requirement import exact_version, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
+from installers.steps.note import Note
 
 _BROUGHT_ALONG = "what came along with it, or changed with it, stays as it is"
 
@@ -50,6 +50,8 @@ def plan(need: InstallPackage | RemovePackage, target: Target, matrix: Matrix) -
     """By what must become true of it."""
     if isinstance(need, RemovePackage):
         gone = DistributionsRemoved(_python(target), (need.name,), target.site)
+        if owned := by_owner(target, need.name, removed=True):
+            return Plan(f"remove {need.name}", (owned,), (gone,))
         steps = (*_getting_pip(target), _uninstall(target, need.name), *_kept(target, need.name, removed=True))
         return Plan(f"remove {need.name}", _guarded(target, steps), (gone,))
     first, inside = _own_environment(target)
@@ -57,9 +59,14 @@ def plan(need: InstallPackage | RemovePackage, target: Target, matrix: Matrix) -
         return _again(need, target, matrix)
     followed = need.build or _build_followed(need.name, inside) or _build_kept(need, inside)
     need = need._replace(build=followed or _build_for_cuda(need.name, need.versions, inside, matrix))
-    steps = (*first, *_guarded(inside, (*_getting_pip(inside), *_install(need, inside, matrix))))
     served = parse_spec(f"{need.name}{need.versions}")._replace(build=need.build)
-    steps += _kept(inside, _requirement(need, inside, matrix), index=index_of(served, matrix)[1])
+    wanted, index = _requirement(need, inside, matrix), index_of(served, matrix)[1]
+    along = _going_with(need, _companions(need.name, inside) if need.build else (), matrix)
+    leading = tuple(f"{name}=={version.partition('+')[0]}" for name, version in _leaders(need.name, inside))
+    if owned := by_owner(inside, wanted, *along, *leading, index=index):
+        return Plan(_summary(need), (*first, owned), (*_first_effects(target), *_effects(need, inside, matrix)))
+    steps = (*first, *_guarded(inside, (*_getting_pip(inside), *_install(need, inside, matrix))))
+    steps += _kept(inside, wanted, index=index)
     return Plan(_summary(need), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
 
 
@@ -185,7 +192,12 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     why = "all at once: one resolver sees what all of them require"
     command = Command(argv, why, inverse=_earlier(inside, *names))
     effect = DistributionsInstalled(_python(inside), tuple(spelled), tool=_tool(inside), site=inside.site)
-    steps = (*first, *_guarded(inside, (*_getting_pip(inside), command)), *_kept(inside, *spelled))
+    owned = by_owner(inside, *spelled) if not indexes else None
+    steps = (
+        (*first, owned)
+        if owned
+        else (*first, *_guarded(inside, (*_getting_pip(inside), command)), *_kept(inside, *spelled))
+    )
     return Plan(f"install {', '.join(spelled)}", steps, (*_first_effects(target), effect))
 
 
@@ -213,7 +225,12 @@ def _dry_run(command: Command, again: str) -> Command:
     at = command.argv.index("install") + 1
     options = tuple(one for one in ("--quiet", "--dry-run", again) if one not in command.argv)
     argv = (*command.argv[:at], *options, *command.argv[at:])
-    return command._replace(argv=argv, why="whether it can be had, before anything goes", inverse=NOTHING_TO_TAKE_BACK)
+    return command._replace(
+        argv=argv,
+        why="check that the new version is available before removing the old",
+        inverse=NOTHING_TO_TAKE_BACK,
+        rehearses=True,
+    )
 
 
 def index_of(one: Spec, matrix: Matrix) -> tuple[str, str]:
@@ -253,7 +270,7 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
         site="",
         writable=True,
     )
-    return (ByHand(f"{text}: use an environment of your own"), make), inside
+    return (Note(f"{text}: use an environment of your own"), make), inside
 
 
 def _summary(need: InstallPackage) -> str:
@@ -410,27 +427,41 @@ _KEEPERS = {  # each with its option that names the project
 }
 
 
-def _kept(target: Target, *requirements: str, removed: bool = False, index: str = "") -> tuple[Step, ...]:
-    """What its own tool must be told as well, or it brings the earlier state back; uv also which index serves a build.
+def by_owner(target: Target, *requirements: str, removed: bool = False, index: str = "") -> Command | None:
+    """The command of the tool whose lock file rules the environment: what pip changes there, its next sync takes back.
 
-    `uv add --index NAME=URL` writes that index as the source of what is added over one that was there (uv 0.13.9).
-
-    Sources: the command lines of uv (`add --project`), poetry (`add --directory`), pdm (`add --project`),
-    pipenv (`install`, in its directory) and pixi (`add --manifest-path`).
+    None where nothing is kept, where the project does not name what is removed, and for an index that this tool is not
+    told on its command line. `uv add --index NAME=URL` writes that index as the source of what is added (uv 0.13.9).
+    Sources: the command lines of uv (`add --project`), poetry (`add --directory`), pdm (`add --project`), pipenv
+    (`install --index`, PIPENV_PIPFILE) and pixi (`add --manifest-path`).
     """
+    keeper = target.keeper
+    names = tuple(parse_spec(one).name for one in requirements)
+    if not keeper or not target.project or (removed and not {*names} <= target.declared):
+        return None
+    if index and keeper not in {"uv", "pipenv"}:
+        return None
+    source: tuple[str, ...] = ()
+    if index:
+        source = ("--index", f"{index.rstrip('/').rpartition('/')[2]}={index}" if keeper == "uv" else index)
+    verb = ("uninstall" if removed else "install") if keeper == "pipenv" else "remove" if removed else "add"
+    pypi = ("--pypi",) if keeper == "pixi" else ()
+    where = (_KEEPERS[keeper], target.project) if _KEEPERS[keeper] else ()
+    first = ("env", f"PIPENV_PIPFILE={target.project}/Pipfile") if keeper == "pipenv" else ()
+    argv = (*first, keeper, verb, *pypi, *where, *source, *(names if removed else requirements))
+    left = Inverse(left="the project's manifest and lock file change with it: your version control has the former ones")
+    return Command(argv, f"{keeper} keeps this environment as its lock file says", inverse=left, timeout_s=3600)
+
+
+def _kept(target: Target, *requirements: str, removed: bool = False, index: str = "") -> tuple[Step, ...]:
+    """What pip changes where the owner cannot be told by one command."""
     if not target.keeper:
         return ()
-    option = _KEEPERS[target.keeper]
-    pypi = ("--pypi",) if target.keeper == "pixi" else ()
-    where = (option, target.project) if target.project and option else ()
-    names = tuple(parse_spec(one).name for one in requirements) if removed else requirements
-    verb = ("uninstall" if removed else "install") if target.keeper == "pipenv" else "remove" if removed else "add"
-    named = index.rstrip("/").rpartition("/")[2]
-    source = ("--index", f"{named}={index}") if index and target.keeper == "uv" and not removed else ()
-    told = shlex.join((target.keeper, verb, *pypi, *where, *source, *names))
-    told += f" (in {target.project})" if target.project and not option else ""
-    text = f"{target.keeper} keeps this environment as its lock file says; where the project names it, also: {told}"
-    return (ByHand(text),)
+    if removed and target.project:
+        names = ", ".join(requirements)
+        return (Note(f"the project does not name {names}: if {target.keeper} brings it back, remove what needs it"),)
+    told = f"name {' '.join(requirements)}" + (f" and the index {index}" if index else "")
+    return (ByHand(f"{told} in the project, or {target.keeper} takes this back at the next sync"),)
 
 
 def _installer(target: Target, *arguments: str) -> tuple[str, ...]:
@@ -485,11 +516,11 @@ def _guarded(target: Target, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         steps = tuple(one._replace(needs_root=True) if isinstance(one, Command) else one for one in steps)
     if target.externally_managed and target.by_pip:
         text = "pip put this into the operating system's own Python, which it refuses since PEP 668 unless it is told"
-        return (ByHand(f"{text}; a virtual environment is better for what comes next"), *steps)
+        return (Note(f"{text}; a virtual environment is better for what comes next"), *steps)
     if target.externally_managed:
-        return (ByHand("the operating system owns this environment: use its package manager if pip refuses"), *steps)
+        return (Note("the operating system owns this environment: use its package manager if pip refuses"), *steps)
     if target.environment_kind == "conda":
-        return (ByHand("a conda environment: if conda installed the package, change it with conda instead"), *steps)
+        return (Note("a conda environment: if conda installed the package, change it with conda instead"), *steps)
     return steps
 
 

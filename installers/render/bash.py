@@ -20,6 +20,15 @@ def quote(word: str) -> str:
     return "$'" + "".join(map(_escaped, word)) + "'"
 
 
+RUNNING_KERNEL = "$(uname -r)"  # for the shell of another machine
+
+
+def package_word(word: str) -> str:
+    """The same, where a name of a package may end in the running kernel's release."""
+    stem = word.removesuffix(RUNNING_KERNEL)
+    return f'"{word}"' if stem != word and re.fullmatch(r"[a-z0-9.-]+", stem) else quote(word)
+
+
 def literal_word(word: str) -> str:
     """The same in quotes even where none are needed: a line of a file, which is no word of bash by chance."""
     found = quote(word)
@@ -70,10 +79,12 @@ def protocol(url: str) -> str:
 
 def verified(name: str, digests: Lines) -> Lines:
     """The line that fails unless a file is one of those that are meant."""
-    digest = f"sha256sum {quote(name)}"
     if not digests:
-        return (*comment("no digest of this file is known: compare this one with one that you trust"), digest)
-    return (f"{digest} | grep -E '^({'|'.join(one.lower() for one in digests)}) '",)
+        return (
+            *comment(f"no checksum of {name} is known. Its own:"),
+            f"sha256sum {quote(name)}",
+        )
+    return (" || ".join(f"echo {quote(f'{one.lower()}  {name}')} | sha256sum -c -" for one in digests),)
 
 
 def set_in(where: str, what: str) -> Lines:

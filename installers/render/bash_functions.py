@@ -6,6 +6,20 @@ stop() {
   exit 1
 }
 """
+AS_ROOT = """\
+as_root() { # COMMAND...: through sudo where this script is not root's
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -- "$@"; fi
+}
+"""
+AS_USER = """\
+as_user() { # COMMAND...: what belongs to the user stays theirs where the script was started by sudo
+  if [ "$(id -u)" -eq 0 ] && [ -n "${SUDO_USER:-}" ] && [ "${SUDO_USER:-}" != root ]; then
+    sudo -H -u "$SUDO_USER" -- "$@"
+  else
+    "$@"
+  fi
+}
+"""
 VERIFY = """\
 is_one_of() { # FILE SHA256...: or GPUDOCTOR_SHA256
   local found one

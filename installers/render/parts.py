@@ -36,14 +36,16 @@ def step_lines(
         kind = kind_of(step)
         if number:
             yield from ("", *comment(kind.reason(step)), say(f"{number}. {kind.title(step)}"))
+        elif kind.title(step):
+            yield from ("", say(kind.title(step)))
         yield from shell(kind).script(step, target)
         yield from dict.fromkeys(first_lines(behind(step, plan.steps), target, shell))
 
 
 def numbered(steps: tuple[Step, ...]) -> Iterator[tuple[int, Step]]:
-    """Each with its number, from 1 on; 0 for one that says nothing, as the end of a part."""
+    """Each with its number, from 1 on; 0 for a note, and for one that says nothing, as the end of a part."""
     number = 0
     for step in steps:
-        told = kind_of(step).title(step) != ""
+        told = kind_of(step).title(step) != "" and not kind_of(step).is_note
         number += told
         yield (number if told else 0), step

@@ -1,7 +1,8 @@
 """A plan as a bash script that a person can review and run: it stops at the first error and can be run again.
 
-It works without gpudoctor, with what every distribution has, and never calls sudo for the copies: where a directory is
-not writable it says so before anything is changed. What a step does there is in the step's own file.
+It works without gpudoctor, with what every distribution has. A user starts it, whose environment stays theirs: commands
+that need root go through sudo. Where a copy may not write, the script says so before anything is changed. What a step
+does there is in the step's own file.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from installers.step import Shell, Step, StepType, kind_of
 _HEAD = """\
 # Stops at the first error; running it again does no harm. What is fetched and unpacked lies in a directory of its own
 # (GPUDOCTOR_STAGING names another one), and what is replaced is kept there, below "replaced".
+# Exit status: 0 done, 1 a step failed, 4 done up to a reboot.
 # shellcheck disable=SC2016 # what is said is for a person to type, not to be expanded here
 set -euo pipefail
 umask 022
@@ -25,6 +27,10 @@ umask 022
 _SAY = """\
 say() { printf '%s\\n' "$*"; }
 """
+_SUDO = (
+    '[ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null || stop '
+    '"some of these steps need root, and there is no sudo: run this script as root"'
+)
 _ROOT = '[ "$(id -u)" -eq 0 ] || stop "some of these steps need root: run this script as root"'
 
 
@@ -32,7 +38,7 @@ def script(plan: Plan, target: Target) -> str:
     """The whole script, ending with a line feed."""
     shells = [(step, _shell(kind_of(step))) for step in plan.steps]
     first = first_lines(beginning(plan.steps), target, _shell)
-    root = [_ROOT] if any(map(_needs_root, plan.steps)) else []
+    root = [_ROOT] if any(map(_needs_root, plan.steps)) else [_SUDO] if any(map(_calls_sudo, plan.steps)) else []
     steps = step_lines(plan, target, _shell, lambda title: f"say {quote(title)}")
     last = dict.fromkeys(line for _, shell in shells for line in shell.last)
     functions = dict.fromkeys(
@@ -48,9 +54,14 @@ def _shell(kind: StepType) -> Shell:
 
 
 def _needs_root(step: Step) -> bool:
-    """Copies say by themselves where they may not write."""
+    """Commands call sudo by themselves; copies say where they may not write."""
     kind = kind_of(step)
-    return kind.needs_root(step) and not kind.is_left(step) and not kind.fills(step)
+    return kind.needs_root(step) and not kind.is_left(step) and not kind.fills(step) and not kind.runs
+
+
+def _calls_sudo(step: Step) -> bool:
+    kind = kind_of(step)
+    return kind.runs and kind.needs_root(step) and not kind.is_left(step)
 
 
 def _staging(plan: Plan) -> str:

@@ -28,5 +28,6 @@ KIND = StepType(
     bash=Shell(nothing),
     powershell=Shell(nothing),
     apply=_nothing,
+    is_note=True,
     configures=True,
 )

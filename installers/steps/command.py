@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from compat.base.record import NamedTuple
-from installers.render.bash import joined, quote, script_word, sudo
+from installers.render.bash import joined, package_word, quote, script_word, sudo
+from installers.render.bash_functions import AS_ROOT, AS_USER
 from installers.render.comments import comment
 from installers.render.powershell import called, literal, said, staged_path
 from installers.step import COMMANDS, Lines, Shell, StepType
@@ -41,6 +42,9 @@ class Command(NamedTuple):
     place: str = ""  # "" this machine; else a person types it there: "the container's host", "Windows"
     inverse: Inverse | None = None  # None: nobody thought about it, which is said as such
     staged: tuple[str, ...] = ()  # words of `argv` that are names in the staging directory: downloaded installers
+    folder: str = ""  # the variable of a person's shell that holds the directory of those; "" for the current directory
+    rehearses: bool = False  # it only looks whether what comes can be done: nobody needs to type it
+    unless: tuple[str, ...] = ()  # a command that succeeds where this one was run before, and would fail now
     prepares: bool = False  # what comes after it leans on it: once is enough, whatever several parts of a plan ask for
 
 
@@ -79,21 +83,43 @@ def _apply(step: Command, run: Run) -> None:
 
 
 def _bash(step: Command, target: Target) -> Lines:
+    if step.rehearses:
+        return ()
     place = comment(f"on {step.place}:") if step.place else ()
-    return (*place, f"{sudo(target, needs_root=step.needs_root, place=step.place)}{joined(step.argv)}")
+    staged = step.staged if step.folder else ()
+    words = (f'"${step.folder}"/{quote(one)}' if one in staged else package_word(one) for one in step.argv)
+    return (*place, f"{_guard(step)}{sudo(target, needs_root=step.needs_root, place=step.place)}{' '.join(words)}")
+
+
+def _guard(step: Command) -> str:
+    return f"{joined(step.unless)} >/dev/null 2>&1 || " if step.unless else ""
 
 
 def _bash_script(step: Command, target: Target) -> Lines:
     """What another machine must do is said, not done."""
     if step.place:
         return tuple(f"say {quote(f'   {line}')}" for line in _bash(step, target))
-    return (" ".join(script_word(word) if word in step.staged else quote(word) for word in step.argv),)
+    words = " ".join(script_word(word) if word in step.staged else package_word(word) for word in step.argv)
+    by = "as_root " if step.needs_root else "" if step.staged else "as_user "
+    return (*_because(step), f"{_guard(step)}{by}{words}")
+
+
+def _bash_functions(step: Command) -> Lines:
+    if step.place or (step.staged and not step.needs_root):
+        return ()
+    return (AS_ROOT if step.needs_root else AS_USER,)
+
+
+def _because(step: Command) -> Lines:
+    return comment("nothing changes here: what is there is removed only if this works") if step.rehearses else ()
 
 
 # --- PowerShell -----------------------------------------------------------------------------------------------------
 
 
 def _powershell(step: Command, _: Target) -> Lines:
+    if step.rehearses:
+        return ()
     if step.staged:
         return _installer(step, literal(f".\\{step.argv[0]}"))
     place = comment(f"on {step.place}:") if step.place else ()
@@ -106,7 +132,11 @@ def _powershell_script(step: Command, target: Target) -> Lines:
         return _installer(step, staged_path(step.argv[0]))
     if step.place:
         return said(_powershell(step, target))
-    return (called(step.argv), f"if ($LASTEXITCODE -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}")
+    return (
+        *_because(step),
+        called(step.argv),
+        f"if ($LASTEXITCODE -ne 0) {{ throw {literal(f'{step.argv[0]} failed')} }}",
+    )
 
 
 def _installer(step: Command, file: str) -> Lines:
@@ -130,7 +160,7 @@ KIND = StepType(
     Command,
     title=lambda step: step.why,
     reason=lambda _: "",
-    bash=Shell(_bash, _bash_script),
+    bash=Shell(_bash, _bash_script, functions=_bash_functions),
     powershell=Shell(_powershell, _powershell_script),
     apply=_apply,
     runs=True,

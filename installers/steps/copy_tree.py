@@ -250,7 +250,8 @@ def _keeps(step: CopyTree, target: Target) -> Lines:
         before, into = _name_before(step), step.into.replace("/", chr(92))
         kept = (f"{_powershell_found(into, one)} | Copy-Item -Destination {literal(before)}" for one in step.patterns)
         return (f"New-Item -ItemType Directory -Force {literal(before)} | Out-Null", *kept)
-    return (f"{_found(step)} -print0 | tar -czPf {_name_before(step)}.tar.gz --null -T -",)
+    # a directory that is not there yet has nothing to keep
+    return (f"{_found(step)} -print0 2>/dev/null | tar -czPf {_name_before(step)}.tar.gz --null -T -",)
 
 
 def _powershell_found(folder: str, pattern: str) -> str:

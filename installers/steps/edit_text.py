@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
@@ -42,34 +40,9 @@ def _told(step: EditText) -> Lines:
     return (*head, *(f"{key} = {value}" for key, value in step.settings), *step.lines)
 
 
-_PLAIN = re.compile(r"[\w.+-]+")  # what means nothing to sed
-
-
-def _typed_bash(step: EditText, target: Target) -> Lines:
-    """One sed, which keeps the file as it was beside it; what it would misread is edited in an editor."""
-    words = (step.section, *(word for pair in step.settings for word in pair))
-    if step.lines or step.needs_root or not step.settings or not all(map(_PLAIN.fullmatch, words)):
-        return _typed(step, target)
-    path, script = quoted_path(step.path), " ".join(f"-e {quote(one)}" for one in _sed(step))
-    return (f"[ -s {path} ] || echo >{path}", f"sed -i.bak {script} {path}")
-
-
-def _sed(step: EditText) -> Iterator[str]:
-    """Every line of a setting out of its section, and a new one below the section's head, made where it is missing."""
-    blank = "[[:space:]]*"
-    head = f"/^{blank}\\[{re.escape(step.section)}\\]/"
-    rows = [f"{key} = {value}" for key, value in step.settings]
-    yield f"{head}h"  # that it is there
-    for key, _ in step.settings:
-        name = key.replace(".", "\\.")
-        yield f"{head},/^{blank}\\[/{{/^{blank}{name}{blank}[=:]/Id}}"
-    yield from (f"{head}a {row}" for row in rows)
-    yield f"${{x;/./{{x;b}};x;s/$/\\n{chr(92).join((f'[{step.section}]', *(f'n{row}' for row in rows)))}/}}"
-
-
 def _typed(step: EditText, _: Target) -> Lines:
     """An edit is done in an editor."""
-    section = f"in {step.path}, section {step.section}:" if step.section else f"in {step.path}:"
+    section = f"In {step.path}, in [{step.section}], set:" if step.section else f"In {step.path}, set:"
     settings = (f"  {key} = {value}" for key, value in step.settings)
     return tuple(line for text in (section, *settings, *step.lines) for line in comment(text))
 
@@ -139,7 +112,7 @@ KIND = StepType(
     EditText,
     title=lambda step: f"edit {step.path}",
     told=_told,
-    bash=Shell(_typed_bash, _bash_script, functions=lambda _: (bash_functions.WRITE, _EDIT)),
+    bash=Shell(_typed, _bash_script, functions=lambda _: (bash_functions.WRITE, _EDIT)),
     powershell=Shell(_typed, _powershell_script),
     apply=_apply,
     writes=lambda step: (directory_of(step.path),),

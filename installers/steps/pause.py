@@ -33,11 +33,11 @@ KIND = StepType(
     title=lambda step: f"{step.text}, then call the same again",
     bash=Shell(
         lambda step, _: comment(f"{step.text}; what follows comes after it"),
-        lambda step, _: (f"say {quote(f'   {step.text}, {_AGAIN}')}", "exit 0"),
+        lambda step, _: (f"say {quote(f'   {step.text}, {_AGAIN}')}", "exit 4"),
     ),
     powershell=Shell(
         lambda step, _: comment(f"{step.text}; what follows comes after it"),
-        lambda step, _: (*said((f"{step.text}, {_AGAIN}",)), "return"),
+        lambda step, _: (*said((f"{step.text}, {_AGAIN}",)), "exit 4"),
     ),
     configures=True,
 )

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
 from installers.render.bash import joined, quote
+from installers.render.bash_functions import AS_USER
 from installers.render.powershell import called, literal, said
 from installers.step import Lines, Shell, StepType
 
 if TYPE_CHECKING:
     from installers.plan import Target
+
+
+_OURS = "gpudoctor"  # which need not be installed there
 
 
 class Prove(NamedTuple):
@@ -29,6 +33,8 @@ def _bash(step: Prove, _: Target) -> Lines:
 
 def _bash_script(step: Prove, _: Target) -> Lines:
     line = joined(step.argv)
+    if step.argv[0] != _OURS:
+        return (f"as_user {line}",)
     return (
         f"if command -v {quote(step.argv[0])} >/dev/null 2>&1; then {line}; else say {joined((f'   {line}',))}; fi",
     )
@@ -40,6 +46,8 @@ def _powershell(step: Prove, _: Target) -> Lines:
 
 def _powershell_script(step: Prove, target: Target) -> Lines:
     [line] = _powershell(step, target)
+    if step.argv[0] != _OURS:
+        return (line, f"if ($LASTEXITCODE -ne 0) {{ throw {literal(f'{step.why}: no')} }}")
     [told] = said((line,))
     return (f"if (Get-Command {literal(step.argv[0])} -ErrorAction SilentlyContinue) {{ {line} }} else {{ {told} }}",)
 
@@ -48,7 +56,7 @@ KIND = StepType(
     Prove,
     title=lambda step: step.why,
     reason=lambda _: "",
-    bash=Shell(_bash, _bash_script),
+    bash=Shell(_bash, _bash_script, functions=lambda step: () if step.argv[0] == _OURS else (AS_USER,)),
     powershell=Shell(_powershell, _powershell_script),
     configures=True,
 )

@@ -18,7 +18,7 @@ KIND = StepType(
     Reboot,
     title=lambda step: str(step.text),
     told=nothing,
-    bash=Shell(lambda step, _: comment(step.text), nothing),
-    powershell=Shell(lambda step, _: comment(step.text), nothing),
+    bash=Shell(lambda step, _: comment(step.text), nothing, last=("say 'Reboot now.'", "exit 4")),
+    powershell=Shell(lambda step, _: comment(step.text), nothing, last=("Write-Output 'Reboot now.'", "exit 4")),
     configures=True,
 )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from compat.base.record import NamedTuple
 from installers.render.bash import quote, said, set_in, variable
 from installers.render.comments import comment
-from installers.render.lasting import without_entry
 from installers.render.powershell import literal
 from installers.step import Lines, Shell, StepType
 
@@ -22,23 +21,22 @@ class RemoveFromPath(NamedTuple):
     directory: str
     why: str
     set_in: str = ""
+    left: str | None = None  # what the variable of this shell holds then; None where that is not known
 
 
 def _title(step: RemoveFromPath) -> str:
-    return f"take {step.directory} out of {step.name}"
+    return f"remove {step.directory} from {step.name}"
 
 
 def _bash(step: RemoveFromPath, target: Target) -> Lines:
     """The line that sets it, for good, then the shell at hand."""
     if not target.live and not step.set_in:
         return comment(f"in the image's Dockerfile, set {step.name} by an ENV line without {step.directory}")
-    bare = step.directory.rstrip("/") or "/"
-    spellings = f"-e {quote(bare)} -e {quote(bare.rstrip('/') + '/')}"
-    rest = (
-        f"{variable(step.name)}=$(printf '%s' \"${step.name}\" | tr ':' '\\n' | grep -vxF {spellings} | paste -sd: -)"
-    )
-    lasting = without_entry(step.directory, step.set_in, target)
-    return (*(lasting or set_in(step.set_in, _title(step))), rest)
+    where = set_in(step.set_in, _title(step))
+    if step.left is None:
+        return where or comment(_title(step))
+    name = variable(step.name)
+    return (*where, f"export {name}={quote(step.left)}" if step.left else f"unset {name}")
 
 
 def _powershell(step: RemoveFromPath, _: Target) -> Lines:

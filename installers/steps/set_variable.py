@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
 from installers.render.bash import quote, said, set_in, variable
-from installers.render.lasting import in_image, with_value
+from installers.render.image_variables import in_image
 from installers.render.powershell import literal
 from installers.step import Lines, Shell, StepType
 
@@ -26,8 +26,7 @@ class SetVariable(NamedTuple):
 def _bash(step: SetVariable, target: Target) -> Lines:
     if not target.live and not step.set_in:
         return in_image(step.name, step.value)
-    lasting = with_value(step.name, step.value, step.set_in, target) or set_in(step.set_in, f"set {step.name}")
-    return (*lasting, f"export {variable(step.name)}={quote(step.value)}")
+    return (*set_in(step.set_in, f"set {step.name}"), f"export {variable(step.name)}={quote(step.value)}")
 
 
 def _powershell(step: SetVariable, _: Target) -> Lines:

@@ -85,5 +85,6 @@ KIND = StepType(
     bash=Shell(_typed, _bash_script, functions=lambda step: (_BASH_DRIVER,) if step.driver else ()),
     powershell=Shell(_typed, _powershell_script, functions=lambda step: (_POWERSHELL_DRIVER,) if step.driver else ()),
     apply=_nothing,
+    is_note=True,
     configures=True,
 )

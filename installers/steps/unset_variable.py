@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.base.record import NamedTuple
 from installers.render.bash import said, set_in, variable
 from installers.render.comments import comment
-from installers.render.lasting import cannot_unset, put_out
+from installers.render.image_variables import cannot_unset
 from installers.render.powershell import literal
 from installers.step import Lines, Shell, StepType
 
@@ -26,8 +26,7 @@ class UnsetVariable(NamedTuple):
 def _bash(step: UnsetVariable, target: Target) -> Lines:
     if not target.live and not step.set_in:
         return comment(f"in the image's Dockerfile: {cannot_unset(step.name)}")
-    lasting = put_out(step.set_in, target) or set_in(step.set_in, f"delete {step.name}")
-    return (*lasting, f"unset {variable(step.name)}")
+    return (*set_in(step.set_in, f"delete {step.name}"), f"unset {variable(step.name)}")
 
 
 def _powershell(step: UnsetVariable, _: Target) -> Lines:

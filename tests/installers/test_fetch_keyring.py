@@ -84,9 +84,14 @@ def test_only_the_makers_key_is_taken(
         text = script_bash.script(plan, machines.ROOT)
         done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=60)
         assert (done.returncode == 0) is is_good, done.stderr
-        typed = " &&\n".join(commands(plan, machines.ROOT))
-        done = subprocess.run(["bash", "-c", typed], capture_output=True, text=True, timeout=60, cwd=tmp_path)
-        assert (done.returncode == 0) is is_good, done.stderr
+
+
+def test_a_person_types_the_makers_two_lines_in_a_fresh_directory() -> None:
+    plan = plan_for(InstallToolkit("==12.8.*"), machines.UBUNTU, MATRIX)
+    folder, fetched, installed = commands(plan, machines.UBUNTU)[2:5]
+    assert folder == "keyring=$(mktemp -d)"
+    assert fetched.startswith('curl -fsSL --proto =https -o "$keyring"/cuda-keyring.deb https://developer.download.')
+    assert installed == 'sudo dpkg -i "$keyring"/cuda-keyring.deb'
 
 
 def test_no_name_in_a_shared_directory_is_in_any_plan() -> None:

@@ -9,10 +9,13 @@ import pytest
 
 from compat.matrix import Matrix
 from compat.need import MoveFilesAside, OpenDeviceNodes, RemoveModprobeLine
+from installers.apply import apply
 from installers.choose import plan_for
+from installers.journal import State
 from installers.plan import Plan
 from installers.render import commands
 from installers.steps.command import Command
+from installers.undo import rollback
 from tests.installers.target import UBUNTU, WINDOWS
 
 MATRIX = Matrix()
@@ -21,13 +24,13 @@ MATRIX = Matrix()
 def done(plan: Plan, *replaced: tuple[str, str]) -> None:
     """Its commands on files; no restart, no new initial disk."""
     for step in plan.steps:
-        if isinstance(step, Command) and step.argv[0] in {"sed", "find", "mkdir"}:
+        if isinstance(step, Command) and step.argv[0] in {"find", "mkdir"}:
             _run(step.argv, *replaced)
 
 
 def taken_back(plan: Plan) -> None:
     for step in reversed(plan.steps):
-        if isinstance(step, Command) and step.argv[0] in {"sed", "find", "mkdir"}:
+        if isinstance(step, Command) and step.argv[0] in {"find", "mkdir"}:
             for argv in step.inverse.commands if step.inverse else ():
                 _run(argv)
 
@@ -39,14 +42,16 @@ def _run(argv: tuple[str, ...], *replaced: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("line", ["blacklist nvidia", "blacklist nvidia # test (a|b)", "install nvidia /bin/false"])
-def test_a_line_of_modprobe_is_put_out_of_force(line: str, tmp_path: Path) -> None:
+def test_a_line_of_modprobe_is_deleted(line: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.conf"
     before = f"# mine\n  {line}\nblacklist nvidia_other\n{line} more\n"
     file.write_text(before)
-    plan = plan_for(RemoveModprobeLine(str(file), line), UBUNTU, MATRIX)
-    done(plan)
-    assert file.read_text() == f"# mine\n# {line}\nblacklist nvidia_other\n{line} more\n"
-    taken_back(plan)
+    plan = plan_for(RemoveModprobeLine(str(file), line), UBUNTU._replace(is_root=True), MATRIX)
+    state = State(str(tmp_path / "state"))
+    edit = plan._replace(steps=plan.steps[:1])
+    made = apply(edit, state)
+    assert file.read_text() == f"# mine\nblacklist nvidia_other\n{line} more\n"
+    rollback(state, made.id)
     assert file.read_text() == before
 
 

@@ -74,7 +74,7 @@ def test_the_methods_of_cuda_are_among_those_above() -> None:
 KEYRING = ["", "", "dpkg --purge cuda-keyring"]  # what fetches the package and reads its key stays
 REPO = ["dnf remove -y dnf-plugins-core", "rm -f /etc/yum.repos.d/cuda-rhel9.repo"]
 HEADERS = "dnf remove -y kernel-devel-5.14.0-427.el9.x86_64 kernel-headers"
-STREAM = ["dnf module remove -y nvidia-driver:580-dkms", "dnf module reset -y nvidia-driver"]
+STREAM = ["dnf module remove -y nvidia-driver:580-open", "dnf module reset -y nvidia-driver"]
 TORCH = InstallPackage("torch", "==2.9.1", machines.UBUNTU.python, "cu128")
 
 
@@ -83,7 +83,7 @@ TORCH = InstallPackage("torch", "==2.9.1", machines.UBUNTU.python, "cu128")
     [
         ("ubuntu", InstallToolkit("==12.8.*"), [*KEYRING, "", "apt-get remove -y cuda-toolkit-12-8"]),
         ("rocky", InstallCudnn(cuda="12"), [*REPO, "dnf remove -y cudnn9-cuda-12"]),
-        ("rocky", InstallDriver(">=580"), [*REPO, "", "", HEADERS, *STREAM]),
+        ("rocky", InstallDriver(">=580"), [*REPO, "", "", HEADERS, "", *STREAM]),
         ("sles", InstallSystemPackage("gcc"), ["zypper --non-interactive remove gcc"]),
         ("ubuntu", TORCH, ["", "@ -m pip uninstall -y torch torchvision"]),
         ("uv", InstallPackage("numpy", ">=2", machines.UV.python), ["uv pip uninstall --python @ numpy"]),

@@ -100,17 +100,17 @@ def test_a_printed_plan_says_what_to_do_before_and_how_to_undo_it(capsys: pytest
 
 def test_brackets_of_a_directory_are_no_pattern(capsys: pytest.CaptureFixture[str]) -> None:
     """PowerShell's -Path takes them for one, finds nothing, and nothing would be kept."""
-    order = ["install", "cudnn", "5.1", "--cuda-version", "7.5", "--os", "windows", "--cuda-home", "D:\\a[1]\\v7.5"]
+    order = ["install", "cudnn", "5.1", "--cuda-version", "8.0", "--os", "windows", "--cuda-home", "D:\\a[1]\\v8.0"]
     assert execute(order) == 0
     told = capsys.readouterr().out
     assert "-Path 'D:\\a[1]" not in told.replace("-LiteralPath", "")
-    found = "Get-ChildItem -LiteralPath 'D:\\a[1]\\v7.5\\bin' -Filter 'cudnn*.dll' | "
+    found = "Get-ChildItem -LiteralPath 'D:\\a[1]\\v8.0\\bin' -Filter 'cudnn*.dll' | "
     assert f"{found}Copy-Item -Destination 'before-bin'" in told
     assert f"{found}Remove-Item" in told.partition("To undo it by hand")[2]
 
 
 def test_windows_says_first_who_may(capsys: pytest.CaptureFixture[str]) -> None:
-    order = ["install", "cudnn", "5.1", "--cuda-version", "7.5", "--os", "windows"]
+    order = ["install", "cudnn", "5.1", "--cuda-version", "8.0", "--os", "windows"]
     assert execute(order) == 0
     told = capsys.readouterr().out
     assert told.index("started as administrator") < told.index(" 1. ")

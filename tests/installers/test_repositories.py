@@ -19,10 +19,12 @@ from installers.methods import cuda_toolkit, cudnn_system, driver
 from installers.methods.cudnn_system import NoSuchPackage
 from installers.packages import manager_of
 from installers.plan import Plan, Target
-from installers.repository import toolkits
+from installers.render import commands, step_lines
+from installers.repository import add_repository, toolkits
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command
 from installers.steps.fetch_keyring import FetchKeyring
+from tests.installers import target as machines
 from tests.installers.target import UBUNTU
 
 MATRIX = Matrix()
@@ -267,7 +269,7 @@ def options(folder: Path, source: str) -> tuple[str, ...]:
     ("version", "need", "said"),
     [
         ("24.04", InstallDriver("==580.*"), "ubuntu-drivers install nvidia:580"),
-        ("22.04", InstallDriver("==580.*", "open"), "nvidia-driver-580-open"),
+        ("22.04", InstallDriver("==580.*", "open"), "ubuntu-drivers install nvidia:580-open"),
         ("20.04", InstallDriver("==580.*"), "Ubuntu 20.04 has no nvidia-driver-580; 22.04, 24.04, 26.04 have"),
         ("18.04", InstallDriver("==570.*"), "Ubuntu 18.04 has no nvidia-driver-570"),
         ("18.04", InstallDriver("==580.*", "open"), "Ubuntu 18.04 has no nvidia-driver-580-open"),
@@ -294,3 +296,19 @@ def test_rows_of_driver_branches_agree() -> None:
         assert row.id == f"ubuntu-{row.branch}"
         for version, brings in row.brings.items():
             assert brings in {0, row.branch} or (brings > row.branch and rows[brings].brings[version] == brings)
+
+
+def test_a_repository_is_added_once_where_a_script_runs_twice(tmp_path: Path) -> None:
+    """Red on the old code: the second `zypper addrepo` ends with status 4, and `set -e` ends the script."""
+    known = tmp_path / "known"
+    zypper = tmp_path / "zypper"
+    zypper.write_text(
+        f"#!/bin/sh\ncase $1 in repos) [ -e {known} ];; addrepo) [ ! -e {known} ] && touch {known} || exit 4;; esac\n"
+    )
+    zypper.chmod(0o755)
+    target = machines.LINUX["sles"]._replace(is_root=True)
+    step = add_repository(target, MATRIX)[0]
+    [line] = step_lines(step, target)
+    for _ in range(2):
+        subprocess.run(["bash", "-ec", line], check=True, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert "--overwrite" in commands(Plan("x", add_repository(machines.LINUX["fedora"], MATRIX)), target)[0]

@@ -22,7 +22,10 @@ from doctor.model.facts.seen import value_or
 from doctor.model.finding import Finding, Remedy, Report, Severity
 from doctor.rules.shared.cards import generations
 from installers import effect as effects
+from installers.edit import merged
 from installers.requirement import exact_version
+from installers.steps.edit_line import EditLine, edited
+from installers.steps.edit_text import EditText
 from tests.lab import cudnn_tree, index, parts
 from tests.lab.case import HEALTHY_NVML, Case, Examined, examine
 from tests.lab.cases import windows
@@ -108,7 +111,11 @@ def _in_bash(remedy: Remedy, case: Case, root: Path) -> Case:
     if case.where == "root":
         raise NotCarriedOut("the variables of an image are those of its configuration")
     before = case.variables()
-    lines = [line for line in remedy.commands if re.match(r"(export |unset )?[A-Z_]+|#|module |sed -i.*~/", line)]
+    for step in remedy.plan.steps:
+        if isinstance(step, EditLine):
+            path = Path(step.path.replace("~", f"{root}{HOME}", 1))
+            path.write_text(edited(path.read_text(), step))
+    lines = [line for line in remedy.commands if re.match(r"(export |unset )?[A-Z_]+|#|module ", line)]
     script = "\n".join((MODULE, *(f"export {name}" for name in before), *lines, "env -0"))
     ran = subprocess.run(
         ["bash", "-ec", script], env={**before, "HOME": f"{root}{HOME}"}, capture_output=True, check=True, timeout=20
@@ -452,11 +459,15 @@ def _searched(one: effects.DirectorySearched, case: Case, root: Path, report: Re
 
 
 def _setting(one: effects.SettingWritten, case: Case, root: Path, report: Report) -> Case:
-    """The very command of the remedy, which real sed runs."""
-    first = next(each for each in report.findings if each.remedies)
-    line = next(each for each in first.remedies[0].commands if each.startswith("sed "))
-    subprocess.run(["bash", "-ec", line], env={**case.variables(), "HOME": f"{root}{HOME}"}, check=True, timeout=20)
+    """The edit that --fix makes."""
+    step = next(each for each in _first(report).plan.steps if isinstance(each, EditText))
+    path = Path(step.path.replace("~", f"{root}{HOME}", 1))
+    path.write_text(merged(path.read_text() if path.exists() else "", step))
     return case
+
+
+def _first(report: Report) -> Remedy:
+    return next(each for each in report.findings if each.remedies).remedies[0]
 
 
 def _cpp_runtime(one: effects.CppRuntimeInstalled, case: Case, root: Path, report: Report) -> Case:

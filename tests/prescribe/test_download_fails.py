@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
-from compat.need import InstallCudnn, MoveFilesAside, Need, RemoveFile
-from doctor.model.finding import bad
+from compat.need import MoveFilesAside, Need, RemoveFile
 from doctor.prescribe.candidates import Candidate, with_more
-from doctor.prescribe.remedies import prescribe
 from installers.apply import apply
 from installers.choose import plan_for
 from installers.errors import InstallError
@@ -26,7 +24,6 @@ from installers.steps.extract import Extract
 from installers.steps.use_file import UseFile
 from tests.installers.server import serving
 from tests.installers.target import ROOT, WINDOWS
-from tests.machine import machine
 
 FETCH = Download("", "cudnn.tgz", ("0" * 64,), 1, "manifest", "an archive")
 UNPACK = Extract("cudnn.tgz", "unpacked", "it is an archive")
@@ -62,25 +59,6 @@ def test_pasted_into_bash(folder: Path, tmp_path: Path, archive: Plan) -> None:
     lines = "\n".join(chained(commands(one.plan, one.target), one.target))
     subprocess.run(["bash", "-s"], input=lines, text=True, cwd=tmp_path, capture_output=True)
     assert [each.name for each in folder.iterdir()] == ["cudnn.h"]
-
-
-def test_a_repository_whose_key_is_another_one_is_not_added(tmp_path: Path) -> None:
-    """What apt would trust for good is only installed after the key was compared."""
-    programs = {
-        "sudo": 'echo "$*" >>sudo.txt',
-        "curl": "touch cuda-keyring.deb",
-        "dpkg-deb": "true",
-        "tar": "true",
-        "gpg": "printf 'pub:\\nfpr:::::::::%s:\\n' 0123456789ABCDEF0123456789ABCDEF01234567",
-    }
-    for name, text in programs.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
-    (remedy, *_) = prescribe(bad("no cuDNN", InstallCudnn("==9.*", cuda="12")), machine(), Matrix())
-    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
-    subprocess.run(["bash", "-s"], input="\n".join(remedy.commands), text=True, cwd=tmp_path, env=environ)
-    done = (tmp_path / "sudo.txt").read_text().splitlines()
-    assert done == ["apt-get update", "apt-get install -y ca-certificates curl gnupg"]
 
 
 def test_as_a_script(folder: Path, tmp_path: Path, archive: Plan) -> None:

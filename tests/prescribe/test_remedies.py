@@ -248,7 +248,7 @@ def test_what_several_parts_lean_on_is_brought_once() -> None:
 
 def test_a_repository_is_added_once() -> None:
     lines = both(machines.UBUNTU, InstallToolkit("==12.8.*"), InstallCudnn(">=9.10", cuda="12"))
-    assert sum("dpkg -i cuda-keyring.deb" in line for line in lines) == 1
+    assert sum('dpkg -i "$keyring"/cuda-keyring.deb' in line for line in lines) == 1
     assert [line.split()[-1] for line in lines[-3:]] == ["update", "cuda-toolkit-12-8", "cudnn9-cuda-12"]
 
 

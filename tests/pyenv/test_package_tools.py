@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.host.live import LiveHost
 from doctor.host.root import RootHost
 from doctor.model.facts.environment import Distribution
 from doctor.pyenv import package_tools
@@ -44,7 +45,7 @@ class Live(RootHost):
 def test_tools(tree: dict[str, str], prefix: str, pip: bool, expected: tuple[object, ...], tmp_path: Path) -> None:
     together(venv(prefix), without("/usr/bin/uv"), files(tree))(tmp_path)
     host = Live(str(tmp_path), {"PATH": "/bin2:/usr/bin", "HOME": "/home/ada"})
-    assert package_tools.look(host, locate(host, prefix), (PIP,) if pip else ()) == (*expected, "")
+    assert package_tools.look(host, locate(host, prefix), (PIP,) if pip else ()) == (*expected, "", ())
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,52 @@ def test_an_image_has_its_own_path(tmp_path: Path) -> None:
     together(venv(VENV), without("/usr/bin/uv"), files({"/bin/uv": ""}))(tmp_path)
     host = RootHost(str(tmp_path), {"PATH": "/nowhere"})
     assert package_tools.look(host, locate(host, VENV), ()).installers == ("uv",)
+
+
+PROJECT = """
+[project]
+name = "x"
+dependencies = ["torch==2.9.1", "onnxruntime_gpu>=1"]
+[project.optional-dependencies]
+cuda = ["cupy-cuda12x"]
+[dependency-groups]
+dev = ["pytest", {include-group = "a"}]
+[tool.ruff]
+line-length = 120
+"""
+POETRY = """
+[tool.poetry.dependencies]
+python = "^3.11"
+torch = "2.9.1"
+[tool.poetry.group.dev.dependencies]
+jax = {version = "0.7", extras = ["cuda12"]}
+"""
+PIPFILE = """
+[packages]
+torch = "*"
+[dev-packages]
+pytest = "*"
+[requires]
+python_version = "3"
+"""
+PIXI = """
+[dependencies]
+python = "3.12.*"
+[pypi-dependencies]
+torch = "==2.9.1"
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "names"),
+    [
+        ("pyproject.toml", PROJECT, {"torch", "onnxruntime-gpu", "cupy-cuda12x", "pytest"}),
+        ("pyproject.toml", POETRY, {"torch", "jax"}),
+        ("Pipfile", PIPFILE, {"torch", "pytest"}),
+        ("pixi.toml", PIXI, {"torch"}),
+        ("pyproject.toml", "not toml [", set()),
+    ],
+)
+def test_what_the_manifest_names(file: str, text: str, names: set[str], tmp_path: Path) -> None:
+    (tmp_path / file).write_text(text)
+    assert {*package_tools._declared(LiveHost(), str(tmp_path))} == names

@@ -99,6 +99,15 @@ Apply = Annotated[
     bool,
     typer.Option("--apply", help="Apply the steps, then check; `install rollback` undoes them.", rich_help_panel=_ACT),
 ]
+Gpus = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--gpu",
+        metavar="NAME",
+        help='"RTX 5090", sm_120 or 12.0; repeatable: all must work.',
+        autocompletion=_completion.gpu,
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print only, also with --apply.", rich_help_panel=_ACT)]
 Sudo = Annotated[bool, typer.Option("--sudo", help="Use sudo for the steps that need root.", rich_help_panel=_ACT)]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.", rich_help_panel=_ACT)]

@@ -12,6 +12,7 @@ from doctor.cli.install import (
     Arch,
     Distribution,
     DryRun,
+    Gpus,
     Script,
     Style,
     Sudo,
@@ -25,6 +26,7 @@ from doctor.cli.install import (
 def driver(
     version: Annotated[str, version_argument("driver")] = "",
     module: Annotated[str, typer.Option(metavar="NAME", help="open or proprietary kernel module.")] = "",
+    gpus: Gpus = None,
     os_family: System = "",
     arch: Arch = "",
     distribution: Distribution = "",
@@ -37,17 +39,18 @@ def driver(
 ) -> None:
     """Print the steps that install NVIDIA's driver, each with its reason; with --apply, carry them out.
 
-    VERSION is a branch (580) or a release; without one, and without --module, what this machine's GPU needs decides:
-    the last branch that drives an old card, the open module for one that has no other. Where Secure Boot is on, the
-    steps that enrol the signing key follow. Inside WSL, containers and on Jetson boards a driver comes from outside,
-    and the steps say from where.
+    VERSION is a branch (580) or a release. Without one, and without --module, the GPU decides: this machine's, or the
+    one that --gpu names. An old card gets the last branch that drives it; Maxwell to Volta get the proprietary module,
+    newer cards the open one. With Secure Boot, the steps that enrol the signing key follow. Inside WSL, containers and
+    on Jetson boards the driver comes from outside; the steps say from where.
     """
-    answer("driver", **locals())
+    answer("driver", **{**locals(), "gpus": tuple(gpus or ())})
 
 
 COMMAND = Command(
     driver,
     "gpudoctor install driver",
+    "gpudoctor install driver --gpu 'GTX 1080' --distribution debian-12",
     "gpudoctor install driver 580 --script bash",
     "gpudoctor install driver 580 --module open --apply --sudo",
     exits={

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+from typing import Annotated
 
 import typer
 
-from doctor.cli import Command, _completion
+from doctor.cli import Command
 from doctor.cli.install import (
     Apply,
     Arch,
     Distribution,
     DryRun,
+    Gpus,
     Python,
     Script,
     Style,
@@ -21,16 +22,6 @@ from doctor.cli.install import (
     Yes,
     answer,
 )
-
-Gpus = Annotated[
-    Optional[List[str]],  # noqa: UP006, UP045
-    typer.Option(
-        "--gpu",
-        metavar="NAME",
-        help='"RTX 5090", sm_120 or 12.0; repeatable: all must work.',
-        autocompletion=_completion.gpu,
-    ),
-]
 
 
 def stack(

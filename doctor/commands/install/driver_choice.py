@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from compat.need import InstallDriver, SignKernelModule
 from compat.row import GenerationRow
@@ -11,15 +12,18 @@ from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.rules.shared.cards import generations, last_branch
 from installers.choose import plan_for
-from installers.methods.driver import branch_for
+from installers.methods.driver import OPEN, OPEN_ONLY_FROM, PROPRIETARY, branch_for
+from installers.packages import manager_of
 from installers.plan import Plan, Target
+from installers.render import commands
 from installers.repository import require_branch
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
 from installers.steps.command import Command
+from installers.steps.note import Note
 
-MODULES = ("open", "proprietary")
+MODULES = (OPEN, PROPRIETARY)
 _OPEN_SINCE = 515  # the first with an open module: NVIDIA/open-gpu-kernel-modules, tag 515.43.04
 _FAULTS = ("driver-does-not-support-gpu", "driver-library-mismatch", "no-kernel-module", "open-kernel-module-required")
 
@@ -30,12 +34,22 @@ class WrongDriver(GpudoctorError):
     hint = "Leave the version and --module out: the GPU decides then."
 
 
-def driver_plan(version: str, module: str, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
+class DriverOrder(NamedTuple):
+    """What the user asked for."""
+
+    version: str = ""
+    module: str = ""  # "open", "proprietary"; "" for the one that the GPU needs
+    gpus: tuple[str, ...] = ()  # as people name them; () for those of this machine
+
+
+def driver_plan(order: DriverOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
     """The driver of a branch or release, else the one that the GPUs need.
 
-    Raises VersionError, WrongDriver, and Uncovered for a branch that no row knows: none is invented.
+    Raises VersionError, NoGpuName, WrongDriver, and Uncovered for a
+    branch that no row knows: none is invented.
     """
-    rows = generations(facts, matrix) if facts else ()
+    version, module = order.version, order.module
+    rows = of_gpus(order.gpus, matrix) or (generations(facts, matrix) if facts else ())
     last = last_branch(rows)
     spec = f"=={DriverRelease.parse(version)}.*" if version else f"=={last}.*" if last else ""
     if version:
@@ -43,8 +57,22 @@ def driver_plan(version: str, module: str, target: Target, facts: Facts | None, 
         matrix.branch(release, target.os_family)
         if module == "open" and release.branch < _OPEN_SINCE:
             raise WrongDriver(f"driver {version} has no open kernel module: branch {_OPEN_SINCE} was the first")
+        if module == PROPRIETARY and release.branch >= OPEN_ONLY_FROM:
+            raise WrongDriver(f"driver {version} has no proprietary kernel module: {OPEN_ONLY_FROM} removed it")
     _require_driven(version, rows)
+    if module == PROPRIETARY and not spec:
+        spec = f"=={branch_for(f'<{OPEN_ONLY_FROM}', matrix)}.*"
     return driver_for(InstallDriver(spec, flavour_for(module, rows)), target, facts, matrix)
+
+
+def of_gpus(names: tuple[str, ...], matrix: Matrix) -> tuple[GenerationRow, ...]:
+    """The generations of cards that were named; raises Uncovered, NoGpuName."""
+    if not names:
+        return ()
+    from compat.cards import gpu_cards_of  # late: mostly the machine shows its cards
+
+    chips = (chip for card in gpu_cards_of(names, matrix) for chip in card.capabilities)
+    return tuple(dict.fromkeys(matrix.generation(chip) for chip in chips))
 
 
 def driver_for(need: InstallDriver, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
@@ -69,20 +97,34 @@ def _require_driven(version: str, rows: tuple[GenerationRow, ...]) -> None:
 
 
 def flavour_for(module: str, rows: tuple[GenerationRow, ...]) -> str:
-    """ "open" or "", the proprietary module; raises WrongDriver."""
+    """ "open", "proprietary", or "" for NVIDIA's own choice; raises WrongDriver."""
     only = next((row.name for row in rows if row.open_module == "only"), "")
     never = next((row.name for row in rows if row.open_module == "no"), "")
     if module == "proprietary" and only:
         raise WrongDriver(f"{only} runs with the open kernel module only")
     if module == "open" and never:
         raise WrongDriver(f"{never} does not run with the open kernel module")
-    return "open" if module == "open" or (only and not module) else ""
+    return module or (OPEN if only else PROPRIETARY if never else "")
 
 
 def _with_a_key(steps: tuple[Step, ...], target: Target, facts: Facts | None, matrix: Matrix) -> tuple[Step, ...]:
     """Where the firmware refuses unsigned modules, the key that DKMS signs with is enrolled before the restart."""
+    if facts is None and target.os_family == "linux":
+        return (*steps[:-1], *_if_secure_boot(steps, target, matrix), steps[-1])
     if facts is None or not value_or(facts.system.secure_boot, False):
         return steps
-    note = ByHand("Secure Boot is on: a module that DKMS built is loaded only once its key is enrolled")
+    note = Note("Secure Boot is on: the kernel loads a module that DKMS built only once its key is enrolled")
     enrol = plan_for(SignKernelModule(), target, matrix).steps
     return (*steps[:-1], note, *enrol)
+
+
+def _if_secure_boot(steps: tuple[Step, ...], target: Target, matrix: Matrix) -> tuple[Step, ...]:
+    """What to do on a machine whose firmware nobody looked at; Ubuntu's own tool takes modules that are signed."""
+    if any(isinstance(step, Command) and step.argv[0] == "ubuntu-drivers" for step in steps):
+        return ()
+    source = "kmp" if manager_of(target) == "zypper" else "dkms"
+    enrol = plan_for(SignKernelModule("", source), target, matrix)
+    typed = commands(enrol._replace(steps=tuple(step for step in enrol.steps if isinstance(step, Command))), target)
+    text = 'Only with Secure Boot (`mokutil --sb-state` says "enabled"): enrol the key that signs the module'
+    why = 'choose a password; after the reboot choose "Enroll MOK" in the blue "MOK management" screen, and repeat it'
+    return (ByHand("\n".join((text, *typed)), why),) if typed else ()

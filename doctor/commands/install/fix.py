@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 
@@ -12,7 +13,7 @@ from doctor.commands.check.command import CheckSubject, ReportOptions, report_of
 from doctor.commands.check.text import render
 from doctor.commands.install.apply import needing_root
 from doctor.commands.install.history import told_of_killed, way_back
-from doctor.commands.install.install import Prepared, show_step
+from doctor.commands.install.install import Prepared, show_step, shown_steps
 from doctor.diagnose import EXIT_BAD, EXIT_FINE, exit_status
 from doctor.model.facts import Facts
 from doctor.model.finding import Finding, Remedy, Report, Status
@@ -24,12 +25,18 @@ from installers.at_work import AtWork
 from installers.effect import Effect
 from installers.journal import State
 from installers.plan import Plan, Target
+from installers.render import step_lines
+from installers.render.parts import numbered
 from installers.run import MEANS, ExecutionOptions
 from installers.step import Step, kind_of
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
 from installers.steps.command import Command
+from installers.steps.edit_line import EditLine
 from installers.steps.reboot import Reboot
+from installers.steps.remove_from_path import RemoveFromPath
+from installers.steps.set_variable import SetVariable
+from installers.steps.unset_variable import UnsetVariable
 
 _YES, _NO, _QUIT = "y", "n", "q"
 
@@ -51,7 +58,7 @@ class Offer(NamedTuple):
 
     summary: str
     steps: tuple[Step, ...]
-    first: int  # so many steps at the beginning are for the person, who does them before answering
+    first: tuple[Step, ...]  # those at the beginning that are for the person, who does them before answering
     carried: tuple[Step, ...]  # those that can be carried out; empty where all is for the person
     target: Target
     effects: tuple[Effect, ...] | None
@@ -135,7 +142,7 @@ def _mendable(report: Report) -> Iterator[Finding]:
 
 def _offer(remedy: Remedy, facts: Facts) -> Offer:
     """What comes after a step by hand in the middle waits for it, and so is left."""
-    steps = remedy.plan.steps
+    steps = tuple(step for step in remedy.plan.steps if not kind_of(step).is_note)
     first = next((number for number, step in enumerate(steps) if not _by_hand(step)), len(steps))
     end = next((number for number, step in enumerate(steps) if number > first and _by_hand(step)), len(steps))
     carried = tuple(step for step in steps[first:end] if not kind_of(step).is_left(step))
@@ -143,8 +150,8 @@ def _offer(remedy: Remedy, facts: Facts) -> Offer:
         carried = ()
     return Offer(
         summary=remedy.summary,
-        steps=steps,
-        first=first,
+        steps=remedy.plan.steps,
+        first=steps[:first],
         carried=carried,
         target=target_of(facts, remedy.need),
         effects=remedy.plan.effects,
@@ -154,7 +161,7 @@ def _offer(remedy: Remedy, facts: Facts) -> Offer:
 def _by_hand(step: Step) -> bool:
     if isinstance(step, Command):
         return step.place != "" or _is_cmdlet(step.argv[0])
-    return isinstance(step, (ByHand, Reboot))
+    return isinstance(step, (ByHand, Reboot)) or (isinstance(step, EditLine) and step.by_root)
 
 
 def _is_cmdlet(name: str) -> bool:
@@ -172,7 +179,7 @@ def _shown(finding: Finding, offers: tuple[Offer, ...], view: TextStyle) -> str:
         page.gap()
         lead = f"Way {way}: " if len(offers) > 1 else ""
         page.paragraph(f"{lead}{offer.summary}" + ("" if offer.carried else " (for you to do)"), colour="bold", hang=2)
-        for number, step in enumerate(offer.steps, 1):
+        for number, step in numbered(shown_steps(offer.steps)):
             if (
                 isinstance(step, (ByHand, Reboot)) and step.text == offer.summary
             ):  # a single thing to do is its own summary
@@ -191,7 +198,8 @@ def _choice(offers: tuple[Offer, ...], talk: Talk) -> Offer | str:
         return next((offers[one - 1] for one in able if not offers[one - 1].first), _NO)
     usual, *others = able
     first = offers[usual - 1].first
-    before = f"Do step {first if first == 1 else f'1 to {first}'} yourself first. " if first else ""
+    last = len(tuple(number for number, step in numbered(shown_steps(first)) if number))
+    before = f"Do step {last if last == 1 else f'1 to {last}'} yourself first. " if first else ""
     question = f"{before}Apply it?" if len(offers) == 1 else f"{before}Apply way {usual}?"
     more = "".join(f", {one} = way {one}" for one in others)
     while True:
@@ -223,8 +231,22 @@ def _carried_out(offer: Offer, setting: Setting) -> bool:
         setting.failed.append(offer.summary)
         setting.talk.tell(_failure(error, setting.view))
     else:
+        _as_in_a_new_shell(offer)
         setting.talk.tell(_left(offer, applied, setting.view))
     return True
+
+
+def _as_in_a_new_shell(offer: Offer) -> None:
+    """Let the next look see the variables as a new shell has them, once the user's scripts are edited."""
+    if not any(isinstance(step, EditLine) for step in offer.carried):
+        return
+    for step in offer.steps:
+        if isinstance(step, SetVariable):
+            os.environ[step.name] = step.value
+        elif isinstance(step, RemoveFromPath) and step.left:
+            os.environ[step.name] = step.left
+        elif isinstance(step, (RemoveFromPath, UnsetVariable)):
+            os.environ.pop(step.name, None)
 
 
 def _failure(error: GpudoctorError, view: TextStyle) -> str:
@@ -239,9 +261,15 @@ def _left(offer: Offer, applied: Applied, view: TextStyle) -> str:
     for one in applied.recovered:
         for line in told_of_killed(one):
             page.paragraph(line, colour="yellow")
-    done = {id(step) for step in offer.carried}
-    for number, step in enumerate(offer.steps[offer.first :], offer.first + 1):
-        if id(step) not in done and not isinstance(step, Check):
+    done = {id(step) for step in (*offer.first, *offer.carried)}
+    for number, step in numbered(shown_steps(offer.steps)):
+        if id(step) in done or not number or isinstance(step, Check):
+            continue
+        if isinstance(step, (RemoveFromPath, SetVariable, UnsetVariable)):
+            page.paragraph("In this shell, type this too (new shells do not need it):")
+            for line in step_lines(step, offer.target):
+                page.verbatim(line, indent=4)
+        else:
             page.paragraph(f"Left for you: step {number}", hang=2)
     if way_back(applied.id, offer.carried):
         page.paragraph(way_back(applied.id, offer.carried))

@@ -16,7 +16,7 @@ from compat.spoken import architecture_of, distribution_of, system_of
 from compat.target import TargetMachine
 from compat.version import CudaVersion, CudnnVersion
 from doctor.commands.install.driver_choice import MODULES as _MODULES
-from doctor.commands.install.driver_choice import driver_plan
+from doctor.commands.install.driver_choice import DriverOrder, driver_plan
 from doctor.commands.install.package_choice import PackageOrder, package_plan
 from doctor.host import Host
 from doctor.host.paths import is_same_place
@@ -39,15 +39,17 @@ from installers.method import ARCHIVE, COMPONENTS, PREFIX, Method
 from installers.methods.cudnn_archive import NoSuchArchive, Order, archive_plan
 from installers.methods.wheel import interpreter
 from installers.mirrors import from_directory, from_mirror
-from installers.packages import DISTRIBUTIONS, PACKAGE_MANAGERS
+from installers.own_directory import nvcc_on_path
+from installers.packages import DISTRIBUTIONS, PACKAGE_MANAGERS, manager_of
 from installers.plan import Plan, Target
 from installers.render import commands, for_administrators, kept_first, told_lines, undone_by
+from installers.render.parts import numbered
 from installers.requirement import spoken
 from installers.step import Step, kind_of
 from installers.steps.add_to_path import AddToPath
-from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
 from installers.steps.command import Command
+from installers.steps.note import Note
 
 SCHEMA = "gpudoctor.plan/1"
 _SYSTEMS = ("linux", "windows")
@@ -79,7 +81,7 @@ class InstallOrder(NamedTuple):
     any_name: bool = False  # a distribution or release that the matrix does not know
     distribution: str = ""  # "ubuntu-24.04", "rocky-9": a plan for another machine
     framework: str = ""  # of a stack: "torch", "tensorflow==1.4"
-    gpus: tuple[str, ...] = ()  # of a stack, as people name them
+    gpus: tuple[str, ...] = ()  # of a stack or a driver, as people name them
     mirror: str = ""  # address that has NVIDIA's files under NVIDIA's paths
     source: str = ""  # directory that has the files under their names
 
@@ -290,7 +292,7 @@ def _plan_of(asked: InstallOrder, target: Target, facts: Facts | None, matrix: M
     if asked.product == "cuda":
         return _cuda(asked, target, facts, matrix)
     if asked.product == "driver":
-        return driver_plan(asked.version, asked.module, target, facts, matrix)
+        return driver_plan(DriverOrder(asked.version, asked.module, asked.gpus), target, facts, matrix)
     order = PackageOrder(asked.product, asked.version, asked.cuda, asked.any_name)
     return _and_looked_for(*package_plan(order, target, facts, matrix))
 
@@ -313,11 +315,26 @@ def _cuda(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matr
             archive=asked.archive,
             sha256=asked.sha256,
         )
-        return ordered(order, target, matrix)
+        plan = ordered(order, target, matrix)
+        return _with_path(plan, _usual_home(version), target) if asked.method == "local" else plan
     version = asked.version if re.fullmatch(r"[0-9]{1,2}", asked.version) else _minor(asked.version, matrix)
     spec = f"=={version}.*" if version else ""
     plan = _by_method(asked, InstallToolkit(spec, asked.home), target, matrix)
+    if asked.method in {"", "packages"} and manager_of(target) in {"apt", "yum", "dnf", "zypper"}:
+        plan = _with_path(plan, _usual_home(version), target)
     return _and_looked_for(plan, InstallToolkit(spec))
+
+
+def _usual_home(version: str) -> str:
+    return f"/usr/local/cuda-{version}" if "." in version else _USUAL
+
+
+def _with_path(plan: Plan, home: str, target: Target) -> Plan:
+    """With the line by which nvcc is found, before the check; a conda environment has its own."""
+    if target.environment_kind == "conda" or not any(isinstance(step, Command) for step in plan.steps):
+        return plan
+    at = next((at for at, step in enumerate(plan.steps) if isinstance(step, Check)), len(plan.steps))
+    return plan._replace(steps=(*plan.steps[:at], nvcc_on_path(home), *plan.steps[at:]))
 
 
 def _minor(version: str, matrix: Matrix) -> str:
@@ -395,8 +412,24 @@ def _cudnn(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Mat
             raise
         raise BadOrder(f"{error} (CUDA {asked.cuda} is what {home} holds: --cuda-version says another)") from error
     if home.startswith(f"{_USUAL}-") and not said_home and facts is not None:
-        return _with_a_note(plan, home, facts)
-    return plan
+        plan = _with_a_note(plan, home, facts)
+    is_usual = not (asked.method or said_home or asked.prefix or asked.archive)
+    return _or_by_packages(plan, asked, target, matrix) if is_usual and target.distribution else plan
+
+
+def _or_by_packages(plan: Plan, asked: InstallOrder, target: Target, matrix: Matrix) -> Plan:
+    """With a word on the packages of the distribution, where they have that release: an upgrade keeps them whole."""
+    need = InstallCudnn(f"=={asked.version}", "", asked.cuda)
+    try:
+        other = _by_method(asked._replace(method="packages", home=""), need, target, matrix)
+    except (GpudoctorError, Uncovered):
+        return plan
+    if not any(isinstance(step, Command) for step in other.steps):
+        return plan
+    words = ("gpudoctor", "install", "cudnn", asked.version, *(("--cuda-version", asked.cuda) if asked.cuda else ()))
+    where = ("--distribution", asked.distribution) if asked.distribution else ()
+    note = Note(f"it also comes as a package: {' '.join((*words, *where, '--method', 'packages'))}")
+    return plan._replace(steps=(*plan.steps, note))
 
 
 def _with_a_note(plan: Plan, home: str, facts: Facts) -> Plan:
@@ -405,7 +438,7 @@ def _with_a_note(plan: Plan, home: str, facts: Facts) -> Plan:
     if there is None or there.path == home:
         return plan
     what = f"CUDA {value_or(there.cuda, 'of an unknown version')}"
-    note = ByHand(f"know that {_USUAL} is {what}, and stays so", f"this plan is for {home}; --cuda-home names another")
+    note = Note(f"{_USUAL} is {what}, and stays so", f"this plan is for {home}; --cuda-home names another")
     return plan._replace(steps=(note, *plan.steps))
 
 
@@ -507,7 +540,7 @@ def _page(prepared: Prepared, terminal: TextStyle) -> str:
     if for_administrators(plan, target):
         page.paragraph("All of it in a PowerShell that was started as administrator.", colour="yellow")
     _lines(page, "Back up first what the copies replace (--apply does so by itself):", kept_first(plan, target))
-    for number, step in enumerate((step for step in plan.steps if kind_of(step).title(step)), 1):
+    for number, step in numbered(shown_steps(plan.steps)):
         page.gap()
         show_step(page, number, step, target)
     undo = "To undo it by hand (after --apply: gpudoctor install rollback):"
@@ -524,10 +557,16 @@ def _lines(page: Page, title: str, lines: tuple[str, ...]) -> None:
             page.verbatim(line, indent=6)
 
 
+def shown_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Those that a person reads: an attempt that changes nothing is made by gpudoctor alone."""
+    return tuple(step for step in steps if kind_of(step).title(step) and not getattr(step, "rehearses", False))
+
+
 def show_step(page: Page, number: int, step: Step, target: Target) -> None:
-    """What a step does, why, and the lines to type for it."""
+    """What a step does, why, and the lines to type for it; a note has no number."""
     kind = kind_of(step)
-    page.paragraph(f"{number:2}. {kind.title(step)}", hang=4)
+    title = kind.title(step)
+    page.paragraph(f"{number:2}. {title}" if number else title[:1].upper() + title[1:], hang=4 if number else 0)
     if kind.reason(step):
         page.paragraph(f"    {kind.reason(step)}", colour="dim", hang=4)
     for line in told_lines(step, target):

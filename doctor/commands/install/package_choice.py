@@ -22,6 +22,7 @@ from installers.methods.wheel import interpreter, is_distribution
 from installers.plan import Plan, Target
 from installers.requirement import requirement_of
 from installers.steps.by_hand import ByHand
+from installers.steps.note import Note
 
 
 class WrongPackage(GpudoctorError):
@@ -60,7 +61,7 @@ def solved_plan(found: Solved, target: Target, matrix: Matrix) -> tuple[Plan, Ne
     """The plan for what the solver found, after what nobody knows of it."""
     need = InstallPackage(found.name, found.versions, target.python, found.build)
     plan = plan_for(_with_pins(found, need), target, matrix)
-    doubts = tuple(ByHand(f"not known of {found.name}{found.versions}: {one}") for one in found.doubts)
+    doubts = tuple(Note(f"unknown for {found.name}{found.versions}: {one}") for one in found.doubts)
     return plan._replace(steps=(*doubts, *plan.steps)), need._replace(interpreter=interpreter(target), build="")
 
 

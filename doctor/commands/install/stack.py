@@ -26,11 +26,12 @@ from doctor.commands.install.package_choice import solved_plan
 from doctor.commands.install.package_solve import NoSuchRelease, NotSolved, Solved, solved, surroundings
 from doctor.commands.matrix.can import machine_arch
 from doctor.commands.verify import frameworks as verified_frameworks
+from doctor.loader.cards import card_of
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.rules.shared.cards import generations, last_branch
 from doctor.rules.shared.products import known_product
-from installers.methods.driver import branch_for
+from installers.methods.driver import OPEN, branch_for
 from installers.methods.wheel import interpreter
 from installers.packages import manager_of, refresh
 from installers.plan import Plan, Target
@@ -285,7 +286,7 @@ def _had(spec: str, floor: DriverRelease | None, flavour: str, target: Target, m
     if newest is None or branch_for(spec, matrix) <= newest.branch:
         return spec
     of_its_own = manager_of(target) == "apt" and target.distribution != "debian"
-    if (floor and floor > newest) or (of_its_own and flavour):
+    if (floor and floor > newest) or (of_its_own and flavour == OPEN):
         raise NoStack(f"driver {floor} is needed, and {newest} is the newest that NVIDIA made for {system(target)}")
     return "" if of_its_own else f"=={newest.branch}.*"
 
@@ -351,9 +352,9 @@ def _proof(found: Solved, row: FrameworkRow, target: Target) -> tuple[Step, ...]
     steps: list[Step] = [Check(f"{_named(found)} must be found, and nothing wrong with it", (), need)]
     if row.cuda is None:
         steps.append(Prove(("gpudoctor", "install", "config", name), "settings by which it uses the GPU"))
+    card = card_of(name)
+    if card and card.proof:
+        steps.append(Prove((python, "-c", card.proof), f"{name} computes on the GPU"))
     words = ("--framework", name) if name in names_in(verified_frameworks) else ()
-    steps.append(Prove(("gpudoctor", "verify", *words, "--python", python), "a convolution on the GPU, and its answer"))
-    steps.append(
-        Prove(("gpudoctor", "bench", "lenet", "--python", python), "a network that trains, on the CPU and on the GPU")
-    )
+    steps.append(Prove(("gpudoctor", "verify", *words, "--python", python), "test cuDNN: run a convolution on the GPU"))
     return tuple(steps)

@@ -30,6 +30,16 @@ _WHERE = ".venv"
 _UV = ".uv"  # an environment that holds uv alone
 _OLDEST_OF_UV = "3.8"
 _OLD_PIP = "3.8"  # Pythons up to here come with a pip that may not take the wheels of their time
+# The first pip that a Python cannot run: pip 8 of Ubuntu 16.04 does not look, and takes it all the same. Source: pip's
+# news of 19.2 (3.4), 21.0 (2.7 and 3.5), 22.0 (3.6), 24.1 (3.7), 25.1 (3.8).
+_LAST_PIP = (
+    ("2.7", "pip<21"),
+    ("3.4", "pip<19.2"),
+    ("3.5", "pip<21"),
+    ("3.6", "pip<22"),
+    ("3.7", "pip<24.1"),
+    ("3.8", "pip<25.1"),
+)
 _WHY = "a Python that the build is published for"
 
 
@@ -178,6 +188,7 @@ def _once(inside: Target, *steps: Step) -> tuple[Step, ...]:
 def _newer_pip(python: str, target: Target) -> tuple[Step, ...]:
     if release_key(python) > release_key(_OLD_PIP):
         return ()
-    argv = (target.python, "-m", "pip", "install", "--upgrade", "pip")
+    newest = next(pip for oldest, pip in _LAST_PIP if release_key(python) <= release_key(oldest))
+    argv = (target.python, "-m", "pip", "install", "--upgrade", newest)
     left = "the pip that came with this Python does not come back"
     return (Command(argv, "a pip that takes the wheels of its time", inverse=Inverse(left=left)),)

@@ -21,6 +21,7 @@ from installers.cuda_order import CudaOrder, home_of
 from installers.methods import cuda_toolkit
 from installers.methods.cuda_installer import installer_plan
 from installers.methods.cudnn_archive import Order, archive_plan
+from installers.own_directory import nvcc_on_path
 from installers.plan import Plan, Target
 from installers.repository import repository_row
 from installers.step import Step
@@ -29,6 +30,7 @@ from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
 from installers.steps.command import Command
 from installers.steps.download import Download
+from installers.steps.note import Note
 from installers.steps.unless import Unless
 from installers.steps.use_file import UseFile
 
@@ -140,8 +142,11 @@ def _there(facts: Facts | None) -> dict[CudaVersion, str]:
 
 def _toolkit(cuda: CudaVersion, home: str, place: _Place) -> tuple[Step, ...]:
     """From NVIDIA's repository for the distribution where a row says that it has it, else by its own installer."""
-    plan = _of_packages(cuda, place) or installer_plan(CudaOrder(version=str(cuda)), place.target, place.matrix)
+    packaged = _of_packages(cuda, place)
+    plan = packaged or installer_plan(CudaOrder(version=str(cuda)), place.target, place.matrix)
     steps = tuple(step for step in plan.steps if not isinstance(step, Check))
+    if packaged:
+        steps += (nvcc_on_path(home),)
     compiler = f"{home}\\bin\\nvcc.exe" if place.target.os_family == "windows" else f"{home}/bin/nvcc"
     return (Unless(f"the CUDA {cuda} toolkit", path=compiler), *steps, Unless("", ends=True))
 
@@ -189,13 +194,12 @@ def _cudnn(cuda: CudaVersion, home: str, facts: Facts | None, place: _Place) -> 
         return ()
     wanted = row.cudnn_accepts or (f"=={row.cudnn.release}.*" if row.cudnn else "")
     if not wanted:
-        return (
-            ByHand(f"know that no row says which cuDNN {row.package} takes", "the one of its time, if it uses any"),
-        )
+        return (Note(f"which cuDNN {row.package} needs is unknown", "the one of its time, if it uses any"),)
     there = _cudnn_there(home, wanted, facts)
     if there:
         return (Already(f"cuDNN {there} in {home}"),)
-    plans = list(_cudnn_plans(cuda, home, wanted, place))
+    known = list(_cudnn_plans(cuda, home, wanted, place))
+    plans = [one for one in known if one.effects] or known  # the others leave the choice of the file to a person
     plan = next((one for one in plans if all(map(_is_trusted, one.steps))), None)
     plan = plan or next((one for one in plans if any(isinstance(step, Download) for step in one.steps)), None)
     if not plans:

@@ -70,11 +70,12 @@ class Card:
     `distributions` are the normalised names under which it is installed ("tensorflow", "tensorflow-gpu"), a "*"
     standing for any text ("cupy-cuda*"), and `speakers` those of them that use a GPU by themselves. `read` gets the
     host, the distribution and the prefix of its environment, and never raises for a damaged package: what cannot be
-    read is Unseen. A package without compiled code of its own needs none, and names its `module` instead.
+    read is Unseen. A package without compiled code of its own needs none, and names its `module` instead. `proof` is a
+    line of Python that fails unless the framework computes on the GPU.
     """
 
-    __slots__ = ("cudnn_in", "distributions", "dlls", "extended_by", "kernels", "list_in", "loading", "read",
-                 "speakers", "switches", "tools")  # fmt: skip
+    __slots__ = ("cudnn_in", "distributions", "dlls", "extended_by", "kernels", "list_in", "loading", "proof",
+                 "read", "speakers", "switches", "tools")  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - one argument for each thing that may be particular
         self,
@@ -91,10 +92,12 @@ class Card:
         tools: Callable[[Host, Environment, Framework], CodeTools] | None = None,
         extended_by: tuple[str, ...] = (),
         switches: tuple[Switch, ...] = (),
+        proof: str = "",
     ) -> None:
         if not distributions or (read is None) is not bool(module):
             raise DataError(f"a card names its distributions, and a reader or else its module: {distributions}")
         self.distributions = distributions
+        self.proof = proof
         self.read = read or _without_build(module)
         self.loading = loading  # None where it is not known
         self.speakers = speakers

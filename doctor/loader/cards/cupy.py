@@ -156,4 +156,10 @@ def _major(package: Package) -> str:
     return name[9:11] if name.startswith("cupy-cuda") else ""
 
 
-CARD = Card(("cupy", "cupy-cuda*", "cupy-rocm*"), read, loading=Loading(steps), cudnn_in=(".data/lib", "_lib"))
+CARD = Card(
+    ("cupy", "cupy-cuda*", "cupy-rocm*"),
+    read,
+    loading=Loading(steps),
+    cudnn_in=(".data/lib", "_lib"),
+    proof="import cupy; print(cupy.ones(2).sum())",
+)

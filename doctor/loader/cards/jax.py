@@ -142,4 +142,5 @@ CARD = Card(
     speakers=("jax-cuda*-plugin",),
     tools=partial(xla_tools, prefers_wheels=True),
     switches=SWITCHES,
+    proof='import jax; print(jax.numpy.ones(2).sum(), jax.devices("gpu"))',
 )

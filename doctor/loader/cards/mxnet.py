@@ -46,4 +46,5 @@ CARD = Card(
     loading=Loading(steps),
     kernels=(_LIBRARY,),
     cudnn_in=("",),
+    proof="import mxnet; print(mxnet.nd.ones(2, mxnet.gpu()).sum())",
 )

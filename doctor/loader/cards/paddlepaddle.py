@@ -98,4 +98,5 @@ CARD = Card(
     speakers=("paddlepaddle-gpu",),
     kernels=("libs/libphi.so", "base/libpaddle.so"),  # 2.6
     cudnn_in=("libs",),  # up to 2.4
+    proof="import paddle; paddle.utils.run_check()",
 )

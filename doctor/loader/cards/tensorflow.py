@@ -188,4 +188,6 @@ CARD = Card(
     loading=Loading(steps),
     dlls=Dlls(("python/_pywrap_tensorflow_internal.pyd",), uses_path=False, opens=dlls),
     tools=xla_tools,
+    proof="from tensorflow.python.client import device_lib as d; "  # of its releases 1 and 2
+    'assert [one for one in d.list_local_devices() if one.device_type == "GPU"]',
 )

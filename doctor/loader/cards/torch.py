@@ -222,4 +222,5 @@ CARD = Card(
     cudnn_in=("lib",),  # up to 1.12, and wheels of its own index
     dlls=Dlls(("lib/c10.dll", "lib/torch_cpu.dll", "lib/torch_cuda.dll"), opens_all='"*.dll"', adds=added),
     extended_by=("libtorch", "libc10"),
+    proof="import torch; assert torch.cuda.is_available(); print(torch.ones(2).cuda().sum().item())",
 )

@@ -162,6 +162,7 @@ class Environment(NamedTuple):
     base: Base | None = None  # where it sees the packages of that Python, too
     conda: str = ""  # the program that changes a conda environment here: "conda", "mamba", "micromamba"
     closed: tuple[str, ...] = ()  # of its sites, those that this user may not change
+    declared: tuple[str, ...] = ()  # the distributions that the manifest of `project` names
     owner: str = ""  # the other user whose it is, by name or number; "" where it is this user's or root's
     half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
     unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")

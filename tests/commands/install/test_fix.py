@@ -89,6 +89,26 @@ def test_a_real_command_mends_it(venv: Venv) -> None:
     assert f"Looked again: {CODE} is gone. · No GPU framework in the Python environment" in person.text
 
 
+def test_a_line_of_the_users_is_deleted_and_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / ".bashrc"
+    script.write_text("# mine\nexport CUDNN_PATH=/opt/nowhere\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CUDNN_PATH", "/opt/nowhere")
+    person = Person("y")
+    subject = CheckSubject(only=("variable-leads-astray",))
+    assert fix(subject, ReportOptions(fail_on="warning"), TextStyle(), person.talk) == 0
+    assert script.read_text() == "# mine\n"
+    assert "1. edit ~/.bashrc, line 2" in person.text
+    assert "- export CUDNN_PATH=/opt/nowhere" in person.text
+    assert "In this shell, type this too (new shells do not need it): unset CUDNN_PATH" in person.text
+    assert "variable-leads-astray is gone" in person.text
+    assert execute(["install", "rollback"]) == 0
+    assert capsys.readouterr().out
+    assert script.read_text() == "# mine\nexport CUDNN_PATH=/opt/nowhere\n"
+
+
 @pytest.mark.parametrize("answers", [(), ("",), ("n",), ("No",), ("q",), ("perhaps", "7", "")])
 def test_declining_changes_nothing(answers: Iterable[str], venv: Venv) -> None:
     before = digest_of(venv.folder)

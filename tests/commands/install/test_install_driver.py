@@ -10,13 +10,14 @@ from compat.matrix import Matrix
 from compat.need import InstallDriver
 from doctor.cli import execute
 from doctor.commands.install.apply import apply_plan
-from doctor.commands.install.driver_choice import WrongDriver, driver_plan
+from doctor.commands.install.driver_choice import DriverOrder, WrongDriver, driver_plan
 from doctor.commands.install.install import Prepared
 from doctor.commands.install.verify_installed import verify
 from doctor.output.document import TextStyle
 from doctor.prescribe.target import target_of
 from installers.journal import State
 from installers.plan import Plan, Target
+from installers.render import commands
 from installers.run import ExecutionOptions
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
@@ -36,8 +37,8 @@ def lines(plan: Plan) -> list[str]:
     [
         (("8.9",), "", "", "ubuntu-drivers install"),
         (("8.9",), "580", "", "ubuntu-drivers install nvidia:580"),
-        (("8.9",), "580", "open", "apt-get install -y nvidia-driver-580-open"),
-        (("12.0",), "580", "", "apt-get install -y nvidia-driver-580-open"),
+        (("8.9",), "580", "open", "ubuntu-drivers install nvidia:580-open"),
+        (("12.0",), "580", "", "ubuntu-drivers install nvidia:580-open"),
         (("8.9", "6.1"), "", "", "ubuntu-drivers install nvidia:580"),
         (("6.1",), "535", "", "ubuntu-drivers install nvidia:535"),
         ((), "580", "", "ubuntu-drivers install nvidia:580"),
@@ -45,10 +46,28 @@ def lines(plan: Plan) -> list[str]:
 )
 def test_the_cards_decide(cards: tuple[str, ...], version: str, module: str, expected: str) -> None:
     facts = machine(gpus=seen(tuple(gpu(f"card {one}", one) for one in cards)))
-    plan = driver_plan(version, module, machines.UBUNTU, facts, MATRIX)
+    plan = driver_plan(DriverOrder(version, module), machines.UBUNTU, facts, MATRIX)
     assert expected in lines(plan)
     assert isinstance(plan.steps[-1], Check)
-    assert "restart" in getattr(plan.steps[-2], "text", "")
+    assert "reboot" in getattr(plan.steps[-2], "text", "")
+
+
+def test_a_gpu_that_is_named_decides() -> None:
+    def planned(gpu: str, name: str, version: str = "12") -> str:
+        target = machines.UBUNTU._replace(distribution=name, distribution_version=version, live=False, kernel="")
+        plan = driver_plan(DriverOrder(gpus=(gpu,)), target, None, MATRIX)
+        return "\n".join(commands(plan, target))
+
+    assert "install -y cuda-drivers" in (old := planned("GTX 1080", "debian"))
+    assert "nvidia-driver-pinning-580" in old
+    assert "install -y nvidia-open" in planned("RTX 4090", "debian")
+    assert "nvidia-driver:open-dkms" in planned("RTX 4090", "rocky", "9.4")
+    assert "nvidia-driver:580-dkms" in (volta := planned("V100", "rocky", "9.4"))
+    assert '"kernel-devel-$(uname -r)"' in volta
+    assert "mokutil --import /var/lib/dkms/mok.pub" in volta
+    assert "mokutil" not in planned("RTX 4090", "ubuntu", "24.04"), "its modules are signed"
+    with pytest.raises(WrongDriver, match="has no proprietary kernel module"):
+        driver_plan(DriverOrder("620", "proprietary"), machines.UBUNTU, None, MATRIX)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +81,7 @@ def test_the_cards_decide(cards: tuple[str, ...], version: str, module: str, exp
 )
 def test_a_driver_that_does_not_drive_the_card(card: str, version: str, module: str, said: str) -> None:
     with pytest.raises(WrongDriver, match=said):
-        driver_plan(version, module, machines.UBUNTU, machine(gpus=seen((gpu("card", card),))), MATRIX)
+        driver_plan(DriverOrder(version, module), machines.UBUNTU, machine(gpus=seen((gpu("card", card),))), MATRIX)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +94,12 @@ def test_a_driver_that_does_not_drive_the_card(card: str, version: str, module: 
 )
 def test_secure_boot_asks_for_a_key(target: Target, command: str) -> None:
     facts = machine(system=system(secure_boot=seen(True)))
-    plan = driver_plan("580", "", target, facts, MATRIX)
+    plan = driver_plan(DriverOrder("580", ""), target, facts, MATRIX)
     assert command in lines(plan)
     texts = [step.text for step in plan.steps if isinstance(step, ByHand)]
     assert any("MOK management" in text for text in texts)
     assert sum("restart" in text for text in texts) == 1
-    off = driver_plan("580", "", target, machine(), MATRIX)
+    off = driver_plan(DriverOrder("580", ""), target, machine(), MATRIX)
     assert command not in lines(off)
 
 
@@ -94,7 +113,7 @@ def test_secure_boot_asks_for_a_key(target: Target, command: str) -> None:
     ],
 )
 def test_a_driver_that_comes_from_outside(target: Target, said: str) -> None:
-    plan = driver_plan("580", "", target, None, MATRIX)
+    plan = driver_plan(DriverOrder("580", ""), target, None, MATRIX)
     assert any(said in getattr(step, "text", "") for step in plan.steps)
     assert not any(isinstance(step, Check) for step in plan.steps)
 
@@ -103,7 +122,7 @@ def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: py
     monkeypatch.setenv("GPUDOCTOR_STATE", str(tmp_path))
     facts = machine()
     target = target_of(facts, InstallDriver())._replace(is_root=True)
-    prepared = Prepared(driver_plan("595", "", target, facts, MATRIX), target, facts)
+    prepared = Prepared(driver_plan(DriverOrder("595", ""), target, facts, MATRIX), target, facts)
     ran: list[tuple[str, ...]] = []
     text, status = apply_plan(
         prepared, ExecutionOptions(run=lambda command, _: ran.append(command.argv)), "json", TextStyle()
@@ -166,8 +185,8 @@ def test_a_stack_does_not_end_in_a_driver_that_was_never_packaged(capsys: pytest
 def test_a_branch_that_is_another_by_now_is_not_installed() -> None:
     """nvidia-driver-470 of Ubuntu 24.04 brings 535's, and so 580's, which drives no Kepler."""
     facts = machine(gpus=seen((gpu("card 3.7", "3.7"),)))
-    plan = driver_plan("", "", machines.UBUNTU, facts, MATRIX)
+    plan = driver_plan(DriverOrder("", ""), machines.UBUNTU, facts, MATRIX)
     assert not lines(plan)
     assert "brings 580" in getattr(plan.steps[0], "text", "")
-    older = driver_plan("", "", machines.UBUNTU._replace(distribution_version="22.04"), facts, MATRIX)
+    older = driver_plan(DriverOrder("", ""), machines.UBUNTU._replace(distribution_version="22.04"), facts, MATRIX)
     assert "ubuntu-drivers install nvidia:470" in lines(older)

@@ -65,10 +65,18 @@ class Case(NamedTuple):
 # A row a stack: framework x GPU x system x era.
 TABLE = (
     Case(
-        "torch", "RTX 5090", "ubuntu-24.04", ("nvidia-driver-580-open", "python3.12 -m venv", "pip install torch==2.")
+        "torch",
+        "RTX 5090",
+        "ubuntu-24.04",
+        ("nvidia:580-open", "python3.12 -m venv", "pip install torch==2."),
     ),
-    Case("torch", "RTX 5090", "ubuntu-22.04", ("nvidia-driver-580-open", ".uv/bin/uv venv --seed --python 3.")),
-    Case("torch", "RTX 5090", "ubuntu-26.04", ("nvidia-driver-", "python3.14 -m venv")),
+    Case(
+        "torch",
+        "RTX 5090",
+        "ubuntu-22.04",
+        ("nvidia:580-open", ".uv/bin/uv venv --seed --python 3."),
+    ),
+    Case("torch", "RTX 5090", "ubuntu-26.04", ("ubuntu-drivers install nvidia:", "python3.14 -m venv")),
     Case("torch", "RTX 5090", "debian-12", ("dpkg -i", "nvidia-open", "python3.11 -m venv")),
     Case("torch", "RTX 5090", "debian-13", ("nvidia-open", "python3.13 -m venv")),
     Case("torch", "RTX 5090", "rocky-9", ("nvidia-driver:580-open", "python3.12 python3.12-pip", "python3.12 -m venv")),
@@ -112,7 +120,7 @@ TABLE = (
         "tensorflow==1.4",
         "GTX 1080",
         "ubuntu-16.04",
-        ("toolkit-8-0", "python3.5 -m venv", "--upgrade pip", "==1.4"),
+        ("toolkit-8-0", "python3.5 -m venv", "--upgrade 'pip<21'", "==1.4"),
     ),
     Case("tensorflow==1.4", "GTX 1080", "ubuntu-24.04", ("cuda_8.0.61", "conda create", "python=3.6", "==1.4")),
     Case("tensorflow==1.4", "GTX 1080", "windows", ("cuda_8.0.61", "Python.Python.3.6", "==1.4")),
@@ -240,7 +248,9 @@ def _libraries_fit(plan: Plan, row: FrameworkRow, case: Case) -> None:
     assert all(serves(targets.sm, chip) for chip in gpu_card_of(case.gpu, MATRIX).capabilities)
     if row.cudnn_accepts:
         text = " ".join((*names, *(step.archive for step in plan.steps if isinstance(step, Extract))))
+        by_person = " ".join(step.text for step in plan.steps if isinstance(step, ByHand))
         found = re.search(r"cudnn-(?:\d+\.\d+-)?(?:linux|windows)[^ ]*?(?:-v|x86_64-)(\d+(?:\.\d+)+)", text)
+        found = found or re.search(r"choose cuDNN (\d+(?:\.\d+)+)", by_person)
         assert found, text
         version = CudnnVersion.parse(found[1])
         assert accepts(row.cudnn_accepts, version) or accepts(row.cudnn_accepts, f"{version}.9")
@@ -265,7 +275,7 @@ def test_bash_scripts_have_no_mistakes(tmp_path: Path) -> None:
     for case in cases:
         prepared = prepare(ordered(case), MATRIX)
         text = script_bash.script(prepared.plan, prepared.target)
-        assert text.index("if driver_runs ") < text.index("\nexit 0\nfi\n") < text.index("-m venv")
+        assert text.index("if driver_runs ") < text.index("\nexit 4\nfi\n") < text.index("-m venv")
         paths.append(tmp_path / f"{case.place}.sh")
         paths[-1].write_text(text)
     assert subprocess.run([shellcheck(), *map(str, paths)], capture_output=True, text=True).stdout == ""
@@ -278,7 +288,7 @@ def test_powershell_scripts_parse_and_call_what_5_1_has(name: str) -> None:
     assert mistakes(text) == []
     assert unknown_calls(text) == []
     made = text.index("conda create" if "conda create" in text else "-m venv")
-    assert text.index("if (Test-Driver '") < text.index("\nreturn\n") < made
+    assert text.index("if (Test-Driver '") < text.index("\nexit 4\n") < made
 
 
 def test_what_a_later_part_needs_is_looked_at_there() -> None:
@@ -454,3 +464,17 @@ def test_in_wsl_the_driver_comes_from_windows() -> None:
     assert "restart Windows" in next(kind_of(step).title(step) for step in first.steps if isinstance(step, Pause))
     with pytest.raises(BadOrder, match="nothing of this can be carried out from here"):
         apply_plan(prepared, ExecutionOptions(), "text", TextStyle())
+
+
+def test_a_script_of_a_user_asks_for_root_step_by_step() -> None:
+    """Red on the old code: it ran as root as a whole, and .venv and torch were root's."""
+    prepared = prepare(ordered(Case("torch", "RTX 4090", "ubuntu-24.04")), MATRIX)
+    lines = script_bash.script(prepared.plan, prepared.target).splitlines()
+    assert "as_root apt-get update" in lines
+    assert "as_user python3.12 -m venv .venv" in lines
+    assert any(line.startswith("as_user .venv/bin/python -m pip install torch==") for line in lines)
+    [proof] = [line for line in lines if "torch.cuda.is_available()" in line]
+    assert proof.startswith("as_user .venv/bin/python -c ")
+    assert lines.index("exit 4") < lines.index("as_user python3.12 -m venv .venv")
+    assert not any(line.startswith('[ "$(id -u)" -eq 0 ] || stop') for line in lines)
+    assert "bench lenet" not in "\n".join(lines)
