@@ -126,10 +126,10 @@ def check(
 
 
 def _check(subject: CheckSubject, options: ReportOptions) -> int:
-    from doctor.commands.check.command import check as make_report  # late, as in `check`
+    from doctor.commands.check import command  # late, as in `check`
     from doctor.output.write import terminal_style
 
-    text, status = make_report(subject, options, terminal_style())
+    text, status = command.check(subject, options, terminal_style())
     print(text, end="")
     return status
 
