@@ -50,8 +50,12 @@ T = TypeVar("T")
 class Uncovered(GpudoctorError):
     """No row answers; `judge.ask` turns this into the answer UNKNOWN."""
 
-    def __init__(self, what: str, nearest: str = "") -> None:
-        super().__init__(f"no matrix row covers {what}" + (f"; the nearest is {nearest}" if nearest else ""))
+    def __init__(self, what: str, nearest: str = "", *, known: str = "") -> None:
+        """`known` is what of it has a row: the release of a build that has none."""
+        if known:
+            super().__init__(f"{known} is known, its {what} is not")
+        else:
+            super().__init__(f"no matrix row covers {what}" + (f"; the nearest is {nearest}" if nearest else ""))
 
 
 def known(row: Any, column: str) -> Any:
@@ -357,7 +361,10 @@ class Matrix:
         found = [row for row in here if not build or row.build == build]
         found = found or [row for row in here if not row.build and (row.cuda == "") is (build == "cpu")]
         if not found:
-            what = f"{package} {public}" + (f" ({build})" if build else "") + f" on {os_family} {arch}"
+            release, platform = f"{package} {public}", f"on {os_family} {arch}"
+            if self.framework_rows(package, public):
+                raise Uncovered(f"{build} build {platform}".lstrip(), known=release)
+            what = f"{release} ({build}) {platform}" if build else f"{release} {platform}"
             raise Uncovered(what, self._nearest_release(package, public))
         return found[0]
 

@@ -22,6 +22,12 @@ def traits_of(name: str) -> TraitsRow:
     return row or _default(name)
 
 
+def is_for_gpus(name: str) -> bool:
+    """Whether a distribution is published for GPUs only: tensorflow and ctranslate2 serve the CPU as well."""
+    traits = traits_of(name)
+    return "cuda" in name or (name in traits.gpu and name != traits.id)
+
+
 def module_of(name: str) -> str:
     """The directory, below site-packages, of the package that a distribution installs."""
     major = name.partition("cuda")[2].partition("-")[0]
@@ -31,6 +37,17 @@ def module_of(name: str) -> str:
 def is_known(name: str) -> bool:
     """Whether a row names a distribution, as one of a framework or as one that changes with it."""
     return name in _followers() or traits_of(name).source != ""
+
+
+@lru_cache(maxsize=1)
+def frameworks_by_module() -> dict[str, str]:
+    """The directories of frameworks below site-packages, each with the first distribution that installs it."""
+    found: dict[str, str] = {}
+    for row in _shipped():
+        for name in (one for one in row.distributions if "*" not in one):
+            if "/" not in module_of(name):
+                found.setdefault(module_of(name), name)
+    return found
 
 
 def nearest_library(name: str, version: str, cuda: CudaVersion, there: Collection[str]) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Revision = Callable[[tuple[Answer, ...]], tuple[Answer, ...]]
 NO_GPU = "no-nvidia-gpu"
+_IMPORT = frozenset(("framework-import-crash", "framework-import-hang"))
 EXIT_FINE, EXIT_BAD, EXIT_UNKNOWN = 0, 1, 4
 
 
@@ -116,7 +117,7 @@ def findings_of(
     from doctor.prescribe.remedies import prescribe  # late: a healthy machine needs no remedy
 
     causes = root_causes(answers)
-    found = []
+    found: list[tuple[bool, Finding]] = []
     for answer in wrong:
         cause = causes.get((answer.code, answer.subject))
         symptoms = [
@@ -124,21 +125,25 @@ def findings_of(
             for (code, subject), root in causes.items()
             if (root.code, root.subject) == (answer.code, answer.subject)
         ]
-        found.append(
-            Finding(
-                code=answer.code,
-                severity=answer.severity,
-                subject=answer.subject,
-                summary=answer.why,
-                evidence=answer.evidence,
-                explains=tuple(sorted(symptoms)),
-                explained_by=cause.code if cause else "",
-                remedies=() if cause else prescribe(answer, facts, matrix, verifier),
-                docs=page_command(answer.code),
-            )
+        finding = Finding(
+            code=answer.code,
+            severity=answer.severity,
+            subject=answer.subject,
+            summary=answer.why,
+            evidence=answer.evidence,
+            explains=tuple(sorted(symptoms)),
+            explained_by=cause.code if cause else "",
+            remedies=() if cause else prescribe(answer, facts, matrix, verifier),
+            docs=page_command(answer.code),
         )
+        found.append((_stops_import(answer), finding))
     followers = _followers(facts)
-    return tuple(sorted(found, key=lambda finding: _place(finding, followers)))
+    return tuple(one for _, one in sorted(found, key=lambda pair: _place(pair[1], followers, stops_import=pair[0])))
+
+
+def _stops_import(answer: Answer) -> bool:
+    """Whether a framework cannot be imported for this: an import was tried, or the rule says that it would fail."""
+    return answer.code in _IMPORT or any(one.code in _IMPORT for one in answer.explains)
 
 
 def _followers(facts: Facts) -> frozenset[str]:
@@ -149,8 +154,10 @@ def _followers(facts: Facts) -> frozenset[str]:
     return frozenset(label for name, label in (*frameworks, *extensions) if traits_of(name).runs_on)
 
 
-def _place(finding: Finding, followers: frozenset[str]) -> tuple[bool, int, bool, bool, str, str]:
-    """Roots, then severity; a missing card and our own failures come after the faults of the stack.
+def _place(
+    finding: Finding, followers: frozenset[str], *, stops_import: bool
+) -> tuple[bool, int, bool, bool, bool, str, str]:
+    """Roots, then severity, then what stops an import; a missing card and our own failures come last.
 
     What runs on a framework comes after it: another build of that brings another one of these.
     """
@@ -159,6 +166,7 @@ def _place(finding: Finding, followers: frozenset[str]) -> tuple[bool, int, bool
         finding.severity.rank,
         finding.code in {NO_GPU, CHECK_ERROR},
         finding.subject in followers,
+        not stops_import,
         finding.code,
         finding.subject,
     )
@@ -173,10 +181,11 @@ def _is_open(answers: tuple[Answer, ...]) -> bool:
 
 def _verdict(answers: tuple[Answer, ...], findings: tuple[Finding, ...]) -> str:
     worst = {finding.severity for finding in findings if finding.code not in {NO_GPU, CHECK_ERROR}}
+    without_gpu = [finding.severity for finding in findings if finding.code == NO_GPU]
     if Severity.ERROR in worst:
         return "broken"
-    if any(finding.code == NO_GPU for finding in findings):
+    if Severity.ERROR in without_gpu:
         return "no-gpu"
     if Severity.WARNING in worst:
         return "warnings"
-    return "unknown" if _is_open(answers) else "healthy"
+    return "unknown" if _is_open(answers) else "no-gpu" if without_gpu else "healthy"

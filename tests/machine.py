@@ -115,6 +115,23 @@ def driver(release: str = "580.95.05", cuda: str = "13.0", **changes: Any) -> Dr
     )._replace(**changes)
 
 
+def without_driver(**changes: Any) -> Facts:
+    """A laptop without an NVIDIA GPU and without a driver: nothing shows that a GPU is expected."""
+    why = Unseen("no NVIDIA driver was found")
+    none = driver()._replace(
+        release=why,
+        module_release=why,
+        flavour=why,
+        cuda=why,
+        libraries=seen(()),
+        modules_loaded=seen(()),
+        module_files=seen(()),
+        nodes=seen(()),
+        nvml=seen(nvml(library="", state="not-found", error="NVML Shared Library Not Found", code=12)),
+    )
+    return machine(gpus=why, pci=seen(()), driver=none, **changes)
+
+
 def gpu(name: str = "NVIDIA GeForce RTX 4090", capability: str = "8.9", **changes: Any) -> Gpu:
     """An RTX 4090 at rest."""
     return Gpu(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+import random
 
 import pytest
 
 from compat.matrix import Matrix
-from doctor.diagnose import Observation, answers_under_policy, diagnose
+from doctor.commands.check.document import CheckDocument
+from doctor.commands.check.text import render
+from doctor.diagnose import Observation, answers_under_policy, diagnose, exit_status, make_report
 from doctor.model.facts.policy import Forbidden, Policy, PolicyException
 from doctor.model.facts.seen import Place
-from doctor.model.finding import Answer, Severity, Status, bad
+from doctor.model.finding import Answer, Severity, Status, Symptom, bad
+from doctor.output.document import TextStyle
+from doctor.output.formats.prometheus import render as prometheus
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 from tests.machine import machine
@@ -98,3 +103,45 @@ def test_what_else_is_known_changes_answers_before_the_policy() -> None:
     report = diagnose(Observation(machine(policy=STRICT), revise=revise), Matrix(), MILD, 0.0)
     assert given == [Severity.WARNING]
     assert [(one.kind, one.severity) for one in report.answers] == [(Status.BAD, Severity.ERROR)]
+
+
+def test_a_milder_answer_explains_no_worse_one() -> None:
+    """Otherwise the headline is a warning and the exit status that of an error."""
+    rules = {
+        "worse": Rule(MACHINE, lambda *_: bad("worse")),
+        "milder": Rule(MACHINE, lambda *_: bad("milder", severity=Severity.WARNING, explains=(Symptom("worse"),))),
+    }
+    report = diagnose(Observation(machine()), Matrix(), rules, 0.0)
+    assert [(one.code, one.explained_by) for one in report.findings] == [("worse", ""), ("milder", "")]
+    assert (report.verdict, exit_status(report, Severity.ERROR)) == ("broken", 1)
+
+
+def test_headline_counts_verdict_and_exit_status_agree() -> None:
+    """Whatever rules were asked, whatever explains what, and whatever the policy made milder or worse."""
+    names = random.Random(37)
+    codes = ["no-nvidia-gpu", "cudnn-missing", "persistence-off", "needed-library-missing", "driver-branch-ended"]
+    for _ in range(400):
+        answers = tuple(
+            Answer(
+                kind=names.choice([Status.BAD, Status.BAD, Status.OK, Status.UNKNOWN]),
+                why=f"{code} is so",
+                severity=names.choice(list(Severity)),
+                explains=tuple(Symptom(one) for one in names.sample(codes, names.randrange(3))),
+                code=code,
+                subject="this machine",
+                blocks_verdict=names.random() < 0.5,
+            )
+            for code in names.sample(codes, names.randrange(1, 5))
+        )
+        report = make_report(machine(), answers, Matrix(), 0.0)
+        roots = [one for one in report.findings if not one.explained_by]
+        errors = sum(one.severity is Severity.ERROR for one in roots)
+        text = render(report, TextStyle(symbols=True))
+        assert (exit_status(report, Severity.ERROR) == 1) is (errors > 0), answers
+        assert text.startswith("✗ ") is (errors > 0), answers
+        assert f"{errors} error" in text
+        assert (report.verdict == "broken") <= (errors > 0)
+        assert (report.verdict in {"healthy", "warnings"}) <= (errors == 0)
+        assert [one.severity.rank for one in roots] == sorted(one.severity.rank for one in roots)
+        samples = prometheus(CheckDocument(report), TextStyle())
+        assert f'gpudoctor_findings{{severity="error"}} {errors}\n' in samples

@@ -31,6 +31,8 @@ _DT_NULL, _DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ = 0, 1, 4, 5, 
 _DT_SONAME, _DT_RPATH, _DT_RUNPATH, _DT_GNU_HASH = 14, 15, 29, 0x6FFFFEF5
 _DT_FLAGS_1, _DF_1_NODEFLIB = 0x6FFFFFFB, 0x800
 _DT_VERNEED, _DT_VERNEEDNUM = 0x6FFFFFFE, 0x6FFFFFFF
+_DT_VERDEF = 0x6FFFFFFC
+_DEFINED_VERSION_FORMATS = "HHHHIII", "II"  # Elfxx_Verdef and Elfxx_Verdaux, the same in both classes
 _NEEDED_VERSION_FORMATS = "HHIII", "IHHII"  # Elfxx_Verneed and Elfxx_Vernaux, the same in both classes
 
 _SHT_NOBITS = 8
@@ -178,6 +180,22 @@ class Elf(Pieces):
                 found.append((library, self._string(version).decode("utf-8", "replace")))
                 if len(found) > _NEEDED_VERSIONS_AT_MOST:
                     raise ElfNotRead("too many symbol versions")
+        return tuple(found)
+
+    @property
+    def defined_versions(self) -> tuple[str, ...]:
+        """Return the symbol versions that the file defines, its own name first; () for none. Raises ElfError.
+
+        Source: Linux Standard Base Core Specification, "Symbol Versioning" (DT_VERDEF).
+        """
+        if _DT_VERDEF not in self._dynamic:
+            return ()
+        sign = "<" if self._layout.order == "little" else ">"
+        of_version, of_name = (struct.Struct(sign + one) for one in _DEFINED_VERSION_FORMATS)
+        found = []
+        for at, (*_, first, _) in self._chain(self._tag(_DT_VERDEF), of_version):
+            name, _ = of_name.unpack(self._at_address(at + first, of_name.size))  # its parents follow
+            found.append(self._string(name).decode("utf-8", "replace"))
         return tuple(found)
 
     def _chain(self, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:

@@ -36,6 +36,7 @@ Frameworks = Annotated[
     Texts, _what("--framework", metavar="SPEC", help="Test a version before installing it: torch==2.9.1; repeatable.")
 ]
 Deep = Annotated[bool, _what("--deep", help="Also import the frameworks (in subprocesses).")]
+ExpectGpu = Annotated[bool, _what("--expect-gpu", help="Report an error if this machine has no NVIDIA GPU.")]
 AssumeDriver = Annotated[str, _what(metavar="RELEASE", help="Use this driver: 550.54.14.")]
 AssumeGpus = Annotated[
     Texts,
@@ -69,6 +70,7 @@ FailOn = Annotated[
 ]
 ListRules = Annotated[bool, _what("--list", panel=_RULES, help="List the rules and stop.")]
 Timeout = Annotated[float, seconds_option("15s", "Time limit for the driver", _RULES)]
+Verbose = Annotated[bool, _what("--verbose", "-v", panel=REPORT, help="Also list every unknown with its reason.")]
 Quiet = Annotated[bool, _what("--quiet", "-q", panel=REPORT, help="Print the verdict line only.")]
 Fix = Annotated[bool, _what("--fix", panel=_FIX, help="Then fix the findings; ask before each.")]
 Yes = Annotated[bool, _what("--yes", "-y", panel=_FIX, help="With --fix: answer every question with yes.")]
@@ -87,6 +89,7 @@ def check(
     assume_driver: AssumeDriver = "",
     assume_gpus: AssumeGpus = None,
     deep: Deep = False,
+    expect_gpu: ExpectGpu = False,
     only: Only = None,
     skip: Skip = None,
     frameworks: Frameworks = None,
@@ -96,6 +99,7 @@ def check(
     outputs: Outputs = None,
     quiet: Quiet = False,
     redact: Redact = False,
+    verbose: Verbose = False,
     timeout_s: Timeout = 15.0,
     policy: Policy = None,
     source: Source = None,
@@ -114,16 +118,20 @@ def check(
     """  # noqa: D301 - \b keeps click from joining the lines of a list
     given = locals()  # the options have the names of the fields of `CheckSubject` and `ReportOptions`
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
-    from doctor.output.write import terminal_style
 
     others = ("fix", "yes")
     subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
     options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))
-    if fix:
-        raise typer.Exit(_fix(subject, options, yes=yes))
+    raise typer.Exit(_fix(subject, options, yes=yes) if fix else _check(subject, options))
+
+
+def _check(subject: CheckSubject, options: ReportOptions) -> int:
+    from doctor.commands.check import command  # late, as in `check`
+    from doctor.output.write import terminal_style
+
     text, status = command.check(subject, options, terminal_style())
     print(text, end="")
-    raise typer.Exit(status)
+    return status
 
 
 def _fix(subject: CheckSubject, options: ReportOptions, *, yes: bool) -> int:

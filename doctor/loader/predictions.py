@@ -19,6 +19,7 @@ from doctor.loader.link_release import releases_of
 from doctor.loader.process import LoadRequest, Process
 from doctor.loader.search import Nowhere
 from doctor.loader.simulate import Simulated, simulate
+from doctor.loader.symbol_versions import LackedVersion, lacked_versions
 from doctor.model.facts.cudnn import CudnnCopy
 from doctor.model.facts.environment import Environment, Framework
 from doctor.model.facts.loader import LoaderFacts, Outcome, Prediction, Way
@@ -149,8 +150,18 @@ def _of_process(case: _Case, simulated: Simulated) -> Iterator[Prediction]:
             there.add(one.name)
             told, foreign = _of_request(case, one), _foreign(case.host, simulated.process, one)
             yield told._replace(is_cuda=is_of_interest(one.name), foreign=foreign)
+    for lacked in lacked_versions(case.host, simulated.process):
+        yield _without_version(case, lacked)
     if simulated.unknown:
         yield _untold(case.environment, case.framework, simulated.unknown)
+
+
+def _without_version(case: _Case, lacked: LackedVersion) -> Prediction:
+    path, who = lacked.library.library.path, lacked.asker.library
+    why = f"{path} has no {lacked.version}, which {who.path} needs"
+    told = _unanswered(case, lacked.library.name, who, why, Outcome.DAMAGED)
+    told = _spoilt(case, told, path, lacked.library.found.way)
+    return told._replace(is_cuda=False, lacks_version=lacked.version)
 
 
 def is_of_interest(name: str) -> bool:

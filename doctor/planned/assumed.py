@@ -16,8 +16,11 @@ _GPUS_AT_MOST = 64
 
 def with_assumed(facts: Facts, matrix: Matrix, driver: str, gpus: tuple[str, ...]) -> Facts:
     """The facts with what is assumed; raises BadRequest, NoSuchName for a GPU that no row has."""
-    if facts.machine.kind == "live":
-        raise BadRequest(f"{_DRIVER if driver else _GPU} is for --image and --root: this machine has a driver to ask")
+    if facts.machine.kind == "live" and isinstance(facts.driver.release, Seen):
+        raise BadRequest(
+            f"{_DRIVER if driver else _GPU}: this machine has driver {facts.driver.release.value}. "
+            "Use it with --image, --root or --dockerfile"
+        )
     if len(gpus) > _GPUS_AT_MOST:
         raise BadRequest(f"{_GPU}: {_GPUS_AT_MOST} GPUs at most")
     if driver:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from compat.build import is_cuda_row, oldest_cuda
+from compat.build import covers, is_cuda_row, oldest_cuda
 from compat.matrix import Matrix, Uncovered
 from compat.row import FrameworkRow
 from compat.spec import Spec
@@ -68,8 +68,8 @@ def framework_of_no_row(spec: Spec, prefix: str, note: str) -> Framework:
 
 def version_of(row: FrameworkRow, spec: Spec) -> str:
     """The version that an environment would list: "2.9.1+cu128"."""
-    release = first_release(
-        row.versions if row.versions.startswith("==") and "*" not in row.versions else spec.versions
-    )
+    asked = first_release(spec.versions)
+    is_exact = row.versions.startswith("==") and "*" not in row.versions
+    release = asked if asked and not is_exact and covers(row, asked) else first_release(row.versions)
     tag = f"+{row.build}" if row.build and traits_of(row.package).tagged else ""
-    return (release or first_release(row.versions)) + tag
+    return release + tag

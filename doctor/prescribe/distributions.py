@@ -17,7 +17,17 @@ from doctor.host import Host, HostError
 from doctor.host.files import lines_of
 from doctor.host.overlay import Changes, Overlay
 from doctor.model.facts import Facts
-from doctor.model.facts.environment import Distribution, Environment, Extension, Framework, Incomplete, Overlap
+from doctor.model.facts.environment import (
+    Distribution,
+    Environment,
+    Extension,
+    Framework,
+    HalfInstalled,
+    Incomplete,
+    Overlap,
+    Unmet,
+    WheelRequirement,
+)
 from doctor.model.facts.seen import Fact, Seen, Unseen, UnseenError, value_or
 from doctor.planned.framework_from_row import framework_of_row, version_of
 from doctor.prescribe.install_location import is_reached
@@ -155,8 +165,12 @@ def with_installed(
 ) -> SimulatedMachine:
     """With one distribution in place of what was there under its name, as far as an installer reaches that."""
     recorded = _recorded(world, environment, coming)
+    is_listed = isinstance(environment.distributions, Seen)  # a text names its frameworks only
     if coming.name in _installed(environment):
         world, environment = with_removed(world, environment, coming.name, site)
+    elif not is_listed:
+        others = tuple(one for one in value_or(environment.frameworks, ()) if one.package != coming.name)
+        environment = environment._replace(frameworks=Seen(others, _NOTE))
     site = site or site_of(environment)
     metadata = f"{site}/{coming.name.replace('-', '_')}-{coming.version}.dist-info"
     one = Distribution(
@@ -180,15 +194,20 @@ def with_installed(
     made.files[f"{metadata}/RECORD"] = "".join(f"{path},,\n" for path in paths).encode()
     world = world.with_changes(made.onto(world.changes))
     environment = environment._replace(
-        distributions=Seen(_with(one, environment), _NOTE),
-        overlaps=Seen(_overlaps(environment, coming, paths), _NOTE),
+        distributions=Seen(_with(one, environment), _NOTE) if is_listed else environment.distributions,
+        overlaps=Seen(_overlaps(environment, coming, paths), _NOTE) if is_listed else environment.overlaps,
         incomplete=_incomplete_without(environment, coming.name),
+        unmet=_unmet_without(environment, coming.name),
+        half_installed=_half_without(environment, coming.name),
     )
     if framework and framework.package not in {each.package for each in value_or(environment.frameworks, ())}:
         frameworks = (*value_or(environment.frameworks, ()), framework)
         environment = environment._replace(frameworks=Seen(tuple(frameworks), _NOTE))
         world = world._replace(replaced=world.replaced | {(environment.prefix, framework.package)})
-    return world.with_environment(environment)
+    world = world.with_environment(environment)
+    tried = value_or(world.facts.imports, ())  # how an import in an environment ends that has changed is not known
+    left = tuple(one for one in tried if one.environment != environment.prefix)
+    return world if left == tried else world._replace(facts=world.facts._replace(imports=Seen(left, _NOTE)))
 
 
 def _with(one: Distribution, environment: Environment) -> tuple[Distribution, ...]:
@@ -277,10 +296,33 @@ def with_removed(
         frameworks=Seen(tuple(one for one in frameworks if one.package != name), _NOTE),
         overlaps=Seen(_left(value_or(environment.overlaps, ()), name), _NOTE),
         incomplete=_incomplete_without(environment, name),
+        unmet=_unmet_without(environment, name),
+        wheel_requirements=_required_without(environment, name),
         extensions=_extensions_without(environment, name),
     )
     world = world._replace(removed=(*world.removed, *(one for one in frameworks if one.package == name)))
     return world.with_environment(environment), environment
+
+
+def _unmet_without(environment: Environment, name: str) -> Fact[tuple[Unmet, ...]]:
+    """Return what is still required once a distribution of this name is installed."""
+    if isinstance(environment.unmet, Unseen):
+        return environment.unmet
+    return Seen(tuple(one for one in environment.unmet.value if name not in (one.distribution, one.name)), _NOTE)
+
+
+def _half_without(environment: Environment, name: str) -> Fact[tuple[HalfInstalled, ...]]:
+    """Return what is half installed once a distribution is installed whole."""
+    if isinstance(environment.half_installed, Unseen):
+        return environment.half_installed
+    return Seen(tuple(one for one in environment.half_installed.value if one.module != module_of(name)), _NOTE)
+
+
+def _required_without(environment: Environment, name: str) -> Fact[tuple[WheelRequirement, ...]]:
+    """Return who requires NVIDIA's wheels once a distribution is removed."""
+    if isinstance(environment.wheel_requirements, Unseen):
+        return environment.wheel_requirements
+    return Seen(tuple(one for one in environment.wheel_requirements.value if one.distribution != name), _NOTE)
 
 
 def _incomplete_without(environment: Environment, name: str) -> Fact[tuple[Incomplete, ...]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from doctor.model.facts.environment import Variable
+from doctor.host.overlay import Overlay
+from doctor.model.facts.environment import Environment, Variable
 from doctor.model.facts.seen import Seen, value_or
 from doctor.prescribe.simulated_machine import SimulatedMachine
+
+_OF_PACKAGES = frozenset(("PYTHONNOUSERSITE", "PYTHONPATH"))  # they decide which packages an environment sees
 
 
 def with_variable(world: SimulatedMachine, name: str, value: str | None) -> SimulatedMachine:
@@ -20,7 +23,25 @@ def with_variable(world: SimulatedMachine, name: str, value: str | None) -> Simu
     world = world._replace(facts=world.facts._replace(configuration=configuration))
     if world.host is None:
         world = _searched_by(world, name, value or "")
-    return world if value == old else world.with_changes(world.changes._replace(environ=environ))
+    if value == old:
+        return world
+    world = world.with_changes(world.changes._replace(environ=environ))
+    return _with_other_packages(world) if name in _OF_PACKAGES else world
+
+
+def _with_other_packages(world: SimulatedMachine) -> SimulatedMachine:
+    """The environments as they are without the packages from elsewhere, which hid others."""
+    known: tuple[Environment, ...] = value_or(world.facts.environments, ())
+    if world.host is None:
+        return world
+    from doctor.probes import environment  # late: few remedies change where packages are found
+
+    host = Overlay(world.host, world.changes)
+    for one in known:
+        found = value_or(environment.look(host, (one.interpreter,)), ())
+        if len(found) == 1 and isinstance(found[0].distributions, Seen):
+            world = world.with_environment(found[0]._replace(asked_by=one.asked_by, prefix=one.prefix))
+    return world
 
 
 def _searched_by(world: SimulatedMachine, name: str, value: str) -> SimulatedMachine:

@@ -5,13 +5,26 @@ from __future__ import annotations
 import os
 
 from doctor.host import Host, HostError, Ran, TooSlow, progress
+from doctor.host.optional_reads import text_of
 from doctor.loader.cards import read_all
-from doctor.model.facts.environment import Base, Distribution, Environment, Framework, Import, Incomplete, Overlap
-from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
+from doctor.model.facts.environment import (
+    Base,
+    Distribution,
+    Environment,
+    Framework,
+    Import,
+    Incomplete,
+    Overlap,
+    Unmet,
+    WheelRequirement,
+)
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
 from doctor.probes.incomplete import incomplete_among
 from doctor.pyenv import package_tools
 from doctor.pyenv.distributions import installed, with_editables
+from doctor.pyenv.half_installed import half_installed
 from doctor.pyenv.interpreters import InterpreterCandidate, candidates
+from doctor.pyenv.metadata import required_wheels, unmet_of
 from doctor.pyenv.overlaps import overlaps_among
 from doctor.pyenv.prefixes import Located, Opaque
 from doctor.pyenv.sites import SearchPath, search_path
@@ -51,7 +64,7 @@ def look(host: Host, pythons: tuple[str, ...]) -> Fact[tuple[Environment, ...]]:
 def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
     located = candidate.located
     path = search_path(host, located)
-    distributions, frameworks, overlaps, incomplete = _packages(host, located, path)
+    distributions, frameworks, overlaps, incomplete, unmet = _packages(host, located, path)
     tools = package_tools.look(host, located, value_or(distributions, ()))
     described = Environment(
         prefix=located.prefix,
@@ -73,6 +86,11 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         base=_base(host, located),
         closed=tuple(site for site in path.sites if host.is_live and not host.may_access(site, "w")),
         owner=_owner(host, located.prefix),
+        half_installed=distributions
+        if isinstance(distributions, Unseen)
+        else Seen(tuple(half_installed(host, distributions.value, path.listings)), "names in the site directories"),
+        unmet=unmet,
+        wheel_requirements=_wheel_requirements(host, value_or(distributions, ())),
     )
     if host.os_family != "windows":
         return described
@@ -91,6 +109,7 @@ _Packages = tuple[
     Fact[tuple[Framework, ...]],
     Fact[tuple[Overlap, ...]],
     Fact[tuple[Incomplete, ...]],
+    Fact[tuple[Unmet, ...]],
 ]
 
 
@@ -98,14 +117,63 @@ def _packages(host: Host, located: Located, path: SearchPath) -> _Packages:
     """Distributions, frameworks, overlaps, what is incomplete; unseen where a site directory cannot be listed."""
     if path.unreadable:
         unseen = Unseen("; ".join(path.unreadable))
-        return unseen, unseen, unseen, unseen
+        return unseen, unseen, unseen, unseen, unseen
     found = installed(host, located.prefix, path.listings)
     found = with_editables(host, found, path.listings)
     how = f"names in {', '.join(path.sites)}"
     frameworks = read_all(host, found, located.prefix)
     packages = frozenset(one.package for one in frameworks)
     overlaps, incomplete = overlaps_among(host, found), incomplete_among(host, found, packages)
-    return Seen(found, how), Seen(frameworks, how), overlaps, incomplete
+    return Seen(found, how), Seen(frameworks, how), overlaps, incomplete, _unmet(host, found, frameworks)
+
+
+def _unmet(host: Host, found: tuple[Distribution, ...], frameworks: tuple[Framework, ...]) -> Fact[tuple[Unmet, ...]]:
+    """What the frameworks among them require, beside a GPU stack, and is not installed."""
+    names = {one.name for one in found}
+    paths = {one.package: one.path for one in frameworks}
+    asking = (one for one in found if one.kind == "wheel" and one.name in paths and not one.hidden_by)
+    try:
+        return Seen(
+            tuple(
+                lacking._replace(imported_at=_imported_at(host, paths[one.name], lacking.name))
+                for one in asking
+                for lacking in unmet_of(host, one, names)
+            ),
+            "METADATA files",
+        )
+    except HostError as error:
+        return Unseen(str(error))
+
+
+def _imported_at(host: Host, package: str, name: str) -> Place | None:
+    """The line that is not indented, so that it always runs, and imports a module of a distribution's own name."""
+    import re  # late: few environments lack a requirement
+
+    path = f"{package}/__init__.py"
+    start = re.compile(rf"(?:from|import) {re.escape(name.replace('-', '_'))}\b")
+    lines = enumerate(text_of(host, path).splitlines(), 1)
+    return next((Place(path, number) for number, line in lines if start.match(line)), None)
+
+
+def _wheel_requirements(host: Host, found: tuple[Distribution, ...]) -> Fact[tuple[WheelRequirement, ...]]:
+    """Who requires NVIDIA's wheels, from every METADATA: only where wheels of two CUDA majors may be here.
+
+    The names of most wheels for CUDA 13 have no major.
+    """
+    wheels = {one.name for one in found if one.name.startswith("nvidia-")} - {"nvidia-ml-py"}
+    majors = {name.rpartition("-cu")[2] if "-cu" in name[-5:] else "13" for name in wheels}
+    if len(majors) < 2:
+        return Unseen("they are read where wheels of two CUDA majors are")
+    asking = (one for one in found if one.kind == "wheel" and not one.hidden_by)
+    return Seen(
+        tuple(
+            WheelRequirement(one.name, name)
+            for one in asking
+            for name in dict.fromkeys(required_wheels(host, one))
+            if name in wheels
+        ),
+        "METADATA files",
+    )
 
 
 def _is_managed(host: Host, prefix: str, tag: str) -> bool:

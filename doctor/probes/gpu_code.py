@@ -20,7 +20,7 @@ from doctor.binaries.fatbin import FatbinError, FatbinNotRead, GpuCode, Piece, g
 from doctor.binaries.pe import Pe, PeError
 from doctor.host import Host, HostError
 from doctor.host.cache import Cache
-from doctor.host.optional_reads import names_of
+from doctor.host.optional_reads import names_of, text_of
 from doctor.host.snapshot import memory_of
 from doctor.loader.cards import card_of
 from doctor.model.facts.environment import Distribution, Environment, Extension, Framework
@@ -224,7 +224,16 @@ def _held_against(
     if torch is None:
         return one._replace(lacking=Unseen("torch's own libraries were not found"))
     beside = tuple(path for path, package in paths.items() if package == one.distribution and path != one.path)
-    return one._replace(lacking=torch_symbols.lacking(host, memory, one.path, torch, beside))
+    lacking = torch_symbols.lacking(host, memory, one.path, torch, beside)
+    is_wrong = isinstance(lacking, Seen) and lacking.value.how_many > 0
+    return one._replace(lacking=lacking, is_named_in_init=is_wrong and _is_named_in_init(host, one.path))
+
+
+def _is_named_in_init(host: Host, path: str) -> bool:
+    """Whether the package that a library lies in names it when it is imported, as fbgemm_gpu's list does."""
+    folder, _, name = path.rpartition("/")
+    stem = re.escape(name.partition(".")[0])
+    return re.search(rf"\b{stem}\b", text_of(host, f"{folder}/__init__.py")) is not None
 
 
 def _extended(environment: Environment) -> tuple[Framework, tuple[str, ...]] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 from compat.base.record import NamedTuple
 from compat.traits import is_known
 from doctor.host import Host, HostError, Unreadable
 from doctor.host.files import lines_of
-from doctor.model.facts.environment import Distribution
+from doctor.model.facts.environment import Distribution, Unmet
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 
 _HEADER_BYTES = 256 << 10  # the fields come before the long description
@@ -71,6 +72,33 @@ def requires(host: Host, distribution: Distribution) -> Fact[tuple[str, ...]]:
         if one.startswith("cuda-toolkit["):
             found += _of_toolkit(host, one, marks)
     return Seen(tuple(dict.fromkeys(found)), Place(path))
+
+
+def unmet_of(host: Host, distribution: Distribution, names: Collection[str]) -> Iterator[Unmet]:
+    """Yield the requirements of a distribution that none of these names meets; those on a GPU stack aside.
+
+    A marker that cannot be evaluated leaves a requirement out. Raises HostError.
+    """
+    path = metadata_file(distribution)
+    marks = {"os_family": host.os_family, "site": distribution.site}
+    known = re.search(r"/python\d\.\d+t?/", distribution.site) is not None
+    for line in _requirements(host, distribution, path)[:_REQUIREMENTS_AT_MOST]:
+        requirement, _, marker = line.partition(";")
+        found = re.match(r"\s*([\w.-]+)(?:\[[^\]]*\])?\s*([^@]*)$", tidy(requirement))
+        name = normal(found[1]) if found else ""
+        if not found or name in names or matters(requirement):
+            continue
+        if not marker.strip() or (known and "extra" not in marker and _holds(host, marker, marks)):
+            yield Unmet(distribution.name, name, found[2], Place(path))
+
+
+def required_wheels(host: Host, distribution: Distribution) -> Iterator[str]:
+    """Yield NVIDIA's wheels that a distribution requires, for an extra as well; none if its METADATA is unreadable."""
+    with suppress(HostError):
+        for line in _requirements(host, distribution, metadata_file(distribution)):
+            name = re.match(r"[\w.-]+", line)
+            if name and normal(name[0]).startswith("nvidia-"):
+                yield normal(name[0])
 
 
 def _that_hold(host: Host, lines: list[str], marks: dict[str, str]) -> Iterator[str]:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from compat.base.record import NamedTuple
 from compat.build import oldest_cuda
 from compat.matrix import Matrix, Uncovered
-from compat.need import Advice, InstallPackage, Need
+from compat.need import Advice, ChangePackages, DropFromPath, InstallPackage, Need
 from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
 from doctor.model.facts import Facts
-from doctor.model.facts.environment import Distribution, Framework
+from doctor.model.facts.environment import Distribution, Framework, Variable
 from doctor.model.facts.seen import Place, how, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import (
@@ -23,6 +23,7 @@ from doctor.rules.shared.builds import (
     installed,
     need_of,
     other_builds,
+    unmet_requirements,
 )
 from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -46,20 +47,51 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     What is compiled against one release of it (its followers) also carries the tag of one build.
     """
     pairs = tuple(_pairs(framework, facts, matrix))
-    tagged, absent = tuple(_tagged(framework, facts)), tuple(_absent(framework, facts))
+    tagged, absent = tuple(_tagged(framework, facts)), tuple(_absent(framework, facts, matrix))
     if not pairs and not tagged and not absent:
         raise NotApplicable(f"{framework.label} asks for no companion that is installed")
     found = [*absent, *_of_releases(framework, pairs, facts, matrix), *_of_builds(framework, tagged, facts, matrix)]
     if not found:
         return ok(f"{framework.label} fits {', '.join(sorted({one.name for _, one, _ in pairs} | {*_names(tagged)}))}")
     found.sort(key=lambda one: one.severity is not Severity.ERROR)
+    mixing = _mixing(framework, {one.there.name for one in pairs} | {*_names(tagged)}, facts)
     return bad(
-        "; ".join(one.text for one in found),
-        *dict.fromkeys(one.need for one in found),
+        "; ".join((*(f"PYTHONPATH mixes in {one.entry}" for one in mixing), *(one.text for one in found))),
+        *_needs(found, mixing),
         severity=found[0].severity,
-        evidence=tuple(one.evidence for one in found),
+        evidence=(
+            *(Evidence(f"{one.variable.name}={one.variable.value}", label=one.variable.set_in) for one in mixing),
+            *(one.evidence for one in found),
+        ),
         explains=tuple(_symptoms(framework, facts, matrix, found[0].severity)),
     )
+
+
+class Mixing(NamedTuple):
+    """A directory of PYTHONPATH that has one of two packages that do not fit; the environment has the other."""
+
+    variable: Variable
+    entry: str  # as it is written
+
+
+def _mixing(framework: Framework, related: set[str], facts: Facts) -> list[Mixing]:
+    """What of another environment PYTHONPATH puts before this one's packages, which fit each other perhaps."""
+    environment = environment_of(framework, facts)
+    both = [one for one in _frameworks(framework, facts) if one.package in {framework.package, *related} and one.path]
+    found = []
+    for variable in (one for one in value_or(facts.configuration.variables, ()) if one.name == "PYTHONPATH"):
+        for entry in variable.value.split(";" if value_or(facts.system.family, "") == "windows" else ":"):
+            folder = entry.replace("\\", "/").rstrip("/")
+            inside = [one for one in both if folder and one.path.startswith(f"{folder}/")]
+            if not folder.startswith(f"{environment.prefix}/") and 0 < len(inside) < len(both):
+                found.append(Mixing(variable, entry))
+    return found
+
+
+def _needs(found: list[Breach], mixing: list[Mixing]) -> tuple[Need, ...]:
+    """Another release would fit the directory of PYTHONPATH, and break the environment without it."""
+    out = [DropFromPath(one.variable.name, one.entry, one.variable.set_in) for one in mixing]
+    return tuple(out) or tuple(dict.fromkeys(one.need for one in found))
 
 
 def _symptoms(framework: Framework, facts: Facts, matrix: Matrix, severity: Severity) -> Iterator[Symptom]:
@@ -79,7 +111,7 @@ def _symptoms(framework: Framework, facts: Facts, matrix: Matrix, severity: Seve
     own = distribution_of(framework, facts)
     for code in ("extension-built-for-other-torch", "extension-built-for-other-cuda"):
         yield Symptom(code, f"{own.name} {own.version}" if own else framework.label)
-    yield Symptom("needed-library-missing", framework.label)
+    yield Symptom("needed-library-missing", framework.label)  # where this is an error as well
 
 
 def _names(bases: tuple[Framework, ...]) -> Iterator[str]:
@@ -118,10 +150,10 @@ def _pairs(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Pair]
             yield Pair(Pin(name, wanted, ""), related[name], f"matrix, {row.id}: {row.source}" if row else "")
 
 
-def _absent(framework: Framework, facts: Facts) -> Iterator[Breach]:
-    """What a wheel always requires of those that work on it, and is not there: torch's triton, which compiles.
+def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Breach]:
+    """Yield what a wheel always requires and is not installed: torch's triton, which compiles, and typing-extensions.
 
-    A sister of it under another name counts; raises UnseenError.
+    A sister of it under another name counts; NVIDIA's wheels have rules of their own. Raises UnseenError.
     """
     environment = environment_of(framework, facts)
     own = distribution_of(framework, facts)
@@ -135,11 +167,24 @@ def _absent(framework: Framework, facts: Facts) -> Iterator[Breach]:
         if applies(asked, facts.system, environment):
             compiles = f": what {framework.package} compiles with it will fail" if traits.compiles else ""
             yield Breach(
-                f"{framework.label} asks for {asked.name}{asked.specifier}, which is not installed{compiles}",
+                f"{framework.label} needs {asked.name}{asked.specifier}, which is not installed{compiles}",
                 Evidence.of(framework.requires, f"{asked.name}{asked.specifier}"),
                 Severity.WARNING,
                 InstallPackage(asked.name, asked.specifier, environment.interpreter),
             )
+    row = matrix.abi(framework.package, framework.version, facts.system.family.get())
+    for one in unmet_requirements(framework, facts):
+        known = row.needs.get(one.name, "") if row else ""  # more than its metadata says: NumPy's ABI
+        needs = f"{framework.label} needs {one.wanted}, which is not installed: importing it may fail"
+        fails = f"{framework.label} cannot be imported: {one.wanted} is not installed"
+        yield Breach(
+            fails if one.imported_at else needs,
+            Evidence.at(one.imported_at or one.source, one.wanted),
+            Severity.ERROR if one.imported_at else Severity.WARNING,
+            InstallPackage(one.name, known, environment.interpreter)
+            if known
+            else ChangePackages((one.wanted,), environment.interpreter),
+        )
 
 
 def _are_related(one: str, other: str) -> bool:

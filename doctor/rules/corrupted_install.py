@@ -1,4 +1,4 @@
-"""A framework, or a wheel that it uses, lacks libraries or modules that its own list of files names."""
+"""A framework, or a wheel that it uses, lacks files that its own list names, or an installer left half of it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import ChangePackages, InstallPackage, Need
+from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
-from doctor.model.facts.environment import Environment, Framework, Incomplete
+from doctor.model.facts.environment import Environment, Framework, HalfInstalled, Incomplete
 from doctor.model.facts.loader import Outcome, Prediction
 from doctor.model.facts.seen import Place, how, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
@@ -25,10 +26,13 @@ _OF_A_PROCESS = (
     "nvrtc-missing",
     "tf-cannot-dlopen-gpu-libs",
 )
+_OF_A_RIDER = ("needed-library-missing", "companion-version-mismatch", "cudart-soname-missing")
 
 
 def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     """An error where a process asks for such a file; what nobody asks for may have been left out on purpose."""
+    if half := value_or(environment.half_installed, ()):
+        return _half(half, environment)
     incomplete = environment.incomplete.get()
     if not incomplete:
         return ok("the libraries and modules that its frameworks and NVIDIA's wheels list are all there")
@@ -46,6 +50,38 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         ),
         places=tuple(path for one in found for path in one.paths),
     )
+
+
+def _half(found: tuple[HalfInstalled, ...], environment: Environment) -> Answer:
+    """What runs on it cannot be imported either: its libraries look as if the system lacked them."""
+    one, names = found[0], {each.distribution for each in found}
+    release, _, build = one.version.partition("+")
+    riders = [each for each in _frameworks(environment) if traits_of(each.package).runs_on in names]
+    places = tuple(path for each in found for path in each.paths)
+    return bad(
+        f"{one.distribution} is half installed and cannot be imported: pip was interrupted",
+        InstallPackage(
+            one.distribution,
+            f"=={release}" if release else "",
+            environment.interpreter,
+            build,
+            reinstall=bool(release) and not build,
+        ),
+        evidence=tuple(
+            Evidence(f"no dist-info belongs to it: pip does not list {one.module}", path) for path in places
+        ),
+        explains=(
+            *(Symptom(code, each.label) for each in riders for code in _OF_A_RIDER),
+            *(symptom for each in riders for symptom in import_symptoms(each)),
+            *_import_of(one, environment),
+        ),
+        places=places,
+    )
+
+
+def _import_of(one: HalfInstalled, environment: Environment) -> tuple[Symptom, ...]:
+    subject = f"import of {one.distribution} in {environment.prefix}"
+    return Symptom("framework-import-crash", subject), Symptom("framework-import-hang", subject)
 
 
 def _copies(environment: Environment, facts: Facts) -> tuple[CudnnCopy, ...]:

@@ -102,7 +102,7 @@ def _symptoms(framework: Framework, facts: Facts, rows: tuple[FrameworkRow, ...]
 
 
 def _where(facts: Facts) -> str:
-    return "here" if facts.machine.is_running else "assumed"
+    return "here" if facts.is_running else "assumed"
 
 
 def _gpu_builds(environment: Environment) -> tuple[str, ...]:

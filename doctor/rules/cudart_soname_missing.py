@@ -13,12 +13,15 @@ from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import finds_wheels, import_symptoms
 from doctor.rules.shared.cuda_libraries import (
     NCCL,
+    absent_pins,
+    cannot,
     known_cuda,
     names_of,
     need_use,
     not_found,
     of_own_cuda,
     predicted,
+    stops_import,
     toolkit_for,
     wheels_for,
 )
@@ -49,15 +52,16 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not missing:
         return ok(f"the loader finds what {framework.label} asks for, or a wheel has it")
     cudnn = _cudnn_as_well(framework, facts, matrix)
+    brings_cudnn = cudnn or any("cudnn" in one for one in absent_pins(framework, facts, matrix))
     return bad(
-        f"{framework.label} asks for {names_of(missing)}, and the loader finds no such file",
+        f"{framework.label} {cannot(framework)}: {names_of(missing)} {'is' if len(missing) == 1 else 'are'} missing",
         *_needs(missing, cudnn, framework, facts, matrix),
         severity=Severity.INFO if _only_for_another(framework, missing, facts) else Severity.ERROR,
         evidence=tuple(Evidence(_why(one), label=f"the loader, asked for {one.soname}") for one in missing),
         explains=(
             Symptom("nvrtc-missing", framework.label),
-            *((Symptom("cudnn-missing", framework.label),) if cudnn else ()),
-            *import_symptoms(framework),
+            *((Symptom("cudnn-missing", framework.label),) if brings_cudnn else ()),
+            *(import_symptoms(framework) if stops_import(framework) else ()),
         ),
     )
 
@@ -99,7 +103,8 @@ def _needs(
     wheels = wheels_for(missing, framework, facts, matrix)
     if cudnn:
         wheels = tuple(one._replace(install=tuple(dict.fromkeys((*one.install, cudnn)))) for one in wheels)
-    toolkit = toolkit_for(missing[0].soname, framework, facts, matrix)
+    is_by_wheels = wheels and absent_pins(framework, facts, matrix)  # which it requires all the same
+    toolkit = () if is_by_wheels else toolkit_for(missing[0].soname, framework, facts, matrix)
     here = tuple(one for one in toolkit if isinstance(one, AssignVariable))
     both = (*wheels, *toolkit) if _looks_into_wheels(framework, facts) else (*toolkit, *wheels)
     both = tuple(dict.fromkeys((*here, *both)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
+from compat.traits import is_for_gpus
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
@@ -125,11 +126,11 @@ def _emptied(framework: Framework, pinned: str, facts: Facts) -> Iterator[Sympto
 
 def _need_use(framework: Framework, facts: Facts) -> None:
     """Raise NotApplicable where nothing shows that the framework is meant to use a GPU."""
-    if has_wheels(framework, facts):
+    if has_wheels(framework, facts) or "gpus" in facts.assumed:
         return
     if facts.machine.kind != "live" and not value_or(facts.toolkit.toolkits, ()):
         raise NotApplicable(f"nothing here shows that {framework.label} is meant for a GPU")
-    if facts.machine.kind == "live" and facts.has_gpu is False:
+    if facts.machine.kind == "live" and facts.has_gpu is False and not is_for_gpus(framework.package):
         raise NotApplicable("no NVIDIA GPU on this machine")
 
 

@@ -8,7 +8,7 @@ from compat.row import GenerationRow
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.gpu import PciDevice
 from doctor.model.facts.seen import Seen, UnseenError, value_or
-from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.cards import driver_here, driver_needed, refused, refused_on_bus
 from doctor.rules.shared.conditions import (
     FAILED_START,
@@ -98,13 +98,17 @@ def _by_its_id(facts: Facts, matrix: Matrix) -> _Refused | None:
 
 
 def _unsupported(facts: Facts, card: _Refused | None, why: str, need: Need) -> Answer:
-    """What the matrix knows of the card decides on the branch; what the log says, of a card that it does not know."""
+    """What the matrix knows of the card decides on the branch; what the log says, of a card that it does not know.
+
+    It is information where the driver drives another GPU.
+    """
     from_log = _match(kernel_says(facts)) is not None
     said = Evidence.of(facts.system.kernel_log, "NVRM: the NVIDIA GPU installed in this system is not supported")
     known = [Evidence(f"{card[0].label}: {card[2]}", label=f"matrix, gpu.generations, {card[1].id}")] if card else []
     return bad(
         f"the driver does not support this GPU: {why}",
         on_host(facts, need, "install a driver that supports this GPU"),
+        severity=Severity.INFO if nvml_works(facts) and value_or(facts.gpus, ()) else Severity.ERROR,
         evidence=(
             *((said,) if from_log else ()),
             *known,

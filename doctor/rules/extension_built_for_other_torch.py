@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from compat.matrix import Matrix
 from compat.need import Advice
 from doctor.model.facts import Facts
@@ -39,10 +41,16 @@ def _bad(
             f"install the build of {first.distribution} for torch {package.torch.version}{abi}, or "
             f"{building_again(package, facts)}"
         ),
-        severity=Severity.ERROR if 2 * len(lacking) > len(modules) else Severity.WARNING,
+        severity=Severity.ERROR if _stops_import(modules, lacking) else Severity.WARNING,
         evidence=tuple(Evidence(_text(what), file=one.path) for one, what in lacking.items()),
         explains=(Symptom("extension-built-for-other-cuda", package.label),),
     )
+
+
+def _stops_import(modules: tuple[Extension, ...], lacking: Iterable[Extension]) -> bool:
+    """Whether the import loads one that lacks a name: its own code names it; else most of them being wrong tells."""
+    wrong = tuple(lacking)
+    return 2 * len(wrong) > len(modules) or any(one.is_named_in_init for one in wrong)
 
 
 def _text(what: Lacking) -> str:

@@ -1,19 +1,20 @@
-"""Importing a framework kills its process."""
+"""Importing a framework fails, or kills its process."""
 
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import InstallPackage, Need
+from compat.need import Advice, ChangePackages, InstallPackage, Need
+from compat.traits import module_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Import
-from doctor.model.finding import Answer, Evidence, bad, ok, unknown
-from doctor.rules.shared.builds import imported
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
+from doctor.rules.shared.builds import imported, unmet_requirements
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import IMPORTS
 
 
 def check(tried: Import, facts: Facts, matrix: Matrix) -> Answer:
-    """A signal is BAD; an exception is told, and left to the rules about its cause and to `gpudoctor explain`."""
+    """Return BAD for a signal and for an exception; where rules about files find the cause, theirs is the root."""
     if tried.state == "crashed":
         return bad(
             f"importing {tried.package} kills the process: {_last(tried.detail)}",
@@ -21,12 +22,37 @@ def check(tried: Import, facts: Facts, matrix: Matrix) -> Answer:
             evidence=(Evidence(tried.detail, label=f"import of {tried.package} in a child process"),),
         )
     if tried.state == "failed":
-        return unknown(f"importing {tried.package} fails, but not by a signal: {_last(tried.detail)}")
+        return bad(
+            f"import {module_of(tried.package)} fails: {_last(tried.detail)}",
+            _missing(tried, facts),
+            evidence=(Evidence(_in_a_line(tried.detail), label=f"import of {tried.package} in a subprocess"),),
+            explains=_unmet(tried, facts),
+        )
     return ok(f"{tried.package} can be imported" if tried.state == "ok" else "it did not crash")
 
 
 def _last(detail: str) -> str:
     return detail.strip().rpartition("\n")[2]
+
+
+def _in_a_line(detail: str) -> str:
+    return " ".join(detail.split())
+
+
+def _unmet(tried: Import, facts: Facts) -> tuple[Symptom, ...]:
+    _, framework = imported(tried, facts)
+    unmet = framework is not None and unmet_requirements(framework, facts)
+    return (Symptom("companion-version-mismatch", framework.label),) if framework and unmet else ()
+
+
+def _missing(tried: Import, facts: Facts) -> Need:
+    """Return what the framework requires and is not installed; else how to read the message."""
+    environment, framework = imported(tried, facts)
+    unmet = unmet_requirements(framework, facts) if framework else ()
+    if unmet:
+        return ChangePackages(tuple(one.wanted for one in unmet), environment.interpreter)
+    command = f"{environment.interpreter} -c 'import {module_of(tried.package)}' 2>&1 | gpudoctor explain"
+    return Advice(f"To read the message: {command}")
 
 
 def _again(tried: Import, facts: Facts) -> Need:

@@ -40,9 +40,15 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
                 one.path.get()  # the process could not be followed to its end
         return ok(f"every other library that {framework.label} needs is found")
     one = lost[0]
-    what = f"is not found{_more(lost)}" if one.outcome is Outcome.MISSING else f"is damaged: {one.damaged}"
+    what = (
+        f"is too old: {one.damaged} has no {one.lacks_version}"
+        if one.lacks_version
+        else f"is missing{_more(lost)}"
+        if one.outcome is Outcome.MISSING
+        else f"is damaged: {one.damaged}"
+    )
     return bad(
-        f"{one.library.rpartition('/')[2] or framework.label} of {framework.label} needs {one.soname}, which {what}",
+        f"{framework.label} cannot be imported: {one.soname} {what}",
         *_needs(one, framework, facts, matrix),
         evidence=tuple(Evidence(_why(each), file=each.library) for each in lost),
         explains=import_symptoms(framework),

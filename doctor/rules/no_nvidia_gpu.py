@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import Advice
+from compat.need import Advice, Need
 from compat.platform import absent
 from compat.target import TargetMachine
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import UnseenError, value_or
-from doctor.model.finding import Answer, Evidence, bad, ok
+from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.conditions import container, wsl
+from doctor.rules.shared.expected_gpu import signs_of_a_gpu
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE, need_live
 
@@ -24,7 +25,10 @@ _FROM_WINDOWS = "Update WSL and the NVIDIA driver in Windows, then run 'wsl --sh
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
-    """PCI says it on Linux; in WSL the device that Windows hands over does."""
+    """Ask PCI on Linux, and in WSL the device that Windows gives.
+
+    It is an error where something shows that the machine is meant to have one, else information.
+    """
     need_live(facts)
     if value_or(facts.system.family, "") == "macos":
         return _on_a_mac(facts, matrix)
@@ -34,24 +38,30 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         raise UnseenError("neither PCI nor NVML could be asked whether there is an NVIDIA GPU")
     if wsl(facts):
         return _in_wsl(facts)
-    return bad(
+    return _missing(
         "this machine has no NVIDIA GPU",
         Advice(_ELSEWHERE),
-        evidence=(Evidence.of(facts.pci, "no display or 3D controller of vendor 10de"),),
+        Evidence.of(facts.pci, "no display or 3D controller of vendor 10de"),
+        facts=facts,
     )
+
+
+def _missing(why: str, need: Need, *evidence: Evidence, facts: Facts) -> Answer:
+    signs = signs_of_a_gpu(facts)
+    severity = Severity.ERROR if signs else Severity.INFO
+    return bad(why, *([need] if signs else []), severity=severity, evidence=(*evidence, *signs))
 
 
 def _on_a_mac(facts: Facts, matrix: Matrix) -> Answer:
     row = absent("", "", TargetMachine(os_family="macos", arch=""), matrix)
     if row is None:
         raise UnseenError("no row says whether there is CUDA for macOS")
-    return bad(
+    return _missing(
         f"no CUDA on this Mac: {row.summary}",
         Advice(_FOR_ANOTHER),
-        evidence=(
-            Evidence.of(facts.system.family, "macOS"),
-            Evidence(row.summary, label=f"matrix, platform.absent[{row.id}]"),
-        ),
+        Evidence.of(facts.system.family, "macOS"),
+        Evidence(row.summary, label=f"matrix, platform.absent[{row.id}]"),
+        facts=facts,
     )
 
 
@@ -59,10 +69,11 @@ def _in_wsl(facts: Facts) -> Answer:
     if container(facts):
         raise UnseenError("a container in WSL has /dev/dxg only when it was started with the GPU: look outside it too")
     facts.system.dxg.get()
-    return bad(
+    return _missing(
         "Windows gives this WSL no GPU",
         Advice(_FROM_WINDOWS),
-        evidence=(Evidence.of(facts.system.dxg, "/dev/dxg is not there"),),
+        Evidence.of(facts.system.dxg, "/dev/dxg is not there"),
+        facts=facts,
     )
 
 

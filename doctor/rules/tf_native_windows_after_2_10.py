@@ -28,7 +28,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     names = {one.name for one in installed(environment_of(framework, facts))}
     if framework.package == _WHOLE and "tensorflow" in names:
         raise NotApplicable("judged by the tensorflow package that brought it")
-    if facts.machine.is_running:
+    if facts.is_running:
         need_gpu(facts)
     last = _last_with_cuda(matrix)
     if release_key(framework.version) <= release_key(last.versions) or covers(last, framework.version):
@@ -51,7 +51,7 @@ def _last_with_cuda(matrix: Matrix) -> FrameworkRow:
 
 
 def _bad(framework: Framework, facts: Facts, last: FrameworkRow) -> Answer:
-    is_meant = facts.machine.is_running or "gpus" in facts.assumed
+    is_meant = facts.is_running or "gpus" in facts.assumed
     return bad(
         f"{framework.label} has no GPU code on native Windows; {name_of(last)} is the last release that had",
         Advice(_in_wsl(facts)),

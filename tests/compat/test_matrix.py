@@ -95,10 +95,6 @@ def test_covered(ask: Ask, answer: Any) -> None:
         (lambda m: m.compilers("6.5.0"), "the host compilers of CUDA 6.5.0; the nearest is 7.5.0"),
         (lambda m: m.cudnn(cudnn("9.10.9")), "cuDNN 9.10.9; the nearest is 9.10.2"),
         (lambda m: m.cudnn_build(cudnn("9.11.0"), 11), "cuDNN 9.11.0 for CUDA 11"),
-        (
-            lambda m: m.framework("torch", "2.9.1", "cu99"),
-            r"torch 2.9.1 \(cu99\) on linux x86_64; the nearest is 2.9.1",
-        ),
         (lambda m: m.framework("torch", "99.0"), "torch 99.0 on linux x86_64; the nearest is 2.15.0"),
         (lambda m: m.framework("no-such-package", "1"), "no-such-package 1 on linux x86_64"),
         (lambda m: known(m.toolkit(cuda("13.5")), "toolkit_driver_linux"), "toolkit driver linux of cuda-13.5"),
@@ -108,6 +104,11 @@ def test_covered(ask: Ask, answer: Any) -> None:
 def test_uncovered(ask: Ask, says: str) -> None:
     with pytest.raises(Uncovered, match=f"^no matrix row covers {says}"):
         ask(MATRIX)
+
+
+def test_a_build_without_a_row_is_not_called_an_unknown_release() -> None:
+    with pytest.raises(Uncovered, match=r"^torch 2\.9\.1 is known, its cu99 build on linux x86_64 is not$"):
+        MATRIX.framework("torch", "2.9.1", "cu99")
 
 
 def test_only_files_asked_for_are_read() -> None:

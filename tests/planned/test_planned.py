@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from compat.matrix import Matrix
+from compat.spec import Spec
 from compat.version import ComputeCapability
 from doctor.cli import execute
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen, Unseen
 from doctor.model.finding import Answer, Status
+from doctor.planned.framework_from_row import version_of
 from doctor.planned.planned import parse_plan, planned
 from doctor.rules.shared.engine import judge, load_rules
 from tests import machine as healthy
@@ -82,12 +84,18 @@ def test_what_stands_against_a_plan(specs: tuple[str, ...], changes: dict[str, A
     assert code in {answer.code for answer in found}
 
 
-@pytest.mark.parametrize("spec", ["torch==99.0", "torch==2.9.1+xpu"])
-def test_a_release_that_no_row_has_is_unknown(spec: str) -> None:
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("torch==99.0", "no matrix row covers torch 99.0"),
+        ("torch==2.9.1+xpu", "torch 2.9.1 is known, its xpu build on linux x86_64 is not"),
+    ],
+)
+def test_a_release_that_no_row_has_is_unknown(spec: str, why: str) -> None:
     answers = [one for one in judged(plan(spec)) if one.code == PUBLISHED]
     assert [one.kind for one in answers] == [Status.UNKNOWN]
     assert answers[0].blocks_verdict
-    assert "no matrix row covers torch" in answers[0].why
+    assert why in answers[0].why
 
 
 def test_rules_about_installed_files_do_not_apply() -> None:
@@ -157,3 +165,17 @@ def test_a_plan_that_cannot_be_read_is_one_line_and_exit_2(
 def test_the_command_shows_the_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     execute(["check", "--root", str(tmp_path), "--framework", "torch==2.9.1"])
     assert "torch 2.9.1+cu128, planned" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("asked", "rows", "version"),
+    [
+        (">=0.60", "==0.68.*", "0.68"),  # the newest one that pip takes, not the lower bound
+        ("==0.68.1", "==0.68.*", "0.68.1"),
+        (">=2.0,<2.3", "==2.2.1", "2.2.1"),
+        ("", "==0.68.*", "0.68"),
+    ],
+)
+def test_the_release_of_a_row_that_an_installer_takes(asked: str, rows: str, version: str) -> None:
+    row = Matrix().rows("numba", "builds")[0]._replace(versions=rows, build="")
+    assert version_of(row, Spec("numba", asked, "", ())) == version

@@ -270,3 +270,18 @@ def test_bitsandbytes_asks_for_torch_in_its_code_alone(tmp_path: Path) -> None:
     files = {"bitsandbytes/libbitsandbytes_cuda118.so": library("sm_75")}
     host = planted(tmp_path, torch(), wheel("bitsandbytes", "0.42.0", files, "scipy"))
     assert sorted(extensions_of(look(host))) == sorted(files)
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ('libraries = [\n    "fbgemm_gpu_config",\n    "fbgemm_gpu_py",\n]\n', True),  # fbgemm_gpu 1.9.0
+        ('libraries = ["fbgemm_gpu_python", "my_fbgemm_gpu_py"]\n', False),
+        (None, False),
+    ],
+)
+def test_whether_a_package_names_a_library_when_it_is_imported(tmp_path: Path, source: str | None, named: bool) -> None:
+    if source is not None:
+        (tmp_path / "site").mkdir()
+        (tmp_path / "site/__init__.py").write_text(source, encoding="utf-8")
+    assert gpu_code._is_named_in_init(RootHost(str(tmp_path)), "/site/fbgemm_gpu_py.so") is named

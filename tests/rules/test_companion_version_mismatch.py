@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from compat.need import InstallPackage, as_json
+from compat.need import ChangePackages, DropFromPath, InstallPackage, as_json
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
-from doctor.model.facts.environment import Framework
+from doctor.model.facts.environment import Framework, Unmet, Variable
+from doctor.model.facts.seen import Place
 from doctor.model.finding import Severity, Status, Symptom
-from tests.machine import VENV, distribution, environment, framework, machine, seen, unseen
+from tests.machine import SITE, VENV, configuration, distribution, environment, framework, machine, seen, unseen
 from tests.rules.case import answer, answers
 
 CODE = "companion-version-mismatch"
@@ -236,3 +237,49 @@ def test_a_follower_that_fits_is_left_out() -> None:
     facts = machine(environments=seen((environment(torch, audio, vision),)))
     (wrong,) = (one for one in answers(CODE, facts) if one.kind is Status.BAD)
     assert wrong.needs == (InstallPackage("torchvision", interpreter=f"{VENV}/bin/python", build="cu128"),)
+
+
+def test_what_a_framework_requires_and_is_not_installed() -> None:
+    here = environment(framework())._replace(
+        unmet=seen((Unmet("torch", "typing-extensions", ">=4.10.0", Place("/site/METADATA", 0)),))
+    )
+    found = answer(CODE, machine(environments=seen((here,))))
+    assert found.severity is Severity.WARNING
+    assert found.needs == (ChangePackages(("typing-extensions>=4.10.0",), PYTHON),)
+    assert "typing-extensions>=4.10.0, which is not installed" in found.why
+
+
+OTHER = "/home/user/other/lib/python3.12/site-packages"
+
+
+@pytest.mark.parametrize(
+    ("entries", "torch_in", "removed"),
+    [
+        (OTHER, OTHER, OTHER),
+        (f"/src:{OTHER}/", OTHER, f"{OTHER}/"),
+        (OTHER, SITE, ""),  # nothing of the two is there
+        ("/src", OTHER, ""),
+        (SITE, SITE, ""),  # its own directory
+    ],
+)
+def test_pythonpath_mixes_two_environments(entries: str, torch_in: str, removed: str) -> None:
+    """The remedy takes the entry out: torchvision fits the torch that is hidden by it."""
+    other = framework(version="2.8.0+cu128", path=f"{torch_in}/torch")
+    facts = beside(vision(path=f"{SITE}/torchvision"), torch=other)
+    variable = Variable("PYTHONPATH", entries, "~/.bashrc, line 3")
+    facts = facts._replace(configuration=configuration(variables=seen((variable,))))
+    found = answer(CODE, facts)
+    assert found.kind is Status.BAD
+    assert ("PYTHONPATH" in found.why) is bool(removed)
+    expected = DropFromPath("PYTHONPATH", removed, "~/.bashrc, line 3")
+    assert (found.needs == (expected,)) is bool(removed)
+
+
+def test_a_requirement_that_the_import_imports_is_an_error() -> None:
+    at = Place("/site/torch/__init__.py", 35)
+    unmet = seen((Unmet("torch", "typing-extensions", ">=4.10.0", Place("/site/METADATA"), at),))
+    found = answer(CODE, machine(environments=seen((environment(framework())._replace(unmet=unmet),))))
+    assert found.severity is Severity.ERROR
+    assert found.why == "torch 2.9.1+cu128 cannot be imported: typing-extensions>=4.10.0 is not installed"
+    assert (found.evidence[0].file, found.evidence[0].line) == (at.file, 35)
+    assert Symptom("framework-import-crash", f"import of torch in {VENV}") in found.explains

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.need import ChangePackages, InstallPackage, Need
-from doctor.model.facts.environment import Incomplete
+from doctor.model.facts.environment import HalfInstalled, Incomplete
 from doctor.model.facts.loader import Outcome
 from doctor.model.finding import Severity, Status, Symptom
 from tests.machine import SITE, VENV, cudnn_copy, environment, framework, loader, machine, prediction, seen, unseen
@@ -104,3 +104,20 @@ def test_a_cudnn_that_lost_files_with_the_rest_comes_anew_with_it() -> None:
     )
     assert Symptom("cudnn-install-incomplete", copy.label) in found.explains
     assert answer(CODE, lacking(cudnn=seen((copy,)))).kind is Status.OK  # it has a code of its own
+
+
+def test_half_installed_is_the_cause_of_what_its_riders_lack() -> None:
+    """torchvision asks for libc10.so: no package of the system has it."""
+    vision = framework("torchvision", "0.24.1", requires=seen(()))
+    half = HalfInstalled("torch", "torch", (f"{SITE}/torch", f"{SITE}/~orch"), "2.9.1+cu128")
+    here = environment(vision)._replace(half_installed=seen((half,)))
+    found = answer(CODE, machine(environments=seen((here,))))
+    assert (found.severity, found.needs) == (
+        Severity.ERROR,
+        (InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),),
+    )
+    assert Symptom("needed-library-missing", vision.label) in found.explains
+    assert Symptom("framework-import-crash", f"import of torch in {VENV}") in found.explains
+    unknown = here._replace(half_installed=seen((half._replace(version=""),)))
+    (need,) = answer(CODE, machine(environments=seen((unknown,)))).needs
+    assert need == InstallPackage("torch", "", f"{VENV}/bin/python")

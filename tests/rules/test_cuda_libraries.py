@@ -81,6 +81,9 @@ def lost(asker: Any, soname: str, /, **changes: Any) -> Prediction:
     return found._replace(**changes)
 
 
+CTRANSLATE2 = framework("ctranslate2", "4.6.0", cudnn=unseen("none"), requires=seen(()))
+
+
 def on(one: Any, *predictions: Prediction, **changes: Any) -> Facts:
     """A machine with this framework and these predictions; `kind` is that of its environment."""
     kind = changes.pop("kind", "venv")
@@ -130,10 +133,7 @@ def test_tensorflow_not_told() -> None:
 
 def test_a_soname_is_missing() -> None:
     found = answer("cudart-soname-missing", on(CUPY, lost(CUPY, "libcublas.so.12"), lost(CUPY, "libcudart.so.12")))
-    assert (
-        found.why
-        == "cupy-cuda12x 13.6.0 asks for libcublas.so.12 and libcudart.so.12, and the loader finds no such file"
-    )
+    assert found.why == "cupy-cuda12x 13.6.0 cannot use the GPU: libcublas.so.12 and libcudart.so.12 are missing"
     wheels = ChangePackages(("nvidia-cublas-cu12", "nvidia-cuda-runtime-cu12"), f"{VENV}/bin/python")
     assert found.needs == (HERE, InstallToolkit("==12.*"), wheels)  # CuPy looks into wheels from 14 on
 
@@ -171,7 +171,7 @@ def test_until_cuda_10_no_other_minor_version_serves() -> None:
 def test_the_names_of_another_cuda_that_are_tried_as_well_are_not_what_is_missing() -> None:
     """cuda.pathfinder tries libcublas.so.13 before .12, whatever CuPy is for."""
     found = answer("cudart-soname-missing", on(CUPY, lost(CUPY, "libcublas.so.13"), lost(CUPY, "libcublas.so.12")))
-    assert found.why == "cupy-cuda12x 13.6.0 asks for libcublas.so.12, and the loader finds no such file"
+    assert found.why == "cupy-cuda12x 13.6.0 cannot use the GPU: libcublas.so.12 is missing"
 
 
 def test_onnxruntime_takes_a_toolkit_first() -> None:
@@ -198,7 +198,14 @@ def test_a_name_that_no_row_knows() -> None:
 
 @pytest.mark.parametrize(
     ("one", "wheels", "kind"),
-    [(ORT, False, Status.NOT_APPLICABLE), (ORT, True, Status.BAD), (TORCH, False, Status.BAD)],
+    [
+        (ORT, False, Status.BAD),  # published for GPUs only
+        (ORT, True, Status.BAD),
+        (CUPY, False, Status.BAD),
+        (TORCH, False, Status.BAD),
+        (CTRANSLATE2, False, Status.NOT_APPLICABLE),  # one wheel serves the CPU as well
+        (CTRANSLATE2, True, Status.BAD),
+    ],
 )
 def test_without_a_card_what_cannot_be_imported_counts_and_what_is_meant_for_one(
     one: Any, wheels: bool, kind: Status

@@ -379,3 +379,47 @@ def test_a_variable_that_names_a_cuda_which_is_not_here_is_unset(variable: str, 
     found = answer(CUDA, facts)
     assert found.why.startswith(told) if told else found.kind is Status.OK
     assert not told or found.needs == (ClearVariable("BNB_CUDA_VERSION", "~/.bashrc, line 3"),)
+
+
+LACKING = Lacking(("_ZN3c105ErrorC2Ev",), 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "tags", "kind"),
+    [
+        ("2.9.1+cu128", ("28", "29"), Status.OK),  # that of 2.9 lacks nothing
+        ("2.8.0+cu128", ("28", "29"), Status.BAD),
+        ("2.14.1+cu130", ("28", "29"), Status.NOT_APPLICABLE),  # none is loaded
+        ("2.10.0+cu128", ("210",), Status.BAD),
+    ],
+)
+def test_of_libraries_for_several_torches_that_of_the_installed_one_counts(
+    version: str, tags: tuple[str, ...], kind: Status
+) -> None:
+    """Names as in torch-c-dlpack-ext 0.1.5."""
+    modules = (
+        extension(name=f"libtorch_c_dlpack_addon_torch{tag}-cuda.so", lacking=seen(none if tag == "29" else LACKING))
+        for tag in tags
+        for none in (Lacking((), 0),)
+    )
+    here = environment(framework(version=version), extensions=seen(tuple(modules)))
+    assert answer("extension-built-for-other-torch", machine(environments=seen((here,)))).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("code", "severity"),
+    [("sm_90a sm_100a", Severity.INFO), ("sm_80 sm_90a", Severity.ERROR), ("sm_90", Severity.ERROR)],
+)
+def test_what_is_made_for_some_cards_alone_is_information(code: str, severity: Severity) -> None:
+    """No rebuild of such code serves another card."""
+    module = extension(code, distribution="sgl-flash-mla", version="0.1")
+    found = answer(ARCH, with_extensions(module, capabilities=("7.5",)))
+    assert (found.severity, bool(found.needs)) == (severity, severity is Severity.ERROR)
+
+
+@pytest.mark.parametrize(("is_named", "severity"), [(True, Severity.ERROR), (False, Severity.WARNING)])
+def test_one_wrong_library_that_the_import_loads_is_an_error(is_named: bool, severity: Severity) -> None:
+    """fbgemm_gpu 1.9.0 beside torch 2.15: of 19 libraries one lacks names, and its __init__.py loads it."""
+    fine = [extension(name=f"libfine{number}.so", lacking=seen(Lacking((), 0))) for number in range(4)]
+    wrong = extension(name="fbgemm_gpu_py.so", lacking=seen(LACKING), is_named_in_init=is_named)
+    assert answer("extension-built-for-other-torch", with_extensions(*fine, wrong)).severity is severity

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import InstallPackage
-from doctor.model.facts.environment import Import
-from doctor.model.finding import Status
-from tests.machine import VENV, machine, seen, unseen
+from compat.need import Advice, ChangePackages, InstallPackage
+from doctor.diagnose import exit_status
+from doctor.model.facts.environment import Import, Unmet
+from doctor.model.facts.seen import Place
+from doctor.model.finding import Severity, Status, Symptom
+from tests.machine import VENV, driver, environment, framework, machine, report_on, seen, unseen
 from tests.rules.case import answer
 
 
@@ -17,7 +19,7 @@ from tests.rules.case import answer
         ("ok", Status.OK, Status.OK),
         ("crashed", Status.BAD, Status.NOT_APPLICABLE),
         ("hung", Status.OK, Status.BAD),
-        ("failed", Status.UNKNOWN, Status.OK),
+        ("failed", Status.BAD, Status.OK),
     ],
 )
 def test_states(state: str, crash: Status, hang: Status) -> None:
@@ -36,3 +38,27 @@ def test_a_crash_names_its_signal_and_the_release_to_install_anew() -> None:
     found = answer("framework-import-crash", machine(imports=seen((Import("torch", VENV, "crashed", "SIGSEGV"),))))
     assert "SIGSEGV" in found.why
     assert found.needs == (InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
+
+
+def test_an_import_that_fails_names_its_message_and_what_the_framework_requires() -> None:
+    place = Place("METADATA")
+    unmet = seen((Unmet("torch", "typing-extensions", ">=4.10.0", place), Unmet("numba", "llvmlite", "", place)))
+    here = environment(framework())._replace(unmet=unmet)
+    tried = Import("torch", VENV, "failed", "Traceback\nModuleNotFoundError: No module named 'typing_extensions'")
+    facts = machine(environments=seen((here,)), imports=seen((tried,)))
+    found = answer("framework-import-crash", facts)
+    assert found.why == "import torch fails: ModuleNotFoundError: No module named 'typing_extensions'"
+    assert found.needs == (ChangePackages(("typing-extensions>=4.10.0",), f"{VENV}/bin/python"),)
+    assert found.explains == (Symptom("companion-version-mismatch", framework().label),)
+    (alone,) = answer("framework-import-crash", machine(imports=seen((tried,)))).needs
+    assert isinstance(alone, Advice)
+    assert "gpudoctor explain" in alone.text
+
+
+def test_an_import_that_fails_comes_first() -> None:
+    """Before a driver that is too old, another error whose code comes first in the alphabet."""
+    tried = Import("torch", VENV, "failed", "ImportError: libtorch_cuda.so")
+    old = driver("535.54.03", "12.2")
+    report = report_on(machine(imports=seen((tried,)), driver=old))
+    assert report.findings[0].code == "framework-import-crash"
+    assert (report.verdict, exit_status(report, Severity.ERROR)) == ("broken", 1)

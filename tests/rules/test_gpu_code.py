@@ -264,3 +264,18 @@ def test_ptx_that_is_reported_not_to_load(version: str, capabilities: tuple[str,
             code == NOT_IN_BUILD or answer(code, with_gpus(built, *capabilities)).kind is not Status.BAD
             for code in CODES
         )
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "severity"),
+    [
+        (("6.1",), Severity.ERROR),
+        (("6.1", "8.9"), Severity.INFO),  # an idle old card: programs use the other one
+        (("6.1", "5.2", "8.9"), Severity.INFO),
+        (("6.1", "6.1"), Severity.ERROR),
+    ],
+)
+def test_an_older_card_beside_one_that_is_served_is_information(
+    capabilities: tuple[str, ...], severity: Severity
+) -> None:
+    assert answer(TOO_OLD, with_gpus(torch("2.13.0+cu130"), *capabilities)).severity is severity

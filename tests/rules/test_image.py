@@ -14,7 +14,7 @@ from doctor.model.facts import Facts, Machine
 from doctor.model.facts.image import ImageFacts
 from doctor.model.finding import Severity, Status
 from doctor.planned.assumed import with_assumed
-from tests.machine import machine, seen, unseen
+from tests.machine import machine, report_on, seen, unseen, without_driver
 from tests.rules.case import answer
 
 MATRIX = Matrix()
@@ -198,5 +198,14 @@ def test_what_is_assumed_is_known() -> None:
         image(gpus=("RTX 4909",))
     with pytest.raises(BadRequest, match="a release such as"):
         image("new")
-    with pytest.raises(BadRequest, match="for --image and --root"):
+    with pytest.raises(BadRequest, match="this machine has driver 580"):
         with_assumed(machine(), MATRIX, "550.54.14", ())
+
+
+def test_a_machine_without_a_driver_takes_an_assumed_one() -> None:
+    """Nothing that only a running driver shows is asked: the files are judged for the machine that is named."""
+    facts = with_assumed(without_driver(), MATRIX, "550.54.14", ("RTX 4090",))
+    report = report_on(facts)
+    assert (report.verdict, [one.code for one in report.findings]) == ("healthy", ["driver-branch-ended"])
+    old = with_assumed(without_driver(), MATRIX, "450.80.02", ("RTX 5090",))
+    assert "driver-too-old-for-runtime" in {one.code for one in report_on(old).findings}

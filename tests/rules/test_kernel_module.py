@@ -615,3 +615,12 @@ def test_debians_alternative_that_leads_to_another_driver(folder: str, release: 
     found = answer("driver-library-mismatch", facts)
     assert (as_json(found.needs[0]).product == "glx-alternative") is is_alternative
     assert ("alternative" in found.why) is is_alternative
+
+
+def test_an_old_card_beside_one_that_works_is_information() -> None:
+    """A Tesla K80 that nobody uses, beside the RTX 4090: driver 580 drives no Kepler."""
+    old = pci_device(address="0000:02:00.0", device_id=0x102D)
+    both = machine(pci=seen((pci_device(), old)))
+    alone = machine(pci=seen((old,)), gpus=seen(()), driver=driver(nvml=seen(nvml(state="error", code=9))))
+    found = [answer("driver-does-not-support-gpu", one) for one in (both, alone)]
+    assert [(one.kind, one.severity) for one in found] == [(Status.BAD, Severity.INFO), (Status.BAD, Severity.ERROR)]

@@ -249,3 +249,14 @@ def test_the_framework_or_its_wheel_anew() -> None:
     assert answer(OTHER, on(own)).needs == (InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu128"),)
     assert "nvidia-cublas-cu12" in as_json(answer(OTHER, on(FOREIGN)).needs[0]).spec
     assert framework().label in answer(OTHER, on(FOREIGN)).why
+
+
+def test_a_library_that_a_variable_puts_first_may_be_too_old() -> None:
+    """conda's libstdc++ on LD_LIBRARY_PATH, and a torch that needs a newer one."""
+    path = "/opt/x/libstdc++.so.6"
+    one = lost("libstdc++.so.6", outcome=Outcome.DAMAGED, damaged=path, way=BY_VARIABLE)
+    found = answer(CODE, on(one._replace(lacks_version="GLIBCXX_3.4.30")))
+    assert found.why == (
+        f"torch 2.9.1+cu128 cannot be imported: libstdc++.so.6 is too old: {path} has no GLIBCXX_3.4.30"
+    )
+    assert found.needs == (DropFromPath("LD_LIBRARY_PATH", "/opt/x", "~/.bashrc, line 3"),)

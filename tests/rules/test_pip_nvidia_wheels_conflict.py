@@ -9,7 +9,7 @@ import pytest
 from compat.need import AssignVariable, ChangePackages, InstallPackage, as_json
 from compat.version import CudaVersion, CudnnVersion
 from doctor.model.facts import Facts
-from doctor.model.facts.environment import Framework, Overlap
+from doctor.model.facts.environment import Framework, Overlap, WheelRequirement
 from doctor.model.finding import Severity, Status, Symptom
 from doctor.rules.shared.engine import judge, load_rules, root_causes
 from tests.machine import (
@@ -244,4 +244,23 @@ def test_a_wheel_whose_release_is_not_known_yet_comes_as_it_is_asked_for() -> No
 def test_a_newer_cudnn_than_a_pin_that_another_framework_needs(there: str, floor: str, kind: Status) -> None:
     other = framework("tensorflow", "2.18.1", requires=seen(()), cudnn=seen(CudnnVersion.parse(floor)))
     facts = with_wheels((torch("nvidia-cudnn-cu12==9.1.0.70"), other), ("nvidia-cudnn-cu12", there))
+    assert answer(CODE, facts).kind is kind
+
+
+DSL = ("nvidia-cutlass-dsl-libs-cu12", "4.8.0")
+
+
+@pytest.mark.parametrize(
+    ("required", "kind"),
+    [
+        ((), Status.BAD),
+        ((WheelRequirement("nvidia-cutlass-dsl", DSL[0]),), Status.OK),  # METADATA of nvidia-cutlass-dsl 4.8.0
+        ((WheelRequirement(DSL[0], DSL[0]),), Status.BAD),  # only what is unused itself requires it
+    ],
+)
+def test_what_any_package_requires_is_no_leftover(required: tuple[WheelRequirement, ...], kind: Status) -> None:
+    cu13 = torch("nvidia-cudnn-cu13==9.12.0.46")._replace(cuda=seen(CudaVersion(13, 0)))
+    facts = with_wheels((cu13,), ("nvidia-cudnn-cu13", "9.12.0.46"), ("nvidia-cutlass-dsl", "4.8.0"), DSL)
+    (home,) = facts.environments.get()
+    facts = facts._replace(environments=seen((home._replace(wheel_requirements=seen(required)),)))
     assert answer(CODE, facts).kind is kind

@@ -12,6 +12,8 @@ from doctor.model.facts.environment import Variable
 from doctor.model.facts.failure import Failure
 from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.loader import CacheEntry, FoundBy, SearchDir
+from doctor.model.facts.policy import Policy, Requirement
+from doctor.model.facts.seen import Place
 from doctor.model.facts.system import Job
 from doctor.model.finding import Severity, Status, Symptom
 from tests.machine import (
@@ -27,6 +29,7 @@ from tests.machine import (
     seen,
     system,
     unseen,
+    without_driver,
 )
 from tests.rules.case import answer
 
@@ -71,6 +74,61 @@ def test_check_error() -> None:
 )
 def test_no_nvidia_gpu(facts: Facts, kind: Status) -> None:
     assert answer("no-nvidia-gpu", facts).kind is kind
+
+
+LAPTOP = without_driver()
+CUDA_COMPAT = driver_library(origin="compat")
+CARD_IN_LOG = "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2684) installed in this system"
+
+
+def laptop(**changes: Any) -> Facts:
+    """A laptop without an NVIDIA GPU, with one difference in the driver's facts."""
+    return LAPTOP._replace(driver=LAPTOP.driver._replace(**changes))
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity"),
+    [
+        (LAPTOP, Severity.INFO),
+        (laptop(libraries=seen((CUDA_COMPAT,))), Severity.INFO),  # an image's, for forward compatibility
+        (laptop(modules_loaded=seen(("nouveau",))), Severity.INFO),
+        (LAPTOP._replace(system=system(kernel_log=seen(("NVRM: No NVIDIA GPU found.",)))), Severity.INFO),
+        (LAPTOP._replace(system=system(job=seen(Job("Slurm", "")))), Severity.INFO),
+        (
+            LAPTOP._replace(system=system(gpu_runtime_env=seen((("NVIDIA_VISIBLE_DEVICES", "all"),)))),
+            Severity.INFO,  # as every image of CUDA has it
+        ),
+        (machine(system=system(family=seen("macos")), driver=LAPTOP.driver), Severity.INFO),
+        (LAPTOP._replace(system=system(wsl=seen(2))), Severity.INFO),
+        (laptop(libraries=seen((driver_library(),))), Severity.ERROR),
+        (laptop(module_files=driver().module_files), Severity.ERROR),
+        (laptop(modules_loaded=seen(("nvidia",))), Severity.ERROR),
+        (laptop(nodes=seen((CTL,))), Severity.ERROR),
+        (LAPTOP._replace(system=system(kernel_log=seen((CARD_IN_LOG,)))), Severity.ERROR),
+        (LAPTOP._replace(system=system(job=seen(Job("Slurm", "0")))), Severity.ERROR),
+        (
+            LAPTOP._replace(system=system(gpu_runtime_env=seen((("NVIDIA_VISIBLE_DEVICES", "GPU-12ab"),)))),
+            Severity.ERROR,
+        ),
+        (LAPTOP._replace(gpu_expected_by="--expect-gpu"), Severity.ERROR),
+        (
+            LAPTOP._replace(policy=Policy(requirements=(Requirement("require.gpu", "gpu", "H100", "", Place("")),))),
+            Severity.ERROR,
+        ),
+        (
+            LAPTOP._replace(
+                policy=Policy(
+                    requirements=(Requirement("require.frameworks.gpu", "gpu", "", "", Place("")),)  # a package
+                )
+            ),
+            Severity.INFO,
+        ),
+    ],
+)
+def test_no_gpu_is_an_error_where_one_is_expected(facts: Facts, severity: Severity) -> None:
+    found = answer("no-nvidia-gpu", facts)
+    assert found.severity is severity
+    assert bool(found.needs) is (severity is Severity.ERROR)  # nothing is to be done on a laptop
 
 
 @pytest.mark.parametrize(

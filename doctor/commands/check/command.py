@@ -9,14 +9,14 @@ from compat.base.choice import choose, one_of
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from doctor.commands.check.document import CheckDocument
-from doctor.diagnose import Observation, diagnose, exit_status
+from doctor.diagnose import Observation, Revision, diagnose, exit_status
 from doctor.host import BadRequest, Host
 from doctor.host.choice import host_of
 from doctor.host.progress import DRIVER_TIMEOUT_S
 from doctor.host.snapshot import Snapshot
 from doctor.model.facts import Facts
 from doctor.model.facts.policy import POLICY_FILE, Policy
-from doctor.model.finding import Report, Severity
+from doctor.model.finding import Answer, Report, Severity
 from doctor.output.document import TextStyle
 from doctor.output.write import Delivery, deliver_all, deliveries
 from doctor.probes import ProbeRequest, look
@@ -32,6 +32,7 @@ class CheckSubject(NamedTuple):
     root: str | None = None  # a directory with the files of another machine
     pythons: tuple[str, ...] = ()
     deep: bool = False
+    expect_gpu: bool = False  # a machine without an NVIDIA GPU is an error
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     frameworks: tuple[str, ...] = ()  # specs, checked as if they were installed
@@ -53,6 +54,7 @@ class ReportOptions(NamedTuple):
     style: str = ""  # of --format; "" if not given
     outputs: tuple[str, ...] = ()  # files, each in the format of its suffix; "-" is standard output
     redact: bool = False
+    verbose: bool = False  # list every unknown in the text
     list_rules: bool = False  # list the rules, and check nothing
     quiet: bool = False  # print the verdict line only; files hold the whole report
 
@@ -87,7 +89,8 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
 
         report = redact(report, host, report.facts)
     status = exit_status(report, severity)
-    text = deliver_all(CheckDocument(report), [one for one in places if one.output or not options.quiet], terminal)
+    wanted = [one for one in places if one.output or not options.quiet]
+    text = deliver_all(CheckDocument(report, options.verbose), wanted, terminal)
     if options.quiet:
         from doctor.commands.check.text import verdict_line  # late: the gate reads facts with this module, too
 
@@ -110,8 +113,10 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
     else:
         subject = _under(policy, subject, is_live=machine.is_live)
         seen = _of_machine(subject, Snapshot(machine), matrix)
-    facts = _assumed(seen.facts._replace(policy=policy), subject, matrix)
-    report = diagnose(seen._replace(facts=facts), matrix, rules, started)
+    expected_by = "--expect-gpu" if subject.expect_gpu else ""
+    facts = _assumed(seen.facts._replace(policy=policy, gpu_expected_by=expected_by), subject, matrix)
+    seen = seen._replace(facts=facts, revise=_that_was_named(seen.revise, subject.only))
+    report = diagnose(seen, matrix, rules, started)
     if subject.image is None:
         return report
     from doctor.image.open import annotate_with_layers
@@ -120,9 +125,10 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
 
 
 # By the subject's field: the fields that do not go with it, and the message about the first that was given.
-_OF_A_MACHINE = ("pythons", "root", "image", "config", "deep", "frameworks")
+_OF_A_MACHINE = ("pythons", "root", "image", "config", "deep", "frameworks", "expect_gpu")
 _OF_A_BUILD = dict.fromkeys(("target", "build_args"), "{} is for --dockerfile: give it, too")
 _OF_AN_IMAGE = {**_OF_A_BUILD, "platform": "{} chooses among the images of --image"}
+_OF_THIS_MACHINE = {"expect_gpu": "{} is about this machine: files do not show its GPU; --assume-gpu names one"}
 _REFUSED = {
     "source": dict.fromkeys(
         (*_OF_A_MACHINE, "dockerfile", *_OF_A_BUILD, "platform", "assume_driver", "assume_gpus", "policy"),
@@ -131,8 +137,8 @@ _REFUSED = {
     "dockerfile": dict.fromkeys(
         _OF_A_MACHINE, "--dockerfile is about the image that the file describes; {} does not go with it"
     ),
-    "image": {**_OF_A_BUILD, "root": "--image and {}: give one of them"},
-    "root": _OF_AN_IMAGE,
+    "image": {**_OF_A_BUILD, **_OF_THIS_MACHINE, "root": "--image and {}: give one of them"},
+    "root": {**_OF_AN_IMAGE, **_OF_THIS_MACHINE},
     "": {**_OF_AN_IMAGE, "config": "{} is the configuration of --image or --root: give one of them, too"},
 }
 # Options that have not the name of their field.
@@ -153,6 +159,18 @@ def host_for(subject: CheckSubject) -> Host:
     return machine_of_image(
         subject.root, subject.image, subject.platform, subject.config, uses_cache=not subject.no_cache
     )
+
+
+def _that_was_named(revise: Revision | None, only: tuple[str, ...]) -> Revision | None:
+    """Return what also leaves the verdict open if a rule that the user named is unknown."""
+    if not only:
+        return revise
+
+    def named(answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+        known = revise(answers) if revise else answers
+        return tuple(one._replace(blocks_verdict=True) if one.code in only else one for one in known)
+
+    return named
 
 
 def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observation:

@@ -14,8 +14,9 @@ class CheckDocument:
 
     indent = 2
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, is_verbose: bool = False) -> None:
         self.report = report
+        self.is_verbose = is_verbose
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -53,4 +54,4 @@ class CheckDocument:
         """The answer first, how it is known, what to do; then the stack; then what is not known."""
         from doctor.commands.check.text import render
 
-        return render(self.report, style)
+        return render(self.report, style, is_verbose=self.is_verbose)

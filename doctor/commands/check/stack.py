@@ -25,7 +25,14 @@ def stack_lines(facts: Facts) -> list[tuple[str, str]]:
         *_cudnn(facts),
         *_environments(facts),
         *_policy(facts),
+        *_no_gpu(facts),
     ]
+
+
+def _no_gpu(facts: Facts) -> Iterator[tuple[str, str]]:
+    """The last line: without a GPU only files could be checked."""
+    if facts.machine.is_running and facts.has_gpu is False:
+        yield "GPU", "No GPU here; files of the environment checked"
 
 
 def _policy(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -62,9 +69,7 @@ def _gpus(facts: Facts) -> Iterator[tuple[str, str]]:
     elif value_or(facts.pci, ()):
         cards = ", ".join(card.label for card in value_or(facts.pci, ()))
         yield "GPU", f"{cards}; NVML does not answer: {_why(facts.gpus)}"
-    elif facts.has_gpu is False:
-        yield "GPU", "no NVIDIA GPU"
-    else:
+    elif facts.has_gpu is not False or not facts.machine.is_running:
         yield "GPU", f"not known: {_why(facts.gpus)}"
 
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from doctor.commands.check.stack import stack_lines
+from doctor.diagnose import NO_GPU
 from doctor.model.facts.seen import Seen, Unseen
 from doctor.model.finding import Finding, Report, Severity, Status
 from doctor.output.document import TextStyle
 from doctor.output.page import Page, as_windows_writes, show_remedies
 
-_NO_FRAMEWORK = "No GPU framework in the Python that was looked at"
-_NO_PYTHON = "No Python environment was found to look at"
+_NO_FRAMEWORK = "No GPU framework in the Python environment"
+_NO_PYTHON = "No Python environment found"
 _OPEN = "Some checks could not run"
+_WITHOUT_GPU = "No fault found in the files"
+_VERBOSE = "gpudoctor check -v"
+_CODES_AT_MOST = 4  # of the rules that one reason leaves open
 _MARKS = {Severity.ERROR: ("✗", "x", "red"), Severity.WARNING: ("!", "!", "yellow"), Severity.INFO: ("·", "-", "dim")}
 
 
-def render(report: Report, terminal: TextStyle) -> str:
-    """Return the report as text; commands and paths are never broken."""
+def render(report: Report, terminal: TextStyle, *, is_verbose: bool = False) -> str:
+    """Return the report as text; commands and paths are never broken. `is_verbose` lists every unknown."""
     page = Page(terminal)
-    roots = [finding for finding in report.findings if not finding.explained_by]
+    roots = _roots(report)
     if not any(finding.severity is not Severity.INFO for finding in roots):
         _headline(page, report)
     for finding in roots:
@@ -26,16 +30,25 @@ def render(report: Report, terminal: TextStyle) -> str:
     page.line(page.paint("bold", "The stack"))
     for label, text in stack_lines(report.facts):
         page.row(label, text)
-    _open_questions(page, report)
+    _open_questions(page, report, is_verbose=is_verbose)
     page.gap()
-    page.paragraph(_totals(report, page), colour="dim")
+    page.paragraph(_totals(report, page, is_verbose=is_verbose), colour="dim")
     return page.text()
+
+
+def _roots(report: Report) -> list[Finding]:
+    """The findings that no other one explains; that no GPU was expected is a line of the stack."""
+    return [
+        one
+        for one in report.findings
+        if not one.explained_by and not (one.code == NO_GPU and one.severity is Severity.INFO)
+    ]
 
 
 def in_short(report: Report, terminal: TextStyle) -> str:
     """Return the findings and their fixes, without the stack and what is unknown."""
     page = Page(terminal)
-    roots = [one for one in report.findings if not one.explained_by and one.severity is not Severity.INFO]
+    roots = [one for one in _roots(report) if one.severity is not Severity.INFO]
     if not roots:
         _headline(page, report)
     for finding in roots:
@@ -48,7 +61,7 @@ def in_short(report: Report, terminal: TextStyle) -> str:
 def verdict_line(report: Report, terminal: TextStyle) -> str:
     """Return one line: the first finding and how many more there are, or that there is none."""
     page = Page(terminal)
-    roots = [one for one in report.findings if not one.explained_by and one.severity is not Severity.INFO]
+    roots = [one for one in _roots(report) if one.severity is not Severity.INFO]
     if not roots:
         _headline(page, report, "gpudoctor check lists them")
         return " ".join(page.text().split()) + "\n"
@@ -59,17 +72,19 @@ def verdict_line(report: Report, terminal: TextStyle) -> str:
 
 
 def _headline(page: Page, report: Report, where: str = "listed below") -> None:
-    """A tick only where everything that matters was judged, and there was something to judge."""
+    """Show a tick only where everything that matters was checked, and there was something to check."""
     if any(answer.kind is Status.UNKNOWN and answer.blocks_verdict for answer in report.answers):
         page.paragraph(f"? {_OPEN} ({where})", colour="yellow", hang=2)
     elif (missing := _nothing_to_judge(report)) != "":
         page.paragraph(f"{page.symbol('·', '-')} {missing}; nothing else is wrong", hang=2)
+    elif report.facts.machine.is_running and report.facts.has_gpu is False:
+        page.paragraph(f"{page.symbol('·', '-')} {_WITHOUT_GPU}", hang=2)
     else:
         page.line(page.paint("green", page.symbol("✓", "ok") + " No fault found"))
 
 
 def _nothing_to_judge(report: Report) -> str:
-    """That no framework was seen, "" if there is one or that is unknown."""
+    """Return that no framework was seen; "" where there is one or that is unknown."""
     environments = report.facts.environments
     if isinstance(environments, Unseen):
         return ""
@@ -95,8 +110,8 @@ def show_finding(page: Page, finding: Finding) -> None:
     page.line(page.paint("dim", f"  More: {finding.docs}"))
 
 
-def _open_questions(page: Page, report: Report) -> None:
-    answers = [answer for answer in report.answers if answer.kind is Status.UNKNOWN and answer.blocks_verdict]
+def _open_questions(page: Page, report: Report, *, is_verbose: bool) -> None:
+    answers = [one for one in report.answers if one.kind is Status.UNKNOWN and (is_verbose or one.blocks_verdict)]
     if not answers:
         return
     page.gap()
@@ -108,13 +123,17 @@ def _open_questions(page: Page, report: Report) -> None:
             codes.append(answer.code)
     for why, codes in by_reason.items():
         page.paragraph(f"  {why}", hang=4)
-        page.paragraph(f"    {', '.join(codes)}", colour="dim", hang=4)
+        shown = codes if is_verbose else codes[:_CODES_AT_MOST]
+        more = f" and {len(codes) - len(shown)} more ({_VERBOSE})" if len(shown) < len(codes) else ""
+        page.paragraph(f"    {', '.join(shown)}{more}", colour="dim", hang=4)
 
 
-def _totals(report: Report, page: Page) -> str:
+def _totals(report: Report, page: Page, *, is_verbose: bool) -> str:
     severities = [finding.severity for finding in report.findings if not finding.explained_by]
     explained = len(report.findings) - len(severities)
     kinds = [answer.kind for answer in report.answers]
+    hidden = sum(one.kind is Status.UNKNOWN and not one.blocks_verdict for one in report.answers)
+    how = f" (to list them: {_VERBOSE})" if hidden and not is_verbose else ""
     dot = f" {page.symbol('·', '-')} "
     return dot.join(
         [
@@ -123,7 +142,7 @@ def _totals(report: Report, page: Page) -> str:
             *([f"{explained} more explained by them"] if explained else []),
             f"{kinds.count(Status.OK)} fine",
             f"{kinds.count(Status.NOT_APPLICABLE)} not applicable",
-            f"{kinds.count(Status.UNKNOWN)} unknown",
+            f"{kinds.count(Status.UNKNOWN)} unknown{how}",
             f"{report.elapsed_s:.2f} s",
             f"matrix of {report.matrix_as_of}",
         ]

@@ -50,7 +50,7 @@ def look_once(options: Options) -> Verdict:
     policy = policy_of(options.policy)
     pythons = options.pythons or policy.environments
     facts = look(host, ProbeRequest(pythons, deep=False, driver_timeout_s=driver_s))
-    facts = facts._replace(policy=policy)
+    facts = facts._replace(policy=policy, gpu_expected_by="gpudoctor gate")
     return verdict_of(facts, answers_under_policy(facts, matrix), matrix)
 
 

@@ -16,8 +16,7 @@ from doctor.model.facts.policy import POLICY_FILE
 from doctor.model.finding import Severity, Status
 from doctor.output.write import write_file
 from doctor.probes import ProbeRequest, look
-
-_NO_GPU = "no-nvidia-gpu"  # a machine that builds for others may have none
+from doctor.rules.shared.engine import root_causes
 
 
 class Options(NamedTuple):
@@ -36,9 +35,11 @@ def init(options: Options) -> str:
     matrix, host = Matrix.of_user(), Snapshot(host_of(options.root))
     facts = look(host, ProbeRequest(options.pythons))
     answers = answers_under_policy(facts, matrix)
-    errors = {one.code for one in answers if one.kind is Status.BAD and one.severity is Severity.ERROR} - {_NO_GPU}
+    explained = root_causes(answers)  # which `check` does not show by themselves
+    wrong = (one for one in answers if one.kind is Status.BAD and one.severity is Severity.ERROR)
+    errors = {one.code for one in wrong if (one.code, one.subject) not in explained}
     if errors and not options.is_forced:
-        raise BadRequest(f"this machine does not work ({', '.join(sorted(errors))}): fix it first, or use --force")
+        raise BadRequest(f"gpudoctor check finds errors ({', '.join(sorted(errors))}): fix them first, or use --force")
     text = policy_text(facts, () if options.root else tuple(_asked(options)))
     if options.output == "-":
         return text

@@ -24,7 +24,7 @@ from doctor.commands.verify.verification import FrameworkTried, GpuTried, Tried,
 from doctor.diagnose import NO_GPU, findings_of
 from doctor.host import BadRequest
 from doctor.host.choice import host_of
-from doctor.model.finding import unknown
+from doctor.model.finding import bad
 from doctor.output.document import TextStyle
 from doctor.output.write import deliver_all, deliveries
 from doctor.probes import ProbeRequest, look
@@ -125,15 +125,16 @@ def verification_of(options: Options, wanted: tuple[str, ...], note: Note, start
 
 
 def _without_gpu(known: Known, options: Options, started: float) -> Verification:
-    """Report that nothing can be computed; no installation changes that."""
+    """Return the one finding that nothing can be computed; nothing is to be installed for it."""
     why = "this machine has no NVIDIA GPU to compute on (--level load needs none)"
+    answers = (bad(why)._replace(code=NO_GPU, subject=known.facts.machine.label),)
     return Verification(
         facts=known.facts,
         level=options.level,
         copies=(),
         frameworks=(),
-        answers=(unknown(why)._replace(code=NO_GPU, subject=known.facts.machine.label),),
-        findings=(),
+        answers=answers,
+        findings=findings_of(answers, known.facts, known.matrix),
         matrix_as_of=known.matrix.as_of(),
         elapsed_s=time.perf_counter() - started,
     )

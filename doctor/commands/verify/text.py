@@ -32,7 +32,7 @@ def as_text(done: Verification, terminal: TextStyle) -> str:
     """Text for 80 columns; commands and paths are never broken."""
     page = Page(terminal)
     if [one.code for one in done.answers] == [NO_GPU]:
-        page.paragraph(f"! {done.answers[0].why}", colour=_COLOURS[done.verdict], hang=2)
+        page.paragraph(f"{page.symbol('✗', 'x')} {done.answers[0].why}", colour=_COLOURS[done.verdict], hang=2)
         return page.text()
     roots = [one for one in done.findings if not one.explained_by]
     if done.gpus:

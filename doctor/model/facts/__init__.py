@@ -63,6 +63,7 @@ class Facts(NamedTuple):
     dockerfile: Fact[DockerfileFacts] = Unseen("no Dockerfile was read")
     unread: tuple[Unread, ...] = ()  # what of the file of `check --from`, or of an image, could not be read
     policy: Policy = Policy()  # what the project asks of the machine
+    gpu_expected_by: str = ""  # "--expect-gpu", "gpudoctor gate"; "" for nobody
     independent: Mapping[str, Fact[Any]] = MappingProxyType({})  # by the names of the files in probes/independent
 
     @classmethod
@@ -78,6 +79,11 @@ class Facts(NamedTuple):
         }
         parts: dict[str, Any] = {name: all_unseen(kind, why) for name, kind in groups.items()}
         return cls(**{**whole, **parts, "machine": machine})
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the driver and the GPUs are those that were seen on a running machine, not assumed ones."""
+        return self.machine.is_running and not self.assumed
 
     @property
     def has_gpu(self) -> bool | None:

@@ -38,6 +38,37 @@ class Incomplete(NamedTuple):
         return (*self.missing, *self.damaged)
 
 
+class HalfInstalled(NamedTuple):
+    """A framework of which an installer has left files, and no installed distribution."""
+
+    distribution: str  # "torch"
+    module: str  # its directory below site-packages
+    paths: tuple[str, ...]  # what is left: .../torch, .../~orch
+    version: str  # "2.9.1+cu128"; "" where no file tells
+
+
+class Unmet(NamedTuple):
+    """A requirement of a framework that is not installed, of those that are no part of a GPU stack."""
+
+    distribution: str  # whose requirement it is, "torch"
+    name: str  # "typing-extensions"
+    specifier: str  # ">=4.10.0"; "" for any
+    source: Place  # the METADATA file
+    imported_at: Place | None = None  # where importing the framework imports it at once; None where that is not known
+
+    @property
+    def wanted(self) -> str:
+        """The requirement as pip takes it."""
+        return f"{self.name}{self.specifier}"
+
+
+class WheelRequirement(NamedTuple):
+    """A requirement of an installed distribution on one of NVIDIA's wheels."""
+
+    distribution: str  # whose requirement it is, "nvidia-cutlass-dsl"
+    wheel: str  # "nvidia-cutlass-dsl-libs-cu12"
+
+
 class Framework(NamedTuple):
     """One framework of an environment, from the files inside its package."""
 
@@ -91,6 +122,7 @@ class Extension(NamedTuple):
     cudart: Fact[str]  # the CUDA runtime it asks for, "libcudart.so.12"; "" for none: it holds its own
     torch_libraries: Fact[tuple[str, ...]]  # those of torch that it asks for, "libtorch_cuda.so"
     lacking: Fact[Lacking] = Unseen("it was not held against torch's libraries")
+    is_named_in_init: bool = False  # of one that lacks names: its package's __init__.py names it
 
     @property
     def label(self) -> str:
@@ -132,6 +164,9 @@ class Environment(NamedTuple):
     closed: tuple[str, ...] = ()  # of its sites, those that this user may not change
     declared: tuple[str, ...] = ()  # the distributions that the manifest of `project` names
     owner: str = ""  # the other user whose it is, by name or number; "" where it is this user's or root's
+    half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
+    unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
+    wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
 
     @property
     def label(self) -> str:

@@ -13,7 +13,7 @@ from compat.row import FrameworkRow
 from compat.traits import traits_of
 from compat.version import CodeTarget, CudaVersion, DriverRelease
 from doctor.model.facts import Facts
-from doctor.model.facts.environment import Distribution, Environment, Framework, Import
+from doctor.model.facts.environment import Distribution, Environment, Framework, Import, Unmet
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Symptom
 from doctor.rules.shared.pins import keeps, pin
@@ -237,6 +237,13 @@ def imported(tried: Import, facts: Facts) -> tuple[Environment, Framework | None
     environment = next(one for one in facts.environments.get() if one.prefix == tried.environment)
     frameworks = value_or(environment.frameworks, ())
     return environment, next((one for one in frameworks if one.package == tried.package), None)
+
+
+def unmet_requirements(framework: Framework, facts: Facts) -> tuple[Unmet, ...]:
+    """Return what a framework always requires and is not installed; () where that was not read."""
+    own = distribution_of(framework, facts)
+    found = value_or(environment_of(framework, facts).unmet, ())
+    return tuple(one for one in found if own and one.distribution == own.name)
 
 
 def riders(framework: Framework, environment: Environment) -> tuple[Framework, ...]:

@@ -7,7 +7,7 @@ import re
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import AssignVariable, ChangePackages, InstallToolkit, Need
 from compat.row import LibraryRow
-from compat.traits import traits_of
+from compat.traits import is_for_gpus, traits_of
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -45,12 +45,14 @@ def predicted(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tup
 def need_use(framework: Framework, facts: Facts) -> None:
     """Raise NotApplicable for a framework that can be imported all the same, where nothing shows that a GPU is meant.
 
-    Without a card (a container, a login node) NVIDIA's wheels in its environment show it: the files are right or wrong
-    all the same.
+    Without a card (a container, a login node) NVIDIA's wheels in its environment show it, and so does a package that
+    is published for GPUs only: the files are right or wrong all the same.
     """
     if (
         traits_of(framework.package).opens != "import"
         and facts.machine.kind == "live"
+        and "gpus" not in facts.assumed
+        and not is_for_gpus(framework.package)
         and not has_wheels(framework, facts)
     ):
         need_gpu(facts)
@@ -245,6 +247,16 @@ def with_directories(directories: tuple[str, ...], facts: Facts) -> Need:
     said = next((one.value for one in value_or(facts.configuration.variables, ()) if one.name == _PATH), "")
     value = ":".join((*directories, *([said] if said else [])))
     return AssignVariable(_PATH, value, set_in(_PATH, facts))
+
+
+def stops_import(framework: Framework) -> bool:
+    """Whether a framework opens CUDA's libraries when it is imported, so that it cannot be without them."""
+    return traits_of(framework.package).opens == "import"
+
+
+def cannot(framework: Framework) -> str:
+    """Return for a sentence what a framework cannot do without a library that it opens."""
+    return "cannot be imported" if stops_import(framework) else "cannot use the GPU"
 
 
 def names_of(missing: tuple[Prediction, ...]) -> str:

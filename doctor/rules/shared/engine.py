@@ -68,7 +68,8 @@ def _signed(answer: Answer, code: str, rule: Rule[Any], subject: str) -> Answer:
 def root_causes(answers: Iterable[Answer]) -> dict[tuple[str, str], Answer]:
     """For each BAD answer that another one explains, by (code, subject): the root cause.
 
-    A chain ends at its first cause; answers that explain each other in a circle keep the worse one as the root.
+    A chain ends at its first cause; answers that explain each other in a circle keep the worse one as the root. A
+    milder answer explains no worse one: the headline, the counts and the exit status go by the roots.
     """
     found = sorted(
         (answer for answer in answers if answer.kind is Status.BAD),
@@ -80,6 +81,8 @@ def root_causes(answers: Iterable[Answer]) -> dict[tuple[str, str], Answer]:
         for symptom in [one for one in found if one.code in named]:
             key = (symptom.code, symptom.subject)
             if key in cause or symptom is root or not any(_names(one, symptom) for one in root.explains):
+                continue
+            if symptom.severity.rank < root.severity.rank:
                 continue
             if (_top(root, cause).code, _top(root, cause).subject) != key:
                 cause[key] = root

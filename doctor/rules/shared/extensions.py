@@ -15,6 +15,9 @@ from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.rules.shared.rule import Subjects
 
 _CHOSEN_BY_NAME = r"libbitsandbytes_cuda(\d{2,3})(?:_nocublaslt)?\."
+# libtorch_c_dlpack_addon_torch29-cuda.so: the package opens that of the installed torch, and none from torch 2.10 on.
+# Source: torch-c-dlpack-ext 0.1.5, torch_c_dlpack_ext/core.py.
+_TORCH_IN_NAME = r"[-_]torch(\d)(\d{1,2})(?=[-_.])"
 _CHOICE_VARIABLE = "BNB_CUDA_VERSION"
 # libcudart.so.12, libcudart.so.11.0, libcudart.so.10.2; a copy that a wheel brings along has a hash in its name.
 _RUNTIME = r"libcudart\.so\.(\d{1,3})(?:\.(\d{1,3}))?$"
@@ -58,7 +61,14 @@ def _packages(facts: Facts) -> Iterator[ExtensionPackage]:
         for one in environment.extensions.get():
             by_name.setdefault(one.label, []).append(one)
         for modules in by_name.values():
-            yield ExtensionPackage(environment.prefix, torch, tuple(modules))
+            if mine := [one for one in modules if _is_for(one, torch)]:
+                yield ExtensionPackage(environment.prefix, torch, tuple(mine))
+
+
+def _is_for(module: Extension, torch: Framework) -> bool:
+    """Whether a library is one for this torch, where its name says for which: no other one is loaded."""
+    named = re.search(_TORCH_IN_NAME, module.path.rpartition("/")[2])
+    return named is None or torch.version.split(".")[:2] == [named[1], named[2]]
 
 
 def _extended_in(environment: Environment) -> Framework | None:

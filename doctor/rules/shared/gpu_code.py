@@ -187,14 +187,24 @@ def _names(gpus: tuple[Gpu, ...]) -> str:
 
 def _bad(cause: str, seen: Code, facts: Facts, matrix: Matrix) -> Answer:
     needs, advice = _remedy(seen, facts, matrix)
-    everywhere = len(seen.unserved) == len(seen.gpus)
     return bad(
         f"{seen.framework.label} has no code for {_names(seen.unserved)}: {_reason(cause, seen, matrix)}; {advice}",
         *needs,
-        severity=Severity.ERROR if everywhere and not seen.reported else Severity.WARNING,
+        severity=Severity.WARNING if seen.reported else severity_of(seen.unserved, seen.gpus),
         evidence=(*_evidence(seen), *_row_evidence(seen, facts, matrix), *_matrix_evidence(cause, seen, matrix)),
         explains=_explains(seen.framework),
     )
+
+
+def severity_of(unserved: tuple[Gpu, ...], gpus: tuple[Gpu, ...]) -> Severity:
+    """Return how bad it is that some GPUs cannot be used: information if only older ones lie idle beside one that can.
+
+    CUDA numbers the fastest GPU 0, which programs use if they name none.
+    """
+    served = [one.capability.get() for one in gpus if one not in unserved]
+    if not served:
+        return Severity.ERROR
+    return Severity.INFO if all(one.capability.get() < max(served) for one in unserved) else Severity.WARNING
 
 
 def _explains(framework: Framework) -> tuple[Symptom, ...]:

@@ -130,7 +130,16 @@ def leftovers(environment: Environment, facts: Facts, matrix: Matrix) -> list[Di
     present = {one.name: cuda_major_of(one.name) for one in wheels.values()}
     if not used & set(present.values()):
         return []
-    return [wheels[name] for name, major in sorted(present.items()) if major and major not in used]
+    unused = {name for name, major in present.items() if major and major not in used}
+    return [wheels[name] for name in sorted(_unrequired(unused, environment))]
+
+
+def _unrequired(unused: set[str], environment: Environment) -> set[str]:
+    """Those of these wheels that nothing else requires, by every METADATA; they may require each other."""
+    asked = value_or(environment.wheel_requirements, ())
+    while required := unused & {one.wheel for one in asked if one.distribution not in unused}:
+        unused = unused - required
+    return unused
 
 
 def of_the_user(wheels: Iterable[Distribution], environment: Environment) -> tuple[Need, ...]:

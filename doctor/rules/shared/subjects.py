@@ -22,7 +22,7 @@ def _frameworks(facts: Facts) -> tuple[Framework, ...]:
 
 def _gpus(facts: Facts) -> tuple[Gpu, ...]:
     """None where no card can be: without one on the bus, and on an offline root."""
-    return () if not facts.machine.is_running or facts.has_gpu is False else facts.gpus.get()
+    return () if not facts.is_running or facts.has_gpu is False else facts.gpus.get()
 
 
 MACHINE: Subjects[Machine] = Subjects("machine", lambda facts: (facts.machine,))
@@ -48,8 +48,9 @@ def environment_of(framework: Framework, facts: Facts) -> Environment:
 
 def need_live(facts: Facts) -> None:
     """Raise NotApplicable on an offline root, where no driver runs."""
-    if not facts.machine.is_running:
-        raise NotApplicable("an offline root shows no running driver")
+    if not facts.is_running:
+        why = "the driver or the GPU is assumed" if facts.assumed else "an offline root shows no running driver"
+        raise NotApplicable(why)
 
 
 def need_gpu(facts: Facts) -> None:
@@ -63,7 +64,7 @@ def need_gpu(facts: Facts) -> None:
 
 def need_where(facts: Facts, what: str) -> None:
     """As need_gpu; offline, what was assumed to be there will do: `what` is "driver" or "gpus"."""
-    if facts.machine.is_running:
+    if facts.is_running:
         need_gpu(facts)
     elif what not in facts.assumed:
         raise NotApplicable(f"offline: --assume-{'driver' if what == 'driver' else 'gpu'} says where it shall run")

@@ -366,6 +366,11 @@ MESSAGES: tuple[tuple[str, str], ...] = (
         "pip-nvidia-wheels-conflict",
     ),
     ("ImportError: /lib64/libm.so.6: version `GLIBC_2.29' not found (required by torch)", "glibc-too-old"),
+    ("ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.30' not found", "glibc-too-old"),
+    (
+        "/root/miniconda3/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by x)",
+        "needed-library-missing",
+    ),
     (
         "ImportError: /x/torchvision/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailE",
         "companion-version-mismatch",

@@ -346,3 +346,42 @@ def test_many_members_of_gzip_with_nothing_in_them(tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="is damaged, and nothing of it can be read"):
         load(path)
     assert time.process_time() - started < 10
+
+
+COLLECT_ENV = """Collecting environment information...
+PyTorch version: {torch}
+CUDA used to build PyTorch: {cuda}
+
+OS: Ubuntu 22.04.5 LTS (x86_64)
+Libc version: glibc-2.35
+
+Python version: 3.10.12 (main, Nov  4 2025, 08:48:33) [GCC 11.4.0] (64-bit runtime)
+Python platform: Linux-6.8.0-52-generic-x86_64-with-glibc2.35
+Is CUDA available: True
+CUDA runtime version: Could not collect
+GPU models and configuration: GPU 0: NVIDIA {gpu}
+Nvidia driver version: {driver}
+
+Versions of relevant libraries:
+[pip3] torch=={torch}
+[conda] Could not collect
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "wanted", "tag"),
+    [
+        (("2.6.0+cu124", "12.4", "GeForce RTX 5090", "570.86.10"), "torch==2.7.0", "cu128"),
+        (("1.13.1+cu117", "11.7", "H100 80GB HBM3", "550.54.15"), "torch==2.0.0", "cu118"),
+    ],
+)
+def test_a_text_gets_the_command_that_the_same_facts_get(
+    tmp_path: Path, shown: tuple[str, ...], wanted: str, tag: str
+) -> None:
+    """The packages are not all named in it; a remedy replaces the framework all the same."""
+    text = COLLECT_ENV.format(**dict(zip(("torch", "cuda", "gpu", "driver"), shown, strict=True)))
+    source = written(tmp_path, "env.txt", text.encode())
+    first = report_of(CheckSubject(source=source), time.perf_counter()).findings[0]
+    assert first.code == "gpu-too-new-for-cuda"
+    index = f"https://download.pytorch.org/whl/{tag}"
+    assert first.remedies[0].commands == (f"python -m pip install {wanted} --index-url {index}",)

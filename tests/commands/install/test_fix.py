@@ -86,7 +86,7 @@ def test_a_real_command_mends_it(venv: Venv) -> None:
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
     assert person.questions == ["Apply way 1? [y/N, 2 = way 2] "]
     assert "1. the link leads to the right file ln -sfn -- libcudnn_ops.so.9.10.2" in person.text
-    assert f"Looked again: {CODE} is gone. · No GPU framework in the Python that was looked at" in person.text
+    assert f"Looked again: {CODE} is gone. · No GPU framework in the Python environment" in person.text
 
 
 def test_a_line_of_the_users_is_deleted_and_comes_back(

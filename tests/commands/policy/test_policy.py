@@ -31,7 +31,7 @@ from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.policy import POLICY_FILE as FILE
 from doctor.model.facts.policy import Policy
-from doctor.model.finding import Answer, Severity, Status
+from doctor.model.finding import Answer, Severity, Status, Symptom, bad
 from doctor.output.document import TextStyle
 from doctor.prescribe.remedy_verifier import RemedyVerifier
 from doctor.rules.shared.engine import judge, load_rules
@@ -514,3 +514,14 @@ def test_init_wants_a_machine_that_works(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(BadRequest, match="gpu-compute-mode"):
         init_command.init(init_command.Options(output="-"))
     assert 'driver = ">=580.95.05"' in init_command.init(init_command.Options(output="-", is_forced=True))
+
+
+def test_init_names_the_errors_that_check_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another finding explains is no code that `check` shows; no GPU where none is expected is no error."""
+    explained = bad("a symptom")._replace(code="cudnn-missing", subject="here")
+    root_cause = bad("a cause", explains=(Symptom("cudnn-missing"),))._replace(code="no-nvidia-gpu", subject="here")
+    monkeypatch.setattr(init_command, "answers_under_policy", lambda *_: (explained, root_cause))
+    with pytest.raises(BadRequest, match=r"finds errors \(no-nvidia-gpu\)"):
+        init_command.init(init_command.Options(output="-"))
+    monkeypatch.setattr(init_command, "answers_under_policy", lambda *_: (root_cause._replace(severity=Severity.INFO),))
+    assert init_command.init(init_command.Options(output="-"))

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -64,10 +65,11 @@ def test_what_cannot_be_started(name: str, status: int) -> None:
 
 
 def test_strict_does_not_start_it(tmp_path: Path) -> None:
-    """On a machine without a GPU, which is an error."""
-    done = gpudoctor("--strict", "--", "touch", str(tmp_path / "touched"))
-    if done.returncode == 0:
-        pytest.skip("the check finds no error on this machine: it has a GPU that works")
+    """In an environment where an interrupted pip left half of torch, which is an error on any machine."""
+    venv.create(tmp_path / "venv", with_pip=False)
+    site = next((tmp_path / "venv").glob("[lL]ib*/**/site-packages"))
+    (site / "torch" / "lib").mkdir(parents=True)
+    done = gpudoctor("--strict", "--python", str(tmp_path / "venv"), "--", "touch", str(tmp_path / "touched"))
     assert done.returncode == 1
     assert "The stack" in done.stderr
     assert not (tmp_path / "touched").exists()

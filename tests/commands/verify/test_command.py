@@ -119,13 +119,13 @@ def test_without_a_gpu_it_is_one_line(
     level: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "look", lambda host, asked: machine(gpus=seen(()), pci=seen(())))
-    assert execute(["verify", "--level", level]) == 4
+    assert execute(["verify", "--level", level]) == 1
     shown = capsys.readouterr().out
-    assert shown == "! this machine has no NVIDIA GPU to compute on (--level load needs none)\n"
-    assert execute(["verify", "--level", level, "--format", "json"]) == 4
+    assert shown == "✗ this machine has no NVIDIA GPU to compute on (--level load needs none)\n"
+    assert execute(["verify", "--level", level, "--format", "json"]) == 1
     report = json.loads(capsys.readouterr().out)
-    assert (report["verdict"], report["findings"]) == ("incomplete", [])
-    assert [one["code"] for one in report["answers"]] == ["no-nvidia-gpu"]
+    assert report["verdict"] == "failed"
+    assert [one["code"] for one in report["findings"]] == ["no-nvidia-gpu"]
 
 
 def test_a_stage_that_was_not_asked_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,7 @@ MXNET = together(
         },
         requires=("numpy<2.0.0,>1.16.0",),
     ),
+    package("numpy", "1.23.5", {"numpy/__init__.py": ""}),
 )
 _VERSION = "cuda_version = '11.8'\ncudnn_version = '8.6.0'\n"
 
@@ -54,6 +55,7 @@ def paddle() -> Part:
             },
             requires=("numpy>=1.13",),
         ),
+        package("numpy", "1.26.4", {"numpy/__init__.py": ""}),
     )
 
 
