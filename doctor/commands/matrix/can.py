@@ -20,7 +20,7 @@ from compat.version import DriverRelease
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
 from doctor.output.write import deliver, format_for
-from doctor.rules.shared.products import known_product
+from doctor.rules.shared.products import NotJudged, known_products
 
 SCHEMA = "gpudoctor.can/1"
 _STATUS = {YES: 0, NO: 1, UNKNOWN: 4}
@@ -59,7 +59,7 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
     """
     chosen = format_for(asked.style, CanDocument)
     matrix = Matrix.of_user()
-    specs = tuple(known_product(spec, "cuda", "cudnn") for spec in parse_specs(asked.specs))
+    specs, not_judged = known_products(parse_specs(asked.specs), "cuda", "cudnn")
     circumstances_of(asked)  # what was mistyped is told first
     document: CanDocument | NoCard
     try:
@@ -73,8 +73,8 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
             intel = where._replace(arch="x86_64")
             older = can(specs, cards, intel, matrix)
             where, reply = (intel, older) if older.verdict == YES else (where, reply)
-        document = CanDocument(reply, cards, where, matrix)
-        verdict = document.reply.verdict
+        document = CanDocument(reply, cards, where, matrix, not_judged)
+        verdict = document.verdict
     return deliver(document, chosen, asked.output, terminal), _STATUS[verdict]
 
 
@@ -83,17 +83,38 @@ class CanDocument:
 
     indent = 2
 
-    def __init__(self, reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix) -> None:
-        self.reply = reply
+    def __init__(
+        self,
+        reply: Reply,
+        cards: tuple[GpuCard, ...],
+        where: TargetMachine,
+        matrix: Matrix,
+        not_judged: tuple[NotJudged, ...] = (),
+    ) -> None:
+        self.reply, self.not_judged = reply, not_judged
         self._cards, self._where, self._matrix = cards, where, matrix
+
+    @property
+    def verdict(self) -> str:
+        """That of the reply; a yes that leaves a package out is unknown."""
+        return UNKNOWN if self.not_judged and self.reply.verdict == YES else self.reply.verdict
 
     def plain(self) -> dict[str, Any]:
         """Schema `gpudoctor.can/1`."""
-        return encoded(self.reply, self._cards, self._where, self._matrix)
+        document = encoded(self.reply, self._cards, self._where, self._matrix)
+        left_out = [{"name": one.name, "why": one.why} for one in self.not_judged]
+        return {**document, "verdict": self.verdict, "not_judged": left_out}
 
     def text(self, style: TextStyle) -> str:
         """Every case with its reasons, and the rows that they come from."""
-        return _page(self.reply, self._cards, self._where, self._matrix, style)
+        page = Page(style)
+        for one in self.not_judged:
+            page.paragraph(f"unknown: {one}", colour="yellow", hang=2)
+        _write_reply(page, self.reply, self._cards)
+        for case in self.reply.cases:
+            _write_case(page, case, self._where)
+        _write_sources(page, self.reply, self._cards, self._matrix)
+        return page.text()
 
 
 def _squeezed(name: str) -> str:
@@ -234,26 +255,27 @@ def reason_json(reason: Reason) -> dict[str, Any]:
     return {"kind": reason.kind, "what": reason.what, "rows": list(reason.rows), "source": reason.source}
 
 
-def _page(reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix, terminal: TextStyle) -> str:
-    page = Page(terminal)
-    if len(reply.cases) > 1:
-        differ = len({case.verdict for case in reply.cases}) > 1
-        why = "it depends on the chip" if differ else "whichever chip it is"
-        page.paragraph(f"{reply.verdict}: {why}", colour=_COLOURS[reply.verdict])
-        for card in cards:
-            if len(card.capabilities) > 1:
-                page.paragraph(f"  {card.name}: {card.note or 'boards of that name carry different chips'}", hang=2)
-    for case in reply.cases:
-        for answer in case.answers:
-            page.gap()
-            _write_answer(page, answer, case, where)
-        if case.together:
-            page.gap()
-            specs = " and ".join(answer.spec for answer in case.answers)
-            page.paragraph(f"{verdict_of((case.together,))}: {specs} in one environment", hang=2)
-            _write_reason(page, case.together)
-    _write_sources(page, reply, cards, matrix)
-    return page.text()
+def _write_reply(page: Page, reply: Reply, cards: tuple[GpuCard, ...]) -> None:
+    """A line for all chips, if a card's name stands for several."""
+    if len(reply.cases) == 1:
+        return
+    differ = len({case.verdict for case in reply.cases}) > 1
+    why = "it depends on the chip" if differ else "whichever chip it is"
+    page.paragraph(f"{reply.verdict}: {why}", colour=_COLOURS[reply.verdict])
+    for card in cards:
+        if len(card.capabilities) > 1:
+            page.paragraph(f"  {card.name}: {card.note or 'boards of that name carry different chips'}", hang=2)
+
+
+def _write_case(page: Page, case: Case, where: TargetMachine) -> None:
+    for answer in case.answers:
+        page.gap()
+        _write_answer(page, answer, case, where)
+    if case.together:
+        page.gap()
+        specs = " and ".join(answer.spec for answer in case.answers)
+        page.paragraph(f"{verdict_of((case.together,))}: {specs} in one environment", hang=2)
+        _write_reason(page, case.together)
 
 
 def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachine) -> None:

@@ -306,6 +306,13 @@ LAYOUTS: dict[str, Layout] = {
     "WheelIndexRow": Layout(
         "Wheel indexes", _columns(package="package", build="build", versions="releases", url="address")
     ),
+    "ChannelRow": Layout(
+        "Channels",
+        (
+            ("package", lambda row: f"{row.package} {exact(row.versions)}".rstrip()),
+            *_columns(channel="channel", os="for", arch="processor", cuda="CUDA", targets="code", command="command"),
+        ),
+    ),
     "RepositoryRow": Layout(
         "Package repositories",
         _columns(
