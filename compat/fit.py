@@ -324,8 +324,9 @@ class _Judged:
         """
         reported = self._matrix.ptx_reported(self._row.package, self._release(), gpu)
         if reported:
-            what = f"brings only PTX for {gpu.sm}, which all who report of it say does not load there: {reported.error}"
-            return self._say(BAD, what, row_name("gpu", "ptx", reported), source=reported.source)
+            says = "which is reported not to load there" if reported.kind == BAD else "on which reports differ"
+            what = f"brings only PTX for {gpu.sm}, {says}: {reported.error}"
+            return self._say(reported.kind, what, row_name("gpu", "ptx", reported), source=reported.source)
         driver, cuda = self._where.driver, oldest_cuda(self._row, self._matrix)
         newest = self._matrix.targets(accepted_cudas(self._row, self._matrix)[-1])
         if newest.capability_max.major < gpu.major:

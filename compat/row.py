@@ -174,6 +174,7 @@ class PtxRow(NamedTuple):
     versions: str  # PEP 440 specifier
     capability_min: ComputeCapability  # of the oldest card that it is reported for; every newer one counts
     error: str  # what the driver answers
+    kind: str  # "bad" where every report in `source` says so, "unknown" where they differ
     source: str
     read_on: str
     confidence: str

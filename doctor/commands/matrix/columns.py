@@ -243,6 +243,7 @@ LAYOUTS: dict[str, Layout] = {
             ("framework", lambda row: f"{row.package} {exact(row.versions)}"),
             ("capability", lambda row: f"from {row.capability_min} on"),
             ("the driver answers", _column("error")),
+            ("verdict", _column("kind")),
         ),
     ),
     "CudnnWarningRow": Layout(

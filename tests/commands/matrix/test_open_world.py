@@ -120,6 +120,13 @@ def test_a_channel_without_code_for_the_card_is_left_out(capsys: pytest.CaptureF
     assert not [one for one in answer["channels"] if one["channel"] == "conda-forge"]
 
 
+def test_reports_that_differ_are_no_no(capsys: pytest.CaptureFixture[str]) -> None:
+    """TensorFlow 2.21 on an RTX 50 card: what fails is XLA, and not every report is of that."""
+    for release, verdict in (("2.20.0", "no"), ("2.21.0", "unknown")):
+        _, answer = asked(capsys, "can", f"tensorflow=={release}", "--gpu", "RTX 5090")
+        assert answer["verdict"] == verdict
+
+
 def test_what_has_no_common_set_has_an_environment_each(capsys: pytest.CaptureFixture[str]) -> None:
     """torch and TensorFlow on an RTX 5090: TensorFlow's wheels have no code for it."""
     status, answer = asked(capsys, "solve", "torch", "tensorflow", "--gpu", "RTX 5090")
