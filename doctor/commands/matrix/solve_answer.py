@@ -94,16 +94,18 @@ def _each_alone(problem: Problem) -> tuple[Solution, ...]:
 
 
 def _offers(problem: Problem, sure: Solution | None, apart: tuple[Solution, ...]) -> tuple[Offer, ...]:
-    """What other channels serve: newer than the solution, or of what keeps the packages from a set.
+    """What other channels serve: newer than the one package of a question has, or of what keeps several from a set.
 
-    Where each package has a set alone, any of them may keep the others from it.
+    Where each of several has a set alone, any of them may keep the others from it; where there is a set of all, the
+    others are what keeps one back.
     """
     where, matrix = problem.circumstances, problem.matrix
-    specs = {**{one.name: one for one in problem.asked}, **{name: Spec(name, "", "", ()) for name in problem.required}}
     if sure:
-        releases = {one.asked: one.release for one in sure.chosen}
-        found = ((name, one) for name in releases for one in offers((specs[name],), where, matrix))
-        return tuple(one for name, one in found if is_newer(one, releases[name]))
+        one, *more = {spec.name: spec for spec in problem.asked}.values()
+        release = next(built.release for built in sure.chosen if built.asked == one.name)
+        return () if more else tuple(found for found in offers((one,), where, matrix) if is_newer(found, release))
+    lacking = (name for name in problem.required if not pool(problem.found[name], sure=True, own=False))
+    specs = {**{one.name: one for one in problem.asked}, **{name: Spec(name, "", "", ()) for name in lacking}}
     settled = {one.asked for solution in apart for one in solution.chosen} if len(apart) < len(problem.asked) else set()
     return offers((spec for name, spec in specs.items() if name not in settled), where, matrix)
 

@@ -136,6 +136,19 @@ def test_what_has_no_common_set_has_an_environment_each(capsys: pytest.CaptureFi
     assert any("sm_120" in (one["targets"] or ()) for one in answer["channels"])
 
 
+def test_a_release_without_gpu_code_of_its_own_will_do_beside_torch(capsys: pytest.CaptureFixture[str]) -> None:
+    """torchcodec from 0.14 on needs CUDA 13, which driver 535 does not run; older ones decode on the CPU."""
+    status, answer = asked(capsys, "solve", "torch", "torchcodec", "--gpu", "T4", "--driver", "535")
+    assert (status, chosen(answer)["torchcodec"]) == (0, "0.13.0")
+
+
+def test_the_kernels_that_are_pinned_decide(capsys: pytest.CaptureFixture[str]) -> None:
+    """SGLang from 0.5.12 on pins kernels for CUDA 13: no build of torch for CUDA 12 goes with them."""
+    _, answer = asked(capsys, "solve", "sglang", "--gpu", "H100", "--driver", "570")
+    assert chosen(answer)["sglang"] == "0.5.10.post1"
+    assert "SGLang's index" in {one["channel"] for one in answer["channels"]}
+
+
 def test_four_packages_are_solved_in_half_a_second(capsys: pytest.CaptureFixture[str]) -> None:
     asked(capsys, "solve", "torch", "transformers", "accelerate", "bitsandbytes", "--gpu", "L4")
     before = time.process_time()
