@@ -10,13 +10,15 @@ from compat.base.record import NamedTuple
 from compat.base.user_dirs import this_family
 from compat.can import BuildVerdict, CanAnswer, Case, Reply, can
 from compat.cards import GpuCard, gpu_cards_of
+from compat.channels import Offer, covered, offers
 from compat.matrix import Matrix, Uncovered
 from compat.platform import machine_of
 from compat.reason import BAD, NO, OK, UNKNOWN, YES, Reason, verdict_of
-from compat.spec import parse_specs
+from compat.spec import Spec, parse_specs
 from compat.spoken import architecture_of, system_of
 from compat.target import TargetMachine
 from compat.version import DriverRelease
+from doctor.commands.matrix.offers import offer_json, offer_sources, write_offers
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
 from doctor.output.write import deliver, format_for
@@ -73,9 +75,25 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
             intel = where._replace(arch="x86_64")
             older = can(specs, cards, intel, matrix)
             where, reply = (intel, older) if older.verdict == YES else (where, reply)
-        document = CanDocument(reply, cards, where, matrix, not_judged)
+        lacking = _without_a_yes(specs, reply)
+        chips = tuple(dict.fromkeys(chip for card in cards for chip in card.capabilities))
+        served = offers(lacking, where._replace(capabilities=chips), matrix)
+        document = CanDocument(reply, cards, where, matrix, Beyond(not_judged, served, covered(lacking, matrix)))
         verdict = document.verdict
     return deliver(document, chosen, asked.output, terminal), _STATUS[verdict]
+
+
+class Beyond(NamedTuple):
+    """What the rows of builds do not speak of."""
+
+    not_judged: tuple[NotJudged, ...] = ()
+    offers: tuple[Offer, ...] = ()
+    covered: tuple[str, ...] = ()  # the channels that the reply speaks of
+
+
+def _without_a_yes(specs: tuple[Spec, ...], reply: Reply) -> tuple[Spec, ...]:
+    """Those of which some chip has no build that is known to work."""
+    return tuple(spec for at, spec in enumerate(specs) if any(case.answers[at].verdict != YES for case in reply.cases))
 
 
 class CanDocument:
@@ -89,9 +107,9 @@ class CanDocument:
         cards: tuple[GpuCard, ...],
         where: TargetMachine,
         matrix: Matrix,
-        not_judged: tuple[NotJudged, ...] = (),
+        beyond: Beyond,
     ) -> None:
-        self.reply, self.not_judged = reply, not_judged
+        self.reply, self.not_judged, self.offers, self.covered = reply, *beyond
         self._cards, self._where, self._matrix = cards, where, matrix
 
     @property
@@ -103,7 +121,8 @@ class CanDocument:
         """Schema `gpudoctor.can/1`."""
         document = encoded(self.reply, self._cards, self._where, self._matrix)
         left_out = [{"name": one.name, "why": one.why} for one in self.not_judged]
-        return {**document, "verdict": self.verdict, "not_judged": left_out}
+        channels = list(map(offer_json, self.offers))
+        return {**document, "verdict": self.verdict, "not_judged": left_out, "channels": channels}
 
     def text(self, style: TextStyle) -> str:
         """Every case with its reasons, and the rows that they come from."""
@@ -113,7 +132,8 @@ class CanDocument:
         _write_reply(page, self.reply, self._cards)
         for case in self.reply.cases:
             _write_case(page, case, self._where)
-        _write_sources(page, self.reply, self._cards, self._matrix)
+        write_offers(page, self.offers, self.covered)
+        _write_sources(page, self.reply, self._cards, self._matrix, offer_sources(self.offers))
         return page.text()
 
 
@@ -333,7 +353,7 @@ def _write_others(page: Page, others: tuple[BuildVerdict, ...]) -> None:
         page.paragraph(f"  {', '.join(alike[:_MOST_SHOWN])}{more}: {why}", hang=4)
 
 
-def _write_sources(page: Page, reply: Reply, cards: tuple[GpuCard, ...], matrix: Matrix) -> None:
+def _write_sources(page: Page, reply: Reply, cards: tuple[GpuCard, ...], matrix: Matrix, more: dict[str, str]) -> None:
     """Each row that was named, once, and where a reader can check it."""
     reasons = [
         reason
@@ -342,7 +362,8 @@ def _write_sources(page: Page, reply: Reply, cards: tuple[GpuCard, ...], matrix:
         for reason in (answer.best.reasons if answer.best else answer.reasons)
     ]
     reasons += [case.together for case in reply.cases if case.together]
-    page.references("Sources", {card.row: card.source for card in cards if card.row} | sources_of(reasons, matrix))
+    found = {card.row: card.source for card in cards if card.row} | sources_of(reasons, matrix) | more
+    page.references("Sources", found)
 
 
 def sources_of(reasons: Iterable[Reason], matrix: Matrix) -> dict[str, str]:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from compat.build import follows, host_of
-from compat.channels import Offer
 from compat.matrix import Matrix
 from compat.platform import absent
-from compat.reason import NO, UNKNOWN, YES, row_name
+from compat.reason import NO, UNKNOWN, YES
 from compat.row import FrameworkRow
 from compat.solve.candidates import SolveCandidate
 from compat.solve.rejections import Rejection
@@ -17,6 +16,7 @@ from compat.solve.relaxations import Change
 from compat.solve.search import Solution
 from compat.traits import traits_of
 from doctor.commands.matrix import can
+from doctor.commands.matrix.offers import offer_json, offer_sources, write_offers
 from doctor.commands.matrix.solve_answer import Place, SolveAnswer
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
@@ -185,34 +185,6 @@ def _apart(page: Page, apart: tuple[Solution, ...]) -> None:
         page.paragraph(f"  {solution.label}" + (f", Python {solution.python}" if solution.python else ""), hang=4)
 
 
-def write_offers(page: Page, offers: tuple[Offer, ...], covered: tuple[str, ...]) -> None:
-    """What channels serve that the answer does not speak of, each with its command."""
-    if not offers:
-        return
-    page.gap()
-    page.paragraph(f"Other channels (this answer covers {' and '.join(covered)})", colour="bold")
-    for offer in offers:
-        cuda = f", CUDA {' or '.join(map(str, offer.cudas))}" if offer.cudas else ""
-        code = f", code for {', '.join(chip.sm for chip in offer.cards)}" if offer.cards else ""
-        note = f" ({offer.row.note})" if offer.row.note else ""
-        page.paragraph(f"  {offer.label} from {offer.row.channel}{cuda}{code}{note}", hang=4)
-        page.verbatim(offer.row.command, indent=4)
-
-
-def offer_json(offer: Offer) -> dict[str, Any]:
-    """What a channel serves, with the row that says it."""
-    return {
-        "package": offer.row.package,
-        "channel": offer.row.channel,
-        "releases": offer.row.versions,
-        "cuda": list(map(str, offer.cudas)),
-        "targets": None if offer.row.targets is None else list(map(str, offer.row.targets)),
-        "command": offer.row.command,
-        "row": row_name("index", "channels", offer.row),
-        "source": offer.row.source,
-    }
-
-
 def _refusals(page: Page, answer: SolveAnswer) -> None:
     shown = [one for one in answer.refusals if not one.reason.is_expected]
     shown = shown or list(answer.refusals if answer.verdict == NO else ())
@@ -233,7 +205,7 @@ def _sources(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
     chosen = answer.solution.chosen if answer.solution else ()
     found = {one.name: one.row.source for one in chosen}
     found |= {card.row: card.source for card in answer.place.cards if card.row}
-    found |= {row_name("index", "channels", offer.row): offer.row.source for offer in answer.offers}
+    found |= offer_sources(answer.offers)
     found |= can.sources_of((reason for one in chosen for reason in one.fit.reasons), matrix)
     page.references("Sources", found)
 

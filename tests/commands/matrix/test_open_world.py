@@ -112,6 +112,13 @@ def test_other_channels_are_named(wish: str, gpu: str, channel: str, capsys: pyt
     assert channel in {one["channel"] for one in answer["channels"]}
 
 
+def test_can_names_other_channels_too(capsys: pytest.CaptureFixture[str]) -> None:
+    _, answer = asked(capsys, "can", "tensorflow==2.19.1", "--gpu", "RTX 5090")
+    assert [one["command"] for one in answer["channels"] if one["channel"] == "conda-forge"]
+    _, answer = asked(capsys, "can", "tensorflow==2.19.1", "--gpu", "L4")
+    assert answer["channels"] == []
+
+
 def test_a_channel_without_code_for_the_card_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     """PaddlePaddle's builds for CUDA 12.6 have no code for sm_120; conda-forge's TensorFlow has none for sm_50."""
     _, answer = asked(capsys, "solve", "paddlepaddle-gpu", "--gpu", "RTX 5090")
