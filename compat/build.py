@@ -138,6 +138,34 @@ def gpu_packages(package: str) -> tuple[str, ...]:
     return traits.gpu if traits.gpu and (package == traits.id or package not in traits.gpu) else (package,)
 
 
+def _builds_with_gpu_code(package: str, matrix: Matrix) -> list[FrameworkRow]:
+    """Return the builds with GPU code of a package and of its plugins."""
+    names = (name for name in gpu_packages(package) if matrix.has(name))
+    return [row for name in names for row in matrix.rows(name, "builds") if is_cuda_row(row)]
+
+
+@lru_cache(maxsize=4096)
+def _first_with_gpu_code(packages: tuple[str, ...], matrix: Matrix) -> str:
+    """Return the first package that brings CUDA, else the first that takes it from the system; "" for none."""
+    found = {name: _builds_with_gpu_code(name, matrix) for name in packages}
+    bringing = (name for name, rows in found.items() if any(row.libraries in {"wheels", "bundled"} for row in rows))
+    return next(bringing, next((name for name, rows in found.items() if rows), ""))
+
+
+def host_of(row: FrameworkRow, matrix: Matrix) -> str:
+    """Return the package whose GPU code a build without its own runs: torch for transformers; "" for none."""
+    if row.cuda != "" or row.build == "cpu":
+        return ""
+    needed = tuple(name for name in row.pins or () if row.package not in traits_of(name).cpu_for)
+    return traits_of(row.package).runs_on or _first_with_gpu_code(needed, matrix)
+
+
+def follows(package: str) -> str:
+    """Return the framework whose builds and index a package follows: torch for torchvision; "" for none."""
+    base = traits_of(package).runs_on
+    return base if base and package in traits_of(base).followers else ""
+
+
 def gpu_plugins(package: str) -> tuple[str, ...]:
     """The distributions that add GPU code to one that has none of its own: those of jaxlib."""
     return tuple(name for name in gpu_packages(package) if name.endswith("-plugin"))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from compat.base.record import NamedTuple
-from compat.build import covers, gpu_packages, is_cuda_row, name_of, release_key
+from compat.build import covers, gpu_packages, host_of, is_cuda_row, name_of, release_key
 from compat.cards import GpuCard
 from compat.fit import fit
 from compat.matrix import Matrix, Uncovered, accepts
@@ -119,6 +119,7 @@ def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: TargetMachin
 def _together(
     specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], where: TargetMachine, matrix: Matrix
 ) -> Reason | None:
+    specs = (*specs, *(_hosts(specs, answers, matrix) if where.wants_gpu else ()))
     if len(specs) < 2 or any(one.verdict == NO for one in answers):
         return None
     from compat.can_together import apart, together  # late: the solver is only for several frameworks
@@ -127,6 +128,13 @@ def _together(
         return apart(tuple(tuple(one.build for one in answer.usable if one.build) for answer in answers))
     rows = tuple(one.best.build for one in answers if one.best and one.best.build)
     return together(specs, rows, where, matrix)
+
+
+def _hosts(specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], matrix: Matrix) -> Iterator[Spec]:
+    """The packages that were not named and whose GPU code the others run: torch for transformers."""
+    rows = (one.best.build for one in answers if one.best and one.best.build)
+    hosts = dict.fromkeys(host for row in rows if row.pins and (host := host_of(row, matrix)) in row.pins)
+    return (Spec(host, "", "", ()) for host in hosts if host not in {spec.name for spec in specs})
 
 
 def _with_companions(specs: tuple[Spec, ...], where: TargetMachine, matrix: Matrix) -> TargetMachine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from compat.build import is_cuda_row, name_of
+from compat.build import host_of, is_cuda_row, name_of
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
 from compat.reason import BAD, OK, UNKNOWN, Reason, row_name
@@ -13,7 +13,6 @@ from compat.solve.rejections import refusals
 from compat.solve.search import Problem, solve, solve_unsure
 from compat.spec import Spec
 from compat.target import TargetMachine
-from compat.traits import traits_of
 
 
 def together(
@@ -26,7 +25,7 @@ def together(
     asked = tuple(spec for spec in specs if spec.name not in {"cuda", "cudnn"})
     if len({spec.name for spec in asked}) < 2:
         return None
-    if any(_is_for_the_cpu(row) for row in rows):
+    if any(_is_for_the_cpu(row, matrix) for row in rows):
         return next(iter(_apart(rows)), None)
     try:
         return _solved(Problem(asked, where._replace(as_written=True), matrix), rows)
@@ -43,9 +42,9 @@ def apart(choices: tuple[tuple[FrameworkRow, ...], ...]) -> Reason | None:
     return None
 
 
-def _is_for_the_cpu(row: FrameworkRow) -> bool:
+def _is_for_the_cpu(row: FrameworkRow, matrix: Matrix) -> bool:
     """The solver is asked about GPUs: it takes no such build."""
-    return row.cuda == "" and not is_cuda_row(row) and (row.build == "cpu" or not traits_of(row.package).runs_on)
+    return row.cuda == "" and not is_cuda_row(row) and not host_of(row, matrix)
 
 
 def _apart(rows: tuple[FrameworkRow, ...]) -> tuple[Reason, ...]:

@@ -12,6 +12,8 @@ from compat.build import (
     brings_libraries,
     compilers_for,
     cpu_in_place_of,
+    follows,
+    host_of,
     is_cuda_row,
     oldest_cuda,
     release_key,
@@ -245,8 +247,11 @@ class _Judged:
         row = self._row
         cards, cudnn = _kept(self._code, row, _of_cards(self._where.capabilities, self._where.arch, self._matrix))
         reasons = [*cudnn, *_drives(self._where, self._matrix)]
-        if row.cuda == "" and row.build != "cpu" and traits_of(row.package).runs_on:
-            return [self._say(OK, f"runs on the CUDA of {traits_of(row.package).runs_on}"), *reasons]
+        host = host_of(row, self._matrix)
+        if host:
+            return [self._say(OK, f"runs on the CUDA of {host}"), *reasons]
+        if row.cuda is None and follows(row.package):
+            return [self._say(OK, f"is built with {follows(row.package)}, for the same CUDA and cards"), *reasons]
         if row.cuda is None:
             told = (self._outside(gpu) or self._code_for(gpu) for gpu in self._where.capabilities)
             return [*filter(None, told), *self._unrecorded_cuda(), *reasons]
@@ -319,8 +324,9 @@ class _Judged:
         """
         reported = self._matrix.ptx_reported(self._row.package, self._release(), gpu)
         if reported:
-            what = f"brings only PTX for {gpu.sm}, which all who report of it say does not load there: {reported.error}"
-            return self._say(BAD, what, row_name("gpu", "ptx", reported), source=reported.source)
+            says = "which is reported not to load there" if reported.kind == BAD else "on which reports differ"
+            what = f"brings only PTX for {gpu.sm}, {says}: {reported.error}"
+            return self._say(reported.kind, what, row_name("gpu", "ptx", reported), source=reported.source)
         driver, cuda = self._where.driver, oldest_cuda(self._row, self._matrix)
         newest = self._matrix.targets(accepted_cudas(self._row, self._matrix)[-1])
         if newest.capability_max.major < gpu.major:

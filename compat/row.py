@@ -174,6 +174,7 @@ class PtxRow(NamedTuple):
     versions: str  # PEP 440 specifier
     capability_min: ComputeCapability  # of the oldest card that it is reported for; every newer one counts
     error: str  # what the driver answers
+    kind: str  # "bad" where every report in `source` says so, "unknown" where they differ
     source: str
     read_on: str
     confidence: str
@@ -407,6 +408,28 @@ class WheelIndexRow(NamedTuple):
     note: str
 
 
+class ChannelRow(NamedTuple):
+    """Who serves builds of a package. File index.json, table channels.
+
+    Rows of builds speak of the package index and of what `covered` says; of any other channel only this row speaks.
+    """
+
+    id: str  # "conda-forge-tensorflow"
+    package: str
+    channel: str  # "conda-forge", "vLLM's index", "NVIDIA's containers"
+    versions: str  # PEP 440 specifier on the releases that it is known to serve; "" where that is not known
+    os: tuple[str, ...]
+    arch: tuple[str, ...]
+    cuda: tuple[CudaVersion, ...]  # those that it has builds for; () where that is not known
+    targets: tuple[CodeTarget, ...] | None  # what their kernels were built for
+    covered: bool  # whether rows of builds speak of what it serves
+    command: str  # {versions} is the release
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class RepositoryRow(NamedTuple):
     """NVIDIA's package repository for one distribution. File index.json, tables repositories and local.
 
@@ -556,6 +579,7 @@ TABLES: dict[str, dict[str, type]] = {
     "frameworks": {"traits": TraitsRow},
     "index": {
         "wheels": WheelIndexRow,
+        "channels": ChannelRow,
         "repositories": RepositoryRow,
         "local": RepositoryRow,
         "third-party": ThirdPartyRow,

@@ -16,8 +16,8 @@ class NoSuchName(GpudoctorError):
         from difflib import get_close_matches  # late: only for mistakes
 
         near = get_close_matches(name.casefold(), known, n=3) or get_close_matches(name, known, n=3)
-        advice = f"did you mean {' or '.join(near)}?" if near else _list_of(known)
-        super().__init__(f"no {kind} {name!r}; {advice}")
+        self.question = f"did you mean {' or '.join(near)}?" if near else ""
+        super().__init__(f"no {kind} {name!r}; {self.question or _list_of(known)}")
 
 
 def _list_of(known: Collection[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from compat.base.record import NamedTuple
-from compat.build import gpu_packages, is_cuda_row, oldest_cuda, release_key
+from compat.build import gpu_packages, host_of, is_cuda_row, oldest_cuda, release_key
 from compat.fit import Fit, fit
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
@@ -162,7 +162,7 @@ def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
 
 
 def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) -> SolveCandidate:
-    code = _without_code(row) if with_gpu_code else ()
+    code = _without_code(row) if with_gpu_code and not host_of(row, matrix) else ()
     against = (*_unpublished(asked, row), *code, *extra_reasons(asked, row, matrix))
     versions = _narrowed(asked.versions, row.versions)
     extra = _leaving_cuda_out(asked, row, matrix)

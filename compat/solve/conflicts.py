@@ -392,7 +392,13 @@ def pins_to_add(
     wheels = (cudnn_wheel(name, (one for one, _ in asked), circumstances, matrix) for name, asked in wanted)
     codes = ((wheel.pin, "newer releases of it have no code for these cards") for wheel in wheels if wheel.pin)
     limits = ((one, abi_limits(one.row, one.versions, matrix).items()) for one in chosen)
-    abis = ((f"{name}{limit}", f"{one.label} is compiled for it") for one, each in limits for name, limit in each)
+    exact = {one.row.package for one in chosen if re.fullmatch(r"==[^,*]+", one.versions)}
+    abis = (
+        (f"{name}{limit}", f"{one.label} is compiled for it")
+        for one, each in limits
+        for name, limit in each
+        if name not in exact
+    )
     return tuple(dict((*codes, *abis)).items())
 
 

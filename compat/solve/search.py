@@ -15,7 +15,7 @@ from itertools import groupby, repeat
 from operator import or_
 
 from compat.base.record import NamedTuple
-from compat.build import gpu_packages, is_cuda_row
+from compat.build import gpu_packages, host_of, is_cuda_row
 from compat.matrix import Matrix
 from compat.reason import BAD, UNKNOWN, Reason
 from compat.solve.candidates import Key, SolveCandidate, candidates, newer_elsewhere, solvable
@@ -112,7 +112,8 @@ class Problem:
         Not jax for TensorFlow 2.12: its GPU code comes in distributions that only an extra of it asks for.
         """
         pinned: frozenset[str] = frozenset().union(*(one.row.pins for one in found if one.row.pins))
-        return frozenset(name for name in pinned if _brings_cuda(name, self.matrix))
+        hosts = {host_of(one.row, self.matrix) for one in found} & pinned
+        return frozenset(name for name in pinned if name in hosts or _brings_cuda(name, self.matrix))
 
     def clashes(self, chosen: Chosen) -> Iterator[Conflict]:
         """What is against these builds in one environment."""

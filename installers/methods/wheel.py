@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from compat.build import cpu_in_place_of
+from compat.build import cpu_in_place_of, follows
 from compat.matrix import Matrix, Uncovered
 from compat.need import CreateEnvironment, InstallPackage, RemovePackage
 from compat.overlap import NO, overlap
@@ -129,8 +129,7 @@ def _build_for_cuda(package: str, spec: str, target: Target, matrix: Matrix) -> 
 
 def _served_as(package: str) -> str:
     """The package whose index serves it: that of torch has torchvision's builds as well."""
-    base = traits_of(package).runs_on
-    return base if base and package in traits_of(base).followers else package
+    return follows(package) or package
 
 
 def _release_served(spec: Spec) -> str:

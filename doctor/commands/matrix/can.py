@@ -10,17 +10,19 @@ from compat.base.record import NamedTuple
 from compat.base.user_dirs import this_family
 from compat.can import BuildVerdict, CanAnswer, Case, Reply, can
 from compat.cards import GpuCard, gpu_cards_of
+from compat.channels import Offer, covered, offers
 from compat.matrix import Matrix, Uncovered
 from compat.platform import machine_of
 from compat.reason import BAD, NO, OK, UNKNOWN, YES, Reason, verdict_of
-from compat.spec import parse_specs
+from compat.spec import Spec, parse_specs
 from compat.spoken import architecture_of, system_of
 from compat.target import TargetMachine
 from compat.version import DriverRelease
+from doctor.commands.matrix.offers import offer_json, offer_sources, write_offers
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
 from doctor.output.write import deliver, format_for
-from doctor.rules.shared.products import known_product
+from doctor.rules.shared.products import NotJudged, known_products
 
 SCHEMA = "gpudoctor.can/1"
 _STATUS = {YES: 0, NO: 1, UNKNOWN: 4}
@@ -59,7 +61,7 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
     """
     chosen = format_for(asked.style, CanDocument)
     matrix = Matrix.of_user()
-    specs = tuple(known_product(spec, "cuda", "cudnn") for spec in parse_specs(asked.specs))
+    specs, not_judged = known_products(parse_specs(asked.specs), "cuda", "cudnn")
     circumstances_of(asked)  # what was mistyped is told first
     document: CanDocument | NoCard
     try:
@@ -73,9 +75,25 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
             intel = where._replace(arch="x86_64")
             older = can(specs, cards, intel, matrix)
             where, reply = (intel, older) if older.verdict == YES else (where, reply)
-        document = CanDocument(reply, cards, where, matrix)
-        verdict = document.reply.verdict
+        lacking = _without_a_yes(specs, reply)
+        chips = tuple(dict.fromkeys(chip for card in cards for chip in card.capabilities))
+        served = offers(lacking, where._replace(capabilities=chips), matrix)
+        document = CanDocument(reply, cards, where, matrix, Beyond(not_judged, served, covered(lacking, matrix)))
+        verdict = document.verdict
     return deliver(document, chosen, asked.output, terminal), _STATUS[verdict]
+
+
+class Beyond(NamedTuple):
+    """What the rows of builds do not speak of."""
+
+    not_judged: tuple[NotJudged, ...] = ()
+    offers: tuple[Offer, ...] = ()
+    covered: tuple[str, ...] = ()  # the channels that the reply speaks of
+
+
+def _without_a_yes(specs: tuple[Spec, ...], reply: Reply) -> tuple[Spec, ...]:
+    """Those of which some chip has no build that is known to work."""
+    return tuple(spec for at, spec in enumerate(specs) if any(case.answers[at].verdict != YES for case in reply.cases))
 
 
 class CanDocument:
@@ -83,17 +101,40 @@ class CanDocument:
 
     indent = 2
 
-    def __init__(self, reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix) -> None:
-        self.reply = reply
+    def __init__(
+        self,
+        reply: Reply,
+        cards: tuple[GpuCard, ...],
+        where: TargetMachine,
+        matrix: Matrix,
+        beyond: Beyond,
+    ) -> None:
+        self.reply, self.not_judged, self.offers, self.covered = reply, *beyond
         self._cards, self._where, self._matrix = cards, where, matrix
+
+    @property
+    def verdict(self) -> str:
+        """That of the reply; a yes that leaves a package out is unknown."""
+        return UNKNOWN if self.not_judged and self.reply.verdict == YES else self.reply.verdict
 
     def plain(self) -> dict[str, Any]:
         """Schema `gpudoctor.can/1`."""
-        return encoded(self.reply, self._cards, self._where, self._matrix)
+        document = encoded(self.reply, self._cards, self._where, self._matrix)
+        left_out = [{"name": one.name, "why": one.why} for one in self.not_judged]
+        channels = list(map(offer_json, self.offers))
+        return {**document, "verdict": self.verdict, "not_judged": left_out, "channels": channels}
 
     def text(self, style: TextStyle) -> str:
         """Every case with its reasons, and the rows that they come from."""
-        return _page(self.reply, self._cards, self._where, self._matrix, style)
+        page = Page(style)
+        for one in self.not_judged:
+            page.paragraph(f"unknown: {one}", colour="yellow", hang=2)
+        _write_reply(page, self.reply, self._cards)
+        for case in self.reply.cases:
+            _write_case(page, case, self._where)
+        write_offers(page, self.offers, self.covered)
+        _write_sources(page, self.reply, self._cards, self._matrix, offer_sources(self.offers))
+        return page.text()
 
 
 def _squeezed(name: str) -> str:
@@ -234,26 +275,27 @@ def reason_json(reason: Reason) -> dict[str, Any]:
     return {"kind": reason.kind, "what": reason.what, "rows": list(reason.rows), "source": reason.source}
 
 
-def _page(reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix, terminal: TextStyle) -> str:
-    page = Page(terminal)
-    if len(reply.cases) > 1:
-        differ = len({case.verdict for case in reply.cases}) > 1
-        why = "it depends on the chip" if differ else "whichever chip it is"
-        page.paragraph(f"{reply.verdict}: {why}", colour=_COLOURS[reply.verdict])
-        for card in cards:
-            if len(card.capabilities) > 1:
-                page.paragraph(f"  {card.name}: {card.note or 'boards of that name carry different chips'}", hang=2)
-    for case in reply.cases:
-        for answer in case.answers:
-            page.gap()
-            _write_answer(page, answer, case, where)
-        if case.together:
-            page.gap()
-            specs = " and ".join(answer.spec for answer in case.answers)
-            page.paragraph(f"{verdict_of((case.together,))}: {specs} in one environment", hang=2)
-            _write_reason(page, case.together)
-    _write_sources(page, reply, cards, matrix)
-    return page.text()
+def _write_reply(page: Page, reply: Reply, cards: tuple[GpuCard, ...]) -> None:
+    """A line for all chips, if a card's name stands for several."""
+    if len(reply.cases) == 1:
+        return
+    differ = len({case.verdict for case in reply.cases}) > 1
+    why = "it depends on the chip" if differ else "whichever chip it is"
+    page.paragraph(f"{reply.verdict}: {why}", colour=_COLOURS[reply.verdict])
+    for card in cards:
+        if len(card.capabilities) > 1:
+            page.paragraph(f"  {card.name}: {card.note or 'boards of that name carry different chips'}", hang=2)
+
+
+def _write_case(page: Page, case: Case, where: TargetMachine) -> None:
+    for answer in case.answers:
+        page.gap()
+        _write_answer(page, answer, case, where)
+    if case.together:
+        page.gap()
+        specs = " and ".join(answer.spec for answer in case.answers)
+        page.paragraph(f"{verdict_of((case.together,))}: {specs} in one environment", hang=2)
+        _write_reason(page, case.together)
 
 
 def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachine) -> None:
@@ -311,7 +353,7 @@ def _write_others(page: Page, others: tuple[BuildVerdict, ...]) -> None:
         page.paragraph(f"  {', '.join(alike[:_MOST_SHOWN])}{more}: {why}", hang=4)
 
 
-def _write_sources(page: Page, reply: Reply, cards: tuple[GpuCard, ...], matrix: Matrix) -> None:
+def _write_sources(page: Page, reply: Reply, cards: tuple[GpuCard, ...], matrix: Matrix, more: dict[str, str]) -> None:
     """Each row that was named, once, and where a reader can check it."""
     reasons = [
         reason
@@ -320,7 +362,8 @@ def _write_sources(page: Page, reply: Reply, cards: tuple[GpuCard, ...], matrix:
         for reason in (answer.best.reasons if answer.best else answer.reasons)
     ]
     reasons += [case.together for case in reply.cases if case.together]
-    page.references("Sources", {card.row: card.source for card in cards if card.row} | sources_of(reasons, matrix))
+    found = {card.row: card.source for card in cards if card.row} | sources_of(reasons, matrix) | more
+    page.references("Sources", found)
 
 
 def sources_of(reasons: Iterable[Reason], matrix: Matrix) -> dict[str, str]:

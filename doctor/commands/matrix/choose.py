@@ -223,6 +223,7 @@ def _conflicts(name: str, matrix: Matrix) -> list[Table]:
 def _index(name: str, matrix: Matrix) -> list[Table]:
     keys = {
         "wheels": "package",
+        "channels": "package",
         "repositories": "distribution",
         "local": "distribution",
         "third-party": "id",

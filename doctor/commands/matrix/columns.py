@@ -243,6 +243,7 @@ LAYOUTS: dict[str, Layout] = {
             ("framework", lambda row: f"{row.package} {exact(row.versions)}"),
             ("capability", lambda row: f"from {row.capability_min} on"),
             ("the driver answers", _column("error")),
+            ("verdict", _column("kind")),
         ),
     ),
     "CudnnWarningRow": Layout(
@@ -305,6 +306,13 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "WheelIndexRow": Layout(
         "Wheel indexes", _columns(package="package", build="build", versions="releases", url="address")
+    ),
+    "ChannelRow": Layout(
+        "Channels",
+        (
+            ("package", lambda row: f"{row.package} {exact(row.versions)}".rstrip()),
+            *_columns(channel="channel", os="for", arch="processor", cuda="CUDA", targets="code", command="command"),
+        ),
     ),
     "RepositoryRow": Layout(
         "Package repositories",

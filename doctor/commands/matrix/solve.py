@@ -18,7 +18,7 @@ from doctor.commands.matrix.solve_answer import Place, answer
 from doctor.commands.matrix.solve_view import SCHEMA, SolveDocument
 from doctor.output.document import TextStyle
 from doctor.output.write import deliver, format_for, write_new
-from doctor.rules.shared.products import known_product
+from doctor.rules.shared.products import known_products
 
 _STATUS = {YES: 0, NO: 1, UNKNOWN: 4}
 
@@ -52,14 +52,14 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
     chosen = format_for(asked.style, SolveDocument)
     manifest = _manifest_for(asked.write, asked.output) if asked.write is not None else None
     matrix = Matrix.of_user()
-    specs = tuple(dict.fromkeys(_package(spec) for spec in parse_specs(asked.specs)))
+    specs, not_judged = known_products(map(_package, parse_specs(asked.specs)))
     document: SolveDocument | can.NoCard
     try:
         place = place_of(asked, matrix)
     except Uncovered as error:
         document, verdict = can.NoCard(str(error), matrix, asked.gpus, SCHEMA), UNKNOWN
     else:
-        document = SolveDocument(answer(specs, place, matrix), matrix)
+        document = SolveDocument(answer(specs, place, matrix)._replace(not_judged=not_judged), matrix)
         verdict = document.answer.verdict
         if manifest and verdict == YES and document.answer.solution:
             write_new(str(asked.write), manifest(document.answer.solution, place.circumstances, matrix))
@@ -71,10 +71,10 @@ class NoPackage(GpudoctorError):
 
 
 def _package(spec: Spec) -> Spec:
-    """Raises NoPackage, and what `known_product` does."""
+    """Return a spec that may name a package; raises NoPackage."""
     if spec.name in {"cuda", "cudnn"}:
         raise NoPackage(f"{spec.name} is no package: packages bring it or ask for it; name the driver, --driver 580.95")
-    return known_product(spec)
+    return spec
 
 
 def _manifest_for(path: str, report: str | None) -> Callable[[Solution, TargetMachine, Matrix], str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
-from compat.build import is_default_build
+from compat.build import follows, is_default_build
 from compat.can import CanAnswer
 from compat.can import answer as judged
 from compat.cards import GpuCard
+from compat.channels import Offer, covered, is_newer, offers
 from compat.matrix import Matrix, Uncovered
 from compat.need import ChangePackages, CreateEnvironment
 from compat.reason import BAD, NO, UNKNOWN, YES
@@ -18,6 +19,7 @@ from compat.solve.relaxations import Change, Task, changes
 from compat.solve.search import Problem, Solution, newest_unsure, solve, solve_unsure
 from compat.spec import Spec
 from compat.target import TargetMachine
+from doctor.rules.shared.products import NotJudged
 from installers.choose import plan_for
 from installers.plan import Target
 from installers.render import commands
@@ -47,6 +49,10 @@ class SolveAnswer(NamedTuple):
     changes: tuple[Change, ...]  # where there is no solution
     commands: dict[str, tuple[str, ...]]  # by tool
     uncovered: tuple[Spec, ...]  # of which no row speaks there
+    not_judged: tuple[NotJudged, ...] = ()  # packages that the answer leaves out
+    apart: tuple[Solution, ...] = ()  # what each package has alone, where there is no set of all
+    offers: tuple[Offer, ...] = ()  # what channels without rows of builds serve for this place, newer than the solution
+    covered: tuple[str, ...] = ()  # the channels that the answer speaks of
 
 
 def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer:
@@ -61,6 +67,7 @@ def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer
     ]  # no release is both
     unsure = found or (not apart and NO not in verdicts and (problem.uncovered or UNKNOWN in verdicts))
     verdict = YES if sure else UNKNOWN if unsure else NO
+    apart_solutions = () if sure else _each_alone(problem)
     return SolveAnswer(
         specs=specs,
         place=place,
@@ -71,7 +78,36 @@ def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer
         changes=() if found else changes(Task(specs, place.circumstances), matrix, problem.pairs),
         commands=install_commands(sure, place.circumstances, matrix) if sure else {},
         uncovered=() if verdict == NO else _unspoken(problem, alone),
+        apart=apart_solutions,
+        offers=_offers(problem, sure, apart_solutions),
+        covered=covered(specs, matrix),
     )
+
+
+def _each_alone(problem: Problem) -> tuple[Solution, ...]:
+    """The newest set for each of several packages in an environment of its own, as far as one is known to work."""
+    if len({one.name for one in problem.asked}) < 2:
+        return ()
+    where, matrix = problem.circumstances, problem.matrix
+    alone = (solve(Problem((one,), where, matrix, pairs=problem.pairs)) for one in problem.asked)
+    return tuple(one for one in alone if one)
+
+
+def _offers(problem: Problem, sure: Solution | None, apart: tuple[Solution, ...]) -> tuple[Offer, ...]:
+    """What other channels serve: newer than the one package of a question has, or of what keeps several from a set.
+
+    Where each of several has a set alone, any of them may keep the others from it; where there is a set of all, the
+    others are what keeps one back.
+    """
+    where, matrix = problem.circumstances, problem.matrix
+    if sure:
+        one, *more = {spec.name: spec for spec in problem.asked}.values()
+        release = next(built.release for built in sure.chosen if built.asked == one.name)
+        return () if more else tuple(found for found in offers((one,), where, matrix) if is_newer(found, release))
+    lacking = (name for name in problem.required if not pool(problem.found[name], sure=True, own=False))
+    specs = {**{one.name: one for one in problem.asked}, **{name: Spec(name, "", "", ()) for name in lacking}}
+    settled = {one.asked for solution in apart for one in solution.chosen} if len(apart) < len(problem.asked) else set()
+    return offers((spec for name, spec in specs.items() if name not in settled), where, matrix)
 
 
 def _alone(problem: Problem) -> dict[str, CanAnswer]:
@@ -140,9 +176,17 @@ def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
     return True
 
 
+def _requirements(chosen: tuple[SolveCandidate, ...]) -> Iterator[str]:
+    """What to ask an installer for; a follower comes from the index of the build that it follows."""
+    builds = {one.row.package: one.row.build for one in chosen if one.row.build and not is_default_build(one.row)}
+    for one in chosen:
+        build = builds.get(follows(one.row.package), "")
+        yield f"{requirement(one)}+{build}" if build else requirement(one)
+
+
 def _commands(tool: str, solution: Solution, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
     target = _target(tool, where)
-    wanted = dict.fromkeys((*map(requirement, solution.chosen), *solution.pins))
+    wanted = dict.fromkeys((*_requirements(solution.chosen), *solution.pins))
     needs = (
         CreateEnvironment(_FOLDER, solution.python),
         ChangePackages(tuple(wanted), target.python),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from compat.build import follows, host_of
 from compat.matrix import Matrix
 from compat.platform import absent
 from compat.reason import NO, UNKNOWN, YES
@@ -15,6 +16,7 @@ from compat.solve.relaxations import Change
 from compat.solve.search import Solution
 from compat.traits import traits_of
 from doctor.commands.matrix import can
+from doctor.commands.matrix.offers import offer_json, offer_sources, write_offers
 from doctor.commands.matrix.solve_answer import Place, SolveAnswer
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
@@ -42,10 +44,12 @@ class SolveDocument:
         page, answer = Page(style), self.answer
         _headline(page, answer, self._matrix)
         if answer.solution:
-            _solution(page, answer.solution)
+            _solution(page, answer.solution, self._matrix)
             _commands(page, answer)
         _changes(page, answer.changes)
         _newer(page, answer.newer)
+        _apart(page, answer.apart)
+        write_offers(page, answer.offers, answer.covered)
         _refusals(page, answer)
         _sources(page, answer, self._matrix)
         return page.text()
@@ -64,6 +68,8 @@ def _headline(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
     if answer.uncovered:
         text = f"unknown: no row speaks of builds of {' and '.join(map(str, answer.uncovered))} for {where}"
     page.paragraph(text, colour=_COLOURS[answer.verdict], hang=2)
+    for one in answer.not_judged:
+        page.paragraph(f"  Not judged: {one}", colour="yellow", hang=4)
     if len(answer.specs) > 1 and answer.solution:
         page.paragraph(f"  Newest first in the order of the arguments: {', then '.join(_asked(answer))}.", hang=2)
     row = absent("", "", answer.place.circumstances, matrix)
@@ -87,11 +93,11 @@ def _place(place: Place) -> Iterator[str]:
     yield from can.said(place.circumstances)
 
 
-def _solution(page: Page, solution: Solution) -> None:
+def _solution(page: Page, solution: Solution, matrix: Matrix) -> None:
     page.gap()
     for one in solution.chosen:
         page.paragraph(f"  {one.label}", colour="bold")
-        page.paragraph(f"    {_libraries(one.row)} [{one.name}]", hang=6)
+        page.paragraph(f"    {_libraries(one.row, matrix)} [{one.name}]", hang=6)
     if solution.python:
         others = [one for one in (solution.pythons or ())[1:] if not one.endswith("t")]
         also = f"; {', '.join(others)} will do too" if others else ""
@@ -102,8 +108,13 @@ def _solution(page: Page, solution: Solution) -> None:
         page.paragraph(f"  {note}", hang=4)
 
 
-def _libraries(row: FrameworkRow) -> str:
+def _libraries(row: FrameworkRow, matrix: Matrix) -> str:
     """What CUDA and cuDNN it works with, and who brings them."""
+    host = host_of(row, matrix)
+    if host:
+        return f"runs on {host}"
+    if follows(row.package) and row.cuda is None:
+        return f"built with {follows(row.package)}, for the same CUDA"
     if not row.cuda:
         return "no CUDA of its own" if row.cuda == "" else "its CUDA is not recorded"
     parts = [f"CUDA {_plain(row.cuda)}"]
@@ -165,6 +176,15 @@ def _newer(page: Page, newer: Solution | None) -> None:
         page.paragraph(f"    ? {reason.what} [{', '.join(reason.rows)}]", hang=6)
 
 
+def _apart(page: Page, apart: tuple[Solution, ...]) -> None:
+    if not apart:
+        return
+    page.gap()
+    page.paragraph("In an environment of its own", colour="bold")
+    for solution in apart:
+        page.paragraph(f"  {solution.label}" + (f", Python {solution.python}" if solution.python else ""), hang=4)
+
+
 def _refusals(page: Page, answer: SolveAnswer) -> None:
     shown = [one for one in answer.refusals if not one.reason.is_expected]
     shown = shown or list(answer.refusals if answer.verdict == NO else ())
@@ -185,6 +205,7 @@ def _sources(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
     chosen = answer.solution.chosen if answer.solution else ()
     found = {one.name: one.row.source for one in chosen}
     found |= {card.row: card.source for card in answer.place.cards if card.row}
+    found |= offer_sources(answer.offers)
     found |= can.sources_of((reason for one in chosen for reason in one.fit.reasons), matrix)
     page.references("Sources", found)
 
@@ -203,6 +224,10 @@ def encoded(answer: SolveAnswer, matrix: Matrix) -> dict[str, Any]:
         "solution": _solution_json(answer.solution),
         "commands": {tool: list(lines) for tool, lines in answer.commands.items()},
         "newer": _solution_json(answer.newer),
+        "not_judged": [{"name": one.name, "why": one.why} for one in answer.not_judged],
+        "apart": list(map(_solution_json, answer.apart)),
+        "covered": list(answer.covered),
+        "channels": list(map(offer_json, answer.offers)),
         "refusals": list(map(_refusal_json, answer.refusals)),
         "changes": [
             {

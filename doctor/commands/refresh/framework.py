@@ -106,7 +106,7 @@ def pythons_of(wheels: Iterable[Wheel]) -> tuple[str, ...] | None:
 
 
 def pythons_served(wheels: Iterable[Wheel], header: str) -> tuple[str, ...] | None:
-    """The CPython versions that an installer takes one of the files for; None where any does.
+    """The CPython versions that an installer takes one of the files for; None where nothing says which.
 
     A wheel of the stable ABI (cp38-abi3, PEP 425) serves its CPython and the later ones, one without an ABI (py3-none)
     every Python 3; `Requires-Python` in METADATA says which of them the release admits. Neither is said to serve a
@@ -114,7 +114,7 @@ def pythons_served(wheels: Iterable[Wheel], header: str) -> tuple[str, ...] | No
     """
     tags = [tag for wheel in wheels for tag in wheel.tags]
     exact = pythons_of(wheels)
-    if exact or all(tag.platform == "any" for tag in tags) or not fields(header, "Requires-Python"):
+    if exact or not fields(header, "Requires-Python"):
         return exact
     oldest = min((int(found[1]) for tag in tags if (found := re.fullmatch(r"cp3(\d+)", tag.interpreter))), default=0)
     served = {one for one in admitted(header) if int(one[2:]) >= oldest}
@@ -182,7 +182,7 @@ def _row(release: Release, host: WheelHost, custom: Custom, today: str) -> Frame
         build=build,
         os=_systems(release),
         arch=_machines(release),
-        python=pythons_served(release.wheels, said),
+        python=None if traits_of(release.package).any_python else pythons_served(release.wheels, said),
         glibc=_glibc(release),
         pins=needs.own if is_cpu else needs.pins,
         source=f"{host.name}: {', '.join(_short(host.members_read))}",
@@ -327,10 +327,8 @@ def _glibc(release: Release) -> str | None:
 
     numba 0.50 has each wheel twice, as manylinux1 and as manylinux2014: an installer takes the one that fits.
     """
-    if release.platform.os_family != "linux":
+    if release.platform.os_family != "linux" or _is_pure(release):
         return ""
-    if _is_pure(release):
-        return None
     legacy = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": "2.17"}
     alike = pythons_of([chosen(release.wheels)])
     names = " ".join(wheel.name for wheel in release.wheels if pythons_of([wheel]) == alike)

@@ -21,6 +21,7 @@ _REQUIREMENTS_AT_MOST = 500
 _DECIDING = {"llvmlite", "ml-dtypes", "numpy", "protobuf"}
 _PYTHON_MINORS = range(5, 16)
 _LIBRARIES = ("nvidia-", "cuda-toolkit")
+_NO_LIBRARY = {"nvidia-ml-py"}  # Python alone: it opens the driver's NVML
 _SYSTEMS = {"linux": ("Linux", "linux", "posix"), "windows": ("Windows", "win32", "nt"),
             "macos": ("Darwin", "darwin", "posix")}  # fmt: skip
 _MACHINES = {("linux", "sbsa"): "aarch64", ("macos", "sbsa"): "arm64", ("windows", "x86_64"): "AMD64"}
@@ -59,7 +60,8 @@ def needs_of(header: str, platform: Platform, pythons: Iterable[str], companions
     """The requirements that hold on a platform for one of these Python versions.
 
     `companions` are distributions whose versions matter to this package alone, as numpy's does to Numba.
-    Of extras, only CUDA's own libraries count: that is how TensorFlow, JAX and ONNX Runtime name theirs.
+    Of extras, only CUDA's own libraries count, which is how TensorFlow, JAX and ONNX Runtime name theirs, and
+    companions in the extra of their name.
     """
     environments = _environments(*platform, tuple(pythons) or admitted(header))
     extras = fields(header, "Provides-Extra")
@@ -71,16 +73,19 @@ def needs_of(header: str, platform: Platform, pythons: Iterable[str], companions
         if requirement is None:
             continue
         name = canonicalize_name(requirement.name)
+        if name in _NO_LIBRARY and name not in companions:
+            continue
         is_wanted = matters(name) or name in _DECIDING or name in companions
-        holding = [at for at, one in enumerate(environments) if _holds(requirement, [one], "")]
+        extra = name if name in companions else ""  # transformers[torch]: the torch that it runs on
+        holding = [at for at, one in enumerate(environments) if _holds(requirement, [one], extra)]
         if is_wanted and holding:
             for at in holding:
                 own.setdefault(name, {}).setdefault(at, set()).update(map(str, requirement.specifier))
         elif name.startswith(_LIBRARIES):
-            extra = next((one for one in extras if _holds(requirement, environments, one)), "")
-            if extra:
+            asking = next((one for one in extras if _holds(requirement, environments, one)), "")
+            if asking:
                 libraries[name] = str(requirement.specifier)
-                used = used or extra
+                used = used or asking
     found = {name: _for_every_python(list(clauses.values())) for name, clauses in own.items()}
     return Needs({name: one for name, one in found.items() if one or not _only_decides(name)}, libraries, used)
 

@@ -135,9 +135,17 @@ def test_pure_python(tmp_path: Path) -> None:
         ["linux", "windows", "macos"],
         ["x86_64", "sbsa"],
         None,
-        None,
+        "",
     )
     assert (row["cuda"], row["targets"]) == ("", [])
+
+
+def test_pure_python_that_runs_on_another(tmp_path: Path) -> None:
+    """transformers asks for torch in its extra torch; nvidia-ml-py is no library of CUDA's."""
+    requires = ('torch>=2.6; extra == "torch"', 'torch>=9; extra == "all"', 'nvidia-ml-py; extra == "speed"')
+    wheel(tmp_path, "zeta-99.0-py3-none-any.whl", {"zeta/__init__.py": ""}, requires, python=">=3.12,<3.14")
+    [row] = rows_of(tmp_path, "zeta", Custom(companions=("torch",)))
+    assert (row["python"], row["pins"], row["libraries"]) == (["3.12", "3.13"], {"torch": ">=2.6"}, "")
 
 
 @pytest.mark.parametrize(
