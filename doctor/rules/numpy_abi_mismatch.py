@@ -10,7 +10,7 @@ from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.builds import import_symptoms, installed
 from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
+from doctor.rules.shared.subjects import LISTED_FRAMEWORKS, environment_of
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -42,4 +42,4 @@ def _listed(needs: dict[str, str]) -> str:
     return ", ".join(f"{name}{specifier}" for name, specifier in needs.items())
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check)
+RULE = Rule(LISTED_FRAMEWORKS, check)

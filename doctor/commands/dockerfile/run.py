@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from compat.base.record import NamedTuple
 from doctor.commands.dockerfile.context import Copied, moved
-from doctor.commands.dockerfile.pins import Pins, python_packages, system_packages
+from doctor.commands.dockerfile.pins import Pins, locked, python_packages, system_packages
 from doctor.commands.dockerfile.requirements import (
     Environment,
     Line,
@@ -51,6 +51,7 @@ _BUILDS_CUDA = re.compile(
 _CONDA_SPEC = re.compile(r"([\w.-]+)(?:={1,2}(\d+(?:\.\d+)+)(?:=.*)?$)?")
 _CONDA_CUDA = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-version", "cuda-toolkit"})
 _CONDA_NVCC = frozenset({"cuda-nvcc", "cuda-toolkit", "cuda", "cudatoolkit-dev", "cuda-compiler"})
+_SYSTEM_PYTHON = re.compile(r"python3(?:\.?(\d+))?(?:-pip|-venv|-full|-dev|-minimal)?")
 _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-playbook", "eval"})
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
@@ -68,6 +69,9 @@ class Pinned(NamedTuple):
     source: Place
     cuda: str = ""  # of conda's, "11.8" by what the same line pins beside it
     is_anew: bool = False  # put in place of the same release, too
+    tags: tuple[str, ...] | None = ("",)  # of the indexes that are read, "" for the default one; None if unknown
+    is_upgrade: bool = False  # the newest release in place of one that would do
+    beside: tuple[str, ...] = ()  # the requirements of the same command
 
 
 class Compiled(NamedTuple):
@@ -94,14 +98,16 @@ class Ran:
         self.pinned: list[Pinned] = []
         self.asked: list[Pinned] = []  # of an index that is known, by a command that must succeed
         self.apk: set[str] = set()
+        self.pythons: set[str] = set()  # "3.11" of each Python that the system's packages bring, "" for its own
+        self.unjudged: list[DockerfileLine] = []  # that may install a framework, and do not say which
 
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
         made.nvcc = self.nvcc
-        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned"):
+        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged"):
             setattr(made, name, list(getattr(self, name)))
-        made.apk = set(self.apk)
+        made.apk, made.pythons = set(self.apk), set(self.pythons)
         return made  # without what was compiled and asked for, which stands in its own stage
 
     def take(self, other: Ran, sources: tuple[str, ...]) -> None:
@@ -141,6 +147,7 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     for word in call.words:
         _runfile(word, call, ran, source(word.at))
     pins = python_packages(call, known)
+    _not_judged(call, pins, ran, source, there)
     if pins is None:
         return
     given = tuple(Line(word.text, source(word.at)) for word in pins.specs)
@@ -154,6 +161,25 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
     _pins(pins, listed, call, ran)
+
+
+def _not_judged(call: Call, pins: Pins | None, ran: Ran, source: Source, there: Copied) -> None:
+    """What may bring a framework and is not read: lock files, addresses, files that are not at hand."""
+    if call.may_not_run:
+        return
+    if locked(call):
+        what = f"runs {call.program}, which installs what a lock file or a project lists"
+        ran.unjudged.append(DockerfileLine(what, source(call.words[0].at)))
+    for word in pins.others if pins else ():
+        ran.unjudged.append(DockerfileLine(f"installs {_shortly(word.text)}", source(word.at)))
+    for word in pins.files if pins else ():
+        name = _named(word, there)
+        if name is None or there.context.text(name) is None:
+            ran.unjudged.append(DockerfileLine(f"reads {_shortly(word.text)}, which was not found", source(word.at)))
+
+
+def _shortly(text: str) -> str:
+    return shown(text)[:_SHOWN_CHARS]
 
 
 def _named(word: Word, there: Copied) -> str | None:
@@ -173,6 +199,8 @@ def _environment(word: Word, there: Copied, known: Mapping[str, str]) -> Environ
 
 def _package(word: Word, call: Call, ran: Ran, source: Place) -> None:
     name = re.split(r"[=:]", word.text, maxsplit=1)[0]
+    if (python := _SYSTEM_PYTHON.fullmatch(name)) and not call.may_not_run:
+        ran.pythons.add(python[1] or "")
     if is_open(name):
         _half_known(name.partition(OPEN)[0], word, call, ran, source)
         return
@@ -228,11 +256,28 @@ def _runfile(word: Word, call: Call, ran: Ran, source: Place) -> None:
 
 def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
     build = pins.build(listed.indexes, is_whole=listed.is_whole)
+    tags = pins.tags(listed.indexes, has_main=listed.has_main, is_whole=listed.is_whole)
+    for one in () if call.may_not_run else listed.others:
+        name = re.match(r"[\w.-]+(?=\s*@)", one.spec)
+        if name:
+            ran.pinned.append(Pinned(name[0], None, pins.environment, tool=pins.tool, source=one.source, tags=None))
+        else:
+            ran.unjudged.append(DockerfileLine(f"installs {_shortly(one.spec)}", one.source))
     for one in constrained(listed):
         if call.may_not_run:
             ran.pinned = [each for each in ran.pinned if name_of(each.spec) != name_of(one.spec)]
             continue
-        pinned = Pinned(one.spec, build, pins.environment, tool=pins.tool, source=one.source, is_anew=pins.is_anew)
+        pinned = Pinned(
+            one.spec,
+            build,
+            pins.environment,
+            tool=pins.tool,
+            source=one.source,
+            is_anew=pins.is_anew,
+            tags=tags,
+            is_upgrade=pins.is_upgrade,
+            beside=tuple(each.spec for each in listed.specs if each.spec != one.spec),
+        )
         ran.pinned.append(pinned)
         if build is not None and not call.may_fail:
             ran.asked.append(pinned)
@@ -240,7 +285,13 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
             ran.nvcc = True if ran.nvcc else None
 
 
-def _conda(pins: Pins, given: tuple[Line, ...], call: Call, ran: Ran, environments: list[Environment | None]) -> None:
+def _conda(
+    pins: Pins,
+    given: tuple[Line, ...],
+    call: Call,
+    ran: Ran,
+    environments: list[Environment | None],
+) -> None:
     """Which of its builds conda takes, its solver decides; the release of CUDA stands in what is pinned beside it."""
     packages = given + tuple(line for one in environments if one for line in one.packages)
     if call.may_not_run:
@@ -254,6 +305,8 @@ def _conda(pins: Pins, given: tuple[Line, ...], call: Call, ran: Ran, environmen
         if found and found[2] and len(cuda) == 1 and found[1] not in _CONDA_CUDA:
             spec = f"{found[1]}=={found[2]}"
             ran.pinned.append(Pinned(spec, None, named, tool="conda", source=line.source, cuda=min(cuda)))
+        elif found and found[1] not in _CONDA_CUDA:
+            ran.pinned.append(Pinned(found[1], None, named, tool="conda", source=line.source, tags=None))
     for one in filter(None, environments):
         of_pip = pins._replace(environment=named, tool="pip", files=())
         _pins(of_pip, one.pip, call, ran)

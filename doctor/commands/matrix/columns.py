@@ -303,6 +303,7 @@ LAYOUTS: dict[str, Layout] = {
         "What binaries were compiled for",
         _columns(package="package", versions="releases", os="for", needs="needs", severity="severity", effect="else"),
     ),
+    "CompanionRow": Layout("What companions require", _columns(package="package", versions="releases", needs="needs")),
     "WheelIndexRow": Layout(
         "Wheel indexes", _columns(package="package", build="build", versions="releases", url="address")
     ),

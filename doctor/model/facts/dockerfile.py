@@ -74,3 +74,4 @@ class DockerfileFacts(NamedTuple):
     on_musl: tuple[DockerfileAsked, ...] = ()  # in every stage that is built for it
     may_bring: tuple[DockerfileLine, ...] = ()  # that name CUDA or its libraries, or copy from elsewhere
     service: DockerfileService | None = None  # of the compose file that names the Dockerfile
+    unjudged: tuple[DockerfileLine, ...] = ()  # that may install a framework, and do not say which
